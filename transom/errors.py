@@ -1,0 +1,43 @@
+"""Every error that a user of Transom can cause, under one base class.
+
+The command line prints such an error as one line and exits with status 2; anything else that
+escapes is a bug of ours and keeps its traceback.
+"""
+
+from __future__ import annotations
+
+
+class TransomError(ValueError):
+    """Base of all errors that come from input, not from a fault in Transom."""
+
+
+class ModelError(TransomError):
+    """A job, cluster, window or problem breaks a condition of its type."""
+
+
+class TraceError(TransomError):
+    """A workload trace cannot be read; the message names file, line and condition."""
+
+
+class DocumentError(TransomError):
+    """One of Transom's own files (JSON document, Parquet) cannot be read or does not fit."""
+
+
+class SpecError(TransomError):
+    """A name or parameter of a solver, policy, objective or rule is unknown or out of range."""
+
+
+class StopError(TransomError):
+    """A stopping criterion is out of range."""
+
+
+class UnsupportedError(TransomError):
+    """A solver says that it cannot take this problem; the message carries its reason."""
+
+
+class PolicyError(TransomError):
+    """A policy took a decision that the cluster cannot carry out."""
+
+
+class TransomWarning(UserWarning):
+    """Something was done that the caller may not expect."""

@@ -1,0 +1,104 @@
+"""Frozen arrays inside frozen data: copied once, read-only for good, comparable, hashable.
+
+``dataclass(frozen=True)`` alone leaves array fields writable, makes ``==`` fail and loses the
+read-only flag in pickling; :class:`Frozen` is the one cure for all models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from transom.errors import ModelError
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+
+def frozen_ints(values: ArrayLike, what: str, shape: tuple[int, ...] | None = None) -> IntArray:
+    """Copy ``values`` into a read-only int64 array.
+
+    Parameters
+    ----------
+    values : integers, or floats that are integral.
+    what : the name used in error messages.
+    shape : the required shape; -1 stands for any length.
+
+    Raises
+    ------
+    ModelError : the values are not integers of 64 bits, or the shape differs.
+    """
+    try:
+        given = np.asarray(values)
+    except (ValueError, OverflowError) as error:
+        raise ModelError(f"{what}: not a rectangular array of numbers ({error})") from error
+    if given.size == 0:
+        given = given.astype(np.int64)
+    if given.dtype.kind not in "iuf":
+        raise ModelError(f"{what}: expected integers of 64 bits, got {given.dtype}")
+    if given.dtype.kind == "f":
+        bad = ~np.isfinite(given) | (given != np.floor(given)) | (np.abs(given) >= 2.0**63)
+        if bad.any():
+            raise ModelError(f"{what}: expected integers, got {given[bad].flat[0]}")
+    if given.dtype.kind == "u" and given.size and int(given.max()) >= 2**63:
+        raise ModelError(f"{what}: {int(given.max())} does not fit into 64 bits")
+    if shape is not None and (
+        len(shape) != given.ndim or any(want not in (-1, has) for want, has in zip(shape, given.shape, strict=True))
+    ):
+        raise ModelError(f"{what}: expected shape {shape} (-1 is any), got {given.shape}")
+    array = np.array(given, dtype=np.int64, order="C")
+    array.flags.writeable = False
+    return array
+
+
+class Frozen:
+    """Mixin for ``dataclass(frozen=True, eq=False)`` types with array fields."""
+
+    __slots__ = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Rebuilding through the constructor validates and freezes the arrays again.
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(
+            _same(getattr(self, field.name), getattr(other, field.name))
+            for field in fields(self)  # type: ignore[arg-type]
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.digest())
+
+    def digest(self) -> str:
+        """32 hexadecimal digits that depend on the type and on every field, on nothing else."""
+        state = blake2b(type(self).__name__.encode(), digest_size=16)
+        for field in fields(self):  # type: ignore[arg-type]
+            state.update(field.name.encode())
+            _feed(state, getattr(self, field.name))
+        return state.hexdigest()
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return bool(np.array_equal(a, b))
+    return bool(a == b)
+
+
+def _feed(state: Any, value: Any) -> None:
+    if isinstance(value, np.ndarray):
+        state.update(f"{value.dtype.str}{value.shape}".encode())
+        state.update(np.ascontiguousarray(value).tobytes())
+    elif isinstance(value, Frozen):
+        state.update(value.digest().encode())
+    elif isinstance(value, Mapping):
+        state.update(repr(sorted(value.items())).encode())
+    else:
+        state.update(repr(value).encode())

@@ -1,0 +1,38 @@
+"""The machine: nodes and further resources."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from transom.errors import ModelError
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A cluster of equal nodes with further, cluster-wide resources.
+
+    Parameters
+    ----------
+    num_nodes : number of nodes, > 0.
+    resources : names of the further resources (``"burst_buffer"``, ``"gpu"`` ...), distinct.
+    capacities : amount of each further resource, >= 0, in the unit of the jobs' demands.
+
+    Raises
+    ------
+    ModelError : a condition above does not hold.
+    """
+
+    num_nodes: int
+    resources: tuple[str, ...] = ()
+    capacities: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.num_nodes <= 0:
+            raise ModelError(f"cluster: num_nodes must be > 0, got {self.num_nodes}")
+        if len(self.resources) != len(self.capacities):
+            raise ModelError(f"cluster: {len(self.resources)} resources but {len(self.capacities)} capacities")
+        if len(set(self.resources)) != len(self.resources) or "nodes" in self.resources:
+            raise ModelError(f"cluster: resource names must be distinct and not 'nodes', got {self.resources}")
+        for name, capacity in zip(self.resources, self.capacities, strict=True):
+            if capacity < 0:
+                raise ModelError(f"cluster: capacity of {name} must be >= 0, got {capacity}")

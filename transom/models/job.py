@@ -1,0 +1,179 @@
+"""A job as the scheduler knows it, and a table of jobs in columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from transom.errors import ModelError
+from transom.models._arrays import Frozen, IntArray, frozen_ints
+
+UNKNOWN = -1
+"""What stands for an unknown user or priority."""
+
+_FIXED = 6  # id, submit, nodes, walltime, user, priority; further resources follow
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One rigid job, with what its user told the scheduler and nothing else.
+
+    Parameters
+    ----------
+    id : positive number, unique in its trace.
+    submit : time of submission [s].
+    nodes : requested nodes, > 0.
+    walltime : the user's limit on the runtime [s], > 0.
+    demand : requested amounts of the cluster's further resources, one per resource, >= 0.
+    user : number of the user, -1 if unknown.
+    priority : the site's priority, -1 if unknown.
+    depends_on : ids of the jobs that must have ended before this one may start.
+
+    Raises
+    ------
+    ModelError : a condition above does not hold.
+    """
+
+    id: int
+    submit: int
+    nodes: int
+    walltime: int
+    demand: tuple[int, ...] = ()
+    user: int = UNKNOWN
+    priority: int = UNKNOWN
+    depends_on: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.id <= 0:
+            raise ModelError(f"job {self.id}: id must be > 0")
+        if self.nodes <= 0:
+            raise ModelError(f"job {self.id}: nodes must be > 0, got {self.nodes}")
+        if self.walltime <= 0:
+            raise ModelError(f"job {self.id}: walltime must be > 0 s, got {self.walltime}")
+        if any(amount < 0 for amount in self.demand):
+            raise ModelError(f"job {self.id}: demand must be >= 0, got {self.demand}")
+        if self.id in self.depends_on:
+            raise ModelError(f"job {self.id}: depends on itself")
+
+
+@dataclass(init=False, frozen=True, eq=False, slots=True)
+class JobTable(Frozen, Sequence[Job]):
+    """Jobs in columns: a sequence of :class:`Job` whose columns are read-only arrays.
+
+    Parameters
+    ----------
+    data : int64, shape ``(jobs, 6 + resources)``: id, submit [s], nodes, walltime [s], user,
+        priority, then the demand on each further resource.
+    depends_on : ids of the parents of those jobs that have any.
+
+    Raises
+    ------
+    ModelError : a job breaks a condition of :class:`Job`, or an id stands twice.
+    """
+
+    data: IntArray
+    depends_on: Mapping[int, tuple[int, ...]]
+
+    def __init__(self, data: ArrayLike, depends_on: Mapping[int, Sequence[int]] | None = None) -> None:
+        table = frozen_ints(data, "jobs")
+        if table.size == 0 and table.ndim != 2:
+            table = frozen_ints(np.empty((0, _FIXED)), "jobs")
+        if table.ndim != 2 or table.shape[1] < _FIXED:
+            raise ModelError(f"jobs: expected shape (jobs, {_FIXED} + resources), got {table.shape}")
+        for column, name in ((0, "id"), (2, "nodes"), (3, "walltime")):
+            bad = np.flatnonzero(table[:, column] <= 0)
+            if bad.size:
+                raise ModelError(f"job {table[bad[0], 0]}: {name} must be > 0, got {table[bad[0], column]}")
+        bad = np.flatnonzero((table[:, _FIXED:] < 0).any(axis=1))
+        if bad.size:
+            raise ModelError(f"job {table[bad[0], 0]}: demand must be >= 0, got {table[bad[0], _FIXED:].tolist()}")
+        ids, counts = np.unique(table[:, 0], return_counts=True)
+        if (counts > 1).any():
+            raise ModelError(f"job {ids[counts > 1][0]}: this id stands {counts.max()} times")
+        parents = {int(job): tuple(map(int, ids)) for job, ids in (depends_on or {}).items() if len(ids)}
+        for job, of in parents.items():
+            if job in of:
+                raise ModelError(f"job {job}: depends on itself")
+        object.__setattr__(self, "data", table)
+        object.__setattr__(self, "depends_on", parents)
+
+    @classmethod
+    def of(cls, jobs: Iterable[Job]) -> JobTable:
+        """The table of ``jobs``, in their order."""
+        listed = list(jobs)
+        rows = [(j.id, j.submit, j.nodes, j.walltime, j.user, j.priority, *j.demand) for j in listed]
+        if len({len(row) for row in rows}) > 1:
+            raise ModelError("jobs: all must state a demand on the same resources")
+        return cls(rows, {j.id: j.depends_on for j in listed if j.depends_on})
+
+    def take(self, index: Any) -> JobTable:
+        """The rows at ``index`` (integers or a mask), copied, in that order."""
+        data = self.data[index]
+        data.flags.writeable = False
+        depends_on = self.depends_on
+        if depends_on:
+            depends_on = {job: depends_on[job] for job in data[:, 0].tolist() if job in depends_on}
+        return JobTable._trusted(data, depends_on)
+
+    @classmethod
+    def _trusted(cls, data: IntArray, depends_on: Mapping[int, tuple[int, ...]]) -> JobTable:
+        # For rows of a checked table only: the replay builds thousands of these a second.
+        table = object.__new__(cls)
+        object.__setattr__(table, "data", data)
+        object.__setattr__(table, "depends_on", depends_on)
+        return table
+
+    @property
+    def id(self) -> IntArray:
+        """Ids, shape ``(jobs,)``."""
+        return self.data[:, 0]
+
+    @property
+    def submit(self) -> IntArray:
+        """Submission times [s], shape ``(jobs,)``."""
+        return self.data[:, 1]
+
+    @property
+    def nodes(self) -> IntArray:
+        """Requested nodes, shape ``(jobs,)``."""
+        return self.data[:, 2]
+
+    @property
+    def walltime(self) -> IntArray:
+        """Requested limits [s], shape ``(jobs,)``."""
+        return self.data[:, 3]
+
+    @property
+    def user(self) -> IntArray:
+        """Users, -1 where unknown, shape ``(jobs,)``."""
+        return self.data[:, 4]
+
+    @property
+    def priority(self) -> IntArray:
+        """Site priorities, -1 where unknown, shape ``(jobs,)``."""
+        return self.data[:, 5]
+
+    @property
+    def demand(self) -> IntArray:
+        """Demands on the further resources, shape ``(jobs, resources)``."""
+        return self.data[:, _FIXED:]
+
+    def __len__(self) -> int:
+        return int(self.data.shape[0])
+
+    @overload
+    def __getitem__(self, index: int) -> Job: ...
+    @overload
+    def __getitem__(self, index: slice) -> JobTable: ...
+    def __getitem__(self, index: int | slice) -> Job | JobTable:
+        if isinstance(index, slice):
+            return self.take(index)
+        id_, submit, nodes, walltime, user, priority, *demand = self.data[index].tolist()
+        return Job(id_, submit, nodes, walltime, tuple(demand), user, priority, self.depends_on.get(id_, ()))
+
+    def __iter__(self) -> Iterator[Job]:
+        return (self[i] for i in range(len(self)))

@@ -1,0 +1,105 @@
+"""The 0-1 knapsack: which jobs of a window to start on one resource."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from transom.errors import ModelError
+from transom.models._arrays import BoolArray, Frozen, IntArray, frozen_ints
+from transom.models.objectives import SCALE, Objective, UsedNodes
+from transom.models.window import Window
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Knapsack(Frozen):
+    r"""Choose items of the largest total value that fit into a capacity.
+
+    .. math:: \max v \cdot x \quad\text{s.t.}\quad w \cdot x \le W,\ x \in \{0, 1\}^n
+
+    A solution is a bool array of shape ``(n,)``.
+
+    Parameters
+    ----------
+    values : :math:`v`, int64, shape ``(n,)``; negative values are allowed and never worth taking.
+    weights : :math:`w`, int64, >= 0, shape ``(n,)``; nodes where the items are jobs.
+    capacity : :math:`W`, >= 0; free nodes where the items are jobs.
+    scale : what real values were multiplied by before they became integers.
+
+    Raises
+    ------
+    ModelError : shapes differ, a weight or the capacity is negative, or a sum overflows 63 bits.
+    """
+
+    kind: ClassVar[str] = "knapsack"
+    sense: ClassVar[str] = "max"
+
+    values: IntArray
+    weights: IntArray
+    capacity: int
+    scale: int = 1
+
+    def __post_init__(self) -> None:
+        values = frozen_ints(self.values, "knapsack: values", (-1,))
+        weights = frozen_ints(self.weights, "knapsack: weights", (len(values),))
+        if len(weights) and weights.min() < 0:
+            item = int(weights.argmin())
+            raise ModelError(f"knapsack: item {item}: weight must be >= 0, got {weights[item]}")
+        if not 0 <= self.capacity < 2**63:
+            raise ModelError(f"knapsack: capacity must be >= 0 and fit into 64 bits, got {self.capacity}")
+        if self.scale <= 0:
+            raise ModelError(f"knapsack: scale must be > 0, got {self.scale}")
+        for array, name in ((values, "values"), (weights, "weights")):
+            if np.abs(array.astype(np.float64)).sum() >= 2.0**62:
+                raise ModelError(f"knapsack: the sum of the {name} does not fit into 62 bits")
+        object.__setattr__(self, "values", values)
+        object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "capacity", int(self.capacity))
+
+    @classmethod
+    def from_window(cls, window: Window, objective: Objective | None = None, jobs: ArrayLike | None = None) -> Knapsack:
+        """The knapsack of a window: items are queued jobs, weights nodes, capacity the free nodes.
+
+        Parameters
+        ----------
+        window : the window; further resources than nodes are not part of this problem.
+        objective : value per queued job, by default the used nodes; floats are scaled by
+            :data:`~transom.models.objectives.SCALE` and rounded.
+        jobs : positions in the queue that become items, by default all.
+        """
+        values = np.asarray((objective or UsedNodes())(window))
+        index = slice(None) if jobs is None else np.asarray(jobs, dtype=np.int64)
+        values, weights = values[index], window.queue.nodes[index]
+        if values.dtype.kind == "f":
+            return cls(np.rint(values * SCALE), weights, window.free_nodes, SCALE)
+        return cls(values, weights, window.free_nodes)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def value(self, solution: ArrayLike) -> int:
+        """Total value of the chosen items."""
+        return int(self.values[np.asarray(solution, dtype=bool)].sum())
+
+    def weight(self, solution: ArrayLike) -> int:
+        """Total weight of the chosen items."""
+        return int(self.weights[np.asarray(solution, dtype=bool)].sum())
+
+    def violations(self, solution: ArrayLike) -> list[str]:
+        """Every condition that ``solution`` breaks, in words; empty if it is feasible."""
+        given = np.asarray(solution)
+        if given.shape != (len(self),):
+            return [f"a solution has shape ({len(self)},), got {given.shape}"]
+        if given.dtype != bool and not np.isin(given, (0, 1)).all():
+            return ["a solution holds only 0 and 1"]
+        weight = self.weight(given)
+        return [f"weight {weight} exceeds the capacity {self.capacity}"] if weight > self.capacity else []
+
+    def frozen(self, solution: ArrayLike) -> BoolArray:
+        """``solution`` as a read-only bool array of its own."""
+        array = np.array(solution, dtype=bool)
+        array.flags.writeable = False
+        return array

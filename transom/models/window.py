@@ -1,0 +1,95 @@
+"""A scheduling window: what a batch scheduler sees at one instant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from transom.errors import ModelError
+from transom.models._arrays import Frozen, IntArray, frozen_ints
+from transom.models.cluster import Cluster
+from transom.models.job import JobTable
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Window(Frozen):
+    """What the scheduler knows when it decides; real runtimes are not part of it.
+
+    Parameters
+    ----------
+    now : the instant [s].
+    cluster : the machine.
+    queue : the waiting jobs that may start now, in the site's order.
+    running : the running jobs, by expected end, then id.
+    running_end : when each running job will have ended at the latest, start + walltime [s],
+        shape ``(running jobs,)``, ascending; a job that outran its walltime counts as ``now + 1``.
+    available : what is free now, shape ``(1 + resources,)``: nodes, then the further resources.
+
+    Raises
+    ------
+    ModelError : shapes differ, an amount is negative, or free and used exceed the cluster.
+    """
+
+    now: int
+    cluster: Cluster
+    queue: JobTable
+    running: JobTable
+    running_end: IntArray
+    available: IntArray
+
+    def __post_init__(self) -> None:
+        resources = len(self.cluster.resources)
+        available = frozen_ints(self.available, "window: available", (1 + resources,))
+        running_end = frozen_ints(self.running_end, "window: running_end", (len(self.running),))
+        for table, name in ((self.queue, "queue"), (self.running, "running")):
+            if len(table) and table.demand.shape[1] != resources:
+                raise ModelError(f"window: {name} states {table.demand.shape[1]} resources, the cluster {resources}")
+        late = np.flatnonzero(self.queue.submit > self.now)
+        if late.size:
+            job = self.queue[int(late[0])]
+            raise ModelError(f"window: job {job.id} is submitted at {job.submit}, after now = {self.now}")
+        if (running_end <= self.now).any() or (np.diff(running_end) < 0).any():
+            raise ModelError(f"window: running_end must be > now = {self.now} and ascending")
+        both = np.intersect1d(self.queue.id, self.running.id)
+        if both.size:
+            raise ModelError(f"window: job {both[0]} is both queued and running")
+        used = np.append(self.running.nodes.sum(), self.running.demand.sum(axis=0) if len(self.running) else [0] * resources)
+        capacity = np.array([self.cluster.num_nodes, *self.cluster.capacities])
+        if (available < 0).any() or (available + used > capacity).any():
+            raise ModelError(
+                f"window: free {available.tolist()} and used {used.astype(int).tolist()} exceed the cluster's {capacity.tolist()}"
+            )
+        object.__setattr__(self, "available", available)
+        object.__setattr__(self, "running_end", running_end)
+
+    @classmethod
+    def _trusted(
+        cls,
+        now: int,
+        cluster: Cluster,
+        queue: JobTable,
+        running: JobTable,
+        running_end: IntArray,
+        available: IntArray,
+    ) -> Window:
+        # For the replay, whose state is checked by other means: arrays are read-only copies already.
+        window = object.__new__(cls)
+        fields = (now, cluster, queue, running, running_end, available)
+        for name, value in zip(("now", "cluster", "queue", "running", "running_end", "available"), fields, strict=True):
+            object.__setattr__(window, name, value)
+        return window
+
+    @property
+    def free_nodes(self) -> int:
+        """Number of idle nodes."""
+        return int(self.available[0])
+
+    @property
+    def wait(self) -> IntArray:
+        """How long each queued job has waited [s], shape ``(queued jobs,)``."""
+        return self.now - self.queue.submit
+
+    def requests(self) -> IntArray:
+        """What each queued job asks for, shape ``(queued jobs, 1 + resources)``: nodes first."""
+        return np.column_stack((self.queue.nodes, self.queue.demand))

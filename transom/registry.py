@@ -1,0 +1,152 @@
+"""Solvers, policies, objectives and priority rules by name.
+
+They register under entry points, the built-in ones through the same door as those of other
+packages; nothing is imported until it is asked for. A *specification* names one and sets
+parameters: ``sa:steps=1000,cooling=0.99``; a value that holds a comma or a specification of its
+own goes into brackets: ``window:solver=[sa:steps=1000],size=20``.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import types
+import typing
+from collections.abc import Iterable
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from transom.errors import SpecError
+
+SOLVERS = "transom.solvers"
+POLICIES = "transom.policies"
+OBJECTIVES = "transom.objectives"
+PRIORITY_RULES = "transom.priority_rules"
+
+_WORDS = {SOLVERS: "solver", POLICIES: "policy", OBJECTIVES: "objective", PRIORITY_RULES: "priority rule"}
+
+
+@cache
+def _entries(group: str) -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group=group)}
+
+
+def names(group: str) -> list[str]:
+    """The registered names of a group, sorted."""
+    return sorted(_entries(group))
+
+
+def load(group: str, name: str) -> Any:
+    """The factory that is registered under ``name``.
+
+    Raises
+    ------
+    SpecError : the name is unknown, or what it needs is not installed.
+    """
+    entry = _entries(group).get(name)
+    if entry is None:
+        raise unknown(_WORDS.get(group, group), name, names(group))
+    try:
+        return entry.load()
+    except ImportError as error:
+        raise SpecError(f"{_WORDS.get(group, group)} {name!r} cannot be loaded: {error}") from error
+
+
+def unknown(what: str, name: str, known: Iterable[str]) -> SpecError:
+    """The error for a name that is not known, with the nearest known one and all of them."""
+    known = sorted(known)
+    near = difflib.get_close_matches(name, known, 1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return SpecError(f"unknown {what} {name!r}{hint} Known: {', '.join(known)}" if hint else
+                     f"unknown {what} {name!r}. Known: {', '.join(known)}")
+
+
+def make(group: str, spec: str) -> Any:
+    """Build what a specification describes.
+
+    Raises
+    ------
+    SpecError : the name or a parameter is unknown, or a value does not fit.
+    """
+    name, settings = parse(spec)
+    return build(load(group, name), name, settings)
+
+
+def parse(spec: str) -> tuple[str, dict[str, str]]:
+    """Split ``name:key=value,key=[nested:a=1,b=2]`` into the name and the settings as text.
+
+    Raises
+    ------
+    SpecError : the specification is malformed.
+    """
+    name, colon, rest = spec.partition(":")
+    if not name or (colon and not rest):
+        raise SpecError(f"specification {spec!r}: expected NAME or NAME:KEY=VALUE,...")
+    settings: dict[str, str] = {}
+    for part in _split(rest, spec) if rest else []:
+        key, equals, value = part.partition("=")
+        if not equals or not key or not value:
+            raise SpecError(f"specification {spec!r}: expected KEY=VALUE, got {part!r}")
+        if key in settings:
+            raise SpecError(f"specification {spec!r}: {key!r} is set twice")
+        settings[key] = value[1:-1] if value.startswith("[") and value.endswith("]") else value
+    return name, settings
+
+
+def _split(text: str, spec: str) -> list[str]:
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter == "[") - (letter == "]")
+        if depth < 0:
+            break
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    if depth:
+        raise SpecError(f"specification {spec!r}: brackets do not match")
+    return parts
+
+
+def build(factory: Any, name: str, settings: dict[str, str]) -> Any:
+    """Call a factory with settings given as text, converted to its annotated types.
+
+    Raises
+    ------
+    SpecError : the factory has no such parameter, or a value cannot be converted or is refused.
+    """
+    parameters = inspect.signature(factory).parameters
+    annotated = factory.__init__ if inspect.isclass(factory) else factory
+    hints = typing.get_type_hints(annotated)
+    for key in settings:
+        if key not in parameters:
+            known = ", ".join(parameters) or "none"
+            raise SpecError(f"{name!r} has no parameter {key!r}. Known: {known}")
+    return factory(**{key: _convert(value, hints.get(key, str), f"{name}:{key}") for key, value in settings.items()})
+
+
+def _convert(text: str, hint: Any, where: str) -> Any:
+    options = typing.get_args(hint) if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union else (hint,)
+    if type(None) in options and text.lower() == "none":
+        return None
+    for option in options:
+        if typing.get_origin(option) is typing.Literal:
+            if text in typing.get_args(option):
+                return text
+        elif option is bool:
+            if text.lower() in ("true", "yes", "on", "false", "no", "off"):
+                return text.lower() in ("true", "yes", "on")
+        elif option in (int, float):
+            try:
+                return option(text)
+            except ValueError:
+                continue
+        elif option is str:
+            return text
+    wanted = " or ".join(
+        "|".join(typing.get_args(o)) if typing.get_origin(o) is typing.Literal else getattr(o, "__name__", str(o))
+        for o in options
+        if o is not type(None)
+    )
+    raise SpecError(f"{where}: expected {wanted}, got {text!r}")

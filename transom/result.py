@@ -1,0 +1,69 @@
+"""What came out of one call of ``solve``."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Literal
+
+from transom.stop import relative_gap
+
+Status = Literal["optimal", "feasible", "infeasible", "unknown"]
+Reason = Literal["proof", "target", "gap", "iterations", "stall", "time", "finished", "error"]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Result:
+    """Status, reason of stopping and proved bound are three facts, kept apart.
+
+    Parameters
+    ----------
+    instance : digest of the problem.
+    problem : its kind, such as ``knapsack``.
+    solver : name of the solver.
+    parameters : its parameters, and what it noted (``chose`` of ``auto``).
+    status : ``optimal`` (the bound meets the value), ``feasible``, ``infeasible`` (proved) or ``unknown``.
+    reason : why it stopped; ``finished`` is a method that simply came to its end.
+    solution : the best feasible solution; None if there is none.
+    value : its value as the judge computed it; None without a solution.
+    bound : the best proved bound; None if nothing is proved.
+    seconds : wall-clock time of the call without imports and compilation [s].
+    curve : (seconds, value, bound) at each improvement of either.
+    seed, threads : as given.
+    error : what the solver raised or did wrong, in one line; None otherwise.
+    """
+
+    instance: str
+    problem: str
+    solver: str
+    parameters: dict[str, Any]
+    status: Status
+    reason: Reason
+    solution: Any
+    value: float | None
+    bound: float | None
+    seconds: float
+    seed: int
+    threads: int = 1
+    curve: tuple[tuple[float, float | None, float | None], ...] = ()
+    error: str | None = None
+    versions: dict[str, str] = field(default_factory=lambda: versions())
+
+    @property
+    def gap(self) -> float | None:
+        """``|bound - value| / max(|value|, 1e-9)``; None while one of them is unknown."""
+        return relative_gap(self.value, self.bound)
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Versions of Python, Transom and of every library that can decide a result."""
+    found = {"python": platform.python_version()}
+    for name in ("transom", "numpy", "numba", "ortools", "pyscipopt", "pymoo"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found

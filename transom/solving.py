@@ -1,0 +1,180 @@
+"""``solve``: the one verb, which owns the clock and judges every answer."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from transom import registry
+from transom.errors import ModelError, TransomError, UnsupportedError
+from transom.result import Reason, Result, Status
+from transom.rng import stream
+from transom.stop import Budget, Problem, Stop, WrongAnswer
+
+
+@runtime_checkable
+class Solver(Protocol):
+    """Anything that searches for solutions of one type of problem.
+
+    A solver may also have ``warm_up()``, called before the clock starts: it imports the back end
+    and compiles kernels, and does nothing that depends on the problem.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name it is registered under."""
+
+    @property
+    def solves(self) -> type:
+        """The problem type it takes."""
+
+    def supports(self, problem: Any, /) -> str | None:
+        """None if it can take this problem, else the reason why not."""
+
+    def __call__(self, problem: Any, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> Any:
+        """Search until ``budget.done()`` or the end.
+
+        Solutions and bounds go to ``budget.found`` and ``budget.prove`` as they come; a returned
+        solution counts too, None means that everything has been handed over.
+        """
+
+
+def solve(
+    problem: Problem,
+    solver: str | Solver = "auto",
+    stop: Stop = Stop(seconds=1.0),  # noqa: B008  (frozen data)
+    seed: int = 0,
+    start: Any = None,
+    threads: int = 1,
+) -> Result:
+    """Solve a problem, check the answer independently, and say what is known about it.
+
+    Parameters
+    ----------
+    problem : what to solve.
+    solver : a registered name, a specification (``"sa:steps=1000"``) or a solver object.
+    stop : when to stop; ``seconds`` is the whole call without imports and compilation.
+    seed : >= 0; the same seed and an iteration budget give the same answer in any process.
+    start : a feasible solution to begin with; the result is never worse.
+    threads : how many threads the solver may use, > 0.
+
+    Returns
+    -------
+    A :class:`Result`; an infeasible problem, a time-out and a solver that fails are results.
+
+    Raises
+    ------
+    SpecError : the solver's name or a parameter is unknown.
+    UnsupportedError : the solver cannot take this problem; the message says why.
+    ModelError : ``start`` is not feasible.
+    """
+    chosen: Solver = registry.make(registry.SOLVERS, solver) if isinstance(solver, str) else solver
+    if seed < 0:
+        raise ModelError(f"seed must be >= 0, got {seed}")
+    if threads < 1:
+        raise ModelError(f"threads must be > 0, got {threads}")
+    if reason := refusal(chosen, problem):
+        raise UnsupportedError(f"solver {chosen.name!r} cannot take this {problem.kind}: {reason}")
+    if start is not None and (broken := problem.violations(start)):
+        raise ModelError(f"start is not feasible: {'; '.join(broken)}")
+    warm_up(chosen)
+
+    budget = stop.start(problem, threads)
+    error: str | None = None
+    if start is not None:
+        budget.found(start)
+    try:
+        answer = chosen(problem, budget, stream(seed, chosen.name), start=start)
+        if answer is not None:
+            budget.found(answer)
+    except TransomError:
+        raise
+    except WrongAnswer as wrong:
+        error = f"infeasible answer: {wrong}"
+    except Exception as fault:  # what a solver raises is a result of the run, not the end of the program
+        error = f"{type(fault).__name__}: {fault}".splitlines()[0]
+    seconds = budget.seconds()
+    return Result(
+        instance=problem.digest(),
+        problem=problem.kind,
+        solver=chosen.name,
+        parameters={**parameters(chosen), **budget.notes},
+        status=_status(budget),
+        reason=_reason(budget, error),
+        solution=budget.solution,
+        value=budget.value,
+        bound=budget.bound,
+        seconds=seconds,
+        seed=seed,
+        threads=threads,
+        curve=tuple(budget.curve),
+        error=error,
+    )
+
+
+def refusal(solver: Solver, problem: Problem) -> str | None:
+    """Why a solver cannot take a problem, or None if it can."""
+    if not isinstance(problem, solver.solves):
+        return f"it solves {solver.solves.__name__} problems"
+    return solver.supports(problem)
+
+
+def warm_up(solver: Solver) -> None:
+    """Import and compile what the solver needs, outside any budget."""
+    prepare = getattr(solver, "warm_up", None)
+    if prepare is not None:
+        prepare()
+
+
+def parameters(thing: Any) -> dict[str, Any]:
+    """The parameters of a solver or policy that is a dataclass, by name."""
+    return {f.name: getattr(thing, f.name) for f in fields(thing) if f.init} if is_dataclass(thing) else {}
+
+
+def check(problem: Problem, result: Result) -> list[str]:
+    """Judge a result against its problem, from the data alone.
+
+    Returns
+    -------
+    Everything that is wrong with it, in words; empty if it stands: the digest is the problem's, the
+    solution is feasible and worth what is claimed, the bound is no worse than the value, and
+    ``optimal`` is claimed only where both meet.
+    """
+    wrong: list[str] = []
+    if result.instance != problem.digest():
+        return [f"the result is for instance {result.instance}, this is {problem.digest()}"]
+    if (result.solution is None) != (result.value is None):
+        wrong.append("a solution and its value are stated together or not at all")
+    if result.solution is not None:
+        broken = problem.violations(result.solution)
+        wrong += broken
+        if not broken and result.value is not None and problem.value(result.solution) != result.value:
+            wrong.append(f"the solution is worth {problem.value(result.solution)}, not {result.value}")
+    if result.value is not None and result.bound is not None:
+        over = result.value - result.bound if problem.sense == "max" else result.bound - result.value
+        if over > 1e-9 * max(1.0, abs(result.value)):
+            wrong.append(f"the value {result.value} is better than the proved bound {result.bound}")
+    if result.status == "optimal" and (result.bound is None or result.value is None or result.bound != result.value):
+        wrong.append(f"optimal is claimed, but the value is {result.value} and the bound {result.bound}")
+    if result.status == "infeasible" and result.solution is not None:
+        wrong.append("infeasible is claimed, but there is a solution")
+    if result.status == "feasible" and result.solution is None:
+        wrong.append("feasible is claimed without a solution")
+    return wrong
+
+
+def _status(budget: Budget) -> Status:
+    if budget.solution is None:
+        return "infeasible" if budget.infeasible else "unknown"
+    return "optimal" if budget.optimal else "feasible"
+
+
+def _reason(budget: Budget, error: str | None) -> Reason:
+    if error is not None:
+        return "error"
+    # Asked once more, for a native solver that met its limit without asking.
+    budget.done()
+    return budget.reason or "finished"  # type: ignore[return-value]
+

@@ -1,0 +1,215 @@
+"""When to stop: :class:`Stop` is data, :class:`Budget` is the state of one run.
+
+A native solver translates a ``Stop`` into its own limits, a loop counts the ``Budget`` down.
+Solvers hand solutions and proved bounds to the budget while they run; the budget has the problem
+check and score each solution, so that no solver reports its own value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, Protocol
+
+from transom.errors import StopError
+
+
+class Problem(Protocol):
+    """What every formal problem offers to the judge."""
+
+    @property
+    def kind(self) -> str:
+        """The problem's name, such as ``knapsack``."""
+
+    @property
+    def sense(self) -> str:
+        """``"max"`` or ``"min"``."""
+
+    def value(self, solution: Any, /) -> float:
+        """The objective value of a feasible solution; an int where it is exact."""
+
+    def violations(self, solution: Any, /) -> list[str]:
+        """Every condition that the solution breaks, in words."""
+
+    def frozen(self, solution: Any, /) -> Any:
+        """The solution, immutable."""
+
+    def digest(self) -> str:
+        """A digest of all data of the problem."""
+
+
+class WrongAnswer(Exception):
+    """A solver handed over a solution that is not feasible: a fault of the solver, not of the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """When a solver has to stop; it stops at whatever comes first, a proof always included.
+
+    Parameters
+    ----------
+    seconds : wall-clock time of the whole call of ``solve``, > 0 [s].
+    iterations : steps of a loop-based solver (what a step is, its docstring says), >= 0.
+    target : stop at a value at least as good.
+    gap : stop at ``|bound - value| / max(|value|, 1e-9)`` at most this, >= 0.
+    stall : stop after so many iterations without a better value, > 0.
+
+    Raises
+    ------
+    StopError : a condition above does not hold.
+    """
+
+    seconds: float | None = None
+    iterations: int | None = None
+    target: float | None = None
+    gap: float | None = None
+    stall: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.seconds is not None and not 0 < self.seconds < math.inf:
+            raise StopError(f"stop: seconds must be > 0 and finite, got {self.seconds}")
+        if self.iterations is not None and self.iterations < 0:
+            raise StopError(f"stop: iterations must be >= 0, got {self.iterations}")
+        if self.target is not None and math.isnan(self.target):
+            raise StopError("stop: target must be a number, got nan")
+        if self.gap is not None and not 0 <= self.gap:
+            raise StopError(f"stop: gap must be >= 0, got {self.gap}")
+        if self.stall is not None and self.stall <= 0:
+            raise StopError(f"stop: stall must be > 0, got {self.stall}")
+
+    def start(self, problem: Problem, threads: int = 1) -> Budget:
+        """A fresh budget for one run on ``problem``; its clock starts now."""
+        return Budget(self, problem, threads)
+
+
+def relative_gap(value: float | None, bound: float | None) -> float | None:
+    """``|bound - value| / max(|value|, 1e-9)``, or None while one of them is unknown."""
+    if value is None or bound is None:
+        return None
+    return abs(bound - value) / max(abs(value), 1e-9)
+
+
+class Budget:
+    """What is left of a :class:`Stop`, and what has been found and proved so far.
+
+    Attributes
+    ----------
+    stop : the criteria.
+    threads : how many threads a solver may use.
+    solution, value : the best feasible solution handed over so far and its value; None before.
+    bound : the best proved bound so far; None while nothing is proved.
+    infeasible : whether a solver proved that there is no solution.
+    reason : why :meth:`done` said yes; None before.
+    curve : (seconds, value, bound) at every improvement of either.
+    notes : what a solver wants to be known, such as the method that ``auto`` chose.
+    """
+
+    def __init__(
+        self, stop: Stop, problem: Problem, threads: int = 1, clock: Callable[[], float] = perf_counter
+    ) -> None:
+        self.stop = stop
+        self.threads = threads
+        self.solution: Any = None
+        self.value: float | None = None
+        self.bound: float | None = None
+        self.infeasible = False
+        self.reason: str | None = None
+        self.curve: list[tuple[float, float | None, float | None]] = []
+        self.notes: dict[str, Any] = {}
+        self.iterations = 0
+        self._improved_at = 0
+        self._problem = problem
+        self._maximise = problem.sense == "max"
+        self._clock = clock
+        self._started = clock()
+
+    def seconds(self) -> float:
+        """Wall-clock time since the start [s]."""
+        return self._clock() - self._started
+
+    def seconds_left(self) -> float:
+        """Wall-clock time left [s], never negative, infinite without a limit."""
+        if self.stop.seconds is None:
+            return math.inf
+        return max(0.0, self.stop.seconds - self.seconds())
+
+    def iterations_left(self) -> int | None:
+        """Iterations left until the limit or the stall, None without either."""
+        limits = []
+        if self.stop.iterations is not None:
+            limits.append(self.stop.iterations - self.iterations)
+        if self.stop.stall is not None:
+            limits.append(self._improved_at + self.stop.stall - self.iterations)
+        return max(0, min(limits)) if limits else None
+
+    def spend(self, iterations: int = 1) -> None:
+        """Count iterations."""
+        self.iterations += iterations
+
+    def found(self, solution: Any) -> bool:
+        """Hand over a solution; the problem checks and scores it.
+
+        Returns
+        -------
+        Whether it is better than everything handed over before.
+
+        Raises
+        ------
+        WrongAnswer : the solution is not feasible.
+        """
+        broken = self._problem.violations(solution)
+        if broken:
+            raise WrongAnswer("; ".join(broken))
+        value = self._problem.value(solution)
+        if self.value is not None and not self._better(value, self.value):
+            return False
+        self.solution = self._problem.frozen(solution)
+        self.value = value
+        self._improved_at = self.iterations
+        self._record()
+        return True
+
+    def prove(self, bound: float) -> None:
+        """Hand over a proved bound: no solution is better than it. Weaker ones are ignored."""
+        if math.isfinite(bound) and (self.bound is None or self._better(self.bound, bound)):
+            self.bound = bound
+            self._record()
+
+    def prove_infeasible(self) -> None:
+        """Say that there is no feasible solution."""
+        self.infeasible = True
+
+    @property
+    def optimal(self) -> bool:
+        """Whether the best value meets the proved bound."""
+        return self.value is not None and self.bound is not None and not self._better(self.bound, self.value)
+
+    def done(self) -> bool:
+        """Whether to stop now; ``reason`` then says why (proof, target, gap, iterations, stall, time)."""
+        self.reason = self._why()
+        return self.reason is not None
+
+    def _why(self) -> str | None:
+        stop = self.stop
+        if self.optimal or self.infeasible:
+            return "proof"
+        if stop.target is not None and self.value is not None and not self._better(stop.target, self.value):
+            return "target"
+        gap = relative_gap(self.value, self.bound)
+        if stop.gap is not None and gap is not None and gap <= stop.gap:
+            return "gap"
+        if stop.iterations is not None and self.iterations >= stop.iterations:
+            return "iterations"
+        if stop.stall is not None and self.iterations - self._improved_at >= stop.stall:
+            return "stall"
+        if stop.seconds is not None and self.seconds() >= stop.seconds:
+            return "time"
+        return None
+
+    def _better(self, a: float, b: float) -> bool:
+        return a > b if self._maximise else a < b
+
+    def _record(self) -> None:
+        self.curve.append((self.seconds(), self.value, self.bound))
