@@ -58,8 +58,11 @@ def unknown(what: str, name: str, known: Iterable[str]) -> SpecError:
     known = sorted(known)
     near = difflib.get_close_matches(name, known, 1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
-    return SpecError(f"unknown {what} {name!r}{hint} Known: {', '.join(known)}" if hint else
-                     f"unknown {what} {name!r}. Known: {', '.join(known)}")
+    return SpecError(
+        f"unknown {what} {name!r}{hint} Known: {', '.join(known)}"
+        if hint
+        else f"unknown {what} {name!r}. Known: {', '.join(known)}"
+    )
 
 
 def make(group: str, spec: str) -> Any:
@@ -127,7 +130,11 @@ def build(factory: Any, name: str, settings: dict[str, str]) -> Any:
 
 
 def _convert(text: str, hint: Any, where: str) -> Any:
-    options = typing.get_args(hint) if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union else (hint,)
+    options = (
+        typing.get_args(hint)
+        if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union
+        else (hint,)
+    )
     if type(None) in options and text.lower() == "none":
         return None
     for option in options:

@@ -14,6 +14,18 @@ Status = Literal["optimal", "feasible", "infeasible", "unknown"]
 Reason = Literal["proof", "target", "gap", "iterations", "stall", "time", "finished", "error"]
 
 
+@cache
+def versions() -> dict[str, str]:
+    """Versions of Python, Transom and of every library that can decide a result."""
+    found = {"python": platform.python_version()}
+    for name in ("transom", "numpy", "numba", "ortools", "pyscipopt", "pymoo"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Result:
     """Status, reason of stopping and proved bound are three facts, kept apart.
@@ -49,21 +61,9 @@ class Result:
     threads: int = 1
     curve: tuple[tuple[float, float | None, float | None], ...] = ()
     error: str | None = None
-    versions: dict[str, str] = field(default_factory=lambda: versions())
+    versions: dict[str, str] = field(default_factory=versions)
 
     @property
     def gap(self) -> float | None:
         """``|bound - value| / max(|value|, 1e-9)``; None while one of them is unknown."""
         return relative_gap(self.value, self.bound)
-
-
-@cache
-def versions() -> dict[str, str]:
-    """Versions of Python, Transom and of every library that can decide a result."""
-    found = {"python": platform.python_version()}
-    for name in ("transom", "numpy", "numba", "ortools", "pyscipopt", "pymoo"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found

@@ -177,4 +177,3 @@ def _reason(budget: Budget, error: str | None) -> Reason:
     # Asked once more, for a native solver that met its limit without asking.
     budget.done()
     return budget.reason or "finished"  # type: ignore[return-value]
-

@@ -74,7 +74,7 @@ class Stop:
             raise StopError(f"stop: iterations must be >= 0, got {self.iterations}")
         if self.target is not None and math.isnan(self.target):
             raise StopError("stop: target must be a number, got nan")
-        if self.gap is not None and not 0 <= self.gap:
+        if self.gap is not None and not self.gap >= 0:
             raise StopError(f"stop: gap must be >= 0, got {self.gap}")
         if self.stall is not None and self.stall <= 0:
             raise StopError(f"stop: stall must be > 0, got {self.stall}")

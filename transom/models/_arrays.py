@@ -89,6 +89,8 @@ class Frozen:
 def _same(a: Any, b: Any) -> bool:
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return bool(np.array_equal(a, b))
+    if isinstance(a, Mapping) and isinstance(b, Mapping):  # mappings of arrays do not compare with ==
+        return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
     return bool(a == b)
 
 
@@ -99,6 +101,8 @@ def _feed(state: Any, value: Any) -> None:
     elif isinstance(value, Frozen):
         state.update(value.digest().encode())
     elif isinstance(value, Mapping):
-        state.update(repr(sorted(value.items())).encode())
+        for key in sorted(value):
+            state.update(repr(key).encode())
+            _feed(state, value[key])
     else:
         state.update(repr(value).encode())

@@ -73,9 +73,9 @@ class Knapsack(Frozen):
         values = np.asarray((objective or UsedNodes())(window))
         index = slice(None) if jobs is None else np.asarray(jobs, dtype=np.int64)
         values, weights = values[index], window.queue.nodes[index]
-        if values.dtype.kind == "f":
-            return cls(np.rint(values * SCALE), weights, window.free_nodes, SCALE)
-        return cls(values, weights, window.free_nodes)
+        scale = SCALE if values.dtype.kind == "f" else 1
+        whole = frozen_ints(np.rint(values * SCALE) if scale > 1 else values, "knapsack: values")
+        return cls(whole, weights, window.free_nodes, scale)
 
     def __len__(self) -> int:
         return len(self.values)

@@ -54,12 +54,13 @@ class Window(Frozen):
         both = np.intersect1d(self.queue.id, self.running.id)
         if both.size:
             raise ModelError(f"window: job {both[0]} is both queued and running")
-        used = np.append(self.running.nodes.sum(), self.running.demand.sum(axis=0) if len(self.running) else [0] * resources)
+        used = np.append(
+            self.running.nodes.sum(), self.running.demand.sum(axis=0) if len(self.running) else [0] * resources
+        )
         capacity = np.array([self.cluster.num_nodes, *self.cluster.capacities])
         if (available < 0).any() or (available + used > capacity).any():
-            raise ModelError(
-                f"window: free {available.tolist()} and used {used.astype(int).tolist()} exceed the cluster's {capacity.tolist()}"
-            )
+            free = f"free {available.tolist()} and used {used.astype(int).tolist()}"
+            raise ModelError(f"window: {free} exceed the cluster's {capacity.tolist()}")
         object.__setattr__(self, "available", available)
         object.__setattr__(self, "running_end", running_end)
 

@@ -1,0 +1,73 @@
+"""What a knapsack comes down to once the obvious is decided."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from transom.models._arrays import BoolArray, IntArray
+from transom.models.knapsack import Knapsack
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Reduced:
+    """The undecided items of a knapsack, in units that have no common divisor.
+
+    Every optimal choice among ``items`` is, together with ``taken``, an optimal solution of the
+    problem, and worth ``value + unit * (value of the choice)``. If there are undecided items at
+    all, not all of them fit.
+
+    Parameters
+    ----------
+    items : positions of the undecided items, ascending, shape ``(m,)``.
+    values : their values divided by ``unit``, > 0, shape ``(m,)``.
+    weights : their weights divided by the greatest common divisor, > 0 and <= capacity, shape ``(m,)``.
+    capacity : the capacity in the units of ``weights``, rounded down.
+    taken : the items that are taken in any case, shape ``(n,)``, bool.
+    value : what those are worth.
+    unit : the greatest common divisor of the undecided values.
+    """
+
+    items: IntArray
+    values: IntArray
+    weights: IntArray
+    capacity: int
+    taken: BoolArray
+    value: int
+    unit: int
+
+    def solution(self, chosen: BoolArray) -> BoolArray:
+        """The solution of the problem that takes the undecided items marked in ``chosen``, shape ``(m,)``."""
+        solution = self.taken.copy()
+        solution[self.items[chosen]] = True
+        return solution
+
+    def worth(self, value: int) -> int:
+        """A value or bound of the reduced problem in terms of the problem."""
+        return self.value + self.unit * int(value)
+
+
+def reduce(problem: Knapsack) -> Reduced:
+    """Decide the obvious items of a knapsack.
+
+    Items worth nothing or less and items heavier than the capacity are left out, weightless ones are
+    taken, and if all others fit together they are taken as well.
+    """
+    values, weights, capacity = problem.values, problem.weights, problem.capacity
+    useful = (values > 0) & (weights <= capacity)
+    taken = useful & (weights == 0)
+    open_ = useful & (weights > 0)
+    if int(weights[open_].sum()) <= capacity:
+        taken |= open_
+        open_ = np.zeros_like(open_)
+    items = np.flatnonzero(open_)
+    values, weights = values[items], weights[items]
+    unit = divisor = 1
+    if len(items):
+        unit, divisor = int(np.gcd.reduce(values)), int(np.gcd.reduce(weights))
+        if unit > 1:
+            values //= unit
+        if divisor > 1:
+            weights //= divisor
+    return Reduced(items, values, weights, capacity // divisor, taken, problem.value(taken), unit)

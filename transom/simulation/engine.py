@@ -1,0 +1,280 @@
+"""Trace-driven replay: a workload, a policy, and out comes a schedule.
+
+Time is whole seconds. All events of an instant are taken in before one pass: job ends, then
+submissions. The pass sees the waiting jobs in the site's order; equal scores are ordered by
+submission, then id. A job whose parents have not all ended stays hidden.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from transom.errors import PolicyError
+from transom.models import JobTable, Window
+from transom.models._arrays import IntArray
+from transom.rng import stream
+from transom.simulation import events
+from transom.simulation.conservative_backfill import conservative_pass, new_plan
+from transom.simulation.easy_backfill import easy_pass, plain_pass
+from transom.simulation.events import State, advance, launch, place
+from transom.simulation.policies import Decision, Policy, RulePolicy, load_rule, make_policy, site_order
+from transom.simulation.schedule import BACKFILLED, READY, Schedule
+from transom.traces.workload import Workload
+
+Progress = Callable[[int], None]
+"""Called now and then with the number of jobs that have started."""
+
+_COLUMNS = ("time", "queued", "free", "started", "backfilled", "reserved_job", "reserved_start")
+_CHUNK = 8192  # decisions between two looks at the clock, the progress bar and Ctrl-C
+_KINDS = {"none": 0, "easy": 1, "conservative": 2}
+
+
+def simulate(
+    workload: Workload,
+    policy: str | Policy,
+    *,
+    seed: int = 0,
+    label: str | None = None,
+    progress: Progress | None = None,
+) -> Schedule:
+    """Replay a workload under a policy.
+
+    Parameters
+    ----------
+    workload : jobs with their real runtimes, and the machine.
+    policy : a name or specification (``"fcfs-easy"``, ``"window:solver=dp,size=20"``) or an object.
+    seed : >= 0, for policies that draw random numbers.
+    label : what to call the policy in the schedule, by default its name or specification.
+    progress : called with the number of started jobs.
+
+    Returns
+    -------
+    The schedule, one row per job.
+
+    Raises
+    ------
+    SpecError : the policy's name or a parameter is unknown.
+    PolicyError : the policy starts a job that is not waiting or does not fit, or leaves jobs
+        waiting on an empty machine at the end of the trace.
+    """
+    chosen = make_policy(policy) if isinstance(policy, str) else policy
+    title = label or (policy if isinstance(policy, str) else str(getattr(policy, "name", type(policy).__name__)))
+    replay = Replay(workload, getattr(chosen, "order", "fcfs"))
+    report = progress or (lambda started: None)
+    if isinstance(chosen, RulePolicy):
+        decisions = _run_rule(replay, chosen, report)
+    else:
+        reset = getattr(chosen, "reset", None)
+        if reset is not None:
+            reset(stream(seed, title))
+        decisions = _run_policy(replay, chosen, report)
+    state = replay.state
+    waiting = np.flatnonzero(state.jobs[:, events.START] < 0)
+    if waiting.size:
+        raise PolicyError(f"policy {title!r} never starts job {workload.jobs.id[waiting[0]]}")
+    report(len(workload))
+    return Schedule(
+        policy=title,
+        workload=workload.name,
+        cluster=workload.cluster,
+        jobs=workload.jobs,
+        start=state.jobs[:, events.START],
+        end=state.jobs[:, events.END],
+        mode=state.jobs[:, events.MODE],
+        order=state.jobs[:, events.ORDER],
+        decisions=decisions,
+    )
+
+
+class Replay:
+    """A replay in progress: the state, and the window a policy sees of it."""
+
+    def __init__(self, workload: Workload, order: str) -> None:
+        jobs = workload.jobs
+        self.jobs = jobs
+        self.ids = np.ascontiguousarray(jobs.id)
+        self.cluster = workload.cluster
+        self.runtime = workload.runtime
+        self.rule = load_rule(order)
+        self.origin = int(jobs.submit[0]) if len(jobs) else 0
+        self.state = _new_state(workload)
+        if self.rule.timeless and len(jobs):
+            ranked = site_order(self.rule, jobs, self.origin, self.origin)
+            self.state.jobs[ranked, events.RANK] = np.arange(len(jobs))
+
+    def advance(self) -> bool:
+        """Go to the next instant at which somebody waits; False at the end of the trace."""
+        if not advance(self.state):
+            return False
+        if not self.rule.timeless:
+            now, queued = self.state.at[events.NOW], self.state.at[events.QUEUED]
+            self.state.at[events.PASSED] = 0
+            queue = np.sort(self.state.queue[:queued])
+            self.state.queue[:queued] = queue[site_order(self.rule, self.jobs.take(queue), int(now), self.origin)]
+        return True
+
+    def window(self) -> Window:
+        """What a policy may see now: copies, and nothing of the future."""
+        state, jobs = self.state, self.jobs
+        now, _, queued, running = state.at[:4].tolist()
+        running_end = np.maximum(state.expected[:running, 0], now + 1)
+        available = state.free.copy()
+        running_end.flags.writeable = available.flags.writeable = False
+        return Window._trusted(
+            now,
+            self.cluster,
+            jobs.take(state.queue[:queued]),
+            jobs.take(state.expected[:running, 1]),
+            running_end,
+            available,
+        )
+
+    def apply(self, decision: Decision, log: IntArray) -> None:
+        """Carry out a decision and fill its row of the log.
+
+        Raises
+        ------
+        PolicyError : a job is not waiting or does not fit.
+        """
+        state = self.state
+        chosen = decision.start + decision.backfill
+        reserve = decision.reserve
+        log[:3] = state.at[events.NOW], state.at[events.QUEUED], state.free[0]
+        log[3:5] = len(chosen), len(decision.backfill)
+        log[5:] = (reserve[0].job, reserve[0].start) if reserve else (-1, -1)
+        if chosen:
+            count = len(chosen)
+            modes = np.full(count, READY, np.int64)
+            modes[len(decision.start) :] = BACKFILLED
+            picks = np.empty(count, np.int64)
+            fault = place(state, self.ids, np.array(chosen, np.int64), picks, modes)
+            if fault >= 0:
+                raise PolicyError(f"at {state.at[events.NOW]} s: job {chosen[fault]} is started but does not wait")
+            if fault < -1:
+                raise PolicyError(f"at {state.at[events.NOW]} s: job {chosen[-2 - fault]} is started but does not fit")
+            launch(state, self.runtime, picks, modes, count)
+        for reservation in reserve:
+            state.jobs[self._waiting(reservation.job), events.HELD] = 1
+
+    def _waiting(self, job: int) -> int:
+        queue = self.state.queue[: self.state.at[events.QUEUED]]
+        place_ = np.flatnonzero(self.ids[queue] == job)
+        if not place_.size:
+            raise PolicyError(f"at {self.state.at[events.NOW]} s: job {job} is reserved but does not wait")
+        return int(queue[place_[0]])
+
+
+def _run_policy(replay: Replay, policy: Policy, report: Progress) -> dict[str, NDArray[Any]]:
+    rows: list[IntArray] = []
+    notes: list[Any] = []
+    while replay.advance():
+        decision = policy.decide(replay.window())
+        row = np.empty(len(_COLUMNS), np.int64)
+        replay.apply(decision, row)
+        rows.append(row)
+        if decision.notes:
+            notes.append(decision.notes)
+        if len(rows) % 256 == 0:
+            report(int(replay.state.at[events.STARTED]))
+    log = np.array(rows, np.int64).reshape(len(rows), len(_COLUMNS))
+    decisions: dict[str, NDArray[Any]] = dict(zip(_COLUMNS, log.T, strict=True))
+    if notes:
+        if len(notes) != len(rows):
+            raise PolicyError("a policy writes notes on every decision or on none")
+        for key in notes[0]:
+            decisions[key] = np.array([note[key] for note in notes])
+    return decisions
+
+
+def _run_rule(replay: Replay, policy: RulePolicy, report: Progress) -> dict[str, NDArray[Any]]:
+    state, kind = replay.state, _KINDS[policy.backfilling]
+    plan = new_plan(state)
+    picks, modes = np.empty(len(state.jobs), np.int64), np.empty(len(state.jobs), np.int64)
+    extra = np.empty(len(state.free), np.int64)
+    log = np.empty((len(_COLUMNS), 2 * len(state.jobs) + _CHUNK), np.int64)
+    rows, more = 0, True
+    while more:
+        if log.shape[1] - rows < _CHUNK:
+            log = np.concatenate((log, np.empty_like(log)), axis=1)
+        until = rows + _CHUNK
+        if replay.rule.timeless:
+            rows, more = run(state, plan, replay.runtime, replay.ids, kind, log, rows, until, picks, modes, extra)
+        else:
+            while rows < until and (more := replay.advance()):
+                take_pass(state, plan, replay.runtime, replay.ids, kind, log, rows, picks, modes, extra)
+                rows += 1
+        report(int(state.at[events.STARTED]))
+    return dict(zip(_COLUMNS, log[:, :rows], strict=True))
+
+
+@njit(cache=True)
+def run(s, p, runtime, ids, kind, log, row, until, picks, modes, extra):  # type: ignore[no-untyped-def]
+    """Pass after pass until ``row`` reaches ``until`` or the trace ends; (row, whether there is more)."""
+    while row < until:
+        if not advance(s):
+            return row, False
+        take_pass(s, p, runtime, ids, kind, log, row, picks, modes, extra)
+        row += 1
+    return row, True
+
+
+@njit(cache=True, inline="always")
+def take_pass(s, p, runtime, ids, kind, log, row, picks, modes, extra):  # type: ignore[no-untyped-def]
+    """One pass of a rule at the current instant, carried out and written to column ``row`` of the log."""
+    log[0, row] = s.at[events.NOW]
+    log[1, row] = s.at[events.QUEUED]
+    log[2, row] = s.free[0]
+    count, backfilled, head, begin = 0, 0, -1, -1
+    if kind == 0:
+        count = plain_pass(s, picks, modes)
+    elif kind == 1:
+        count, backfilled, head, begin = easy_pass(s, picks, modes, extra)
+    else:
+        count, backfilled, head, begin = conservative_pass(s, p, picks, modes)
+    launch(s, runtime, picks, modes, count)
+    log[3, row] = count
+    log[4, row] = backfilled
+    log[5, row] = ids[head] if head >= 0 else -1
+    log[6, row] = begin
+
+
+def _new_state(workload: Workload) -> State:
+    table, n = workload.jobs, len(workload)
+    free = np.array([workload.cluster.num_nodes, *workload.cluster.capacities], np.int64)
+    jobs = np.zeros((n, events.DEMAND + len(free)), np.int64)
+    jobs[:, events.SUBMIT] = table.submit
+    jobs[:, events.WALLTIME] = table.walltime
+    jobs[:, events.RANK] = np.arange(n)
+    jobs[:, [events.START, events.END, events.ORDER]] = -1
+    jobs[:, events.DEMAND] = table.nodes
+    jobs[:, events.DEMAND + 1 :] = table.demand
+    state = State(
+        jobs=jobs,
+        queue=np.empty(n, np.int64),
+        ends=np.empty((n, 2), np.int64),
+        expected=np.empty((n, 2), np.int64),
+        ended=np.empty(n, np.int64),
+        free=free,
+        children=_list_children(table, jobs),
+        at=np.zeros(11, np.int64),
+    )
+    state.at[events.WAKE] = events.NEVER
+    return state
+
+
+def _list_children(table: JobTable, jobs: IntArray) -> IntArray:
+    """Count everybody's parents in ``jobs`` and list the children of each job in one row after another."""
+    if not table.depends_on:
+        return np.empty(0, np.int64)
+    place_of = {job: i for i, job in enumerate(table.id.tolist())}
+    edges = sorted((place_of[p], place_of[job]) for job, of in table.depends_on.items() for p in set(of))
+    parent, child = np.array(edges, np.int64).reshape(-1, 2).T
+    jobs[:, events.PARENTS] = np.bincount(child, minlength=len(jobs))
+    jobs[:, events.CHILDREN] = np.searchsorted(parent, np.arange(len(jobs)))
+    jobs[:, events.CHILDREN_END] = np.searchsorted(parent, np.arange(len(jobs)), side="right")
+    return child.copy()

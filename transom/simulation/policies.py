@@ -1,0 +1,136 @@
+"""What a policy is: it sees a window and says which jobs to start and which to reserve."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, get_args
+
+import numpy as np
+
+from transom import registry
+from transom.errors import SpecError
+from transom.heuristics.priority_rules import PriorityRule
+from transom.models import Window
+
+Backfilling = Literal["none", "easy", "conservative"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """A promise: job id and the instant [s] at which it starts at the latest, by walltimes."""
+
+    job: int
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What to do with a window.
+
+    Parameters
+    ----------
+    start : ids of queued jobs to start now, in this order.
+    backfill : ids of queued jobs to start now ahead of a job that holds a reservation, after ``start``.
+    reserve : the reservations that hold from now on.
+    notes : further facts for the row of this decision, the same keys in every decision.
+    """
+
+    start: tuple[int, ...] = ()
+    backfill: tuple[int, ...] = ()
+    reserve: tuple[Reservation, ...] = ()
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Policy(Protocol):
+    """Anything that decides over windows.
+
+    A policy may have ``order``, the name of the priority rule that orders the queue it sees
+    (default ``fcfs``), and ``reset(rng)``, which is called before a replay begins.
+    """
+
+    def decide(self, window: Window, /) -> Decision:
+        """Choose among ``window.queue``; what does not fit is an error."""
+
+
+@dataclass(frozen=True, slots=True)
+class RulePolicy:
+    """Start jobs in the order of a priority rule, with or without backfilling.
+
+    Parameters
+    ----------
+    rule : a registered priority rule.
+    backfilling : ``none`` stops at the first job that does not fit; ``easy`` and ``conservative``
+        as in :mod:`~transom.simulation.easy_backfill` and
+        :mod:`~transom.simulation.conservative_backfill`.
+    """
+
+    rule: str
+    backfilling: Backfilling = "none"
+
+    def __post_init__(self) -> None:
+        if self.backfilling not in get_args(Backfilling):
+            raise SpecError(f"unknown backfilling {self.backfilling!r}. Known: {', '.join(get_args(Backfilling))}")
+
+    @property
+    def name(self) -> str:
+        """The name under which ``make_policy`` finds it."""
+        return self.rule if self.backfilling == "none" else f"{self.rule}-{self.backfilling}"
+
+    @property
+    def order(self) -> str:
+        """The rule, which orders the queue."""
+        return self.rule
+
+    def decide(self, window: Window, /) -> Decision:
+        """Decide over one window; conservative reservations are made afresh in queue order."""
+        from transom.simulation.window_pass import pass_over
+
+        return pass_over(window, self.backfilling)
+
+
+def policy_names() -> list[str]:
+    """All policies that can be asked for by name."""
+    rules = registry.names(registry.PRIORITY_RULES)
+    return sorted([*registry.names(registry.POLICIES), *(rule + tail for rule in rules for tail in _TAILS)])
+
+
+def make_policy(spec: str) -> Policy:
+    """Build the policy that a specification describes.
+
+    ``RULE``, ``RULE-easy`` and ``RULE-conservative`` exist for every registered priority rule.
+
+    Raises
+    ------
+    SpecError : the name or a parameter is unknown, or a value does not fit.
+    """
+    name, settings = registry.parse(spec)
+    if name in registry.names(registry.POLICIES):
+        policy: Policy = registry.make(registry.POLICIES, spec)
+        return policy
+    for tail, backfilling in _TAILS.items():
+        rule = name.removesuffix(tail) if tail else name
+        if rule + tail == name and rule in registry.names(registry.PRIORITY_RULES):
+            if settings:
+                raise SpecError(f"{name!r} has no parameter {next(iter(settings))!r}. Known: none")
+            return RulePolicy(rule, backfilling)
+    raise registry.unknown("policy", name, policy_names())
+
+
+def load_rule(name: str) -> PriorityRule:
+    """The priority rule of that name.
+
+    Raises
+    ------
+    SpecError : the name or a parameter is unknown.
+    """
+    rule: PriorityRule = registry.make(registry.PRIORITY_RULES, name)
+    return rule
+
+
+def site_order(rule: PriorityRule, jobs: Any, now: int, origin: int) -> np.ndarray[Any, np.dtype[np.intp]]:
+    """Positions of ``jobs`` in the order of ``rule``: by score, then submission, then id."""
+    return np.lexsort((jobs.id, jobs.submit, rule(jobs, now, origin)))
+
+
+_TAILS: dict[str, Backfilling] = {"": "none", "-easy": "easy", "-conservative": "conservative"}

@@ -1,0 +1,66 @@
+"""Windows cut out of a replay: what the scheduler saw at an instant, with running jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from transom.errors import SpecError
+from transom.models import Window
+from transom.simulation.policies import load_rule, site_order
+from transom.simulation.schedule import Schedule
+
+
+def snapshots(schedule: Schedule, every: int, order: str = "fcfs", minimum: int = 1) -> Iterator[Window]:
+    """The windows of a schedule just before the first decision at or after each grid point.
+
+    Parameters
+    ----------
+    schedule : a replay with its decisions.
+    every : distance of the grid points, from the first decision on [s], > 0.
+    order : priority rule that orders the queue of the windows.
+    minimum : windows with fewer waiting jobs are left out.
+
+    Raises
+    ------
+    SpecError : ``every`` or ``minimum`` is not positive.
+    """
+    if every <= 0 or minimum <= 0:
+        raise SpecError(f"snapshots: every and minimum must be > 0, got {every} and {minimum}")
+    rule = load_rule(order)
+    times, queued = schedule.decisions["time"], schedule.decisions["queued"]
+    origin = int(schedule.jobs.submit[0]) if len(schedule) else 0
+    due = None
+    for time, waiting in zip(times.tolist(), queued.tolist(), strict=True):
+        if (due is None or time >= due) and waiting >= minimum:
+            start = times[0] if due is None else due
+            due = int(start + ((time - start) // every + 1) * every)
+            window = window_at(schedule, time)
+            yield _ordered(window, site_order(rule, window.queue, time, origin))
+
+
+def window_at(schedule: Schedule, now: int) -> Window:
+    """What waited and ran at ``now``, after the events of that instant and before its decision.
+
+    The queue is in the order of (submission, id); expected ends are start + walltime.
+    """
+    jobs, start, end = schedule.jobs, schedule.start, schedule.end
+    known = int(np.searchsorted(jobs.submit, now, side="right"))
+    waiting = np.flatnonzero(start[:known] >= now)
+    if jobs.depends_on:
+        ended = dict(zip(jobs.id.tolist(), end.tolist(), strict=True))
+        ready = [all(ended[p] <= now for p in jobs.depends_on.get(j, ())) for j in jobs.id[waiting].tolist()]
+        waiting = waiting[np.array(ready, dtype=bool)]
+    running = np.flatnonzero((start[:known] < now) & (end[:known] > now))
+    expected = np.maximum(start[running] + jobs.walltime[running], now + 1)
+    order = np.lexsort((running, expected))
+    running, expected = running[order], expected[order]
+    used = np.append(jobs.nodes[running].sum(), jobs.demand[running].sum(axis=0))
+    capacity = np.array([schedule.cluster.num_nodes, *schedule.cluster.capacities])
+    return Window(now, schedule.cluster, jobs.take(waiting), jobs.take(running), expected, capacity - used)
+
+
+def _ordered(window: Window, order: np.ndarray) -> Window:
+    queue = window.queue.take(order)
+    return Window(window.now, window.cluster, queue, window.running, window.running_end, window.available)

@@ -1,0 +1,229 @@
+"""Rules of repair: what a reader does with jobs that a log left incomplete or impossible."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, fields
+from typing import Literal, get_args, get_type_hints
+
+import numpy as np
+
+from transom.errors import ModelError, SpecError, TraceError
+from transom.models import Cluster, JobTable
+from transom.models._arrays import BoolArray, IntArray
+from transom.models.job import UNKNOWN
+from transom.traces.workload import Workload
+
+_HORIZON = 2.0**62
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingRules:
+    """How to repair the jobs of a log; what a rule changes or leaves out is counted.
+
+    Parameters
+    ----------
+    nodes : ``requested``, else allocated (the default); ``allocated``, else requested; or the
+        larger one (``max``).
+    walltime : the requested time, and where there is none the real runtime
+        (``requested-else-runtime``) or nothing: the job is left out (``requested``).
+    long_runs : a runtime above the walltime is ``cut`` to it, as a scheduler that kills at the
+        limit does; or stays (``keep``); or the job is left out (``drop``).
+    nonpositive : an id, size or runtime <= 0 or a submission before 0: ``drop`` or ``error``.
+    oversized : a job larger than the machine: ``drop`` or ``error``.
+
+    Raises
+    ------
+    SpecError : a value is not one of these.
+    """
+
+    nodes: Literal["requested", "allocated", "max"] = "requested"
+    walltime: Literal["requested-else-runtime", "requested"] = "requested-else-runtime"
+    long_runs: Literal["cut", "keep", "drop"] = "cut"
+    nonpositive: Literal["drop", "error"] = "drop"
+    oversized: Literal["drop", "error"] = "drop"
+
+    def __post_init__(self) -> None:
+        hints = get_type_hints(type(self))
+        for field in fields(self):
+            known, value = get_args(hints[field.name]), getattr(self, field.name)
+            if value not in known:
+                raise SpecError(f"reading rule {field.name}: expected {' or '.join(known)}, got {value!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedJobs:
+    """The columns of a log as they stand in the file, a number <= 0 for what is not known.
+
+    Parameters
+    ----------
+    line : line of the file, from 1.
+    id, submit, runtime, allocated, requested, walltime, user : as in :class:`~transom.models.Job`,
+        with the size twice; times in seconds.
+    parent : the job that must have ended before this one may start.
+    partial : whether the line tells one execution of a job that was interrupted, not the whole job.
+    """
+
+    line: IntArray
+    id: IntArray
+    submit: IntArray
+    runtime: IntArray
+    allocated: IntArray
+    requested: IntArray
+    walltime: IntArray
+    user: IntArray
+    parent: IntArray
+    partial: BoolArray
+
+
+def repaired(log: LoggedJobs, rules: ReadingRules, nodes: int | None, name: str, path: str) -> Workload:
+    """The workload of a log under ``rules``.
+
+    Parameters
+    ----------
+    log : the jobs as logged.
+    rules : what to do with those that are incomplete or impossible.
+    nodes : size of the machine; None takes that of the largest job.
+    name : what to call the workload.
+    path : the file, for error messages.
+
+    Raises
+    ------
+    TraceError : two lines have one id, a rule says so, the dependencies form a cycle, no job is
+        left, or the times are too large to schedule.
+    """
+    sieve = _Sieve(log, path)
+    size, walltime = _size(log, rules), np.where(log.walltime > 0, log.walltime, log.runtime)
+    _refuse_or_drop_nonpositive(sieve, size, rules)
+    if rules.walltime == "requested":
+        sieve.drop(log.walltime <= 0, "left out: no requested time")
+    if nodes is None:
+        nodes = int(size[sieve.keep].max(initial=0))
+        sieve.repairs[f"machine size taken from the largest job ({nodes} nodes)"] = 1
+    condition = f"size {{}} exceeds the {nodes} nodes of the machine"
+    sieve.refuse_or_drop(size > nodes, rules.oversized, "left out: larger than the machine", condition, size)
+    long, runtime = log.runtime > walltime, log.runtime
+    if rules.long_runs == "drop":
+        sieve.drop(long, "left out: runtime above the walltime")
+    if not sieve.keep.any():
+        why = ", ".join(f"{reason.removeprefix('left out: ')} ({count})" for reason, count in sieve.repairs.items())
+        raise TraceError(f"{path}: line {log.line[0]}: none of its {len(log.line)} jobs can be used: {why}")
+
+    _count_fallbacks(sieve, rules)
+    if rules.long_runs == "cut":
+        sieve.count("runtime above the walltime, cut", long)
+        runtime = np.minimum(runtime, walltime)
+    else:
+        sieve.count("runtime above the walltime, kept", long)
+    _refuse_overflow(sieve, walltime, runtime)
+    user, priority = np.where(log.user < 0, UNKNOWN, log.user), np.full(len(size), UNKNOWN)
+    data = np.column_stack((log.id, log.submit, size, walltime, user, priority))[sieve.keep]
+    depends_on = _dependencies(sieve)
+    try:
+        return Workload(name, Cluster(nodes), JobTable(data, depends_on), runtime[sieve.keep], sieve.repairs)
+    except ModelError as error:
+        raise TraceError(f"{path}: {_line_of(str(error), log)}{error}") from error
+
+
+def _line_of(message: str, log: LoggedJobs) -> str:
+    # The models name the job (of a cycle, say); only the log knows where it stands.
+    job = re.match(r"job (\d+):", message)
+    return f"line {log.line[np.flatnonzero(log.id == int(job[1]))[0]]}: " if job else ""
+
+
+class _Sieve:
+    """Which jobs are left, and how many went for which reason (the first that applies)."""
+
+    def __init__(self, log: LoggedJobs, path: str) -> None:
+        self.log = log
+        self.path = path
+        self.keep: BoolArray = np.ones(len(log.line), dtype=bool)
+        self.repairs: dict[str, int] = {}
+
+    def count(self, what: str, jobs: BoolArray) -> None:
+        if number := int((jobs & self.keep).sum()):
+            self.repairs[what] = number
+
+    def drop(self, bad: BoolArray, reason: str) -> None:
+        self.count(reason, bad)
+        self.keep &= ~bad
+
+    def refuse_or_drop(self, bad: BoolArray, rule: str, reason: str, condition: str, value: IntArray) -> None:
+        if rule == "error" and (bad & self.keep).any():
+            at = int(np.flatnonzero(bad & self.keep)[0])
+            self.refuse(at, condition.format(value[at]))
+        self.drop(bad, reason)
+
+    def refuse(self, at: int, condition: str) -> None:
+        raise TraceError(f"{self.path}: line {self.log.line[at]}: job {self.log.id[at]}: {condition}")
+
+
+def _size(log: LoggedJobs, rules: ReadingRules) -> IntArray:
+    if rules.nodes == "max":
+        return np.maximum(log.requested, log.allocated)
+    first, second = (log.requested, log.allocated) if rules.nodes == "requested" else (log.allocated, log.requested)
+    return np.where(first > 0, first, second)
+
+
+def _refuse_or_drop_nonpositive(sieve: _Sieve, size: IntArray, rules: ReadingRules) -> None:
+    log, rule = sieve.log, rules.nonpositive
+    sieve.refuse_or_drop(log.id <= 0, rule, "left out: id <= 0", "id must be > 0, got {}", log.id)
+    _drop_partial_executions(sieve)
+    _refuse_duplicates(sieve)  # before other jobs go: which of two lines is the job is for the user to say
+    for bad, reason, condition, value in (
+        (log.submit < 0, "left out: submission before 0 s", "submission must be >= 0 s, got {}", log.submit),
+        (size <= 0, "left out: size unknown or <= 0", "size must be > 0, got {}", size),
+        (log.runtime <= 0, "left out: runtime unknown or <= 0", "runtime must be > 0 s, got {}", log.runtime),
+    ):
+        sieve.refuse_or_drop(bad, rule, reason, condition, value)
+
+
+def _drop_partial_executions(sieve: _Sieve) -> None:
+    # A job that was checkpointed or swapped out has one line for the whole and one per execution.
+    log = sieve.log
+    if log.partial.any():
+        whole = np.isin(log.id, log.id[~log.partial])
+        sieve.drop(log.partial & whole, "left out: part of a job that has a line of its own")
+
+
+def _count_fallbacks(sieve: _Sieve, rules: ReadingRules) -> None:
+    log = sieve.log
+    sieve.count("walltime taken from the runtime", log.walltime <= 0)
+    if rules.nodes == "requested":
+        sieve.count("size taken from the allocated one", log.requested <= 0)
+    elif rules.nodes == "allocated":
+        sieve.count("size taken from the requested one", log.allocated <= 0)
+
+
+def _refuse_duplicates(sieve: _Sieve) -> None:
+    at = np.flatnonzero(sieve.keep)
+    order = at[np.argsort(sieve.log.id[at], kind="stable")]
+    twice = np.flatnonzero(np.diff(sieve.log.id[order]) == 0)
+    if twice.size:
+        pairs = [(int(order[i + 1]), int(order[i])) for i in twice]
+        second, first = min(pairs)
+        sieve.refuse(second, f"this id stands already in line {sieve.log.line[first]}")
+
+
+def _refuse_overflow(sieve: _Sieve, walltime: IntArray, runtime: IntArray) -> None:
+    # Even one job after another must end within 62 bits, or times would wrap around in a replay.
+    keep, submit = sieve.keep, sieve.log.submit
+    length = np.where(keep, np.maximum(walltime, runtime), 0).astype(np.float64)
+    if float(submit[keep].max()) + length.sum() >= _HORIZON:
+        at = int(np.argmax(np.where(keep, submit, 0) + length))
+        times = f"submission {submit[at]} and walltime {walltime[at]}"
+        sieve.refuse(at, f"{times} are too large to schedule within 62 bits")
+
+
+def _dependencies(sieve: _Sieve) -> dict[int, tuple[int, ...]]:
+    log = sieve.log
+    dependent = sieve.keep & (log.parent > 0)
+    if not dependent.any():
+        return {}
+    itself = dependent & (log.parent == log.id)
+    if itself.any():
+        sieve.refuse(int(np.flatnonzero(itself)[0]), "depends on itself")
+    there = np.isin(log.parent, log.id[sieve.keep])
+    sieve.count("dependency dropped: the other job is not there", dependent & ~there)
+    found = dependent & there
+    return {job: (parent,) for job, parent in zip(log.id[found].tolist(), log.parent[found].tolist(), strict=True)}
