@@ -1,0 +1,93 @@
+"""The Gantt chart: exact coverage, however many rectangles."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.plot.test_figures import long_schedule
+from tests.simulation.test_metrics import by_hand
+from transom.errors import ModelError
+from transom.plot import gantt
+from transom.plot.gantt import busiest, coverage_image
+from transom.plot.style import MODE_COLOURS
+from transom.simulation.metrics import WEEK
+from transom.simulation.nodes import assign_nodes
+
+LIMITS = (0.0, 5.0, 0.0, 4.0)
+
+
+def painted(boxes: list[tuple[float, float, float, float]]) -> np.ndarray:
+    table = np.array(boxes, float).reshape(-1, 4)
+    return coverage_image(table, np.zeros(len(boxes), np.int64), ("#000000",), LIMITS)
+
+
+def test_a_box_covers_exactly_its_area() -> None:
+    image = painted([(1.0, 3.0, 1.0, 2.5)])
+    height, width, _ = image.shape
+    assert (1 - image[:, :, 0]).sum() / (height * width) == pytest.approx(2 * 1.5 / 20)
+    assert image[int(1.5 / 4 * height), int(2 / 5 * width), 0] == 0
+    assert image[0, 0, 0] == 1
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.floats(0, 5), min_size=2, max_size=8, unique=True), st.integers(0, 3), st.integers(1, 4))
+def test_coverage_adds_up(cuts: list[float], low: int, high: int) -> None:
+    cuts.sort()
+    top = min(low + high, 4)
+    boxes = [(a, b, low, top) for a, b in zip(cuts[::2], cuts[1::2], strict=False)]
+    image = painted(boxes)
+    share = sum((b - a) * (top - low) for a, b, *_ in boxes) / 20
+    assert (1 - image[:, :, 0]).mean() == pytest.approx(share, abs=1e-9)
+    assert image.min() >= 0
+    assert image.max() <= 1
+
+
+def test_boxes_beyond_the_limits_are_cut() -> None:
+    assert painted([(-10, 10, -10, 10)]).max() == pytest.approx(0)
+    assert painted([(6, 10, 0, 4)]).min() == pytest.approx(1)
+
+
+def test_few_rectangles_are_drawn_as_such() -> None:
+    schedule = by_hand()
+    figure = gantt(schedule, assign_nodes(schedule))
+    (boxes,) = figure.axes[0].collections
+    corners = np.array([path.vertices[:4] for path in boxes.get_paths()])
+    area = np.ptp(corners[:, :, 0], axis=1) * 60 * np.ptp(corners[:, :, 1], axis=1)  # minutes times nodes
+    assert area.sum() == pytest.approx(1020)
+    assert np.round(boxes.get_facecolors()[0, :3] * 255).tolist() == [0x88, 0xCC, 0xEE]
+    assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == list(MODE_COLOURS)
+
+
+def test_many_rectangles_are_drawn_as_an_image() -> None:
+    schedule = long_schedule(jobs=6000)
+    figure = gantt(schedule, assign_nodes(schedule), colour="job")
+    (image,) = figure.axes[0].get_images()
+    covered = (image.get_array() < 1).any(axis=2).mean()
+    assert covered > 0.3
+    assert figure.axes[0].get_xlim() == (0, image.get_extent()[1])
+
+
+def test_a_part_of_the_time_can_be_shown() -> None:
+    schedule = by_hand()
+    figure = gantt(schedule, assign_nodes(schedule), start=20, end=25)
+    (boxes,) = figure.axes[0].collections
+    assert len(boxes.get_paths()) == 2
+    assert figure.axes[0].get_xlim() == (20, 25)
+    with pytest.raises(ModelError, match="end must be > start = 25 s, got 25"):
+        gantt(schedule, assign_nodes(schedule), start=25, end=25)
+
+
+def test_the_busiest_week_has_the_longest_queue() -> None:
+    schedule = long_schedule()
+    start, end = busiest(schedule)
+    assert (start - schedule.jobs.submit[0]) % WEEK == 0
+    assert 0 < end - start <= WEEK
+    waiting = [
+        np.clip(np.minimum(schedule.start, b) - np.maximum(schedule.jobs.submit, a), 0, None).sum()
+        for a, b in ((s, s + WEEK) for s in range(int(schedule.jobs.submit[0]), int(schedule.end.max()), WEEK))
+    ]
+    assert (start - schedule.jobs.submit[0]) // WEEK == int(np.argmax(waiting))
+    assert busiest(by_hand()) == (0, 310)

@@ -1,0 +1,86 @@
+"""Files of documents: one document (.json), one a line (.jsonl), either of them compressed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from transom.errors import DocumentError
+from transom.files import whole_file
+from transom.io.conversion import Document
+from transom.io.documents import decode, encode
+from transom.io.kplib import read_kplib
+from transom.io.opening import open_document
+
+
+def read_documents(path: str | os.PathLike[str]) -> Iterator[tuple[str, Document]]:
+    """Read one instance or a set of them, one at a time.
+
+    Parameters
+    ----------
+    path : ``.jsonl`` is one document a line, ``.kp`` is kplib's text format, anything else one
+        document; each may be compressed with gzip, which its first bytes tell, not its name.
+
+    Yields
+    ------
+    where : the file, with the line number in a set (``"windows.jsonl.gz:17"``).
+    document : a :class:`Window`, :class:`Knapsack` or :class:`Result`.
+
+    Raises
+    ------
+    DocumentError : the file cannot be read, holds no document, or one of them breaks a condition.
+    """
+    kind = _kind(path)
+    if kind == ".kp":
+        yield os.fspath(path), read_kplib(path)
+        return
+    found = False
+    with open_document(path) as file:
+        if kind == ".jsonl":
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    found = True
+                    where = f"{os.fspath(path)}:{number}"
+                    yield where, decode(line, where)
+        elif (data := file.read()).strip():
+            found = True
+            yield os.fspath(path), decode(data, os.fspath(path))
+    if not found:
+        raise DocumentError(f"{os.fspath(path)}: the file is empty")
+
+
+def write_documents(path: str | os.PathLike[str], things: Iterable[Document]) -> int:
+    """Write documents; the file appears whole or not at all.
+
+    Parameters
+    ----------
+    path : ``.jsonl`` or ``.jsonl.gz`` for a set, ``.json`` or ``.json.gz`` for exactly one.
+    things : windows, problems or results; they are taken one at a time.
+
+    Returns
+    -------
+    How many were written.
+
+    Raises
+    ------
+    DocumentError : one cannot be expressed, or the number does not fit the kind of file.
+    """
+    kind = _kind(path)
+    if kind not in (".json", ".jsonl"):
+        raise DocumentError(f"{os.fspath(path)}: documents are written to .json, .jsonl or either with .gz")
+    count = 0
+    with whole_file(path, "wb") as file:
+        for thing in things:
+            count += 1
+            if kind == ".json" and count > 1:
+                raise DocumentError(f"{os.fspath(path)}: holds one document; the extension of a set is .jsonl")
+            file.write(encode(thing) + b"\n")
+        if kind == ".json" and count == 0:
+            raise DocumentError(f"{os.fspath(path)}: there is no document to write")
+    return count
+
+
+def _kind(path: str | os.PathLike[str]) -> str:
+    name = Path(path)
+    return Path(name.stem).suffix if name.suffix == ".gz" else name.suffix

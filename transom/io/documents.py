@@ -1,0 +1,111 @@
+"""Windows, problems and results as JSON documents, and back.
+
+A document states what it is in ``"format": "transom/NAME/VERSION"``; its fields carry the names
+of the model's fields. Reading is strict: an unknown field, a wrong type, a number that is not
+finite or does not fit into 64 bits, and whatever the model itself refuses is an error.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from transom.errors import DocumentError, ModelError
+from transom.io.conversion import Document, from_document, to_document
+from transom.io.formats import DOCUMENTS
+
+_DECODERS = {f"transom/{name}/1": msgspec.json.Decoder(kind) for name, kind in DOCUMENTS.items()}
+
+
+class _Head(msgspec.Struct):
+    format: str | msgspec.UnsetType = msgspec.UNSET
+
+
+_HEAD = msgspec.json.Decoder(_Head)
+
+
+def encode(thing: Document) -> bytes:
+    """The document of a window, a problem or a result: one line of JSON without a line break.
+
+    Raises
+    ------
+    DocumentError : the type has no document, or a number is not finite.
+    """
+    return msgspec.json.encode(to_document(thing))
+
+
+def decode(data: bytes, where: str) -> Document:
+    """What a JSON document holds.
+
+    Parameters
+    ----------
+    data : one JSON document.
+    where : file (and line) for messages.
+
+    Raises
+    ------
+    DocumentError : it is not a document of a known format, or what it states breaks a condition.
+    """
+    tag = _format(data, where)
+    try:
+        document = _DECODERS[tag].decode(data)
+    except msgspec.ValidationError as error:
+        raise DocumentError(f"{where}: {_explain(error, data)}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise DocumentError(f"{where}: {_malformed(error, data)}") from None  # in fields that the head skipped
+    try:
+        return from_document(document)
+    except (ModelError, DocumentError) as error:
+        raise DocumentError(f"{where}: {error}") from None
+
+
+def _format(data: bytes, where: str) -> str:
+    try:
+        tag = _HEAD.decode(data).format
+    except msgspec.ValidationError as error:
+        raise DocumentError(f"{where}: {_explain(error, data)}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise DocumentError(f"{where}: {_malformed(error, data)}") from None
+    known = ", ".join(_DECODERS)
+    if isinstance(tag, msgspec.UnsetType):
+        raise DocumentError(f'{where}: "format" is missing; known formats: {known}')
+    if tag not in _DECODERS:
+        name, _, version = tag.rpartition("/")
+        if any(name == other.rpartition("/")[0] for other in _DECODERS):
+            raise DocumentError(f"{where}: version {version} of {name} is not known; known formats: {known}")
+        raise DocumentError(f"{where}: format {tag!r} is not known; known formats: {known}")
+    return tag
+
+
+def _explain(error: msgspec.ValidationError, data: bytes) -> str:
+    """The condition, the place in the document and the value that stands there."""
+    text, _, place = str(error).partition(" - at ")
+    text = text[0].lower() + text[1:]
+    place = place.strip("`")
+    if not place:
+        return text
+    try:
+        value = msgspec.json.decode(data)
+        for key, index in re.findall(r"\.([^.\[\]]+)|\[(\d+)\]", place):
+            value = value[key] if key else value[int(index)]
+    except (KeyError, IndexError, TypeError, msgspec.DecodeError):
+        return f"{place}: {text}"
+    got = "" if ", got" in text or isinstance(value, (dict, list)) else f", got {value!r}"
+    return f"{place}: {text}{got}"
+
+
+def _malformed(error: Exception, data: bytes) -> str:
+    if isinstance(error, RecursionError):
+        return "not a document: it is nested too deeply"
+    if isinstance(error, UnicodeDecodeError) or b"\0" in data:
+        return "not a text file of JSON documents"
+    text = str(error)
+    found = re.search(r"\(byte (\d+)\)", text)
+    if found is None:
+        return f"not JSON: {text[0].lower() + text[1:]}"
+    at = int(found[1])
+    for word in (b"NaN", b"Infinity", b"-Infinity"):
+        if data[at:].startswith(word) or data[max(0, at - 1) :].startswith(word):
+            return f"{word.decode()} is not a number"
+    return f"not JSON: {text.partition(': ')[2].partition(' (')[0] or text} (line {data[:at].count(10) + 1})"

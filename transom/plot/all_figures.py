@@ -1,0 +1,90 @@
+"""All figures of a comparison at once."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from transom.plot.gantt import busiest, gantt
+from transom.plot.kiviat import kiviat
+from transom.plot.style import comparable, save
+from transom.plot.timeline import timeline
+from transom.plot.waits import wait_by_mode, wait_by_size
+from transom.plot.weekly import weekly
+from transom.simulation.metrics import WEEK, Trim, makespan
+from transom.simulation.schedule import Schedule
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def figures(
+    schedules: Sequence[Schedule],
+    folder: str | os.PathLike[str],
+    formats: Sequence[str] = ("png",),
+    trim: Trim | None = None,
+    progress: Callable[[Path], None] = lambda path: None,
+) -> list[Path]:
+    """Draw everything that these schedules allow.
+
+    Parameters
+    ----------
+    schedules : one per policy, of one workload, each under its own name.
+    folder : made if need be.
+    formats : any of png, pdf and svg.
+    trim : which jobs do not count for the waiting times and the Kiviat graph.
+    progress : called with each path that was written.
+
+    Returns
+    -------
+    The paths: a Gantt chart per policy, and one of the busiest week in longer schedules; timeline;
+    waiting times by size and by mode; with two policies or more the Kiviat graph; beyond a week the weeks.
+
+    Raises
+    ------
+    ModelError : the schedules cannot share a figure (:func:`~transom.plot.style.comparable`), or a
+        format is unknown.
+    """
+    comparable(schedules)
+    written = []
+    for name, figure in _drawn(schedules, trim):
+        for kind in formats:
+            written.append(save(figure, Path(folder) / f"{name}.{kind}"))
+            progress(written[-1])
+    return written
+
+
+def _drawn(schedules: Sequence[Schedule], trim: Trim | None) -> Iterator[tuple[str, Figure]]:
+    from transom.simulation.nodes import assign_nodes
+
+    long = max(makespan(schedule) for schedule in schedules) > WEEK
+    yield "timeline", timeline(schedules)
+    yield "wait_by_size", wait_by_size(schedules, trim)
+    yield "wait_by_mode", wait_by_mode(schedules, trim)
+    if len(schedules) > 1:
+        yield "kiviat", kiviat(schedules, trim=trim)
+    if long:
+        yield "weekly", weekly(schedules, trim)
+    # The same week for all, that they can be compared: the busiest one under the first policy.
+    week = busiest(schedules[0])
+    for schedule, name in zip(schedules, file_names([s.policy for s in schedules]), strict=True):
+        runs = assign_nodes(schedule)
+        yield f"gantt_{name}", gantt(schedule, runs)
+        if long:
+            yield f"gantt_week_{name}", gantt(schedule, runs, *week)
+
+
+def file_names(policies: Sequence[str]) -> list[str]:
+    """Policies as parts of file names: letters, digits, dots and dashes, each one once."""
+    found: list[str] = []
+    for policy in policies:
+        plain = re.sub(r"[^A-Za-z0-9.]+", "-", policy).strip("-.")[:60] or "policy"
+        name, count = plain, 1
+        while name in found:
+            count += 1
+            name = f"{plain}-{count}"
+        found.append(name)
+    return found

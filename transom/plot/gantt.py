@@ -1,0 +1,158 @@
+"""Gantt chart: which nodes were busy when."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from transom.errors import ModelError
+from transom.models._arrays import FloatArray, IntArray
+from transom.plot.style import MODE_COLOURS, comparable, heading, new_figure, styled, thousands, time_unit
+from transom.simulation.breakdowns import queue_length, step_means
+from transom.simulation.metrics import WEEK, span
+from transom.simulation.schedule import MODES, Schedule
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from transom.simulation.nodes import NodeRuns
+
+_JOB_COLOURS = ("#332288", "#88CCEE", "#44AA99", "#117733", "#999933", "#DDCC77", "#CC6677", "#882255", "#AA4499")
+_RECTANGLES = 3000  # up to so many are drawn one by one, more of them as an image
+_PIXELS = (1250, 540)  # what the axes have at 200 dots per inch
+
+
+@styled
+def gantt(
+    schedule: Schedule,
+    runs: NodeRuns,
+    start: float | None = None,
+    end: float | None = None,
+    colour: Literal["mode", "job"] = "mode",
+) -> Figure:
+    """Node occupancy over time: one rectangle per job and run of consecutive nodes.
+
+    Up to a few thousand rectangles are drawn as such; more of them are drawn as an image in which
+    each pixel mixes the colours by the share of its node-seconds, so that nothing short is lost.
+
+    Parameters
+    ----------
+    schedule : what happened.
+    runs : the nodes of each job.
+    start, end : what part to show [s], by default from the first submission to the last end.
+    colour : by start mode, or by job (neighbours differ, colours recur).
+
+    Raises
+    ------
+    ModelError : there are no jobs, or ``end <= start``.
+    """
+    comparable([schedule])
+    first, last = span(schedule)
+    start, end = (first if start is None else start), (last if end is None else end)
+    if end <= start:
+        raise ModelError(f"gantt: end must be > start = {start} s, got {end}")
+    unit, name = time_unit(end - start)
+    owner = np.repeat(np.arange(len(schedule)), np.diff(runs.offsets))
+    shown = (schedule.start[owner] < end) & (schedule.end[owner] > start)
+    owner = owner[shown]
+    boxes = np.column_stack(
+        (
+            np.clip((schedule.start[owner] - first) / unit, (start - first) / unit, None),
+            np.clip((schedule.end[owner] - first) / unit, None, (end - first) / unit),
+            runs.first[shown],
+            runs.last[shown] + 1,
+        )
+    ).astype(np.float64)
+    if colour == "mode":
+        palette, kind = tuple(MODE_COLOURS[mode] for mode in MODES), schedule.mode[owner]
+    else:
+        palette, kind = _JOB_COLOURS, owner % len(_JOB_COLOURS)
+    figure = new_figure(3.4)
+    axes = figure.add_subplot()
+    limits = ((start - first) / unit, (end - first) / unit, 0.0, float(schedule.cluster.num_nodes))
+    if len(boxes) <= _RECTANGLES:
+        _draw_boxes(axes, boxes, kind, palette)
+    else:
+        image = coverage_image(boxes, kind, palette, limits)
+        axes.imshow(image, origin="lower", extent=limits, aspect="auto")
+    axes.set(xlim=limits[:2], ylim=limits[2:])
+    axes.set_xlabel(f"time since the first submission [{name}]")
+    axes.set_ylabel("node [number]")
+    thousands(axes.yaxis, whole=True)
+    heading(axes, f"{schedule.policy} on {schedule.workload}")
+    if colour == "mode":
+        _legend(axes)
+    return figure
+
+
+def busiest(schedule: Schedule, seconds: int = WEEK) -> tuple[int, int]:
+    """The span of that length [s] with the longest mean queue, to look at more closely."""
+    first, last = span(schedule)
+    edges = np.arange(first, max(last, first + 1) + seconds, seconds)
+    best = int(step_means(*queue_length(schedule), edges).argmax())
+    return int(edges[best]), int(min(edges[best + 1], last))
+
+
+def coverage_image(
+    boxes: FloatArray, kind: IntArray, palette: tuple[str, ...], limits: tuple[float, float, float, float]
+) -> FloatArray:
+    """Boxes as an image on white: each pixel mixes the colours by the area that they cover.
+
+    Parameters
+    ----------
+    boxes : left, right, bottom, top; they do not overlap, shape ``(boxes, 4)``.
+    kind : position in ``palette``, shape ``(boxes,)``.
+    palette : colours as ``#rrggbb``.
+    limits : left, right, bottom, top of the image.
+
+    Returns
+    -------
+    RGB from 0 to 1, shape ``(height, width, 3)``, the lowest row first.
+    """
+    width, height = _PIXELS
+    height = int(min(height, max(1, limits[3] - limits[2])))
+    left, right = (np.clip((boxes[:, i] - limits[0]) / (limits[1] - limits[0]) * width, 0, width) for i in (0, 1))
+    low, high = (np.clip((boxes[:, i] - limits[2]) / (limits[3] - limits[2]) * height, 0, height) for i in (2, 3))
+    image = np.ones((height, width, 3))
+    for position, shade in enumerate(palette):
+        mine = kind == position
+        # The area is a sum over corners; along each axis, a corner at x fills pixel floor(x) by
+        # 1 - frac(x) and all later ones fully: a difference of two entries, undone by cumsum.
+        change = np.zeros((height + 2) * (width + 2))
+        for x, x_sign in ((left[mine], 1.0), (right[mine], -1.0)):
+            for y, y_sign in ((low[mine], 1.0), (high[mine], -1.0)):
+                for dx, dy in ((0, 0), (0, 1), (1, 0), (1, 1)):
+                    x_part = x % 1 if dx else 1 - x % 1
+                    y_part = y % 1 if dy else 1 - y % 1
+                    at = (y.astype(np.int64) + dy) * (width + 2) + x.astype(np.int64) + dx
+                    change += np.bincount(at, x_sign * y_sign * x_part * y_part, minlength=len(change))
+        covered = change.reshape(height + 2, width + 2).cumsum(0).cumsum(1)[:height, :width]
+        rgb = np.array([int(shade[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+        image += covered[:, :, None] * (rgb - 1)
+    return np.clip(image, 0, 1)
+
+
+def _draw_boxes(axes: Axes, boxes: FloatArray, kind: IntArray, palette: tuple[str, ...]) -> None:
+    from matplotlib.collections import PolyCollection
+
+    left, right, low, high = boxes.T
+    corners = np.stack(
+        [np.column_stack(pair) for pair in ((left, low), (right, low), (right, high), (left, high))], axis=1
+    )
+    colours = [palette[k] for k in kind]
+    axes.add_collection(PolyCollection(list(corners), facecolors=colours, edgecolors="white", linewidths=0.25))
+
+
+def _legend(axes: Axes) -> None:
+    from matplotlib.patches import Patch
+
+    axes.legend(
+        handles=[Patch(color=MODE_COLOURS[mode], label=mode) for mode in MODES],
+        loc="lower right",
+        bbox_to_anchor=(1, 1),
+        ncols=len(MODES),
+        borderaxespad=0.2,
+        handlelength=1,
+    )

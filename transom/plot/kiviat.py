@@ -1,0 +1,137 @@
+"""Kiviat graph: several metrics of several policies at once (DRAS, Figure 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from transom.errors import ModelError
+from transom.models._arrays import FloatArray
+from transom.plot.style import comparable, new_figure, policy_styles, shortened, styled
+from transom.simulation.metrics import METRICS, Trim, summary
+from transom.simulation.schedule import Schedule
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SPOKES = ("mean_wait", "max_wait", "mean_slowdown", "mean_response", "utilisation")
+"""The metrics of the paper's figure; those where lower is better enter as their reciprocals."""
+
+_LABELS = {
+    "mean_wait": "1 / mean wait",
+    "max_wait": "1 / max wait",
+    "mean_slowdown": "1 / mean slowdown",
+    "mean_response": "1 / mean response",
+    "utilisation": "utilisation",
+}
+
+
+@styled
+def kiviat(
+    schedules: Sequence[Schedule], metrics: Sequence[str] = SPOKES, tau: float = 10, trim: Trim | None = None
+) -> Figure:
+    """Normalised metrics of each policy on spokes: 1 is the best of those compared, 0 the worst.
+
+    Raises
+    ------
+    ModelError : fewer than three metrics, one is unknown or has no better direction, or the
+        schedules cannot share a figure (:func:`~transom.plot.style.comparable`).
+
+    References
+    ----------
+    Fan et al., DRAS, Figure 6.
+    """
+    comparable(schedules)
+    scores = normalised([summary(schedule, tau, trim) for schedule in schedules], metrics)
+    figure = new_figure(3.3)
+    axes = figure.add_subplot()
+    angles = np.pi / 2 - 2 * np.pi * np.arange(len(metrics)) / len(metrics)
+    _grid(axes, angles, [_label(name) for name in metrics])
+    styles = policy_styles([schedule.policy for schedule in schedules])
+    for schedule, score in zip(schedules, scores, strict=True):
+        x, y = _ring(angles, score)
+        look = styles[schedule.policy]
+        axes.plot(x, y, marker="o", markersize=2.5, label=shortened(schedule.policy), clip_on=False, **look)
+        if len(schedules) <= 4:  # more of them mix to grey
+            axes.fill(x, y, color=look["color"], alpha=0.08, linewidth=0)
+    figure.legend(loc="outside right center", title="1 is best, 0 worst\nof these policies", alignment="left")
+    return figure
+
+
+def normalised(summaries: Sequence[dict[str, float]], metrics: Sequence[str]) -> FloatArray:
+    """Each metric from 0 (worst of these) to 1 (best), reciprocals where lower is better.
+
+    Where all are equal, all are best. NaN counts as worst.
+
+    Returns
+    -------
+    Shape ``(summaries, metrics)``.
+
+    Raises
+    ------
+    ModelError : fewer than three metrics, or one is unknown or has no better direction.
+    """
+    if len(metrics) < 3:
+        raise ModelError(f"kiviat: needs at least three metrics, got {len(metrics)}")
+    table = np.empty((len(summaries), len(metrics)))
+    for column, name in enumerate(metrics):
+        if name not in METRICS or METRICS[name].better is None:
+            known = ", ".join(key for key, metric in METRICS.items() if metric.better)
+            raise ModelError(f"kiviat: metric {name!r} is not one of {known}")
+        values = np.array([each[name] for each in summaries])
+        if METRICS[name].better == "lower":
+            with np.errstate(divide="ignore"):
+                values = 1 / values
+        low, high = np.nanmin(values, initial=np.inf), np.nanmax(values, initial=-np.inf)
+        if not np.isfinite(high):  # a perfect 0: that is best, and nothing else comes near it
+            table[:, column] = np.isposinf(values)
+        elif high <= low:
+            table[:, column] = np.isfinite(values)
+        else:
+            table[:, column] = np.nan_to_num((values - low) / (high - low))
+    return table
+
+
+def _label(name: str) -> str:
+    if name in _LABELS:
+        return _LABELS[name]
+    return f"1 / {name.replace('_', ' ')}" if METRICS[name].better == "lower" else name.replace("_", " ")
+
+
+# The worst lies on a small ring, not in one point, so that its lines can be told apart.
+_HOLE = 0.12
+
+
+def _ring(angles: FloatArray, score: FloatArray | float) -> tuple[FloatArray, FloatArray]:
+    radius = _HOLE + (1 - _HOLE) * np.broadcast_to(score, angles.shape)
+    x, y = radius * np.cos(angles), radius * np.sin(angles)
+    return np.append(x, x[0]), np.append(y, y[0])
+
+
+def _grid(axes: Axes, angles: FloatArray, labels: Sequence[str]) -> None:
+    axes.set_aspect("equal")
+    axes.set(xlim=(-1.75, 1.75), ylim=(-1.0, 1.2))  # room for the labels
+    axes.axis("off")
+    for level in (0, 0.25, 0.5, 0.75, 1):
+        axes.plot(*_ring(angles, level), color="#CCCCCC", linewidth=0.8 if level == 1 else 0.5, zorder=1)
+    for angle, label in zip(angles, labels, strict=True):
+        x, y = np.cos(angle), np.sin(angle)
+        axes.plot([_HOLE * x, x], [_HOLE * y, y], color="#CCCCCC", linewidth=0.5, zorder=1)
+        side = "center" if abs(x) < 0.1 else ("left" if x > 0 else "right")
+        axes.text(1.07 * x, 1.07 * y, label, ha=side, va="bottom" if y > 0.9 else ("top" if y < -0.9 else "center"))
+    for level in (0.5, 1):
+        radius = _HOLE + (1 - _HOLE) * level
+        axes.text(
+            -0.02,
+            radius,
+            f"{level:g}",
+            fontsize=6.5,
+            color="#555555",
+            ha="right",
+            va="center",
+            zorder=1.6,
+            bbox={"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 0.6},
+        )

@@ -1,0 +1,161 @@
+"""What all figures share: sizes, fonts, colours, units of axes, and how they are written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from transom.errors import ModelError
+from transom.files import whole_path
+from transom.simulation.schedule import Schedule
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+WIDTH = 7.0
+"""Width of a figure over two columns of a page [inch]."""
+
+# Okabe and Ito's palette without its yellow, which is lost on white paper.
+_PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+_LINES: tuple[Any, ...] = ("-", "--", ":", "-.")
+
+MODE_COLOURS = {"ready": "#88CCEE", "reserved": "#332288", "backfilled": "#DD7788"}
+"""Colours of the start modes, after Tol's muted scheme; they also differ in lightness."""
+
+FORMATS = ("png", "pdf", "svg")
+"""Kinds of file that :func:`save` writes."""
+
+_SETTINGS: dict[str, Any] = {
+    "font.size": 8,
+    "axes.titlesize": 8.5,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "legend.fontsize": 8,
+    "legend.frameon": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "lines.linewidth": 1.1,
+    "grid.linewidth": 0.4,
+    "grid.color": "#DDDDDD",
+    "axes.axisbelow": True,
+    "figure.dpi": 100,
+    "savefig.dpi": 200,
+    "pdf.fonttype": 42,  # text stays text
+    "svg.fonttype": "none",
+    "svg.hashsalt": "transom",
+}
+
+
+def styled(draw: Callable[P, T]) -> Callable[P, T]:
+    """Run a function under the settings of these figures, whatever the user's own are."""
+
+    @wraps(draw)
+    def inner(*args: P.args, **kwargs: P.kwargs) -> T:
+        import matplotlib
+
+        with matplotlib.rc_context():
+            matplotlib.rcdefaults()
+            matplotlib.rcParams.update(_SETTINGS)
+            return draw(*args, **kwargs)
+
+    return inner
+
+
+def new_figure(height: float, width: float = WIDTH) -> Figure:
+    """An empty figure [inch] that no window or global state knows of."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+@styled
+def save(figure: Figure, path: str | os.PathLike[str]) -> Path:
+    """Write a figure as PNG (200 dots per inch), PDF or SVG; the same figure gives the same bytes.
+
+    Raises
+    ------
+    ModelError : the extension is none of these.
+    """
+    target = Path(path)
+    kind = target.suffix[1:].lower()
+    if kind not in FORMATS:
+        raise ModelError(f"{target}: figures are written as {', '.join(FORMATS)}")
+    metadata = {"png": {"Software": None}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}[kind]
+    with whole_path(target) as temporary:
+        figure.savefig(temporary, format=kind, metadata=metadata)
+    return target
+
+
+def policy_styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Colour and line of each policy by its place in the comparison; none are alike up to 28."""
+    return {
+        name: {
+            "color": _PALETTE[place % len(_PALETTE)],
+            "linestyle": _LINES[place // len(_PALETTE) % len(_LINES)],
+        }
+        for place, name in enumerate(names)
+    }
+
+
+def comparable(schedules: Sequence[Schedule]) -> None:
+    """Check that schedules may share a figure.
+
+    Raises
+    ------
+    ModelError : there is none, one has no jobs, two have one name, or they differ in workload,
+        machine or event rules.
+    """
+    if not schedules:
+        raise ModelError("figure: there is no schedule to draw")
+    for schedule in schedules:
+        if len(schedule) == 0:
+            raise ModelError(f"figure: the schedule of {schedule.policy!r} has no jobs")
+        for what in ("workload", "cluster", "rules"):
+            a, b = getattr(schedules[0], what), getattr(schedule, what)
+            if a != b:
+                raise ModelError(f"figure: schedules differ in {what}: {a!r} and {b!r}")
+    names = [schedule.policy for schedule in schedules]
+    if len(set(names)) < len(names):
+        raise ModelError(f"figure: two schedules have one name: {', '.join(names)}")
+
+
+def time_unit(seconds: float) -> tuple[int, str]:
+    """The unit in which a span is drawn: its length [s] and its name."""
+    if seconds > 21 * 86_400:
+        return 7 * 86_400, "weeks"
+    if seconds > 3 * 86_400:
+        return 86_400, "days"
+    if seconds > 3 * 3600:
+        return 3600, "h"
+    return (60, "min") if seconds > 180 else (1, "s")
+
+
+def heading(axes: Axes, text: str) -> None:
+    """A title above the left end of the axes, shortened to fit."""
+    axes.set_title(shortened(text, 60), loc="left")
+
+
+def shortened(name: str, length: int = 28) -> str:
+    """A name that fits into a legend."""
+    return name if len(name) <= length else name[: length - 3] + "..."
+
+
+def thousands(axis: Any, whole: bool = False) -> None:
+    """Write large tick labels as 12,000; ``whole`` allows ticks at whole numbers only."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    if whole:
+        axis.set_major_locator(MaxNLocator("auto", integer=True))
+
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}" if value == int(value) else f"{value:g}"))

@@ -1,0 +1,59 @@
+"""Queue length and utilisation over time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from transom.plot.style import comparable, heading, new_figure, policy_styles, styled, thousands, time_unit
+from transom.simulation.breakdowns import queue_length, step_means, used_nodes
+from transom.simulation.metrics import span
+from transom.simulation.schedule import Schedule
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_BINS = 250
+
+
+@styled
+def timeline(schedules: Sequence[Schedule]) -> Figure:
+    """Utilisation (grey, left) and waiting jobs (line, right) over time, a panel per policy.
+
+    Both are means over equal bins of time; all panels share their scales.
+
+    Raises
+    ------
+    ModelError : the schedules cannot share a figure (:func:`~transom.plot.style.comparable`).
+    """
+    comparable(schedules)
+    spans = [span(schedule) for schedule in schedules]
+    first, last = min(a for a, _ in spans), max(b for _, b in spans)
+    unit, name = time_unit(last - first)
+    edges = np.unique(np.linspace(first, max(last, first + 1), _BINS + 1).round().astype(np.int64))
+    times = (edges - first) / unit
+    count = len(schedules)
+    figure = new_figure(0.7 + (1.9 if count == 1 else 1.05 * count))
+    panels = figure.subplots(count, 1, sharex=True, squeeze=False)[:, 0]
+    styles = policy_styles([schedule.policy for schedule in schedules])
+    waiting = [step_means(*queue_length(schedule), edges) for schedule in schedules]
+    for panel, schedule, queue in zip(panels, schedules, waiting, strict=True):
+        busy = 100 * step_means(*used_nodes(schedule), edges) / schedule.cluster.num_nodes
+        panel.stairs(busy, times, fill=True, color="#D0D0D0")
+        panel.set(ylim=(0, 105), yticks=(0, 50, 100))
+        queued = panel.twinx()
+        queued.stairs(queue, times, baseline=None, color=styles[schedule.policy]["color"])
+        queued.set_ylim(0, max(1.0, 1.05 * max(each.max() for each in waiting)))
+        queued.spines["right"].set_visible(True)
+        thousands(queued.yaxis, whole=True)
+        heading(panel, f"{schedule.policy} on {schedule.workload}" if count == 1 else schedule.policy)
+        if panel is panels[count // 2]:
+            # One label per side, in the middle panel or at the edge between the two in the middle.
+            height = 0.5 if count % 2 else 1.15
+            panel.set_ylabel("utilisation [%] (grey)", y=height)
+            queued.set_ylabel("waiting [jobs] (line)", y=height)
+    panels[-1].set_xlim(0, times[-1])
+    panels[-1].set_xlabel(f"time since the first submission [{name}]")
+    return figure

@@ -1,0 +1,123 @@
+"""Waiting times by job size and start mode (DRAS, Figures 7 and 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from transom.plot.style import MODE_COLOURS, WIDTH, comparable, heading, new_figure, shortened, styled, thousands
+from transom.simulation.breakdowns import by_mode
+from transom.simulation.metrics import Trim
+from transom.simulation.schedule import MODES, Schedule
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_SPREAD = 0.05  # points are moved sideways by up to 5 %, or the common sizes would be one line each
+
+
+@styled
+def wait_by_size(schedules: Sequence[Schedule], trim: Trim | None = None) -> Figure:
+    """Waiting time against job size, a panel per policy, coloured by start mode.
+
+    Points are spread sideways by a few per cent, so that common sizes stay readable.
+
+    Raises
+    ------
+    ModelError : the schedules cannot share a figure (:func:`~transom.plot.style.comparable`).
+
+    References
+    ----------
+    Fan et al., DRAS, Figure 7.
+    """
+    from matplotlib.lines import Line2D
+    from matplotlib.ticker import FuncFormatter
+
+    comparable(schedules)
+    columns = min(3, len(schedules))
+    rows = -(-len(schedules) // columns)
+    figure = new_figure(0.45 + 2.1 * rows, WIDTH if columns > 1 else WIDTH / 1.6)
+    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+    for axes in grid.flat[len(schedules) :]:
+        axes.remove()
+    for place, (axes, schedule) in enumerate(zip(grid.flat, schedules, strict=False)):
+        _scatter(axes, schedule, trim or Trim())
+        heading(axes, f"{schedule.policy} on {schedule.workload}" if len(schedules) == 1 else schedule.policy)
+        if place % columns == 0:
+            axes.set_ylabel("wait [h]")
+        if place + columns >= len(schedules):
+            axes.set_xlabel("job size [nodes]")
+            axes.tick_params(labelbottom=True)
+    last = grid.flat[0]  # the others share its scales
+    last.set_xscale("log", base=2)
+    last.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    last.set_ylim(0, None)
+    thousands(last.yaxis)
+    dots = [
+        Line2D([], [], linestyle="", marker="o", markersize=4, color=MODE_COLOURS[mode], label=mode) for mode in MODES
+    ]
+    figure.legend(handles=dots, loc="outside upper right", ncols=len(MODES), handlelength=1)
+    return figure
+
+
+def _scatter(axes: Axes, schedule: Schedule, trim: Trim) -> None:
+    kept = np.flatnonzero(trim.kept(schedule))
+    rng = np.random.default_rng(0)
+    # In random order, so that no mode is always painted over another.
+    kept = rng.permutation(kept)
+    size = schedule.jobs.nodes[kept] * (1 + rng.uniform(-_SPREAD, _SPREAD, len(kept)))
+    colours = np.array([MODE_COLOURS[mode] for mode in MODES])[schedule.mode[kept]]
+    dot = 3 if len(kept) > 2000 else 10
+    axes.scatter(size, schedule.wait[kept] / 3600, s=dot, c=colours, alpha=0.6, linewidths=0, rasterized=True)
+    axes.grid(axis="y")
+
+
+@styled
+def wait_by_mode(schedules: Sequence[Schedule], trim: Trim | None = None) -> Figure:
+    """Mean waiting time by start mode, a group of bars per policy; the share of the jobs stands on each.
+
+    Raises
+    ------
+    ModelError : the schedules cannot share a figure (:func:`~transom.plot.style.comparable`).
+
+    References
+    ----------
+    Fan et al., DRAS, Figure 8 and Table IV.
+    """
+    from matplotlib.patches import Patch
+
+    comparable(schedules)
+    figure = new_figure(0.9 + 0.46 * len(schedules))
+    axes = figure.add_subplot()
+    width = 0.27
+    for place, schedule in enumerate(schedules):
+        groups = {mode: group for mode, group in by_mode(schedule, trim).items() if group.jobs}
+        at = place + width * (np.arange(len(groups)) - (len(groups) - 1) / 2)
+        heights = [group.mean_wait / 3600 for group in groups.values()]
+        bars = axes.barh(at, heights, width * 0.94, color=[MODE_COLOURS[mode] for mode in groups])
+        labels = [_percent(group.job_share) for group in groups.values()]
+        axes.bar_label(bars, labels, padding=2, fontsize=7)
+    axes.set_yticks(range(len(schedules)), [shortened(schedule.policy) for schedule in schedules])
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(len(schedules) - 0.5, -0.5)
+    axes.set_xlabel("mean wait [h]")
+    axes.margins(x=0.06)
+    axes.grid(axis="x")
+    thousands(axes.xaxis)
+    heading(axes, f"{schedules[0].workload} (%: share of the jobs)")
+    axes.legend(
+        handles=[Patch(color=MODE_COLOURS[mode], label=mode) for mode in MODES],
+        loc="lower right",
+        bbox_to_anchor=(1, 1),
+        ncols=len(MODES),
+        borderaxespad=0.2,
+        handlelength=1,
+    )
+    return figure
+
+
+def _percent(share: float) -> str:
+    return "<1%" if 0 < share < 0.005 else f"{100 * share:.0f}%"

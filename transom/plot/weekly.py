@@ -1,0 +1,59 @@
+"""Demand and waiting time by week (DRAS, Figure 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from transom.plot.style import comparable, heading, new_figure, policy_styles, shortened, styled, thousands
+from transom.simulation.breakdowns import by_week
+from transom.simulation.metrics import WEEK, Trim
+from transom.simulation.schedule import Schedule
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@styled
+def weekly(schedules: Sequence[Schedule], trim: Trim | None = None) -> Figure:
+    """Node-hours submitted each week, and the mean waiting time of that week's jobs per policy.
+
+    The dashed line is what the machine offers in a week.
+
+    Raises
+    ------
+    ModelError : the schedules cannot share a figure (:func:`~transom.plot.style.comparable`).
+
+    References
+    ----------
+    Fan et al., DRAS, Figure 9.
+    """
+    comparable(schedules)
+    figure = new_figure(3.6)
+    demand, waits = figure.subplots(2, 1, sharex=True)
+    listed = by_week(schedules[0], trim)
+    numbers = np.arange(1, len(listed) + 1)
+    demand.bar(numbers, [week.group.node_hours / 1000 for week in listed], width=0.8, color="#999999")
+    capacity = schedules[0].cluster.num_nodes * WEEK / 3600 / 1000
+    demand.axhline(capacity, color="#444444", linestyle="--", linewidth=0.8)
+    demand.text(1, 1.02, "dashed: capacity", transform=demand.transAxes, ha="right", va="bottom", color="#444444")
+    demand.set_ylabel("submitted\n[1,000 node-hours]")
+    styles = policy_styles([schedule.policy for schedule in schedules])
+    for schedule in schedules:
+        means = [week.group.mean_wait / 3600 for week in by_week(schedule, trim)]
+        waits.plot(
+            numbers, means, marker="o", markersize=2.5, label=shortened(schedule.policy), **styles[schedule.policy]
+        )
+    waits.set_ylabel("mean wait [h]")
+    waits.set_xlabel("week of the submission")
+    waits.set_xlim(0.4, len(listed) + 0.6)
+    waits.set_ylim(bottom=0)
+    waits.xaxis.get_major_locator().set_params(integer=True)
+    for axes in (demand, waits):
+        axes.grid(axis="y")
+        thousands(axes.yaxis)
+    heading(demand, schedules[0].workload)
+    figure.legend(*waits.get_legend_handles_labels(), loc="outside lower center", ncols=4, handlelength=1.6)
+    return figure

@@ -1,0 +1,281 @@
+"""Schedules on disk: a folder with ``jobs.parquet`` and ``decisions.parquet``.
+
+``jobs.parquet`` holds one row per job by (submission, id): ``job_id, submit, start, end, nodes,
+node_ids, walltime, mode, user, priority, order``, then ``demand_NAME`` for each further resource
+and ``depends_on`` where there are dependencies; times are seconds on the trace's own clock. What
+the rows alone do not tell (policy, machine, rules, versions, digest) is in the file's metadata
+under the key ``transom``, as JSON.
+
+The node ids of a large replay would fill the memory many times over, so they are expanded,
+written and read in pieces.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transom.errors import DocumentError, ModelError
+from transom.files import whole_path
+from transom.io.parquet import read_card, read_columns, scan
+from transom.models import Cluster, JobTable
+from transom.models._arrays import IntArray
+from transom.result import versions
+from transom.simulation.schedule import MODES, Schedule
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from transom.simulation.nodes import NodeRuns
+
+FORMAT = "transom/schedule/1"
+_PIECE = 2_000_000  # node ids that are expanded at once
+_GROUP = 4_000_000  # node ids in a row group, which the writer holds in memory
+
+
+def write_schedule(
+    schedule: Schedule,
+    folder: str | os.PathLike[str],
+    runs: NodeRuns,
+    details: Mapping[str, Any] | None = None,
+) -> None:
+    """Write ``jobs.parquet`` and ``decisions.parquet``; each appears whole or not at all.
+
+    ``jobs.parquet`` comes last: where it stands, the recording is complete.
+
+    Parameters
+    ----------
+    schedule : what to write.
+    folder : made if need be.
+    runs : the nodes of each job.
+    details : what else is needed to run it again (seed, trace, digest of the workload ...), in
+        JSON's terms; :func:`read_details` gives it back.
+
+    Raises
+    ------
+    ModelError : ``runs`` does not give every job as many nodes as it asks for.
+    DocumentError : a column of the decisions is not of numbers, truth values or text.
+    """
+    from polars.io.plugins import register_io_source
+
+    schedule = replace(schedule, decisions=_plain_columns(schedule))
+    sizes = runs.last - runs.first + 1
+    held = np.add.reduceat(np.append(sizes, 0), runs.offsets[:-1]) if len(schedule) else np.empty(0, np.int64)
+    wrong = np.flatnonzero((held != schedule.jobs.nodes) | (np.diff(runs.offsets) <= 0))
+    if wrong.size:
+        job = wrong[0]
+        raise ModelError(f"job {schedule.jobs.id[job]}: asks for {schedule.jobs.nodes[job]} nodes, has other runs")
+    card = {"transom": json.dumps(_card(schedule, details or {}))}
+    table = _job_columns(schedule)
+    target = Path(folder)
+
+    with whole_path(target / "decisions.parquet") as path:
+        _frame(schedule.decisions).write_parquet(path, metadata=card)
+
+    def pieces(
+        columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
+    ) -> Iterator[pl.DataFrame]:
+        for begin, end in _pieces(schedule.jobs.nodes, _PIECE):
+            piece = _with_nodes(table[begin:end], runs, begin, end)
+            yield piece if columns is None else piece.select(columns)
+
+    with whole_path(target / "jobs.parquet") as path:
+        register_io_source(pieces, schema=_with_nodes(table[:0], runs, 0, 0).schema).sink_parquet(
+            path, metadata=card, row_group_size=_rows_per_group(schedule.jobs.nodes)
+        )
+
+
+def read_schedule(folder: str | os.PathLike[str]) -> Schedule:
+    """Read what :func:`write_schedule` wrote; the node ids stay on disk (:func:`read_node_runs`).
+
+    Raises
+    ------
+    DocumentError : a file is missing or damaged, is of another format or version, or both are not
+        of one replay.
+    """
+    jobs_path, decisions_path = Path(folder) / "jobs.parquet", Path(folder) / "decisions.parquet"
+    card, other = read_card(jobs_path, FORMAT), read_card(decisions_path, FORMAT)
+    if card.get("digest") != other.get("digest"):
+        raise DocumentError(f"{folder}: jobs.parquet and decisions.parquet are of different replays")
+    rows, decisions = read_columns(jobs_path, leave="node_ids"), read_columns(decisions_path)
+    try:
+        cluster = Cluster(card["num_nodes"], tuple(card["resources"]), tuple(card["capacities"]))
+        schedule = _schedule(rows, decisions, cluster, card)
+    except (KeyError, TypeError, ValueError) as error:
+        reason = f"{error} is missing" if isinstance(error, KeyError) else error
+        raise DocumentError(f"{jobs_path}: {reason}") from None
+    if schedule.digest() != card["digest"]:
+        raise DocumentError(f"{jobs_path}: the rows do not fit the digest in the metadata; a file was altered")
+    return schedule
+
+
+def read_details(folder: str | os.PathLike[str]) -> dict[str, Any]:
+    """What stands in the metadata: policy, workload, machine, rules, versions, digest and ``details``.
+
+    Raises
+    ------
+    DocumentError : ``jobs.parquet`` is missing, damaged, or of another format or version.
+    """
+    return read_card(Path(folder) / "jobs.parquet", FORMAT)
+
+
+def read_node_runs(folder: str | os.PathLike[str]) -> NodeRuns:
+    """The nodes of each job as runs of consecutive ids.
+
+    Raises
+    ------
+    DocumentError : ``jobs.parquet`` is missing or damaged, or a job's node ids do not ascend or are
+        not as many as it asks for.
+    """
+    from transom.simulation.nodes import NodeRuns
+
+    path = Path(folder) / "jobs.parquet"
+    read_card(path, FORMAT)
+    nodes = read_columns(path, only=("nodes",))["nodes"]
+    first, last, counts = [], [], []
+    for begin, end in _pieces(nodes, _PIECE):
+        lists = scan(path, "node_ids", begin, end - begin)
+        ids = lists.explode().to_numpy()
+        owner = np.repeat(np.arange(end - begin), lists.list.len().to_numpy())
+        same = np.diff(owner) == 0
+        if len(ids) != nodes[begin:end].sum() or (np.diff(ids)[same] <= 0).any():
+            raise DocumentError(f"{path}: node_ids of rows {begin + 1} to {end}: not ascending or not as many as nodes")
+        starts = np.concatenate(([True], ~same | (np.diff(ids) != 1)))
+        first.append(ids[starts])
+        last.append(ids[np.append(starts[1:], True)])
+        counts.append(np.bincount(owner[starts], minlength=end - begin))
+    offsets = np.concatenate(([0], np.cumsum(np.concatenate(counts)))) if counts else np.zeros(1)
+    return NodeRuns(offsets.astype(np.int64), _joined(first), _joined(last))
+
+
+def _joined(parts: list[NDArray[Any]]) -> IntArray:
+    return np.concatenate([np.empty(0, np.int64), *parts]).astype(np.int64)
+
+
+def _card(schedule: Schedule, details: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "policy": schedule.policy,
+        "workload": schedule.workload,
+        "num_nodes": int(schedule.cluster.num_nodes),
+        "resources": list(schedule.cluster.resources),
+        "capacities": [int(c) for c in schedule.cluster.capacities],
+        "rules": schedule.rules,
+        "jobs": len(schedule),
+        "digest": schedule.digest(),
+        "versions": versions(),
+        "details": dict(details),
+    }
+
+
+def _plain_columns(schedule: Schedule) -> dict[str, NDArray[Any]]:
+    plain = {}
+    for name, column in schedule.decisions.items():
+        if column.ndim != 1 or column.dtype.kind not in "iufbU":
+            raise DocumentError(f"decisions: column {name!r} must hold numbers, truth values or text")
+        # Text comes back as wide as its longest entry; the digest is of that form.
+        plain[name] = np.array(column.tolist(), dtype=str) if column.dtype.kind == "U" else column
+    return plain
+
+
+def _frame(columns: Mapping[str, NDArray[Any]]) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.DataFrame({name: pl.Series(name, np.ascontiguousarray(column)) for name, column in columns.items()})
+
+
+def _job_columns(schedule: Schedule) -> pl.DataFrame:
+    import polars as pl
+
+    jobs = schedule.jobs
+    frame = _frame(
+        {
+            "job_id": jobs.id,
+            "submit": jobs.submit,
+            "start": schedule.start,
+            "end": schedule.end,
+            "nodes": jobs.nodes,
+            "walltime": jobs.walltime,
+            "mode": np.array(MODES)[schedule.mode],
+            "user": jobs.user,
+            "priority": jobs.priority,
+            "order": schedule.order,
+            **{f"demand_{name}": jobs.demand[:, i] for i, name in enumerate(schedule.cluster.resources)},
+        }
+    )
+    if jobs.depends_on:
+        parents = [list(jobs.depends_on.get(job, ())) for job in jobs.id.tolist()]
+        frame = frame.with_columns(pl.Series("depends_on", parents, pl.List(pl.Int64)))
+    return frame
+
+
+def _pieces(nodes: IntArray, limit: int) -> Iterator[tuple[int, int]]:
+    """Consecutive jobs that hold at most ``limit`` nodes together, or one that holds more."""
+    until = np.cumsum(nodes)
+    begin = 0
+    while begin < len(nodes):
+        done = int(until[begin - 1]) if begin else 0
+        end = max(begin + 1, int(np.searchsorted(until, done + limit, side="right")))
+        yield begin, end
+        begin = end
+
+
+def _with_nodes(rows: pl.DataFrame, runs: NodeRuns, begin: int, end: int) -> pl.DataFrame:
+    """The rows of jobs ``begin`` to ``end - 1`` with their node ids as the sixth column."""
+    import polars as pl
+
+    low, high = int(runs.offsets[begin]), int(runs.offsets[end])
+    first, size = runs.first[low:high], runs.last[low:high] - runs.first[low:high] + 1
+    before = np.cumsum(size) - size
+    ids = np.arange(size.sum()) - np.repeat(before - first, size)
+    held = np.repeat(np.repeat(np.arange(end - begin), np.diff(runs.offsets[begin : end + 1])), size)
+    lists = (
+        pl.DataFrame({"job": held.astype(np.int32), "node_ids": ids.astype(np.int32)})
+        .group_by("job", maintain_order=True)
+        .agg("node_ids")["node_ids"]
+    )
+    return rows.insert_column(5, lists)
+
+
+def _rows_per_group(nodes: IntArray) -> int:
+    """How many rows a row group may have so that none holds too many node ids."""
+    rows = 1 << 16
+    while rows > 64 and len(nodes) and np.add.reduceat(nodes, np.arange(0, len(nodes), rows)).max() > _GROUP:
+        rows //= 2
+    return rows
+
+
+def _schedule(
+    rows: dict[str, NDArray[Any]], decisions: dict[str, NDArray[Any]], cluster: Cluster, card: Mapping[str, Any]
+) -> Schedule:
+    mode = np.full(len(rows["mode"]), -1)
+    for position, name in enumerate(MODES):
+        mode[rows["mode"] == name] = position
+    if (mode < 0).any():
+        raise ModelError(f"mode {str(rows['mode'][mode.argmin()])!r} is not known; known: {', '.join(MODES)}")
+    fixed = ("job_id", "submit", "nodes", "walltime", "user", "priority")
+    columns = [*fixed, *(f"demand_{name}" for name in cluster.resources)]
+    parents = rows.get("depends_on", ())
+    jobs = JobTable(
+        np.column_stack([rows[name] for name in columns]),
+        {job: tuple(of) for job, of in zip(rows["job_id"].tolist(), parents, strict=False) if len(of)},
+    )
+    return Schedule(
+        policy=card["policy"],
+        workload=card["workload"],
+        cluster=cluster,
+        jobs=jobs,
+        start=rows["start"],
+        end=rows["end"],
+        mode=mode,
+        order=rows["order"],
+        decisions=decisions,
+        rules=card["rules"],
+    )
