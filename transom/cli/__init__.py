@@ -1,0 +1,51 @@
+"""The command line: one thin module per command, and one place where errors become a line and a status."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from transom.errors import TransomError
+
+
+def main() -> None:
+    """Run the command line and leave with its status."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command.
+
+    Returns
+    -------
+    The exit status: 0; 1 where a check found something wrong; 2 for bad input, with one line on
+    standard error; 130 after Ctrl-C.
+    """
+    from transom.cli.app import app
+
+    try:
+        status = app(list(arguments), prog_name="transom", standalone_mode=False)
+        sys.stdout.flush()
+        return status if isinstance(status, int) else 0
+    except TransomError as error:
+        return _fail(str(error))
+    except KeyboardInterrupt:
+        print("interrupted: what was finished is kept", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # Whoever read our output has gone; there is nobody to tell, and Python must not try at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except OSError as error:
+        return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except Exception as error:
+        usage = getattr(error, "format_message", None)  # what the parser of the command line raises
+        if usage is None:
+            raise
+        return _fail(usage())
+
+
+def _fail(message: str) -> int:
+    print(f"error: {' '.join(message.split())}", file=sys.stderr)
+    return 2

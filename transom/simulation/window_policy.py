@@ -15,7 +15,7 @@ from transom.models._arrays import IntArray
 from transom.rng import stream
 from transom.simulation import events
 from transom.simulation.easy_backfill import fits, shadow_time
-from transom.simulation.policies import Decision
+from transom.simulation.policies import Decision, load_rule
 from transom.simulation.window_pass import pass_over, window_state
 from transom.solving import Solver, solve, warm_up
 from transom.stop import Stop
@@ -60,6 +60,7 @@ class WindowPolicy:
             raise SpecError(f"window: size must be > 0, got {self.size}")
         if self.share is not None and not 0 < self.share <= 1:
             raise SpecError(f"window: share must be in (0, 1], got {self.share}")
+        load_rule(self.order)
         self._objective = registry.make(registry.OBJECTIVES, self.objective)
         self._solver = registry.make(registry.SOLVERS, self.solver)
         self._stop = Stop(seconds=self.seconds, iterations=self.iterations)

@@ -1,0 +1,38 @@
+# Two targets: `make demo` and `make test`. Both make .venv and install what they need into it.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+DEMO ?= out/demo
+
+.PHONY: demo test clean
+
+demo: $(VENV)/.installed
+	$(BIN)/transom simulate instances/workloads/lublin_5000.swf.gz \
+		--policy fcfs --policy fcfs-easy --policy fcfs-conservative --policy sjf-easy \
+		--policy optimization --policy window:solver=dp,objective=wait,size=20 \
+		--by mode --out $(DEMO)
+	@echo
+	@echo "The pictures are in $(DEMO)/figures: open timeline.png, wait_by_size.png and kiviat.png first."
+	@echo "Next: $(BIN)/transom simulate YOUR_TRACE.swf.gz --policy fcfs-easy --policy saf-easy --out out/mine"
+	@echo "      $(BIN)/transom solve instances/windows/lublin.jsonl --solver auto"
+	@echo "      $(BIN)/transom solvers"
+
+test: $(VENV)/.tested
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS)
+
+# The core alone, then the extra of the tests on top of it.
+$(VENV)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit("Transom needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	touch $@
+
+$(VENV)/.tested: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) out

@@ -1,0 +1,101 @@
+"""The shape of the house: imports point downwards, and there is no cycle."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+# From the bottom; what stands on one line does not import its neighbours.
+LAYERS = [
+    {"errors", "files"},
+    {"models"},
+    {"stop", "rng", "registry"},
+    {"result"},
+    {"solving"},
+    {"solvers", "heuristics", "traces", "io"},
+    {"simulation"},
+    {"generate"},
+    {"learned"},
+    {"bench", "plot"},
+    {"adapters", "report"},
+    {"cli"},
+]
+LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+
+
+def modules(package: Path) -> dict[str, Path]:
+    """Dotted name of every module of the package."""
+    found = {}
+    for path in sorted(package.rglob("*.py")):
+        parts = path.relative_to(package.parent).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imports(path: Path, known: dict[str, Path], also_for_types: bool) -> set[str]:
+    """The package's modules that a file imports, wherever in the file it does so."""
+    tree = ast.parse(path.read_text())
+    if not also_for_types:
+        tree = _WithoutTypeChecking().visit(tree)
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                found.add(whole if whole in known else str(node.module))
+    return {name for name in found if name in known}
+
+
+class _WithoutTypeChecking(ast.NodeTransformer):
+    def visit_If(self, node: ast.If) -> ast.AST | None:
+        return None if isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING" else node
+
+
+@pytest.fixture(scope="module")
+def known() -> dict[str, Path]:
+    return modules(Path(__file__).resolve().parents[1] / "transom")
+
+
+def test_imports_point_downwards(known: dict[str, Path]) -> None:
+    wrong = []
+    for name, path in known.items():
+        if name == "transom":
+            continue  # the package itself re-exports, on first use
+        here = name.split(".")[1]
+        assert here in LEVEL, f"{name} stands in no layer"
+        for other in imports(path, known, also_for_types=True):
+            there = other.split(".")[1] if other != "transom" else here
+            if there != here and LEVEL[there] >= LEVEL[here]:
+                wrong.append(f"{name} -> {other}")
+    assert wrong == []
+
+
+def test_there_is_no_cycle(known: dict[str, Path]) -> None:
+    graph = {name: imports(path, known, also_for_types=False) - {name} for name, path in known.items()}
+    # A package's __init__ that hands names out on first use has no arrow to them.
+    state: dict[str, int] = {}
+
+    def visit(name: str, trail: tuple[str, ...]) -> None:
+        if state.get(name) == 2:
+            return
+        assert state.get(name) != 1, " -> ".join([*trail[trail.index(name) :], name])
+        state[name] = 1
+        for other in sorted(graph[name]):
+            visit(other, (*trail, name))
+        state[name] = 2
+
+    for name in graph:
+        visit(name, ())
+
+
+def test_importing_the_package_is_light() -> None:
+    import subprocess
+    import sys
+
+    code = "import sys, transom; print([m for m in ('numpy', 'numba', 'polars', 'ortools') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

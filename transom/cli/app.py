@@ -1,0 +1,43 @@
+"""The commands, put together."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from transom.cli import check, generate, schema, simulate, snapshot, solve, solvers
+
+app = typer.Typer(
+    help="Solve the scheduling windows of HPC clusters, replay traces, compare policies.",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from transom import __version__
+
+        print(f"transom {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+app.command("simulate")(simulate.command)
+app.command("solve")(solve.command)
+app.command("check")(check.command)
+app.command("snapshot")(snapshot.command)
+app.add_typer(generate.app, name="generate")
+app.command("solvers")(solvers.command)
+app.command("schema")(schema.command)

@@ -1,0 +1,80 @@
+"""Options that several commands share, and what becomes of them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from transom.traces import Workload
+
+
+class Size(StrEnum):
+    """Which size of a job to read."""
+
+    requested = "requested"
+    allocated = "allocated"
+    max = "max"
+
+
+class Walltime(StrEnum):
+    """Where a walltime comes from."""
+
+    requested_else_runtime = "requested-else-runtime"
+    requested = "requested"
+
+
+class LongRuns(StrEnum):
+    """What becomes of a runtime above the walltime."""
+
+    cut = "cut"
+    keep = "keep"
+    drop = "drop"
+
+
+class Bad(StrEnum):
+    """What becomes of a job that cannot run."""
+
+    drop = "drop"
+    error = "error"
+
+
+Trace = Annotated[Path, typer.Argument(help="A trace in the Standard Workload Format, plain or gzip.")]
+Nodes = Annotated[
+    int | None, typer.Option("--nodes", min=1, help="Nodes of the machine, instead of what the header says.")
+]
+Start = Annotated[int, typer.Option("--start", min=0, help="Begin with the job at this position, from 0.")]
+Jobs = Annotated[int | None, typer.Option("--jobs", min=1, help="Take so many jobs, instead of all that follow.")]
+SizeOption = Annotated[Size, typer.Option("--size", help="Which size of a job counts, where it is known.")]
+WalltimeOption = Annotated[
+    Walltime, typer.Option("--walltime", help="Take the runtime where no time was requested, or leave the job out.")
+]
+LongRunsOption = Annotated[LongRuns, typer.Option("--long-runs", help="What to do with a runtime above the walltime.")]
+NonpositiveOption = Annotated[
+    Bad, typer.Option("--nonpositive", help="What to do with a job whose id, size or runtime is <= 0.")
+]
+OversizedOption = Annotated[Bad, typer.Option("--oversized", help="What to do with a job larger than the machine.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random numbers.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of a table.")]
+
+
+def read_workload(
+    trace: Path,
+    nodes: int | None = None,
+    start: int = 0,
+    jobs: int | None = None,
+    size: Size = Size.requested,
+    walltime: Walltime = Walltime.requested_else_runtime,
+    long_runs: LongRuns = LongRuns.cut,
+    nonpositive: Bad = Bad.drop,
+    oversized: Bad = Bad.drop,
+) -> Workload:
+    """Read a trace under the rules given and cut it."""
+    from transom.traces import ReadingRules, cut, read_swf
+
+    rules = ReadingRules(size.value, walltime.value, long_runs.value, nonpositive.value, oversized.value)
+    workload = read_swf(trace, rules, nodes)
+    return cut(workload, start, jobs) if start or jobs is not None else workload
