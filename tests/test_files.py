@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+
+import pytest
+
+from transom.files import whole_file, whole_path
+
+
+def test_a_file_appears_whole(tmp_path: Path) -> None:
+    target = tmp_path / "new" / "a.txt"
+    with whole_file(target) as file:
+        file.write("grün\n")
+        assert not target.exists()
+    assert target.read_text(encoding="utf-8") == "grün\n"
+    assert os.listdir(target.parent) == ["a.txt"]
+
+
+@pytest.mark.parametrize("fault", [RuntimeError, KeyboardInterrupt])
+def test_after_a_fault_the_old_file_stands_and_nothing_else(tmp_path: Path, fault: type[BaseException]) -> None:
+    target = tmp_path / "a.txt"
+    target.write_text("old")
+    with pytest.raises(fault), whole_file(target) as file:  # noqa: PT012
+        file.write("half")
+        raise fault
+    assert target.read_text() == "old"
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_the_same_content_packs_to_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("a.gz", "b.gz"):
+        with whole_file(tmp_path / name) as file:
+            file.write("same\n" * 100)
+    with whole_file(tmp_path / "c.gz", "wb") as file:
+        file.write(b"same\n" * 100)
+    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
+    for name in ("a.gz", "c.gz"):
+        assert gzip.decompress((tmp_path / name).read_bytes()) == b"same\n" * 100
+
+
+def test_a_path_is_renamed_with_the_usual_rights(tmp_path: Path) -> None:
+    with whole_path(tmp_path / "x") as temporary:
+        temporary.write_bytes(b"1")
+    plain = tmp_path / "plain"
+    plain.touch()
+    assert (tmp_path / "x").stat().st_mode == plain.stat().st_mode

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import pytest
+
+from transom.errors import SpecError
+from transom.registry import OBJECTIVES, PRIORITY_RULES, SOLVERS, build, load, make, names, parse
+
+
+@dataclass(frozen=True)
+class Thing:
+    steps: int = 3
+    rate: float | None = 0.5
+    mode: Literal["walk", "metropolis"] = "walk"
+    strict: bool = True
+    inner: str = "x"
+
+
+def test_specifications() -> None:
+    assert parse("dp") == ("dp", {})
+    assert parse("sa:steps=10,rate=0.5") == ("sa", {"steps": "10", "rate": "0.5"})
+    assert parse("window:solver=[sa:steps=1,rate=2],size=3") == ("window", {"solver": "sa:steps=1,rate=2", "size": "3"})
+    assert parse("a:b=[c:d=[e:f=1]]") == ("a", {"b": "c:d=[e:f=1]"})
+
+
+@pytest.mark.parametrize("spec", ["", ":", "a:", "a:b", "a:b=", "a:=1", "a:b=1,b=2", "a:b=[c", "a:b=c]", "a:b=1,,c=2"])
+def test_malformed_specifications_are_refused(spec: str) -> None:
+    with pytest.raises(SpecError, match="specification"):
+        parse(spec)
+
+
+def test_values_become_what_the_parameter_is() -> None:
+    made = build(Thing, "thing", {"steps": "7", "rate": "none", "mode": "metropolis", "strict": "no", "inner": "y:z=1"})
+    assert made == Thing(7, None, "metropolis", False, "y:z=1")
+    assert build(Thing, "thing", {"rate": "1"}).rate == 1.0
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"step": "7"}, "'thing' has no parameter 'step'. Known: steps, rate, mode, strict, inner"),
+        ({"steps": "7.5"}, "thing:steps: expected int, got '7.5'"),
+        ({"rate": "fast"}, "thing:rate: expected float, got 'fast'"),
+        ({"mode": "run"}, r"thing:mode: expected walk\|metropolis, got 'run'"),
+        ({"strict": "maybe"}, "thing:strict: expected bool"),
+    ],
+)
+def test_bad_settings_are_refused(settings: dict[str, str], says: str) -> None:
+    with pytest.raises(SpecError, match=says):
+        build(Thing, "thing", settings)
+
+
+def test_unknown_names_are_answered_with_the_known_ones() -> None:
+    with pytest.raises(SpecError, match=r"unknown solver 'cp-sat'; did you mean 'cpsat'\? Known: auto, cpsat, dp"):
+        load(SOLVERS, "cp-sat")
+    with pytest.raises(SpecError, match=r"unknown objective 'zzz'\. Known: dras-capability"):
+        make(OBJECTIVES, "zzz")
+
+
+def test_everything_registered_can_be_built() -> None:
+    for group in (SOLVERS, OBJECTIVES, PRIORITY_RULES):
+        assert names(group)
+        for name in names(group):
+            make(group, name)
