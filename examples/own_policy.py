@@ -37,6 +37,5 @@ if __name__ == "__main__":
     for policy in ("fcfs-easy", "sjf-easy", ShortestUnlessOld()):
         schedule = simulate(workload, policy)
         figures = summary(schedule)
-        print(
-            f"{schedule.policy:<20} mean wait {figures['mean_wait'] / 3600:6.2f} h, max {figures['max_wait'] / 3600:6.1f} h"
-        )
+        mean, longest = figures["mean_wait"] / 3600, figures["max_wait"] / 3600
+        print(f"{schedule.policy:<20} mean wait {mean:6.2f} h, max {longest:6.1f} h")

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 
 from transom.errors import TransomError
 
+_CTRL_C = 130
+
 
 def main() -> None:
     """Run the command line and leave with its status."""
@@ -27,12 +29,12 @@ def run(arguments: Sequence[str]) -> int:
     try:
         status = app(list(arguments), prog_name="transom", standalone_mode=False)
         sys.stdout.flush()
-        return status if isinstance(status, int) else 0
+        # The parser may turn Ctrl-C into a status of its own.
+        return _interrupted() if status == _CTRL_C else status if isinstance(status, int) else 0
     except TransomError as error:
         return _fail(str(error))
     except KeyboardInterrupt:
-        print("interrupted: what was finished is kept", file=sys.stderr)
-        return 130
+        return _interrupted()
     except BrokenPipeError:
         # Whoever read our output has gone; there is nobody to tell, and Python must not try at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -44,6 +46,11 @@ def run(arguments: Sequence[str]) -> int:
         if usage is None:
             raise
         return _fail(usage())
+
+
+def _interrupted() -> int:
+    print("interrupted: what was finished is kept", file=sys.stderr)
+    return _CTRL_C
 
 
 def _fail(message: str) -> int:

@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from transom.cli import run
+from transom.generate import generate_lublin
+from transom.simulation import simulate
+from transom.simulation.recording import read_schedule
+from transom.traces import read_swf, write_swf
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("trace") / "small.swf.gz"
+    write_swf(generate_lublin(300, 64, np.random.default_rng(1), load=0.9), path)
+    return path
+
+
+def test_two_policies_side_by_side(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    assert run(["simulate", str(trace), "--policy", "fcfs-easy", "--policy", "mine=sjf", "--out", str(out)]) == 0
+    shown = capsys.readouterr()
+    assert "fcfs-easy" in shown.out
+    assert "mine" in shown.out
+    assert "300 jobs on 64 nodes" in shown.err
+    rows = pl.read_parquet(out / "mine" / "jobs.parquet")
+    assert rows.columns[:8] == ["job_id", "submit", "start", "end", "nodes", "node_ids", "walltime", "mode"]
+    workload = read_swf(trace)
+    assert rows["start"].to_list() == simulate(workload, "sjf").start.tolist()
+    assert rows["node_ids"].list.len().to_list() == workload.jobs.nodes.tolist()
+    assert set(rows["mode"]) <= {"ready", "reserved", "backfilled"}
+    decisions = pl.read_parquet(out / "mine" / "decisions.parquet")
+    assert decisions["started"].sum() == 300
+    pictures = {path.name for path in (out / "figures").iterdir()}
+    assert {"timeline.png", "wait_by_size.png", "wait_by_mode.png", "kiviat.png", "gantt_mine.png"} <= pictures
+    assert all((out / "figures" / name).stat().st_size > 5000 for name in pictures)
+
+
+def test_json_holds_all_figures(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["simulate", str(trace), "--policy", "fcfs-easy", "--json", "--start", "50", "--jobs", "100"]
+    assert run([*arguments, "--jitter", "60", "--repeats", "3", "--warm-up", "3600"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    policy = found["policies"][0]
+    assert found["jobs"] == 100
+    assert policy["rules"] == "textbook"
+    assert policy["metrics"]["jobs"] < 100
+    assert policy["repeats"] == 3
+    assert policy["jittered"]["mean_wait"]["deviation"] > 0
+    assert set(policy["by"]) == {"mode", "size", "week"}
+
+
+def test_the_table_shows_mean_and_deviation_over_repeats(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["simulate", str(trace), "--policy", "fcfs-easy", "--jitter", "60", "--repeats", "2", "--by", "mode"]
+    assert run(arguments) == 0
+    shown = capsys.readouterr().out
+    assert "over 2 jittered copies" in shown
+    assert "±" in shown
+    assert "backfilled" in shown
+
+
+def test_what_is_finished_is_not_computed_again(
+    trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    arguments = ["simulate", str(trace), "--policy", "random", "--out", str(out), "--no-figures", "--json"]
+    arguments += ["--jitter", "5", "--repeats", "2"]
+    assert run(arguments) == 0
+    first = capsys.readouterr().out
+    written = {path: path.stat().st_mtime_ns for path in out.rglob("*") if path.is_file()}
+    assert run(arguments) == 0
+    assert capsys.readouterr().out == first
+    assert written == {path: path.stat().st_mtime_ns for path in out.rglob("*") if path.is_file()}
+    # One repetition more computes one repetition more; another seed computes all.
+    assert run([*arguments[:-1], "3"]) == 0
+    summaries = json.loads((out / "random" / "repeats.json").read_text())["summaries"]
+    assert len(summaries) == 3
+    assert run([*arguments, "--seed", "1"]) == 0
+    assert (out / "random" / "jobs.parquet").stat().st_mtime_ns > written[out / "random" / "jobs.parquet"]
+    assert run([*arguments, "--seed", "1", "--force"]) == 0
+
+
+def test_a_damaged_record_is_computed_again(trace: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    arguments = ["simulate", str(trace), "--policy", "fcfs", "--out", str(out), "--no-figures"]
+    assert run(arguments) == 0
+    (out / "fcfs" / "jobs.parquet").write_bytes(b"PAR1 nonsense PAR1")
+    assert run(arguments) == 0
+    assert len(read_schedule(out / "fcfs")) == 300
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--policy", "fcfs-eazy"], "unknown policy 'fcfs-eazy'; did you mean 'fcfs-easy'?"),
+        (["--policy", "fcfs", "--policy", "fcfs"], "two policies are called 'fcfs'"),
+        (["--policy", "window:sizes=3"], "'window' has no parameter 'sizes'"),
+        (["--policy", "fcfs", "--start", "300"], "start must be from 0 to 299, got 300"),
+        (["--policy", "fcfs", "--jobs", "301"], "jobs must be from 1 to 300"),
+        (["--policy", "fcfs", "--jitter", "60"], "--jitter needs --repeats"),
+        (["--policy", "fcfs", "--tau", "0"], "--tau must be > 0"),
+        (["--policy", "fcfs", "--nodes", "8", "--oversized", "error"], "exceeds the 8 nodes of the machine"),
+        ([], "Missing option '--policy'"),
+    ],
+)
+def test_bad_input_is_one_line(
+    trace: Path, arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["simulate", str(trace), *arguments]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert len(shown.err.strip().splitlines()) == 1
+    assert shown.err.startswith("error: ")
+    assert says in shown.err
+
+
+def test_ctrl_c_leaves_whole_files_or_none_and_the_next_run_goes_on(trace: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    slow = "slow=window:solver=[sa:steps=100000000],seconds=0.2,size=20"
+    command = [sys.executable, "-c", "from transom.cli import main; main()", "simulate", str(trace)]
+    command += ["--policy", "fcfs-easy", "--policy", slow, "--out", str(out)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    give_up = time.monotonic() + 60
+    while not (out / "fcfs-easy" / "jobs.parquet").exists() and time.monotonic() < give_up:
+        time.sleep(0.05)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert "Traceback" not in errors
+    assert errors.strip().splitlines()[-1] == "interrupted: what was finished is kept"
+    assert len(read_schedule(out / "fcfs-easy")) == 300
+    left = [name for _, _, names in os.walk(out) for name in names]
+    assert sorted(left) == ["decisions.parquet", "jobs.parquet"], "no half file, nothing of the second policy"
+    before = (out / "fcfs-easy" / "jobs.parquet").stat().st_mtime_ns
+    assert run(["simulate", str(trace), "--policy", "fcfs-easy", "--out", str(out), "--no-figures"]) == 0
+    assert (out / "fcfs-easy" / "jobs.parquet").stat().st_mtime_ns == before
