@@ -8,23 +8,23 @@ from transom.simulation.events import DEMAND, HELD, NOW, PASSED, QUEUED, RUNNING
 from transom.simulation.schedule import BACKFILLED, READY, RESERVED
 
 
-@njit(cache=True, inline="always")
-def plain_pass(s, picks, modes):  # type: ignore[no-untyped-def]
+@njit(cache=True)
+def plain_pass(jobs, queue, expected, free, at, picks, modes):  # type: ignore[no-untyped-def]
     """Start jobs in queue order until one does not fit; returns how many."""
     count = 0
-    for i in range(s.at[QUEUED]):
-        job = s.queue[i]
-        if not fits(s.jobs, job, s.free):
+    for i in range(at[QUEUED]):
+        job = queue[i]
+        if not fits(jobs, job, free):
             break
-        occupy(s.jobs, s.expected, s.free, s.at, job)
+        occupy(jobs, expected, free, at, job)
         picks[count] = i
-        modes[count] = RESERVED if s.jobs[job, HELD] else READY
+        modes[count] = RESERVED if jobs[job, HELD] else READY
         count += 1
     return count
 
 
-@njit(cache=True, inline="always")
-def easy_pass(s, picks, modes, extra):  # type: ignore[no-untyped-def]
+@njit(cache=True)
+def easy_pass(jobs, queue, expected, free, at, picks, modes, extra):  # type: ignore[no-untyped-def]
     """Start the queue's head while it fits; then backfill around a reservation for it.
 
     The head's reservation is the shadow time, the earliest instant at which it fits by the expected
@@ -44,18 +44,17 @@ def easy_pass(s, picks, modes, extra):  # type: ignore[no-untyped-def]
     (number of starts, number of backfilled among them, the job that holds the reservation or -1,
     its shadow time or -1)
     """
-    jobs, queue, free, at = s.jobs, s.queue, s.free, s.at
     # What the last pass left cannot start now if no job ended since: no more is free, shadow time
     # and extra are as they were, and it is later. Jobs past their walltime move both.
-    if at[RUNNING] and s.expected[0, 0] <= at[NOW]:
+    if at[RUNNING] and expected[0, 0] <= at[NOW]:
         at[PASSED] = 0
     count = 0
     if at[PASSED] == 0:
-        count = plain_pass(s, picks, modes)
+        count = plain_pass(jobs, queue, expected, free, at, picks, modes)
         if count == at[QUEUED]:
             return count, 0, -1, -1
         jobs[queue[count], HELD] = 1
-        at[SHADOW] = shadow_time(jobs, s.expected, free, at, queue[count], extra)
+        at[SHADOW] = shadow_time(jobs, expected, free, at, queue[count], extra)
     head = queue[count]
     shadow = at[SHADOW]
     heads = count
@@ -70,7 +69,7 @@ def easy_pass(s, picks, modes, extra):  # type: ignore[no-untyped-def]
                 continue
             for r in range(len(extra)):
                 extra[r] -= jobs[job, DEMAND + r]
-        occupy(jobs, s.expected, free, at, job)
+        occupy(jobs, expected, free, at, job)
         picks[count] = i
         modes[count] = BACKFILLED
         count += 1

@@ -31,7 +31,6 @@ Progress = Callable[[int], None]
 
 _COLUMNS = ("time", "queued", "free", "started", "backfilled", "reserved_job", "reserved_start")
 _CHUNK = 8192  # decisions between two looks at the clock, the progress bar and Ctrl-C
-_KINDS = {"none": 0, "easy": 1, "conservative": 2}
 
 
 def simulate(
@@ -109,7 +108,7 @@ class Replay:
 
     def advance(self) -> bool:
         """Go to the next instant at which somebody waits; False at the end of the trace."""
-        if not advance(self.state):
+        if not advance(*self.state):
             return False
         if not self.rule.timeless:
             now, queued = self.state.at[events.NOW], self.state.at[events.QUEUED]
@@ -152,12 +151,22 @@ class Replay:
             modes = np.full(count, READY, np.int64)
             modes[len(decision.start) :] = BACKFILLED
             picks = np.empty(count, np.int64)
-            fault = place(state, self.ids, np.array(chosen, np.int64), picks, modes)
+            fault = place(
+                state.jobs,
+                state.queue,
+                state.expected,
+                state.free,
+                state.at,
+                self.ids,
+                np.array(chosen, np.int64),
+                picks,
+                modes,
+            )
             if fault >= 0:
                 raise PolicyError(f"at {state.at[events.NOW]} s: job {chosen[fault]} is started but does not wait")
             if fault < -1:
                 raise PolicyError(f"at {state.at[events.NOW]} s: job {chosen[-2 - fault]} is started but does not fit")
-            launch(state, self.runtime, picks, modes, count)
+            launch(state.jobs, state.queue, state.ends, state.at, self.runtime, picks, modes, count)
         for reservation in reserve:
             state.jobs[self._waiting(reservation.job), events.HELD] = 1
 
@@ -192,10 +201,16 @@ def _run_policy(replay: Replay, policy: Policy, report: Progress) -> dict[str, N
 
 
 def _run_rule(replay: Replay, policy: RulePolicy, report: Progress) -> dict[str, NDArray[Any]]:
-    state, kind = replay.state, _KINDS[policy.backfilling]
-    plan = new_plan(state)
+    state, runtime, ids = replay.state, replay.runtime, replay.ids
     picks, modes = np.empty(len(state.jobs), np.int64), np.empty(len(state.jobs), np.int64)
-    extra = np.empty(len(state.free), np.int64)
+    extra, easy = np.empty(len(state.free), np.int64), policy.backfilling == "easy"
+    plan = new_plan(state) if policy.backfilling == "conservative" else None
+
+    def run(row: int, until: int, arrived: bool) -> tuple[int, bool]:
+        if plan is not None:
+            return run_conservative(state, plan, runtime, ids, log, row, until, arrived, picks, modes)  # type: ignore[no-any-return]
+        return run_plain_or_easy(state, easy, runtime, ids, log, row, until, arrived, picks, modes, extra)  # type: ignore[no-any-return]
+
     log = np.empty((len(_COLUMNS), 2 * len(state.jobs) + _CHUNK), np.int64)
     rows, more = 0, True
     while more:
@@ -203,40 +218,68 @@ def _run_rule(replay: Replay, policy: RulePolicy, report: Progress) -> dict[str,
             log = np.concatenate((log, np.empty_like(log)), axis=1)
         until = rows + _CHUNK
         if replay.rule.timeless:
-            rows, more = run(state, plan, replay.runtime, replay.ids, kind, log, rows, until, picks, modes, extra)
+            rows, more = run(rows, until, False)
         else:
+            # The order changes as time goes by: every pass needs a new one, so only passes are compiled.
             while rows < until and (more := replay.advance()):
-                take_pass(state, plan, replay.runtime, replay.ids, kind, log, rows, picks, modes, extra)
-                rows += 1
+                rows, _ = run(rows, rows + 1, True)
         report(int(state.at[events.STARTED]))
     return dict(zip(_COLUMNS, log[:, :rows], strict=True))
 
 
+# The state is taken apart once, outside the loop: every array that is taken out of the bundle inside
+# it counts references, which costs as much as the pass itself.
+
+
 @njit(cache=True)
-def run(s, p, runtime, ids, kind, log, row, until, picks, modes, extra):  # type: ignore[no-untyped-def]
-    """Pass after pass until ``row`` reaches ``until`` or the trace ends; (row, whether there is more)."""
+def run_plain_or_easy(s, easy, runtime, ids, log, row, until, arrived, picks, modes, extra):  # type: ignore[no-untyped-def]
+    """Pass after pass until ``row`` reaches ``until`` or the trace ends; (row, whether there is more).
+
+    ``arrived`` says that the events of the first pass have been taken in.
+    """
+    jobs, queue, ends, expected, ended, free, children, at = s
     while row < until:
-        if not advance(s):
+        if not arrived and not advance(jobs, queue, ends, expected, ended, free, children, at):
             return row, False
-        take_pass(s, p, runtime, ids, kind, log, row, picks, modes, extra)
+        arrived = False
+        before(log, row, at, free)
+        count, backfilled, head, begin = 0, 0, -1, -1
+        if easy:
+            count, backfilled, head, begin = easy_pass(jobs, queue, expected, free, at, picks, modes, extra)
+        else:
+            count = plain_pass(jobs, queue, expected, free, at, picks, modes)
+        launch(jobs, queue, ends, at, runtime, picks, modes, count)
+        after(log, row, count, backfilled, head, begin, ids)
         row += 1
     return row, True
 
 
-@njit(cache=True, inline="always")
-def take_pass(s, p, runtime, ids, kind, log, row, picks, modes, extra):  # type: ignore[no-untyped-def]
-    """One pass of a rule at the current instant, carried out and written to column ``row`` of the log."""
-    log[0, row] = s.at[events.NOW]
-    log[1, row] = s.at[events.QUEUED]
-    log[2, row] = s.free[0]
-    count, backfilled, head, begin = 0, 0, -1, -1
-    if kind == 0:
-        count = plain_pass(s, picks, modes)
-    elif kind == 1:
-        count, backfilled, head, begin = easy_pass(s, picks, modes, extra)
-    else:
+@njit(cache=True)
+def run_conservative(s, p, runtime, ids, log, row, until, arrived, picks, modes):  # type: ignore[no-untyped-def]
+    """The same with conservative backfilling."""
+    while row < until:
+        if not arrived and not advance(s.jobs, s.queue, s.ends, s.expected, s.ended, s.free, s.children, s.at):
+            return row, False
+        arrived = False
+        before(log, row, s.at, s.free)
         count, backfilled, head, begin = conservative_pass(s, p, picks, modes)
-    launch(s, runtime, picks, modes, count)
+        launch(s.jobs, s.queue, s.ends, s.at, runtime, picks, modes, count)
+        after(log, row, count, backfilled, head, begin, ids)
+        row += 1
+    return row, True
+
+
+@njit(cache=True)
+def before(log, row, at, free):  # type: ignore[no-untyped-def]
+    """Write what a pass finds to column ``row`` of the log."""
+    log[0, row] = at[events.NOW]
+    log[1, row] = at[events.QUEUED]
+    log[2, row] = free[0]
+
+
+@njit(cache=True)
+def after(log, row, count, backfilled, head, begin, ids):  # type: ignore[no-untyped-def]
+    """Write what a pass did to column ``row`` of the log."""
     log[3, row] = count
     log[4, row] = backfilled
     log[5, row] = ids[head] if head >= 0 else -1

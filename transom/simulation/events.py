@@ -53,32 +53,31 @@ class State(NamedTuple):
     at: IntArray
 
 
-@njit(cache=True, inline="always")
-def advance(s):  # type: ignore[no-untyped-def]
+@njit(cache=True)
+def advance(jobs, queue, ends, expected, ended, free, children, at):  # type: ignore[no-untyped-def]
     """Take in all events of the next instants until somebody waits; False at the end of the trace."""
-    n = len(s.jobs)
-    at = s.at
+    n = len(jobs)
     while True:
         now = NEVER
         if at[ENDING]:
-            now = s.ends[0, 0]
+            now = ends[0, 0]
         if at[NEXT] < n:
-            now = min(now, s.jobs[at[NEXT], SUBMIT])
+            now = min(now, jobs[at[NEXT], SUBMIT])
         if at[QUEUED]:
             now = min(now, at[WAKE])
         if now == NEVER:
             return False
         at[NOW] = now
         at[WAKE] = NEVER
-        while at[ENDING] and s.ends[0, 0] == now:
-            job = _pop(s.ends, at[ENDING])
+        while at[ENDING] and ends[0, 0] == now:
+            job = _pop(ends, at[ENDING])
             at[ENDING] -= 1
-            _finish(s, job)
-        while at[NEXT] < n and s.jobs[at[NEXT], SUBMIT] == now:
+            _finish(jobs, queue, expected, ended, free, children, at, job)
+        while at[NEXT] < n and jobs[at[NEXT], SUBMIT] == now:
             job = at[NEXT]
             at[NEXT] += 1
-            if s.jobs[job, PARENTS] == 0:
-                _enqueue(s.jobs, s.queue, at, job)
+            if jobs[job, PARENTS] == 0:
+                _enqueue(jobs, queue, at, job)
         if at[QUEUED]:
             return True
 
@@ -98,37 +97,36 @@ def occupy(jobs, expected, free, at, job):  # type: ignore[no-untyped-def]
     at[RUNNING] += 1
 
 
-@njit(cache=True, inline="always")
-def launch(s, runtime, picks, modes, count):  # type: ignore[no-untyped-def]
+@njit(cache=True)
+def launch(jobs, queue, ends, at, runtime, picks, modes, count):  # type: ignore[no-untyped-def]
     """Start jobs that :func:`occupy` has placed.
 
     ``picks[:count]`` are their positions in the queue in order of start, ``modes`` how they start.
     """
     if count == 0:
         return
-    at = s.at
     first = picks[0]
     for k in range(count):
-        job = s.queue[picks[k]]
-        s.queue[picks[k]] = -1
-        s.jobs[job, START] = at[NOW]
-        s.jobs[job, MODE] = modes[k]
-        s.jobs[job, ORDER] = at[STARTED]
+        job = queue[picks[k]]
+        queue[picks[k]] = -1
+        jobs[job, START] = at[NOW]
+        jobs[job, MODE] = modes[k]
+        jobs[job, ORDER] = at[STARTED]
         at[STARTED] += 1
-        _push(s.ends, at[ENDING], at[NOW] + runtime[job], job)
+        _push(ends, at[ENDING], at[NOW] + runtime[job], job)
         at[ENDING] += 1
         first = min(first, picks[k])
     kept = first
     for i in range(first, at[QUEUED]):
-        job = s.queue[i]
+        job = queue[i]
         if job >= 0:
-            s.queue[kept] = job
+            queue[kept] = job
             kept += 1
     at[QUEUED] = kept
 
 
 @njit(cache=True)
-def place(s, ids, chosen, picks, modes):  # type: ignore[no-untyped-def]
+def place(jobs, queue, expected, free, at, ids, chosen, picks, modes):  # type: ignore[no-untyped-def]
     """Carry out a policy's choice of ids: occupy them, fill ``picks``, and complete ``modes``.
 
     Returns -1, or the place in ``chosen`` of the first job that is not waiting, or -2 minus the
@@ -136,8 +134,8 @@ def place(s, ids, chosen, picks, modes):  # type: ignore[no-untyped-def]
     """
     for k in range(len(chosen)):
         where = -1
-        for i in range(s.at[QUEUED]):
-            if ids[s.queue[i]] == chosen[k]:
+        for i in range(at[QUEUED]):
+            if ids[queue[i]] == chosen[k]:
                 where = i
                 break
         if where < 0:
@@ -145,37 +143,36 @@ def place(s, ids, chosen, picks, modes):  # type: ignore[no-untyped-def]
         for earlier in range(k):
             if picks[earlier] == where:
                 return k
-        job = s.queue[where]
-        for r in range(len(s.free)):
-            if s.jobs[job, DEMAND + r] > s.free[r]:
+        job = queue[where]
+        for r in range(len(free)):
+            if jobs[job, DEMAND + r] > free[r]:
                 return -2 - k
         picks[k] = where
-        if modes[k] == READY and s.jobs[job, HELD]:
+        if modes[k] == READY and jobs[job, HELD]:
             modes[k] = RESERVED
-        occupy(s.jobs, s.expected, s.free, s.at, job)
+        occupy(jobs, expected, free, at, job)
     return -1
 
 
-@njit(cache=True, inline="always")
-def _finish(s, job):  # type: ignore[no-untyped-def]
-    at = s.at
-    s.jobs[job, END] = at[NOW]
-    s.ended[at[ENDED]] = job
+@njit(cache=True)
+def _finish(jobs, queue, expected, ended, free, children, at, job):  # type: ignore[no-untyped-def]
+    jobs[job, END] = at[NOW]
+    ended[at[ENDED]] = job
     at[PASSED] = 0
     at[ENDED] += 1
-    for r in range(len(s.free)):
-        s.free[r] += s.jobs[job, DEMAND + r]
-    low = _place_of(s.expected, at[RUNNING], s.jobs[job, START] + s.jobs[job, WALLTIME], job)
+    for r in range(len(free)):
+        free[r] += jobs[job, DEMAND + r]
+    low = _place_of(expected, at[RUNNING], jobs[job, START] + jobs[job, WALLTIME], job)
     at[RUNNING] -= 1
     for i in range(low, at[RUNNING]):
-        s.expected[i, 0] = s.expected[i + 1, 0]
-        s.expected[i, 1] = s.expected[i + 1, 1]
-    for i in range(s.jobs[job, CHILDREN], s.jobs[job, CHILDREN_END]):
-        child = s.children[i]
-        s.jobs[child, PARENTS] -= 1
+        expected[i, 0] = expected[i + 1, 0]
+        expected[i, 1] = expected[i + 1, 1]
+    for i in range(jobs[job, CHILDREN], jobs[job, CHILDREN_END]):
+        child = children[i]
+        jobs[child, PARENTS] -= 1
         # Submissions of this very instant are still to come and will find no parents left.
-        if s.jobs[child, PARENTS] == 0 and child < at[NEXT]:
-            _enqueue(s.jobs, s.queue, at, child)
+        if jobs[child, PARENTS] == 0 and child < at[NEXT]:
+            _enqueue(jobs, queue, at, child)
 
 
 @njit(cache=True)

@@ -1,9 +1,11 @@
-"""The judge of schedules: it knows the workload and looks at nothing but starts and ends."""
+"""The judge of schedules: it knows the workload and looks at nothing but starts, ends and node ids."""
 
 from __future__ import annotations
 
 import numpy as np
+from numba import njit
 
+from transom.simulation.nodes import NodeRuns
 from transom.simulation.schedule import Schedule
 from transom.traces.workload import Workload
 
@@ -46,3 +48,60 @@ def check_schedule(workload: Workload, schedule: Schedule) -> list[str]:
             when = time[order][(amount > capacity).argmax()]
             wrong.append(f"{name}: {amount.max()} of {capacity} are used at once, first at {when} s")
     return wrong
+
+
+def check_nodes(schedule: Schedule, runs: NodeRuns) -> list[str]:
+    """Everything that is wrong with the nodes that jobs held, in words; empty if they stand.
+
+    Every job holds as many nodes as it asks for, each of them exists and is listed once, and none is
+    held by two jobs at once.
+    """
+    jobs, nodes = schedule.jobs, schedule.cluster.num_nodes
+    if runs.offsets.shape != (len(jobs) + 1,):
+        return [f"nodes are listed for {len(runs.offsets) - 1} jobs, the schedule has {len(jobs)}"]
+    owner = np.repeat(np.arange(len(jobs)), np.diff(runs.offsets))
+    outside = np.flatnonzero((runs.first < 0) | (runs.last < runs.first) | (runs.last >= nodes))
+    if outside.size:
+        run = outside[0]
+        ids = f"{runs.first[run]} to {runs.last[run]}"
+        return [f"job {jobs.id[owner[run]]}: holds nodes {ids}, the machine has 0 to {nodes - 1}"]
+    held = np.zeros(len(jobs), np.int64)
+    np.add.at(held, owner, runs.last - runs.first + 1)
+    wrong: list[str] = []
+    bad = np.flatnonzero(held != jobs.nodes)
+    if bad.size:
+        job = bad[0]
+        says = f"holds {held[job]} nodes, asks for {jobs.nodes[job]}"
+        wrong.append(f"job {jobs.id[job]}: {says} ({bad.size} in all)")
+    # Ends of an instant come before its starts.
+    by_start, by_end = np.lexsort((schedule.order, schedule.start)), np.argsort(schedule.end, kind="stable")
+    node, first, second = _first_clash(
+        by_start, by_end, schedule.start, schedule.end, runs.offsets, runs.first, runs.last, nodes
+    )
+    if node >= 0:
+        who = f"twice by job {jobs.id[first]}"
+        if first != second:
+            who = f"by jobs {jobs.id[first]} and {jobs.id[second]} at once"
+        wrong.append(f"node {node} is held {who}, at {schedule.start[second]} s")
+    return wrong
+
+
+@njit(cache=True)
+def _first_clash(by_start, by_end, start, end, offsets, first, last, nodes):  # type: ignore[no-untyped-def]
+    # The first node that a starting job finds held, and the two jobs; (-1, -1, -1) if there is none.
+    holder = np.full(nodes, -1, np.int64)
+    e = 0
+    for job in by_start:
+        while e < len(by_end) and end[by_end[e]] <= start[job]:
+            leaving = by_end[e]
+            for run in range(offsets[leaving], offsets[leaving + 1]):
+                for node in range(first[run], last[run] + 1):
+                    if holder[node] == leaving:
+                        holder[node] = -1
+            e += 1
+        for run in range(offsets[job], offsets[job + 1]):
+            for node in range(first[run], last[run] + 1):
+                if holder[node] >= 0:
+                    return node, holder[node], job
+                holder[node] = job
+    return -1, -1, -1

@@ -53,9 +53,11 @@ def pass_over(window: Window, backfilling: Backfilling, state: State | None = No
     picks, modes = np.empty(waiting, np.int64), np.empty(waiting, np.int64)
     head, begin = -1, -1
     if backfilling == "none":
-        count = plain_pass(s, picks, modes)
+        count = plain_pass(s.jobs, s.queue, s.expected, s.free, s.at, picks, modes)
     elif backfilling == "easy":
-        count, _, head, begin = easy_pass(s, picks, modes, np.empty(len(s.free), np.int64))
+        count, _, head, begin = easy_pass(
+            s.jobs, s.queue, s.expected, s.free, s.at, picks, modes, np.empty(len(s.free), np.int64)
+        )
     else:
         count, _, head, begin = conservative_pass(s, _plan_of(s), picks, modes)
     ids = window.queue.id[s.queue[picks[:count]]]
