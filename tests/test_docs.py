@@ -1,0 +1,59 @@
+"""What README and docs show is what comes out: blocks run, and print what stands below them."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```\n(?:\s*^```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
+BLOCKS = [
+    pytest.param(match[1], match[2], match[3], id=f"{page.name}-{number}")
+    for page in PAGES
+    for number, match in enumerate(FENCE.finditer(page.read_text(encoding="utf-8")), 1)
+    if match[1] in ("python", "console")
+]
+
+
+def run(command: list[str]) -> str:
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return "\n".join(line.rstrip() for line in done.stdout.splitlines())
+
+
+@pytest.mark.parametrize(("language", "source", "expected"), BLOCKS)
+def test_a_block_runs_and_prints_what_is_shown(language: str, source: str, expected: str | None) -> None:
+    if language == "python":
+        printed = run([sys.executable, "-c", source])
+        if expected is not None:
+            assert printed.strip() == expected.strip()
+        return
+    # A console block: each line with a dollar is a command, what follows is its output.
+    for part in re.split(r"^\$ ", source, flags=re.MULTILINE)[1:]:
+        command, _, shown = part.partition("\n")
+        printed = run(shlex.split(command))
+        if shown.strip():
+            assert printed.strip() == shown.strip()
+
+
+def test_there_are_blocks_to_run() -> None:
+    assert any(param.id.startswith("README") for param in BLOCKS)
+
+
+def test_links_lead_somewhere() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
+def test_examples_run(example: Path) -> None:
+    assert run([sys.executable, str(example)])
