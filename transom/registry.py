@@ -15,6 +15,7 @@ import typing
 from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from typing import Any
 
 from transom.errors import SpecError
@@ -38,7 +39,7 @@ def names(group: str) -> list[str]:
 
 
 def load(group: str, name: str) -> Any:
-    """The factory that is registered under ``name``.
+    """The factory that is registered under ``name``; ``needs``, if it has that, lists what it imports later.
 
     Raises
     ------
@@ -48,9 +49,13 @@ def load(group: str, name: str) -> Any:
     if entry is None:
         raise unknown(_WORDS.get(group, group), name, names(group))
     try:
-        return entry.load()
+        factory = entry.load()
     except ImportError as error:
         raise SpecError(f"{_WORDS.get(group, group)} {name!r} cannot be loaded: {error}") from error
+    absent = [package for package in getattr(factory, "needs", ()) if find_spec(package) is None]
+    if absent:
+        raise SpecError(f"{_WORDS.get(group, group)} {name!r} needs {', '.join(absent)}, which is not installed")
+    return factory
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> SpecError:

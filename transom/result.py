@@ -8,7 +8,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
 
-from transom.stop import relative_gap
+from transom.stop import Stop, relative_gap
 
 Status = Literal["optimal", "feasible", "infeasible", "unknown"]
 Reason = Literal["proof", "target", "gap", "iterations", "stall", "time", "finished", "error"]
@@ -43,7 +43,7 @@ class Result:
     bound : the best proved bound; None if nothing is proved.
     seconds : wall-clock time of the call without imports and compilation [s].
     curve : (seconds, value, bound) at each improvement of either.
-    seed, threads : as given.
+    seed, threads, stop : as given.
     error : what the solver raised or did wrong, in one line; None otherwise.
     """
 
@@ -59,6 +59,7 @@ class Result:
     seconds: float
     seed: int
     threads: int = 1
+    stop: Stop = field(default_factory=Stop)
     curve: tuple[tuple[float, float | None, float | None], ...] = ()
     error: str | None = None
     versions: dict[str, str] = field(default_factory=versions)

@@ -109,6 +109,7 @@ def solve(
         seconds=seconds,
         seed=seed,
         threads=threads,
+        stop=stop,
         curve=tuple(budget.curve),
         error=error,
     )

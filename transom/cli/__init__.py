@@ -35,7 +35,7 @@ def run(arguments: Sequence[str]) -> int:
         return _fail(str(error))
     except KeyboardInterrupt:
         return _interrupted()
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # the second is what the parser makes of the first
         # Whoever read our output has gone; there is nobody to tell, and Python must not try at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
@@ -45,6 +45,9 @@ def run(arguments: Sequence[str]) -> int:
         usage = getattr(error, "format_message", None)  # what the parser of the command line raises
         if usage is None:
             raise
+        if type(error).__name__ == "NoArgsIsHelpError":
+            print(usage())  # nothing was asked for: the message is the help
+            return 0
         return _fail(usage())
 
 

@@ -58,6 +58,10 @@ NonpositiveOption = Annotated[
 ]
 OversizedOption = Annotated[Bad, typer.Option("--oversized", help="What to do with a job larger than the machine.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random numbers.")]
+Objective = Annotated[
+    str | None,
+    typer.Option("--objective", help="What a job of a window is worth, such as wait; its nodes by default."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of a table.")]
 
 

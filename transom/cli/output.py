@@ -8,9 +8,13 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.progress import Progress
 
     from transom.traces import Workload
+
+_WIDEST = 400  # of a line that nobody watches [characters]
 
 
 def note(text: str) -> None:
@@ -19,38 +23,43 @@ def note(text: str) -> None:
 
 
 def print_json(thing: Any) -> None:
-    """One JSON document on one line; numbers that are not finite become null."""
+    """One JSON document on one line, sent at once; numbers that are not finite become null."""
     import msgspec
 
-    print(msgspec.json.encode(_finite(thing)).decode())
+    print(msgspec.json.encode(_finite(thing)).decode(), flush=True)
 
 
-def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table: first column to the left, the others to the right. Plain text where nobody watches."""
+def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> None:
+    """A table: the first ``left`` columns to the left, the others to the right. Plain text where nobody watches."""
+    from shutil import get_terminal_size
+
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    listed = [list(row) for row in rows]
+    table = Table(title=title or None, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     for i, column in enumerate(columns):
-        table.add_column(column, justify="left" if i == 0 else "right", overflow="fold")
-    for row in rows:
+        # Headings may be wrapped; what stands below them is not broken, whatever the width of the terminal.
+        widest = max([len(word) for word in column.split()] + [len(row[i]) for row in listed])
+        table.add_column(column, justify="left" if i < left else "right", min_width=widest)
+    for row in listed:
         table.add_row(*row)
-    # Where the output is not a terminal, a line may be as long as it needs to be.
-    console = Console(width=None if sys.stdout.isatty() else 400, highlight=False, markup=False)
+    width = get_terminal_size().columns if sys.stdout.isatty() else _WIDEST
+    console = Console(width=width, highlight=False, markup=False)
     with console.capture() as text:
-        console.print(table)
+        console.print(table, crop=False)
     print("\n".join(line.rstrip() for line in text.get().strip("\n").splitlines()))
 
 
-def progress() -> Progress:
-    """Progress bars on standard error, on a terminal only."""
+def progress(hidden: bool = False) -> Progress:
+    """Progress bars on standard error, on a terminal only, unless ``hidden``."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=console, disable=not console.is_terminal)
+    return Progress(*columns, console=console, disable=hidden or not console.is_terminal)
 
 
 def describe(workload: Workload) -> list[str]:
@@ -73,3 +82,28 @@ def _finite(thing: Any) -> Any:
     if isinstance(thing, (list, tuple)):
         return [_finite(value) for value in thing]
     return thing
+
+
+def check_writable(path: Path, *endings: str) -> None:
+    """Find out before the work begins that a file cannot be written where it is wanted.
+
+    Raises
+    ------
+    DocumentError : its name has none of the ``endings`` (either may have ``.gz`` after it), it is a
+        folder, or its folder cannot be written to.
+    """
+    import tempfile
+
+    from transom.errors import DocumentError
+
+    name = path.name.removesuffix(".gz")
+    if not any(name.endswith(ending) and name != ending for ending in endings):
+        raise DocumentError(f"{path}: the name of the file must end in {' or '.join(endings)}, or either with .gz")
+    if path.is_dir():
+        raise DocumentError(f"{path}: is a folder, not a file")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise DocumentError(f"{path}: cannot be written: {error.strerror}") from None

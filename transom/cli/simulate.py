@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +13,8 @@ from transom.cli import options
 from transom.cli.output import describe, note, number, print_json, print_table, progress
 
 if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
     from transom.simulation import Schedule
     from transom.simulation.metrics import Trim
     from transom.simulation.runs import Run
@@ -98,9 +101,7 @@ def command(
         tasks = [bars.add_task(run.label, total=len(workload) + repeats, start=False) for run in runs]
         for run, task in zip(runs, tasks, strict=True):
             bars.start_task(task)
-            schedule, read = replay(
-                workload, run, out, details, force, lambda started, task=task: bars.update(task, completed=started)
-            )
+            schedule, read = replay(workload, run, out, details, force, partial(_advance, bars, task))
             bars.update(task, completed=len(workload), description=f"{run.label} (kept)" if read else run.label)
             schedules.append(schedule)
             summaries.append(summary(schedule, tau, trim))
@@ -132,6 +133,10 @@ def command(
         note(f"jobs and decisions: {out}/LABEL/jobs.parquet, decisions.parquet")
     for path in drawn:
         note(f"figure: {path}")
+
+
+def _advance(bars: Progress, task: TaskID, started: int) -> None:
+    bars.update(task, completed=started)
 
 
 def _draw(schedules: list[Schedule], folder: Path, pictures: list[Picture], trim: Trim) -> list[Path]:

@@ -118,7 +118,8 @@ class Unicep:
     timeless: ClassVar[bool] = False
 
     def __call__(self, jobs: JobTable, now: int, origin: int, /) -> Scores:
-        return -(now - jobs.submit + 1e-15) / (np.log2(jobs.nodes + 1e-15) * jobs.walltime)
+        scores: Scores = -(now - jobs.submit + 1e-15) / (np.log2(jobs.nodes + 1e-15) * jobs.walltime)
+        return scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,4 +164,5 @@ class F4:
 
 
 def _log_submit(jobs: JobTable, origin: int) -> Scores:
-    return np.log10(jobs.submit - origin + 1.0)
+    since: Scores = np.log10(jobs.submit - origin + 1.0)
+    return since

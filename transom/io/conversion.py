@@ -17,10 +17,12 @@ from transom.io.formats import (
     KnapsackDocument,
     ResultDocument,
     RunningDocument,
+    StopDocument,
     WindowDocument,
 )
 from transom.models import Cluster, Job, JobTable, Knapsack, Window
 from transom.result import Result
+from transom.stop import Stop
 
 Document = Window | Knapsack | Result
 """What a document holds."""
@@ -121,6 +123,7 @@ def _result_document(result: Result) -> ResultDocument:
         seconds=float(_number(result.seconds, "seconds") or 0.0),
         seed=int(result.seed),
         threads=int(result.threads),
+        stop=_stop_document(result.stop),
         curve=tuple((float(t), _number(v, "curve"), _number(b, "curve")) for t, v, b in result.curve),
         error=result.error,
         versions=dict(result.versions),
@@ -154,6 +157,7 @@ def _result(document: ResultDocument) -> Result:
         seconds=document.seconds,
         seed=document.seed,
         threads=document.threads,
+        stop=_stop(document.stop),
         curve=document.curve,
         error=document.error,
         versions=document.versions,
@@ -164,6 +168,14 @@ def _result(document: ResultDocument) -> Result:
     ):
         raise DocumentError(f"gap {stated} does not fit value {document.value} and bound {document.bound}")
     return result
+
+
+def _stop_document(stop: Stop) -> StopDocument:
+    return StopDocument(**{field.name: _number(getattr(stop, field.name), field.name) for field in fields(stop)})
+
+
+def _stop(document: StopDocument) -> Stop:
+    return Stop(**{field.name: getattr(document, field.name) for field in fields(Stop)})
 
 
 def _check_problem(kind: str) -> None:

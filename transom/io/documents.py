@@ -11,7 +11,7 @@ import re
 
 import msgspec
 
-from transom.errors import DocumentError, ModelError
+from transom.errors import DocumentError, ModelError, StopError
 from transom.io.conversion import Document, from_document, to_document
 from transom.io.formats import DOCUMENTS
 
@@ -56,7 +56,7 @@ def decode(data: bytes, where: str) -> Document:
         raise DocumentError(f"{where}: {_malformed(error, data)}") from None  # in fields that the head skipped
     try:
         return from_document(document)
-    except (ModelError, DocumentError) as error:
+    except (ModelError, StopError, DocumentError) as error:
         raise DocumentError(f"{where}: {error}") from None
 
 

@@ -74,6 +74,16 @@ class KnapsackDocument(
     scale: Annotated[int, Meta(ge=1, le=LARGEST, description="what real values were multiplied by")] = 1
 
 
+class StopDocument(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, frozen=True):
+    """When the solver had to stop; what is left out did not limit it."""
+
+    seconds: Annotated[float | None, Meta(description="wall-clock time of the call [s], > 0")] = None
+    iterations: Natural | None = None
+    target: Annotated[Number | None, Meta(description="a value at least as good")] = None
+    gap: Annotated[float | None, Meta(description="a gap of at most this, >= 0")] = None
+    stall: Annotated[Positive | None, Meta(description="iterations without a better value")] = None
+
+
 class ResultDocument(
     msgspec.Struct, forbid_unknown_fields=True, tag_field="format", tag="transom/result/1", frozen=True
 ):
@@ -96,6 +106,7 @@ class ResultDocument(
     seconds: Annotated[float, Meta(ge=0.0, description="wall-clock time of the call [s]")]
     seed: Natural
     threads: Positive
+    stop: StopDocument
     curve: Annotated[
         tuple[tuple[float, Number | None, Number | None], ...],
         Meta(description="(seconds, value, bound) at each improvement of either"),

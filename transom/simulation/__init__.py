@@ -5,7 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from transom.simulation.policies import Decision, Policy, Reservation, RulePolicy, make_policy, policy_names
+from transom.simulation.decision import Decision, Policy, Reservation
+from transom.simulation.policies import RulePolicy, make_policy, policy_names
 from transom.simulation.schedule import MODES, Schedule
 
 if TYPE_CHECKING:

@@ -20,9 +20,10 @@ from transom.models._arrays import IntArray
 from transom.rng import stream
 from transom.simulation import events
 from transom.simulation.conservative_backfill import conservative_pass, new_plan
+from transom.simulation.decision import Decision, Policy
 from transom.simulation.easy_backfill import easy_pass, plain_pass
 from transom.simulation.events import State, advance, launch, place
-from transom.simulation.policies import Decision, Policy, RulePolicy, load_rule, make_policy, site_order
+from transom.simulation.policies import RulePolicy, load_rule, make_policy, site_order
 from transom.simulation.schedule import BACKFILLED, READY, Schedule
 from transom.traces.workload import Workload
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transom.models import Window
-from transom.simulation.policies import Decision
+from transom.simulation.decision import Decision
 
 
 @dataclass(frozen=True, slots=True)

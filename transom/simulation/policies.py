@@ -1,56 +1,18 @@
-"""What a policy is: it sees a window and says which jobs to start and which to reserve."""
+"""Policies by name: every priority rule, plain and with backfilling, and whatever is registered."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, get_args
+from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from transom import registry
 from transom.errors import SpecError
 from transom.heuristics.priority_rules import PriorityRule
-from transom.models import Window
-
-Backfilling = Literal["none", "easy", "conservative"]
-
-
-@dataclass(frozen=True, slots=True)
-class Reservation:
-    """A promise: job id and the instant [s] at which it starts at the latest, by walltimes."""
-
-    job: int
-    start: int
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What to do with a window.
-
-    Parameters
-    ----------
-    start : ids of queued jobs to start now, in this order.
-    backfill : ids of queued jobs to start now ahead of a job that holds a reservation, after ``start``.
-    reserve : the reservations that hold from now on.
-    notes : further facts for the row of this decision, the same keys in every decision.
-    """
-
-    start: tuple[int, ...] = ()
-    backfill: tuple[int, ...] = ()
-    reserve: tuple[Reservation, ...] = ()
-    notes: Mapping[str, Any] = field(default_factory=dict)
-
-
-class Policy(Protocol):
-    """Anything that decides over windows.
-
-    A policy may have ``order``, the name of the priority rule that orders the queue it sees
-    (default ``fcfs``), and ``reset(rng)``, which is called before a replay begins.
-    """
-
-    def decide(self, window: Window, /) -> Decision:
-        """Choose among ``window.queue``; what does not fit is an error."""
+from transom.models import JobTable, Window
+from transom.simulation.decision import Backfilling, Decision, Policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +90,7 @@ def load_rule(name: str) -> PriorityRule:
     return rule
 
 
-def site_order(rule: PriorityRule, jobs: Any, now: int, origin: int) -> np.ndarray[Any, np.dtype[np.intp]]:
+def site_order(rule: PriorityRule, jobs: JobTable, now: int, origin: int) -> NDArray[np.intp]:
     """Positions of ``jobs`` in the order of ``rule``: by score, then submission, then id."""
     return np.lexsort((jobs.id, jobs.submit, rule(jobs, now, origin)))
 

@@ -10,10 +10,10 @@ from transom.models import Window
 from transom.models._arrays import IntArray
 from transom.simulation import events
 from transom.simulation.conservative_backfill import Plan, conservative_pass, new_plan
+from transom.simulation.decision import Backfilling, Decision, Reservation
 from transom.simulation.easy_backfill import easy_pass, plain_pass
 from transom.simulation.events import State
 from transom.simulation.free_profile import add
-from transom.simulation.policies import Backfilling, Decision, Reservation
 from transom.simulation.schedule import BACKFILLED
 
 

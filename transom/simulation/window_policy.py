@@ -14,8 +14,9 @@ from transom.models import Knapsack, Objective, Window
 from transom.models._arrays import IntArray
 from transom.rng import stream
 from transom.simulation import events
+from transom.simulation.decision import Decision
 from transom.simulation.easy_backfill import fits, shadow_time
-from transom.simulation.policies import Decision, load_rule
+from transom.simulation.policies import load_rule
 from transom.simulation.window_pass import pass_over, window_state
 from transom.solving import Solver, solve, warm_up
 from transom.stop import Stop

@@ -7,6 +7,7 @@ import io
 import os
 import re
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -70,12 +71,18 @@ def read_swf(
     return repaired(log, rules, nodes or _machine_size(data, where), _name(where), where)
 
 
-def write_swf(workload: Workload, path: str | os.PathLike[str]) -> None:
+def write_swf(workload: Workload, path: str | os.PathLike[str], notes: Sequence[str] = ()) -> None:
     """Write a workload in Standard Workload Format, gzip where ``path`` ends in ``.gz``.
 
     Jobs stand by submission, then id; requested and allocated size are the job's nodes, what a
     workload does not hold is -1. Priorities have no field and are not written. Reading the file
     gives the same jobs back; a runtime above its walltime needs ``long_runs="keep"`` for that.
+
+    Parameters
+    ----------
+    workload : what to write.
+    path : the file; it appears whole or not at all.
+    notes : what a reader of the file should know, one line of the header each.
 
     Raises
     ------
@@ -102,6 +109,7 @@ def write_swf(workload: Workload, path: str | os.PathLike[str]) -> None:
         f"MaxRecords: {len(jobs)}",
         f"MaxNodes: {nodes}",
         f"MaxProcs: {nodes}",
+        *(f"Note: {' '.join(note.split())}" for note in notes),
         *(f"Note: {what}: {number} jobs" for what, number in workload.repairs.items()),
     ]
     columns = (jobs.id, jobs.submit, workload.runtime, jobs.nodes, jobs.walltime, jobs.user)

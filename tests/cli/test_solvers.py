@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.cli.conftest import Ran
+from transom import registry
+from transom.simulation import make_policy, policy_names
+from transom.solvers.dynamic_programming import DynamicProgramming
+
+Transom = Callable[..., Ran]
+
+
+def test_everything_is_listed(transom: Transom) -> None:
+    ran = transom("solvers")
+    assert ran.status == 0
+    assert ran.err == ""
+    first = {line.split()[0] for line in ran.out.splitlines() if line.startswith("  ") and line[2] != " "}
+    for group in (registry.SOLVERS, registry.POLICIES, registry.OBJECTIVES, registry.PRIORITY_RULES):
+        assert set(registry.names(group)) <= first
+    assert {"RULE", "RULE-easy", "RULE-conservative"} <= first
+    assert "memory=512" in ran.out
+    assert "\\" not in ran.out
+    assert "`" not in ran.out
+
+
+def test_json_states_parameters_and_defaults(transom: Transom) -> None:
+    (listed,) = transom("solvers", "--json").lines
+    assert set(listed) == {"solvers", "policies", "objectives", "priority_rules"}
+    solvers = {entry["name"]: entry for entry in listed["solvers"]}
+    assert solvers["dp"]["parameters"] == {"memory": 512}
+    assert solvers["dp"]["about"].startswith("Fill the table")
+    for entry in listed["policies"]:
+        name = entry["name"].replace("RULE", "fcfs")
+        assert name in policy_names()
+        settings = ",".join(f"{key}={value}" for key, value in entry["parameters"].items() if value is not None)
+        make_policy(f"{name}:{settings}" if settings else name)
+    assert all(entry["about"] for group in listed.values() for entry in group if entry["missing"] is None)
+
+
+def test_a_missing_back_end_is_said(transom: Transom, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DynamicProgramming, "needs", ("numpy", "no_such_package"), raising=False)
+    ran = transom("solvers")
+    assert ran.status == 0
+    assert "missing: needs no_such_package, which is not installed" in ran.out
+    (listed,) = transom("solvers", "--json").lines
+    assert [entry["missing"] for entry in listed["solvers"] if entry["name"] == "dp"] == [
+        "needs no_such_package, which is not installed"
+    ]
+    asked = transom("solve", "x.json", "--solver", "dp")
+    assert (asked.status, asked.err) == (2, "error: solver 'dp' needs no_such_package, which is not installed\n")

@@ -1,0 +1,158 @@
+"""``transom check``: judge results and schedules against what they claim to solve."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from transom.cli import options
+from transom.cli.output import note, print_json
+
+if TYPE_CHECKING:
+    from transom.traces import Workload
+
+
+class Judged(NamedTuple):
+    """One result or recording: where it stands, what it is for, what was checked, what is wrong."""
+
+    where: str
+    instance: str
+    what: str
+    wrong: list[str]
+
+
+def command(
+    context: typer.Context,
+    instance: Annotated[Path, typer.Argument(metavar="INSTANCE|TRACE", help="Instances as for solve, or a trace.")],
+    result: Annotated[Path, typer.Argument(metavar="RESULT|FOLDER", help="Results of solve, or a folder of simulate.")],
+    objective: options.Objective = None,
+    start: options.Start = 0,
+    jobs: options.Jobs = None,
+    json: options.Json = False,
+    nodes: options.Nodes = None,
+    size: options.SizeOption = options.Size.requested,
+    walltime: options.WalltimeOption = options.Walltime.requested_else_runtime,
+    long_runs: options.LongRunsOption = options.LongRuns.cut,
+    nonpositive: options.NonpositiveOption = options.Bad.drop,
+    oversized: options.OversizedOption = options.Bad.drop,
+) -> None:
+    """Judge results against their instances, or a recorded replay against its trace.
+
+    Everything is computed again from the data: whether an answer is feasible and worth what is
+    claimed, whether its bound and its optimum can be; whether every job starts once, in time, and on
+    nodes that are free. A trace is read and cut as the recording says, unless an option says
+    otherwise. The exit status is 1 if something is wrong.
+    """
+    from transom.errors import DocumentError
+
+    if not result.exists():
+        raise DocumentError(f"{result}: no such file or folder")
+    if result.is_dir():
+        rules: dict[str, Any] = {
+            "nodes": nodes, "start": start, "jobs": jobs, "size": size, "walltime": walltime,
+            "long_runs": long_runs, "nonpositive": nonpositive, "oversized": oversized,
+        }  # fmt: skip
+        judged = _judge_recordings(instance, result, {name: rules[name] for name in rules if _given(context, name)})
+    else:
+        judged = _judge_results(instance, result, objective)
+
+    wrong = sum(bool(each.wrong) for each in judged)
+    if json:
+        print_json({"sound": not wrong, "checked": [each._asdict() for each in judged]})
+    else:
+        for each in judged:
+            for fault in each.wrong:
+                print(f"{each.where}: {fault}")
+        kinds = Counter(each.what for each in judged if not each.wrong)
+        told = ", ".join(f"{count} x {kind}" for kind, count in kinds.most_common())
+        print(f"{result}: {wrong} of {len(judged)} wrong" if wrong else f"{result}: all sound: {told}")
+    if wrong:
+        raise typer.Exit(1)
+
+
+def _given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _judge_results(instance: Path, results: Path, objective: str | None) -> list[Judged]:
+    from transom.cli.instances import read_instances
+    from transom.errors import DocumentError
+    from transom.io import read_documents
+    from transom.models import Window
+    from transom.result import Result
+    from transom.solving import check
+
+    problems = {
+        problem.digest(): (label, problem) for label, problem in read_instances([instance], objective=objective)
+    }
+    judged, solved = [], set()
+    for where, document in read_documents(results):
+        if not isinstance(document, Result):
+            raise DocumentError(f"{where}: holds a {type(document).__name__.lower()}; expected a result")
+        if document.instance not in problems:
+            windows = isinstance(next(iter(read_documents(instance)))[1], Window)
+            hint = f" under the objective {objective or 'nodes'}" if windows else ""
+            raise DocumentError(f"{where}: is for instance {document.instance}, which {instance} does not hold{hint}")
+        label, problem = problems[document.instance]
+        judged.append(Judged(where, label, f"{document.status} {document.problem}", check(problem, document)))
+        solved.add(document.instance)
+    if missing := len(problems) - len(solved):
+        note(f"{instance}: {missing} of {len(problems)} instances have no result")
+    return judged
+
+
+def _judge_recordings(trace: Path, folder: Path, given: dict[str, Any]) -> list[Judged]:
+    from transom.errors import DocumentError
+
+    if (folder / "jobs.parquet").exists():
+        folders = [folder]
+    else:
+        folders = sorted(path.parent for path in folder.glob("*/jobs.parquet"))
+    if not folders:
+        raise DocumentError(f"{folder}: no jobs.parquet, neither in it nor in a folder of it")
+    workloads: dict[tuple[Any, ...], Workload] = {}
+    return [_judge_recording(trace, each, given, workloads) for each in folders]
+
+
+def _judge_recording(
+    trace: Path, folder: Path, given: dict[str, Any], workloads: dict[tuple[Any, ...], Workload]
+) -> Judged:
+    from transom.errors import DocumentError
+    from transom.simulation.recording import read_details, read_node_runs, read_schedule
+    from transom.simulation.verification import check_nodes, check_schedule
+
+    schedule = read_schedule(folder)
+    details = read_details(folder)["details"]
+    rules = {**_recorded_rules(details, folder), **given}
+    key = tuple(sorted(rules.items(), key=str))
+    if key not in workloads:
+        workloads[key] = options.read_workload(trace, **rules)
+    workload = workloads[key]
+    if details.get("digest", workload.digest()) != workload.digest():
+        path = folder / "jobs.parquet"
+        raise DocumentError(f"{path}: is a replay of another workload than {trace} as it is read here")
+    wrong = check_schedule(workload, schedule)
+    if schedule.cluster != workload.cluster:
+        wrong.append(f"the machine has {schedule.cluster.num_nodes} nodes, not {workload.cluster.num_nodes}")
+    wrong += check_nodes(schedule, read_node_runs(folder))
+    return Judged(str(folder), str(trace), f"schedule of {len(schedule):,} jobs", wrong)
+
+
+def _recorded_rules(details: dict[str, Any], folder: Path) -> dict[str, Any]:
+    from transom.errors import DocumentError
+
+    kinds: dict[str, Any] = {
+        "size": options.Size, "walltime": options.Walltime, "long_runs": options.LongRuns,
+        "nonpositive": options.Bad, "oversized": options.Bad, "nodes": int, "start": int, "jobs": int,
+    }  # fmt: skip
+    try:
+        recorded = dict(details.get("rules", {}))
+        return {name: kinds[name](value) for name, value in recorded.items() if value is not None}
+    except (KeyError, TypeError, ValueError) as error:
+        raise DocumentError(
+            f"{folder / 'jobs.parquet'}: the reading rules in its metadata are not known: {error}"
+        ) from None

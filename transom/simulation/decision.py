@@ -1,0 +1,49 @@
+"""What a policy is: it sees a window and says which jobs to start and which to reserve."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from transom.models import Window
+
+Backfilling = Literal["none", "easy", "conservative"]
+"""Ways of starting jobs ahead of one that does not fit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """A promise: job id and the instant [s] at which it starts at the latest, by walltimes."""
+
+    job: int
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What to do with a window.
+
+    Parameters
+    ----------
+    start : ids of queued jobs to start now, in this order.
+    backfill : ids of queued jobs to start now ahead of a job that holds a reservation, after ``start``.
+    reserve : the reservations that hold from now on.
+    notes : further facts for the row of this decision, the same keys in every decision.
+    """
+
+    start: tuple[int, ...] = ()
+    backfill: tuple[int, ...] = ()
+    reserve: tuple[Reservation, ...] = ()
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Policy(Protocol):
+    """Anything that decides over windows.
+
+    A policy may have ``order``, the name of the priority rule that orders the queue it sees
+    (default ``fcfs``), and ``reset(rng)``, which is called before a replay begins.
+    """
+
+    def decide(self, window: Window, /) -> Decision:
+        """Choose among ``window.queue``; what does not fit is an error."""
