@@ -28,8 +28,9 @@ def by_efficiency(values: IntArray, weights: IntArray) -> IntArray:
     # Two different fractions a/b and c/d are at least 1/(ad) apart in relative terms: below this
     # limit, their quotients in double precision differ too, and stand in the right order.
     if float(values.max()) * float(weights.max()) < _EXACT_IN_FLOATS:
-        return np.argsort(-ratio, kind="stable")
-    return _sort(ratio, values, weights)
+        return np.argsort(-ratio, kind="stable").astype(np.int64, copy=False)
+    order: IntArray = _sort(ratio, values, weights)
+    return order
 
 
 def dantzig(values: IntArray, weights: IntArray, capacity: int, order: IntArray) -> int:

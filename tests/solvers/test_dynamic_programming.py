@@ -1,0 +1,51 @@
+"""Dynamic programming over the capacities."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from transom import Stop, solve
+from transom.generate.knapsacks import generate_knapsack
+from transom.models import Knapsack
+from transom.models.reduction import reduce
+from transom.solvers import dynamic_programming as dp
+
+HARD = generate_knapsack("inverse-strongly-correlated", 400, 1000, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("cells", [1, 7, 1000, 10**9])
+def test_the_answer_does_not_depend_on_the_chunks(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = generate_knapsack("strongly-correlated", 25, 60, np.random.default_rng(1))
+    expected = solve(problem, "dp")
+    monkeypatch.setattr(dp, "_CHUNK", cells)
+    result = solve(problem, "dp", Stop())
+    assert result.status == "optimal"
+    assert np.array_equal(result.solution, expected.solution)
+
+
+def test_out_of_time_the_greedy_answer_and_its_bound_remain() -> None:
+    greedy = solve(HARD, "greedy")
+    for stop, reason in ((Stop(seconds=1e-4), "time"), (Stop(iterations=3), "iterations")):
+        result = solve(HARD, "dp", stop)
+        assert (result.status, result.reason) == ("feasible", reason)
+        assert (result.value, result.bound) == (greedy.value, greedy.bound)
+
+
+def test_a_table_as_large_as_the_memory_is_taken() -> None:
+    assert 6 < dp.table_bytes(reduce(HARD)) / 2**20 <= 7
+    assert dp.DynamicProgramming(memory=7).supports(HARD) is None
+    assert "more than memory=6" in str(dp.DynamicProgramming(memory=6).supports(HARD))
+
+
+def test_a_common_divisor_of_the_weights_makes_the_table_small() -> None:
+    problem = Knapsack([60, 100, 120], np.array([10, 20, 30]) * 10**14, 50 * 10**14 + 7)
+    assert solve(problem, "dp").value == 220
+
+
+def test_solving_compiles_nothing() -> None:
+    solver = dp.DynamicProgramming()
+    solver.warm_up()
+    before = [len(kernel.signatures) for kernel in (dp._fill, dp._read)]
+    assert solve(HARD, solver).status == "optimal"
+    assert [len(kernel.signatures) for kernel in (dp._fill, dp._read)] == before == [1, 1]

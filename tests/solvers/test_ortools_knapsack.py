@@ -1,0 +1,63 @@
+"""OR-Tools' knapsack solvers in their worker process."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import numpy as np
+import pytest
+
+from transom import Stop, solve
+from transom.generate.knapsacks import generate_knapsack
+from transom.models import Knapsack
+from transom.solvers import ortools_knapsack
+from transom.solvers.ortools_knapsack import OrToolsKnapsack
+
+HARD = generate_knapsack("subset-sum", 60, 10**8, np.random.default_rng(1))
+EASY = generate_knapsack("uncorrelated", 30, 100, np.random.default_rng(1))
+
+
+def workers() -> list[int]:
+    return [worker._process.pid for _, worker in ortools_knapsack._idle]
+
+
+def test_the_worker_is_used_again() -> None:
+    solve(EASY, "ortools-knapsack")
+    before = workers()
+    for algorithm in ("dp", "64items", "branch-and-bound", "divide-and-conquer"):
+        assert solve(EASY, OrToolsKnapsack(algorithm=algorithm)).status == "optimal"  # type: ignore[arg-type]
+    assert workers() == before
+
+
+@pytest.mark.parametrize("algorithm", ["64items", "branch-and-bound"])
+def test_a_search_beyond_the_budget_is_ended(algorithm: str) -> None:
+    result = solve(HARD, f"ortools-knapsack:algorithm={algorithm}", Stop(seconds=0.3))
+    assert (result.status, result.reason, result.error) == ("feasible", "time", None)
+    assert result.seconds <= 0.4
+    assert solve(EASY, "ortools-knapsack").status == "optimal"
+
+
+def test_memory_is_bounded() -> None:
+    result = solve(HARD, OrToolsKnapsack(memory=40), Stop(seconds=20))
+    assert (result.status, result.reason) == ("feasible", "finished")
+    assert result.parameters["ended"] == "out of memory"
+    assert result.seconds < 10
+    assert solve(EASY, OrToolsKnapsack(memory=40)).status == "optimal"
+
+
+def test_a_dead_worker_is_an_error_of_that_run_only() -> None:
+    solve(EASY, "ortools-knapsack")
+    for pid in workers():
+        os.kill(pid, signal.SIGKILL)
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    result = solve(HARD, "ortools-knapsack", Stop(seconds=1))
+    assert result.reason == "error"
+    assert "worker process" in (result.error or "")
+    assert result.value is not None
+    assert solve(EASY, "ortools-knapsack").status == "optimal"
+
+
+def test_the_worker_is_ready_before_the_clock_starts() -> None:
+    small = Knapsack([60, 100, 120], [1, 2, 3], 5)
+    assert solve(small, OrToolsKnapsack(memory=300)).seconds < 0.1

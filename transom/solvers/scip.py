@@ -1,0 +1,184 @@
+"""SCIP on the knapsack, through PySCIPOpt."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from transom.models._arrays import BoolArray, FloatArray
+from transom.models.knapsack import Knapsack
+from transom.models.reduction import Reduced, reduce
+from transom.solvers._native import Handover, import_back_end, native_limit, run_native, settle
+from transom.solvers.incumbent import first_incumbent, warm_up
+from transom.stop import Budget
+
+_TOLERANCE = 1e-9
+_EXACT = 2**53
+
+_SUB_MIP = ("alns", "clique", "crossover", "gins", "locks", "lpface", "ofins", "rens", "rins", "vbounds")
+_KEEPS_TIME = {"constraints/knapsack/dualpresolving": False} | {f"heuristics/{name}/freq": -1 for name in _SUB_MIP}
+"""What overruns the clock on large knapsacks, by seconds: a dynamic programme over the whole constraint
+in presolving, and heuristics that start a second SCIP, which an interrupt does not reach."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scip:
+    """Branch and cut in floating point; an iteration is a node.
+
+    The best answer so far is its first solution; solutions and bounds are handed over as they come.
+    SCIP's tolerances are relative (feasibility 1e-6), so neither is taken at its word: a solution
+    that exceeds the capacity loses its least efficient items until it fits, and a bound is raised by
+    1e-9 of its size before it is rounded down. An optimum above 1e9 (after division by a common
+    divisor of the values) is therefore bounded, but not proved. Parts of SCIP that do not look at the
+    clock are switched off. SCIP runs in one thread.
+
+    References
+    ----------
+    Bolusani et al., The SCIP Optimization Suite 9.0 (2024).
+    """
+
+    name: ClassVar[str] = "scip"
+    solves: ClassVar[type] = Knapsack
+    needs: ClassVar[tuple[str, ...]] = ("pyscipopt",)
+
+    def supports(self, problem: Knapsack, /) -> str | None:
+        """None if the sums are exact in double precision."""
+        for array, what in ((problem.values, "values"), (problem.weights, "weights")):
+            if (total := int(np.abs(array).sum())) >= _EXACT:
+                return f"the {what} add up to {total}, which double precision does not hold exactly (2**53)"
+        return None
+
+    def warm_up(self) -> None:
+        """Import SCIP."""
+        import_back_end("pyscipopt")
+        warm_up()
+        settle()
+
+    def __call__(self, problem: Knapsack, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
+        first_incumbent(problem, budget, rng)
+        if not budget.done():
+            _search(reduce(problem), budget, int(rng.integers(2**31)))
+
+
+def _search(reduced: Reduced, budget: Budget, seed: int) -> None:
+    from pyscipopt import Model
+
+    model = Model()
+    model.hideOutput()
+    chosen = [model.addVar("", vtype="B", obj=value) for value in reduced.values.tolist()]
+    model.setMaximize()
+    model.addConsKnapsack(chosen, reduced.weights.tolist(), reduced.capacity)
+    model.setParam("misc/catchctrlc", False)
+    model.setParam("timing/clocktype", 2)  # wall clock
+    model.setParam("randomization/randomseedshift", seed)
+    for name, value in _KEEPS_TIME.items():
+        model.setParam(name, value)
+    first = model.createSol()
+    for item in np.flatnonzero(budget.solution[reduced.items]).tolist():
+        model.setSolVal(first, chosen[item], 1.0)
+    model.addSol(first)
+
+    if budget.done():
+        return  # building the model counts
+    report = Handover(budget)
+    reporter = _reporter(report, reduced, chosen)
+    model.includeEventhdlr(reporter, "transom", "hands solutions and bounds over")
+    if (left := budget.iterations_left()) is not None:
+        model.setParam("limits/totalnodes", left)
+    if (limit := native_limit(budget)) is not None:
+        model.setParam("limits/time", limit)
+
+    def search() -> None:
+        model.optimizeNogil()
+        solution = _incumbent(model, reduced, chosen) if model.getNSols() else None
+        # A node at which a limit is met is not reported as solved.
+        bound = None if reporter.stopped else _bound(model, reduced)
+        report(solution, bound, max(0, model.getNTotalNodes() - budget.iterations))
+        model.freeTransform()  # drops the events while their handler lives
+        reporter.model = None  # else the two keep each other, and tens of MiB
+
+    run_native(search, reporter.stop, budget)
+    report.close()
+
+
+def _reporter(report: Handover, reduced: Reduced, chosen: list[Any]) -> Any:
+    from pyscipopt import SCIP_EVENTTYPE, Eventhdlr
+
+    class Reporter(Eventhdlr):
+        stopped = False
+        events = SCIP_EVENTTYPE.BESTSOLFOUND | SCIP_EVENTTYPE.NODESOLVED | SCIP_EVENTTYPE.DUALBOUNDIMPROVED
+
+        def eventinit(self) -> None:
+            self.model.catchEvent(self.events, self)
+
+        def eventexit(self) -> None:
+            self.model.dropEvent(self.events, self)
+
+        def eventexec(self, event: Any) -> None:
+            kind = event.getType()
+            solution = _incumbent(self.model, reduced, chosen) if kind == SCIP_EVENTTYPE.BESTSOLFOUND else None
+            bound = None if self.stopped else _bound(self.model, reduced)
+            if not report(solution, bound, int(bool(kind & SCIP_EVENTTYPE.NODESOLVED))):
+                self.stop()
+
+        def stop(self) -> None:
+            self.stopped = True
+            _interrupt(self.model)
+
+    return Reporter()
+
+
+def _incumbent(model: Any, reduced: Reduced, chosen: list[Any]) -> BoolArray:
+    best = model.getBestSol()
+    values = np.array([model.getSolVal(best, variable) for variable in chosen])
+    return reduced.solution(repaired(reduced, values))
+
+
+def _bound(model: Any, reduced: Reduced) -> int | None:
+    from pyscipopt import SCIP_STAGE
+
+    # What SCIP calls its dual bound is one only while it searches and after a proof: when it starts or
+    # restarts (INITSOLVE), and from the moment a limit is met or an interrupt comes, it may be the
+    # value of the incumbent instead.
+    searching = model.getStage() == SCIP_STAGE.SOLVING and model.getStatus() == "unknown"
+    if not searching and model.getStatus() != "optimal":
+        return None
+    known = model.getDualbound()
+    if abs(known) >= model.infinity():
+        return None
+    return reduced.worth(math.floor(known + _TOLERANCE * abs(known)))
+
+
+def _interrupt(model: Any) -> None:
+    from pyscipopt import SCIP_STAGE
+
+    # SCIP complains when it is interrupted while it enters or leaves a stage; the next event is soon enough then.
+    if model.getStage() in (SCIP_STAGE.PRESOLVING, SCIP_STAGE.PRESOLVED, SCIP_STAGE.SOLVING):
+        with contextlib.suppress(Exception):
+            model.interruptSolve()
+
+
+def repaired(reduced: Reduced, values: FloatArray) -> BoolArray:
+    """A choice within the capacity out of SCIP's, which may exceed it by its tolerance.
+
+    Parameters
+    ----------
+    reduced : the problem.
+    values : values of the variables, near 0 or 1, shape ``(m,)``.
+
+    Returns
+    -------
+    The choice, shape ``(m,)``, bool: without the least efficient of the chosen items where they are too heavy.
+    """
+    chosen = np.asarray(values > 0.5)
+    excess = int(reduced.weights[chosen].sum()) - reduced.capacity
+    if excess > 0:
+        items = np.flatnonzero(chosen)
+        items = items[np.argsort(reduced.values[items] / reduced.weights[items], kind="stable")]
+        dropped = np.searchsorted(np.cumsum(reduced.weights[items]), excess) + 1
+        chosen[items[:dropped]] = False
+    return chosen
