@@ -11,6 +11,7 @@ from transom import Stop, check, solve
 from transom.generate.knapsacks import CLASSES, generate_knapsack
 from transom.models import Knapsack
 from transom.models.reduction import reduce
+from transom.solvers._native import settle
 from transom.solvers.scip import repaired
 
 
@@ -71,6 +72,7 @@ def test_models_do_not_pile_up() -> None:
     gc.disable()
     try:
         solve(problem, "scip", Stop(seconds=5))
+        settle()
         assert not [thing for thing in gc.get_objects() if isinstance(thing, Model)]
     finally:
         gc.enable()

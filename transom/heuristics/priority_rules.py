@@ -94,7 +94,7 @@ class Saf:
     timeless: ClassVar[bool] = True
 
     def __call__(self, jobs: JobTable, now: int, origin: int, /) -> Scores:
-        return jobs.walltime * jobs.nodes.astype(np.float64)
+        return np.multiply(jobs.walltime, jobs.nodes, dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ class F3:
     timeless: ClassVar[bool] = True
 
     def __call__(self, jobs: JobTable, now: int, origin: int, /) -> Scores:
-        return jobs.walltime * jobs.nodes.astype(np.float64) + 6.86e6 * _log_submit(jobs, origin)
+        return np.multiply(jobs.walltime, jobs.nodes, dtype=np.float64) + 6.86e6 * _log_submit(jobs, origin)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import math
 from collections.abc import Callable
 from importlib import import_module
 from threading import Event, Lock, Thread
@@ -14,6 +13,7 @@ from transom.stop import Budget
 _LOOK = 0.1  # how long Ctrl-C may have to wait [s]
 _GRACE = 0.03  # how long a search may take to stop before it is left behind [s]
 _left_behind: list[Event] = []
+_clean_ups: list[Callable[[], Any]] = []
 
 
 class Handover:
@@ -69,12 +69,6 @@ def import_back_end(module: str) -> None:
         raise
 
 
-def native_limit(budget: Budget) -> float | None:
-    """What a native solver gets as its own limit [s], None for no limit: just past the end of the budget."""
-    left = budget.seconds_left()
-    return None if left == math.inf else left + 0.001
-
-
 def run_native(search: Callable[[], Any], interrupt: Callable[[], Any], budget: Budget) -> None:
     """Run a native search that releases the interpreter lock, in a thread of its own.
 
@@ -108,7 +102,7 @@ def run_native(search: Callable[[], Any], interrupt: Callable[[], Any], budget: 
     try:
         # In short waits: a handler of signals that another library installed may restart a long one, so
         # that Ctrl-C would come through at its end only (polars does this when it is imported).
-        while not ended.wait(min(_LOOK, budget.seconds_left() + 0.01)) and budget.seconds_left() > 0:
+        while not ended.wait(min(_LOOK, budget.seconds_left() + 0.001)) and budget.seconds_left() > 0:
             pass
     finally:
         if not ended.is_set():
@@ -119,13 +113,20 @@ def run_native(search: Callable[[], Any], interrupt: Callable[[], Any], budget: 
         raise failures[0]
 
 
+def clean_later(clean_up: Callable[[], Any]) -> None:
+    """Leave what takes long and matters to nobody to :func:`settle`, outside any budget."""
+    _clean_ups.append(clean_up)
+
+
 def settle(seconds: float = 2.0) -> None:
-    """Wait for searches that were left behind, so that they do not disturb the next one."""
+    """Wait for searches that were left behind, so that they do not disturb the next one, and clean up."""
     while _left_behind:
         ended = _left_behind.pop()
         if not ended.wait(seconds):
             _left_behind.append(ended)
-            return
+            return  # what it still works on must not be cleaned up
+    while _clean_ups:
+        _clean_ups.pop()()
 
 
 atexit.register(settle)

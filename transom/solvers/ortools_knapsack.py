@@ -97,6 +97,8 @@ class OrToolsKnapsack:
             budget.found(reduced.solution(chosen))
             if status == worker.OPTIMAL:
                 budget.prove(problem.value(reduced.solution(chosen)))
+            else:
+                budget.notes["ended"] = "by its own time limit"  # which it meets with a margin
 
 
 class Worker:

@@ -12,7 +12,7 @@ import numpy as np
 from transom.models._arrays import BoolArray, FloatArray
 from transom.models.knapsack import Knapsack
 from transom.models.reduction import Reduced, reduce
-from transom.solvers._native import Handover, import_back_end, native_limit, run_native, settle
+from transom.solvers._native import Handover, clean_later, import_back_end, run_native, settle
 from transom.solvers.incumbent import first_incumbent, warm_up
 from transom.stop import Budget
 
@@ -89,8 +89,8 @@ def _search(reduced: Reduced, budget: Budget, seed: int) -> None:
     model.includeEventhdlr(reporter, "transom", "hands solutions and bounds over")
     if (left := budget.iterations_left()) is not None:
         model.setParam("limits/totalnodes", left)
-    if (limit := native_limit(budget)) is not None:
-        model.setParam("limits/time", limit)
+    if budget.seconds_left() < math.inf:
+        model.setParam("limits/time", budget.seconds_left() + 0.001)  # just past the end of the budget
 
     def search() -> None:
         model.optimizeNogil()
@@ -98,10 +98,15 @@ def _search(reduced: Reduced, budget: Budget, seed: int) -> None:
         # A node at which a limit is met is not reported as solved.
         bound = None if reporter.stopped else _bound(model, reduced)
         report(solution, bound, max(0, model.getNTotalNodes() - budget.iterations))
+
+    def free() -> None:
         model.freeTransform()  # drops the events while their handler lives
         reporter.model = None  # else the two keep each other, and tens of MiB
 
-    run_native(search, reporter.stop, budget)
+    try:
+        run_native(search, reporter.stop, budget)
+    finally:
+        clean_later(free)
     report.close()
 
 
