@@ -62,12 +62,8 @@ def unknown(what: str, name: str, known: Iterable[str]) -> SpecError:
     """The error for a name that is not known, with the nearest known one and all of them."""
     known = sorted(known)
     near = difflib.get_close_matches(name, known, 1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    return SpecError(
-        f"unknown {what} {name!r}{hint} Known: {', '.join(known)}"
-        if hint
-        else f"unknown {what} {name!r}. Known: {', '.join(known)}"
-    )
+    hint = f"; did you mean {near[0]!r}?" if near else "."
+    return SpecError(f"unknown {what} {name!r}{hint} Known: {', '.join(known)}")
 
 
 def make(group: str, spec: str) -> Any:

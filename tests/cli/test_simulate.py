@@ -63,7 +63,7 @@ def test_the_table_shows_mean_and_deviation_over_repeats(trace: Path, capsys: py
     arguments = ["simulate", str(trace), "--policy", "fcfs-easy", "--jitter", "60", "--repeats", "2", "--by", "mode"]
     assert run(arguments) == 0
     shown = capsys.readouterr().out
-    assert "over 2 jittered copies" in shown
+    assert "over 2 repetitions" in shown
     assert "±" in shown
     assert "backfilled" in shown
 

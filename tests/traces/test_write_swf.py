@@ -62,8 +62,6 @@ def test_the_text(tmp_path: Path) -> None:
 
 def test_what_the_format_cannot_hold(tmp_path: Path) -> None:
     path = tmp_path / "t.swf"
-    with pytest.raises(TraceError, match=r"job 1: submission must be >= 0 s, got -5"):
-        write_swf(one(submit=-5), path)
     resources = Workload.of([TracedJob(Job(1, 0, 1, 1, (3,)), 1)], Cluster(4, ("gpu",), (8,)))
     with pytest.raises(TraceError, match=r"no field for the further resources \(gpu\)"):
         write_swf(resources, path)

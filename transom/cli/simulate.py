@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from transom.cli import options
-from transom.cli.output import describe, note, number, print_json, print_table, progress
+from transom.cli.output import check_writable, describe, note, number, print_json, print_table, progress
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -46,9 +46,14 @@ def command(
     jobs: options.Jobs = None,
     seed: options.Seed = 0,
     jitter: Annotated[
-        int, typer.Option("--jitter", min=0, help="Move submissions by up to so many seconds in each repetition.")
+        int,
+        typer.Option(
+            "--jitter", min=0, max=10**9, help="Move submissions by up to so many seconds in each repetition."
+        ),
     ] = 0,
-    repeats: Annotated[int, typer.Option("--repeats", min=0, help="Replay so many jittered copies as well.")] = 0,
+    repeats: Annotated[
+        int, typer.Option("--repeats", min=0, help="Replay so many more times, jittered and with other seeds.")
+    ] = 0,
     tau: Annotated[float, typer.Option("--tau", help="Bound of the bounded slowdown [s].")] = 10.0,
     warm_up: Annotated[
         float, typer.Option("--warm-up", min=0, help="Leave jobs of the first so many seconds out of the figures.")
@@ -78,7 +83,7 @@ def command(
     """
     from transom.errors import SpecError
     from transom.simulation.metrics import Trim, summary
-    from transom.simulation.runs import jittered, parse_runs, replay
+    from transom.simulation.runs import parse_runs, repetitions, replay
 
     if jitter and not repeats:
         raise SpecError("--jitter needs --repeats")
@@ -93,6 +98,16 @@ def command(
     reading: dict[str, Any] = {name: rule.value for name, rule in zip(names, rules, strict=True)}
     details = {"trace": str(trace), "rules": {"nodes": nodes, "start": start, "jobs": jobs, **reading}}
     trim = Trim(head_seconds=warm_up, tail_seconds=cool_down)
+    span = int(workload.jobs.submit[-1] - workload.jobs.submit[0])
+    if warm_up + cool_down > span:
+        raise SpecError(
+            f"--warm-up {warm_up:g} and --cool-down {cool_down:g} leave nothing of the {span} s of the trace"
+        )
+    if out:
+        # Before the work, not after it.
+        for run in runs:
+            check_writable(out / run.label / "jobs.parquet", ".parquet")
+        check_writable(out / "figures" / "timeline.png", ".png")
 
     schedules: list[Schedule] = []
     summaries: list[dict[str, float]] = []
@@ -106,7 +121,7 @@ def command(
             schedules.append(schedule)
             summaries.append(summary(schedule, tau, trim))
             repeated.append([])
-            for each in jittered(workload, run, jitter, repeats, out, tau, trim, force):
+            for each in repetitions(workload, run, jitter, repeats, out, tau, trim, force):
                 repeated[-1].append(each)
                 bars.advance(task)
     drawn = _draw(schedules, out / "figures", picture or [Picture.png], trim) if out and figures else []
@@ -174,7 +189,7 @@ def _print_summaries(
         [run.label, *(cell(*column, one, many) for column in _COLUMNS.values())]
         for run, one, many in zip(runs, summaries, repeated, strict=True)
     ]
-    over = f"; mean ± deviation over {len(repeated[0])} jittered copies" if repeated[0] else ""
+    over = f"; mean ± deviation over {len(repeated[0])} repetitions" if repeated[0] else ""
     print_table(title + over, ["policy", *_COLUMNS], rows)
 
 
@@ -197,8 +212,8 @@ def _breakdowns(schedule: Schedule, trim: Trim) -> dict[str, dict[str, dict[str,
         "mode": {label: group._asdict() for label, group in by_mode(schedule, trim).items()},
         "size": {label: group._asdict() for label, group in by_size(schedule, trim=trim).items()},
         "week": {
-            str(i + 1): {"start": week.start, "utilisation": week.utilisation, **week.group._asdict()}
-            for i, week in enumerate(weeks)
+            str(week.number): {"start": week.start, "utilisation": week.utilisation, **week.group._asdict()}
+            for week in weeks
         },
     }
 

@@ -8,8 +8,8 @@ from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
-from numba import njit
 
+from transom.compiling import compiled
 from transom.errors import SpecError
 from transom.heuristics.greedy import Greedy, complete
 from transom.models._arrays import BoolArray, IntArray
@@ -148,7 +148,7 @@ def _algorithm(reduced: Reduced, order: IntArray, first: BoolArray, budget: Budg
     return algorithm
 
 
-@njit(cache=True)
+@compiled
 def repair(rows, weights, capacity, order):  # type: ignore[no-untyped-def]
     """Make each row feasible and maximal: drop by rising, then add by falling efficiency.
 

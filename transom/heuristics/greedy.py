@@ -7,8 +7,8 @@ from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
-from numba import njit
 
+from transom.compiling import compiled
 from transom.models.efficiency import by_efficiency, dantzig
 from transom.models.knapsack import Knapsack
 from transom.models.reduction import reduce
@@ -55,7 +55,7 @@ class Greedy:
         budget.prove(reduced.worth(dantzig(reduced.values, reduced.weights, reduced.capacity, order)))
 
 
-@njit(cache=True)
+@compiled
 def complete(chosen, weights, room, order):  # type: ignore[no-untyped-def]
     """Take each item in ``order`` that is not in ``chosen`` yet and still fits into ``room``.
 

@@ -8,8 +8,8 @@ from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
-from numba import njit
 
+from transom.compiling import compiled
 from transom.errors import SpecError
 from transom.heuristics.greedy import Greedy
 from transom.models.efficiency import by_efficiency
@@ -142,7 +142,7 @@ class Walk:
         )  # fmt: skip
 
 
-@njit(cache=True)
+@compiled
 def _walk(  # type: ignore[no-untyped-def]
     rng, chosen, best, order, place, state, values, weights, efficient, temperature, cooling, first, count
 ):
@@ -168,7 +168,7 @@ def _walk(  # type: ignore[no-untyped-def]
     return better_at
 
 
-@njit(cache=True)
+@compiled
 def _move(rng, chosen, order, place, state, values, weights, flipped):  # type: ignore[no-untyped-def]
     # Flip one item and repair; `flipped` lists what was flipped. Too heavy after all moves: not repaired.
     item = int(rng.random() * len(order))
@@ -192,7 +192,7 @@ def _move(rng, chosen, order, place, state, values, weights, flipped):  # type: 
     return moves
 
 
-@njit(cache=True)
+@compiled
 def _flip(item, chosen, order, place, state, values, weights):  # type: ignore[no-untyped-def]
     sign = -1 if chosen[item] else 1
     border = state[0] - 1 if chosen[item] else state[0]  # the place it swaps to

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields
 from hashlib import blake2b
+from operator import index
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -57,6 +59,22 @@ def frozen_ints(values: ArrayLike, what: str, shape: tuple[int, ...] | None = No
     return array
 
 
+def whole(value: Any, what: str) -> int:
+    """``value`` as an int of 64 bits.
+
+    Raises
+    ------
+    ModelError : it is not a whole number or does not fit.
+    """
+    try:
+        number = index(value)
+    except TypeError:
+        raise ModelError(f"{what}: expected a whole number, got {value!r}") from None
+    if not -(2**63) <= number < 2**63:
+        raise ModelError(f"{what}: {number} does not fit into 64 bits")
+    return number
+
+
 class Frozen:
     """Mixin for ``dataclass(frozen=True, eq=False)`` types with array fields."""
 
@@ -64,7 +82,8 @@ class Frozen:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Rebuilding through the constructor validates and freezes the arrays again.
-        return type(self), tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+        values = (getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+        return type(self), tuple(dict(v) if isinstance(v, MappingProxyType) else v for v in values)
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
@@ -88,7 +107,8 @@ class Frozen:
 
 def _same(a: Any, b: Any) -> bool:
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        return bool(np.array_equal(a, b))
+        # Not a number is equal to itself here: the same data are the same thing.
+        return bool(np.array_equal(a, b, equal_nan=np.asarray(a).dtype.kind == "f" and np.asarray(b).dtype.kind == "f"))
     if isinstance(a, Mapping) and isinstance(b, Mapping):  # mappings of arrays do not compare with ==
         return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
     return bool(a == b)

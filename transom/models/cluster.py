@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from transom.errors import ModelError
+from transom.models._arrays import whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,9 @@ class Cluster:
     capacities: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "num_nodes", whole(self.num_nodes, "cluster: num_nodes"))
+        object.__setattr__(self, "capacities", tuple(whole(c, "cluster: capacities") for c in self.capacities))
+        object.__setattr__(self, "resources", tuple(self.resources))
         if self.num_nodes <= 0:
             raise ModelError(f"cluster: num_nodes must be > 0, got {self.num_nodes}")
         if len(self.resources) != len(self.capacities):

@@ -7,8 +7,8 @@ sixteenth digit would "prove" a wrong optimum.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from transom.compiling import compiled
 from transom.models._arrays import FloatArray, IntArray
 
 _EXACT_IN_FLOATS = 2.0**52
@@ -59,7 +59,7 @@ def dantzig(values: IntArray, weights: IntArray, capacity: int, order: IntArray)
     return value + left * int(values[broken]) // int(weights[broken])
 
 
-@njit(cache=True)
+@compiled
 def _less(a: int, b: int, c: int, d: int) -> bool:
     # a/b < c/d by their continued fractions, without a product that could overflow.
     while True:
@@ -74,7 +74,7 @@ def _less(a: int, b: int, c: int, d: int) -> bool:
         a, b, c, d = d, rest_cd, b, rest_ab
 
 
-@njit(cache=True)
+@compiled
 def _sort(ratio: FloatArray, values: IntArray, weights: IntArray) -> IntArray:
     # Bottom-up merge sort; only items that double precision cannot tell apart are compared exactly.
     count = len(ratio)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, overload
 
 import numpy as np
@@ -99,7 +100,7 @@ class JobTable(Frozen, Sequence[Job]):
             if job in of:
                 raise ModelError(f"job {job}: depends on itself")
         object.__setattr__(self, "data", table)
-        object.__setattr__(self, "depends_on", parents)
+        object.__setattr__(self, "depends_on", MappingProxyType(parents))
 
     @classmethod
     def of(cls, jobs: Iterable[Job]) -> JobTable:
@@ -113,11 +114,13 @@ class JobTable(Frozen, Sequence[Job]):
     def take(self, index: Any) -> JobTable:
         """The rows at ``index`` (integers or a mask), copied, in that order."""
         data = self.data[index]
+        if data.base is not None:
+            data = data.copy()  # a slice would lead on to the jobs that were not asked for
         data.flags.writeable = False
-        depends_on = self.depends_on
-        if depends_on:
-            depends_on = {job: depends_on[job] for job in data[:, 0].tolist() if job in depends_on}
-        return JobTable._trusted(data, depends_on)
+        parents = self.depends_on
+        if parents:
+            parents = MappingProxyType({job: parents[job] for job in data[:, 0].tolist() if job in parents})
+        return JobTable._trusted(data, parents)
 
     @classmethod
     def _trusted(cls, data: IntArray, depends_on: Mapping[int, tuple[int, ...]]) -> JobTable:

@@ -67,15 +67,17 @@ class Knapsack(Frozen):
         ----------
         window : the window; further resources than nodes are not part of this problem.
         objective : value per queued job, by default the used nodes; floats are scaled by
-            :data:`~transom.models.objectives.SCALE` and rounded.
+            :data:`~transom.models.objectives.SCALE` and rounded, positive ones to 1 at least.
         jobs : positions in the queue that become items, by default all.
         """
         values = np.asarray((objective or UsedNodes())(window))
         index = slice(None) if jobs is None else np.asarray(jobs, dtype=np.int64)
         values, weights = values[index], window.queue.nodes[index]
         scale = SCALE if values.dtype.kind == "f" else 1
-        whole = frozen_ints(np.rint(values * SCALE) if scale > 1 else values, "knapsack: values")
-        return cls(whole, weights, window.free_nodes, scale)
+        if scale > 1:
+            # What is worth something stays worth something, or the job could never be chosen.
+            values = np.where(values > 0, np.maximum(np.rint(values * SCALE), 1), np.rint(values * SCALE))
+        return cls(frozen_ints(values, "knapsack: values"), weights, window.free_nodes, scale)
 
     def __len__(self) -> int:
         return len(self.values)

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from transom.errors import SpecError
+from transom.errors import ModelError, SpecError
 from transom.models.window import Window
 
 SCALE = 1_000_000
@@ -38,9 +38,15 @@ class WaitingNodes:
     r"""Used nodes weighted by waiting time: :math:`v_j = n_j (w_j + 1)` in node-seconds.
 
     The second that is added keeps a job that was submitted this instant from being worth nothing.
+
+    Raises
+    ------
+    ModelError : the values do not fit into 62 bits.
     """
 
     def __call__(self, window: Window, /) -> NDArray[np.int64]:
+        if np.multiply(window.queue.nodes, window.wait + 1, dtype=float).sum() >= 2.0**62:
+            raise ModelError("wait: the node-seconds waited do not fit into 62 bits")
         return window.queue.nodes * (window.wait + 1)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from transom.errors import ModelError
-from transom.models._arrays import Frozen, IntArray, frozen_ints
+from transom.models._arrays import Frozen, IntArray, frozen_ints, whole
 from transom.models.cluster import Cluster
 from transom.models.job import JobTable
 
@@ -21,7 +21,7 @@ class Window(Frozen):
     now : the instant [s].
     cluster : the machine.
     queue : the waiting jobs that may start now, in the site's order.
-    running : the running jobs, by expected end, then id.
+    running : the running jobs, by expected end.
     running_end : when each running job will have ended at the latest, start + walltime [s],
         shape ``(running jobs,)``, ascending; a job that outran its walltime counts as ``now + 1``.
     available : what is free now, shape ``(1 + resources,)``: nodes, then the further resources.
@@ -39,6 +39,7 @@ class Window(Frozen):
     available: IntArray
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "now", whole(self.now, "window: now"))
         resources = len(self.cluster.resources)
         available = frozen_ints(self.available, "window: available", (1 + resources,))
         running_end = frozen_ints(self.running_end, "window: running_end", (len(self.running),))
@@ -58,7 +59,10 @@ class Window(Frozen):
             self.running.nodes.sum(), self.running.demand.sum(axis=0) if len(self.running) else [0] * resources
         )
         capacity = np.array([self.cluster.num_nodes, *self.cluster.capacities])
-        if (available < 0).any() or (available + used > capacity).any():
+        # In floats as well: sums of hostile numbers wrap around.
+        sums = np.append(self.running.nodes.sum(dtype=float), self.running.demand.sum(axis=0, dtype=float))
+        beyond = available.astype(float) + sums[: 1 + resources] > 2.0**62
+        if (available < 0).any() or beyond.any() or (available + used > capacity).any():
             free = f"free {available.tolist()} and used {used.astype(int).tolist()}"
             raise ModelError(f"window: {free} exceed the cluster's {capacity.tolist()}")
         object.__setattr__(self, "available", available)

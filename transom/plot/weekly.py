@@ -34,7 +34,7 @@ def weekly(schedules: Sequence[Schedule], trim: Trim | None = None) -> Figure:
     figure = new_figure(3.6)
     demand, waits = figure.subplots(2, 1, sharex=True)
     listed = by_week(schedules[0], trim)
-    numbers = np.arange(1, len(listed) + 1)
+    numbers = np.array([week.number for week in listed])
     demand.bar(numbers, [week.group.node_hours / 1000 for week in listed], width=0.8, color="#999999")
     capacity = schedules[0].cluster.num_nodes * WEEK / 3600 / 1000
     demand.axhline(capacity, color="#444444", linestyle="--", linewidth=0.8)
@@ -48,7 +48,7 @@ def weekly(schedules: Sequence[Schedule], trim: Trim | None = None) -> Figure:
         )
     waits.set_ylabel("mean wait [h]")
     waits.set_xlabel("week of the submission")
-    waits.set_xlim(0.4, len(listed) + 0.6)
+    waits.set_xlim(0.4, numbers[-1] + 0.6)
     waits.set_ylim(bottom=0)
     waits.xaxis.get_major_locator().set_params(integer=True)
     for axes in (demand, waits):

@@ -89,15 +89,16 @@ def by_size(schedule: Schedule, edges: Sequence[int] | None = None, trim: Trim |
 
 
 class Week(NamedTuple):
-    """A week from the first submission on: its start [s], the jobs submitted in it, and its utilisation."""
+    """A week from the first submission on: its number from 1, start [s], jobs submitted in it, utilisation."""
 
+    number: int
     start: int
     group: Group
     utilisation: float
 
 
 def by_week(schedule: Schedule, trim: Trim | None = None) -> list[Week]:
-    """The jobs by the week of their submission, counted from the first submission.
+    """The jobs by the week of their submission, counted from the first one; weeks without jobs are left out.
 
     References
     ----------
@@ -109,9 +110,11 @@ def by_week(schedule: Schedule, trim: Trim | None = None) -> list[Week]:
     first = int(schedule.jobs.submit[0])
     week = (schedule.jobs.submit - first) // WEEK
     found = []
-    for number in range(int(week.max()) + 1):
+    for number in np.unique(week).tolist():
         start = first + number * WEEK
-        found.append(Week(start, _group(schedule, kept, week == number), utilisation(schedule, start, start + WEEK)))
+        found.append(
+            Week(number + 1, start, _group(schedule, kept, week == number), utilisation(schedule, start, start + WEEK))
+        )
     return found
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from transom.compiling import compiled
 from transom.models._arrays import IntArray
+from transom.simulation.easy_backfill import fits
 from transom.simulation.events import (
     DEMAND,
     ENDED,
@@ -27,7 +28,7 @@ from transom.simulation.events import (
     State,
     occupy,
 )
-from transom.simulation.free_profile import add, earliest, trim
+from transom.simulation.free_profile import add, earliest, highest, trim
 from transom.simulation.schedule import BACKFILLED, READY, RESERVED
 
 
@@ -37,6 +38,7 @@ class Plan(NamedTuple):
     ``loose[0]`` is the end of what moved reservations left free behind jobs that had been looked
     at before them; a later compression must look there too. ``loose[1]`` says that the last plan was
     made behind a job past its walltime: it only guesses when that ends, so it is made afresh.
+    ``peaks``: the most that is free at any time of the stretch that is being compressed.
     """
 
     begin: IntArray
@@ -44,6 +46,7 @@ class Plan(NamedTuple):
     levels: IntArray
     size: IntArray
     loose: IntArray
+    peaks: IntArray
 
 
 def new_plan(state: State) -> Plan:
@@ -56,13 +59,14 @@ def new_plan(state: State) -> Plan:
         levels=np.zeros((steps, amounts), np.int64),
         size=np.ones(1, np.int64),
         loose=np.zeros(2, np.int64),
+        peaks=np.zeros(amounts, np.int64),
     )
     plan.times[0] = -NEVER
     plan.levels[0] = state.free
     return plan
 
 
-@njit(cache=True)
+@compiled
 def conservative_pass(s, p, picks, modes):  # type: ignore[no-untyped-def]
     """Compress, reserve for the new jobs, start those whose reservation has come.
 
@@ -94,20 +98,21 @@ def conservative_pass(s, p, picks, modes):  # type: ignore[no-untyped-def]
     return _start_due(s, p, picks, modes, overdue)
 
 
-@njit(cache=True)
+@compiled
 def _hold(s, p, job, sign):  # type: ignore[no-untyped-def]
     add(p.times, p.levels, p.size, p.begin[job], p.begin[job] + s.jobs[job, WALLTIME], s.jobs[job, DEMAND:], sign)
 
 
-@njit(cache=True)
+@compiled
 def _compress(s, p, freed):  # type: ignore[no-untyped-def]
     # A job can only move to where something became free, so it need not look beyond `freed`.
     freed = max(freed, p.loose[0])
     p.loose[0] = 0
+    highest(p.times, p.levels, p.size, freed, p.peaks)
     for i in range(s.at[QUEUED]):
         job = s.queue[i]
         old = p.begin[job]
-        if old < 0:
+        if old < 0 or not fits(s.jobs, job, p.peaks):
             continue
         end = old + s.jobs[job, WALLTIME]
         limit = min(old, freed)
@@ -118,9 +123,10 @@ def _compress(s, p, freed):  # type: ignore[no-untyped-def]
             _hold(s, p, job, -1)
             freed = max(freed, end)
             p.loose[0] = max(p.loose[0], end)
+            highest(p.times, p.levels, p.size, freed, p.peaks)
 
 
-@njit(cache=True)
+@compiled
 def _replan(s, p):  # type: ignore[no-untyped-def]
     now = s.at[NOW]
     p.size[0] = 1
@@ -134,7 +140,7 @@ def _replan(s, p):  # type: ignore[no-untyped-def]
         p.begin[s.queue[i]] = -1
 
 
-@njit(cache=True)
+@compiled
 def _start_due(s, p, picks, modes, overdue):  # type: ignore[no-untyped-def]
     at = s.at
     now = at[NOW]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from numba import njit
-
+from transom.compiling import compiled
 from transom.simulation.events import DEMAND, HELD, NOW, PASSED, QUEUED, RUNNING, SHADOW, SMALLEST, WALLTIME, occupy
 from transom.simulation.schedule import BACKFILLED, READY, RESERVED
 
 
-@njit(cache=True)
+@compiled
 def plain_pass(jobs, queue, expected, free, at, picks, modes):  # type: ignore[no-untyped-def]
     """Start jobs in queue order until one does not fit; returns how many."""
     count = 0
@@ -23,7 +22,7 @@ def plain_pass(jobs, queue, expected, free, at, picks, modes):  # type: ignore[n
     return count
 
 
-@njit(cache=True)
+@compiled
 def easy_pass(jobs, queue, expected, free, at, picks, modes, extra):  # type: ignore[no-untyped-def]
     """Start the queue's head while it fits; then backfill around a reservation for it.
 
@@ -34,7 +33,7 @@ def easy_pass(jobs, queue, expected, free, at, picks, modes, extra):  # type: ig
 
     Parameters
     ----------
-    s : the state; the jobs that start are placed in it.
+    jobs, queue, expected, free, at : of the state; the jobs that start are placed in it.
     picks, modes : filled with queue positions and start modes.
     extra : what is left beside the head at its shadow time, kept from pass to pass,
         shape ``(1 + resources,)``.
@@ -77,7 +76,7 @@ def easy_pass(jobs, queue, expected, free, at, picks, modes, extra):  # type: ig
     return count, count - heads, head, shadow
 
 
-@njit(cache=True)
+@compiled
 def shadow_time(jobs, expected, free, at, head, extra):  # type: ignore[no-untyped-def]
     """The earliest instant at which ``head`` fits by expected ends; ``extra`` is filled with the rest.
 
@@ -100,7 +99,7 @@ def shadow_time(jobs, expected, free, at, head, extra):  # type: ignore[no-untyp
     return shadow
 
 
-@njit(cache=True)
+@compiled
 def fits(jobs, job, amount):  # type: ignore[no-untyped-def]
     """Whether a job's demand on nodes and every further resource is within ``amount``."""
     for r in range(len(amount)):  # noqa: SIM110  (a generator is slower when compiled)

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from transom.errors import PolicyError
+from transom.compiling import compiled
+from transom.errors import PolicyError, SpecError
 from transom.models import JobTable, Window
 from transom.models._arrays import IntArray
 from transom.rng import stream
@@ -31,7 +31,8 @@ Progress = Callable[[int], None]
 """Called now and then with the number of jobs that have started."""
 
 _COLUMNS = ("time", "queued", "free", "started", "backfilled", "reserved_job", "reserved_start")
-_CHUNK = 8192  # decisions between two looks at the clock, the progress bar and Ctrl-C
+_CHUNK = 8192  # decisions between two looks at the progress bar and Ctrl-C
+_WORK = 50_000_000  # the same in waiting jobs x steps of the plan
 
 
 def simulate(
@@ -58,10 +59,12 @@ def simulate(
 
     Raises
     ------
-    SpecError : the policy's name or a parameter is unknown.
+    SpecError : the policy's name or a parameter is unknown, or the seed is negative.
     PolicyError : the policy starts a job that is not waiting or does not fit, or leaves jobs
         waiting on an empty machine at the end of the trace.
     """
+    if seed < 0:
+        raise SpecError(f"seed must be >= 0, got {seed}")
     chosen = make_policy(policy) if isinstance(policy, str) else policy
     title = label or (policy if isinstance(policy, str) else str(getattr(policy, "name", type(policy).__name__)))
     replay = Replay(workload, getattr(chosen, "order", "fcfs"))
@@ -71,7 +74,8 @@ def simulate(
     else:
         reset = getattr(chosen, "reset", None)
         if reset is not None:
-            reset(stream(seed, title))
+            # Not by its label: what a policy is called must not change what it draws.
+            reset(stream(seed, policy if isinstance(policy, str) else type(policy).__name__))
         decisions = _run_policy(replay, chosen, report)
     state = replay.state
     waiting = np.flatnonzero(state.jobs[:, events.START] < 0)
@@ -184,6 +188,8 @@ def _run_policy(replay: Replay, policy: Policy, report: Progress) -> dict[str, N
     notes: list[Any] = []
     while replay.advance():
         decision = policy.decide(replay.window())
+        if not isinstance(decision, Decision):
+            raise PolicyError(f"a policy returns a Decision, got {type(decision).__name__}")
         row = np.empty(len(_COLUMNS), np.int64)
         replay.apply(decision, row)
         rows.append(row)
@@ -196,6 +202,8 @@ def _run_policy(replay: Replay, policy: Policy, report: Progress) -> dict[str, N
     if notes:
         if len(notes) != len(rows):
             raise PolicyError("a policy writes notes on every decision or on none")
+        if any(note.keys() != notes[0].keys() for note in notes) or notes[0].keys() & set(_COLUMNS):
+            raise PolicyError(f"a policy writes the same notes on every decision, and none of {', '.join(_COLUMNS)}")
         for key in notes[0]:
             decisions[key] = np.array([note[key] for note in notes])
     return decisions
@@ -232,7 +240,7 @@ def _run_rule(replay: Replay, policy: RulePolicy, report: Progress) -> dict[str,
 # it counts references, which costs as much as the pass itself.
 
 
-@njit(cache=True)
+@compiled
 def run_plain_or_easy(s, easy, runtime, ids, log, row, until, arrived, picks, modes, extra):  # type: ignore[no-untyped-def]
     """Pass after pass until ``row`` reaches ``until`` or the trace ends; (row, whether there is more).
 
@@ -255,10 +263,14 @@ def run_plain_or_easy(s, easy, runtime, ids, log, row, until, arrived, picks, mo
     return row, True
 
 
-@njit(cache=True)
+@compiled
 def run_conservative(s, p, runtime, ids, log, row, until, arrived, picks, modes):  # type: ignore[no-untyped-def]
-    """The same with conservative backfilling."""
-    while row < until:
+    """The same with conservative backfilling; it also returns when much work was done.
+
+    A pass may look at every step of the plan for every waiting job.
+    """
+    work = 0
+    while row < until and work < _WORK:
         if not arrived and not advance(s.jobs, s.queue, s.ends, s.expected, s.ended, s.free, s.children, s.at):
             return row, False
         arrived = False
@@ -266,11 +278,12 @@ def run_conservative(s, p, runtime, ids, log, row, until, arrived, picks, modes)
         count, backfilled, head, begin = conservative_pass(s, p, picks, modes)
         launch(s.jobs, s.queue, s.ends, s.at, runtime, picks, modes, count)
         after(log, row, count, backfilled, head, begin, ids)
+        work += s.at[events.QUEUED] * p.size[0]
         row += 1
     return row, True
 
 
-@njit(cache=True)
+@compiled
 def before(log, row, at, free):  # type: ignore[no-untyped-def]
     """Write what a pass finds to column ``row`` of the log."""
     log[0, row] = at[events.NOW]
@@ -278,7 +291,7 @@ def before(log, row, at, free):  # type: ignore[no-untyped-def]
     log[2, row] = free[0]
 
 
-@njit(cache=True)
+@compiled
 def after(log, row, count, backfilled, head, begin, ids):  # type: ignore[no-untyped-def]
     """Write what a pass did to column ``row`` of the log."""
     log[3, row] = count
@@ -305,7 +318,7 @@ def _new_state(workload: Workload) -> State:
         ended=np.empty(n, np.int64),
         free=free,
         children=_list_children(table, jobs),
-        at=np.zeros(11, np.int64),
+        at=np.zeros(events.COUNTERS, np.int64),
     )
     state.at[events.WAKE] = events.NEVER
     return state

@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from transom.compiling import compiled
 from transom.models._arrays import IntArray
 from transom.simulation.schedule import READY, RESERVED
 
@@ -30,7 +30,8 @@ SUBMIT, WALLTIME, RANK, START, END, MODE, ORDER, HELD, PARENTS, CHILDREN, CHILDR
 # jobs ended since a pass took note, when the last pass asked to be woken, a number of nodes that no waiting
 # job undercuts, how many jobs at the front of the queue the last pass left and nothing helped since,
 # and the shadow time of the first of them.
-NOW, NEXT, QUEUED, RUNNING, ENDING, STARTED, ENDED, WAKE, SMALLEST, PASSED, SHADOW = range(11)
+COUNTERS = 11
+NOW, NEXT, QUEUED, RUNNING, ENDING, STARTED, ENDED, WAKE, SMALLEST, PASSED, SHADOW = range(COUNTERS)
 
 
 class State(NamedTuple):
@@ -53,7 +54,7 @@ class State(NamedTuple):
     at: IntArray
 
 
-@njit(cache=True)
+@compiled
 def advance(jobs, queue, ends, expected, ended, free, children, at):  # type: ignore[no-untyped-def]
     """Take in all events of the next instants until somebody waits; False at the end of the trace."""
     n = len(jobs)
@@ -82,7 +83,7 @@ def advance(jobs, queue, ends, expected, ended, free, children, at):  # type: ig
             return True
 
 
-@njit(cache=True)
+@compiled
 def occupy(jobs, expected, free, at, job):  # type: ignore[no-untyped-def]
     """Give a job its nodes and resources and list it as running until its expected end."""
     for r in range(len(free)):
@@ -97,7 +98,7 @@ def occupy(jobs, expected, free, at, job):  # type: ignore[no-untyped-def]
     at[RUNNING] += 1
 
 
-@njit(cache=True)
+@compiled
 def launch(jobs, queue, ends, at, runtime, picks, modes, count):  # type: ignore[no-untyped-def]
     """Start jobs that :func:`occupy` has placed.
 
@@ -125,7 +126,7 @@ def launch(jobs, queue, ends, at, runtime, picks, modes, count):  # type: ignore
     at[QUEUED] = kept
 
 
-@njit(cache=True)
+@compiled
 def place(jobs, queue, expected, free, at, ids, chosen, picks, modes):  # type: ignore[no-untyped-def]
     """Carry out a policy's choice of ids: occupy them, fill ``picks``, and complete ``modes``.
 
@@ -154,7 +155,7 @@ def place(jobs, queue, expected, free, at, ids, chosen, picks, modes):  # type: 
     return -1
 
 
-@njit(cache=True)
+@compiled
 def _finish(jobs, queue, expected, ended, free, children, at, job):  # type: ignore[no-untyped-def]
     jobs[job, END] = at[NOW]
     ended[at[ENDED]] = job
@@ -175,7 +176,7 @@ def _finish(jobs, queue, expected, ended, free, children, at, job):  # type: ign
             _enqueue(jobs, queue, at, child)
 
 
-@njit(cache=True)
+@compiled
 def _enqueue(jobs, queue, at, job):  # type: ignore[no-untyped-def]
     i = at[QUEUED]
     rank = jobs[job, RANK]
@@ -189,7 +190,7 @@ def _enqueue(jobs, queue, at, job):  # type: ignore[no-untyped-def]
     at[PASSED] = min(at[PASSED], i)
 
 
-@njit(cache=True)
+@compiled
 def _place_of(pairs, length, time, job):  # type: ignore[no-untyped-def]
     low, high = 0, length
     while low < high:
@@ -201,7 +202,7 @@ def _place_of(pairs, length, time, job):  # type: ignore[no-untyped-def]
     return low
 
 
-@njit(cache=True)
+@compiled
 def _push(heap, length, time, job):  # type: ignore[no-untyped-def]
     i = length
     while i > 0:
@@ -215,7 +216,7 @@ def _push(heap, length, time, job):  # type: ignore[no-untyped-def]
     heap[i, 1] = job
 
 
-@njit(cache=True)
+@compiled
 def _pop(heap, length):  # type: ignore[no-untyped-def]
     top = heap[0, 1]
     last = length - 1

@@ -7,12 +7,12 @@ are free; the last step lasts for ever. ``size[0]`` is the number of steps.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from transom.compiling import compiled
 from transom.simulation.easy_backfill import fits
 
 
-@njit(cache=True)
+@compiled
 def trim(times, levels, size, now):  # type: ignore[no-untyped-def]
     """Forget all that lies before ``now``."""
     first = 0
@@ -27,7 +27,7 @@ def trim(times, levels, size, now):  # type: ignore[no-untyped-def]
     times[0] = now
 
 
-@njit(cache=True)
+@compiled
 def add(times, levels, size, begin, end, amount, sign):  # type: ignore[no-untyped-def]
     """Add ``sign * amount`` on ``[begin, end)`` and join steps that have become equal."""
     if end <= begin:
@@ -41,7 +41,7 @@ def add(times, levels, size, begin, end, amount, sign):  # type: ignore[no-untyp
     _join(times, levels, size, low)
 
 
-@njit(cache=True)
+@compiled
 def earliest(times, levels, size, jobs, job, duration, limit, own_begin, own_end):  # type: ignore[no-untyped-def]
     """The earliest start before ``limit`` at which a job fits for ``duration``; ``limit`` if none.
 
@@ -66,7 +66,18 @@ def earliest(times, levels, size, jobs, job, duration, limit, own_begin, own_end
     return limit
 
 
-@njit(cache=True)
+@compiled
+def highest(times, levels, size, until, peaks):  # type: ignore[no-untyped-def]
+    """Fill ``peaks`` with the most of each amount that is free at any time before ``until``."""
+    peaks[:] = 0
+    for i in range(size[0]):
+        if times[i] >= until:
+            return
+        for r in range(len(peaks)):
+            peaks[r] = max(peaks[r], levels[i, r])
+
+
+@compiled
 def _step(times, levels, size, time):  # type: ignore[no-untyped-def]
     """The step that begins at ``time``, made if need be."""
     n = size[0]
@@ -84,7 +95,7 @@ def _step(times, levels, size, time):  # type: ignore[no-untyped-def]
     return i
 
 
-@njit(cache=True)
+@compiled
 def _join(times, levels, size, i):  # type: ignore[no-untyped-def]
     if i == 0 or i >= size[0]:
         return

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from transom.compiling import compiled
 from transom.models._arrays import Frozen, IntArray
 from transom.simulation.schedule import Schedule
 
@@ -39,12 +39,13 @@ def assign_nodes(schedule: Schedule) -> NodeRuns:
     return NodeRuns(offsets, first[order], last[order])
 
 
-@njit(cache=True)
+@compiled
 def _sweep(by_start, by_end, start, end, nodes, num_nodes):  # type: ignore[no-untyped-def]
     jobs = len(nodes)
     # Idle nodes as disjoint runs with gaps between them, ascending.
-    idle_first = np.empty(num_nodes + 2, np.int64)
-    idle_last = np.empty(num_nodes + 2, np.int64)
+    room = min(num_nodes, 2 * jobs) + 2  # each start and each end makes at most one run more
+    idle_first = np.empty(room, np.int64)
+    idle_last = np.empty(room, np.int64)
     idle_first[0], idle_last[0] = 0, num_nodes - 1
     idle = 1
     capacity = max(4 * jobs, 16)
@@ -86,7 +87,7 @@ def _sweep(by_start, by_end, start, end, nodes, num_nodes):  # type: ignore[no-u
     return owner[:runs], first[:runs], last[:runs]
 
 
-@njit(cache=True)
+@compiled
 def _release(idle_first, idle_last, idle, low, high):  # type: ignore[no-untyped-def]
     i = np.searchsorted(idle_first[:idle], low)
     joins_before = i > 0 and idle_last[i - 1] == low - 1
@@ -110,7 +111,7 @@ def _release(idle_first, idle_last, idle, low, high):  # type: ignore[no-untyped
     return idle + 1
 
 
-@njit(cache=True)
+@compiled
 def _grown(array, capacity):  # type: ignore[no-untyped-def]
     larger = np.empty(capacity, np.int64)
     larger[: len(array)] = array

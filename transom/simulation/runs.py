@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from transom import __version__
+from transom.compiling import source_digest
 from transom.errors import DocumentError, SpecError
 from transom.files import whole_file
 from transom.rng import stream
 from transom.simulation.engine import Progress, simulate
 from transom.simulation.metrics import TAU, Trim, summary
 from transom.simulation.nodes import assign_nodes
-from transom.simulation.policies import make_policy
+from transom.simulation.policies import load_rule, make_policy
 from transom.simulation.recording import read_details, read_schedule, write_schedule
 from transom.simulation.schedule import Schedule
-from transom.simulation.verification import check_schedule
+from transom.simulation.verification import check_nodes, check_schedule
 from transom.traces.workload import Workload
 
-_LABEL = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)=(.+)", re.DOTALL)
+_LABEL = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,99})=(.+)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ def replay(
     workload, run : what to replay.
     folder : where the run is recorded (``FOLDER/LABEL``); None keeps nothing.
     details : what else belongs in the record.
-    force : replay even if a finished run of the same workload, policy and seed is there.
+    force : replay even if a finished run of the same workload, policy, seed and code is there.
     progress : called with the number of started jobs.
 
     Returns
@@ -76,21 +79,22 @@ def replay(
     """
     card = _card(workload, run)
     target = folder / run.label if folder else None
-    if target and not force and _is_recorded(target, card):
-        return read_schedule(target), True
-    schedule = simulate(workload, run.spec, seed=run.seed, label=run.label, progress=progress)
-    # A schedule that does not stand is our bug, not the user's input.
-    wrong = check_schedule(workload, schedule)
-    assert not wrong, wrong
+    if target and not force and (kept := _recorded(target, card)) is not None:
+        return kept, True
+    schedule = _verified(workload, simulate(workload, run.spec, seed=run.seed, label=run.label, progress=progress))
     if target:
-        write_schedule(schedule, target, assign_nodes(schedule), {**(details or {}), **card})
+        runs = assign_nodes(schedule)
+        _stand(check_nodes(schedule, runs))
+        # From here on the old record is none: an interrupt must not leave halves of two.
+        (target / "jobs.parquet").unlink(missing_ok=True)
+        write_schedule(schedule, target, runs, {**(details or {}), **card})
     return schedule, False
 
 
-def jittered(
+def repetitions(
     workload: Workload,
     run: Run,
-    seconds: int,
+    jitter: int,
     repeats: int,
     folder: Path | None = None,
     tau: float = TAU,
@@ -100,46 +104,74 @@ def jittered(
     """Summaries of replays of jittered copies of a workload, one after another.
 
     Repetition ``k`` moves the submissions alike for every policy, so that policies are compared on
-    the same copies. With a folder, finished repetitions are kept there and not computed again.
+    the same copies, and draws from a seed of its own. With a folder, finished repetitions are kept
+    there and not computed again.
 
     Parameters
     ----------
     workload, run : what to replay.
-    seconds : submissions move by up to so much either way [s], >= 0.
+    jitter : submissions move by up to so much either way [s], >= 0.
     repeats : how many copies, > 0.
     folder, force : as in :func:`replay`.
     tau, trim : as in :func:`~transom.simulation.metrics.summary`.
     """
     path = folder / run.label / "repeats.json" if folder else None
-    card = {**_card(workload, run), "jitter": seconds, "tau": tau, "trim": repr(trim or Trim())}
+    card = {**_card(workload, run), "jitter": jitter, "tau": tau, "trim": repr(trim or Trim())}
     done = [] if force or path is None else _read_summaries(path, card)
     yield from done[:repeats]
     for k in range(len(done), repeats):
-        copy = workload.jittered(seconds, stream(run.seed, "jitter", k))
-        schedule = simulate(copy, run.spec, seed=run.seed + k, label=run.label)
+        copy = workload.jittered(jitter, stream(run.seed, "jitter", k))
+        schedule = _verified(copy, simulate(copy, run.spec, seed=run.seed + k, label=run.label))
         done.append(summary(schedule, tau, trim))
         if path:
+            rows = [{name: None if math.isnan(x) else x for name, x in each.items()} for each in done]
             with whole_file(path) as file:
-                json.dump({"format": "transom/repeats/1", **card, "summaries": done}, file, indent=1)
+                json.dump({"format": "transom/repeats/1", **card, "summaries": rows}, file, indent=1, allow_nan=False)
         yield done[-1]
 
 
+def _verified(workload: Workload, schedule: Schedule) -> Schedule:
+    _stand(check_schedule(workload, schedule))
+    return schedule
+
+
+def _stand(wrong: list[str]) -> None:
+    if wrong:  # our fault, not the user's: it keeps its traceback
+        raise RuntimeError(f"the schedule does not stand: {'; '.join(wrong)}")
+
+
 def _card(workload: Workload, run: Run) -> dict[str, Any]:
-    return {"digest": workload.digest(), "spec": run.spec, "seed": run.seed, "transom": __version__}
+    return {"digest": workload.digest(), "spec": run.spec, "seed": run.seed, "code": _code(run.spec)}
 
 
-def _is_recorded(folder: Path, card: dict[str, Any]) -> bool:
+def _code(spec: str) -> str:
+    """A digest of the code that decides: this package, and the files of what others registered."""
+    policy = make_policy(spec)
+    parts = [policy, load_rule(getattr(policy, "order", "fcfs"))]
+    parts += [getattr(policy, name) for name in ("_solver", "_objective") if hasattr(policy, name)]
+    state = blake2b(source_digest().encode(), digest_size=8)
+    for module in sorted({type(part).__module__ for part in parts}):
+        file = getattr(sys.modules.get(module), "__file__", None)
+        if file and not module.startswith("transom."):
+            state.update(Path(file).read_bytes())
+    return state.hexdigest()
+
+
+def _recorded(folder: Path, card: dict[str, Any]) -> Schedule | None:
     try:
         details = read_details(folder)["details"]
+        same = all(details.get(key) == value for key, value in card.items())
+        return read_schedule(folder) if same else None
     except (DocumentError, KeyError):
-        return False
-    return all(details.get(key) == value for key, value in card.items())
+        return None  # missing, damaged or of other versions: no record
 
 
 def _read_summaries(path: Path, card: dict[str, Any]) -> list[dict[str, float]]:
     try:
         kept = json.loads(path.read_text())
-    except (OSError, ValueError):
-        return []
-    same = isinstance(kept, dict) and all(kept.get(key) == value for key, value in card.items())
-    return list(kept["summaries"]) if same else []
+        if any(kept[key] != value for key, value in card.items()):
+            return []
+        rows = kept["summaries"]
+        return [{name: math.nan if x is None else float(x) for name, x in each.items()} for each in rows]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return []  # missing or not what this wrote

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,7 @@ class Schedule(Frozen):
             raise ModelError("schedule: the columns of decisions differ in length")
         for column in columns.values():
             column.flags.writeable = False
-        object.__setattr__(self, "decisions", columns)
+        object.__setattr__(self, "decisions", MappingProxyType(columns))
 
     def __len__(self) -> int:
         return len(self.jobs)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from transom.compiling import compiled
 from transom.simulation.nodes import NodeRuns
 from transom.simulation.schedule import Schedule
 from transom.traces.workload import Workload
@@ -86,7 +86,7 @@ def check_nodes(schedule: Schedule, runs: NodeRuns) -> list[str]:
     return wrong
 
 
-@njit(cache=True)
+@compiled
 def _first_clash(by_start, by_end, start, end, offsets, first, last, nodes):  # type: ignore[no-untyped-def]
     # The first node that a starting job finds held, and the two jobs; (-1, -1, -1) if there is none.
     holder = np.full(nodes, -1, np.int64)

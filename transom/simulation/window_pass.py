@@ -40,7 +40,7 @@ def window_state(window: Window, queue: Sequence[int] | IntArray) -> State:
         ended=none,
         free=window.available.copy(),
         children=none,
-        at=np.zeros(11, np.int64),
+        at=np.zeros(events.COUNTERS, np.int64),
     )
     state.at[[events.NOW, events.QUEUED, events.RUNNING]] = window.now, len(queue), running
     return state

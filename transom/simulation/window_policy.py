@@ -103,7 +103,7 @@ class WindowPolicy:
 
     def _choose(self, window: Window, free: IntArray, skip: list[int]) -> tuple[list[int], dict[str, Any]]:
         waiting = len(window.queue)
-        length = self.size if self.share is None else math.ceil(self.share * waiting)
+        length = self.size if self.share is None else math.ceil(round(self.share * waiting, 9))
         jobs = np.setdiff1d(np.arange(min(length, waiting)), skip)
         asked = Knapsack.from_window(window, self._objective, jobs)
         problem = Knapsack(asked.values, asked.weights, int(free[0]), asked.scale)

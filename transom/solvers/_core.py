@@ -8,7 +8,8 @@ Values and weights of states are relative to the break solution. ``lists`` has s
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from transom.compiling import compiled
 
 VALUE, WEIGHT, BITS, LINK = range(4)
 """Rows of a list: value and weight of a state, its decisions since the last table, its place in that table."""
@@ -29,7 +30,7 @@ FINISHED, FULL, FILED, PAUSED = range(4)
 _SAFE = 1e-14  # far more than all rounding errors of one bound, in relative terms
 
 
-@njit(cache=True)
+@compiled
 def expand(lists, core, bits, values, weights, sums, broken, capacity, items, work):  # type: ignore[no-untyped-def]
     """Take items into the core until something has to be done outside.
 
@@ -80,7 +81,7 @@ def expand(lists, core, bits, values, weights, sums, broken, capacity, items, wo
         _skip(core, values, weights, sums, broken, capacity)
 
 
-@njit(cache=True)
+@compiled
 def bounds(lists, core, values, weights, sums, residual):  # type: ignore[no-untyped-def]
     """The upper bound of each state, relative to the break solution, shape ``(states,)``."""
     states = lists[core[TURN]]
@@ -93,7 +94,7 @@ def bounds(lists, core, values, weights, sums, residual):  # type: ignore[no-unt
     return found
 
 
-@njit(cache=True)
+@compiled
 def _limits(core, values, weights, sums):  # type: ignore[no-untyped-def]
     # What the items outside the core can still do: at most this much value per free unit of weight and
     # this much in all; at least this much loss per unit that has to go, and no more weight than this.
@@ -103,7 +104,7 @@ def _limits(core, values, weights, sums):  # type: ignore[no-untyped-def]
     return gain, np.float64(sums[0, -1] - sums[0, right]), loss, -np.float64(sums[1, left + 1])
 
 
-@njit(cache=True)
+@compiled
 def _rise(room, limits):  # type: ignore[no-untyped-def]
     # How much value a state with so much free weight (or so much too much) can still gain or has to lose.
     gain, most, loss, least = limits
@@ -112,7 +113,7 @@ def _rise(room, limits):  # type: ignore[no-untyped-def]
     return room * loss if room >= least * (1 + _SAFE) else -np.inf
 
 
-@njit(cache=True)
+@compiled
 def _improve(source, core, residual):  # type: ignore[no-untyped-def]
     # Values rise with weights, so the heaviest state that is feasible with the item is the best one.
     low, high = 0, core[COUNT]
@@ -129,7 +130,7 @@ def _improve(source, core, residual):  # type: ignore[no-untyped-def]
         core[IMPROVED] = 1
 
 
-@njit(cache=True)
+@compiled
 def _merge(lists, core, residual, limits, work):  # type: ignore[no-untyped-def]
     # The states without and with the item, by rising weight; dominated and hopeless ones are left out.
     # Goes on where it stopped, and returns what is left of `work`.
@@ -168,7 +169,7 @@ def _merge(lists, core, residual, limits, work):  # type: ignore[no-untyped-def]
     return work
 
 
-@njit(cache=True)
+@compiled
 def _skip(core, values, weights, sums, broken, capacity):  # type: ignore[no-untyped-def]
     # Pass over items whose change of side cannot lead to a better solution.
     while core[RIGHT] < len(values) and _hopeless(core[RIGHT], core[BEST], values, weights, sums, broken, capacity):
@@ -177,7 +178,7 @@ def _skip(core, values, weights, sums, broken, capacity):  # type: ignore[no-unt
         core[LEFT] -= 1
 
 
-@njit(cache=True)
+@compiled
 def _hopeless(item, best, values, weights, sums, broken, capacity):  # type: ignore[no-untyped-def]
     # Whether no solution that has `item` on the other side is better than the incumbent, by the
     # linear relaxation of the other items, with the break item that then applies.

@@ -7,8 +7,8 @@ from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
-from numba import njit
 
+from transom.compiling import compiled
 from transom.errors import SpecError
 from transom.models.knapsack import Knapsack
 from transom.models.reduction import Reduced, reduce
@@ -93,7 +93,7 @@ def table_bytes(reduced: Reduced) -> int:
     return 8 * (reduced.capacity + 1) + 8 * len(reduced.items) * ((reduced.capacity + 64) // 64)
 
 
-@njit(cache=True)
+@compiled
 def _fill(best, decisions, values, weights, low, row, column, last, cells):  # type: ignore[no-untyped-def]
     # Goes on at (row, column), downwards in capacity so that `best` can be updated in place, and
     # returns where it stopped: before row `last`, or after about `cells` cells.
@@ -113,7 +113,7 @@ def _fill(best, decisions, values, weights, low, row, column, last, cells):  # t
     return row, column
 
 
-@njit(cache=True)
+@compiled
 def _read(decisions, weights, capacity):  # type: ignore[no-untyped-def]
     chosen = np.zeros(len(weights), np.bool_)
     for item in range(len(weights) - 1, -1, -1):

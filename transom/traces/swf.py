@@ -18,7 +18,7 @@ from transom.traces.rules import LoggedJobs, ReadingRules, repaired
 from transom.traces.swf_lines import parse_lines
 from transom.traces.workload import Workload
 
-_SIZE = re.compile(rb"^;[ \t]*(MaxNodes|MaxProcs)[ \t]*:[ \t]*(\d+)", re.MULTILINE | re.IGNORECASE)
+_SIZE = re.compile(rb"^;[ \t]*(MaxNodes|MaxProcs)[ \t]*:[ \t]*(\d+(?:,\d{3})*)", re.MULTILINE | re.IGNORECASE)
 _PARTIAL = (2, 3, 4)  # status: one execution of a job that was interrupted
 _GZIP = b"\x1f\x8b"
 _BLOCK = 1 << 20
@@ -87,7 +87,7 @@ def write_swf(workload: Workload, path: str | os.PathLike[str], notes: Sequence[
     Raises
     ------
     TraceError : the format cannot hold the workload: further resources, a job that depends on
-        several others, a submission before 0 s, or no job at all.
+        several others, or no job at all.
     """
     where, jobs, nodes = os.fspath(path), workload.jobs, workload.cluster.num_nodes
     if not len(jobs):
@@ -95,8 +95,6 @@ def write_swf(workload: Workload, path: str | os.PathLike[str], notes: Sequence[
     if workload.cluster.resources:
         names = ", ".join(workload.cluster.resources)
         raise TraceError(f"{where}: the format has no field for the further resources ({names})")
-    if jobs.submit[0] < 0:
-        raise TraceError(f"{where}: job {jobs.id[0]}: submission must be >= 0 s, got {jobs.submit[0]}")
     parent = {}
     for job, parents in jobs.depends_on.items():
         if len(parents) > 1:
@@ -146,7 +144,7 @@ def _unpacked(data: bytes, path: str) -> bytes:
 def _machine_size(data: bytes, path: str) -> int | None:
     sizes: dict[bytes, int] = {}
     for found in _SIZE.finditer(data):
-        size = int(found[2][:20])
+        size = int(found[2].replace(b",", b"")[:20])
         if size >= 2**63:
             line = _line(data, found.start())
             raise TraceError(f"{path}: line {line}: {found[1].decode()} does not fit into 63 bits")

@@ -1,0 +1,64 @@
+"""Compiled functions, cached under a digest of the sources.
+
+The compiler's own cache knows the file that a function stands in, not the files of what it calls:
+after an update it would run old code. Ours lives in a folder that is named after a digest of all
+sources of the package, so that any change begins an empty one.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+_FORGET = 30 * 86_400  # caches of other versions that nobody used for so long are removed [s]
+
+
+def compiled(function: Callable[..., Any]) -> Any:
+    """Compile a function when it is first called, and keep the result for later processes."""
+    from numba import config, njit
+
+    theirs = config.CACHE_DIR
+    config.CACHE_DIR = str(_folder())
+    try:
+        return njit(cache=True)(function)
+    finally:
+        config.CACHE_DIR = theirs
+
+
+@cache
+def source_digest() -> str:
+    """16 hexadecimal digits that depend on every source file of the package."""
+    state = blake2b(digest_size=8)
+    package = Path(__file__).parent
+    for path in sorted(package.rglob("*.py")):
+        state.update(str(path.relative_to(package)).encode())
+        state.update(path.read_bytes())
+    return state.hexdigest()
+
+
+@cache
+def _folder() -> Path:
+    """Where compiled functions are kept: the user's cache folder, or one for this process alone."""
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    root = Path(os.environ.get("NUMBA_CACHE_DIR") or home) / "transom"
+    folder = root / source_digest()
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+        os.utime(folder)
+        for other in root.iterdir():
+            if other != folder and other.stat().st_mtime < time.time() - _FORGET:
+                shutil.rmtree(other, ignore_errors=True)
+    except OSError:
+        folder = Path(tempfile.mkdtemp(prefix="transom-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
