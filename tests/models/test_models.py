@@ -105,3 +105,25 @@ def test_value_and_violations() -> None:
     assert problem.violations([1, 1]) == ["a solution has shape (3,), got (2,)"]
     assert problem.violations([0, 2, 0]) == ["a solution holds only 0 and 1"]
     assert problem.frozen([0, 1, 1]).tolist() == [False, True, True]
+
+
+def test_tables_cannot_be_changed_through_what_they_hand_out() -> None:
+    table = JobTable.of([Job(1, 0, 1, 1), Job(2, 0, 1, 1, depends_on=(1,)), Job(3, 0, 1, 1)])
+    with pytest.raises(TypeError):
+        table.depends_on[3] = (1,)  # type: ignore[index]
+    assert table[1:].data.base is None, "a slice does not lead on to the other jobs"
+
+
+def test_equal_models_have_equal_digests() -> None:
+    assert repr(Cluster(np.int64(4), ("a",), (np.int64(2),))) == repr(Cluster(4, ("a",), (2,)))
+    window_ = window(*QUEUE)
+    again = Window(np.int64(100), CLUSTER, window_.queue, window_.running, [], [5])  # type: ignore[arg-type]
+    assert again.digest() == window_.digest()
+    for bad in (4.5, "4", 2**70):
+        with pytest.raises(ModelError, match="num_nodes"):
+            Cluster(bad)  # type: ignore[arg-type]
+
+
+def test_what_is_worth_something_stays_worth_something() -> None:
+    tiny = Window(9, Cluster(10_000_000), JobTable.of([Job(1, 9, 1, 60)]), JobTable([]), [], [5])  # type: ignore[arg-type]
+    assert Knapsack.from_window(tiny, DrasCapability()).values.tolist() == [1]

@@ -27,7 +27,7 @@ def workloads(
             parents = tuple(draw(st.lists(st.integers(1, i), max_size=2, unique=True)))
         job = Job(
             id=i + 1,
-            submit=draw(st.integers(0, 20)),
+            submit=draw(st.integers(0, 20)) if i else 0,
             nodes=draw(st.integers(1, 8)),
             walltime=walltime,
             demand=tuple(draw(st.integers(0, c)) for c in capacities),

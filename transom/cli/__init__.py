@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
@@ -13,7 +14,14 @@ _CTRL_C = 130
 
 def main() -> None:
     """Run the command line and leave with its status."""
-    sys.exit(run(sys.argv[1:]))
+    status = run(sys.argv[1:])
+    if status == _CTRL_C:
+        # A native solver may still be at work in its thread, and aborts when Python is taken down
+        # under it. Files are whole by now; only output is left to flush.
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+        os._exit(status)
+    sys.exit(status)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -35,10 +43,12 @@ def run(arguments: Sequence[str]) -> int:
         return _fail(str(error))
     except KeyboardInterrupt:
         return _interrupted()
-    except (BrokenPipeError, SystemExit):  # the second is what the parser makes of the first
-        # Whoever read our output has gone; there is nobody to tell, and Python must not try at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+    except BrokenPipeError:
+        return _nobody_reads()
+    except SystemExit as leaving:
+        if isinstance(leaving.__context__, BrokenPipeError):  # what the parser makes of it
+            return _nobody_reads()
+        raise
     except OSError as error:
         return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except Exception as error:
@@ -49,6 +59,12 @@ def run(arguments: Sequence[str]) -> int:
             print(usage())  # nothing was asked for: the message is the help
             return 0
         return _fail(usage())
+
+
+def _nobody_reads() -> int:
+    # Whoever read our output has gone; there is nobody to tell, and Python must not try at exit.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 141
 
 
 def _interrupted() -> int:

@@ -105,7 +105,7 @@ class Workload(Frozen):
         """
         data = self.jobs.data.copy()
         moved = data[:, 1] + rng.integers(-seconds, seconds + 1, len(self))
-        data[:, 1] = np.maximum(moved, data[:, 1].min(initial=0))
+        data[:, 1] = np.maximum(moved, data[:, 1].min() if len(self) else 0)
         return replace(self, jobs=JobTable(data, self.jobs.depends_on))
 
 
