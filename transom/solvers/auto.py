@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -13,18 +12,17 @@ import numpy as np
 from transom import registry
 from transom.models.knapsack import Knapsack
 from transom.models.reduction import reduce
-from transom.solvers._native import import_back_end, settle
 from transom.solvers.dynamic_programming import table_bytes
 from transom.stop import Budget
 
 _SMALL = 2**17
 """Bytes of a table that ``dp`` fills within a millisecond whatever the numbers are."""
 
-_NEXT = {"cpsat": "ortools.sat.python.cp_model", "scip": "pyscipopt"}
-"""What follows where the first method does not get to the end, and what it imports."""
+_NEXT = ("cpsat", "scip")
+"""What follows where the first method does not get to the end."""
 
-_WORTH_IT, _IMPORT = 0.05, 0.3
-"""Seconds that have to be left for another method, and for one that is not imported yet."""
+_WORTH_IT = 0.05
+"""Seconds that have to be left for another method."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +43,9 @@ class Auto:
         return None
 
     def warm_up(self) -> None:
-        """Compile the kernels of the methods that come first; others are imported when it is their turn."""
-        for name in ("dp", "primal-dual"):
+        """Compile and import what any of the methods needs: an import cannot be cut short by a budget."""
+        for name in ("dp", "primal-dual", *_NEXT):
             _solver(name).warm_up()
-        settle()
 
     def __call__(self, problem: Knapsack, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         chose: list[str] = []
@@ -70,9 +67,6 @@ def _methods(problem: Knapsack, budget: Budget) -> Iterator[tuple[str, Any]]:
         yield "dp", _solver("dp")
         return
     yield "primal-dual", _solver("primal-dual:thin=no")
-    for name, module in _NEXT.items():
-        if budget.seconds_left() >= (_WORTH_IT if module in sys.modules else _IMPORT):
-            solver = _solver(name)
-            if solver.supports(problem) is None:
-                import_back_end(module)
-                yield name, solver
+    for name in _NEXT:
+        if budget.seconds_left() >= _WORTH_IT and _solver(name).supports(problem) is None:
+            yield name, _solver(name)
