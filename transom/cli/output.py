@@ -98,7 +98,8 @@ def check_writable(path: Path, *endings: str) -> None:
 
     name = path.name.removesuffix(".gz")
     if not any(name.endswith(ending) and name != ending for ending in endings):
-        raise DocumentError(f"{path}: the name of the file must end in {' or '.join(endings)}, or either with .gz")
+        known = [ending + packed for ending in endings for packed in ("", ".gz")]
+        raise DocumentError(f"{path}: the name of the file must end in {', '.join(known)}")
     if path.is_dir():
         raise DocumentError(f"{path}: is a folder, not a file")
     try:

@@ -75,6 +75,7 @@ def _search(reduced: Reduced, budget: Budget, seed: int) -> None:
     model.setParam("misc/catchctrlc", False)
     model.setParam("timing/clocktype", 2)  # wall clock
     model.setParam("randomization/randomseedshift", seed)
+    model.setParam("numerics/epsilon", _tolerance(reduced))
     for name, value in _KEEPS_TIME.items():
         model.setParam(name, value)
     first = model.createSol()
@@ -155,7 +156,11 @@ def _bound(model: Any, reduced: Reduced) -> int | None:
     known = model.getDualbound()
     if abs(known) >= model.infinity():
         return None
-    return reduced.worth(math.floor(known + _TOLERANCE * abs(known)))
+    return reduced.worth(math.floor(known + _tolerance(reduced) * abs(known)))
+
+
+def _tolerance(reduced):
+    return min(1e-9, max(1e-12, 0.1 / float(reduced.values.sum())))
 
 
 def _interrupt(model: Any) -> None:
