@@ -16,8 +16,9 @@ from transom.solvers._native import Handover, clean_later, import_back_end, run_
 from transom.solvers.incumbent import first_incumbent, warm_up
 from transom.stop import Budget
 
-_TOLERANCE = 1e-9
 _EXACT = 2**53
+_PROVABLE = 1e10
+"""Up to which sum of values the rounding errors of linear programmes are far below a unit."""
 
 _SUB_MIP = ("alns", "clique", "crossover", "gins", "locks", "lpface", "ofins", "rens", "rins", "vbounds")
 _KEEPS_TIME = {"constraints/knapsack/dualpresolving": False} | {f"heuristics/{name}/freq": -1 for name in _SUB_MIP}
@@ -30,11 +31,13 @@ class Scip:
     """Branch and cut in floating point; an iteration is a node.
 
     The best answer so far is its first solution; solutions and bounds are handed over as they come.
-    SCIP's tolerances are relative (feasibility 1e-6), so neither is taken at its word: a solution
-    that exceeds the capacity loses its least efficient items until it fits, and a bound is raised by
-    1e-9 of its size before it is rounded down. An optimum above 1e9 (after division by a common
-    divisor of the values) is therefore bounded, but not proved. Parts of SCIP that do not look at the
-    clock are switched off. SCIP runs in one thread.
+    SCIP's tolerances are relative (feasibility 1e-6, equality 1e-9), so neither is taken at its word. A
+    solution that exceeds the capacity loses its least efficient items until it fits. The tolerance on
+    values is lowered to a tenth of a unit in their sum, at least 1e-11, and a bound is raised by that
+    share before it is rounded down; where the values add up to more than 1e10 (after division by a
+    common divisor) it is raised by a whole unit too, so that SCIP proves no optimum there. Its dual bound
+    is read only while it searches and after a proof: otherwise it may be none. Parts of SCIP that do not
+    look at the clock are switched off. SCIP runs in one thread.
 
     References
     ----------
@@ -156,11 +159,13 @@ def _bound(model: Any, reduced: Reduced) -> int | None:
     known = model.getDualbound()
     if abs(known) >= model.infinity():
         return None
-    return reduced.worth(math.floor(known + _tolerance(reduced) * abs(known)))
+    slack = _tolerance(reduced) * abs(known) + (1 if float(reduced.values.sum()) > _PROVABLE else 0)
+    return reduced.worth(math.floor(known + slack))
 
 
-def _tolerance(reduced):
-    return min(1e-9, max(1e-12, 0.1 / float(reduced.values.sum())))
+def _tolerance(reduced: Reduced) -> float:
+    # What SCIP takes for equal, in relative terms: so that no two values of solutions are.
+    return min(1e-9, max(1e-11, 0.1 / float(reduced.values.sum())))
 
 
 def _interrupt(model: Any) -> None:
