@@ -5,7 +5,7 @@ position in that order. What a scheduler may know lives in :class:`State`; real 
 handed to :func:`launch` alone, so that no pass can read them.
 
 One matrix row per job, rather than one array per fact: a job's facts share a cache line, and
-handing few arrays to a compiled function is what makes calling it cheap (measured: twice the speed).
+handing few arrays to a compiled function is what makes calling it cheap.
 """
 
 from __future__ import annotations
