@@ -37,7 +37,3 @@ class UnsupportedError(TransomError):
 
 class PolicyError(TransomError):
     """A policy took a decision that the cluster cannot carry out."""
-
-
-class TransomWarning(UserWarning):
-    """Something was done that the caller may not expect."""

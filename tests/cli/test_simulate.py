@@ -75,6 +75,7 @@ def test_what_is_finished_is_not_computed_again(
     arguments = ["simulate", str(trace), "--policy", "random", "--out", str(out), "--no-figures", "--json"]
     arguments += ["--jitter", "5", "--repeats", "2"]
     assert run(arguments) == 0
+    assert sorted(path.name for path in out.iterdir()) == ["random"]
     first = capsys.readouterr().out
     written = {path: path.stat().st_mtime_ns for path in out.rglob("*") if path.is_file()}
     assert run(arguments) == 0
@@ -108,6 +109,8 @@ def test_a_damaged_record_is_computed_again(trace: Path, tmp_path: Path) -> None
         (["--policy", "fcfs", "--jobs", "301"], "jobs must be from 1 to 300"),
         (["--policy", "fcfs", "--jitter", "60"], "--jitter needs --repeats"),
         (["--policy", "fcfs", "--tau", "0"], "--tau must be > 0"),
+        (["--policy", "fcfs", "--warm-up", "1e9"], "leave no job of the trace"),
+        (["--policy", "fcfs", "--out", "/dev/null/x"], "cannot be written: Not a directory"),
         (["--policy", "fcfs", "--nodes", "8", "--oversized", "error"], "exceeds the 8 nodes of the machine"),
         ([], "Missing option '--policy'"),
     ],

@@ -28,8 +28,8 @@ class By(StrEnum):
     week = "week"
 
 
-class Picture(StrEnum):
-    """Kinds of picture."""
+class Format(StrEnum):
+    """Formats of a figure."""
 
     png = "png"
     pdf = "pdf"
@@ -63,9 +63,7 @@ def command(
     ] = 0.0,
     by: Annotated[list[By] | None, typer.Option("--by", help="Break the figures down; may be repeated.")] = None,
     figures: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw into DIR/figures.")] = True,
-    picture: Annotated[
-        list[Picture] | None, typer.Option("--picture", help="Kind of picture; may be repeated.")
-    ] = None,
+    formats: Annotated[list[Format] | None, typer.Option("--format", help="Of figures; may be repeated.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replay even what is finished in DIR.")] = False,
     json: options.Json = False,
     nodes: options.Nodes = None,
@@ -92,22 +90,20 @@ def command(
     runs = parse_runs(policy, seed)
     rules = (size, walltime, long_runs, nonpositive, oversized)
     workload = options.read_workload(trace, nodes, start, jobs, *rules)
-    for line in describe(workload):
-        note(line)
     names = ("size", "walltime", "long_runs", "nonpositive", "oversized")
     reading: dict[str, Any] = {name: rule.value for name, rule in zip(names, rules, strict=True)}
     details = {"trace": str(trace), "rules": {"nodes": nodes, "start": start, "jobs": jobs, **reading}}
     trim = Trim(head_seconds=warm_up, tail_seconds=cool_down)
-    span = int(workload.jobs.submit[-1] - workload.jobs.submit[0])
-    if warm_up + cool_down > span:
-        raise SpecError(
-            f"--warm-up {warm_up:g} and --cool-down {cool_down:g} leave nothing of the {span} s of the trace"
-        )
+    if not trim.counts(workload.jobs.submit).any():
+        raise SpecError(f"--warm-up {warm_up:g} and --cool-down {cool_down:g} leave no job of the trace")
     if out:
         # Before the work, not after it.
         for run in runs:
             check_writable(out / run.label / "jobs.parquet", ".parquet")
-        check_writable(out / "figures" / "timeline.png", ".png")
+        if figures:
+            check_writable(out / "figures" / "timeline.png", ".png")
+    for line in describe(workload):
+        note(line)
 
     schedules: list[Schedule] = []
     summaries: list[dict[str, float]] = []
@@ -124,7 +120,7 @@ def command(
             for each in repetitions(workload, run, jitter, repeats, out, tau, trim, force):
                 repeated[-1].append(each)
                 bars.advance(task)
-    drawn = _draw(schedules, out / "figures", picture or [Picture.png], trim) if out and figures else []
+    drawn = _draw(schedules, out / "figures", formats or [Format.png], trim) if out and figures else []
 
     if json:
         breakdowns = [_breakdowns(schedule, trim) for schedule in schedules]
@@ -154,10 +150,10 @@ def _advance(bars: Progress, task: TaskID, started: int) -> None:
     bars.update(task, completed=started)
 
 
-def _draw(schedules: list[Schedule], folder: Path, pictures: list[Picture], trim: Trim) -> list[Path]:
+def _draw(schedules: list[Schedule], folder: Path, formats: list[Format], trim: Trim) -> list[Path]:
     from transom.plot import figures
 
-    return figures(schedules, folder, [picture.value for picture in pictures], trim)
+    return figures(schedules, folder, [each.value for each in formats], trim)
 
 
 _COLUMNS = {

@@ -8,7 +8,7 @@ import numpy as np
 
 from transom.errors import ModelError
 from transom.models._arrays import FloatArray, IntArray
-from transom.plot.style import MODE_COLOURS, comparable, heading, new_figure, styled, thousands, time_unit
+from transom.plot.style import MODE_COLOURS, comparable, heading, mode_legend, new_figure, styled, thousands, time_unit
 from transom.simulation.breakdowns import queue_length, step_means
 from transom.simulation.metrics import WEEK, span
 from transom.simulation.schedule import MODES, Schedule
@@ -83,7 +83,7 @@ def gantt(
     thousands(axes.yaxis, whole=True)
     heading(axes, f"{schedule.policy} on {schedule.workload}")
     if colour == "mode":
-        _legend(axes)
+        mode_legend(axes)
     return figure
 
 
@@ -145,16 +145,3 @@ def _draw_boxes(axes: Axes, boxes: FloatArray, kind: IntArray, palette: tuple[st
     )
     colours = [palette[k] for k in kind]
     axes.add_collection(PolyCollection(list(corners), facecolors=colours, edgecolors="white", linewidths=0.25))
-
-
-def _legend(axes: Axes) -> None:
-    from matplotlib.patches import Patch
-
-    axes.legend(
-        handles=[Patch(color=MODE_COLOURS[mode], label=mode) for mode in MODES],
-        loc="lower right",
-        bbox_to_anchor=(1, 1),
-        ncols=len(MODES),
-        borderaxespad=0.2,
-        handlelength=1,
-    )

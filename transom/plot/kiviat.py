@@ -10,7 +10,7 @@ import numpy as np
 from transom.errors import ModelError
 from transom.models._arrays import FloatArray
 from transom.plot.style import comparable, new_figure, policy_styles, shortened, styled
-from transom.simulation.metrics import METRICS, Trim, summary
+from transom.simulation.metrics import METRICS, TAU, Trim, summary
 from transom.simulation.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _LABELS = {
 
 @styled
 def kiviat(
-    schedules: Sequence[Schedule], metrics: Sequence[str] = SPOKES, tau: float = 10, trim: Trim | None = None
+    schedules: Sequence[Schedule], metrics: Sequence[str] = SPOKES, tau: float = TAU, trim: Trim | None = None
 ) -> Figure:
     """Normalised metrics of each policy on spokes: 1 is the best of those compared, 0 the worst.
 

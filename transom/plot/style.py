@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from transom.errors import ModelError
 from transom.files import whole_path
-from transom.simulation.schedule import Schedule
+from transom.simulation.schedule import MODES, Schedule
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,6 +70,20 @@ def styled(draw: Callable[P, T]) -> Callable[P, T]:
             return draw(*args, **kwargs)
 
     return inner
+
+
+def mode_legend(axes: Axes) -> None:
+    """The colours of the start modes, above the axes to the right."""
+    from matplotlib.patches import Patch
+
+    axes.legend(
+        handles=[Patch(color=MODE_COLOURS[mode], label=mode) for mode in MODES],
+        loc="lower right",
+        bbox_to_anchor=(1, 1),
+        ncols=len(MODES),
+        borderaxespad=0.2,
+        handlelength=1,
+    )
 
 
 def new_figure(height: float, width: float = WIDTH) -> Figure:

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from transom.plot.style import MODE_COLOURS, WIDTH, comparable, heading, new_figure, shortened, styled, thousands
+from transom.plot.style import (
+    MODE_COLOURS,
+    WIDTH,
+    comparable,
+    heading,
+    mode_legend,
+    new_figure,
+    shortened,
+    styled,
+    thousands,
+)
 from transom.simulation.breakdowns import by_mode
 from transom.simulation.metrics import Trim
 from transom.simulation.schedule import MODES, Schedule
@@ -87,8 +97,6 @@ def wait_by_mode(schedules: Sequence[Schedule], trim: Trim | None = None) -> Fig
     ----------
     Fan et al., DRAS, Figure 8 and Table IV.
     """
-    from matplotlib.patches import Patch
-
     comparable(schedules)
     figure = new_figure(0.9 + 0.46 * len(schedules))
     axes = figure.add_subplot()
@@ -108,14 +116,7 @@ def wait_by_mode(schedules: Sequence[Schedule], trim: Trim | None = None) -> Fig
     axes.grid(axis="x")
     thousands(axes.xaxis)
     heading(axes, f"{schedules[0].workload} (%: share of the jobs)")
-    axes.legend(
-        handles=[Patch(color=MODE_COLOURS[mode], label=mode) for mode in MODES],
-        loc="lower right",
-        bbox_to_anchor=(1, 1),
-        ncols=len(MODES),
-        borderaxespad=0.2,
-        handlelength=1,
-    )
+    mode_legend(axes)
     return figure
 
 

@@ -181,11 +181,14 @@ class Trim:
             raise ModelError(f"trim: {self.head_fraction} and {self.tail_fraction} of the jobs leave none")
 
     def kept(self, schedule: Schedule) -> BoolArray:
-        """Which jobs count, shape ``(jobs,)``."""
-        count = len(schedule)
+        """Which jobs of a schedule count, shape ``(jobs,)``."""
+        return self.counts(schedule.jobs.submit)
+
+    def counts(self, submit: IntArray) -> BoolArray:
+        """Which jobs count by their submissions [s], ascending, shape ``(jobs,)``."""
+        count = len(submit)
         if count == 0:
             return np.zeros(0, bool)
-        submit = schedule.jobs.submit
         kept: BoolArray = (submit - submit[0] >= self.head_seconds) & (submit[-1] - submit >= self.tail_seconds)
         kept[: int(self.head_fraction * count)] = False
         kept[count - int(self.tail_fraction * count) :] = False
