@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from transom.models import Cluster, Job, Knapsack, Window
+    from transom.models import Allocation, Cluster, ConstrainedPath, FatTree, HopCost, Job, Knapsack, Window
     from transom.result import Result
     from transom.simulation import Schedule, simulate
     from transom.solving import check, solve
@@ -19,8 +19,12 @@ if TYPE_CHECKING:
     from transom.traces import Workload, read_swf, write_swf
 
 _HOMES = {
+    "Allocation": "transom.models",
     "Budget": "transom.stop",
     "Cluster": "transom.models",
+    "ConstrainedPath": "transom.models",
+    "FatTree": "transom.models",
+    "HopCost": "transom.models",
     "Job": "transom.models",
     "Knapsack": "transom.models",
     "Result": "transom.result",
@@ -36,8 +40,12 @@ _HOMES = {
 }
 
 __all__ = [
+    "Allocation",
     "Budget",
     "Cluster",
+    "ConstrainedPath",
+    "FatTree",
+    "HopCost",
     "Job",
     "Knapsack",
     "Result",

@@ -1,9 +1,12 @@
-"""Solvers, policies, objectives and priority rules by name.
+"""Solvers, policies, objectives, priority rules and cost models by name.
 
 They register under entry points, the built-in ones through the same door as those of other
 packages; nothing is imported until it is asked for. A *specification* names one and sets
 parameters: ``sa:steps=1000,cooling=0.99``; a value that holds a comma or a specification of its
 own goes into brackets: ``window:solver=[sa:steps=1000],size=20``.
+
+One name may stand for several things that take different types of problems, such as simulated annealing: each has an
+entry of its own, ``sa``, ``sa.allocation`` ..., and the one whose ``solves`` fits the problem at hand is taken.
 """
 
 from __future__ import annotations
@@ -24,8 +27,15 @@ SOLVERS = "transom.solvers"
 POLICIES = "transom.policies"
 OBJECTIVES = "transom.objectives"
 PRIORITY_RULES = "transom.priority_rules"
+COST_MODELS = "transom.cost_models"
 
-_WORDS = {SOLVERS: "solver", POLICIES: "policy", OBJECTIVES: "objective", PRIORITY_RULES: "priority rule"}
+_WORDS = {
+    SOLVERS: "solver",
+    POLICIES: "policy",
+    OBJECTIVES: "objective",
+    PRIORITY_RULES: "priority rule",
+    COST_MODELS: "cost model",
+}
 
 
 @cache
@@ -35,27 +45,60 @@ def _entries(group: str) -> dict[str, EntryPoint]:
 
 def names(group: str) -> list[str]:
     """The registered names of a group, sorted."""
-    return sorted(_entries(group))
+    return sorted({_stem(entry) for entry in _entries(group)})
 
 
-def load(group: str, name: str) -> Any:
+def entries(group: str, name: str) -> list[str]:
+    """The entries that a name stands for, the plain one first.
+
+    Raises
+    ------
+    SpecError : the name is unknown.
+    """
+    found = sorted(entry for entry in _entries(group) if _stem(entry) == name)
+    if not found:
+        raise unknown(_WORDS.get(group, group), name, names(group))
+    return found
+
+
+def load(group: str, name: str, problem: type | None = None) -> Any:
     """The factory that is registered under ``name``; ``needs``, if it has that, lists what it imports later.
+
+    Parameters
+    ----------
+    group : one of the groups above.
+    name : a name, or an entry (``sa.allocation``).
+    problem : the type of problem that it has to take, where one name stands for several things.
 
     Raises
     ------
     SpecError : the name is unknown, or what it needs is not installed.
     """
-    entry = _entries(group).get(name)
-    if entry is None:
-        raise unknown(_WORDS.get(group, group), name, names(group))
+    if "." in name and name in _entries(group):
+        return _load_entry(group, name)
+    found = entries(group, name)
+    if problem is not None and len(found) > 1:
+        for entry in found:
+            factory = _load_entry(group, entry)
+            if issubclass(problem, getattr(factory, "solves", ())):
+                return factory
+    return _load_entry(group, found[0])
+
+
+def _load_entry(group: str, entry: str) -> Any:
+    title = f"{_WORDS.get(group, group)} {_stem(entry)!r}"
     try:
-        factory = entry.load()
+        factory = _entries(group)[entry].load()
     except ImportError as error:
-        raise SpecError(f"{_WORDS.get(group, group)} {name!r} cannot be loaded: {error}") from error
+        raise SpecError(f"{title} cannot be loaded: {error}") from error
     absent = [package for package in getattr(factory, "needs", ()) if find_spec(package) is None]
     if absent:
-        raise SpecError(f"{_WORDS.get(group, group)} {name!r} needs {', '.join(absent)}, which is not installed")
+        raise SpecError(f"{title} needs {', '.join(absent)}, which is not installed")
     return factory
+
+
+def _stem(entry: str) -> str:
+    return entry.partition(".")[0]
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> SpecError:
@@ -66,15 +109,15 @@ def unknown(what: str, name: str, known: Iterable[str]) -> SpecError:
     return SpecError(f"unknown {what} {name!r}{hint} Known: {', '.join(known)}")
 
 
-def make(group: str, spec: str) -> Any:
-    """Build what a specification describes.
+def make(group: str, spec: str, problem: type | None = None) -> Any:
+    """Build what a specification describes, for problems of a type where one name stands for several things.
 
     Raises
     ------
     SpecError : the name or a parameter is unknown, or a value does not fit.
     """
     name, settings = parse(spec)
-    return build(load(group, name), name, settings)
+    return build(load(group, name, problem), name, settings)
 
 
 def parse(spec: str) -> tuple[str, dict[str, str]]:

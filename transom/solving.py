@@ -70,7 +70,7 @@ def solve(
     UnsupportedError : the solver cannot take this problem; the message says why.
     ModelError : ``start`` is not feasible.
     """
-    chosen: Solver = registry.make(registry.SOLVERS, solver) if isinstance(solver, str) else solver
+    chosen: Solver = registry.make(registry.SOLVERS, solver, type(problem)) if isinstance(solver, str) else solver
     if seed < 0:
         raise ModelError(f"seed must be >= 0, got {seed}")
     if threads < 1:
@@ -86,7 +86,8 @@ def solve(
     if start is not None:
         budget.found(start)
     try:
-        answer = chosen(problem, budget, stream(seed, chosen.name), start=start)
+        trivial = _settle_trivial(problem, budget)
+        answer = None if trivial else chosen(problem, budget, stream(seed, chosen.name), start=start)
         if answer is not None:
             budget.found(answer)
     except TransomError:
@@ -113,6 +114,21 @@ def solve(
         curve=tuple(budget.curve),
         error=error,
     )
+
+
+def _settle_trivial(problem: Problem, budget: Budget) -> bool:
+    """Whether the problem itself knows the answer (``trivial()``), so that no solver is needed."""
+    trivial = getattr(problem, "trivial", None)
+    answer = None if trivial is None else trivial()
+    if answer is None:
+        return False
+    if isinstance(answer, str):
+        budget.prove_infeasible()
+    else:
+        budget.found(answer)
+        if budget.value is not None:
+            budget.prove(budget.value)
+    return True
 
 
 def refusal(solver: Solver, problem: Problem) -> str | None:

@@ -17,7 +17,11 @@ from transom.errors import StopError
 
 
 class Problem(Protocol):
-    """What every formal problem offers to the judge."""
+    """What every formal problem offers to the judge.
+
+    A problem may also have ``trivial()``: the best solution where there is nothing to search for, the word
+    ``"infeasible"`` where there plainly is none, else None. Solvers are then not called at all.
+    """
 
     @property
     def kind(self) -> str:

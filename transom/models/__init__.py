@@ -1,19 +1,29 @@
 """What a scheduling window is, and the formal problems it becomes."""
 
+from transom.models.allocation import Allocation
 from transom.models.cluster import Cluster
+from transom.models.fat_tree import FatTree
+from transom.models.hop_cost import AUTHORS, PAPER, HopCost
 from transom.models.job import Job, JobTable
 from transom.models.knapsack import Knapsack
 from transom.models.objectives import DrasCapability, DrasCapacity, Objective, UsedNodes, WaitingNodes
+from transom.models.shortest_path import ConstrainedPath
 from transom.models.window import Window
 
 __all__ = [
+    "AUTHORS",
+    "Allocation",
     "Cluster",
+    "ConstrainedPath",
     "DrasCapability",
     "DrasCapacity",
+    "FatTree",
+    "HopCost",
     "Job",
     "JobTable",
     "Knapsack",
     "Objective",
+    "PAPER",
     "UsedNodes",
     "WaitingNodes",
     "Window",

@@ -59,6 +59,25 @@ def frozen_ints(values: ArrayLike, what: str, shape: tuple[int, ...] | None = No
     return array
 
 
+def frozen_floats(values: ArrayLike, what: str, shape: tuple[int, ...]) -> FloatArray:
+    """Copy ``values`` into a read-only float64 array of ``shape``, in which -1 stands for any length.
+
+    Raises
+    ------
+    ModelError : the values are not numbers, or the shape differs.
+    """
+    try:
+        array = np.array(values, dtype=np.float64, order="C")
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ModelError(f"{what}: not a rectangular array of numbers ({error})") from error
+    if array.size == 0:
+        array = array.reshape([max(0, length) for length in shape])
+    if len(shape) != array.ndim or any(want not in (-1, has) for want, has in zip(shape, array.shape, strict=True)):
+        raise ModelError(f"{what}: expected shape {shape} (-1 is any), got {array.shape}")
+    array.flags.writeable = False
+    return array
+
+
 def whole(value: Any, what: str) -> int:
     """``value`` as an int of 64 bits.
 

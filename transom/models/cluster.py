@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from transom.errors import ModelError
-from transom.models._arrays import whole
+from transom.models._arrays import Frozen, whole
+from transom.models.fat_tree import FatTree
 
 
-@dataclass(frozen=True, slots=True)
-class Cluster:
+@dataclass(frozen=True, eq=False, slots=True)
+class Cluster(Frozen):
     """A cluster of equal nodes with further, cluster-wide resources.
 
     Parameters
@@ -17,6 +18,7 @@ class Cluster:
     num_nodes : number of nodes, > 0.
     resources : names of the further resources (``"burst_buffer"``, ``"gpu"`` ...), distinct.
     capacities : amount of each further resource, >= 0, in the unit of the jobs' demands.
+    topology : where each node hangs; None where nodes have no identity that matters.
 
     Raises
     ------
@@ -26,6 +28,7 @@ class Cluster:
     num_nodes: int
     resources: tuple[str, ...] = ()
     capacities: tuple[int, ...] = ()
+    topology: FatTree | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "num_nodes", whole(self.num_nodes, "cluster: num_nodes"))
@@ -40,3 +43,5 @@ class Cluster:
         for name, capacity in zip(self.resources, self.capacities, strict=True):
             if capacity < 0:
                 raise ModelError(f"cluster: capacity of {name} must be >= 0, got {capacity}")
+        if self.topology is not None and self.topology.num_nodes != self.num_nodes:
+            raise ModelError(f"cluster: {self.num_nodes} nodes, but a topology of {self.topology.num_nodes}")

@@ -25,6 +25,7 @@ class Window(Frozen):
     running_end : when each running job will have ended at the latest, start + walltime [s],
         shape ``(running jobs,)``, ascending; a job that outran its walltime counts as ``now + 1``.
     available : what is free now, shape ``(1 + resources,)``: nodes, then the further resources.
+    idle : ids of the idle nodes, ascending, shape ``(free nodes,)``; None where the cluster has no topology.
 
     Raises
     ------
@@ -37,6 +38,7 @@ class Window(Frozen):
     running: JobTable
     running_end: IntArray
     available: IntArray
+    idle: IntArray | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "now", whole(self.now, "window: now"))
@@ -67,6 +69,21 @@ class Window(Frozen):
             raise ModelError(f"window: {free} exceed the cluster's {capacity.tolist()}")
         object.__setattr__(self, "available", available)
         object.__setattr__(self, "running_end", running_end)
+        self._check_idle()
+
+    def _check_idle(self) -> None:
+        if self.cluster.topology is None:
+            if self.idle is not None:
+                raise ModelError("window: idle nodes are stated, but the cluster has no topology")
+            return
+        if self.idle is None:
+            raise ModelError("window: the cluster has a topology; the ids of the idle nodes must be stated")
+        idle = frozen_ints(self.idle, "window: idle", (self.free_nodes,))
+        if (np.diff(idle) <= 0).any() or (idle < 0).any() or (idle >= self.cluster.num_nodes).any():
+            raise ModelError(
+                f"window: idle must be ascending and distinct ids of nodes, 0 to {self.cluster.num_nodes - 1}"
+            )
+        object.__setattr__(self, "idle", idle)
 
     @classmethod
     def _trusted(
@@ -77,11 +94,12 @@ class Window(Frozen):
         running: JobTable,
         running_end: IntArray,
         available: IntArray,
+        idle: IntArray | None = None,
     ) -> Window:
         # For the replay, whose state is checked by other means: arrays are read-only copies already.
         window = object.__new__(cls)
-        fields = (now, cluster, queue, running, running_end, available)
-        for name, value in zip(("now", "cluster", "queue", "running", "running_end", "available"), fields, strict=True):
+        values = (now, cluster, queue, running, running_end, available, idle)
+        for name, value in zip(_FIELDS, values, strict=True):
             object.__setattr__(window, name, value)
         return window
 
@@ -98,3 +116,6 @@ class Window(Frozen):
     def requests(self) -> IntArray:
         """What each queued job asks for, shape ``(queued jobs, 1 + resources)``: nodes first."""
         return np.column_stack((self.queue.nodes, self.queue.demand))
+
+
+_FIELDS = ("now", "cluster", "queue", "running", "running_end", "available", "idle")

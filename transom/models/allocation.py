@@ -1,0 +1,337 @@
+"""Allocation on a fat tree: which idle nodes each job of a window gets."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from transom.compiling import compiled
+from transom.errors import ModelError
+from transom.models._arrays import BoolArray, FloatArray, Frozen, IntArray, frozen_ints
+from transom.models.fat_tree import FatTree
+from transom.models.hop_cost import PAPER, HopCost, block_cost_table, hop_cost
+from transom.models.window import Window
+
+Rule = Literal["static", "dynamic", "free"]
+"""What a job may be given.
+
+With the idle nodes in ascending order as the sequence Q, ``static`` (SCAS): consecutive entries of Q.
+``dynamic`` (DCAS): jobs are placed one after another, each on consecutive entries of what is then left
+of Q. ``free``: any idle nodes, the optimum that contiguity only approximates.
+"""
+
+KINDS: dict[str, str] = {"static": "scas", "dynamic": "dcas", "free": "free"}
+"""The problem's name under each rule."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Allocation(Frozen):
+    r"""Give every job its number of idle nodes at the least total communication-hop cost.
+
+    .. math:: \min \sum_j C(N_j), \quad |N_j| = n_j, \quad N_j \cap N_k = \emptyset
+
+    A solution is the *owner* of each idle node: an int array of shape ``(idle nodes,)`` with the
+    position of the job in ``sizes``, or -1 for a node that stays idle.
+
+    *Which dynamic solutions exist.* Placing a job only removes entries of Q, so that what was consecutive
+    stays so: jobs can be placed greedily, in any order in which each is consecutive when its turn comes,
+    and an order exists exactly if this places all. Equivalently: no two blocks cross on the circle (on the
+    line without wrap-around), and of the gaps between the nodes of a block at most one holds a node that
+    stays idle (without wrap-around: none but the outer one). Both forms are tested against each other and
+    against all orders.
+
+    Parameters
+    ----------
+    tree : the fat tree.
+    idle : ids of the idle nodes, ascending and distinct, shape ``(idle nodes,)``: the sequence Q.
+    sizes : nodes of each job, >= 2, in the window's order, shape ``(jobs,)``. Jobs of one node have no hops
+        and are not part of the problem: they go on any node that is left.
+    rule : ``static``, ``dynamic`` or ``free``.
+    wrap : whether a block that reaches the end of Q goes on at its head; ``free`` does not ask.
+    cost : the cost of a node set.
+
+    Raises
+    ------
+    ModelError : an idle node is outside the tree, named twice or out of order, a size is below 2, or
+        the rule is unknown. More nodes asked for than idle is not an error but an infeasible problem.
+
+    References
+    ----------
+    papers/nsa, sections III-B and IV-A.
+    """
+
+    sense: ClassVar[str] = "min"
+
+    tree: FatTree
+    idle: IntArray
+    sizes: IntArray
+    rule: Rule = "static"
+    wrap: bool = True
+    cost: HopCost = PAPER
+
+    def __post_init__(self) -> None:
+        if self.rule not in KINDS:
+            raise ModelError(f"allocation: rule must be one of {', '.join(KINDS)}, got {self.rule!r}")
+        idle = frozen_ints(self.idle, "allocation: idle", (-1,))
+        sizes = frozen_ints(self.sizes, "allocation: sizes", (-1,))
+        outside = np.flatnonzero((idle < 0) | (idle >= self.tree.num_nodes))
+        if outside.size:
+            raise ModelError(
+                f"allocation: idle node {idle[outside[0]]} is outside the tree of {self.tree.num_nodes} nodes, 0 to "
+                f"{self.tree.num_nodes - 1}"
+            )
+        wrong = np.flatnonzero(np.diff(idle) <= 0)
+        if wrong.size:
+            i = int(wrong[0])
+            twice = "is named twice" if idle[i] == idle[i + 1] else f"stands before {idle[i + 1]}"
+            raise ModelError(f"allocation: idle nodes must be ascending and distinct; node {idle[i]} {twice}")
+        small = np.flatnonzero(sizes < 2)
+        if small.size:
+            job = int(small[0])
+            raise ModelError(
+                f"allocation: job {job} asks for {sizes[job]} nodes, less than 2; one-node jobs have no hops "
+                "and go on any node that is left"
+            )
+        if len(sizes) and int(sizes.max()) > 2**40:
+            raise ModelError(
+                f"allocation: job {int(sizes.argmax())} asks for {sizes.max()} nodes, more than any system has"
+            )
+        object.__setattr__(self, "idle", idle)
+        object.__setattr__(self, "sizes", sizes)
+        object.__setattr__(self, "wrap", bool(self.wrap))
+
+    @classmethod
+    def from_window(
+        cls,
+        window: Window,
+        rule: Rule = "static",
+        wrap: bool = True,
+        cost: HopCost = PAPER,
+        jobs: ArrayLike | None = None,
+    ) -> Allocation:
+        """The allocation of the multi-node jobs of a window.
+
+        Parameters
+        ----------
+        window : a window that states its idle nodes, of a cluster with a topology.
+        rule, wrap, cost : as in the class.
+        jobs : positions in the queue, by default the longest prefix that fits into the idle nodes;
+            one-node jobs count against them and are left out of the problem.
+
+        Raises
+        ------
+        ModelError : the cluster has no topology.
+        """
+        tree, idle = window.cluster.topology, window.idle
+        if tree is None or idle is None:
+            raise ModelError("allocation: the window's cluster has no topology")
+        nodes = window.queue.nodes
+        if jobs is None:
+            nodes = nodes[: int(np.searchsorted(np.cumsum(nodes), len(idle), side="right"))]
+        else:
+            nodes = nodes[np.asarray(jobs, dtype=np.int64)]
+        return cls(tree, idle, nodes[nodes > 1], rule, wrap, cost)
+
+    @property
+    def kind(self) -> str:
+        """``scas``, ``dcas`` or ``free``."""
+        return KINDS[self.rule]
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @property
+    def leaf(self) -> IntArray:
+        """Leaf switch of each entry of Q, shape ``(idle nodes,)``."""
+        return self.tree.leaf[self.idle]
+
+    @property
+    def pod(self) -> IntArray:
+        """Pod of each entry of Q, shape ``(idle nodes,)``."""
+        return self.tree.pod[self.idle]
+
+    def with_rule(self, rule: Rule) -> Allocation:
+        """The same window under another rule."""
+        return Allocation(self.tree, self.idle, self.sizes, rule, self.wrap, self.cost)
+
+    def trivial(self) -> IntArray | Literal["infeasible"] | None:
+        """The answer where there is nothing to search for: no job, or more nodes asked for than idle."""
+        if not len(self):
+            return np.full(len(self.idle), -1)
+        return "infeasible" if int(self.sizes.sum()) > len(self.idle) else None
+
+    def block_costs(self, sizes: ArrayLike | None = None) -> FloatArray:
+        """Cost of every block of consecutive entries of Q, shape ``(sizes, idle nodes)``, by first entry.
+
+        Infinite where there is no such block. ``sizes`` are those of the jobs unless given.
+        """
+        wanted = self.sizes if sizes is None else np.asarray(sizes, dtype=np.int64)
+        return block_cost_table(self.leaf, self.pod, wanted, self.cost, self.wrap)
+
+    def job_costs(self, solution: ArrayLike) -> FloatArray:
+        """Cost of each job, shape ``(jobs,)``."""
+        owner = np.asarray(solution, dtype=np.int64)
+        return _job_costs(self.leaf, self.pod, owner, self.sizes, self.cost.weights)  # type: ignore[no-any-return]
+
+    def value(self, solution: ArrayLike) -> float:
+        """Total cost; an int where costs are rounded down, else the exactly rounded sum."""
+        costs = self.job_costs(solution)
+        return int(costs.sum()) if self.cost.floored else math.fsum(costs)
+
+    def violations(self, solution: ArrayLike) -> list[str]:
+        """Every condition that ``solution`` breaks, in words; empty if it is feasible."""
+        given = np.asarray(solution)
+        if given.shape != self.idle.shape:
+            return [f"a solution has shape {self.idle.shape}, one owner for each idle node, got {given.shape}"]
+        if given.dtype.kind not in "iu":
+            return [f"a solution holds positions of jobs or -1, got {given.dtype}"]
+        owner = given.astype(np.int64, copy=False)
+        jobs = len(self)
+        if len(owner) and (owner.min() < -1 or owner.max() >= jobs):
+            wrong = owner[(owner < -1) | (owner >= jobs)][0]
+            return [f"owner {wrong} is neither -1 nor a job, 0 to {jobs - 1}"]
+        held = np.bincount(owner[owner >= 0], minlength=jobs)
+        short = np.flatnonzero(held != self.sizes)
+        if short.size:
+            return [f"job {job} asks for {self.sizes[job]} nodes and gets {held[job]}" for job in short.tolist()]
+        if self.rule == "free" or not jobs:
+            return []
+        rank = _placing_order(owner, self.sizes, self.wrap, self.rule == "static")
+        where = "Q" if self.rule == "static" else "what is left of Q, in whatever order jobs are placed"
+        return [f"the nodes of job {job} are not consecutive in {where}" for job in np.flatnonzero(rank < 0).tolist()]
+
+    def frozen(self, solution: ArrayLike) -> IntArray:
+        """``solution`` as a read-only int64 array of its own."""
+        return frozen_ints(solution, "allocation: solution")
+
+    def order(self, solution: ArrayLike) -> list[int]:
+        """Jobs in an order in which each is consecutive when it is placed; the window's order under ``free``.
+
+        Raises
+        ------
+        ModelError : the solution is not feasible.
+        """
+        if broken := self.violations(solution):
+            raise ModelError(f"allocation: {broken[0]}")
+        if self.rule == "free":
+            return list(range(len(self)))
+        owner = np.asarray(solution, dtype=np.int64)
+        return np.argsort(_placing_order(owner, self.sizes, self.wrap, False), kind="stable").tolist()  # type: ignore[no-any-return]
+
+    def nodes(self, solution: ArrayLike) -> list[list[int]]:
+        """Ids of the nodes of each job, ascending."""
+        owner = np.asarray(solution)
+        return [self.idle[owner == job].tolist() for job in range(len(self))]
+
+    def owners(self, nodes: Sequence[Iterable[int]]) -> IntArray:
+        """The solution that gives each job these nodes: the inverse of :meth:`nodes`.
+
+        Raises
+        ------
+        ModelError : a node is not idle or given twice, or there are more jobs than the problem has.
+        """
+        if len(nodes) > len(self):
+            raise ModelError(f"allocation: nodes for {len(nodes)} jobs, the problem has {len(self)}")
+        owner = np.full(len(self.idle), -1)
+        for job, ids in enumerate(nodes):
+            for node in ids:
+                i = int(np.searchsorted(self.idle, node))
+                if i == len(self.idle) or self.idle[i] != node:
+                    raise ModelError(f"allocation: job {job} gets node {node}, which is not idle")
+                if owner[i] >= 0:
+                    raise ModelError(f"allocation: node {node} is given to jobs {owner[i]} and {job}")
+                owner[i] = job
+        return owner
+
+    def from_starts(self, starts: ArrayLike) -> IntArray:
+        """The static solution in which each job begins at that entry of Q, shape ``(jobs,)``.
+
+        It is not checked; of blocks that overlap the last one stands.
+        """
+        owner = np.full(len(self.idle), -1)
+        for job, start in enumerate(np.asarray(starts).tolist()):
+            owner[np.arange(start, start + self.sizes[job]) % len(owner)] = job
+        return owner
+
+    def starts(self, solution: ArrayLike) -> IntArray:
+        """The first entry of Q of each job's block in a static solution, shape ``(jobs,)``."""
+        owner = np.asarray(solution, dtype=np.int64)
+        first: BoolArray = (owner != np.roll(owner, 1)) & (owner >= 0)
+        starts = np.zeros(len(self), np.int64)  # a job that holds all of Q begins anywhere
+        starts[owner[first]] = np.flatnonzero(first)
+        return starts
+
+
+@compiled
+def _job_costs(leaf, pod, owner, sizes, weights):  # type: ignore[no-untyped-def]
+    jobs, n = len(sizes), len(owner)
+    costs = np.zeros(jobs)
+    if n == 0:
+        return costs
+    # The entries of each job one after the other: counting sort.
+    begin = np.zeros(jobs + 1, np.int64)
+    for i in range(n):
+        if owner[i] >= 0:
+            begin[owner[i] + 1] += 1
+    for job in range(jobs):
+        begin[job + 1] += begin[job]
+    at = begin[:-1].copy()
+    entries = np.empty(begin[jobs], np.int64)
+    for i in range(n):
+        if owner[i] >= 0:
+            entries[at[owner[i]]] = i
+            at[owner[i]] += 1
+    in_leaf = np.zeros(leaf.max() + 1, np.int64)
+    in_pod = np.zeros(pod.max() + 1, np.int64)
+    for job in range(jobs):
+        leaf_pairs, pod_pairs = 0, 0
+        for k in range(begin[job], begin[job + 1]):
+            i = entries[k]
+            leaf_pairs += in_leaf[leaf[i]]
+            in_leaf[leaf[i]] += 1
+            pod_pairs += in_pod[pod[i]]
+            in_pod[pod[i]] += 1
+        for k in range(begin[job], begin[job + 1]):
+            in_leaf[leaf[entries[k]]] = 0
+            in_pod[pod[entries[k]]] = 0
+        costs[job] = hop_cost(begin[job + 1] - begin[job], leaf_pairs, pod_pairs, weights)
+    return costs
+
+
+@compiled
+def _placing_order(owner, sizes, wrap, once):  # type: ignore[no-untyped-def]
+    """When each job is placed if whatever is consecutive is placed first; -1 for those that never are.
+
+    ``once``: only the jobs that are consecutive in Q itself, as under the static rule.
+    """
+    jobs = len(sizes)
+    rank = np.full(jobs, -1, np.int64)
+    left = owner.copy()
+    length = len(left)
+    placed = 0
+    while True:
+        runs = np.zeros(jobs, np.int64)
+        for i in range(length):
+            job = left[i]
+            if job >= 0 and (i == 0 or left[i - 1] != job):
+                runs[job] += 1
+        if wrap and length > 1 and left[0] >= 0 and left[0] == left[length - 1] and runs[left[0]] > 1:
+            runs[left[0]] -= 1  # its last run goes on at the head
+        before = placed
+        for job in range(jobs):
+            if rank[job] < 0 and runs[job] == 1:
+                rank[job] = placed
+                placed += 1
+        if once or placed in (before, jobs):
+            return rank
+        kept = 0
+        for i in range(length):
+            if left[i] < 0 or rank[left[i]] < 0:
+                left[kept] = left[i]
+                kept += 1
+        length = kept

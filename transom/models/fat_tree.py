@@ -1,0 +1,154 @@
+"""A three-level fat tree: which leaf switch and which pod every node hangs on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from transom.errors import ModelError
+from transom.models._arrays import Frozen, IntArray, frozen_ints, whole
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class FatTree(Frozen):
+    r"""Nodes 0 to ``num_nodes - 1``, from left to right, below leaf switches, below pods.
+
+    Two nodes are as far apart as the lowest level that joins them: leaf switch, pod or core. Any
+    three-level shape can be given by the switch and the pod of each node; :meth:`k_ary` and
+    :meth:`uniform` make the regular ones.
+
+    Parameters
+    ----------
+    leaf : leaf switch of each node, shape ``(num_nodes,)``; any distinct numbers, kept as 0, 1, 2 ...
+        in the order in which they first appear.
+    pod : pod of each node, shape ``(num_nodes,)``; numbered in the same way.
+
+    Raises
+    ------
+    ModelError : there is no node, shapes differ, or a leaf switch lies in two pods.
+
+    References
+    ----------
+    papers/nsa, section III-A and figure 1.
+    """
+
+    leaf: IntArray
+    pod: IntArray
+
+    def __post_init__(self) -> None:
+        leaf = frozen_ints(self.leaf, "fat tree: leaf", (-1,))
+        pod = frozen_ints(self.pod, "fat tree: pod", (len(leaf),))
+        if not len(leaf):
+            raise ModelError("fat tree: it must have at least one node")
+        leaf, first = _numbered(leaf)
+        pod, _ = _numbered(pod)
+        wrong = np.flatnonzero(pod != pod[first][leaf])
+        if wrong.size:
+            node = int(wrong[0])
+            other = int(first[leaf[node]])
+            raise ModelError(f"fat tree: nodes {other} and {node} share a leaf switch but not the pod")
+        object.__setattr__(self, "leaf", frozen_ints(leaf, "fat tree: leaf"))
+        object.__setattr__(self, "pod", frozen_ints(pod, "fat tree: pod"))
+
+    @classmethod
+    def k_ary(cls, k: int, nodes: int | None = None) -> FatTree:
+        r"""The k-ary fat tree of :math:`k^3/4` nodes, or one pruned to its first ``nodes`` nodes.
+
+        Parameters
+        ----------
+        k : ports of a switch, even and > 0: leaves of :math:`k/2`, pods of :math:`(k/2)^2` nodes.
+        nodes : how many nodes are kept, > 0; pods that are left empty are pruned.
+
+        Raises
+        ------
+        ModelError : ``k`` is odd or not positive, or there are not so many nodes.
+        """
+        k = whole(k, "fat tree: k")
+        if k <= 0 or k % 2:
+            raise ModelError(f"fat tree: k must be even and > 0, got {k}")
+        most = k**3 // 4
+        kept = most if nodes is None else whole(nodes, "fat tree: nodes")
+        if not 0 < kept <= most:
+            raise ModelError(f"fat tree: a {k}-ary tree has up to {most} nodes, got nodes={kept}")
+        return cls.uniform(kept, k // 2, (k // 2) ** 2)
+
+    @classmethod
+    def uniform(cls, nodes: int, leaf_nodes: int, pod_nodes: int) -> FatTree:
+        """Leaves of ``leaf_nodes`` and pods of ``pod_nodes`` nodes; the last ones may be smaller.
+
+        Parameters
+        ----------
+        nodes : how many there are, > 0.
+        leaf_nodes : nodes of a leaf switch, > 0.
+        pod_nodes : nodes of a pod, a multiple of ``leaf_nodes``.
+
+        Raises
+        ------
+        ModelError : a condition above does not hold.
+        """
+        nodes, leaf_nodes = whole(nodes, "fat tree: nodes"), whole(leaf_nodes, "fat tree: leaf_nodes")
+        pod_nodes = whole(pod_nodes, "fat tree: pod_nodes")
+        if not 0 < nodes <= _MOST or leaf_nodes <= 0 or pod_nodes <= 0:
+            raise ModelError(
+                f"fat tree: nodes (up to {_MOST}), leaf_nodes and pod_nodes must be > 0, "
+                f"got {nodes}, {leaf_nodes} and {pod_nodes}"
+            )
+        if pod_nodes % leaf_nodes:
+            raise ModelError(f"fat tree: pod_nodes must be a multiple of leaf_nodes, got {pod_nodes} and {leaf_nodes}")
+        ids = np.arange(nodes)
+        return cls(ids // leaf_nodes, ids // pod_nodes)
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes."""
+        return len(self.leaf)
+
+    @property
+    def num_leaves(self) -> int:
+        """Number of leaf switches."""
+        return int(self.leaf.max()) + 1
+
+    @property
+    def num_pods(self) -> int:
+        """Number of pods."""
+        return int(self.pod.max()) + 1
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether the nodes of each leaf and of each pod are consecutive, as the figures draw them."""
+        return bool((np.diff(self.leaf) >= 0).all() and (np.diff(self.pod) >= 0).all())
+
+    @property
+    def regular(self) -> tuple[int, int] | None:
+        """``(leaf_nodes, pod_nodes)`` with which :meth:`uniform` makes this tree; None if it does not."""
+        leaf_nodes, pod_nodes = int((self.leaf == 0).sum()), int((self.pod == 0).sum())
+        if pod_nodes % leaf_nodes:
+            # A single pod that is not full: any multiple describes it.
+            pod_nodes += leaf_nodes - pod_nodes % leaf_nodes
+        ids = np.arange(self.num_nodes)
+        same = (self.leaf == ids // leaf_nodes).all() and (self.pod == ids // pod_nodes).all()
+        return (leaf_nodes, pod_nodes) if same else None
+
+    def level(self, a: int, b: int) -> int:
+        """The lowest level that joins two different nodes: 0 leaf switch, 1 pod, 2 core."""
+        if self.leaf[a] == self.leaf[b]:
+            return 0
+        return 1 if self.pod[a] == self.pod[b] else 2
+
+    def spread(self, nodes: ArrayLike) -> tuple[int, int]:
+        """How many leaf switches and how many pods a set of nodes touches."""
+        ids = np.asarray(nodes, dtype=np.int64)
+        return len(np.unique(self.leaf[ids])), len(np.unique(self.pod[ids]))
+
+
+_MOST = 10**8  # nodes of a tree; a document may claim any number
+
+
+def _numbered(labels: IntArray) -> tuple[IntArray, IntArray]:
+    """The labels as 0, 1, 2 ... in the order of first appearance, and where each first appears."""
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[inverse], np.sort(first)

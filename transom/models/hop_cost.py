@@ -1,0 +1,163 @@
+"""What communication between the nodes of a job costs: hops, pairs, rounding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from transom.compiling import compiled
+from transom.errors import ModelError
+from transom.models._arrays import FloatArray, IntArray, whole
+
+
+@dataclass(frozen=True, slots=True)
+class HopCost:
+    r"""The communication-hop cost of the nodes of one job.
+
+    .. math:: C(N_j) = \frac{c}{n_j} \sum_{i \in N_j} \sum_{k \in N_j,\, k \ne i} h_{ik}
+
+    over ordered pairs, or over unordered ones. Hops are an ultrametric, so that the sum follows
+    from the counts :math:`a_s` per leaf switch and :math:`b_p` per pod alone:
+
+    .. math:: \sum_{i<k} h_{ik} = h_3 \tbinom{n}{2} - (h_3 - h_2) \sum_p \tbinom{b_p}{2}
+              - (h_2 - h_1) \sum_s \tbinom{a_s}{2}
+
+    A job of one node has no pairs and costs nothing, under every model.
+
+    Parameters
+    ----------
+    same_leaf, same_pod, other : hops :math:`h_1 \le h_2 \le h_3` between nodes below one leaf switch, in one
+        pod, in two pods; whole numbers >= 0.
+    ordered : whether each pair counts twice.
+    floored : whether the cost of a job is rounded down, to 1 at least.
+    unit : cost :math:`c` of one hop, a whole number > 0.
+
+    Raises
+    ------
+    ModelError : a condition above does not hold.
+
+    References
+    ----------
+    papers/nsa, section III-A, eq. (1).
+    """
+
+    same_leaf: int = 2
+    same_pod: int = 4
+    other: int = 6
+    ordered: bool = True
+    floored: bool = False
+    unit: int = 1000
+
+    def __post_init__(self) -> None:
+        for name in ("same_leaf", "same_pod", "other", "unit"):
+            object.__setattr__(self, name, whole(getattr(self, name), f"hop cost: {name}"))
+        if not 0 <= self.same_leaf <= self.same_pod <= self.other <= 1000:
+            raise ModelError(
+                f"hop cost: 0 <= same_leaf <= same_pod <= other <= 1000 must hold, "
+                f"got {self.same_leaf}, {self.same_pod} and {self.other}"
+            )
+        if not 0 < self.unit <= 10**6:
+            raise ModelError(f"hop cost: unit must be > 0 and at most 1000000, got {self.unit}")
+
+    @property
+    def weights(self) -> IntArray:
+        """``(h3, h3 - h2, h2 - h1, c, floored)`` for the kernels; ``c`` is doubled for ordered pairs."""
+        c = self.unit * (2 if self.ordered else 1)
+        steps = (self.other, self.other - self.same_pod, self.same_pod - self.same_leaf)
+        return np.array([*steps, c, self.floored], np.int64)
+
+
+PAPER = HopCost()
+"""Equation (1) as printed: hops 2, 4, 6 over ordered pairs, c = 1000."""
+
+AUTHORS = HopCost(1, 3, 5, ordered=False, floored=True)
+"""The authors' public code: hops 1, 3, 5 over unordered pairs, rounded down to a whole number, 1 at least."""
+
+
+def paper() -> HopCost:
+    """Equation (1) as printed: hops 2, 4, 6 over ordered pairs, c = 1000."""
+    return PAPER
+
+
+def authors() -> HopCost:
+    """The authors' public code: hops 1, 3, 5 over unordered pairs, rounded down to a whole number, 1 at least."""
+    return AUTHORS
+
+
+@compiled
+def hop_cost(n, leaf_pairs, pod_pairs, weights):  # type: ignore[no-untyped-def]
+    """Cost of ``n`` nodes of which so many pairs share a leaf switch, a pod (those of one leaf included)."""
+    if n < 2:
+        return 0.0
+    hops = weights[0] * (n * (n - 1) // 2) - weights[1] * pod_pairs - weights[2] * leaf_pairs
+    if weights[4]:
+        return float(max(weights[3] * hops // n, 1))
+    return weights[3] * hops / n
+
+
+def nodes_cost(leaf: IntArray, pod: IntArray, cost: HopCost) -> float:
+    """Cost of one job on nodes with these leaf switches and pods, shape ``(nodes,)`` each."""
+    leaf_counts, pod_counts = (np.unique(of, return_counts=True)[1].astype(np.int64) for of in (leaf, pod))
+    pairs = (int((counts * (counts - 1) // 2).sum()) for counts in (leaf_counts, pod_counts))
+    return float(hop_cost(len(leaf), *pairs, cost.weights))
+
+
+def block_costs(leaf: IntArray, pod: IntArray, size: int, cost: HopCost, wrap: bool) -> FloatArray:
+    """Cost of ``size`` consecutive entries of a sequence of nodes, from every start, in one slide.
+
+    Parameters
+    ----------
+    leaf, pod : leaf switch and pod of each entry, shape ``(entries,)``.
+    size : nodes of the block, > 0.
+    wrap : whether a block that reaches the end goes on at the head.
+
+    Returns
+    -------
+    Costs, shape ``(entries,)``; infinite where there is no such block.
+    """
+    costs: FloatArray = block_cost_table(leaf, pod, np.array([size]), cost, wrap)[0]
+    return costs
+
+
+def block_cost_table(leaf: IntArray, pod: IntArray, sizes: IntArray, cost: HopCost, wrap: bool) -> FloatArray:
+    """:func:`block_costs` for several sizes, shape ``(sizes, entries)``."""
+    return _slide_all(leaf, pod, sizes, cost.weights, wrap)  # type: ignore[no-any-return]
+
+
+@compiled
+def _slide_all(leaf, pod, sizes, weights, wrap):  # type: ignore[no-untyped-def]
+    n = len(leaf)
+    costs = np.full((len(sizes), n), np.inf)
+    if n == 0:
+        return costs
+    in_leaf = np.zeros(leaf.max() + 1, np.int64)
+    in_pod = np.zeros(pod.max() + 1, np.int64)
+    for row in range(len(sizes)):
+        size = sizes[row]
+        if size > n or size < 1:
+            continue
+        in_leaf[:] = 0
+        in_pod[:] = 0
+        leaf_pairs, pod_pairs = 0, 0
+        for i in range(size):
+            leaf_pairs += in_leaf[leaf[i]]
+            in_leaf[leaf[i]] += 1
+            pod_pairs += in_pod[pod[i]]
+            in_pod[pod[i]] += 1
+        last = n if wrap else n - size + 1
+        for start in range(last):
+            costs[row, start] = hop_cost(size, leaf_pairs, pod_pairs, weights)
+            if start + 1 < last:
+                in_leaf[leaf[start]] -= 1
+                leaf_pairs -= in_leaf[leaf[start]]
+                in_pod[pod[start]] -= 1
+                pod_pairs -= in_pod[pod[start]]
+                comes = start + size
+                if comes >= n:
+                    comes -= n
+                leaf_pairs += in_leaf[leaf[comes]]
+                in_leaf[leaf[comes]] += 1
+                pod_pairs += in_pod[pod[comes]]
+                in_pod[pod[comes]] += 1
+    return costs
