@@ -5,6 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# The first call of a kernel compiles it: the time of one example says nothing.
+settings.register_profile("transom", deadline=None)
+settings.load_profile("transom")
 
 ROOT = Path(__file__).resolve().parents[1]
 
