@@ -16,7 +16,11 @@ from transom.generate.knapsacks import generate_knapsack, hard_knapsack
 from transom.models import Knapsack
 from transom.result import Result
 
-SOLVERS = registry.names(registry.SOLVERS)
+SOLVERS = [
+    name
+    for name in registry.names(registry.SOLVERS)
+    if issubclass(Knapsack, registry.load(registry.SOLVERS, name, Knapsack).solves)
+]
 EXACT = ("auto", "dp", "primal-dual", "scip", "cpsat", "ortools-knapsack")
 VARIANTS = [
     *SOLVERS,
@@ -77,7 +81,7 @@ def sound(knapsack: Knapsack, result: Result) -> None:
 
 @pytest.mark.parametrize("name", SOLVERS)
 def test_it_states_what_it_is(name: str) -> None:
-    solver = registry.make(registry.SOLVERS, name)
+    solver = registry.make(registry.SOLVERS, name, Knapsack)
     assert solver.name == name
     assert solver.solves is Knapsack
     assert solver.supports(problem()) is None
@@ -243,7 +247,7 @@ import numpy as np
 from transom import Stop, registry, solve
 from transom.generate.knapsacks import generate_knapsack
 knapsack = generate_knapsack("inverse-strongly-correlated", 2000, 10**8, np.random.default_rng(1))
-registry.make(registry.SOLVERS, sys.argv[1]).warm_up()
+registry.make(registry.SOLVERS, sys.argv[1], type(knapsack)).warm_up()
 threading.Timer(0.4, os.kill, (os.getpid(), signal.SIGINT)).start()
 began = time.perf_counter()
 try:
@@ -314,4 +318,4 @@ def test_other_problems_are_refused() -> None:
     for name in SOLVERS:
         other: Any = Other()
         with pytest.raises(UnsupportedError, match="it solves Knapsack problems"):
-            solve(other, name)
+            solve(other, registry.make(registry.SOLVERS, name, Knapsack))
