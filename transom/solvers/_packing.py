@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +27,13 @@ class Packing(NamedTuple):
     costs: FloatArray
     wrap: bool
     whole: bool
+
+    def safe(self, bound: float) -> float:
+        """A bound that was computed in floating point, as one that holds: a little less, or the next whole number."""
+        if not math.isfinite(bound):
+            return bound
+        lower = bound - 1e-9 * max(1.0, abs(bound))
+        return float(math.ceil(lower)) if self.whole else lower
 
 
 def packing(problem: Allocation | ConstrainedPath) -> Packing:
@@ -54,6 +62,35 @@ def unpacked(problem: Allocation | ConstrainedPath, rows: IntArray, starts: IntA
     if isinstance(problem, ConstrainedPath):
         return np.column_stack((starts[order], problem.sizes[rows[order]]))
     return _owners(problem.sizes, len(problem.idle), rows[order], starts[order])
+
+
+def first_fit(pack: Packing) -> tuple[IntArray, IntArray] | None:
+    """Rows and starts of blocks placed from the first entry on, the largest that has a block there first.
+
+    Returns
+    -------
+    None if not all fit in this way, which happens only where blocks are missing.
+    """
+    rows, starts = _first_fit(pack.costs, pack.sizes, pack.counts)
+    return (rows, starts) if len(rows) == int(pack.counts.sum()) else None
+
+
+@compiled
+def _first_fit(costs, sizes, counts):  # type: ignore[no-untyped-def]
+    length, left = costs.shape[1], counts.copy()
+    rows, starts = np.empty(counts.sum(), np.int64), np.empty(counts.sum(), np.int64)
+    found, i = 0, 0
+    while i < length and found < len(rows):
+        step = 1
+        for r in range(len(sizes) - 1, -1, -1):
+            if left[r] > 0 and i + sizes[r] <= length and costs[r, i] < np.inf:
+                rows[found], starts[found] = r, i
+                left[r] -= 1
+                found += 1
+                step = sizes[r]
+                break
+        i += step
+    return rows[:found].copy(), starts[:found].copy()
 
 
 @compiled
