@@ -11,7 +11,7 @@ import pytest
 from transom import Stop, solve
 from transom.generate.knapsacks import generate_knapsack
 from transom.models import Knapsack
-from transom.solvers import ortools_knapsack
+from transom.solvers import _worker_process
 from transom.solvers.ortools_knapsack import OrToolsKnapsack
 
 HARD = generate_knapsack("subset-sum", 60, 10**8, np.random.default_rng(1))
@@ -19,7 +19,7 @@ EASY = generate_knapsack("uncorrelated", 30, 100, np.random.default_rng(1))
 
 
 def workers() -> list[int]:
-    return [worker._process.pid for _, worker in ortools_knapsack._idle]
+    return [process._process.pid for _, process in _worker_process._idle]
 
 
 def test_the_worker_is_used_again() -> None:

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import atexit
-import math
-import os
-import select
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from transom.errors import SpecError
 from transom.models.knapsack import Knapsack
 from transom.models.reduction import Reduced, reduce
 from transom.solvers import _knapsack_worker as worker
+from transom.solvers._worker_process import WorkerProcess, borrowed_worker
 from transom.solvers.incumbent import first_incumbent, warm_up
 from transom.stop import Budget
 
@@ -90,7 +85,7 @@ class OrToolsKnapsack:
             return
         reduced = reduce(problem)
         with _worker(self.memory) as process:
-            status, chosen = process.ask(reduced, self.algorithm, budget)
+            status, chosen = _ask(process, reduced, self.algorithm, budget)
         if status == worker.NO_MEMORY:
             budget.notes["ended"] = "out of memory"
         elif status is not None:
@@ -101,101 +96,19 @@ class OrToolsKnapsack:
                 budget.notes["ended"] = "by its own time limit"  # which it meets with a margin
 
 
-class Worker:
-    """A running worker process.
-
-    Parameters
-    ----------
-    memory : how much it may grow [MiB].
-    """
-
-    def __init__(self, memory: int) -> None:
-        self.memory = memory
-        self.alive = True
-        script = Path(worker.__file__)
-        # -P: the script's folder must not shadow installed modules.
-        command = [sys.executable, "-P", str(script), str(memory)]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
-        self._read(1, math.inf)
-
-    def ask(self, reduced: Reduced, algorithm: str, budget: Budget) -> tuple[bytes | None, np.ndarray]:
-        """Solve a problem.
-
-        Returns
-        -------
-        The status, None when the time was over first, and the choice, shape ``(m,)``, bool.
-
-        Raises
-        ------
-        RuntimeError : the worker died.
-        """
-        count = len(reduced.items)
-        kind = list(worker.TYPES).index(algorithm)
-        left = budget.seconds_left()
-        deadline = perf_counter() + left + (_GRACE if algorithm == "branch-and-bound" else 0)
-        question = worker.QUESTION.pack(count, reduced.capacity, kind, left)
-        self._write(question + np.concatenate((reduced.values, reduced.weights)).tobytes())
-        answer = self._read(1 + count, deadline)
-        return answer[:1] or None, np.frombuffer(answer[1:], np.bool_)
-
-    def kill(self) -> None:
-        """End the process."""
-        self.alive = False
-        self._process.kill()
-        self._process.communicate()
-
-    def _write(self, question: bytes) -> None:
-        assert self._process.stdin is not None
-        try:
-            view = memoryview(question)
-            while view:
-                view = view[self._process.stdin.write(view) :]
-        except BrokenPipeError as error:
-            raise RuntimeError("the worker process died") from error
-
-    def _read(self, size: int, deadline: float) -> bytes:
-        # Empty when the deadline comes first; the worker is of no use then.
-        assert self._process.stdout is not None
-        parts = b""
-        while len(parts) < size:
-            wait = None if deadline == math.inf else max(0.0, deadline - perf_counter())
-            if not select.select([self._process.stdout], [], [], wait)[0]:
-                self.kill()
-                return b""
-            part = self._process.stdout.read(size - len(parts))
-            if not part:
-                self.alive = False
-                raise RuntimeError(f"the worker process ended with status {self._process.wait()}")
-            parts += part
-        return parts
+def _ask(
+    process: WorkerProcess, reduced: Reduced, algorithm: str, budget: Budget
+) -> tuple[bytes | None, NDArray[np.bool_]]:
+    """The status, None when the time was over first, and the choice, shape ``(m,)``, bool."""
+    count = len(reduced.items)
+    kind = list(worker.TYPES).index(algorithm)
+    left = budget.seconds_left()
+    deadline = perf_counter() + left + (_GRACE if algorithm == "branch-and-bound" else 0)
+    question = worker.QUESTION.pack(count, reduced.capacity, kind, left)
+    process.write(question + np.concatenate((reduced.values, reduced.weights)).tobytes())
+    answer = process.read(1 + count, deadline)
+    return answer[:1] or None, np.frombuffer(answer[1:], np.bool_)
 
 
-_idle: list[tuple[int, Worker]] = []  # with the process they belong to: a fork must not share them
-
-
-@contextmanager
-def _worker(memory: int) -> Iterator[Worker]:
-    found = None
-    for entry in list(_idle):
-        if entry[0] == os.getpid() and entry[1].memory == memory:
-            try:
-                _idle.remove(entry)
-            except ValueError:  # another thread was quicker
-                continue
-            found = entry[1]
-            break
-    process = found or Worker(memory)
-    try:
-        yield process
-    except BaseException:
-        process.kill()
-        raise
-    if process.alive:
-        _idle.append((os.getpid(), process))
-
-
-@atexit.register
-def _end() -> None:
-    for owner, process in _idle:
-        if owner == os.getpid():
-            process.kill()
+def _worker(memory: int) -> AbstractContextManager[WorkerProcess]:
+    return borrowed_worker(Path(worker.__file__), str(memory))
