@@ -32,7 +32,7 @@ class Handover:
         self._open = True
         self._failures: list[Exception] = []
 
-    def __call__(self, solution: Any = None, bound: int | None = None, iterations: int = 0) -> bool:
+    def __call__(self, solution: Any = None, bound: float | None = None, iterations: int = 0) -> bool:
         """Hand over what is given; whether the search should go on."""
         with self._lock:
             if not self._open:

@@ -21,7 +21,7 @@ _PROVABLE = 1e10
 """Up to which sum of values the rounding errors of linear programmes are far below a unit."""
 
 _SUB_MIP = ("alns", "clique", "crossover", "gins", "locks", "lpface", "ofins", "rens", "rins", "vbounds")
-_KEEPS_TIME = {"constraints/knapsack/dualpresolving": False} | {f"heuristics/{name}/freq": -1 for name in _SUB_MIP}
+KEEPS_TIME = {"constraints/knapsack/dualpresolving": False} | {f"heuristics/{name}/freq": -1 for name in _SUB_MIP}
 """What overruns the clock on large knapsacks, by seconds: a dynamic programme over the whole constraint
 in presolving, and heuristics that start a second SCIP, which an interrupt does not reach."""
 
@@ -79,7 +79,7 @@ def _search(reduced: Reduced, budget: Budget, seed: int) -> None:
     model.setParam("timing/clocktype", 2)  # wall clock
     model.setParam("randomization/randomseedshift", seed)
     model.setParam("numerics/epsilon", _tolerance(reduced))
-    for name, value in _KEEPS_TIME.items():
+    for name, value in KEEPS_TIME.items():
         model.setParam(name, value)
     first = model.createSol()
     for item in np.flatnonzero(budget.solution[reduced.items]).tolist():
@@ -136,7 +136,7 @@ def _reporter(report: Handover, reduced: Reduced, chosen: list[Any]) -> Any:
 
         def stop(self) -> None:
             self.stopped = True
-            _interrupt(self.model)
+            interrupt(self.model)
 
     return Reporter()
 
@@ -168,7 +168,7 @@ def _tolerance(reduced: Reduced) -> float:
     return min(1e-9, max(1e-11, 0.1 / float(reduced.values.sum())))
 
 
-def _interrupt(model: Any) -> None:
+def interrupt(model: Any) -> None:
     from pyscipopt import SCIP_STAGE
 
     # SCIP complains when it is interrupted while it enters or leaves a stage; the next event is soon enough then.

@@ -1,0 +1,115 @@
+"""SCIP at work on a model of a packing: limits, reports on the way, the end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from transom.solvers._native import Handover, clean_later, run_native
+from transom.solvers._packing_search import honest
+from transom.solvers.scip import KEEPS_TIME, interrupt
+from transom.stop import Budget
+
+
+def scip_model(seed: int) -> Any:
+    """An empty model that keeps time, prints nothing and leaves Ctrl-C alone."""
+    from pyscipopt import Model
+
+    model = Model()
+    model.hideOutput()
+    model.setParam("misc/catchctrlc", False)
+    model.setParam("timing/clocktype", 2)  # wall clock
+    model.setParam("randomization/randomseedshift", seed)
+    for name, value in KEEPS_TIME.items():
+        model.setParam(name, value)
+    return model
+
+
+def search_scip(
+    model: Any,
+    budget: Budget,
+    read: Callable[[Callable[[Any], float]], Any],
+    whole: bool,
+    slack: float,
+    unit: float = 1.0,
+    ceiling: float | None = None,
+) -> tuple[str, float | None]:
+    """Let SCIP minimise until the budget is done; solutions and bounds are handed over as they come.
+
+    Parameters
+    ----------
+    model : objective values times ``unit`` are costs.
+    read : makes the problem's solution out of the values of variables, or None if it is none.
+    whole, slack : as in ``honest``.
+    ceiling : bounds above it are not about solutions, and are kept back.
+
+    Returns
+    -------
+    SCIP's status, and its dual bound where it ended by itself.
+    """
+    from pyscipopt import SCIP_EVENTTYPE, SCIP_STAGE, Eventhdlr
+
+    report = Handover(budget)
+
+    def bound() -> float | None:
+        # As with the knapsack: what SCIP calls its dual bound is one only while it searches and after a proof.
+        searching = model.getStage() == SCIP_STAGE.SOLVING and model.getStatus() == "unknown"
+        if reporter.stopped or (not searching and model.getStatus() != "optimal"):
+            return None
+        known = model.getDualbound()
+        if abs(known) >= model.infinity() or (ceiling is not None and known * unit > ceiling):
+            return None
+        safe = honest(known * unit, whole, slack)
+        return safe if budget.value is None else min(safe, budget.value)
+
+    def best() -> Any:
+        solution = model.getBestSol()
+        return read(lambda variable: model.getSolVal(solution, variable))
+
+    class Reporter(Eventhdlr):
+        stopped = False
+        events = SCIP_EVENTTYPE.BESTSOLFOUND | SCIP_EVENTTYPE.NODESOLVED | SCIP_EVENTTYPE.DUALBOUNDIMPROVED
+
+        def eventinit(self) -> None:
+            self.model.catchEvent(self.events, self)
+
+        def eventexit(self) -> None:
+            self.model.dropEvent(self.events, self)
+
+        def eventexec(self, event: Any) -> None:
+            kind = event.getType()
+            solution = best() if kind == SCIP_EVENTTYPE.BESTSOLFOUND else None
+            if not report(solution, bound(), int(bool(kind & SCIP_EVENTTYPE.NODESOLVED))):
+                self.stop()
+
+        def stop(self) -> None:
+            self.stopped = True
+            interrupt(self.model)
+
+    reporter = Reporter()
+    model.includeEventhdlr(reporter, "transom", "hands solutions and bounds over")
+    if (left := budget.iterations_left()) is not None:
+        model.setParam("limits/totalnodes", left)
+    if budget.seconds_left() < math.inf:
+        model.setParam("limits/time", budget.seconds_left() + 0.001)  # just past the end of the budget
+    ended: list[tuple[str, float | None]] = []
+
+    def search() -> None:
+        model.optimizeNogil()
+        solution = best() if model.getNSols() else None
+        if not reporter.stopped:
+            status = model.getStatus()
+            ended.append((status, model.getDualbound() * unit if status == "optimal" else None))
+        report(solution, bound(), max(0, model.getNTotalNodes() - budget.iterations))
+
+    def free() -> None:
+        model.freeTransform()  # drops the events while their handler lives
+        reporter.model = None  # else the two keep each other, and tens of MiB
+
+    try:
+        run_native(search, reporter.stop, budget)
+    finally:
+        clean_later(free)
+    report.close()
+    return ended[0] if ended else ("unknown", None)
