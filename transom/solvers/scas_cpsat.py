@@ -112,9 +112,7 @@ def _solve(problem: Allocation | ConstrainedPath, budget: Budget, seed: int) -> 
     search_cpsat(model, budget, seed, read, scale)
 
 
-def _build(
-    packed: Packing, row: IntArray, finite: Any, whole: IntArray, first: IntArray | None, budget: Budget
-) -> Any:
+def _build(packed: Packing, row: IntArray, finite: Any, whole: IntArray, first: IntArray | None, budget: Budget) -> Any:
     """The model, whose first variables are the starts by job; None when time is over before."""
     from ortools.sat.python import cp_model
 
@@ -146,5 +144,3 @@ def _build(
         for variable, value in zip(starts, first.tolist(), strict=True):
             model.add_hint(variable, value)
     return model
-
-

@@ -19,7 +19,6 @@ from transom.solvers._packing_search import (
     cost_unit,
     float_slack,
     has_no_arc,
-    prove,
     refused_rule,
     settled,
 )
