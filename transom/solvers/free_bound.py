@@ -1,0 +1,161 @@
+"""A lower bound for free allocation, and hence for every rule, from prices on the idle nodes of leaf switches."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from time import perf_counter
+
+import numpy as np
+
+from transom.models._arrays import FloatArray, IntArray
+from transom.models.allocation import Allocation
+from transom.models.fat_tree import FatTree
+from transom.models.hop_cost import AUTHORS
+from transom.solvers import _free_pricing as pricing
+from transom.solvers._free_shape import Shape, shape
+
+_SLACK = 1e-9  # far more than all rounding errors of a bound, in relative terms
+_WORK = 2_000_000  # inner steps of pricing between two looks at the clock: a few milliseconds
+
+
+def free_bound(problem: Allocation, upper: float = math.inf, iterations: int = 400, seconds: float = math.inf) -> float:
+    """A lower bound on the cost of every solution, whatever nodes jobs may be given.
+
+    Each idle node gets a price, the same within a leaf switch; every job chooses its cheapest nodes for
+    itself (:func:`transom.solvers._free_pricing.price`), and subgradient steps raise prices where more nodes are asked
+    for than there are. It bounds the static and the dynamic rule too, with and without wrap-around.
+
+    Parameters
+    ----------
+    problem : any rule; feasible.
+    upper : cost of a known solution, at which the steps aim; the search ends when the bound meets it.
+    iterations : most subgradient steps, >= 0.
+    seconds : most seconds, looked at every few milliseconds [s].
+
+    Returns
+    -------
+    The bound; rounded up to a whole number where costs are whole; never above ``upper`` but by rounding.
+    Infinite if more nodes are asked for than idle.
+
+    References
+    ----------
+    Polyak, Minimization of unsmooth functionals (1969). Camerini, Fratta, Maffioli, On improving relaxation methods
+    by modified gradient techniques (1975).
+    """
+    trivial = problem.trivial()
+    if trivial is not None:
+        return math.inf if isinstance(trivial, str) else 0.0
+    prices = Prices(shape(problem))
+    end = perf_counter() + seconds
+    if math.isfinite(upper):
+        prices.aim(prices.shape.base - upper)
+    else:
+        prices.aim(prices.round()[0])
+    while prices.descend(iterations - prices.iterations) and perf_counter() < end:
+        pass
+    return prices.bound
+
+
+class Prices:
+    """Prices per class of leaves, and what the jobs choose at them.
+
+    Parameters
+    ----------
+    shape : the problem in counts.
+
+    Attributes
+    ----------
+    values : scratch for what nodes of a leaf are worth; nodes a of leaf s at ``at[s] + a``.
+    choices : what a job of each type chose last, ``(T, S)``.
+    """
+
+    def __init__(self, shape: Shape) -> None:
+        self.shape = shape
+        leaves, classes, most = len(shape.caps), len(shape.members), int(shape.sizes.max())
+        self.at = np.concatenate(([0], np.cumsum(shape.caps + 1)))
+        self.values = np.zeros(int(self.at[-1]))
+        self.choices = np.zeros((len(shape.sizes), leaves), np.int64)
+        widest = min(most, int(np.add.reduceat(shape.caps, shape.first[:-1]).max()))
+        self.inner = np.zeros((leaves + len(shape.first) - 1, widest + 1))
+        self.outer = np.zeros((len(shape.first), most + 1))
+        self._classes = np.zeros((4, classes))  # prices, best prices, direction, use
+        self._real = np.array([0.0, math.inf, 1.0, 0.0, 0.0])
+        self._whole = np.zeros(5, np.int64)
+        # Types to price between two looks at the clock.
+        effort = int(shape.caps.sum()) * (widest + most)
+        self._work = max(1, _WORK // max(1, effort))
+
+    @property
+    def iterations(self) -> int:
+        """Steps so far."""
+        return int(self._whole[pricing.ITERATIONS])
+
+    @property
+    def least(self) -> float:
+        """The least dual value so far: an upper bound on the savings, before rounding."""
+        return float(self._real[pricing.LEAST])
+
+    @property
+    def best(self) -> FloatArray:
+        """The prices of the least dual value, one for each class."""
+        return self._classes[1]  # type: ignore[no-any-return]
+
+    @property
+    def bound(self) -> float:
+        """The lower bound on the cost that is proved; 0 before the first step is complete."""
+        return safe_bound(self.shape, self.least)
+
+    def aim(self, savings: float) -> None:
+        """Savings that a solution is known to have: the steps aim there."""
+        self._real[pricing.TARGET] = savings
+
+    def descend(self, iterations: int) -> bool:
+        """Take at most so many steps, for a few milliseconds; whether there is more to gain."""
+        s = self.shape
+        if iterations <= 0 or self._whole[pricing.CONVERGED]:
+            return False
+        pricing.descend(
+            s.caps, s.first, s.cls, s.members, s.sizes, s.mult, s.units, s.steps, self.at, *self._classes,
+            self.values, self.inner, self.outer, self.choices, self._real, self._whole, iterations, self._work,
+        )  # fmt: skip
+        return not self._whole[pricing.CONVERGED]
+
+    def round(self, order: IntArray | None = None) -> tuple[float, IntArray]:
+        """Give the jobs one after another their best choice of what is left, at the best prices.
+
+        Parameters
+        ----------
+        order : of the jobs, largest first by default.
+
+        Returns
+        -------
+        The savings, and the nodes of each job on each leaf ``(J, S)``.
+        """
+        s = self.shape
+        if order is None:
+            order = np.argsort(-s.sizes[s.types], kind="stable")
+        held = np.zeros((len(s.types), len(s.caps)), np.int64)
+        value = pricing.fill(
+            order, s.caps, s.first, s.cls, s.sizes, s.types, s.units, s.steps, self.at, self.best,
+            self.values, self.inner, self.outer, held,
+        )  # fmt: skip
+        return float(value), held
+
+
+def safe_bound(shape: Shape, most: float) -> float:
+    """The cost bound that follows from a bound on savings, with rounding errors and rounded costs taken care of."""
+    if not math.isfinite(most):
+        return 0.0
+    bound = shape.base - most
+    bound -= _SLACK * (1.0 + abs(bound))
+    if not shape.floored:
+        return max(0.0, bound)
+    return float(max(len(shape.types), math.ceil(bound - shape.loss)))
+
+
+@cache
+def warm_up() -> None:
+    """Compile the kernels."""
+    problem = Allocation(FatTree.uniform(8, 2, 4), np.arange(1, 8), np.array([2, 3]), "free", True, AUTHORS)
+    free_bound(problem, iterations=20)
