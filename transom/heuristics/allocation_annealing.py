@@ -1,0 +1,333 @@
+"""Simulated annealing on allocations and on constrained paths: remove one or two jobs, place them again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ClassVar, Literal, Protocol
+
+import numpy as np
+
+from transom.errors import SpecError
+from transom.heuristics import _annealing
+from transom.heuristics._allocation import begin, ground, settled
+from transom.models._arrays import FloatArray, IntArray
+from transom.models.allocation import Allocation
+from transom.models.fat_tree import FatTree
+from transom.models.shortest_path import ConstrainedPath
+from transom.stop import Budget, Stop
+
+_WORK = 400_000  # entries looked at between two looks at the clock: about a millisecond
+
+
+@dataclass(frozen=True, slots=True)
+class _Annealing:
+    """The parameters of a search and the loop over its steps; what a step does is the walk's affair."""
+
+    acceptance: Literal["metropolis", "walk"] = "metropolis"
+    tmax: float = 2500.0
+    tmin: float = 2.5
+    steps: int = 500
+    remove: int = 2
+    order: Literal["size", "window"] = "size"
+    repair: Literal["random", "cheapest"] = "random"
+    first: int | None = None
+    restarts: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 < self.tmin <= self.tmax < math.inf:
+            raise SpecError(f"sa: 0 < tmin <= tmax must hold, got tmin={self.tmin}, tmax={self.tmax}")
+        if self.steps <= 0:
+            raise SpecError(f"sa: steps must be > 0, got {self.steps}")
+        if self.remove <= 0:
+            raise SpecError(f"sa: remove must be > 0, got {self.remove}")
+        if self.first is not None and self.first <= 0:
+            raise SpecError(f"sa: first must be > 0 or none, got {self.first}")
+
+    def warm_up(self) -> None:
+        """Compile the kernels."""
+        _warm_up()
+
+    def _options(self, wrap: bool, free: bool) -> IntArray:
+        options = np.zeros(7, np.int64)
+        options[_annealing.WRAP] = wrap
+        options[_annealing.REMOVE] = self.remove
+        options[_annealing.BY_SIZE] = self.order == "size"
+        options[_annealing.FIRST] = self.first or 0
+        options[_annealing.CHEAPEST] = self.repair == "cheapest"
+        options[_annealing.WALK] = self.acceptance == "walk"
+        options[_annealing.FREE] = free
+        return options
+
+    def _anneal(self, walk: _Walk, budget: Budget, rng: np.random.Generator) -> None:
+        temperatures = np.array([self.tmax, self.tmin])
+        chunk = max(1, _WORK // walk.work)
+        while not budget.done():
+            limit = budget.stop.iterations
+            steps = self.steps if limit is None else min(self.steps, limit - budget.iterations)
+            first = 0
+            while first < steps:
+                # The stall limit may end a chunk early, but never changes what its steps do.
+                left = budget.iterations_left()
+                count = min(chunk, steps - first, chunk if left is None else left)
+                better_at = walk.run(rng, temperatures, first, count, steps)
+                if better_at:
+                    budget.spend(better_at)
+                    walk.hand_over(budget)
+                budget.spend(count - better_at)
+                first += count
+                if budget.done():
+                    return
+            if not self.restarts or (budget.seconds_left() == math.inf and budget.iterations_left() is None):
+                return
+            walk.restart()
+
+
+@dataclass(frozen=True, slots=True)
+class AllocationAnnealing(_Annealing):
+    r"""Simulated annealing on jobs that are removed and placed again (algorithm 1 and table I).
+
+    A step removes 1 to ``remove`` jobs and places them again one by one, each from a random first node among
+    all idle nodes that are left, on consecutive ones. A change :math:`\Delta > 0` of the cost is accepted with
+    probability :math:`e^{-\Delta/T}` at
+
+    .. math:: T = T^{\max} e^{-\log(T^{\max} / T^{\min})\, t / t^{\max}}
+
+    and undone otherwise. The search begins with the first fit in the window's order, or with a better start.
+
+    Under the dynamic rule, taking away a job from the gap of another may leave nodes to which no order of
+    placing leads; such states are refused (``walk`` goes on from them, and never hands them over). Under the
+    static rule blocks are consecutive in Q itself, and a step that finds no room is not taken. Under the
+    free rule the moves are those of the dynamic one and every state is a solution.
+
+    An iteration is a step. One run has ``steps`` steps, or as many as the budget has iterations if that is
+    less; with ``restarts`` further runs follow, each from the best solution, while the budget lasts. Time
+    only ever ends the search: the same seed and number of iterations give the same answer.
+
+    What the authors' code does is ``sa:acceptance=walk,first=100,order=window`` (its ``tmax=25000`` is then
+    without effect).
+
+    Parameters
+    ----------
+    acceptance : ``walk``: a rejected change is not undone. As the search then goes on from every change, the
+        temperatures do not matter, and only the best solution met is kept.
+    tmax, tmin : first and last temperature, in units of cost, tmax >= tmin > 0.
+    steps : steps of one run, > 0.
+    remove : most jobs removed in one step, > 0.
+    order : removed jobs come back by falling size, or in the window's order.
+    repair : where a job comes back: a random first node, or the cheapest (the lowest of equals).
+    first : only so many of the idle nodes left, from the lowest on, may be a first node; all if None.
+    restarts : whether to go on after a run.
+
+    Raises
+    ------
+    SpecError : a condition above does not hold.
+
+    References
+    ----------
+    papers/nsa, section V-A, algorithm 1 and table I.
+    """
+
+    name: ClassVar[str] = "sa"
+    solves: ClassVar[type] = Allocation
+
+    def supports(self, problem: Allocation, /) -> str | None:
+        """Every allocation."""
+        return None
+
+    def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
+        if settled(problem, budget):
+            return
+        owner = begin(problem, budget, start)
+        options = self._options(problem.wrap or problem.rule == "free", problem.rule == "free")
+        walk: _Walk
+        if problem.rule == "static":
+            sizes, rows = np.unique(problem.sizes, return_inverse=True)
+            table = problem.block_costs(sizes)
+            walk = _OnQ(table, rows, problem.sizes, problem.starts(owner), options, problem.from_starts)
+        else:
+            walk = _OnWhatIsLeft(problem, owner, options)
+        self._anneal(walk, budget, rng)
+        if walk.refused:
+            budget.notes["refused"] = walk.refused
+
+
+@dataclass(frozen=True, slots=True)
+class PathAnnealing(_Annealing):
+    """Simulated annealing on a constrained path: operation arcs are removed and set elsewhere.
+
+    The path is packed as the static allocation is that it stands for: a step removes 1 to ``remove`` arcs,
+    and sets each again on entries that no other one spans. The search begins with the arcs end to end by
+    rising size, or with a better start. Where arcs are missing, missing ones are walked over at a price
+    above all others; then there may be no answer.
+
+    Iterations, runs and the parameters are those of ``sa`` on allocations.
+
+    Parameters
+    ----------
+    acceptance : ``walk``: a rejected change is not undone.
+    tmax, tmin : first and last temperature, in units of cost, tmax >= tmin > 0.
+    steps : steps of one run, > 0.
+    remove : most arcs removed in one step, > 0.
+    order : removed arcs come back by falling size, or in the order of the sizes.
+    repair : where an arc comes back: at random, or where it is cheapest.
+    first : only so many of the free entries, from the lowest on, may begin an arc; all if None.
+    restarts : whether to go on after a run.
+
+    Raises
+    ------
+    SpecError : a condition above does not hold.
+
+    References
+    ----------
+    papers/nsa, sections IV-B and V-A.
+    """
+
+    name: ClassVar[str] = "sa"
+    solves: ClassVar[type] = ConstrainedPath
+
+    def supports(self, problem: ConstrainedPath, /) -> str | None:
+        """Every path."""
+        return None
+
+    def __call__(
+        self, problem: ConstrainedPath, budget: Budget, rng: np.random.Generator, /, start: Any = None
+    ) -> None:
+        answer = problem.trivial()
+        if isinstance(answer, str):
+            budget.prove_infeasible()
+            return
+        if answer is not None:
+            budget.found(answer)
+            budget.prove(problem.value(answer))
+            return
+        sizes = np.repeat(problem.sizes, problem.counts)
+        rows = np.repeat(np.arange(len(problem.sizes)), problem.counts)
+        starts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
+        if start is not None:
+            budget.found(start)
+        if np.isfinite(problem.costs[rows, starts]).all():
+            budget.found(np.column_stack((starts, sizes)))
+        if budget.solution is not None:
+            arcs = budget.solution
+            starts = arcs[np.argsort(arcs[:, 1], kind="stable"), 0].astype(np.int64)
+
+        def arcs_from(starts: IntArray) -> IntArray | None:
+            if not np.isfinite(problem.costs[rows, starts]).all():
+                return None
+            order = np.argsort(starts)
+            return np.column_stack((starts[order], sizes[order]))
+
+        options = self._options(False, False)
+        self._anneal(_OnQ(_priced(problem), rows, sizes, starts, options, arcs_from), budget, rng)
+
+
+class _Walk(Protocol):
+    """Where a search stands, and the best it met."""
+
+    work: int
+    """Entries that a step looks at, about."""
+
+    @property
+    def refused(self) -> int:
+        """Steps refused as no order leads where they lead."""
+
+    def run(self, rng: np.random.Generator, temperatures: FloatArray, first: int, count: int, steps: int) -> int:
+        """Take steps of a run; after how many of them the best solution was met, 0 if it was none of them."""
+
+    def restart(self) -> None:
+        """Go back to the best solution."""
+
+    def hand_over(self, budget: Budget) -> None:
+        """Hand over the best solution."""
+
+
+class _OnWhatIsLeft:
+    """Jobs on consecutive entries of what is left of Q."""
+
+    def __init__(self, problem: Allocation, owner: IntArray, options: IntArray) -> None:
+        self._problem, self._ground, self._options = problem, ground(problem), options
+        self._best = owner.copy()
+        self._state = np.zeros(2)
+        self.restart()
+        self._state[_annealing.BEST] = self._costs.sum()
+        self.work = 8 * len(owner) + 64
+
+    @property
+    def refused(self) -> int:
+        return int(self._state[_annealing.REFUSED])
+
+    def restart(self) -> None:
+        self._owner = self._best.copy()
+        self._costs = self._problem.job_costs(self._best)
+
+    def run(self, rng: np.random.Generator, temperatures: FloatArray, first: int, count: int, steps: int) -> int:
+        leaf, pod, sizes, weights = self._ground
+        return int(
+            _annealing.anneal_left(
+                rng, self._owner, self._best, self._costs, self._state, leaf, pod, sizes, weights,
+                self._options, temperatures, first, count, steps,
+            )
+        )  # fmt: skip
+
+    def hand_over(self, budget: Budget) -> None:
+        budget.found(self._best)
+
+
+class _OnQ:
+    """Blocks on consecutive entries of Q itself."""
+
+    refused = 0
+
+    def __init__(
+        self,
+        table: FloatArray,
+        rows: IntArray,
+        sizes: IntArray,
+        starts: IntArray,
+        options: IntArray,
+        solution: Callable[[IntArray], IntArray | None],
+    ) -> None:
+        self._table, self._rows, self._sizes, self._options = table, rows.astype(np.int64), sizes, options
+        self._best = starts.copy()
+        self._state = np.array([table[rows, starts].sum(), 0.0])
+        self._solution = solution
+        self.work = 8 * table.shape[1] + 64
+        self.restart()
+
+    def restart(self) -> None:
+        self._starts = self._best.copy()
+
+    def run(self, rng: np.random.Generator, temperatures: FloatArray, first: int, count: int, steps: int) -> int:
+        return int(
+            _annealing.anneal_blocks(
+                rng, self._starts, self._best, self._state, self._table, self._rows, self._sizes,
+                self._options, temperatures, first, count, steps,
+            )
+        )  # fmt: skip
+
+    def hand_over(self, budget: Budget) -> None:
+        solution = self._solution(self._best)
+        if solution is not None:
+            budget.found(solution)
+
+
+def _priced(problem: ConstrainedPath) -> FloatArray:
+    """The costs, where an arc that is missing inside the path costs more than any path without one."""
+    costs = problem.costs.copy()
+    finite = np.where(np.isfinite(costs), costs, 0.0)
+    spread = float((problem.counts * (finite.max(axis=1) - finite.min(axis=1))).sum())
+    for row, size in enumerate(problem.sizes.tolist()):
+        inside = costs[row, : problem.length - size + 1]
+        inside[np.isinf(inside)] = finite[row].max() + spread + 1.0
+    return costs
+
+
+@cache
+def _warm_up() -> None:
+    rng = np.random.default_rng(0)
+    for rule in ("static", "dynamic"):
+        problem = Allocation(FatTree.k_ary(4), np.arange(10), np.array([4, 4]), rule)  # type: ignore[arg-type]
+        AllocationAnnealing(steps=20)(problem, Stop().start(problem), rng)
