@@ -329,5 +329,5 @@ def _priced(problem: ConstrainedPath) -> FloatArray:
 def _warm_up() -> None:
     rng = np.random.default_rng(0)
     for rule in ("static", "dynamic"):
-        problem = Allocation(FatTree.k_ary(4), np.arange(10), np.array([4, 4]), rule)  # type: ignore[arg-type]
+        problem = Allocation(FatTree.k_ary(4), np.arange(10), np.array([4, 4]), rule)
         AllocationAnnealing(steps=20)(problem, Stop().start(problem), rng)
