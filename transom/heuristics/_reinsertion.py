@@ -1,0 +1,116 @@
+"""Kernels that take one or two jobs out and look for where they are cheapest on what is left of Q."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transom.compiling import compiled
+from transom.heuristics._allocation import gather, reachable, slide, take
+from transom.models.hop_cost import hop_cost
+
+_LESS = 1e-10  # a move has to pay by this share of what it moves: sums are rounded
+
+
+@compiled
+def reinsert_one(owner, costs, leaf, pod, sizes, weights, wrap, job):  # type: ignore[no-untyped-def]
+    """Put a job on the cheapest start that some order reaches, if that pays; whether it did.
+
+    ``owner`` and ``costs`` (of each job) are changed if it pays.
+    """
+    n, size = len(owner), sizes[job]
+    in_leaf, in_pod = np.zeros(leaf.max() + 1, np.int64), np.zeros(pod.max() + 1, np.int64)
+    rest = np.where(owner == job, -1, owner)
+    left, kept, slid = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
+    m = gather(rest, left)
+    last = m if wrap else m - size + 1
+    slide(left, m, last, size, leaf, pod, weights, in_leaf, in_pod, slid)
+    limit = costs[job] * (1 - _LESS)
+    while True:
+        start = np.argmin(slid[:last])
+        if slid[start] >= limit:
+            return False
+        trial = rest.copy()
+        kept[:] = left
+        take(trial, kept, m, start, size, job)
+        if reachable(trial, sizes, wrap):
+            owner[:] = trial
+            costs[job] = slid[start]
+            return True
+        slid[start] = np.inf
+
+
+@compiled
+def reinsert_two(  # type: ignore[no-untyped-def]
+    owner, costs, leaf, pod, sizes, weights, wrap, one, other, least, first, count
+):
+    """Put two jobs, one after the other, where they are cheapest together, if that pays.
+
+    Parameters
+    ----------
+    owner, costs : the solution and what each job costs; changed if it pays.
+    least : a lower bound of what ``other`` costs.
+    first, count : try so many starts of ``one``, by rising cost, from the one in the place ``first`` on.
+
+    Returns
+    -------
+    The place to go on from, or -1 if no other start can pay; and whether it paid.
+    """
+    n = len(owner)
+    in_leaf, in_pod = np.zeros(leaf.max() + 1, np.int64), np.zeros(pod.max() + 1, np.int64)
+    rest = owner.copy()
+    for i in range(n):
+        if owner[i] == one or owner[i] == other:
+            rest[i] = -1
+    left, kept = np.empty(n, np.int64), np.empty(n, np.int64)
+    of_one, of_other = np.empty(n), np.empty(n)
+    m = gather(rest, left)
+    last = m if wrap else m - sizes[one] + 1
+    slide(left, m, last, sizes[one], leaf, pod, weights, in_leaf, in_pod, of_one)
+    ranked = np.argsort(of_one[:last], kind="mergesort")
+    limit = (costs[one] + costs[other]) * (1 - _LESS)
+    paid = False
+    for place in range(first, min(first + count, last)):
+        start = ranked[place]
+        if of_one[start] + least >= limit:
+            return -1, paid
+        trial = rest.copy()
+        kept[:] = left
+        size = sizes[other]
+        fewer = take(trial, kept, m, start, sizes[one], one)
+        ends = fewer if wrap else fewer - size + 1
+        slide(kept, fewer, ends, size, leaf, pod, weights, in_leaf, in_pod, of_other)
+        while True:
+            then = np.argmin(of_other[:ends])
+            if of_one[start] + of_other[then] >= limit:
+                break
+            final, gone = trial.copy(), kept.copy()
+            take(final, gone, fewer, then, size, other)
+            if reachable(final, sizes, wrap):
+                owner[:] = final
+                costs[one], costs[other] = of_one[start], of_other[then]
+                limit = (costs[one] + costs[other]) * (1 - _LESS)
+                paid = True
+                break
+            of_other[then] = np.inf
+    return (first + count if first + count < last else -1), paid
+
+
+@compiled
+def least_costs(leaf, pod, sizes, weights):  # type: ignore[no-untyped-def]
+    """A lower bound of what each job costs: full switches as large as the one with the most idle nodes."""
+    in_leaf, in_pod = np.zeros(leaf.max() + 1, np.int64), np.zeros(pod.max() + 1, np.int64)
+    for i in range(len(leaf)):
+        in_leaf[leaf[i]] += 1
+        in_pod[pod[i]] += 1
+    least = np.empty(len(sizes))
+    for job in range(len(sizes)):
+        least[job] = hop_cost(
+            sizes[job], _most_pairs(sizes[job], in_leaf.max()), _most_pairs(sizes[job], in_pod.max()), weights
+        )
+    return least
+
+
+@compiled
+def _most_pairs(size, room):  # type: ignore[no-untyped-def]
+    full, rest = size // room, size % room
+    return full * (room * (room - 1) // 2) + rest * (rest - 1) // 2
