@@ -10,19 +10,20 @@ from tests.cli.conftest import Ran
 from transom.io import schema
 
 Transom = Callable[..., Ran]
+NAMES = ["window", "knapsack", "allocation", "csp", "result"]
 
 
 def test_list(transom: Transom) -> None:
     ran = transom("schema")
     assert ran.status == 0
-    for name in ("window", "knapsack", "result"):
+    for name in NAMES:
         assert f"transom/{name}/1" in ran.out
     (listed,) = transom("schema", "--json").lines
-    assert [entry["name"] for entry in listed] == ["window", "knapsack", "result"]
+    assert [entry["name"] for entry in listed] == NAMES
     assert all(entry["about"] for entry in listed)
 
 
-@pytest.mark.parametrize("name", ["window", "knapsack", "result"])
+@pytest.mark.parametrize("name", NAMES)
 def test_one(transom: Transom, name: str) -> None:
     ran = transom("schema", name)
     assert json.loads(ran.out) == schema(name)

@@ -137,7 +137,7 @@ def test_numbers_that_are_not_finite_are_not_written(field: str) -> None:
 
 
 def test_other_things_have_no_document() -> None:
-    with pytest.raises(DocumentError, match="dict has no document; known: window, knapsack, result"):
+    with pytest.raises(DocumentError, match="dict has no document; known: window, knapsack, allocation, csp, result"):
         encode({})  # type: ignore[arg-type]
 
 

@@ -11,7 +11,7 @@ from transom.cli.output import print_json, print_table
 
 
 def command(
-    name: Annotated[str | None, typer.Argument(help="window, knapsack or result; without it, the list.")] = None,
+    name: Annotated[str | None, typer.Argument(help="The name of a document; without it, the list.")] = None,
     json: options.Json = False,
 ) -> None:
     """List the documents that Transom reads and writes, or print the JSON Schema of one."""

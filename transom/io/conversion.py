@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import asdict, fields
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,23 +11,28 @@ import numpy as np
 from transom.errors import DocumentError, ModelError
 from transom.io.formats import (
     DOCUMENTS,
+    AllocationDocument,
+    AnyDocument,
     ClusterDocument,
+    CostDocument,
+    CspDocument,
     JobDocument,
     KnapsackDocument,
     ResultDocument,
     RunningDocument,
-    StopDocument,
+    TreeDocument,
     WindowDocument,
 )
-from transom.models import Cluster, Job, JobTable, Knapsack, Window
+from transom.io.nsa_windows import PeriodLine, PeriodWindow, line_of, window_of
+from transom.io.result_conversion import result_document, result_of
+from transom.models import Allocation, Cluster, ConstrainedPath, FatTree, HopCost, Job, JobTable, Knapsack, Window
 from transom.result import Result
-from transom.stop import Stop
 
-Document = Window | Knapsack | Result
+Document = Window | Knapsack | Allocation | ConstrainedPath | PeriodWindow | Result
 """What a document holds."""
 
 
-def to_document(thing: Document) -> WindowDocument | KnapsackDocument | ResultDocument:
+def to_document(thing: Document) -> AnyDocument | PeriodLine:
     """The typed document of a window, a problem or a result.
 
     Raises
@@ -41,12 +45,18 @@ def to_document(thing: Document) -> WindowDocument | KnapsackDocument | ResultDo
         return KnapsackDocument(
             tuple(thing.values.tolist()), tuple(thing.weights.tolist()), int(thing.capacity), int(thing.scale)
         )
+    if isinstance(thing, Allocation):
+        return _allocation_document(thing)
+    if isinstance(thing, ConstrainedPath):
+        return _path_document(thing)
+    if isinstance(thing, PeriodWindow):
+        return line_of(thing)
     if isinstance(thing, Result):
-        return _result_document(thing)
+        return result_document(thing)
     raise DocumentError(f"{type(thing).__name__} has no document; known: {', '.join(DOCUMENTS)}")
 
 
-def from_document(document: WindowDocument | KnapsackDocument | ResultDocument) -> Document:
+def from_document(document: AnyDocument | PeriodLine) -> Document:
     """The model of a typed document.
 
     Raises
@@ -62,20 +72,29 @@ def from_document(document: WindowDocument | KnapsackDocument | ResultDocument) 
             document.capacity,
             document.scale,
         )
-    return _result(document)
+    if isinstance(document, AllocationDocument):
+        return _allocation(document)
+    if isinstance(document, CspDocument):
+        return _path(document)
+    if isinstance(document, PeriodLine):
+        return window_of(document)
+    assert isinstance(document, ResultDocument)
+    return result_of(document)
 
 
 def _window_document(window: Window) -> WindowDocument:
     cluster = window.cluster
+    tree = None if cluster.topology is None else _tree_document(cluster.topology)
     return WindowDocument(
         now=int(window.now),
-        cluster=ClusterDocument(int(cluster.num_nodes), cluster.resources, tuple(map(int, cluster.capacities))),
+        cluster=ClusterDocument(int(cluster.num_nodes), cluster.resources, tuple(map(int, cluster.capacities)), tree),
         available=tuple(window.available.tolist()),
         queue=tuple(JobDocument(**_job_fields(job)) for job in window.queue),
         running=tuple(
             RunningDocument(**_job_fields(job), expected_end=end)
             for job, end in zip(window.running, window.running_end.tolist(), strict=True)
         ),
+        idle=None if window.idle is None else tuple(window.idle.tolist()),
     )
 
 
@@ -84,7 +103,9 @@ def _job_fields(job: Job) -> dict[str, Any]:
 
 
 def _window(document: WindowDocument) -> Window:
-    cluster = Cluster(document.cluster.num_nodes, document.cluster.resources, document.cluster.capacities)
+    told = document.cluster
+    tree = None if told.topology is None else _tree(told.topology)
+    cluster = Cluster(told.num_nodes, told.resources, told.capacities, tree)
     return Window(
         now=document.now,
         cluster=cluster,
@@ -92,6 +113,7 @@ def _window(document: WindowDocument) -> Window:
         running=_table(document.running, cluster),
         running_end=np.array([job.expected_end for job in document.running], np.int64),
         available=np.array(document.available, np.int64),
+        idle=None if document.idle is None else np.array(document.idle, np.int64),
     )
 
 
@@ -105,112 +127,50 @@ def _table(jobs: tuple[JobDocument, ...], cluster: Cluster) -> JobTable:
     return JobTable(data, {job.id: job.depends_on for job in jobs if job.depends_on})
 
 
-def _result_document(result: Result) -> ResultDocument:
-    _check_problem(result.problem)
-    solution = None if result.solution is None else np.asarray(result.solution, dtype=bool)
-    return ResultDocument(
-        instance=result.instance,
-        problem=result.problem,
-        solver=result.solver,
-        parameters={name: _plain(value) for name, value in result.parameters.items()},
-        status=result.status,
-        reason=result.reason,
-        solution=None if solution is None else tuple(np.flatnonzero(solution).tolist()),
-        items=None if solution is None else len(solution),
-        value=_number(result.value, "value"),
-        bound=_number(result.bound, "bound"),
-        gap=_number(result.gap, "gap"),
-        seconds=float(_number(result.seconds, "seconds") or 0.0),
-        seed=int(result.seed),
-        threads=int(result.threads),
-        stop=_stop_document(result.stop),
-        curve=tuple((float(t), _number(v, "curve"), _number(b, "curve")) for t, v, b in result.curve),
-        error=result.error,
-        versions=dict(result.versions),
+def _allocation_document(problem: Allocation) -> AllocationDocument:
+    return AllocationDocument(
+        tree=_tree_document(problem.tree),
+        idle=tuple(problem.idle.tolist()),
+        sizes=tuple(problem.sizes.tolist()),
+        rule=problem.rule,
+        wrap=problem.wrap,
+        cost=CostDocument(**asdict(problem.cost)),
     )
 
 
-def _result(document: ResultDocument) -> Result:
-    _check_problem(document.problem)
-    solution = None
-    if document.solution is not None:
-        positions = np.array(document.solution, np.int64)
-        if document.items is None:
-            raise DocumentError("items must be stated with a solution")
-        if (np.diff(positions) <= 0).any():
-            raise DocumentError("solution: the positions must be ascending and distinct")
-        if positions.size and positions[-1] >= document.items:
-            raise DocumentError(f"solution: position {positions[-1]} is not below items = {document.items}")
-        solution = np.zeros(document.items, bool)
-        solution[positions] = True
-        solution.flags.writeable = False
-    result = Result(
-        instance=document.instance,
-        problem=document.problem,
-        solver=document.solver,
-        parameters=document.parameters,
-        status=document.status,
-        reason=document.reason,
-        solution=solution,
-        value=document.value,
-        bound=document.bound,
-        seconds=document.seconds,
-        seed=document.seed,
-        threads=document.threads,
-        stop=_stop(document.stop),
-        curve=document.curve,
-        error=document.error,
-        versions=document.versions,
-    )
-    gap, stated = result.gap, document.gap
-    if (gap is None) != (stated is None) or (
-        gap is not None and stated is not None and not math.isclose(gap, stated, rel_tol=1e-9, abs_tol=1e-12)
-    ):
-        raise DocumentError(f"gap {stated} does not fit value {document.value} and bound {document.bound}")
-    return result
+def _allocation(document: AllocationDocument) -> Allocation:
+    cost = HopCost(**{field.name: getattr(document.cost, field.name) for field in fields(HopCost)})
+    idle, sizes = np.array(document.idle, np.int64), np.array(document.sizes, np.int64)
+    return Allocation(_tree(document.tree), idle, sizes, document.rule, document.wrap, cost)
 
 
-def _stop_document(stop: Stop) -> StopDocument:
-    return StopDocument(**{field.name: _number(getattr(stop, field.name), field.name) for field in fields(stop)})
+def _tree_document(tree: FatTree) -> TreeDocument:
+    if tree.regular is None:
+        return TreeDocument(leaf=tuple(tree.leaf.tolist()), pod=tuple(tree.pod.tolist()))
+    return TreeDocument(tree.num_nodes, *tree.regular)
 
 
-def _stop(document: StopDocument) -> Stop:
-    return Stop(**{field.name: getattr(document, field.name) for field in fields(Stop)})
+@lru_cache(maxsize=4)
+def _tree(document: TreeDocument) -> FatTree:
+    # The documents of a set mostly stand on one tree.
+    by_node = (document.leaf, document.pod)
+    regular = (document.nodes, document.leaf_nodes, document.pod_nodes)
+    if None not in regular and by_node == (None, None):
+        return FatTree.uniform(*regular)  # type: ignore[arg-type]
+    if None not in by_node and regular == (None, None, None):
+        return FatTree(*by_node)  # type: ignore[arg-type]
+    raise ModelError("fat tree: expected either nodes, leaf_nodes and pod_nodes, or leaf and pod")
 
 
-def _check_problem(kind: str) -> None:
-    if kind != Knapsack.kind:
-        raise DocumentError(f"problem {kind!r} is not known; known: {Knapsack.kind}")
+def _path_document(problem: ConstrainedPath) -> CspDocument:
+    costs = tuple(tuple(cost if np.isfinite(cost) else None for cost in row) for row in problem.costs.tolist())
+    return CspDocument(int(problem.length), tuple(problem.sizes.tolist()), tuple(problem.counts.tolist()), costs)
 
 
-def _number(value: Any, what: str) -> Any:
-    """An int where it is one, else a finite float; JSON has neither NaN nor infinity."""
-    if value is None:
-        return None
-    if isinstance(value, (int, np.integer)):
-        return int(value)
-    if not math.isfinite(value):
-        raise DocumentError(f"result: {what} must be finite, got {value}")
-    return float(value)
-
-
-def _plain(value: Any) -> Any:
-    """A parameter in JSON's terms; what JSON cannot express becomes text."""
-    if value is None or isinstance(value, (bool, str)):
-        return value
-    if isinstance(value, np.generic):
-        return _plain(value.item())
-    if isinstance(value, int):
-        return value if -(2**63) <= value < 2**63 else str(value)
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
-    if isinstance(value, Mapping):
-        return {str(key): _plain(of) for key, of in value.items()}
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
-    if isinstance(value, (list, tuple)):
-        return [_plain(of) for of in value]
-    if is_dataclass(value) and not isinstance(value, type):
-        name = getattr(value, "name", type(value).__name__)
-        return {"name": str(name), **{field.name: _plain(getattr(value, field.name)) for field in fields(value)}}
-    return str(value)
+def _path(document: CspDocument) -> ConstrainedPath:
+    for row, costs in enumerate(document.costs):
+        if len(costs) != document.length:
+            raise DocumentError(f"$.costs[{row}]: expected length = {document.length} costs, got {len(costs)}")
+    table = np.array([[np.inf if cost is None else cost for cost in row] for row in document.costs])
+    sizes, counts = np.array(document.sizes, np.int64), np.array(document.counts, np.int64)
+    return ConstrainedPath(document.length, sizes, counts, table)

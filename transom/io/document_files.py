@@ -25,7 +25,7 @@ def read_documents(path: str | os.PathLike[str]) -> Iterator[tuple[str, Document
     Yields
     ------
     where : the file, with the line number in a set (``"windows.jsonl.gz:17"``).
-    document : a :class:`Window`, :class:`Knapsack` or :class:`Result`.
+    document : a :class:`Window`, a problem, a :class:`~transom.io.nsa_windows.PeriodWindow` or a :class:`Result`.
 
     Raises
     ------

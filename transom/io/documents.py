@@ -1,7 +1,8 @@
 """Windows, problems and results as JSON documents, and back.
 
 A document states what it is in ``"format": "transom/NAME/VERSION"``; its fields carry the names
-of the model's fields. Reading is strict: an unknown field, a wrong type, a number that is not
+of the model's fields. A line of a topology-aware stream (:mod:`transom.io.nsa_windows`) states nothing and is told
+by its keys. Reading is strict: an unknown field, a wrong type, a number that is not
 finite or does not fit into 64 bits, and whatever the model itself refuses is an error.
 """
 
@@ -13,12 +14,16 @@ import msgspec
 
 from transom.errors import DocumentError, ModelError, StopError
 from transom.io.conversion import Document, from_document, to_document
-from transom.io.formats import DOCUMENTS
+from transom.io.formats import DOCUMENTS, AnyDocument
+from transom.io.nsa_windows import LineHead, PeriodLine
 
-_DECODERS = {f"transom/{name}/1": msgspec.json.Decoder(kind) for name, kind in DOCUMENTS.items()}
+_DECODERS: dict[str, msgspec.json.Decoder[AnyDocument]] = {
+    f"transom/{name}/1": msgspec.json.Decoder(kind) for name, kind in DOCUMENTS.items()
+}
+_LINE = msgspec.json.Decoder(PeriodLine)
 
 
-class _Head(msgspec.Struct):
+class _Head(LineHead):
     format: str | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -48,8 +53,10 @@ def decode(data: bytes, where: str) -> Document:
     DocumentError : it is not a document of a known format, or what it states breaks a condition.
     """
     tag = _format(data, where)
+    decoder: msgspec.json.Decoder[AnyDocument] | msgspec.json.Decoder[PeriodLine]
+    decoder = _LINE if tag is None else _DECODERS[tag]
     try:
-        document = _DECODERS[tag].decode(data)
+        document = decoder.decode(data)
     except msgspec.ValidationError as error:
         raise DocumentError(f"{where}: {_explain(error, data)}") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -60,14 +67,17 @@ def decode(data: bytes, where: str) -> Document:
         raise DocumentError(f"{where}: {error}") from None
 
 
-def _format(data: bytes, where: str) -> str:
+def _format(data: bytes, where: str) -> str | None:
+    """The tag of a known format; None for a line of a stream."""
     try:
-        tag = _HEAD.decode(data).format
+        head = _HEAD.decode(data)
     except msgspec.ValidationError as error:
         raise DocumentError(f"{where}: {_explain(error, data)}") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DocumentError(f"{where}: {_malformed(error, data)}") from None
-    known = ", ".join(_DECODERS)
+    known, tag = ", ".join(_DECODERS), head.format
+    if isinstance(tag, msgspec.UnsetType) and head.recognised():
+        return None
     if isinstance(tag, msgspec.UnsetType):
         raise DocumentError(f'{where}: "format" is missing; known formats: {known}')
     if tag not in _DECODERS:

@@ -5,7 +5,7 @@ The JSON Schema files beside this module are made from these structs.
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -17,8 +17,16 @@ Int = Annotated[int, Meta(ge=-LARGEST - 1, le=LARGEST)]
 Natural = Annotated[int, Meta(ge=0, le=LARGEST)]
 Positive = Annotated[int, Meta(ge=1, le=LARGEST)]
 Number = Int | float
+# Not a tuple of fixed length: msgspec 0.22 crashes on those within another tuple.
+Arc = Annotated[tuple[Natural, ...], Meta(min_length=2, max_length=2, description="[start, size]")]
 # A document may claim any number of items; this many are believed before memory is set aside.
-Items = Annotated[int, Meta(ge=0, le=100_000_000, description="number of items of the instance")]
+Items = Annotated[
+    int,
+    Meta(
+        ge=0, le=100_000_000, description="length of what the solution chooses from: items, idle nodes, operation arcs"
+    ),
+]
+Nodes = Annotated[int, Meta(ge=1, le=10_000_000)]  # of a tree
 Digest = Annotated[str, Meta(pattern="^[0-9a-f]{32}$", description="digest of the problem's data")]
 
 
@@ -43,16 +51,34 @@ class RunningDocument(JobDocument, kw_only=True, frozen=True):
     ]
 
 
+class TreeDocument(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, frozen=True):
+    """A fat tree: regular (nodes, leaf_nodes and pod_nodes), or by the switch and pod of each node (leaf and pod)."""
+
+    nodes: Annotated[Nodes | None, Meta(description="number of nodes")] = None
+    leaf_nodes: Annotated[Nodes | None, Meta(description="nodes of a leaf switch")] = None
+    pod_nodes: Annotated[Nodes | None, Meta(description="nodes of a pod, a multiple of leaf_nodes")] = None
+    leaf: Annotated[tuple[Natural, ...] | None, Meta(description="leaf switch of each node")] = None
+    pod: Annotated[tuple[Natural, ...] | None, Meta(description="pod of each node")] = None
+
+
 class ClusterDocument(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, frozen=True):
     """The machine."""
 
     num_nodes: Positive
     resources: Annotated[tuple[str, ...], Meta(description="names of further resources")] = ()
     capacities: Annotated[tuple[Natural, ...], Meta(description="amount of each further resource")] = ()
+    topology: Annotated[TreeDocument | None, Meta(description="where each node hangs; the window then states idle")] = (
+        None
+    )
 
 
 class WindowDocument(
-    msgspec.Struct, forbid_unknown_fields=True, tag_field="format", tag="transom/window/1", frozen=True
+    msgspec.Struct,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+    tag_field="format",
+    tag="transom/window/1",
+    frozen=True,
 ):
     """What a batch scheduler sees at one instant."""
 
@@ -61,6 +87,10 @@ class WindowDocument(
     available: Annotated[tuple[Natural, ...], Meta(description="free nodes, then what is free of each resource")]
     queue: Annotated[tuple[JobDocument, ...], Meta(description="waiting jobs in the site's order")]
     running: Annotated[tuple[RunningDocument, ...], Meta(description="running jobs by expected end")]
+    idle: Annotated[
+        tuple[Natural, ...] | None,
+        Meta(description="ids of the idle nodes, ascending; null where the cluster has no topology"),
+    ] = None
 
 
 class KnapsackDocument(
@@ -72,6 +102,45 @@ class KnapsackDocument(
     weights: tuple[Natural, ...]
     capacity: Natural
     scale: Annotated[int, Meta(ge=1, le=LARGEST, description="what real values were multiplied by")] = 1
+
+
+class CostDocument(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """What hops cost: unit / nodes of the job x hops summed over its pairs of nodes."""
+
+    same_leaf: Annotated[Natural, Meta(description="hops between nodes below one leaf switch")]
+    same_pod: Annotated[Natural, Meta(description="hops between nodes of one pod")]
+    other: Annotated[Natural, Meta(description="hops between nodes of two pods")]
+    ordered: Annotated[bool, Meta(description="whether each pair counts twice")]
+    floored: Annotated[bool, Meta(description="whether a job's cost is rounded down, to 1 at least")]
+    unit: Annotated[Positive, Meta(description="cost of one hop")]
+
+
+class AllocationDocument(
+    msgspec.Struct, forbid_unknown_fields=True, tag_field="format", tag="transom/allocation/1", frozen=True
+):
+    """Topology-aware allocation: which idle nodes of a fat tree each job gets."""
+
+    tree: TreeDocument
+    idle: Annotated[tuple[Natural, ...], Meta(description="ids of the idle nodes, ascending")]
+    sizes: Annotated[tuple[Positive, ...], Meta(description="nodes of each job, at least 2, in the window's order")]
+    rule: Annotated[
+        Literal["static", "dynamic", "free"],
+        Meta(description="static: consecutive idle nodes; dynamic: of those left when it is placed; free: any"),
+    ]
+    wrap: Annotated[bool, Meta(description="whether a block that reaches the last idle node goes on at the first")]
+    cost: CostDocument
+
+
+class CspDocument(msgspec.Struct, forbid_unknown_fields=True, tag_field="format", tag="transom/csp/1", frozen=True):
+    """A constrained shortest path: from 0 to length over so many operation arcs of each size."""
+
+    length: Annotated[int, Meta(ge=0, le=100_000_000, description="the last node of the graph")]
+    sizes: Annotated[tuple[Positive, ...], Meta(description="distinct sizes of operation arcs, at least 2, ascending")]
+    counts: Annotated[tuple[Positive, ...], Meta(description="how many arcs of each size the path takes")]
+    costs: Annotated[
+        tuple[tuple[float | None, ...], ...],
+        Meta(description="for each size the cost of the arc from each node below length; null where there is none"),
+    ]
 
 
 class StopDocument(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, frozen=True):
@@ -96,8 +165,11 @@ class ResultDocument(
     status: Status
     reason: Reason
     solution: Annotated[
-        tuple[Natural, ...] | None,
-        Meta(description="positions of the chosen items, ascending; null if there is none"),
+        tuple[Int | Arc, ...] | None,
+        Meta(
+            description="knapsack: positions of the chosen items, ascending; scas, dcas, free: for each idle node the "
+            "job that gets it, from 0, or -1; csp: [start, size] of each operation arc; null if there is none"
+        ),
     ]
     items: Items | None
     value: Number | None
@@ -115,9 +187,13 @@ class ResultDocument(
     versions: dict[str, str]
 
 
-DOCUMENTS: dict[str, type[WindowDocument] | type[KnapsackDocument] | type[ResultDocument]] = {
+AnyDocument = WindowDocument | KnapsackDocument | AllocationDocument | CspDocument | ResultDocument
+
+DOCUMENTS: dict[str, type[AnyDocument]] = {
     "window": WindowDocument,
     "knapsack": KnapsackDocument,
+    "allocation": AllocationDocument,
+    "csp": CspDocument,
     "result": ResultDocument,
 }
 """The known documents by name; the format is ``transom/NAME/1``."""
