@@ -128,7 +128,7 @@ CASES: dict[str, tuple[list[str], tuple[str, ...]]] = {
     "instance is a folder": ([*SOLVE, "folder"], ("folder: is a folder, not a file",)),
     "instance is a result": (
         [*SOLVE, "result.json"],
-        ("result.json: holds a result; expected a knapsack or a window",),
+        ("result.json: holds a result; expected an instance",),
     ),
     "second file is missing": ([*SOLVE, "good.json", "missing.json"], ("missing.json: no such file",)),
     # names and parameters

@@ -29,6 +29,8 @@ def command(
     instance: Annotated[Path, typer.Argument(metavar="INSTANCE|TRACE", help="Instances as for solve, or a trace.")],
     result: Annotated[Path, typer.Argument(metavar="RESULT|FOLDER", help="Results of solve, or a folder of simulate.")],
     objective: options.Objective = None,
+    cost_model: options.CostModel = None,
+    wrap: options.Wrap = None,
     start: options.Start = 0,
     jobs: options.Jobs = None,
     json: options.Json = False,
@@ -57,7 +59,7 @@ def command(
         }  # fmt: skip
         judged = _judge_recordings(instance, result, {name: rules[name] for name in rules if _given(context, name)})
     else:
-        judged = _judge_results(instance, result, objective)
+        judged = _judge_results(instance, result, objective, cost_model, wrap)
 
     wrong = sum(bool(each.wrong) for each in judged)
     if json:
@@ -78,31 +80,62 @@ def _given(context: typer.Context, name: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-def _judge_results(instance: Path, results: Path, objective: str | None) -> list[Judged]:
+def _judge_results(
+    instance: Path, results: Path, objective: str | None, cost_model: str | None, wrap: bool | None
+) -> list[Judged]:
     from transom.cli.instances import read_instances
-    from transom.errors import DocumentError
+    from transom.errors import DocumentError, SpecError
     from transom.io import read_documents
-    from transom.models import Window
     from transom.result import Result
     from transom.solving import check
 
-    problems = {
-        problem.digest(): (label, problem) for label, problem in read_instances([instance], objective=objective)
-    }
-    judged, solved = [], set()
+    claimed: list[tuple[str, Result]] = []
     for where, document in read_documents(results):
         if not isinstance(document, Result):
             raise DocumentError(f"{where}: holds a {type(document).__name__.lower()}; expected a result")
-        if document.instance not in problems:
-            windows = isinstance(next(iter(read_documents(instance)))[1], Window)
-            hint = f" under the objective {objective or 'nodes'}" if windows else ""
-            raise DocumentError(f"{where}: is for instance {document.instance}, which {instance} does not hold{hint}")
-        label, problem = problems[document.instance]
-        judged.append(Judged(where, label, f"{document.status} {document.problem}", check(problem, document)))
-        solved.add(document.instance)
+        claimed.append((where, document))
+    kinds = dict.fromkeys(result.problem for _, result in claimed)
+    if objective is not None and "knapsack" not in kinds:
+        raise SpecError(f"{results}: holds no results of knapsacks; --objective is for those")
+    if (cost_model, wrap) != (None, None) and not kinds.keys() - {"knapsack"}:
+        raise SpecError(f"{results}: holds no results of allocations; --cost-model and --wrap are for those")
+    # A window is read as each of the problems that results are for.
+    problems = {
+        problem.digest(): (label, problem)
+        for kind in kinds
+        for label, problem in read_instances(
+            [instance],
+            kind,
+            objective if kind == "knapsack" else None,
+            None if kind == "knapsack" else cost_model,
+            None if kind in ("knapsack", "csp") else wrap,
+        )
+    }
+    judged, solved = [], set()
+    for where, result in claimed:
+        if result.instance not in problems:
+            hint = _how_read(instance, result.problem, objective, cost_model, wrap)
+            raise DocumentError(f"{where}: is for instance {result.instance}, which {instance} does not hold{hint}")
+        label, problem = problems[result.instance]
+        judged.append(Judged(where, label, f"{result.status} {result.problem}", check(problem, result)))
+        solved.add(result.instance)
     if missing := len(problems) - len(solved):
         note(f"{instance}: {missing} of {len(problems)} instances have no result")
     return judged
+
+
+def _how_read(instance: Path, problem: str, objective: str | None, cost_model: str | None, wrap: bool | None) -> str:
+    """Under which choices windows were read, as far as they have a part in it."""
+    from transom.io import PeriodWindow, read_documents
+    from transom.models import Window
+
+    first = next(iter(read_documents(instance)))[1]
+    if not isinstance(first, (Window, PeriodWindow)):
+        return ""
+    if problem == "knapsack":
+        return f" under the objective {objective or 'nodes'}"
+    around = "" if problem == "csp" else f", {'without' if wrap is False else 'with'} wrap-around"
+    return f" under the cost model {cost_model or 'paper'}{around}"
 
 
 def _judge_recordings(trace: Path, folder: Path, given: dict[str, Any]) -> list[Judged]:

@@ -62,6 +62,19 @@ Objective = Annotated[
     str | None,
     typer.Option("--objective", help="What a job of a window is worth, such as wait; its nodes by default."),
 ]
+CostModel = Annotated[
+    str | None,
+    typer.Option(
+        "--cost-model",
+        help="What hops cost in windows, such as authors or custom:same_leaf=1,...; eq. (1) of the paper by default.",
+    ),
+]
+Wrap = Annotated[
+    bool | None,
+    typer.Option(
+        "--wrap/--no-wrap", help="Whether a job's nodes may go on at the head of the idle ones; yes, or as files say."
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of a table.")]
 
 

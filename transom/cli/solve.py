@@ -14,9 +14,10 @@ from transom.cli import options
 from transom.cli.output import check_writable, note, number, print_json, print_table, progress
 
 if TYPE_CHECKING:
-    from transom.models import Knapsack
+    from transom.cli.instances import Instance
     from transom.result import Result
 
+_LARGE = 100.0  # values from which two decimals tell enough
 _SECONDS = 1.0  # per instance, where no count of iterations ends the search either
 
 
@@ -24,7 +25,10 @@ def command(
     files: Annotated[
         list[Path], typer.Argument(metavar="FILE", help="Instances: .json, .jsonl (a set), either with .gz, or .kp.")
     ],
-    problem: Annotated[str, typer.Option("--problem", help="What to solve: knapsack.")] = "knapsack",
+    problem: Annotated[
+        str | None,
+        typer.Option("--problem", help="What to solve: knapsack, scas, dcas, free or csp; by default what files hold."),
+    ] = None,
     solver: Annotated[
         str, typer.Option("--solver", help="NAME or NAME:KEY=VALUE,...; `transom solvers` lists them.")
     ] = "auto",
@@ -39,6 +43,8 @@ def command(
         int | None, typer.Option("--stall", help="Stop after so many iterations without a better value.")
     ] = None,
     objective: options.Objective = None,
+    cost_model: options.CostModel = None,
+    wrap: options.Wrap = None,
     seed: options.Seed = 0,
     threads: Annotated[int, typer.Option("--threads", min=1, help="Threads that the solver may use.")] = 1,
     out: Annotated[
@@ -47,7 +53,7 @@ def command(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Solve again what --out holds already.")] = False,
     solutions: Annotated[
-        bool, typer.Option("--solutions", help="With --json: add the positions of the chosen items, from 0.")
+        bool, typer.Option("--solutions", help="With --json: add the chosen items, the nodes of each job or the arcs.")
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each instance when it is solved.")] = (
         False
@@ -55,12 +61,18 @@ def command(
 ) -> None:
     """Solve the instances of one or more files, and check every answer.
 
-    A file holds knapsacks or windows (of `transom snapshot`); a window becomes a knapsack whose
-    items are its queued jobs, weighed by their nodes and valued by --objective. Values that were
-    scaled to integers are printed in their own unit in the table, as integers in JSON.
+    A file holds knapsacks, allocations or constrained paths, windows (of `transom snapshot`), or lines of
+    a topology-aware stream. A window becomes a knapsack whose items are its queued jobs, weighed by their
+    nodes and valued by --objective; or, with --problem scas, dcas or free, the allocation of the jobs at the
+    head of its queue that fit. A line of a stream becomes the allocation of its jobs: scas unless stated.
+    Jobs of one node go on any node that is left and are not part of an allocation.
+
+    Values that were scaled to integers are printed in their own unit in the table, as integers in JSON.
+    With --solutions, items count from 0; nodes and order follow the jobs of more than one node, whose ids
+    are in jobs where the file states ids; an arc is [start, size].
     """
-    from transom import registry
-    from transom.cli.instances import read_instances
+    from transom.cli.instances import read_labelled
+    from transom.cli.named_solver import NamedSolver
     from transom.cli.result_file import ResultFile
     from transom.errors import SpecError, UnsupportedError
     from transom.solving import parameters, refusal, solve, warm_up
@@ -76,23 +88,26 @@ def command(
         raise SpecError("--solutions needs --json")
     if force and out is None:
         raise SpecError("--force needs --out")
-    chosen = registry.make(registry.SOLVERS, solver)
+    named = NamedSolver(solver)
     if out is not None:
         check_writable(out, ".jsonl")
     # All of them before the first is solved: a broken line or a refusal should not cost an hour.
-    instances = list(read_instances(files, problem, objective))
-    for label, instance in instances:
-        if reason := refusal(chosen, instance):
-            raise UnsupportedError(f"{label}: solver {chosen.name!r} cannot take this {instance.kind}: {reason}")
+    instances = list(read_labelled(files, problem, objective, cost_model, wrap))
+    for label, instance, _ in instances:
+        if reason := refusal(named.for_type(type(instance)), instance):
+            raise UnsupportedError(f"{label}: solver {named.name!r} cannot take this {instance.kind}: {reason}")
     kept = None if out is None else ResultFile(out)
-    warm_up(chosen)
+    for kind in {type(instance): None for _, instance, _ in instances}:
+        warm_up(named.for_type(kind))
 
-    rows: list[tuple[str, Knapsack, Result]] = []
+    rows: list[tuple[Instance, Result]] = []
     found = 0
     try:
         with progress(hidden=json and sys.stdout.isatty()) as bars:
-            task = bars.add_task(chosen.name, total=len(instances))
-            for label, instance in instances:
+            task = bars.add_task(named.name, total=len(instances))
+            for each in instances:
+                instance = each.problem
+                chosen = named.for_type(type(instance))
                 terms = (instance.digest(), chosen.name, stop, seed, threads)
                 result = None if kept is None or force else kept.find(terms, parameters(chosen))
                 found += result is not None
@@ -100,49 +115,68 @@ def command(
                     result = solve(instance, chosen, stop, seed, threads=threads)
                     if kept is not None:
                         kept.add(result, parameters(chosen))
-                rows.append((label, instance, result))
+                rows.append((each, result))
                 if json:
-                    print_json(_line(label, result, solutions))
+                    print_json(_line(each, result, solutions))
                 bars.advance(task)
     finally:
         if kept is not None:
             kept.save()
 
     if not json:
-        _print_results(problem, rows)
-    for label, _, result in rows:
+        _print_results(rows)
+    for each, result in rows:
         if result.error is not None:
-            note(f"{label}: the solver failed: {result.error}")
+            note(f"{each.label}: the solver failed: {result.error}")
     if out is not None:
         note(f"results: {out}" + (f" ({found} of {len(rows)} were there already)" if found else ""))
 
 
-def _line(label: str, result: Result, solutions: bool) -> dict[str, Any]:
-    line: dict[str, Any] = {"instance": label}
+def _line(instance: Instance, result: Result, solutions: bool) -> dict[str, Any]:
+    line: dict[str, Any] = {"instance": instance.label}
     for name in ("problem", "solver", "status", "reason", "value", "bound", "gap", "seconds", "seed"):
         line[name] = getattr(result, name)
     if solutions:
-        line["solution"] = None if result.solution is None else result.solution.nonzero()[0].tolist()
+        line.update(_solution(instance, result.solution))
     if result.error is not None:
         line["error"] = result.error
     return line
 
 
-def _print_results(problem: str, rows: list[tuple[str, Knapsack, Result]]) -> None:
+def _solution(instance: Instance, solution: Any) -> dict[str, Any]:
+    """A solution in the words of its problem, with ids where it has any."""
+    from transom.models import Allocation, ConstrainedPath
+
+    problem = instance.problem
+    if isinstance(problem, ConstrainedPath):
+        return {"arcs": None if solution is None else solution.tolist()}
+    if not isinstance(problem, Allocation):
+        return {"solution": None if solution is None else solution.nonzero()[0].tolist()}
+    told: dict[str, Any] = {} if instance.jobs is None else {"jobs": instance.jobs}
+    told["nodes"] = None if solution is None else problem.nodes(solution)
+    if problem.rule == "dynamic":
+        told["order"] = None if solution is None else problem.order(solution)
+    return told
+
+
+def _print_results(rows: list[tuple[Instance, Result]]) -> None:
     table = []
-    names = _short([label for label, _, _ in rows])
-    for (_, instance, result), label in zip(rows, names, strict=True):
+    names = _short([instance.label for instance, _ in rows])
+    for (instance, result), label in zip(rows, names, strict=True):
         method = result.parameters.get("chose")
         solver = f"{result.solver} ({method})" if method else result.solver
         gap = "-" if result.gap is None else f"{number(100 * result.gap, 3)}"
-        worth = [_worth(value, instance.scale) for value in (result.value, result.bound)]
+        scale = getattr(instance.problem, "scale", 1)
+        worth = [_worth(value, scale) for value in (result.value, result.bound)]
         table.append([label, solver, result.status, result.reason, *worth, gap, number(result.seconds, 4)])
     columns = ["instance", "solver", "status", "reason", "value", "bound", "gap [%]", "time [s]"]
     print_table("", columns, table, left=4)
-    results = [result for _, _, result in rows]
+    results = [result for _, result in rows]
     statuses = Counter(result.status for result in results)
     told = ", ".join(f"{count} {status}" for status, count in statuses.most_common())
-    print(f"{len(results)} x {problem}: {told}; {number(sum(r.seconds for r in results), 2)} s in all")
+    kinds = Counter(result.problem for result in results)
+    what = " + ".join(f"{count} x {kind}" for kind, count in kinds.items())
+    print(f"{what}: {told}; {number(sum(r.seconds for r in results), 2)} s in all")
 
 
 def _short(labels: list[str]) -> list[str]:
@@ -154,4 +188,6 @@ def _short(labels: list[str]) -> list[str]:
 def _worth(value: float | None, scale: int) -> str:
     if value is None:
         return "-"
-    return number(value / scale, len(str(scale)) - 1) if scale > 1 else f"{value:,}"
+    if scale > 1:
+        return number(value / scale, len(str(scale)) - 1)
+    return number(value, 2 if abs(value) >= _LARGE else 6) if isinstance(value, float) else f"{value:,}"
