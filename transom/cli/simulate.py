@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -10,7 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from transom.cli import options
-from transom.cli.output import check_writable, describe, note, number, print_json, print_table, progress
+from transom.cli.node_options import AllocateBy, NodeOptions, Rule, chosen_runs, on_tree
+from transom.cli.output import check_writable, describe, note, print_json, progress
+from transom.cli.schedule_tables import By, breakdowns_of, print_breakdown, print_summaries
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -18,14 +21,6 @@ if TYPE_CHECKING:
     from transom.simulation import Schedule
     from transom.simulation.metrics import Trim
     from transom.simulation.runs import Run
-
-
-class By(StrEnum):
-    """How to break the figures down."""
-
-    mode = "mode"
-    size = "size"
-    week = "week"
 
 
 class Format(StrEnum):
@@ -39,8 +34,36 @@ class Format(StrEnum):
 def command(
     trace: options.Trace,
     policy: Annotated[
-        list[str], typer.Option("--policy", help="[LABEL=]SPEC, such as fcfs-easy; give it again to compare.")
-    ],
+        list[str] | None, typer.Option("--policy", help="[LABEL=]SPEC, such as fcfs-easy; give it again to compare.")
+    ] = None,
+    period: Annotated[
+        int | None,
+        typer.Option("--period", min=1, help="Decide every so many seconds: short for --policy nwp:period=SECONDS."),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option("--cluster", help="The tree that nodes hang on: fat-tree:k=20, or fat-tree:leaf=10,pod=40."),
+    ] = None,
+    allocate: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allocate",
+            help="Solver that chooses nodes, such as dcas-exact; give it again to compare. Lowest idle ids by default.",
+        ),
+    ] = None,
+    rule: Annotated[
+        Rule | None, typer.Option("--rule", help="What jobs may be given; by default what the solver is made for.")
+    ] = None,
+    allocate_by: Annotated[
+        AllocateBy, typer.Option("--allocate-by", help="Place jobs of an instant together or one after another.")
+    ] = AllocateBy.window,
+    allocate_seconds: Annotated[
+        float, typer.Option("--allocate-seconds", help="Time of the solver for each allocation.")
+    ] = 1.0,
+    cost_model: Annotated[
+        str | None,
+        typer.Option("--cost-model", help="paper (default), authors or custom:KEY=VALUE,..."),
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Folder for jobs, decisions and figures.")] = None,
     start: options.Start = 0,
     jobs: options.Jobs = None,
@@ -77,22 +100,27 @@ def command(
 
     With --out, DIR/LABEL/jobs.parquet and decisions.parquet hold every job and every decision;
     what is finished there is not computed again. Schedules are chaotic: --jitter 60 --repeats 10
-    shows how much of a difference is noise.
+    shows how much of a difference is noise. With --cluster jobs get nodes of a fat tree, and the
+    figures tell what the hops between them cost; which nodes they get never changes when they run.
     """
     from transom.errors import SpecError
     from transom.simulation.metrics import Trim, summary
-    from transom.simulation.runs import parse_runs, repetitions, replay
+    from transom.simulation.runs import repetitions, replay
 
     if jitter and not repeats:
         raise SpecError("--jitter needs --repeats")
     if not tau > 0:
         raise SpecError(f"--tau must be > 0, got {tau}")
-    runs = parse_runs(policy, seed)
+    settings = NodeOptions(cluster, tuple(allocate or ()), rule, allocate_by, allocate_seconds, cost_model)
+    runs = chosen_runs(policy, period, seed, settings)
     rules = (size, walltime, long_runs, nonpositive, oversized)
-    workload = options.read_workload(trace, nodes, start, jobs, *rules)
+    workload = on_tree(options.read_workload(trace, nodes, start, jobs, *rules), cluster, runs)
     names = ("size", "walltime", "long_runs", "nonpositive", "oversized")
     reading: dict[str, Any] = {name: rule.value for name, rule in zip(names, rules, strict=True)}
-    details = {"trace": str(trace), "rules": {"nodes": nodes, "start": start, "jobs": jobs, **reading}}
+    details: dict[str, Any] = {"trace": str(trace)}
+    details["rules"] = {"nodes": nodes, "start": start, "jobs": jobs, **reading}
+    if cluster is not None:
+        details["cluster"] = cluster
     trim = Trim(head_seconds=warm_up, tail_seconds=cool_down)
     if not trim.counts(workload.jobs.submit).any():
         raise SpecError(f"--warm-up {warm_up:g} and --cool-down {cool_down:g} leave no job of the trace")
@@ -123,7 +151,7 @@ def command(
     drawn = _draw(schedules, out / "figures", formats or [Format.png], trim) if out and figures else []
 
     if json:
-        breakdowns = [_breakdowns(schedule, trim) for schedule in schedules]
+        breakdowns = [breakdowns_of(schedule, trim) for schedule in schedules]
         rows = zip(runs, schedules, summaries, repeated, breakdowns, strict=True)
         print_json(
             {
@@ -131,15 +159,16 @@ def command(
                 "workload": workload.digest(),
                 "jobs": len(workload),
                 "nodes": workload.cluster.num_nodes,
+                **({} if cluster is None else {"cluster": cluster}),
                 "repairs": dict(workload.repairs),
                 "policies": [_document(*row, out) for row in rows],
                 "figures": [str(path) for path in drawn],
             }
         )
         return
-    _print_summaries(f"{workload.name} under {schedules[0].rules} events", runs, summaries, repeated)
+    print_summaries(f"{workload.name} under {schedules[0].rules} events", runs, summaries, repeated)
     for kind in by or []:
-        _print_breakdown(kind, runs, schedules, trim)
+        print_breakdown(kind, runs, schedules, trim)
     if out:
         note(f"jobs and decisions: {out}/LABEL/jobs.parquet, decisions.parquet")
     for path in drawn:
@@ -156,64 +185,6 @@ def _draw(schedules: list[Schedule], folder: Path, formats: list[Format], trim: 
     return figures(schedules, folder, [each.value for each in formats], trim)
 
 
-_COLUMNS = {
-    "mean wait [h]": ("mean_wait", 3600, 2),
-    "median wait [h]": ("median_wait", 3600, 2),
-    "max wait [h]": ("max_wait", 3600, 1),
-    "mean response [h]": ("mean_response", 3600, 2),
-    "mean slowdown": ("mean_slowdown", 1, 1),
-    "mean bounded slowdown": ("mean_bounded_slowdown", 1, 2),
-    "utilisation [%]": ("utilisation", 0.01, 1),
-    "ready [%]": ("job_share_ready", 0.01, 1),
-    "reserved [%]": ("job_share_reserved", 0.01, 1),
-    "backfilled [%]": ("job_share_backfilled", 0.01, 1),
-}
-
-
-def _print_summaries(
-    title: str, runs: list[Run], summaries: list[dict[str, float]], repeated: list[list[dict[str, float]]]
-) -> None:
-    from transom.simulation.metrics import aggregate
-
-    def cell(name: str, unit: float, digits: int, one: dict[str, float], many: list[dict[str, float]]) -> str:
-        if not many:
-            return number(one[name] / unit, digits)
-        mean, deviation = aggregate(many)[name]
-        return f"{number(mean / unit, digits)} ± {number(deviation / unit, digits)}"
-
-    rows = [
-        [run.label, *(cell(*column, one, many) for column in _COLUMNS.values())]
-        for run, one, many in zip(runs, summaries, repeated, strict=True)
-    ]
-    over = f"; mean ± deviation over {len(repeated[0])} repetitions" if repeated[0] else ""
-    print_table(title + over, ["policy", *_COLUMNS], rows)
-
-
-def _print_breakdown(kind: By, runs: list[Run], schedules: list[Schedule], trim: Trim) -> None:
-    rows = []
-    for run, schedule in zip(runs, schedules, strict=True):
-        for label, group in _breakdowns(schedule, trim)[kind.value].items():
-            shares = [number(100 * group["job_share"], 2), number(100 * group["node_hour_share"], 2)]
-            waits = [number(group["mean_wait"] / 3600), number(group["max_wait"] / 3600, 1)]
-            rows.append([run.label, label, str(group["jobs"]), *shares, *waits])
-    columns = ["policy", str(kind), "jobs", "jobs [%]", "node-hours [%]", "mean wait [h]", "max wait [h]"]
-    print_table(f"by {kind}", columns, rows)
-
-
-def _breakdowns(schedule: Schedule, trim: Trim) -> dict[str, dict[str, dict[str, float]]]:
-    from transom.simulation.breakdowns import by_mode, by_size, by_week
-
-    weeks = by_week(schedule, trim)
-    return {
-        "mode": {label: group._asdict() for label, group in by_mode(schedule, trim).items()},
-        "size": {label: group._asdict() for label, group in by_size(schedule, trim=trim).items()},
-        "week": {
-            str(week.number): {"start": week.start, "utilisation": week.utilisation, **week.group._asdict()}
-            for week in weeks
-        },
-    }
-
-
 def _document(
     run: Run,
     schedule: Schedule,
@@ -228,6 +199,7 @@ def _document(
         "policy": run.label,
         "spec": run.spec,
         "seed": run.seed,
+        **({} if run.allocator is None else {"allocator": asdict(run.allocator)}),
         "rules": schedule.rules,
         "folder": str(out / run.label) if out else None,
         "metrics": figures,

@@ -110,15 +110,18 @@ class Frozen:
         return all(
             _same(getattr(self, field.name), getattr(other, field.name))
             for field in fields(self)  # type: ignore[arg-type]
+            if field.compare
         )
 
     def __hash__(self) -> int:
         return hash(self.digest())
 
     def digest(self) -> str:
-        """32 hexadecimal digits that depend on the type and on every field, on nothing else."""
+        """32 hexadecimal digits that depend on the type and on every field that is compared, on nothing else."""
         state = blake2b(type(self).__name__.encode(), digest_size=16)
         for field in fields(self):  # type: ignore[arg-type]
+            if not field.compare:
+                continue
             state.update(field.name.encode())
             _feed(state, getattr(self, field.name))
         return state.hexdigest()

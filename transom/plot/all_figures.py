@@ -71,7 +71,7 @@ def _drawn(schedules: Sequence[Schedule], trim: Trim | None) -> Iterator[tuple[s
     # The same week for all, that they can be compared: the busiest one under the first policy.
     week = busiest(schedules[0])
     for schedule, name in zip(schedules, file_names([s.policy for s in schedules]), strict=True):
-        runs = assign_nodes(schedule)
+        runs = schedule.runs or assign_nodes(schedule)
         yield f"gantt_{name}", gantt(schedule, runs)
         if long:
             yield f"gantt_week_{name}", gantt(schedule, runs, *week)

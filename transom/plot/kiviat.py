@@ -10,7 +10,7 @@ import numpy as np
 from transom.errors import ModelError
 from transom.models._arrays import FloatArray
 from transom.plot.style import comparable, new_figure, policy_styles, shortened, styled
-from transom.simulation.metrics import METRICS, TAU, Trim, summary
+from transom.simulation.metrics import HOP_METRICS, METRICS, TAU, Trim, summary
 from transom.simulation.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -78,11 +78,11 @@ def normalised(summaries: Sequence[dict[str, float]], metrics: Sequence[str]) ->
         raise ModelError(f"kiviat: needs at least three metrics, got {len(metrics)}")
     table = np.empty((len(summaries), len(metrics)))
     for column, name in enumerate(metrics):
-        if name not in METRICS or METRICS[name].better is None:
-            known = ", ".join(key for key, metric in METRICS.items() if metric.better)
+        if name not in _KNOWN or _KNOWN[name].better is None:
+            known = ", ".join(key for key, metric in _KNOWN.items() if metric.better)
             raise ModelError(f"kiviat: metric {name!r} is not one of {known}")
         values = np.array([each[name] for each in summaries])
-        if METRICS[name].better == "lower":
+        if _KNOWN[name].better == "lower":
             with np.errstate(divide="ignore"):
                 values = 1 / values
         low, high = np.nanmin(values, initial=np.inf), np.nanmax(values, initial=-np.inf)
@@ -98,8 +98,10 @@ def normalised(summaries: Sequence[dict[str, float]], metrics: Sequence[str]) ->
 def _label(name: str) -> str:
     if name in _LABELS:
         return _LABELS[name]
-    return f"1 / {name.replace('_', ' ')}" if METRICS[name].better == "lower" else name.replace("_", " ")
+    return f"1 / {name.replace('_', ' ')}" if _KNOWN[name].better == "lower" else name.replace("_", " ")
 
+
+_KNOWN = {**METRICS, **HOP_METRICS}
 
 # The worst lies on a small ring, not in one point, so that its lines can be told apart.
 _HOLE = 0.12

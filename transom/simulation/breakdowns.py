@@ -88,6 +88,27 @@ def by_size(schedule: Schedule, edges: Sequence[int] | None = None, trim: Trim |
     return {label: _group(schedule, kept, of == position) for position, label in enumerate(labels)}
 
 
+class Hops(NamedTuple):
+    """Means over jobs on a cluster with a topology: hop cost, leaf switches and pods; NaN where there is no job."""
+
+    hop_cost: float
+    leaves: float
+    pods: float
+
+
+def hops_by_size(schedule: Schedule, edges: Sequence[int] | None = None, trim: Trim | None = None) -> dict[str, Hops]:
+    """How far the nodes of a job lie apart, by size class as in :func:`by_size`; empty without a topology."""
+    if schedule.spread is None:
+        return {}
+    kept, of = (trim or Trim()).kept(schedule), size_class(schedule, edges)
+    found = {}
+    for position, label in enumerate(size_labels(schedule.cluster, edges)):
+        mine = kept & (of == position)
+        columns = (getattr(schedule.spread, name)[mine] for name in Hops._fields)
+        found[label] = Hops(*(float(column.mean()) if mine.any() else float("nan") for column in columns))
+    return found
+
+
 class Week(NamedTuple):
     """A week from the first submission on: its number from 1, start [s], jobs submitted in it, utilisation."""
 

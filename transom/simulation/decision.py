@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -30,19 +30,24 @@ class Decision:
     backfill : ids of queued jobs to start now ahead of a job that holds a reservation, after ``start``.
     reserve : the reservations that hold from now on.
     notes : further facts for the row of this decision, the same keys in every decision.
+    nodes : on a cluster with a topology, ids of the nodes that started jobs get, by job id; jobs that are not
+        stated get theirs from the replay's allocator, by default the lowest idle ids.
     """
 
     start: tuple[int, ...] = ()
     backfill: tuple[int, ...] = ()
     reserve: tuple[Reservation, ...] = ()
     notes: Mapping[str, Any] = field(default_factory=dict)
+    nodes: Mapping[int, Sequence[int]] = field(default_factory=dict)
 
 
 class Policy(Protocol):
     """Anything that decides over windows.
 
     A policy may have ``order``, the name of the priority rule that orders the queue it sees
-    (default ``fcfs``), and ``reset(rng)``, which is called before a replay begins.
+    (default ``fcfs``), and ``reset(rng)``, which is called before a replay begins. A policy with
+    ``period`` [s], > 0, is not asked at every event but at the multiples of that time, on the trace's
+    clock, at which jobs wait.
     """
 
     def decide(self, window: Window, /) -> Decision:

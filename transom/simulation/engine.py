@@ -2,12 +2,14 @@
 
 Time is whole seconds. All events of an instant are taken in before one pass: job ends, then
 submissions. The pass sees the waiting jobs in the site's order; equal scores are ordered by
-submission, then id. A job whose parents have not all ended stays hidden.
+submission, then id. A job whose parents have not all ended stays hidden. A policy by period is asked at the
+ticks of its clock alone, after all events up to each.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -19,10 +21,12 @@ from transom.models import JobTable, Window
 from transom.models._arrays import IntArray
 from transom.rng import stream
 from transom.simulation import events
+from transom.simulation.allocator import Allocator
 from transom.simulation.conservative_backfill import conservative_pass, new_plan
 from transom.simulation.decision import Decision, Policy
 from transom.simulation.easy_backfill import easy_pass, plain_pass
-from transom.simulation.events import State, advance, launch, place
+from transom.simulation.events import State, advance, advance_to_tick, launch, place
+from transom.simulation.node_keeper import NodeKeeper, keeper_of
 from transom.simulation.policies import RulePolicy, load_rule, make_policy, site_order
 from transom.simulation.schedule import BACKFILLED, READY, Schedule
 from transom.traces.workload import Workload
@@ -32,6 +36,7 @@ Progress = Callable[[int], None]
 
 _COLUMNS = ("time", "queued", "free", "started", "backfilled", "reserved_job", "reserved_start")
 _CHUNK = 8192  # decisions between two looks at the progress bar and Ctrl-C
+_LONGEST = 10**9  # period of a policy [s]
 _WORK = 50_000_000  # the same in waiting jobs x steps of the plan
 
 
@@ -42,8 +47,12 @@ def simulate(
     seed: int = 0,
     label: str | None = None,
     progress: Progress | None = None,
+    allocator: Allocator | None = None,
 ) -> Schedule:
     """Replay a workload under a policy.
+
+    On a cluster with a topology jobs get nodes: those that the policy states (:class:`Decision`), else those
+    that the allocator finds for the jobs that start at one instant. They never change when jobs run.
 
     Parameters
     ----------
@@ -52,26 +61,33 @@ def simulate(
     seed : >= 0, for policies that draw random numbers.
     label : what to call the policy in the schedule, by default its name or specification.
     progress : called with the number of started jobs.
+    allocator : how jobs get their nodes on a cluster with a topology, by default the lowest idle ids.
 
     Returns
     -------
-    The schedule, one row per job.
+    The schedule, one row per job. With an allocator that has a solver, its decisions have three more columns
+    about the jobs that started: ``allocated`` (how many have more than one node and were placed by it),
+    ``allocation_cost`` (of those), ``allocation_proved`` (whether no choice costs less).
 
     Raises
     ------
-    SpecError : the policy's name or a parameter is unknown, or the seed is negative.
-    PolicyError : the policy starts a job that is not waiting or does not fit, or leaves jobs
-        waiting on an empty machine at the end of the trace.
+    SpecError : the policy's name or a parameter is unknown, the seed is negative, or there is an allocator but
+        no topology, or one that does not fit it.
+    PolicyError : the policy starts a job that is not waiting or does not fit, states nodes that are not idle, or
+        leaves jobs waiting on an empty machine at the end of the trace; or its period is not a time.
     """
     if seed < 0:
         raise SpecError(f"seed must be >= 0, got {seed}")
     chosen = make_policy(policy) if isinstance(policy, str) else policy
     title = label or (policy if isinstance(policy, str) else str(getattr(policy, "name", type(policy).__name__)))
-    replay = Replay(workload, getattr(chosen, "order", "fcfs"))
+    keeper = keeper_of(workload, allocator, seed)
     report = progress or (lambda started: None)
     if isinstance(chosen, RulePolicy):
-        decisions = _run_rule(replay, chosen, report)
+        replay = Replay(workload, chosen.order)
+        # Where placing is the work, it is what the progress counts.
+        decisions = _run_rule(replay, chosen, report if keeper is None else lambda started: None)
     else:
+        replay = Replay(workload, getattr(chosen, "order", "fcfs"), _period(chosen), keeper)
         reset = getattr(chosen, "reset", None)
         if reset is not None:
             # Not by its label: what a policy is called must not change what it draws.
@@ -81,8 +97,7 @@ def simulate(
     waiting = np.flatnonzero(state.jobs[:, events.START] < 0)
     if waiting.size:
         raise PolicyError(f"policy {title!r} never starts job {workload.jobs.id[waiting[0]]}")
-    report(len(workload))
-    return Schedule(
+    schedule = Schedule(
         policy=title,
         workload=workload.name,
         cluster=workload.cluster,
@@ -93,12 +108,23 @@ def simulate(
         order=state.jobs[:, events.ORDER],
         decisions=decisions,
     )
+    if keeper is not None:
+        if replay.keeper is None:
+            keeper.place_all(schedule, report)
+        schedule = keeper.completed(schedule)
+    report(len(workload))
+    return schedule
 
 
 class Replay:
-    """A replay in progress: the state, and the window a policy sees of it."""
+    """A replay in progress: the state, and the window a policy sees of it.
 
-    def __init__(self, workload: Workload, order: str) -> None:
+    ``period`` [s]: stop at its multiples alone. With a ``keeper`` of nodes, jobs get them as they start.
+    """
+
+    def __init__(
+        self, workload: Workload, order: str, period: int | None = None, keeper: NodeKeeper | None = None
+    ) -> None:
         jobs = workload.jobs
         self.jobs = jobs
         self.ids = np.ascontiguousarray(jobs.id)
@@ -107,14 +133,26 @@ class Replay:
         self.rule = load_rule(order)
         self.origin = int(jobs.submit[0]) if len(jobs) else 0
         self.state = _new_state(workload)
+        self.period = period
+        self.keeper = keeper
+        self._tick = 0
+        self._released = 0
         if self.rule.timeless and len(jobs):
             ranked = site_order(self.rule, jobs, self.origin, self.origin)
             self.state.jobs[ranked, events.RANK] = np.arange(len(jobs))
 
     def advance(self) -> bool:
         """Go to the next instant at which somebody waits; False at the end of the trace."""
-        if not advance(*self.state):
+        if self.period is not None:
+            if not advance_to_tick(*self.state, self.period, self._tick):
+                return False
+            self._tick = int(self.state.at[events.NOW]) + self.period
+        elif not advance(*self.state):
             return False
+        if self.keeper is not None:
+            ended = int(self.state.at[events.ENDED])
+            self.keeper.release(self.state.ended[self._released : ended])
+            self._released = ended
         if not self.rule.timeless:
             now, queued = self.state.at[events.NOW], self.state.at[events.QUEUED]
             self.state.at[events.PASSED] = 0
@@ -136,6 +174,7 @@ class Replay:
             jobs.take(state.expected[:running, 1]),
             running_end,
             available,
+            None if self.keeper is None else self.keeper.idle(),
         )
 
     def apply(self, decision: Decision, log: IntArray) -> None:
@@ -143,10 +182,12 @@ class Replay:
 
         Raises
         ------
-        PolicyError : a job is not waiting or does not fit.
+        PolicyError : a job is not waiting or does not fit, or the nodes stated for it are not idle.
         """
         state = self.state
         chosen = decision.start + decision.backfill
+        if decision.nodes:
+            self._check_stated(decision)
         reserve = decision.reserve
         log[:3] = state.at[events.NOW], state.at[events.QUEUED], state.free[0]
         log[3:5] = len(chosen), len(decision.backfill)
@@ -171,9 +212,19 @@ class Replay:
                 raise PolicyError(f"at {state.at[events.NOW]} s: job {chosen[fault]} is started but does not wait")
             if fault < -1:
                 raise PolicyError(f"at {state.at[events.NOW]} s: job {chosen[-2 - fault]} is started but does not fit")
+            if self.keeper is not None:
+                self.keeper.start(int(state.at[events.NOW]), state.queue[picks], decision.nodes)
             launch(state.jobs, state.queue, state.ends, state.at, self.runtime, picks, modes, count)
         for reservation in reserve:
             state.jobs[self._waiting(reservation.job), events.HELD] = 1
+
+    def _check_stated(self, decision: Decision) -> None:
+        now = self.state.at[events.NOW]
+        if self.keeper is None:
+            raise PolicyError(f"at {now} s: nodes are stated for jobs, but the cluster has no topology")
+        odd = decision.nodes.keys() - set(decision.start + decision.backfill)
+        if odd:
+            raise PolicyError(f"at {now} s: nodes are stated for job {min(odd)}, which is not started")
 
     def _waiting(self, job: int) -> int:
         queue = self.state.queue[: self.state.at[events.QUEUED]]
@@ -181,6 +232,19 @@ class Replay:
         if not place_.size:
             raise PolicyError(f"at {self.state.at[events.NOW]} s: job {job} is reserved but does not wait")
         return int(queue[place_[0]])
+
+
+def _period(policy: Policy) -> int | None:
+    stated = getattr(policy, "period", None)
+    if stated is None:
+        return None
+    try:
+        period = index(stated)
+    except TypeError:
+        period = 0
+    if not 0 < period <= _LONGEST:
+        raise PolicyError(f"a policy's period must be whole seconds, 1 to {_LONGEST}, got {stated!r}")
+    return period
 
 
 def _run_policy(replay: Replay, policy: Policy, report: Progress) -> dict[str, NDArray[Any]]:

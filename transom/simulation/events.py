@@ -84,6 +84,30 @@ def advance(jobs, queue, ends, expected, ended, free, children, at):  # type: ig
 
 
 @compiled
+def advance_to_tick(jobs, queue, ends, expected, ended, free, children, at, period, tick):  # type: ignore[no-untyped-def]
+    """Take in all events up to the next tick at which somebody waits; False at the end of the trace.
+
+    Ticks are the multiples of ``period`` [s] on the trace's clock; the next one is ``tick`` or, while nobody
+    waits, a later one. Where nothing is to come, a tick at which jobs were left waiting was the last.
+    """
+    n = len(jobs)
+    if at[QUEUED] and at[ENDING] == 0 and at[NEXT] == n:
+        return False
+    while True:
+        coming = NEVER
+        if at[ENDING]:
+            coming = ends[0, 0]
+        if at[NEXT] < n:
+            coming = min(coming, jobs[at[NEXT], SUBMIT])
+        if at[QUEUED] and coming > tick:
+            at[NOW] = tick
+            return True
+        if not advance(jobs, queue, ends, expected, ended, free, children, at):
+            return False
+        tick = max(tick, -(-at[NOW] // period) * period)
+
+
+@compiled
 def occupy(jobs, expected, free, at, job):  # type: ignore[no-untyped-def]
     """Give a job its nodes and resources and list it as running until its expected end."""
     for r in range(len(free)):

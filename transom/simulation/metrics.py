@@ -56,6 +56,15 @@ METRICS: dict[str, Metric] = {
 }
 """Every figure of :func:`summary`, in the order of tables."""
 
+HOP_METRICS: dict[str, Metric] = {
+    "mean_hop_cost": Metric("", "lower", "mean communication-hop cost of a job, 0 for jobs of one node"),
+    "median_hop_cost": Metric("", "lower", "median communication-hop cost of a job"),
+    "total_hop_cost": Metric("", "lower", "communication-hop cost of all jobs"),
+    "mean_leaves": Metric("", "lower", "mean number of leaf switches of a job"),
+    "mean_pods": Metric("", "lower", "mean number of pods of a job"),
+}
+"""What :func:`summary` adds on a cluster with a topology."""
+
 
 def wait(schedule: Schedule) -> IntArray:
     """Waiting time of each job [s], shape ``(jobs,)``."""
@@ -196,7 +205,7 @@ class Trim:
 
 
 def summary(schedule: Schedule, tau: float = TAU, trim: Trim | None = None) -> dict[str, float]:
-    """The figures of :data:`METRICS`, by name and in that order.
+    """The figures of :data:`METRICS`, by name and in that order; then those of :data:`HOP_METRICS` with a topology.
 
     Parameters
     ----------
@@ -242,6 +251,13 @@ def summary(schedule: Schedule, tau: float = TAU, trim: Trim | None = None) -> d
         figures[f"node_hour_share_{name}"] = _share(mode == position, work)
     for position, name in enumerate(MODES):
         figures[f"mean_wait_{name}"] = _mean(waits[mode == position])
+    if schedule.spread is not None:
+        costs = schedule.spread.hop_cost[kept]
+        figures["mean_hop_cost"] = _mean(costs)
+        figures["median_hop_cost"] = _quantile(costs, 0.5)
+        figures["total_hop_cost"] = costs.sum()
+        figures["mean_leaves"] = _mean(schedule.spread.leaves[kept])
+        figures["mean_pods"] = _mean(schedule.spread.pods[kept])
     return {name: float(figure) for name, figure in figures.items()}
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from transom.compiling import compiled
 from transom.models._arrays import Frozen, IntArray
-from transom.simulation.schedule import Schedule
+
+if TYPE_CHECKING:
+    from transom.simulation.schedule import Schedule
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -1,10 +1,10 @@
 """Schedules on disk: a folder with ``jobs.parquet`` and ``decisions.parquet``.
 
 ``jobs.parquet`` holds one row per job by (submission, id): ``job_id, submit, start, end, nodes,
-node_ids, walltime, mode, user, priority, order``, then ``demand_NAME`` for each further resource
-and ``depends_on`` where there are dependencies; times are seconds on the trace's own clock. What
-the rows alone do not tell (policy, machine, rules, versions, digest) is in the file's metadata
-under the key ``transom``, as JSON.
+node_ids, walltime, mode, user, priority, order``, then ``hop_cost``, ``leaves`` and ``pods`` on a
+cluster with a topology, ``demand_NAME`` for each further resource and ``depends_on`` where there are
+dependencies; times are seconds on the trace's own clock. What the rows alone do not tell (policy,
+machine, rules, versions, digest) is in the file's metadata under the key ``transom``, as JSON.
 
 The node ids of a large replay would fill the memory many times over, so they are expanded,
 written and read in pieces.
@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 from transom.errors import DocumentError, ModelError
 from transom.files import whole_path
 from transom.io.parquet import read_card, read_columns, scan
-from transom.models import Cluster, JobTable
+from transom.models import Cluster, FatTree, JobTable
 from transom.models._arrays import IntArray
 from transom.result import versions
-from transom.simulation.schedule import MODES, Schedule
+from transom.simulation.schedule import MODES, Schedule, Spread
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 FORMAT = "transom/schedule/1"
 _PIECE = 2_000_000  # node ids that are expanded at once
+_SPREAD = ("hop_cost", "leaves", "pods")
 _GROUP = 4_000_000  # node ids in a row group, which the writer holds in memory
 
 
@@ -106,7 +107,8 @@ def read_schedule(folder: str | os.PathLike[str]) -> Schedule:
         raise DocumentError(f"{folder}: jobs.parquet and decisions.parquet are of different replays")
     rows, decisions = read_columns(jobs_path, leave="node_ids"), read_columns(decisions_path)
     try:
-        cluster = Cluster(card["num_nodes"], tuple(card["resources"]), tuple(card["capacities"]))
+        tree = _read_tree(card["num_nodes"], card.get("topology"))
+        cluster = Cluster(card["num_nodes"], tuple(card["resources"]), tuple(card["capacities"]), tree)
         schedule = _schedule(rows, decisions, cluster, card)
     except (KeyError, TypeError, ValueError) as error:
         reason = f"{error} is missing" if isinstance(error, KeyError) else error
@@ -167,12 +169,29 @@ def _card(schedule: Schedule, details: Mapping[str, Any]) -> dict[str, Any]:
         "num_nodes": int(schedule.cluster.num_nodes),
         "resources": list(schedule.cluster.resources),
         "capacities": [int(c) for c in schedule.cluster.capacities],
+        **_tree_card(schedule.cluster.topology),
         "rules": schedule.rules,
         "jobs": len(schedule),
         "digest": schedule.digest(),
         "versions": versions(),
         "details": dict(details),
     }
+
+
+def _tree_card(tree: FatTree | None) -> dict[str, Any]:
+    if tree is None:
+        return {}
+    if tree.regular is not None:
+        return {"topology": dict(zip(("leaf_nodes", "pod_nodes"), tree.regular, strict=True))}
+    return {"topology": {"leaf": tree.leaf.tolist(), "pod": tree.pod.tolist()}}
+
+
+def _read_tree(nodes: int, card: Mapping[str, Any] | None) -> FatTree | None:
+    if card is None:
+        return None
+    if "leaf_nodes" in card:
+        return FatTree.uniform(nodes, card["leaf_nodes"], card["pod_nodes"])
+    return FatTree(card["leaf"], card["pod"])
 
 
 def _plain_columns(schedule: Schedule) -> dict[str, NDArray[Any]]:
@@ -207,6 +226,7 @@ def _job_columns(schedule: Schedule) -> pl.DataFrame:
             "user": jobs.user,
             "priority": jobs.priority,
             "order": schedule.order,
+            **({} if schedule.spread is None else {name: getattr(schedule.spread, name) for name in _SPREAD}),
             **{f"demand_{name}": jobs.demand[:, i] for i, name in enumerate(schedule.cluster.resources)},
         }
     )
@@ -278,4 +298,5 @@ def _schedule(
         order=rows["order"],
         decisions=decisions,
         rules=card["rules"],
+        spread=None if cluster.topology is None else Spread(*(rows[name] for name in _SPREAD)),
     )

@@ -7,20 +7,23 @@ import math
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from transom import registry
 from transom.compiling import source_digest
 from transom.errors import DocumentError, SpecError
 from transom.files import whole_file
+from transom.models import Allocation
 from transom.rng import stream
+from transom.simulation.allocator import Allocator
 from transom.simulation.engine import Progress, simulate
 from transom.simulation.metrics import TAU, Trim, summary
 from transom.simulation.nodes import assign_nodes
 from transom.simulation.policies import load_rule, make_policy
-from transom.simulation.recording import read_details, read_schedule, write_schedule
+from transom.simulation.recording import read_details, read_node_runs, read_schedule, write_schedule
 from transom.simulation.schedule import Schedule
 from transom.simulation.verification import check_nodes, check_schedule
 from transom.traces.workload import Workload
@@ -30,11 +33,16 @@ _LABEL = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,99})=(.+)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One policy of a comparison: what to call it, its specification, and the seed."""
+    """One policy of a comparison: what to call it, its specification, the seed, and how jobs get their nodes.
+
+    ``allocator`` is for clusters with a topology; without one jobs get the lowest idle ids, and hops cost as in
+    the paper.
+    """
 
     label: str
     spec: str
     seed: int = 0
+    allocator: Allocator | None = None
 
 
 def parse_runs(policies: list[str], seed: int = 0) -> list[Run]:
@@ -81,10 +89,11 @@ def replay(
     target = folder / run.label if folder else None
     if target and not force and (kept := _recorded(target, card)) is not None:
         return kept, True
-    schedule = _verified(workload, simulate(workload, run.spec, seed=run.seed, label=run.label, progress=progress))
+    schedule = _computed(workload, run, run.seed, progress)
     if target:
-        runs = assign_nodes(schedule)
-        _stand(check_nodes(schedule, runs))
+        runs = schedule.runs or assign_nodes(schedule)
+        if schedule.runs is None:
+            _stand(check_nodes(schedule, runs))
         # From here on the old record is none: an interrupt must not leave halves of two.
         (target / "jobs.parquet").unlink(missing_ok=True)
         write_schedule(schedule, target, runs, {**(details or {}), **card})
@@ -121,7 +130,7 @@ def repetitions(
     yield from done[:repeats]
     for k in range(len(done), repeats):
         copy = workload.jittered(jitter, stream(run.seed, "jitter", k))
-        schedule = _verified(copy, simulate(copy, run.spec, seed=run.seed + k, label=run.label))
+        schedule = _computed(copy, run, run.seed + k)
         done.append(summary(schedule, tau, trim))
         if path:
             rows = [{name: None if math.isnan(x) else x for name, x in each.items()} for each in done]
@@ -130,8 +139,11 @@ def repetitions(
         yield done[-1]
 
 
-def _verified(workload: Workload, schedule: Schedule) -> Schedule:
+def _computed(workload: Workload, run: Run, seed: int, progress: Progress | None = None) -> Schedule:
+    schedule = simulate(workload, run.spec, seed=seed, label=run.label, progress=progress, allocator=run.allocator)
     _stand(check_schedule(workload, schedule))
+    if schedule.runs is not None:
+        _stand(check_nodes(schedule, schedule.runs))
     return schedule
 
 
@@ -141,14 +153,17 @@ def _stand(wrong: list[str]) -> None:
 
 
 def _card(workload: Workload, run: Run) -> dict[str, Any]:
-    return {"digest": workload.digest(), "spec": run.spec, "seed": run.seed, "code": _code(run.spec)}
+    card = {"digest": workload.digest(), "spec": run.spec, "seed": run.seed, "code": _code(run)}
+    return card if run.allocator is None else {**card, "allocator": asdict(run.allocator)}
 
 
-def _code(spec: str) -> str:
+def _code(run: Run) -> str:
     """A digest of the code that decides: this package, and the files of what others registered."""
-    policy = make_policy(spec)
+    policy = make_policy(run.spec)
     parts = [policy, load_rule(getattr(policy, "order", "fcfs"))]
     parts += [getattr(policy, name) for name in ("_solver", "_objective") if hasattr(policy, name)]
+    if run.allocator is not None and run.allocator.solver is not None:
+        parts.append(registry.make(registry.SOLVERS, run.allocator.solver, Allocation))
     state = blake2b(source_digest().encode(), digest_size=8)
     for module in sorted({type(part).__module__ for part in parts}):
         file = getattr(sys.modules.get(module), "__file__", None)
@@ -161,7 +176,11 @@ def _recorded(folder: Path, card: dict[str, Any]) -> Schedule | None:
     try:
         details = read_details(folder)["details"]
         same = all(details.get(key) == value for key, value in card.items())
-        return read_schedule(folder) if same else None
+        # Of another allocation, with or without one, it is another replay.
+        if not same or ("allocator" in details) != ("allocator" in card):
+            return None
+        schedule = read_schedule(folder)
+        return schedule if schedule.spread is None else replace(schedule, runs=read_node_runs(folder))
     except (DocumentError, KeyError):
         return None  # missing, damaged or of other versions: no record
 

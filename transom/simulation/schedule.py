@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from transom.errors import ModelError
 from transom.models import Cluster, JobTable
-from transom.models._arrays import Frozen, IntArray, frozen_ints
+from transom.models._arrays import FloatArray, Frozen, IntArray, frozen_floats, frozen_ints
+
+if TYPE_CHECKING:
+    from transom.simulation.nodes import NodeRuns
 
 MODES = ("ready", "reserved", "backfilled")
 """How a job came to start; ``mode`` holds positions in this tuple.
@@ -22,6 +25,27 @@ reservation from an earlier instant on; ``ready``: neither (papers/dras, section
 """
 
 READY, RESERVED, BACKFILLED = range(3)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Spread(Frozen):
+    """How far the nodes of each job lie apart on the tree.
+
+    Parameters
+    ----------
+    hop_cost : communication-hop cost, 0 for a job of one node, shape ``(jobs,)``.
+    leaves, pods : leaf switches and pods that the nodes hang on, shape ``(jobs,)``.
+    """
+
+    hop_cost: FloatArray
+    leaves: IntArray
+    pods: IntArray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "hop_cost", frozen_floats(self.hop_cost, "spread: hop_cost", (-1,)))
+        for name in ("leaves", "pods"):
+            array = frozen_ints(getattr(self, name), f"spread: {name}", (len(self.hop_cost),))
+            object.__setattr__(self, name, array)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -42,6 +66,8 @@ class Schedule(Frozen):
         ``started``, ``backfilled`` (of those), ``reserved_job`` (id, -1 for none) and
         ``reserved_start`` [s] (-1 for none); a policy may add columns of its own.
     rules : the event rules that made it; figures made under different rules never share a table.
+    spread : what the nodes of each job cost, on a cluster with a topology; else None.
+    runs : those nodes, where the replay has assigned them; not compared, and not part of the digest.
     """
 
     policy: str
@@ -54,6 +80,8 @@ class Schedule(Frozen):
     order: IntArray
     decisions: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     rules: str = "textbook"
+    spread: Spread | None = None
+    runs: NodeRuns | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("start", "end", "mode", "order"):
@@ -65,6 +93,8 @@ class Schedule(Frozen):
         for column in columns.values():
             column.flags.writeable = False
         object.__setattr__(self, "decisions", MappingProxyType(columns))
+        if self.spread is not None and len(self.spread.hop_cost) != len(self.jobs):
+            raise ModelError(f"schedule: the spread of {len(self.spread.hop_cost)} jobs, it has {len(self.jobs)}")
 
     def __len__(self) -> int:
         return len(self.jobs)

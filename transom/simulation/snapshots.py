@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from transom.errors import SpecError
 from transom.models import Window
+from transom.models._arrays import IntArray
+from transom.simulation.nodes import NodeRuns, assign_nodes
 from transom.simulation.policies import load_rule, site_order
 from transom.simulation.schedule import Schedule
 
@@ -31,19 +34,23 @@ def snapshots(schedule: Schedule, every: int, order: str = "fcfs", minimum: int 
     rule = load_rule(order)
     times, queued = schedule.decisions["time"], schedule.decisions["queued"]
     origin = int(schedule.jobs.submit[0]) if len(schedule) else 0
+    runs = None
+    if schedule.cluster.topology is not None:
+        runs = schedule.runs or assign_nodes(schedule)
     due = None
     for time, waiting in zip(times.tolist(), queued.tolist(), strict=True):
         if (due is None or time >= due) and waiting >= minimum:
             start = times[0] if due is None else due
             due = int(start + ((time - start) // every + 1) * every)
-            window = window_at(schedule, time)
+            window = window_at(schedule, time, runs)
             yield _ordered(window, site_order(rule, window.queue, time, origin))
 
 
-def window_at(schedule: Schedule, now: int) -> Window:
+def window_at(schedule: Schedule, now: int, runs: NodeRuns | None = None) -> Window:
     """What waited and ran at ``now``, after the events of that instant and before its decision.
 
-    The queue is in the order of (submission, id); expected ends are start + walltime.
+    The queue is in the order of (submission, id); expected ends are start + walltime. On a cluster with a
+    topology, ``runs`` are the nodes that jobs held; by default those of the schedule, else the lowest idle ids.
     """
     jobs, start, end = schedule.jobs, schedule.start, schedule.end
     known = int(np.searchsorted(jobs.submit, now, side="right"))
@@ -58,9 +65,20 @@ def window_at(schedule: Schedule, now: int) -> Window:
     running, expected = running[order], expected[order]
     used = np.append(jobs.nodes[running].sum(), jobs.demand[running].sum(axis=0))
     capacity = np.array([schedule.cluster.num_nodes, *schedule.cluster.capacities])
-    return Window(now, schedule.cluster, jobs.take(waiting), jobs.take(running), expected, capacity - used)
+    idle = None
+    if schedule.cluster.topology is not None:
+        idle = _idle(schedule, runs or schedule.runs or assign_nodes(schedule), running)
+    return Window(now, schedule.cluster, jobs.take(waiting), jobs.take(running), expected, capacity - used, idle)
+
+
+def _idle(schedule: Schedule, runs: NodeRuns, running: IntArray) -> IntArray:
+    free = np.ones(schedule.cluster.num_nodes, bool)
+    for job in running.tolist():
+        for run in range(runs.offsets[job], runs.offsets[job + 1]):
+            free[runs.first[run] : runs.last[run] + 1] = False
+    return np.flatnonzero(free)
 
 
 def _ordered(window: Window, order: np.ndarray) -> Window:
     queue = window.queue.take(order)
-    return Window(window.now, window.cluster, queue, window.running, window.running_end, window.available)
+    return replace(window, queue=queue)

@@ -1,0 +1,111 @@
+"""Options of ``transom simulate`` about nodes: the tree, and which solver chooses among them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from transom.models.allocation import Rule as RuleName
+    from transom.simulation.allocator import Allocator
+    from transom.simulation.runs import Run
+    from transom.traces import Workload
+
+
+class Rule(StrEnum):
+    """What jobs may be given: consecutive idle nodes, consecutive ones of those still left, or any."""
+
+    static = "static"
+    dynamic = "dynamic"
+    free = "free"
+
+
+class AllocateBy(StrEnum):
+    """Which jobs are placed together."""
+
+    window = "window"
+    job = "job"
+
+
+class NodeOptions(NamedTuple):
+    """What the command line says about nodes."""
+
+    cluster: str | None
+    solvers: tuple[str, ...]
+    rule: Rule | None
+    by: AllocateBy
+    seconds: float
+    cost_model: str | None
+
+
+def chosen_runs(policies: list[str] | None, period: int | None, seed: int, nodes: NodeOptions) -> list[Run]:
+    """A run per policy, and for each of several allocators where these are compared.
+
+    Raises
+    ------
+    SpecError : a policy, cost model or parameter is unknown, or options do not go together.
+    """
+    from transom.errors import SpecError
+    from transom.simulation.runs import parse_runs
+
+    if period is not None and policies:
+        raise SpecError(f"--period {period} stands for --policy nwp:period={period}; with --policy, name it there")
+    if period is None and not policies:
+        raise SpecError("Missing option '--policy' (or '--period')")
+    runs = parse_runs(policies or [f"nwp:period={period}"], seed)
+    allocators = _allocators(nodes)
+    if len(allocators) < 2:
+        return [replace(run, allocator=each) for run in runs for each in allocators]
+    names = [str(each.solver).partition(":")[0] for each in allocators if each is not None]
+    if len(set(names)) < len(names):
+        names = [f"{name}-{position}" for position, name in enumerate(names, 1)]
+    return [
+        replace(run, label=f"{run.label}.{name}", allocator=each)
+        for run in runs
+        for name, each in zip(names, allocators, strict=True)
+    ]
+
+
+def _allocators(nodes: NodeOptions) -> list[Allocator | None]:
+    from transom import registry
+    from transom.errors import SpecError
+    from transom.simulation.allocator import Allocator
+
+    asked = {
+        "--allocate": bool(nodes.solvers),
+        "--rule": nodes.rule is not None,
+        "--allocate-by": nodes.by is not AllocateBy.window,
+        "--allocate-seconds": nodes.seconds != 1.0,
+        "--cost-model": nodes.cost_model is not None,
+    }
+    for name, stated in asked.items():
+        if stated and nodes.cluster is None:
+            raise SpecError(f"{name} needs --cluster, such as fat-tree:k=20")
+        if stated and not nodes.solvers and name != "--cost-model":
+            raise SpecError(f"{name} needs --allocate")
+    if nodes.cluster is None:
+        return [None]
+    cost = registry.make(registry.COST_MODELS, nodes.cost_model or "paper")
+    rule: RuleName | None = None if nodes.rule is None else nodes.rule.value
+    by_job = nodes.by is AllocateBy.job
+    return [Allocator(solver, rule, cost, True, by_job, nodes.seconds) for solver in nodes.solvers or (None,)]
+
+
+def on_tree(workload: Workload, cluster: str | None, runs: list[Run]) -> Workload:
+    """The workload on the tree of its cluster, which every run's allocator must take.
+
+    Raises
+    ------
+    SpecError, ModelError : there is no such tree, or an allocator does not take it.
+    """
+    from transom.simulation.allocator import load_allocator
+    from transom.simulation.topology import parse_tree
+
+    if cluster is None:
+        return workload
+    tree = parse_tree(cluster, workload.cluster.num_nodes)
+    for run in runs:
+        if run.allocator is not None and run.allocator.solver is not None:
+            load_allocator(run.allocator, tree)
+    return replace(workload, cluster=replace(workload.cluster, topology=tree))

@@ -1,0 +1,165 @@
+"""Which nodes the jobs get that start at one instant: an allocation, solved by a named solver."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, get_args
+
+import numpy as np
+
+from transom import registry
+from transom.errors import PolicyError, SpecError
+from transom.models import PAPER, Allocation, FatTree, HopCost
+from transom.models._arrays import IntArray
+from transom.models.allocation import KINDS, Rule
+from transom.models.hop_cost import block_costs
+from transom.rng import stream
+from transom.solving import Solver, refusal, solve, warm_up
+from transom.stop import Stop
+
+_PREFERRED: tuple[Rule, ...] = ("dynamic", "static", "free")
+
+
+@dataclass(frozen=True, slots=True)
+class Allocator:
+    """How jobs get their nodes on a cluster with a topology.
+
+    The jobs of more than one node that start at one instant are one :class:`~transom.models.Allocation`;
+    those of one node then take the lowest idle ids that are left.
+
+    Parameters
+    ----------
+    solver : a registered solver of allocations or a specification; None gives every job the lowest idle ids.
+    rule : ``static``, ``dynamic`` or ``free``; by default the one that the solver is named after, else the first
+        of ``dynamic``, ``static`` and ``free`` that it takes.
+    cost : the cost of a node set.
+    wrap : whether consecutive nodes may go on at the head of the idle ones.
+    per_job : place the jobs of an instant one after another, as if each were alone.
+    seconds : time of the solver for each allocation [s], > 0. What it has by then counts; if that is nothing,
+        jobs get consecutive idle nodes from the lowest on.
+
+    Raises
+    ------
+    SpecError : the rule is unknown.
+    """
+
+    solver: str | None = None
+    rule: Rule | None = None
+    cost: HopCost = PAPER
+    wrap: bool = True
+    per_job: bool = False
+    seconds: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.rule is not None and self.rule not in KINDS:
+            raise SpecError(f"allocate: rule must be one of {', '.join(KINDS)}, got {self.rule!r}")
+
+
+class Placed(NamedTuple):
+    """The node ids of each job, ascending; how many jobs were allocated by the solver, at what cost in all, and
+    whether every one of its allocations is proved to be of least cost."""
+
+    nodes: list[IntArray]
+    jobs: int = 0
+    cost: float = 0.0
+    proved: bool = True
+
+
+class Placer:
+    """An allocator at work on one tree; it draws the solver's seeds.
+
+    Raises
+    ------
+    SpecError : the solver or a parameter is unknown, or it does not take allocations under that rule.
+    """
+
+    def __init__(self, tree: FatTree, allocator: Allocator, seed: int = 0) -> None:
+        self.allocator = allocator
+        self._tree = tree
+        self._seeds = stream(seed, "allocate")
+        self._solver: Solver | None = None
+        if allocator.solver is not None:
+            self._solver, self.rule = load_allocator(allocator, tree)
+            self._stop = Stop(seconds=allocator.seconds)
+            # One job alone: the cheapest block is the optimum, which these solvers would find as well.
+            self._blocks = self._solver.name.startswith(("scas-", "dcas-")) and self.rule != "free"
+            warm_up(self._solver)
+
+    def place(self, idle: IntArray, sizes: Sequence[int] | IntArray) -> Placed:
+        """Nodes for jobs that start at one instant.
+
+        Parameters
+        ----------
+        idle : ids of the idle nodes, ascending, shape ``(idle nodes,)``.
+        sizes : nodes of each job, in order, of no more than there are idle nodes together.
+        """
+        wanted = [int(size) for size in sizes]
+        if self._solver is None:
+            return Placed(_lowest(idle, wanted))
+        together = [i for i, size in enumerate(wanted) if size > 1]
+        windows = [[i] for i in range(len(wanted))] if self.allocator.per_job else [together] if together else []
+        nodes: dict[int, IntArray] = {}
+        cost, proved = 0.0, True
+        for window in windows:
+            if wanted[window[0]] > 1:
+                found, worth, certain = self._allocate(idle, [wanted[i] for i in window])
+                cost, proved = cost + worth, proved and certain
+            else:
+                found = _lowest(idle, [1])
+            nodes.update(zip(window, found, strict=True))
+            idle = np.setdiff1d(idle, np.concatenate(found), assume_unique=True)
+        rest = [i for i in range(len(wanted)) if i not in nodes]
+        nodes.update(zip(rest, _lowest(idle, [wanted[i] for i in rest]), strict=True))
+        return Placed([nodes[i] for i in range(len(wanted))], len(together), cost, proved)
+
+    def _allocate(self, idle: IntArray, sizes: list[int]) -> tuple[list[IntArray], float, bool]:
+        tree, cost, wrap = self._tree, self.allocator.cost, self.allocator.wrap
+        if self._blocks and len(sizes) == 1:
+            costs = block_costs(tree.leaf[idle], tree.pod[idle], sizes[0], cost, wrap)
+            start = int(costs.argmin())
+            return [np.sort(idle[np.arange(start, start + sizes[0]) % len(idle)])], float(costs[start]), True
+        problem = Allocation(tree, idle, np.array(sizes), self.rule, wrap, cost)
+        assert self._solver is not None
+        result = solve(problem, self._solver, self._stop, seed=int(self._seeds.integers(2**31)))
+        if result.solution is None:
+            if result.error is not None:
+                raise PolicyError(f"allocate: solver {self._solver.name!r} failed: {result.error}")
+            found = _lowest(idle, sizes)
+            return found, problem.value(problem.owners([ids.tolist() for ids in found])), False
+        assert result.value is not None
+        found = [idle[result.solution == job] for job in range(len(sizes))]
+        return found, float(result.value), result.status == "optimal"
+
+
+def load_allocator(allocator: Allocator, tree: FatTree) -> tuple[Solver, Rule]:
+    """The solver of an allocator, and the rule under which it works on a tree.
+
+    Raises
+    ------
+    SpecError : the solver or a parameter is unknown, or it does not take allocations under that rule.
+    """
+    if allocator.solver is None:
+        raise SpecError("allocate: no solver is named")
+    if not allocator.seconds > 0:
+        raise SpecError(f"allocate: seconds must be > 0, got {allocator.seconds}")
+    solver: Solver = registry.make(registry.SOLVERS, allocator.solver, Allocation)
+    if not issubclass(Allocation, solver.solves):
+        raise SpecError(f"allocate: solver {solver.name!r} solves {solver.solves.__name__} problems, not allocations")
+    named: list[Rule] = [rule for rule in get_args(Rule) if solver.name.startswith(f"{KINDS[rule]}-")]
+    wanted = [allocator.rule] if allocator.rule else list(dict.fromkeys([*named, *_PREFERRED]))
+    idle = np.arange(min(2, tree.num_nodes))
+    sizes = np.full(len(idle) // 2, 2)
+    reasons = {}
+    for rule in wanted:
+        reason = refusal(solver, Allocation(tree, idle, sizes, rule, allocator.wrap, allocator.cost))
+        if reason is None:
+            return solver, rule
+        reasons[rule] = reason
+    rule, reason = next(iter(reasons.items()))
+    raise SpecError(f"allocate: solver {solver.name!r} does not take allocations under the {rule} rule: {reason}")
+
+
+def _lowest(idle: IntArray, sizes: Sequence[int]) -> list[IntArray]:
+    """The lowest idle ids, job after job."""
+    return np.split(idle[: sum(sizes)], np.cumsum(sizes)[:-1]) if len(sizes) else []

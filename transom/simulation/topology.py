@@ -1,0 +1,44 @@
+"""The tree of a cluster from a specification, such as ``fat-tree:k=20,nodes=1000``."""
+
+from __future__ import annotations
+
+from transom import registry
+from transom.errors import SpecError
+from transom.models import FatTree
+
+
+def parse_tree(spec: str, nodes: int) -> FatTree:
+    """The fat tree that a specification describes.
+
+    Parameters
+    ----------
+    spec : ``fat-tree:k=K``, pruned to the first ``nodes`` nodes of the k-ary tree, or
+        ``fat-tree:leaf=L,pod=P``: leaf switches of ``L`` and pods of ``P`` nodes.
+    nodes : nodes of the machine. The specification may state them too (``nodes=N``), but no others.
+
+    Raises
+    ------
+    SpecError : the specification is malformed, or states another number of nodes.
+    ModelError : there is no such tree.
+    """
+    name, settings = registry.parse(spec)
+    if name != "fat-tree":
+        raise registry.unknown("cluster", name, ["fat-tree"])
+    make = _k_ary if "k" in settings else _uniform
+    tree: FatTree = registry.build(make, name, {"nodes": str(nodes), **settings})
+    if tree.num_nodes != nodes:
+        raise SpecError(
+            f"cluster {spec!r} has {tree.num_nodes} nodes, the machine of the trace {nodes}; "
+            f"leave nodes= out, or state the machine's with --nodes {tree.num_nodes}"
+        )
+    return tree
+
+
+def _k_ary(k: int, nodes: int) -> FatTree:
+    return FatTree.k_ary(k, nodes)
+
+
+def _uniform(nodes: int, leaf: int = 0, pod: int = 0) -> FatTree:
+    if not (leaf and pod):
+        raise SpecError("cluster: fat-tree needs k=K, or leaf=L and pod=P, such as fat-tree:k=20")
+    return FatTree.uniform(nodes, leaf, pod)
