@@ -1,4 +1,4 @@
-"""``transom generate``: data sets, workloads and knapsacks."""
+"""``transom generate``: data sets; here workloads and knapsacks, in modules of their own the others."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from transom.cli import options
+from transom.cli import generate_csp, generate_tjap, options
 from transom.cli.output import check_writable, describe, note, print_json
 
 if TYPE_CHECKING:
@@ -19,7 +19,13 @@ if TYPE_CHECKING:
     from transom.models import Knapsack
     from transom.traces import Workload
 
-app = typer.Typer(help="Generate data sets: workloads and knapsacks.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    help="Generate data sets: workloads, knapsacks, allocations, constrained paths.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.command("tjap")(generate_tjap.command)
+app.command("csp")(generate_csp.command)
 
 
 class Model(StrEnum):
@@ -74,13 +80,13 @@ def workload(
 
     check_writable(out, ".swf")
     if model is Model.lublin:
-        _refuse({"--like": like, "--rate": rate}, "--model lublin")
+        options.refuse({"--like": like, "--rate": rate}, "--model lublin")
         chosen = walltimes or Walltimes.overestimated
         made = _lublin(jobs, nodes or _NODES, load, chosen, seed)
         told: dict[str, Any] = {"nodes": nodes or _NODES, "load": load, "walltimes": chosen.value}
         source = "model of Lublin and Feitelson, JPDC 63(11), 2003"
     else:
-        _refuse({"--load": load, "--walltimes": walltimes}, "--model weekly")
+        options.refuse({"--load": load, "--walltimes": walltimes}, "--model weekly")
         made = _weekly(jobs, nodes, like, 1.0 if rate is None else rate, seed)
         told = {"nodes": nodes, "like": like and like.name, "rate": rate}
         source = "jobs drawn from a trace, arrivals with its weekly rhythm"
@@ -142,12 +148,14 @@ def knapsack(
 
     check_writable(out, ".jsonl", ".json")
     if klass == "windows":
-        _refuse({"--range": value_range, "--ratio": ratio, "--series": series, "--capacity": capacity}, "windows")
+        options.refuse(
+            {"--range": value_range, "--ratio": ratio, "--series": series, "--capacity": capacity}, "windows"
+        )
         made = _window_knapsacks(items or _ITEMS["windows"], count, objective, like, nodes, seed)
     else:
-        _refuse({"--objective": objective, "--like": like, "--nodes": nodes}, f"--class {klass}")
+        options.refuse({"--objective": objective, "--like": like, "--nodes": nodes}, f"--class {klass}")
         if capacity is not None:
-            _refuse({"--range": value_range, "--ratio": ratio, "--series": series}, "--capacity")
+            options.refuse({"--range": value_range, "--ratio": ratio, "--series": series}, "--capacity")
         size = items or _ITEMS["class" if capacity is None else "hard"]
         made = _class_knapsacks(klass, size, count, value_range or 1000, ratio, series, capacity, seed)
     number = write_documents(out, made)
@@ -155,14 +163,6 @@ def knapsack(
         print_json({"out": str(out), "knapsacks": number})
     else:
         print(f"{out}: {number} knapsacks" if number > 1 else f"{out}: 1 knapsack")
-
-
-def _refuse(given: dict[str, Any], where: str) -> None:
-    from transom.errors import SpecError
-
-    for name, value in given.items():
-        if value is not None:
-            raise SpecError(f"{name} does not go with {where}")
 
 
 def _lublin(jobs: int, nodes: int, load: float | None, walltimes: Walltimes, seed: int) -> Workload:

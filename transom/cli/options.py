@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -76,6 +76,20 @@ Wrap = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of a table.")]
+
+
+def refuse(given: dict[str, Any], where: str) -> None:
+    """Say no to options that do not go with something.
+
+    Raises
+    ------
+    SpecError : one of them is given, that is, not None.
+    """
+    from transom.errors import SpecError
+
+    for name, value in given.items():
+        if value is not None:
+            raise SpecError(f"{name} does not go with {where}")
 
 
 def read_workload(
