@@ -70,8 +70,9 @@ def frozen_floats(values: ArrayLike, what: str, shape: tuple[int, ...]) -> Float
         array = np.array(values, dtype=np.float64, order="C")
     except (TypeError, ValueError, OverflowError) as error:
         raise ModelError(f"{what}: not a rectangular array of numbers ({error})") from error
-    if array.size == 0:
-        array = array.reshape([max(0, length) for length in shape])
+    empty = [max(0, length) for length in shape]
+    if array.size == 0 and 0 in empty:
+        array = array.reshape(empty)
     if len(shape) != array.ndim or any(want not in (-1, has) for want, has in zip(shape, array.shape, strict=True)):
         raise ModelError(f"{what}: expected shape {shape} (-1 is any), got {array.shape}")
     array.flags.writeable = False
