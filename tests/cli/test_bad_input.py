@@ -149,7 +149,7 @@ CASES: dict[str, tuple[list[str], tuple[str, ...]]] = {
         ("unknown solver 'ddp'; did you mean 'dp'?",),
     ),
     "rule takes no parameters": (["simulate", "good.swf.gz", "--policy", "fcfs:size=5"], ("no parameter 'size'",)),
-    "document is not known": (["schema", "windows"], ("unknown document 'windows'", "window, knapsack, allocation, csp, result")),
+    "document is not known": (["schema", "windows"], ("unknown document 'windows'", "window, knapsack, alloc")),
     # stops and other options
     "seconds are negative": ([*SOLVE, "good.json", "--seconds", "-1"], ("seconds must be > 0 and finite, got -1",)),
     "seconds are infinite": ([*SOLVE, "good.json", "--seconds", "inf"], ("seconds must be > 0 and finite, got inf",)),
