@@ -40,7 +40,7 @@ class Scale:
         return math.ceil(safe) if self.floored and abs(safe) < 2**53 else safe
 
 
-def scaled(costs: FloatArray, most: IntArray, multiple: int, floored: bool) -> tuple[IntArray, Scale]:
+def scaled(costs: FloatArray, most: IntArray, sizes: IntArray, floored: bool) -> tuple[IntArray, Scale]:
     r"""Whole numbers for costs, exactly where that is possible.
 
     Parameters
@@ -48,18 +48,19 @@ def scaled(costs: FloatArray, most: IntArray, multiple: int, floored: bool) -> t
     costs : finite costs, shape ``(rows, columns)``.
     most : how much of each row a solution may take, shape ``(rows,)``: the total is at most
         :math:`\sum_r most_r \max_c |cost_{rc}|`.
-    multiple : a number by which costs may have to be multiplied to be whole, such as the least common multiple
-        of the jobs' sizes.
+    sizes : of the jobs, of whose least common multiple costs are likely to be fractions, shape ``(any,)``.
     floored : whether total costs are whole numbers, though perhaps not these.
 
     Returns
     -------
-    The whole numbers, of the shape of ``costs``, and what they mean. Exact if costs times ``multiple`` are whole,
-    to rounding, and no total reaches 2**50; else costs times a power of ten, rounded, and the error stated: about
-    a relative 1e-10 of the largest total if that many digits fit.
+    The whole numbers, of the shape of ``costs``, and what they mean. Exact if costs, or costs times that
+    multiple, are whole, to rounding, and no total reaches 2**50; else costs times a power of ten, rounded, and
+    the error stated: about a relative 1e-10 of the largest total if that many digits fit.
     """
     total = float(np.abs(costs).max(axis=1, initial=0.0) @ most)
-    for factor in (1, multiple):
+    if total == 0:
+        return np.zeros(costs.shape, np.int64), Scale(1.0, 0.0, floored)
+    for factor in (1, _multiple(sizes)):
         if total * factor < _MOST:
             exact = np.rint(costs * factor)
             if (np.abs(costs * factor - exact) <= 1e-11 * np.abs(exact)).all():
@@ -68,8 +69,16 @@ def scaled(costs: FloatArray, most: IntArray, multiple: int, floored: bool) -> t
     pieces = float(most.sum())
     digits = math.ceil(math.log10(0.5 * pieces / (_FINE * total)))
     digits = min(digits, math.floor(math.log10(_MOST / total)))
-    factor = 10.0**digits
-    return np.rint(costs * factor).astype(np.int64), Scale(1 / factor, 0.5 * pieces / factor, floored)
+    power = 10.0**digits
+    return np.rint(costs * power).astype(np.int64), Scale(1 / power, 0.5 * pieces / power, floored)
+
+
+def _multiple(sizes: IntArray) -> int:
+    """The least common multiple, or 2**50 if it is beyond."""
+    multiple = 1
+    for size in sizes.tolist():
+        multiple = min(_MOST, math.lcm(multiple, size))
+    return multiple
 
 
 def search_cpsat(

@@ -29,13 +29,13 @@ READY, NOTHING, FEASIBLE, OPTIMAL, INFEASIBLE = b"r", b"n", b"f", b"o", b"i"
 _MARGIN = 0.005  # what HiGHS needs to end and we to answer [s]
 
 
-def main(threads: int) -> None:
+def main() -> None:
     """Answer until standard input ends."""
     from ortools.math_opt.python import mathopt
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the parent, which decides
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: die with the parent
-    _warm(mathopt, threads)
+    _warm(mathopt)
     stdin, stdout = sys.stdin.buffer, sys.stdout.buffer
     stdout.write(READY)
     stdout.flush()
@@ -56,7 +56,7 @@ def main(threads: int) -> None:
             relative_gap_tolerance=gap,
             absolute_gap_tolerance=0.0,
             node_limit=nodes if nodes >= 0 else None,
-            highs=_options(threads, target),
+            highs=_options(target),
         )
         status, bound, used, chosen = NOTHING, -math.inf, 0, np.zeros(columns, np.bool_)
         left = seconds - (perf_counter() - began) - _MARGIN
@@ -107,23 +107,20 @@ def _model(mathopt: Any, objective: Any, equals: Any, row: Any, column: Any, val
     return mathopt.Model.from_model_proto(proto)
 
 
-def _options(threads: int, target: float = -math.inf) -> Any:
+def _options(target: float = -math.inf) -> Any:
     """What MathOpt has no parameters of its own for, or does not pass on."""
     from ortools.math_opt.solvers import highs_pb2
 
-    options = highs_pb2.HighsOptionsProto(int_options={"threads": threads})
-    if threads == 1:
-        options.string_options["parallel"] = "off"
+    options = highs_pb2.HighsOptionsProto(int_options={"threads": 1}, string_options={"parallel": "off"})
     if math.isfinite(target):
         options.double_options["objective_target"] = target
     return options
 
 
-def _warm(mathopt: Any, threads: int) -> None:
-    # HiGHS keeps the number of threads of its first search.
+def _warm(mathopt: Any) -> None:
     model = mathopt.Model()
     model.minimize(model.add_binary_variable())
-    parameters = mathopt.SolveParameters(highs=_options(threads))
+    parameters = mathopt.SolveParameters(highs=_options())
     mathopt.solve(model, mathopt.SolverType.HIGHS, params=parameters)
 
 
@@ -158,4 +155,4 @@ def pack(
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main()

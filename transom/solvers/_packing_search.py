@@ -9,12 +9,22 @@ import numpy as np
 
 from transom.models._arrays import FloatArray, IntArray
 from transom.models.allocation import Allocation
+from transom.models.fat_tree import FatTree
 from transom.models.shortest_path import ConstrainedPath
-from transom.solvers._packing import Packing
+from transom.solvers._packing import Packing, packing, unpacked
 from transom.stop import Budget
 
 _RELATIVE = 1e-9
 _LARGE = 1e7  # up to which costs suit the absolute tolerances of linear programmes
+
+
+def warm_packing() -> None:
+    """Compile what packs, unpacks and judges static allocations and paths."""
+    tiny = Allocation(FatTree.k_ary(2), np.arange(2), np.array([2]))
+    owner = unpacked(tiny, np.zeros(1, np.int64), np.zeros(1, np.int64))
+    packing(tiny)
+    tiny.value(owner)
+    tiny.violations(owner)
 
 
 def settled(problem: Any, budget: Budget) -> bool:

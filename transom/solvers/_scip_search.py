@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from transom.solvers._native import Handover, clean_later, run_native
@@ -17,6 +18,7 @@ def scip_model(seed: int) -> Any:
     from pyscipopt import Model
 
     model = Model()
+    clean_later(partial(_drop, model))
     model.hideOutput()
     model.setParam("misc/catchctrlc", False)
     model.setParam("timing/clocktype", 2)  # wall clock
@@ -24,6 +26,10 @@ def scip_model(seed: int) -> Any:
     for name, value in KEEPS_TIME.items():
         model.setParam(name, value)
     return model
+
+
+def _drop(_model: Any) -> None:
+    """Nothing to do but to be the last that holds a model: a large one takes long to be freed."""
 
 
 def search_scip(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,12 +9,11 @@ import numpy as np
 
 from transom.models._arrays import IntArray
 from transom.models.allocation import Allocation
-from transom.models.fat_tree import FatTree
 from transom.models.shortest_path import ConstrainedPath
 from transom.solvers._cpsat_search import scaled, search_cpsat
 from transom.solvers._native import import_back_end, settle
 from transom.solvers._packing import Packing, packing, unpacked
-from transom.solvers._packing_search import blocks, has_no_arc, refused_rule, settled
+from transom.solvers._packing_search import blocks, has_no_arc, refused_rule, settled, warm_packing
 from transom.stop import Budget
 
 
@@ -82,11 +80,7 @@ class CspCpSat:
 
 def _warm_up() -> None:
     import_back_end("ortools.sat.python.cp_model")
-    tiny = Allocation(FatTree.k_ary(2), [0, 1], [2])
-    unpacked(tiny, np.zeros(1, np.int64), np.zeros(1, np.int64))
-    packing(tiny)
-    tiny.value(np.zeros(2, np.int64))
-    tiny.violations(np.zeros(2, np.int64))
+    warm_packing()
     settle()
 
 
@@ -100,8 +94,7 @@ def _solve(problem: Allocation | ConstrainedPath, budget: Budget, seed: int) -> 
     first = None if budget.solution is None else blocks(problem, budget.solution)[1]
     row = np.repeat(np.arange(len(packed.sizes)), packed.counts)  # of each job's size
     finite = np.isfinite(packed.costs)
-    multiple = math.lcm(*packed.sizes.tolist())
-    whole, scale = scaled(np.where(finite, packed.costs, 0.0), packed.counts, multiple, packed.whole)
+    whole, scale = scaled(np.where(finite, packed.costs, 0.0), packed.counts, packed.sizes, packed.whole)
     model = _build(packed, row, finite, whole, first, budget)
     if model is None or budget.done():
         return  # building the model counts

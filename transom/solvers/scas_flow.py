@@ -15,7 +15,6 @@ import numpy as np
 from transom.errors import SpecError
 from transom.models._arrays import BoolArray, FloatArray, IntArray
 from transom.models.allocation import Allocation
-from transom.models.fat_tree import FatTree
 from transom.models.shortest_path import ConstrainedPath
 from transom.solvers import _highs_worker as worker
 from transom.solvers._native import import_back_end, settle
@@ -29,6 +28,7 @@ from transom.solvers._packing_search import (
     prove,
     refused_rule,
     settled,
+    warm_packing,
 )
 from transom.solvers._scip_search import scip_model, search_scip
 from transom.solvers._worker_process import WorkerProcess, borrowed_worker
@@ -56,7 +56,7 @@ class ScasFlow:
 
     Bounds are lowered by a relative 1e-9 and by what the tolerance of linear programmes may add up to, and
     rounded up where costs are whole; where they are not, *optimal* means that the search is closed and its
-    bound within that slack of the value. An iteration is a node of the search.
+    bound within that slack of the value. An iteration is a node of the search; one thread.
 
     Parameters
     ----------
@@ -154,20 +154,16 @@ def _known(backend: str, name: str) -> None:
 
 def _warm_up(backend: str) -> None:
     if backend == "highs":
-        with _worker(1):
+        with _worker():
             pass
     else:
         import_back_end("pyscipopt")
-    tiny = Allocation(FatTree.k_ary(2), [0, 1], [2])
-    unpacked(tiny, np.zeros(1, np.int64), np.zeros(1, np.int64))
-    packing(tiny)
-    tiny.value(np.zeros(2, np.int64))
-    tiny.violations(np.zeros(2, np.int64))
+    warm_packing()
     settle()
 
 
-def _worker(threads: int) -> AbstractContextManager[WorkerProcess]:
-    return borrowed_worker(Path(worker.__file__), str(threads))
+def _worker() -> AbstractContextManager[WorkerProcess]:
+    return borrowed_worker(Path(worker.__file__))
 
 
 def _solve(problem: Allocation | ConstrainedPath, budget: Budget, seed: int, backend: str) -> None:
@@ -249,7 +245,7 @@ def _by_highs(
         -math.inf if budget.stop.target is None else budget.stop.target / unit,
         left,
     )
-    with _worker(budget.threads) as process:
+    with _worker() as process:
         answer = b""
         if process.write(question, deadline):
             answer = process.read(worker.ANSWER.size + count, deadline + _GRACE)
@@ -282,8 +278,9 @@ def _by_scip(
     model = scip_model(seed)
     n, costs = packed.length, flow.costs.tolist()
     variables = [model.addVar("", vtype="C", lb=0.0, ub=1.0) for _ in range(n)]
+    model.data = variables  # freed with the model, outside the budget
     for begin in range(n, len(costs), 1000):
-        variables += [model.addVar("", vtype="B", obj=cost) for cost in costs[begin : begin + 1000]]
+        variables.extend(model.addVar("", vtype="B", obj=cost) for cost in costs[begin : begin + 1000])
         if budget.done():
             return
     order = np.argsort(flow.where, kind="stable")
