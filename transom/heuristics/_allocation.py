@@ -50,7 +50,7 @@ def first_fit(problem: Allocation) -> IntArray:
     return owner
 
 
-def begin(problem: Allocation, budget: Budget, start: Any) -> IntArray:
+def best_known(problem: Allocation, budget: Budget, start: Any) -> IntArray:
     """Hand over ``start`` and the first fit, and return the best solution that is known."""
     if start is not None:
         budget.found(start)

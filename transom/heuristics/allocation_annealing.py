@@ -12,7 +12,7 @@ import numpy as np
 
 from transom.errors import SpecError
 from transom.heuristics import _annealing
-from transom.heuristics._allocation import begin, ground, settled
+from transom.heuristics._allocation import best_known, ground, settled
 from transom.models._arrays import FloatArray, IntArray
 from transom.models.allocation import Allocation
 from transom.models.fat_tree import FatTree
@@ -140,7 +140,7 @@ class AllocationAnnealing(_Annealing):
     def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         if settled(problem, budget):
             return
-        owner = begin(problem, budget, start)
+        owner = best_known(problem, budget, start)
         options = self._options(problem.wrap or problem.rule == "free", problem.rule == "free")
         walk: _Walk
         if problem.rule == "static":

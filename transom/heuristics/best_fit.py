@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from transom.compiling import compiled
-from transom.heuristics._allocation import Ground, begin, gather, ground, settled, slide, take
+from transom.heuristics._allocation import Ground, best_known, gather, ground, settled, slide, take
 from transom.heuristics._annealing import free_runs, mark
 from transom.models._arrays import IntArray
 from transom.models.allocation import Allocation
@@ -54,7 +54,7 @@ class BestFit:
     def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         if settled(problem, budget):
             return
-        begin(problem, budget, start)
+        best_known(problem, budget, start)
         owner = best_fit(problem, ground(problem), self.order == "size")
         if owner is not None:
             budget.found(owner)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from transom import registry
-from transom.heuristics._allocation import begin, ground, settled
+from transom.heuristics._allocation import best_known, ground, settled
 from transom.heuristics._reinsertion import least_costs, reinsert_one, reinsert_two
 from transom.models._arrays import IntArray
 from transom.models.allocation import Allocation
@@ -59,7 +59,7 @@ class DpPolish:
     def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         if settled(problem, budget):
             return
-        begin(problem, budget, start)
+        best_known(problem, budget, start)
         _solve_static(problem, budget, rng)
         if problem.rule == "dynamic" and not budget.done():
             _polish(problem, budget)
@@ -114,5 +114,5 @@ def _warm_up() -> None:
         warm_up(registry.make(registry.SOLVERS, name))
     problem = Allocation(FatTree.k_ary(4), np.arange(10), np.array([4, 4]), "dynamic")
     budget = Stop().start(problem)
-    begin(problem, budget, None)
+    best_known(problem, budget, None)
     _polish(problem, budget)
