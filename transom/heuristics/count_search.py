@@ -56,8 +56,8 @@ class CountSearch:
     solves: ClassVar[type] = Allocation
 
     steps: int = 20_000
-    initial: float = 0.1
-    final: float = 0.0005
+    initial: float = 0.05
+    final: float = 0.002
     ruin: int = 10
     begin: Literal["best-fit", "dp-polish"] = "dp-polish"
 
