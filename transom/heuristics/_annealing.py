@@ -7,12 +7,15 @@ import math
 import numpy as np
 
 from transom.compiling import compiled
-from transom.heuristics._allocation import block_cost, reachable, slide, take
+from transom.heuristics._allocation import block_cost, gather, reachable, slide, take
+from transom.models.allocation import _placing_order
 
 # Positions in the options of a run.
-WRAP, REMOVE, BY_SIZE, FIRST, CHEAPEST, WALK, FREE = range(7)
-# Positions in the state of a run: cost of the best solution, steps refused as no order reaches where they lead.
-BEST, REFUSED = range(2)
+WRAP, REMOVE, BY_SIZE, FIRST, CHEAPEST, WALK, NESTED = range(7)
+# What NESTED says: what to do where a job is taken away from the gap of another, so that no order need lead there.
+ANYTHING, MEND, REFUSE, PASS = range(4)
+# Positions in the state of a run: cost of the best solution, steps after which there was no order.
+BEST, BROKEN = range(2)
 
 
 @compiled
@@ -43,13 +46,14 @@ def anneal_left(  # type: ignore[no-untyped-def]
         paid[:] = costs
         value = costs.sum()
         moved = draw(rng, out, removed, sizes, options)
-        m = 0
-        for i in range(n):
-            if owner[i] >= 0 and removed[owner[i]]:
-                owner[i] = -1
-            if owner[i] < 0:
-                left[m] = i
-                m += 1
+        _clear(owner, removed)
+        if options[NESTED] == MEND:
+            more = _stranded(owner, sizes, options, out, moved, removed)
+            if more > moved:
+                _clear(owner, removed)
+                state[BROKEN] += 1
+                moved = more
+        m = gather(owner, left)
         for k in range(moved):
             job = out[k]
             removed[job] = False
@@ -67,12 +71,11 @@ def anneal_left(  # type: ignore[no-untyped-def]
             m = take(owner, left, m, start, size, job)
         after = costs.sum()
         accepted = options[WALK] == 1 or metropolis(rng, after - value, temperatures, step, steps)
-        better = after < state[BEST] - 1e-12 * abs(state[BEST])
-        # A job that stood in the gap of another may have gone: no order need lead here any more.
-        if not options[FREE] and (better if options[WALK] else accepted) and not reachable(owner, sizes, options[WRAP]):
-            state[REFUSED] += 1
-            better = False
-            accepted = options[WALK] == 1
+        better = accepted and after < state[BEST] - 1e-12 * abs(state[BEST])
+        ask = (options[NESTED] == REFUSE and accepted) or (options[NESTED] == PASS and better)
+        if ask and not reachable(owner, sizes, options[WRAP]):
+            state[BROKEN] += 1
+            accepted, better = options[NESTED] == PASS, False
         if not accepted:
             owner[:] = before
             costs[:] = paid
@@ -153,6 +156,25 @@ def anneal_blocks(  # type: ignore[no-untyped-def]
 
 
 @compiled
+def _clear(owner, removed):  # type: ignore[no-untyped-def]
+    for i in range(len(owner)):
+        if owner[i] >= 0 and removed[owner[i]]:
+            owner[i] = -1
+
+
+@compiled
+def _stranded(owner, sizes, options, out, moved, removed):  # type: ignore[no-untyped-def]
+    """Remove the jobs too that no order reaches any more, and return how many are removed now."""
+    rank = _placing_order(owner, sizes, options[WRAP], False)
+    for job in range(len(sizes)):
+        if rank[job] < 0 and not removed[job]:
+            _insert(out, moved, job, sizes, options[BY_SIZE])
+            removed[job] = True
+            moved += 1
+    return moved
+
+
+@compiled
 def metropolis(rng, loss, temperatures, step, steps):  # type: ignore[no-untyped-def]
     """Whether a loss is accepted at a step of a run (algorithm 1, steps 5 to 9)."""
     if loss <= 0:
@@ -171,12 +193,18 @@ def draw(rng, out, removed, sizes, options):  # type: ignore[no-untyped-def]
         while removed[job]:
             job = int(rng.random() * jobs)
         removed[job] = True
-        place = k
-        while place > 0 and _later(out[place - 1], job, sizes, options[BY_SIZE]):
-            out[place] = out[place - 1]
-            place -= 1
-        out[place] = job
+        _insert(out, k, job, sizes, options[BY_SIZE])
     return moved
+
+
+@compiled
+def _insert(out, count, job, sizes, by_size):  # type: ignore[no-untyped-def]
+    """Put a job where it belongs among the first ``count`` ones: by falling size, or in the window's order."""
+    place = count
+    while place > 0 and _later(out[place - 1], job, sizes, by_size):
+        out[place] = out[place - 1]
+        place -= 1
+    out[place] = job
 
 
 @compiled
