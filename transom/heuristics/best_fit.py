@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from transom.compiling import compiled
-from transom.heuristics._allocation import Ground, best_known, gather, ground, settled, slide, take
+from transom.heuristics._allocation import Ground, first_fit, gather, ground, settled, slide, take
 from transom.heuristics._annealing import free_runs, mark
 from transom.models._arrays import IntArray
 from transom.models.allocation import Allocation
@@ -54,10 +54,10 @@ class BestFit:
     def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         if settled(problem, budget):
             return
-        best_known(problem, budget, start)
+        if start is not None:
+            budget.found(start)
         owner = best_fit(problem, ground(problem), self.order == "size")
-        if owner is not None:
-            budget.found(owner)
+        budget.found(first_fit(problem) if owner is None else owner)
 
 
 def best_fit(problem: Allocation, data: Ground, by_size: bool) -> IntArray | None:
