@@ -64,6 +64,15 @@ def unpacked(problem: Allocation | ConstrainedPath, rows: IntArray, starts: IntA
     return _owners(problem.sizes, len(problem.idle), rows[order], starts[order])
 
 
+def packed(problem: Allocation | ConstrainedPath, pack: Packing, solution: Any) -> tuple[IntArray, IntArray]:
+    """Rows and starts of the blocks of a feasible solution: the inverse of :func:`unpacked`."""
+    if isinstance(problem, ConstrainedPath):
+        starts, sizes = np.asarray(solution, dtype=np.int64).reshape(-1, 2).T
+    else:
+        starts, sizes = problem.starts(solution), problem.sizes
+    return np.searchsorted(pack.sizes, sizes), starts.copy()
+
+
 def first_fit(pack: Packing) -> tuple[IntArray, IntArray] | None:
     """Rows and starts of blocks placed from the first entry on, the largest that has a block there first.
 

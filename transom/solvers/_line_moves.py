@@ -1,0 +1,115 @@
+"""Large moves on a packing of the line: a few runs of neighbouring blocks are packed anew, exactly."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transom.compiling import compiled
+from transom.models._arrays import FloatArray, IntArray
+from transom.solvers._block_dp import fill, trace
+
+_BLOCKS = 8  # taken out at a time
+_CELLS = 200_000  # the largest table of a move
+
+
+class Moves:
+    """A packing that only gets better.
+
+    Parameters
+    ----------
+    costs, sizes : as in :class:`Packing`; blocks that wrap are not looked at.
+    rows, starts : the blocks, shape ``(blocks,)``.
+    low, high : blocks lie between these entries.
+    """
+
+    def __init__(
+        self, costs: FloatArray, sizes: IntArray, rows: IntArray, starts: IntArray, low: int, high: int
+    ) -> None:
+        order = np.argsort(starts)
+        self._data = costs, sizes, low, high
+        self.rows, self.starts = rows[order].copy(), starts[order].copy()
+
+    @property
+    def cost(self) -> float:
+        """The total cost."""
+        return float(self._data[0][self.rows, self.starts].sum())
+
+    def go(self, moves: int, work: int, rng: np.random.Generator) -> int:
+        """Try so many moves, or as many as take about ``work`` steps; returns how many."""
+        costs, sizes, low, high = self._data
+        return int(_go(costs, sizes, self.rows, self.starts, low, high, rng.random((moves, 5)), work))
+
+
+@compiled
+def _go(costs, sizes, rows, starts, low, high, draws, work):  # type: ignore[no-untyped-def]
+    blocks = len(rows)
+    taken = np.empty(blocks, np.bool_)
+    for move in range(len(draws)):
+        if work <= 0:
+            return move
+        runs = 1 + int(draws[move, 0] * 4.0)
+        taken[:] = False
+        for run in range(runs):
+            each = max(1, _BLOCKS // runs)
+            begin = int(draws[move, 1 + run] * max(1, blocks - each + 1))
+            taken[begin : begin + each] = True
+        work -= 500 + _repack(costs, sizes, rows, starts, taken, low, high)
+    return len(draws)
+
+
+@compiled
+def _repack(costs, sizes, rows, starts, taken, low, high):  # type: ignore[no-untyped-def]
+    """Pack the taken blocks anew into the room that they and the gaps beside them leave; returns the work."""
+    blocks = len(rows)
+    # The room: entries of each run of taken blocks, one run behind the other.
+    room, many, used = 0, 0, 0
+    for b in range(blocks):
+        if taken[b]:
+            if b == 0 or not taken[b - 1]:
+                room -= low if b == 0 else starts[b - 1] + sizes[rows[b - 1]]
+            if b == blocks - 1 or not taken[b + 1]:
+                room += high if b == blocks - 1 else starts[b + 1]
+            many += 1
+            used += sizes[rows[b]]
+    kinds = np.unique(rows[taken])
+    counts = np.zeros(len(kinds), np.int64)
+    for b in range(blocks):
+        if taken[b]:
+            counts[np.searchsorted(kinds, rows[b])] += 1
+    states = 1
+    for count in counts:
+        states *= count + 1
+    slack = room - used
+    if states * (slack + 1) > _CELLS:
+        return 0
+    entry = np.empty(room, np.int64)  # of Q, for each entry of the room
+    last = np.empty(room, np.int64)  # where its run ends
+    found = 0
+    for b in range(blocks):
+        if taken[b] and (b == 0 or not taken[b - 1]):
+            end = b
+            while end + 1 < blocks and taken[end + 1]:
+                end += 1
+            begins = low if b == 0 else starts[b - 1] + sizes[rows[b - 1]]
+            ends = high if end == blocks - 1 else starts[end + 1]
+            for i in range(begins, ends):
+                entry[found], last[found] = i, ends
+                found += 1
+    part = np.full((len(kinds), room), np.inf)
+    for k in range(len(kinds)):
+        for x in range(room):
+            if entry[x] + sizes[kinds[k]] <= last[x]:
+                part[k, x] = costs[kinds[k], entry[x]]
+    table = np.empty((states, slack + 1))
+    fill(table, part, 0, sizes[kinds], counts, room, -1, 0, 2**62)
+    new_rows, new_starts = np.empty(many, np.int64), np.empty(many, np.int64)
+    trace(table, part, 0, sizes[kinds], counts, states - 1, slack, new_rows, new_starts, 0)
+    k = 0
+    for b in range(blocks):
+        if taken[b]:
+            rows[b], starts[b] = kinds[new_rows[k]], entry[new_starts[k]]
+            k += 1
+    order = np.argsort(starts)
+    rows[:] = rows[order]
+    starts[:] = starts[order]
+    return states * (slack + 1) * len(kinds) + room * len(kinds)
