@@ -54,7 +54,7 @@ def search_scip(
     -------
     SCIP's status, and its dual bound where it ended by itself.
     """
-    from pyscipopt import SCIP_EVENTTYPE, SCIP_STAGE, Eventhdlr
+    from pyscipopt import SCIP_EVENTTYPE, SCIP_STAGE
 
     report = Handover(budget)
 
@@ -73,27 +73,13 @@ def search_scip(
         solution = model.getBestSol()
         return read(lambda variable: model.getSolVal(solution, variable))
 
-    class Reporter(Eventhdlr):
-        stopped = False
-        events = SCIP_EVENTTYPE.BESTSOLFOUND | SCIP_EVENTTYPE.NODESOLVED | SCIP_EVENTTYPE.DUALBOUNDIMPROVED
+    def tell(kind: int) -> None:
+        solution = best() if kind == SCIP_EVENTTYPE.BESTSOLFOUND else None
+        if not report(solution, bound(), int(bool(kind & SCIP_EVENTTYPE.NODESOLVED))):
+            reporter.stop()
 
-        def eventinit(self) -> None:
-            self.model.catchEvent(self.events, self)
-
-        def eventexit(self) -> None:
-            self.model.dropEvent(self.events, self)
-
-        def eventexec(self, event: Any) -> None:
-            kind = event.getType()
-            solution = best() if kind == SCIP_EVENTTYPE.BESTSOLFOUND else None
-            if not report(solution, bound(), int(bool(kind & SCIP_EVENTTYPE.NODESOLVED))):
-                self.stop()
-
-        def stop(self) -> None:
-            self.stopped = True
-            interrupt(self.model)
-
-    reporter = Reporter()
+    reporter = _reporter()
+    reporter.tell = tell
     model.includeEventhdlr(reporter, "transom", "hands solutions and bounds over")
     if (left := budget.iterations_left()) is not None:
         model.setParam("limits/totalnodes", left)
@@ -111,7 +97,7 @@ def search_scip(
 
     def free() -> None:
         model.freeTransform()  # drops the events while their handler lives
-        reporter.model = None  # else the two keep each other, and tens of MiB
+        reporter.model = reporter.tell = None  # else they keep each other, and tens of MiB
 
     try:
         run_native(search, reporter.stop, budget)
@@ -119,3 +105,28 @@ def search_scip(
         clean_later(free)
     report.close()
     return ended[0] if ended else ("unknown", None)
+
+
+def _reporter() -> Any:
+    from pyscipopt import SCIP_EVENTTYPE, Eventhdlr
+
+    class Reporter(Eventhdlr):
+        # A class that is made anew for each model lives until the next collection: it must not know the model.
+        stopped = False
+        tell: Any = None
+        events = SCIP_EVENTTYPE.BESTSOLFOUND | SCIP_EVENTTYPE.NODESOLVED | SCIP_EVENTTYPE.DUALBOUNDIMPROVED
+
+        def eventinit(self) -> None:
+            self.model.catchEvent(self.events, self)
+
+        def eventexit(self) -> None:
+            self.model.dropEvent(self.events, self)
+
+        def eventexec(self, event: Any) -> None:
+            self.tell(event.getType())
+
+        def stop(self) -> None:
+            self.stopped = True
+            interrupt(self.model)
+
+    return Reporter()

@@ -1,0 +1,164 @@
+"""The flow with count rows: both back ends against enumeration, wrap-around, what MathOpt keeps back."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from tests.allocation_cases import allocations, figure_2, optimum, random_allocation
+from transom import Stop, check, registry, solve
+from transom.errors import SpecError, UnsupportedError
+from transom.models import AUTHORS, PAPER, Allocation, ConstrainedPath, FatTree
+from transom.solvers import _worker_process
+from transom.solvers._packing import packing
+from transom.solvers.scas_flow import _flow, _values
+
+ENDLESS = Stop(seconds=20)
+BACK_ENDS = ("highs", "scip")
+
+
+@settings(max_examples=30, deadline=None)
+@given(allocations("static"))
+def test_it_finds_what_enumeration_finds(problem: Allocation) -> None:
+    expected = optimum(problem)
+    for backend in BACK_ENDS:
+        result = solve(problem, f"scas-flow:backend={backend}", ENDLESS)
+        assert check(problem, result) == []
+        if expected is None:
+            assert result.status == "infeasible"
+        else:
+            assert (backend, result.status) == (backend, "optimal")
+            assert result.value == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("backend", BACK_ENDS)
+def test_figure_2(backend: str) -> None:
+    result = solve(figure_2(), f"scas-flow:backend={backend}", ENDLESS)
+    assert (result.status, result.value) == ("optimal", optimum(figure_2()))
+
+
+@settings(max_examples=30, deadline=None)
+@given(allocations("static", max_idle=12))
+def test_a_solution_is_a_flow(problem: Allocation) -> None:
+    # Each row of the programme holds for every solution, those that wrap around included.
+    packed = packing(problem)
+    flow = _flow(packed, 1.0)
+    starts = np.cumsum(problem.sizes) - problem.sizes
+    free = len(problem.idle) - int(problem.sizes.sum())
+    for shift in range(len(problem.idle) if problem.wrap else free + 1):
+        owner = problem.from_starts((starts + shift) % len(problem.idle))
+        assert problem.violations(owner) == []
+        rows = np.searchsorted(packed.sizes, problem.sizes)
+        used = _values(packed, flow, rows, problem.starts(owner))
+        left = np.zeros(len(flow.equals))
+        np.add.at(left, flow.where, flow.value * used[flow.column])
+        assert np.array_equal(left, flow.equals)
+        assert flow.costs @ used == pytest.approx(problem.value(owner))
+
+
+def test_a_job_as_large_as_all_there_is() -> None:
+    for wrap in (False, True):
+        problem = Allocation(FatTree.k_ary(4), np.arange(16), [16], wrap=wrap)
+        for backend in BACK_ENDS:
+            assert solve(problem, f"scas-flow:backend={backend}", ENDLESS).status == "optimal"
+
+
+def test_costs_of_any_size_and_sign() -> None:
+    rng = np.random.default_rng(6)
+    for scale in (1e-6, 1.0, 1e12):
+        costs = np.full((2, 12), np.inf)
+        costs[0, :11] = scale * rng.normal(size=11)
+        costs[1, :9] = scale * rng.normal(size=9)
+        path = ConstrainedPath(12, [2, 4], [2, 1], costs)
+        expected = solve(path, "csp-networkx", ENDLESS).value
+        for backend in BACK_ENDS:
+            result = solve(path, f"csp-flow:backend={backend}", ENDLESS)
+            assert (result.status, check(path, result)) == ("optimal", [])
+            assert result.value == pytest.approx(expected, rel=1e-9)
+
+
+def test_missing_arcs_are_proved_to_leave_no_path() -> None:
+    costs = np.full((1, 6), np.inf)
+    costs[0, [0, 1]] = 1.0
+    for backend in BACK_ENDS:
+        assert solve(ConstrainedPath(6, [3], [2], costs), f"csp-flow:backend={backend}", ENDLESS).status == "infeasible"
+
+
+@pytest.mark.parametrize("backend", BACK_ENDS)
+def test_limits_reach_the_back_end(backend: str) -> None:
+    spec = f"scas-flow:backend={backend}"
+    problem = random_allocation(np.random.default_rng(2), "static", 150, 6, wrap=True, cost=PAPER, load=0.9)
+    best = solve(problem, spec, ENDLESS)
+    assert best.status == "optimal"
+    assert best.value is not None
+    wide = solve(problem, spec, Stop(seconds=20, gap=0.9))
+    assert wide.reason in ("gap", "proof")
+    near = solve(problem, spec, Stop(seconds=20, target=1.5 * best.value))
+    assert near.reason in ("target", "proof")
+    again = [solve(problem, spec, Stop(iterations=50), seed=3) for _ in range(2)]
+    assert again[0].value == again[1].value
+    kept = solve(problem, spec, Stop(seconds=20, iterations=1), start=best.solution)
+    assert kept.value == best.value
+
+
+def workers() -> list[int]:
+    return [each._process.pid for (_, script, _), each in _worker_process._idle if script.name == "_highs_worker.py"]
+
+
+def test_the_worker_is_used_again_and_a_dead_one_harms_one_run_only() -> None:
+    solve(figure_2(), "scas-flow")
+    before = workers()
+    assert solve(figure_2(), "scas-flow").status == "optimal"
+    assert workers() == before
+    for pid in before:
+        os.kill(pid, signal.SIGKILL)
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    result = solve(figure_2(), "scas-flow")
+    assert result.reason == "error"
+    assert "worker process" in (result.error or "")
+    assert solve(figure_2(), "scas-flow").status == "optimal"
+
+
+_INTERRUPT = """
+import os, signal, sys, threading, time
+from tests.solvers.test_allocation_agreement import large
+from transom import Stop, registry, solve
+from transom.models import ConstrainedPath
+registry.make(registry.SOLVERS, sys.argv[1]).warm_up()
+problem = large("free" if sys.argv[1].startswith("free") else "static")
+threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT)).start()
+began = time.perf_counter()
+try:
+    solve(problem, sys.argv[1], Stop(seconds=60))
+except KeyboardInterrupt:
+    print("interrupted", time.perf_counter() - began < 3)
+"""
+
+
+@pytest.mark.parametrize("spec", ["scas-flow", "scas-flow:backend=scip", "scas-cpsat"])
+def test_an_interrupt_gets_through(spec: str) -> None:
+    command = [sys.executable, "-c", _INTERRUPT, spec]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("interrupted True\n", "")
+
+
+def test_wrong_back_ends_and_rules_are_refused() -> None:
+    for name in ("scas-flow", "csp-flow"):
+        with pytest.raises(SpecError, match="expected highs|scip, got 'glop'"):
+            registry.make(registry.SOLVERS, f"{name}:backend=glop")
+    with pytest.raises(UnsupportedError, match="its rule is dynamic, not static"):
+        solve(figure_2().with_rule("dynamic"), "scas-flow")
+
+
+def test_whole_costs_are_proved_exactly() -> None:
+    problem = random_allocation(np.random.default_rng(9), "static", 80, 5, wrap=True, cost=AUTHORS, load=0.9)
+    for backend in BACK_ENDS:
+        result = solve(problem, f"scas-flow:backend={backend}", ENDLESS)
+        assert result.status == "optimal"
+        assert isinstance(result.bound, int)
