@@ -16,15 +16,15 @@ nothing more to gain; whether the last direction counts."""
 
 
 @compiled
-def price(size, unit, steps, caps, first, values, at, inner, outer, counts):  # type: ignore[no-untyped-def]
+def price(size, caps, first, values, at, worth, pod_at, inner, outer, counts):  # type: ignore[no-untyped-def]
     """The best choice of one job at given values: leaf knapsacks inside pods, then a knapsack over pods.
 
     Parameters
     ----------
-    size, unit : nodes of the job, and its savings per pair and hop.
-    steps : hops saved per pair in a pod and, further, on a leaf.
+    size : nodes of the job.
     caps, first : nodes of each leaf, first leaf of each pod.
-    values, at : ``values[at[s] + a]`` is what ``a`` nodes of leaf s are worth.
+    values, at : ``values[at[s] + a]`` is what a nodes of leaf s are worth.
+    worth, pod_at : ``worth[pod_at[p] + b]`` is what b nodes in pod p are worth beside that.
     inner, outer : scratch, shapes ``(S + P, size + 1)`` and ``(P + 1, size + 1)`` at least.
     counts : nodes chosen on each leaf, shape ``(S,)``; changed in place.
 
@@ -61,7 +61,7 @@ def price(size, unit, steps, caps, first, values, at, inner, outer, counts):  # 
         # The pod's own savings; then how many nodes come from this pod and those before.
         of = inner[row]
         for b in range(reach + 1):
-            of[b] += unit * steps[0] * (b * (b - 1) // 2)
+            of[b] += worth[pod_at[p] + b]
         least = max(0, size - left)
         most = min(taken + reach, size)
         old, new = outer[p], outer[p + 1]
@@ -76,14 +76,12 @@ def price(size, unit, steps, caps, first, values, at, inner, outer, counts):  # 
         for m in range(most + 1, size + 1):
             new[m] = -np.inf
         taken = most
-        for b in range(reach + 1):
-            of[b] -= unit * steps[0] * (b * (b - 1) // 2)
-    _trace(size, unit, steps, caps, first, values, at, inner, outer, counts)
+    _trace(size, caps, first, values, at, inner, outer, counts)
     return outer[pods, size]
 
 
 @compiled
-def _trace(size, unit, steps, caps, first, values, at, inner, outer, counts):  # type: ignore[no-untyped-def]
+def _trace(size, caps, first, values, at, inner, outer, counts):  # type: ignore[no-untyped-def]
     # Which choices gave the best value; those with the largest result are found again. Sums that were rounded
     # twice may differ in the last digit, so that nearest stands for equal.
     pods = len(first) - 1
@@ -99,7 +97,7 @@ def _trace(size, unit, steps, caps, first, values, at, inner, outer, counts):  #
         for take in range(max(0, m - before[p]), min(held, m) + 1):
             if m - take < size - (after - before[p]):
                 break
-            x = outer[p, m - take] + (of[take] + unit * steps[0] * (take * (take - 1) // 2))
+            x = outer[p, m - take] + of[take]
             if x > best:
                 best, b = x, take
         m -= b
@@ -126,7 +124,7 @@ def linear_values(unit, steps, caps, cls, prices, at, values):  # type: ignore[n
 
 @compiled
 def descend(  # type: ignore[no-untyped-def]
-    caps, first, cls, members, sizes, mult, units, steps, at, prices, best, direction, used, values,
+    caps, first, cls, members, sizes, mult, units, steps, at, worth, pod_at, prices, best, direction, used, values,
     inner, outer, counts, real, whole, iterations, work,
 ):  # fmt: skip
     """Subgradient steps on the prices, until so many are done or so many types are priced.
@@ -144,7 +142,7 @@ def descend(  # type: ignore[no-untyped-def]
                 real[SUM] += prices[cls[s]] * caps[s]
         if t < len(sizes):
             linear_values(units[t], steps, caps, cls, prices, at, values)
-            real[SUM] += mult[t] * price(sizes[t], units[t], steps, caps, first, values, at, inner, outer, counts[t])
+            real[SUM] += mult[t] * price(sizes[t], caps, first, values, at, worth[t], pod_at, inner, outer, counts[t])
             for s in range(len(caps)):
                 used[cls[s]] += mult[t] * counts[t, s]
             whole[TYPE] += 1
@@ -207,7 +205,7 @@ def _step(caps, cls, members, prices, direction, used, real, whole, value):  # t
 
 
 @compiled
-def fill(order, caps, first, cls, sizes, types, units, steps, at, prices, values, inner, outer, held):  # type: ignore[no-untyped-def]
+def fill(order, caps, first, cls, sizes, types, units, steps, at, worth, pod_at, prices, values, inner, outer, held):  # type: ignore[no-untyped-def]
     """Jobs in an order take their best choice of what is left, at given prices.
 
     ``held`` ``(J, S)`` becomes the nodes of each job on each leaf.
@@ -220,7 +218,7 @@ def fill(order, caps, first, cls, sizes, types, units, steps, at, prices, values
     for job in order:
         t = types[job]
         linear_values(units[t], steps, caps, cls, prices, at, values)
-        price(sizes[t], units[t], steps, left, first, values, at, inner, outer, held[job])
+        price(sizes[t], left, first, values, at, worth[t], pod_at, inner, outer, held[job])
         left -= held[job]
     return savings(first, types, units, steps, held)
 

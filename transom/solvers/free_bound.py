@@ -75,8 +75,12 @@ class Prices:
         leaves, classes, most = len(shape.caps), len(shape.members), int(shape.sizes.max())
         self.at = np.concatenate(([0], np.cumsum(shape.caps + 1)))
         self.values = np.zeros(int(self.at[-1]))
+        held = np.add.reduceat(shape.caps, shape.first[:-1])
+        self.pod_at = np.concatenate(([0], np.cumsum(held + 1)))
+        self.worth = shape.units[:, None] * (shape.steps[0] * pairs(held))
+        self.pay = np.zeros(self.worth.shape)
         self.choices = np.zeros((len(shape.sizes), leaves), np.int64)
-        widest = min(most, int(np.add.reduceat(shape.caps, shape.first[:-1]).max()))
+        widest = min(most, int(held.max()))
         self.inner = np.zeros((leaves + len(shape.first) - 1, widest + 1))
         self.outer = np.zeros((len(shape.first), most + 1))
         self._classes = np.zeros((4, classes))  # prices, best prices, direction, use
@@ -116,7 +120,7 @@ class Prices:
         if iterations <= 0 or self._whole[pricing.CONVERGED]:
             return False
         pricing.descend(
-            s.caps, s.first, s.cls, s.members, s.sizes, s.mult, s.units, s.steps, self.at, *self._classes,
+            s.caps, s.first, s.cls, s.members, s.sizes, s.mult, s.units, s.steps, self.at, self.worth, self.pod_at, *self._classes,
             self.values, self.inner, self.outer, self.choices, self._real, self._whole, iterations, self._work,
         )  # fmt: skip
         return not self._whole[pricing.CONVERGED]
@@ -137,10 +141,17 @@ class Prices:
             order = np.argsort(-s.sizes[s.types], kind="stable")
         held = np.zeros((len(s.types), len(s.caps)), np.int64)
         value = pricing.fill(
-            order, s.caps, s.first, s.cls, s.sizes, s.types, s.units, s.steps, self.at, self.best,
+            order, s.caps, s.first, s.cls, s.sizes, s.types, s.units, s.steps, self.at, self.worth, self.pod_at, self.best,
             self.values, self.inner, self.outer, held,
         )  # fmt: skip
         return float(value), held
+
+
+def pairs(most: IntArray) -> IntArray:
+    """Numbers of pairs among 0, 1, ... nodes up to each of these numbers, one after the other."""
+    counts = np.concatenate([np.arange(each + 1) for each in most.tolist()])
+    result: IntArray = counts * (counts - 1) // 2
+    return result
 
 
 def safe_bound(shape: Shape, most: float) -> float:

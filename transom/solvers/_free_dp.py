@@ -1,0 +1,496 @@
+"""Compiled inner loops of the dynamic programme over leaf switches (:mod:`transom.solvers._free_states`).
+
+A state says how many nodes each job still needs and how many it has in the current pod, packed into words. Its
+*slack* is by how much every completion stays behind the dual value at least: what the jobs lose against their own
+best choices, plus what the leaves so far lose against their best use. Only states within a limit of slack are kept.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transom.compiling import compiled
+
+LEAF, NEXT, BEGIN, END, COUNT, WIDTH, WORK, WIDEST = range(8)
+"""Fields of ``whole``: the leaf that is being dealt out; the next state; where the layers of states before and after it
+begin and end; how many a layer may have; work done; the most states a layer had."""
+
+LIMIT, CUT, DROPPED, LOSS = range(4)
+"""Fields of ``real``: the largest slack of interest; the slack from which states of this layer are dropped; the least
+slack of a dropped state; by how much rounding can change the order of two states."""
+
+TYPE, WORD, SHIFT, MASK, POD_WORD, POD_SHIFT, POD_MASK, SUM_WORD, SUM_SHIFT, SUM_MASK = range(10)
+"""Columns of ``fields``: a job's type, where its need, its count in the pod and its savings stand in a state. One
+more row says where the mark of the leaf before stands; its column TYPE holds the base of marks."""
+
+
+EXACT, BOUND = range(2)
+"""Columns of ``slacks``. In the middle of a pod nothing has been paid to it: the slack from which that after the pod
+follows is then less than what is sure to come, the bound."""
+
+
+@compiled
+def tails(sizes, caps, first, at, values, pod_at, worth, pay, inner, outer):  # type: ignore[no-untyped-def]
+    """What is still to be had from each leaf on, for each type.
+
+    ``inner[t, s, c]``: c nodes on the leaves from s to the end of its pod, without the pod's own savings;
+    ``outer[t, p, m]``: m nodes in pods p and after, payments counted. Minus infinity where there are not so many.
+    """
+    pods = len(first) - 1
+    inner[:] = -np.inf
+    outer[:] = -np.inf
+    for t in range(len(sizes)):
+        size = sizes[t]
+        outer[t, pods, 0] = 0.0
+        beyond = 0
+        for p in range(pods - 1, -1, -1):
+            reach = 0
+            for s in range(first[p + 1] - 1, first[p] - 1, -1):
+                new = inner[t, s]
+                most = min(reach + caps[s], size)
+                for a in range(min(caps[s], size) + 1):
+                    value = values[t, at[s] + a]
+                    if s == first[p + 1] - 1:
+                        new[a] = value
+                        continue
+                    old = inner[t, s + 1]
+                    for b in range(min(reach, size - a) + 1):
+                        x = old[b] + value
+                        new[a + b] = x if x > new[a + b] else new[a + b]
+                reach = most
+            for b in range(reach + 1):
+                value = inner[t, first[p], b] + worth[t, pod_at[p] + b] - pay[t, pod_at[p] + b]
+                for m in range(min(beyond, size - b) + 1):
+                    x = outer[t, p + 1, m] + value
+                    outer[t, p, m + b] = x if x > outer[t, p, m + b] else outer[t, p, m + b]
+            beyond = min(size, beyond + reach)
+
+
+@compiled
+def pod_best(types, sizes, pod_at, pay, best):  # type: ignore[no-untyped-def]
+    """The most that the jobs can pay to each pod together."""
+    for p in range(len(best)):
+        room = pod_at[p + 1] - pod_at[p] - 1
+        row = np.zeros(room + 1)
+        for t in types:
+            for c in range(room, 0, -1):
+                for b in range(1, min(c, sizes[t]) + 1):
+                    x = row[c - b] + pay[t, pod_at[p] + b]
+                    row[c] = x if x > row[c] else row[c]
+        best[p] = row[room]
+
+
+@compiled
+def _rest(t, s, p, need, held, size, room, inner, outer, worth, pod_at, memo, memo_at):  # type: ignore[no-untyped-def]
+    # The best that a job of type t can still make of `need` nodes from leaf s on, with `held` in this pod, to which it
+    # pays nothing.
+    place = -1
+    if memo_at[t, s] >= 0:
+        place = memo_at[t, s] + held * (size + 1) + need
+        if not np.isnan(memo[place]):
+            return memo[place]
+    best = -np.inf
+    for c in range(min(need, room) + 1):
+        x = inner[t, s, c] + worth[t, pod_at[p] + held + c] + outer[t, p + 1, need - c]
+        best = x if x > best else best
+    if place >= 0:
+        memo[place] = best
+    return best
+
+
+@compiled
+def _slot(table, begin, key, words):  # type: ignore[no-untyped-def]
+    h = np.uint64(0x9E3779B97F4A7C15)
+    for w in range(words):
+        h = (h ^ np.uint64(key[w])) * np.uint64(0xBF58476D1CE4E5B9)
+        h ^= h >> np.uint64(29)
+    return np.int64(h & np.uint64(len(table) - 1))
+
+
+@compiled
+def _put(key, raw, sums, slack, bound, parent, keys, raws, all_sums, slacks, parents, table, whole, real):  # type: ignore[no-untyped-def]
+    # Add a state unless one that is as good is there.
+    words, begin = len(key), whole[END]
+    slot = _slot(table, begin, key, words)
+    place = -1
+    while table[slot] >= begin:
+        i = table[slot]
+        same = True
+        for w in range(words):
+            if keys[i, w] != key[w]:
+                same = False
+                break
+        if same:
+            if slacks[i, EXACT] + real[LOSS] <= slack:
+                return
+            alike = True
+            for w in range(len(sums)):
+                if all_sums[i, w] != sums[w]:
+                    alike = False
+                    break
+            if alike and slacks[i, EXACT] <= slack:
+                return
+            if alike or slack + real[LOSS] <= slacks[i, EXACT]:
+                place = i
+                break
+        slot = (slot + 1) & (len(table) - 1)
+    if place < 0:
+        if whole[COUNT] == len(slacks) or whole[COUNT] - begin >= 2 * whole[WIDTH]:
+            thin(keys, raws, all_sums, slacks, parents, table, whole, real)
+            if bound >= real[CUT]:
+                return
+            slot = _slot(table, begin, key, words)
+            while table[slot] >= begin:
+                slot = (slot + 1) & (len(table) - 1)
+        place = whole[COUNT]
+        whole[COUNT] += 1
+        table[slot] = place
+        for w in range(words):
+            keys[place, w] = key[w]
+    if len(raws):
+        for w in range(words):
+            raws[place, w] = raw[w]
+    for w in range(len(sums)):
+        all_sums[place, w] = sums[w]
+    slacks[place, EXACT], slacks[place, BOUND] = slack, bound
+    parents[place] = parent
+
+
+@compiled
+def thin(keys, raws, all_sums, slacks, parents, table, whole, real):  # type: ignore[no-untyped-def]
+    """Keep the states of the new layer with the least slack, as many as a layer may have."""
+    begin, count, width = whole[END], whole[COUNT], whole[WIDTH]
+    if count - begin <= width:
+        return
+    cut = np.partition(slacks[begin:count, BOUND], width)[width]
+    real[CUT] = min(real[CUT], cut)
+    real[DROPPED] = min(real[DROPPED], cut)
+    ties = width
+    for i in range(begin, count):
+        ties -= slacks[i, BOUND] < cut
+    kept = begin
+    for i in range(begin, count):
+        bound = slacks[i, BOUND]
+        if bound > cut or (bound == cut and ties <= 0):
+            continue
+        ties -= bound == cut
+        keys[kept] = keys[i]
+        if len(raws):
+            raws[kept] = raws[i]
+        for w in range(all_sums.shape[1]):
+            all_sums[kept, w] = all_sums[i, w]
+        slacks[kept] = slacks[i]
+        parents[kept] = parents[i]
+        kept += 1
+    whole[COUNT] = kept
+    table[:] = -1
+    for i in range(begin, kept):
+        slot = _slot(table, begin, keys[i], keys.shape[1])
+        while table[slot] >= begin:
+            slot = (slot + 1) & (len(table) - 1)
+        table[slot] = i
+
+
+@compiled
+def sort_alike(key, sums, fields, jobs):  # type: ignore[no-untyped-def]
+    """Put jobs of one type into order of need and count in the pod; returns where each slot came from.
+
+    The future of a state does not tell them apart.
+    """
+    came = np.arange(jobs)
+    begin = 0
+    while begin < jobs:
+        end = begin + 1
+        while end < jobs and fields[end, TYPE] == fields[begin, TYPE]:
+            end += 1
+        if end - begin > 1:
+            for i in range(begin + 1, end):
+                j = i
+                while j > begin and _before(key, fields, j, j - 1):
+                    _swap(key, sums, fields, j, j - 1)
+                    came[j], came[j - 1] = came[j - 1], came[j]
+                    j -= 1
+        begin = end
+    return came
+
+
+@compiled
+def _get(key, word, shift, mask):  # type: ignore[no-untyped-def]
+    return (key[word] >> shift) & mask
+
+
+@compiled
+def _before(key, fields, i, j):  # type: ignore[no-untyped-def]
+    f, g = fields[i], fields[j]
+    a, b = _get(key, f[WORD], f[SHIFT], f[MASK]), _get(key, g[WORD], g[SHIFT], g[MASK])
+    if a != b:
+        return a > b
+    a, b = _get(key, f[POD_WORD], f[POD_SHIFT], f[POD_MASK]), _get(key, g[POD_WORD], g[POD_SHIFT], g[POD_MASK])
+    return a > b
+
+
+@compiled
+def _swap(key, sums, fields, i, j):  # type: ignore[no-untyped-def]
+    f, g = fields[i], fields[j]
+    _exchange(key, f[WORD], f[SHIFT], g[WORD], g[SHIFT], f[MASK])
+    _exchange(key, f[POD_WORD], f[POD_SHIFT], g[POD_WORD], g[POD_SHIFT], f[POD_MASK])
+    if len(sums) and f[SUM_WORD] >= 0:
+        _exchange(sums, f[SUM_WORD], f[SUM_SHIFT], g[SUM_WORD], g[SUM_SHIFT], f[SUM_MASK])
+
+
+@compiled
+def _exchange(words, w, shift, v, other, mask):  # type: ignore[no-untyped-def]
+    a, b = _get(words, w, shift, mask), _get(words, v, other, mask)
+    words[w] += (b - a) << shift
+    words[v] += (a - b) << other
+
+
+@compiled
+def expand(  # type: ignore[no-untyped-def]
+    caps, first, pod_of, same, rooms, sizes, steps, at, values, prices, pod_at, worth, pod_bests, inner, outer, memo,
+    memo_at, fields, alike, keys, raws, all_sums, slacks, parents, table, whole, real, work,
+):  # fmt: skip
+    """Deal out the current leaf in every state of the layer.
+
+    Parameters
+    ----------
+    same : whether a leaf and the one after it are interchangeable.
+    rooms : idle nodes from each leaf to the end of its pod.
+    values, prices : what a nodes of a leaf are worth to a type after their price, and the price of a node there.
+    alike : whether there are jobs of one type.
+    work : after about how many steps to return.
+
+    Returns
+    -------
+    Whether the layer is complete, and what is left of ``work``.
+    """
+    s = whole[LEAF]
+    p = pod_of[s]
+    cap, opening, closing = caps[s], s == first[p], s + 1 == first[p + 1]
+    jobs, words, sum_words = len(fields) - 1, keys.shape[1], all_sums.shape[1]
+    mark_field = fields[jobs]
+    base = mark_field[TYPE]
+    key, raw, sums = np.empty(words, np.int64), np.empty(words, np.int64), np.empty(sum_words, np.int64)
+    need, held = np.empty(jobs, np.int64), np.empty(jobs, np.int64)
+    active = np.empty(jobs, np.int64)
+    cost = np.empty((jobs, cap + 1))
+    option = np.empty((jobs, cap + 1), np.int64)
+    options, turn = np.empty(jobs, np.int64), np.empty(jobs + 1, np.int64)
+    suffix = np.empty((jobs + 1, cap + 1))
+    befores = np.empty(jobs)
+    losses = np.empty((2, rooms[s] + 1))
+    chosen = np.zeros(jobs + 1, np.int64)
+    spent = np.empty(jobs + 1)
+    left = np.empty(jobs + 1, np.int64)
+    while whole[NEXT] < whole[END]:
+        if work <= 0:
+            return False, work
+        parent = whole[NEXT]
+        whole[NEXT] += 1
+        limit = min(real[LIMIT], real[CUT])
+        floor = slacks[parent, BOUND]
+        if floor > limit:
+            continue
+        count = 0
+        for j in range(jobs):
+            f = fields[j]
+            need[j] = (keys[parent, f[WORD]] >> f[SHIFT]) & f[MASK]
+            if need[j] > 0:
+                held[j] = (keys[parent, f[POD_WORD]] >> f[POD_SHIFT]) & f[POD_MASK]
+                active[count] = j
+                count += 1
+        mark = 0
+        if not opening and same[s - 1]:
+            mark = (keys[parent, mark_field[WORD]] >> mark_field[SHIFT]) & mark_field[MASK]
+        here = slacks[parent, EXACT] + prices[s] * cap
+        if opening:
+            here += pod_bests[p]
+        for k in range(count):
+            t = fields[active[k], TYPE]
+            n = need[active[k]]
+            befores[k] = _rest(
+                t, s, p, n, held[active[k]], sizes[t], rooms[s], inner, outer, worth, pod_at, memo, memo_at
+            )
+            if opening:
+                here += outer[t, p, n] - befores[k]
+        work -= 1 + count
+        if not closing and count > 1:
+            # What is lost at least because the jobs share the nodes of this pod.
+            open_slack = here - prices[s] * cap
+            cheapest = prices[s : first[p + 1]].min()
+            floor = max(floor, open_slack + _sharing(
+                s, p, count, active, fields, need, held, befores, rooms[s], limit - open_slack + 1e-9, cheapest, inner,
+                outer, worth, pod_at, losses,
+            ))  # fmt: skip
+            work -= count * rooms[s] // 4
+            if floor > limit:
+                continue
+        # What each choice of each job costs, as far as it is within the limit; the least cost of the jobs from each
+        # on with so many nodes.
+        margin = limit - here + prices[s] * cap + 1e-9
+        suffix[count, :] = 0.0
+        for k in range(count - 1, -1, -1):
+            j = active[k]
+            t = fields[j, TYPE]
+            n, b = need[j], held[j]
+            found = 0
+            for a in range(min(cap, n) + 1):
+                after = values[t, at[s] + a]
+                if closing:
+                    after += worth[t, pod_at[p] + b + a] + outer[t, p + 1, n - a]
+                else:
+                    after += _rest(
+                        t, s + 1, p, n - a, b + a, sizes[t], rooms[s + 1], inner, outer, worth, pod_at, memo, memo_at
+                    )
+                loss = befores[k] - after
+                if loss <= margin:
+                    option[k, found] = a
+                    cost[k, found] = loss - prices[s] * a
+                    found += 1
+            options[k] = found
+            work -= 1 + found
+            for c in range(cap + 1):
+                best = np.inf
+                for i in range(found):
+                    a = option[k, i]
+                    if a > c:
+                        break
+                    x = cost[k, i] + suffix[k + 1, c - a]
+                    best = x if x < best else best
+                suffix[k, c] = best
+        # All choices within the limit, depth first.
+        k = 0
+        spent[0] = here
+        left[0] = cap
+        turn[0] = -1
+        while k >= 0:
+            if k == count:
+                # Who is first on this leaf, and with how many nodes.
+                code = jobs * base
+                for i in range(count):
+                    if chosen[i] > 0:
+                        code = active[i] * base + base - 1 - chosen[i]
+                        break
+                work -= 1
+                if code >= mark:
+                    for w in range(words):
+                        key[w] = keys[parent, w]
+                    for w in range(sum_words):
+                        sums[w] = all_sums[parent, w]
+                    key[mark_field[WORD]] &= ~(mark_field[MASK] << mark_field[SHIFT])
+                    if same[s]:
+                        key[mark_field[WORD]] += code << mark_field[SHIFT]
+                    for i in range(count):
+                        j, a = active[i], chosen[i]
+                        f = fields[j]
+                        if a:
+                            key[f[WORD]] -= a << f[SHIFT]
+                            if sum_words and f[SUM_WORD] >= 0:
+                                b = held[j]
+                                pairs = np.int64(steps[0]) * (((b + a) * (b + a - 1) - b * (b - 1)) // 2)
+                                pairs += np.int64(steps[1]) * (a * (a - 1) // 2)
+                                sums[f[SUM_WORD]] += pairs << f[SUM_SHIFT]
+                        if closing or a == need[j]:
+                            key[f[POD_WORD]] &= ~(f[POD_MASK] << f[POD_SHIFT])
+                        else:
+                            key[f[POD_WORD]] += a << f[POD_SHIFT]
+                    if alike:
+                        for w in range(words):
+                            raw[w] = key[w]
+                        if not same[s]:
+                            sort_alike(key, sums, fields, jobs)
+                    bound = max(spent[k], floor)
+                    _put(
+                        key,
+                        raw,
+                        sums,
+                        spent[k],
+                        bound,
+                        parent,
+                        keys,
+                        raws,
+                        all_sums,
+                        slacks,
+                        parents,
+                        table,
+                        whole,
+                        real,
+                    )
+                    limit = min(real[LIMIT], real[CUT])
+                k -= 1
+                continue
+            turn[k] += 1
+            if turn[k] >= options[k]:
+                k -= 1
+                continue
+            a = option[k, turn[k]]
+            if a > left[k]:
+                k -= 1
+                continue
+            x = spent[k] + cost[k, turn[k]]
+            bound = x + suffix[k + 1, left[k] - a]
+            if bound > limit:
+                continue
+            chosen[k] = a
+            spent[k + 1] = x
+            left[k + 1] = left[k] - a
+            k += 1
+            turn[k] = -1
+    return True, work
+
+
+@compiled
+def _sharing(  # type: ignore[no-untyped-def]
+    s, p, count, active, fields, need, held, befores, room, margin, cheapest, inner, outer, worth, pod_at, losses
+):
+    # The least that jobs lose with at most `room` nodes for all in this pod; a node left over loses its price.
+    old, new = losses[0], losses[1]
+    old[:] = np.inf
+    old[0] = 0.0
+    for k in range(count):
+        j = active[k]
+        t, n, b = fields[j, TYPE], need[j], held[j]
+        new[:] = np.inf
+        for c in range(min(n, room) + 1):
+            loss = befores[k] - (inner[t, s, c] + worth[t, pod_at[p] + b + c] + outer[t, p + 1, n - c])
+            if loss <= margin:
+                for m in range(c, room + 1):
+                    x = old[m - c] + loss
+                    new[m] = x if x < new[m] else new[m]
+        old, new = new, old
+    least = np.inf
+    for m in range(room + 1):
+        least = min(least, old[m] + (room - m) * cheapest)
+    return least
+
+
+@compiled
+def close_layer(keys, raws, all_sums, slacks, parents, table, whole, real):  # type: ignore[no-untyped-def]
+    """Go on to the next leaf."""
+    thin(keys, raws, all_sums, slacks, parents, table, whole, real)
+    whole[LEAF] += 1
+    whole[BEGIN], whole[END] = whole[END], whole[COUNT]
+    whole[NEXT] = whole[BEGIN]
+    whole[WIDEST] = max(whole[WIDEST], whole[END] - whole[BEGIN])
+    real[CUT] = np.inf
+
+
+@compiled
+def trace(state, leaves, keys, raws, all_sums, parents, fields, same, held):  # type: ignore[no-untyped-def]
+    """The nodes of each job on each leaf in the solution that a state of the last layer stands for."""
+    jobs, alike = len(fields) - 1, len(raws) > 0
+    path = np.empty(leaves + 1, np.int64)
+    for s in range(leaves, -1, -1):
+        path[s] = state
+        state = parents[state]
+    job = np.arange(jobs)
+    none = np.zeros(0, np.int64)
+    for s in range(leaves):
+        old = keys[path[s]]
+        new = raws[path[s + 1]] if alike else keys[path[s + 1]]
+        for j in range(jobs):
+            f = fields[j]
+            held[job[j], s] = _get(old, f[WORD], f[SHIFT], f[MASK]) - _get(new, f[WORD], f[SHIFT], f[MASK])
+        if alike and not same[s]:
+            key = new.copy()
+            job = job[sort_alike(key, none, fields, jobs)]

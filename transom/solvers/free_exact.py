@@ -1,0 +1,219 @@
+"""Free allocation solved exactly: prices on leaf switches, then states of little slack leaf by leaf."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from transom.errors import SpecError
+from transom.models._arrays import IntArray
+from transom.models.allocation import Allocation
+from transom.models.fat_tree import FatTree
+from transom.models.hop_cost import AUTHORS, PAPER
+from transom.solvers import free_bound
+from transom.solvers._free_shape import Shape, shape
+from transom.solvers._free_states import Layers
+from transom.solvers.free_bound import Prices, safe_bound
+from transom.stop import Budget, Stop
+
+_ROUND = 25  # price steps between two roundings
+_WIDTH = 256  # states of a layer in the first pass
+_WIDER = 8  # by how much a layer may be wider in the next pass
+
+
+@dataclass(frozen=True, slots=True)
+class FreeExact:
+    """Prices by subgradient steps, then a dynamic programme over leaf switches that keeps states of little slack.
+
+    1. Each idle node gets a price, equal within a leaf switch, and every job chooses for itself: a bound
+       (:func:`transom.solvers.free_bound.free_bound`). Jobs that take their choices one after another are a solution.
+    2. Leaf by leaf, states say what each job still needs and has in the pod. A state's slack is what it
+       loses against the dual value at least; more than the gap between solution and bound is hopeless.
+       A pass keeps the states of least slack, so many in a layer: its solutions are good, and what it gave
+       up is a bound. Passes become wider until nothing is given up that could be better.
+
+    The best contiguous solution (``dcas-exact``, ``scas-dp``) is taken as a start where the search is not over at
+    once, so that the answer is never worse. An iteration is a price step, or some 60,000 elementary
+    steps on states.
+
+    Parameters
+    ----------
+    steps : most price steps, > 0.
+    memory : most memory for the states [MiB], > 0.
+    contiguous : most seconds for the best contiguous solution [s], >= 0; used without a limit of iterations.
+
+    Raises
+    ------
+    SpecError : a condition above does not hold.
+    """
+
+    name: ClassVar[str] = "free-exact"
+    solves: ClassVar[type] = Allocation
+
+    steps: int = 400
+    memory: int = 1024
+    contiguous: float = 0.1
+
+    def __post_init__(self) -> None:
+        if self.steps <= 0:
+            raise SpecError(f"free-exact: steps must be > 0, got {self.steps}")
+        if self.memory <= 0:
+            raise SpecError(f"free-exact: memory must be > 0 MiB, got {self.memory}")
+        if not 0 <= self.contiguous < math.inf:
+            raise SpecError(f"free-exact: contiguous must be >= 0 s and finite, got {self.contiguous}")
+
+    def supports(self, problem: Allocation, /) -> str | None:
+        """Every free allocation."""
+        return None if problem.rule == "free" else f"it takes any idle nodes, the rule here is {problem.rule!r}"
+
+    def warm_up(self) -> None:
+        """Compile the kernels."""
+        _warm_up()
+
+    def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
+        trivial = problem.trivial()
+        if isinstance(trivial, str):
+            budget.prove_infeasible()
+            return
+        if trivial is not None:
+            budget.found(trivial)
+            budget.prove(problem.value(trivial))
+            return
+        if start is not None:
+            budget.found(start)
+        search = _Search(problem, budget)
+        prices = search.descend(self.steps)
+        if budget.done():
+            return
+        if start is None:
+            search.take_contiguous(self.contiguous)
+        if not budget.done():
+            search.deal_out(prices, self.memory * 2**20)
+
+
+class _Search:
+    """One run: what is found goes to the budget, what is proved as well."""
+
+    def __init__(self, problem: Allocation, budget: Budget) -> None:
+        self._problem = problem
+        self._budget = budget
+        self._shape = shape(problem)
+
+    def descend(self, steps: int) -> Prices:
+        """Lower the dual value, and round now and then."""
+        prices, budget = Prices(self._shape), self._budget
+        largest_first = np.argsort(-self._shape.sizes[self._shape.types], kind="stable")
+        orders = (largest_first, largest_first[::-1])
+        self._take(prices.round()[1])
+        more = True
+        while more and not budget.done():
+            prices.aim(self._savings())
+            before = prices.iterations
+            left = budget.iterations_left()
+            more = prices.descend(min(_ROUND, steps - before, _ROUND if left is None else left))
+            budget.spend(prices.iterations - before)
+            if prices.iterations > before:
+                self._prove(prices.least)
+                if not budget.optimal:
+                    for order in orders:
+                        self._take(prices.round(order)[1])
+                    self._prove(prices.least)
+            more = more and prices.iterations < steps
+        return prices
+
+    def take_contiguous(self, seconds: float) -> None:
+        """The best contiguous solution as a start, as far as it is found in time."""
+        for solution in _contiguous(self._problem, seconds, self._budget):
+            self._budget.found(solution)
+
+    def deal_out(self, prices: Prices, memory: int) -> None:
+        """Passes over the leaves, each wider than the one before, until nothing better can be left."""
+        budget, of = self._budget, self._shape
+        layers = Layers(prices, memory)
+        width = _WIDTH
+        while not budget.done():
+            limit = self._limit(layers.most)
+            layers.begin(limit, width)
+            complete = False
+            while not complete and not budget.done():
+                complete = layers.advance()
+                budget.spend()
+            if not complete:
+                return
+            for counts_ in layers.solutions():
+                self._take(counts_)
+            # Everything of less slack than this was looked at.
+            known = min(layers.dropped, limit)
+            self._prove(layers.most - known)
+            if budget.optimal or known >= self._limit(layers.most):
+                budget.prove(budget.value or 0.0)
+                return
+            if layers.full:
+                budget.notes["memory"] = "the states of little slack outgrew the memory; the proof is incomplete"
+                return
+            width *= _WIDER
+
+    def _savings(self) -> float:
+        return self._shape.base - (math.inf if self._budget.value is None else self._budget.value)
+
+    def _limit(self, most: float) -> float:
+        """The slack up to which a solution may be better than the best one known."""
+        value = self._budget.value
+        assert value is not None
+        tolerance = 1e-9 * (1.0 + abs(value))
+        gap = value - (self._shape.base - most)
+        return gap - 1 + self._shape.loss + tolerance if self._shape.floored else gap - tolerance
+
+    def _take(self, counts: IntArray) -> None:
+        self._budget.found(self._shape.owners(counts))
+
+    def _prove(self, most: float) -> None:
+        """No solution saves more than this."""
+        value = self._budget.value
+        bound = safe_bound(self._shape, most)
+        if value is not None and (bound >= value or (not self._shape.floored and self._limit(most) <= 0)):
+            bound = value
+        self._budget.prove(bound)
+
+
+def _contiguous(problem: Allocation, seconds: float, budget: Budget) -> list[IntArray]:
+    # A solution under a narrower rule is one here. The solvers may refuse the problem.
+    found: list[IntArray] = []
+    if seconds <= 0:
+        return found
+    from transom.solvers.scas_dp import static_optimum
+
+    best = static_optimum(problem.with_rule("static"))
+    if best is not None:
+        found.append(best[0])
+    if budget.iterations_left() is not None:
+        return found
+    try:
+        from transom.solvers.dcas_exact import DcasExact
+    except ImportError:
+        return found
+
+    solver, dynamic = DcasExact(), problem.with_rule("dynamic")
+    left = min(seconds, budget.seconds_left() / 4)
+    if solver.supports(dynamic) is None and left > 0:
+        inner = Stop(seconds=left).start(dynamic)
+        solver(dynamic, inner, np.random.default_rng(0), start=found[0] if found else None)
+        if inner.solution is not None:
+            found.append(inner.solution)
+    return found
+
+
+@cache
+def _warm_up() -> None:
+    tree = FatTree.uniform(24, 4, 12)
+    idle: Callable[[int], IntArray] = lambda seed: np.sort(np.random.default_rng(seed).choice(24, 20, replace=False))  # noqa: E731
+    free_bound.warm_up()
+    for seed, cost in ((0, AUTHORS), (1, PAPER)):
+        problem = Allocation(tree, idle(seed), np.array([7, 7, 5]), "free", True, cost)
+        search = _Search(problem, Stop().start(problem))
+        search.deal_out(search.descend(5), 2**22)
