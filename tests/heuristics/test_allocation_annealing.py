@@ -46,8 +46,6 @@ def test_the_walk_keeps_its_books(rule: str, wrap: bool) -> None:
     problem = window(rule, wrap, PAPER)
     rng = np.random.default_rng(2)
     solver = annealing.AllocationAnnealing()
-    owner = np.repeat(np.arange(-1, 5), [90 - 64, *problem.sizes])[::-1]
-    owner = np.array([-1 if who < 0 else 4 - who for who in np.sort(owner)[::-1]])
     owner = np.concatenate([np.repeat(np.arange(5), problem.sizes), np.full(90 - 64, -1)])
     temperatures = np.array([2500.0, 2.5])
     for first in range(0, 300, 10):

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from transom.heuristics._allocation import first_fit, settled
+from transom.heuristics._allocation import best_known, settled
 from transom.models.allocation import Allocation
 from transom.models.fat_tree import FatTree
 from transom.stop import Budget, Stop
@@ -39,7 +39,7 @@ class Sequential:
 
     def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         if not settled(problem, budget):
-            budget.found(first_fit(problem))
+            best_known(problem, budget, start)
 
 
 @cache
