@@ -16,6 +16,8 @@ from transom.models.allocation import Allocation
 from transom.models.fat_tree import FatTree
 from transom.stop import Budget, Stop
 
+_WORK = 400_000  # entries looked at between two looks at the clock: a few milliseconds
+
 
 @dataclass(frozen=True, slots=True)
 class BestFit:
@@ -25,8 +27,8 @@ class BestFit:
     left over, of equals the first. A pod or the core is filled by the fewest switches: the fullest first,
     until one holds the rest, then the one with the least left over. Other rules: of the blocks that the rule
     allows, the one with the fewest pods, then the fewest leaf switches, then the least cost. Under the
-    static rule a job may find no room between the blocks of earlier ones; then the answer is the first
-    fit of all jobs. A job placed later does not move earlier ones; no iterations are counted.
+    static rule a job may find no room between the blocks of earlier ones; then (or when time is over) the
+    answer is the first fit of all jobs. A job placed later does not move earlier ones; no iterations are counted.
 
     Parameters
     ----------
@@ -56,19 +58,26 @@ class BestFit:
             return
         if start is not None:
             budget.found(start)
-        owner = best_fit(problem, ground(problem), self.order == "size")
+        owner = best_fit(problem, ground(problem), self.order == "size", budget)
         budget.found(first_fit(problem) if owner is None else owner)
 
 
-def best_fit(problem: Allocation, data: Ground, by_size: bool) -> IntArray | None:
-    """The owners that best fit chooses, shape ``(idle nodes,)``; None if a job finds no room."""
+def best_fit(problem: Allocation, data: Ground, by_size: bool, budget: Budget) -> IntArray | None:
+    """The owners that best fit chooses, shape ``(idle nodes,)``; None if a job finds no room or time is over."""
     jobs = np.argsort(-problem.sizes, kind="stable") if by_size else np.arange(len(problem))
     owner = np.full(len(problem.idle), -1)
-    if problem.rule == "free":
-        _on_switches(owner, jobs, data.leaf, data.pod, data.sizes)
-        return owner
-    place = _on_q if problem.rule == "static" else _on_what_is_left
-    return owner if place(owner, jobs, data.leaf, data.pod, data.sizes, data.weights, problem.wrap) else None
+    chunk = max(1, _WORK // (16 * len(owner)))
+    for first in range(0, len(jobs), chunk):
+        some = jobs[first : first + chunk]
+        if problem.rule == "free":
+            _on_switches(owner, some, data.leaf, data.pod, data.sizes)
+        else:
+            place = _on_q if problem.rule == "static" else _on_what_is_left
+            if not place(owner, some, data.leaf, data.pod, data.sizes, data.weights, problem.wrap):
+                return None
+        if budget.seconds_left() == 0 and first + chunk < len(jobs):
+            return None
+    return owner
 
 
 @compiled
@@ -78,8 +87,9 @@ def _on_switches(owner, jobs, leaf, pod, sizes):  # type: ignore[no-untyped-def]
     leaf_free, pod_free = np.zeros(leaves, np.int64), np.zeros(pods, np.int64)
     for i in range(len(leaf)):
         pod_of[leaf[i]] = pod[i]
-        leaf_free[leaf[i]] += 1
-        pod_free[pod[i]] += 1
+        if owner[i] < 0:
+            leaf_free[leaf[i]] += 1
+            pod_free[pod[i]] += 1
     taken = np.zeros(leaves, np.int64)
     for job in jobs:
         need = sizes[job]
@@ -147,7 +157,7 @@ def _on_q(owner, jobs, leaf, pod, sizes, weights, wrap):  # type: ignore[no-unty
     n = len(owner)
     in_leaf, in_pod = np.zeros(leaf.max() + 1, np.int64), np.zeros(pod.max() + 1, np.int64)
     every, costs, switches = np.arange(n), np.empty(n), np.empty(n, np.int64)
-    used, run = np.zeros(n, np.bool_), np.empty(n, np.int64)
+    used, run = owner >= 0, np.empty(n, np.int64)
     for job in jobs:
         size = sizes[job]
         last = n if wrap else n - size + 1

@@ -112,7 +112,8 @@ class CountSearch:
     def _begin(self, problem: Allocation, budget: Budget, rng: np.random.Generator) -> None:
         data = ground(problem)
         for by_size in (False, True):
-            budget.found(best_fit(problem, data, by_size))
+            if (owner := best_fit(problem, data, by_size, budget)) is not None:
+                budget.found(owner)
         if self.begin == "dp-polish" and not budget.done():
             dynamic = problem.with_rule("dynamic")
             left = budget.seconds_left()

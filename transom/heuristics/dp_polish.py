@@ -13,6 +13,7 @@ import numpy as np
 from transom import registry
 from transom.heuristics._allocation import best_known, ground, settled
 from transom.heuristics._reinsertion import least_costs, reinsert_one, reinsert_two
+from transom.heuristics.best_fit import BestFit, best_fit
 from transom.models._arrays import IntArray
 from transom.models.allocation import Allocation
 from transom.models.fat_tree import FatTree
@@ -29,11 +30,11 @@ class DpPolish:
     """The SCAS optimum, improved by taking out one or two jobs and placing them where the dynamic rule is cheapest.
 
     ``scas-dp`` solves the static problem; where it refuses (too many jobs), or has not closed its search in
-    half of the time, ``scas-lagrangian`` gets half of what is left. Every static solution is a dynamic one.
-    Then each job is taken out and put where it costs least on what is left of Q, and each ordered pair of
-    jobs: the first one at every start that can still pay, the second where it then costs least. Only what
-    some order of placing reaches is taken. It ends when no such move pays. Under the static rule the answer
-    of the static solver stands.
+    half of the time, ``scas-lagrangian`` gets half of what is left. Every static solution is a dynamic one;
+    where the static optimum was not found, the best fit may be better. Then each job is taken out and put
+    where it costs least on what is left of Q, and each ordered pair of jobs: the first one at every start
+    that can still pay, the second where it then costs least. Only what some order of placing reaches is
+    taken. It ends when no such move pays. Under the static rule the answer of the static solver stands.
 
     An iteration is a job or an ordered pair that was tried. The answer is never above the static optimum
     where that was found.
@@ -60,6 +61,8 @@ class DpPolish:
         if settled(problem, budget):
             return
         best_known(problem, budget, start)
+        if not budget.done() and (owner := best_fit(problem, ground(problem), False, budget)) is not None:
+            budget.found(owner)
         _solve_static(problem, budget, rng)
         if problem.rule == "dynamic" and not budget.done():
             _polish(problem, budget)
@@ -110,6 +113,7 @@ def _polish(problem: Allocation, budget: Budget) -> None:
 
 @cache
 def _warm_up() -> None:
+    BestFit().warm_up()
     for name in _STATIC:
         warm_up(registry.make(registry.SOLVERS, name))
     problem = Allocation(FatTree.k_ary(4), np.arange(10), np.array([4, 4]), "dynamic")
