@@ -1,64 +1,182 @@
-"""Prove the optimum of every bundled instance with two independent exact solvers; write optima.csv.
+"""Prove the optimum of every bundled instance by independent exact methods; write optima.csv.
 
-Run it from the checkout: ``python instances/prove.py``. It takes about half a minute.
+Run it from the checkout: ``python -m instances.prove``. What optima.csv holds already is not proved again, unless
+``--again``; interrupted, it goes on where it was. From nothing it takes some minutes.
 """
 
 from __future__ import annotations
 
 import csv
+import itertools
+import math
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from transom import Stop, solve
 from transom.cli.instances import read_instances
 from transom.files import whole_file
+from transom.models import Allocation
+from transom.result import Result
 
 HERE = Path(__file__).resolve().parent
-OBJECTIVES = {
-    "classes/pisinger_50.jsonl": None,
-    "windows/lublin.jsonl": None,
-    "windows/lublin_dras.jsonl": None,
-    "windows/lublin_wait.jsonl": None,
-    "windows/replay.jsonl.gz": "wait",
+ALLOCATIONS = ("scas", "free", "dcas")  # the free optimum is a bound for the dynamic one
+
+
+class Set(NamedTuple):
+    """A file, the problems that are made of it, and for windows what a job is worth."""
+
+    name: str
+    problems: tuple[str, ...] = ("knapsack",)
+    objective: str | None = None
+
+
+SETS = (
+    Set("classes/pisinger_50.jsonl"),
+    Set("windows/lublin.jsonl"),
+    Set("windows/lublin_dras.jsonl"),
+    Set("windows/lublin_wait.jsonl"),
+    Set("windows/replay.jsonl.gz", objective="wait"),
+    Set("tjap/small.jsonl", ALLOCATIONS),
+    Set("tjap/paper_stream.jsonl.gz", ALLOCATIONS),
+    Set("tjap/code_stream.jsonl.gz", ALLOCATIONS),
+    Set("csp/stream.jsonl.gz", ("csp",)),
+    Set("csp/random.jsonl.gz", ("csp",)),
+)
+
+COLUMNS = ("file", "line", "problem", "objective", "digest", "items", "capacity", "scale", "optimum", "proved_by")
+KEY = COLUMNS[:5]
+Row = dict[str, str]
+
+METHODS = {
+    "knapsack": ("dp", "cpsat"),
+    "scas": ("scas-dp", "scas-cpsat"),
+    "dcas": ("dcas-exact",),
+    "free": ("free-exact", "free-cpsat"),
+    "csp": ("csp-dp", "csp-cpsat"),
 }
-"""The files, and for windows what a job is worth; knapsacks state their values."""
+NEEDED = {"knapsack": 2, "scas": 2, "dcas": 1, "free": 1, "csp": 2}
+"""How many methods have to prove it; the second ones for ``dcas`` and ``free`` reach only a part."""
 
-COLUMNS = ("file", "line", "objective", "digest", "items", "capacity", "scale", "optimum", "proved_by")
-SOLVERS = ("dp", "cpsat")
+SECONDS = {"free-cpsat": 5.0}  # of a method that proves what it can; else 60
+_IDLE, _JOBS = 10, 3  # what is enumerated has at most so many
 
 
-def prove() -> list[dict[str, object]]:
-    """One row per instance, in the order of the files and their lines."""
-    rows: list[dict[str, object]] = []
-    for name, objective in OBJECTIVES.items():
-        for label, problem in read_instances([HERE / name], objective=objective):
-            results = [solve(problem, solver, Stop(seconds=60)) for solver in SOLVERS]
-            values = {result.value for result in results}
-            if len(values) != 1 or any(result.status != "optimal" for result in results):
-                raise SystemExit(f"{label}: not proved: {[(r.solver, r.status, r.value) for r in results]}")
-            rows.append(
-                {
-                    "file": name,
-                    "line": int(label.rpartition(":")[2]),
-                    "objective": objective or "",
-                    "digest": problem.digest(),
-                    "items": len(problem),
-                    "capacity": problem.capacity,
-                    "scale": problem.scale,
-                    "optimum": values.pop(),
-                    "proved_by": "+".join(SOLVERS),
-                }
-            )
-    return rows
+def close(a: float, b: float) -> bool:
+    """Whether two totals are the same but for the order in which they were summed up."""
+    return math.isclose(a, b, rel_tol=1e-9)
+
+
+def enumerated(problem: Allocation) -> float:
+    """The dynamic optimum from the words of the rule: every order, every start."""
+    best, size = math.inf, len(problem.idle)
+
+    def place(order: tuple[int, ...], owner: list[int]) -> None:
+        nonlocal best
+        if not order:
+            best = min(best, problem.value(owner))
+            return
+        left, nodes = [i for i in range(size) if owner[i] < 0], int(problem.sizes[order[0]])
+        for start in range(len(left) if problem.wrap else len(left) - nodes + 1):
+            placed = list(owner)
+            for k in range(nodes):
+                placed[left[(start + k) % len(left)]] = order[0]
+            place(order[1:], placed)
+
+    for order in itertools.permutations(range(len(problem))):
+        place(order, [-1] * size)
+    return best
+
+
+def proofs(label: str, problem: Any, free: float | None) -> tuple[float | None, list[str]]:
+    """The optimum, None if too few methods prove it, and the methods that do.
+
+    ``free`` is the optimum of the same window under the free rule, where it is known.
+    """
+    kind = problem.kind
+    results: list[Result] = [solve(problem, name, Stop(seconds=SECONDS.get(name, 60.0))) for name in METHODS[kind]]
+    proved = {result.solver: result.value for result in results if result.status == "optimal"}
+    values = [value for value in proved.values() if value is not None]
+    by = list(proved)
+    if kind == "dcas" and values:
+        if len(problem.idle) <= _IDLE and len(problem) <= _JOBS:
+            values.append(enumerated(problem))
+            by.append("enumeration")
+        if free is not None and close(values[0], free):
+            by.append("free-exact")  # what is free cannot be better, and is not
+    better = [r for r in results if r.value is not None and values and _beats(r.value, values[0], problem.sense)]
+    if better or not all(close(values[0], value) for value in values):
+        raise SystemExit(f"{label}: the methods disagree: {[(r.solver, r.status, r.value) for r in results]} {values}")
+    return (values[0] if len(by) >= NEEDED[kind] else None), by
+
+
+def _beats(value: float, optimum: float, sense: str) -> bool:
+    return not close(value, optimum) and (value > optimum) == (sense == "max")
+
+
+def capacity(problem: Any) -> int:
+    """What items are packed into: a capacity, idle nodes, entries."""
+    if isinstance(problem, Allocation):
+        return len(problem.idle)
+    return int(getattr(problem, "capacity", getattr(problem, "length", 0)))
+
+
+def rows(known: dict[tuple[str, ...], Row]) -> Iterator[Row]:
+    """One row per instance and problem, in the order of the files and their lines."""
+    for each in SETS:
+        read = [list(read_instances([HERE / each.name], problem, each.objective)) for problem in each.problems]
+        for same in zip(*read, strict=True):
+            free: float | None = None
+            for label, problem in same:
+                line = label.rpartition(":")[2]
+                row = dict(
+                    zip(KEY, (each.name, line, problem.kind, each.objective or "", problem.digest()), strict=True)
+                )
+                found = known.get(tuple(row.values()))
+                if found is None:
+                    optimum, by = proofs(label, problem, free)
+                    if optimum is None:
+                        print(f"{label}: {problem.kind} is not proved", file=sys.stderr)
+                        continue
+                    facts = (len(problem), capacity(problem), getattr(problem, "scale", 1), optimum, "+".join(by))
+                    found = {**row, **{name: str(fact) for name, fact in zip(COLUMNS[5:], facts, strict=True)}}
+                if problem.kind == "free":
+                    free = float(found["optimum"])
+                yield found
+
+
+def read_rows(path: Path) -> dict[tuple[str, ...], Row]:
+    """The rows of optima.csv by what they are for."""
+    if not path.exists():
+        return {}
+    with path.open(encoding="utf-8", newline="") as file:
+        return {tuple(row[name] for name in KEY): row for row in csv.DictReader(file) if set(KEY) <= row.keys()}
+
+
+def write_rows(path: Path, made: list[Row], known: dict[tuple[str, ...], Row]) -> None:
+    """Write what is proved by now, and what was before."""
+    keys = {tuple(row[name] for name in KEY) for row in made}
+    with whole_file(path) as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(made + [row for key, row in known.items() if key not in keys])
 
 
 def main() -> None:
     """Write optima.csv."""
-    rows = prove()
-    with whole_file(HERE / "optima.csv") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-    print(f"{HERE / 'optima.csv'}: {len(rows)} optima")
+    path = HERE / "optima.csv"
+    known = {} if "--again" in sys.argv[1:] else read_rows(path)
+    made: list[Row] = []
+    try:
+        for row in rows(known):
+            if made and row["file"] != made[-1]["file"]:
+                write_rows(path, made, known)
+            made.append(row)
+        known = {}  # what is not made any more is not kept
+    finally:
+        write_rows(path, made, known)
+    print(f"{path}: {len(made)} optima")
 
 
 if __name__ == "__main__":
