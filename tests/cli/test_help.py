@@ -18,7 +18,9 @@ def test_help_lists_the_commands(transom: Callable[..., Ran]) -> None:
         assert all(f"\n  {command} " in ran.out for command in COMMANDS)
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, "generate workload", "generate knapsack"])
+@pytest.mark.parametrize(
+    "command", [*COMMANDS, *(f"generate {kind}" for kind in ("workload", "knapsack", "tjap", "csp"))]
+)
 def test_each_command_has_help(transom: Callable[..., Ran], command: str) -> None:
     ran = transom(*command.split(), "--help")
     assert (ran.status, ran.err) == (0, "")
