@@ -226,6 +226,8 @@ BAD: list[tuple[list[str], str]] = [
     (["solve", "outside.json"], "outside.json: window: idle node 16 is outside the tree of 16 nodes, 0 to 15"),
     (["solve", "ones.jsonl"], "ones.jsonl:1: window: its jobs ask for 3 nodes, 1 of them for one-node jobs, but 2"),
     (["check", "stream.jsonl", "r.jsonl", "--objective", "wait"], "holds no results of knapsacks"),
+    (["check", "stream.jsonl", "stream.jsonl"], "stream.jsonl:1: holds a window of a stream; expected a result"),
+    (["solve", "a.json", "--out", "p.jsonl"], "p.jsonl:1: holds a constrained path, not a result"),
     (["check", "k.json", "rk.jsonl", "--no-wrap"], "holds no results of allocations"),
     (["check", "stream.jsonl", "r.jsonl", "--no-wrap"], "under the cost model paper, without wrap-around"),
 ]  # fmt: skip
@@ -241,6 +243,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     written(folder / "k.json", knapsack)
     written(folder / "a.json", STATIC)
     written(folder / "p.json", ConstrainedPath(4, [2], [1], [[1, 2, 3, np.inf]]))
+    (folder / "p.jsonl").write_bytes((folder / "p.json").read_bytes())
     written(folder / "ones.jsonl", PeriodWindow(TREE, [0, 1], [1, 2], [2, 1]))
     written(folder / "r.jsonl", solve(LINES[0].allocation(), "scas-dp"))
     written(folder / "rk.jsonl", solve(knapsack, "dp"))

@@ -39,6 +39,23 @@ def test_json_states_parameters_and_defaults(transom: Transom) -> None:
     assert all(entry["about"] for group in listed.values() for entry in group if entry["missing"] is None)
 
 
+def test_solvers_say_which_problems_they_take(transom: Transom) -> None:
+    (listed,) = transom("solvers", "--json").lines
+    taken: dict[str, list[list[str]]] = {}
+    for entry in listed["solvers"]:
+        taken.setdefault(entry["name"], []).append(entry["problems"])
+    assert taken["dp"] == [["knapsack"]]
+    assert taken["scas-dp"] == [["scas"]]
+    assert taken["csp-dp"] == [["csp"]]
+    assert taken["sequential"] == [["scas", "dcas", "free"]]
+    assert taken["sa"] == [["knapsack"], ["scas", "dcas", "free"], ["csp"]]
+    assert {entry["name"]: entry["parameters"] for entry in listed["cost_models"]}["custom"]["unit"] == 1000
+    shown = transom("solvers").out
+    assert "Solvers of knapsacks\n" in shown
+    assert "  scas-dp            scas: Label setting" in shown
+    assert shown.count("\n  sa  ") == 3
+
+
 def test_a_missing_back_end_is_said(transom: Transom, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(DynamicProgramming, "needs", ("numpy", "no_such_package"), raising=False)
     ran = transom("solvers")

@@ -85,14 +85,14 @@ def _judge_results(
 ) -> list[Judged]:
     from transom.cli.instances import read_instances
     from transom.errors import DocumentError, SpecError
-    from transom.io import read_documents
+    from transom.io import name_of, read_documents
     from transom.result import Result
     from transom.solving import check
 
     claimed: list[tuple[str, Result]] = []
     for where, document in read_documents(results):
         if not isinstance(document, Result):
-            raise DocumentError(f"{where}: holds a {type(document).__name__.lower()}; expected a result")
+            raise DocumentError(f"{where}: holds a {name_of(document)}; expected a result")
         claimed.append((where, document))
     kinds = dict.fromkeys(result.problem for _, result in claimed)
     if objective is not None and "knapsack" not in kinds:

@@ -9,7 +9,7 @@ from typing import Any
 
 from transom.errors import DocumentError
 from transom.files import whole_file
-from transom.io import decode, encode, read_documents
+from transom.io import decode, encode, name_of, read_documents
 from transom.result import Result
 from transom.stop import Stop
 
@@ -44,7 +44,7 @@ class ResultFile:
         if path.exists() and path.stat().st_size:
             for where, document in read_documents(path):
                 if not isinstance(document, Result):
-                    raise DocumentError(f"{where}: holds a {type(document).__name__.lower()}, not a result")
+                    raise DocumentError(f"{where}: holds a {name_of(document)}, not a result")
                 self._append(document)
 
     def find(self, terms: Terms, parameters: dict[str, Any]) -> Result | None:

@@ -1,10 +1,20 @@
 """Transom's own files: JSON documents and their schemas; two foreign formats of instances."""
 
-from transom.io.conversion import Document
+from transom.io.conversion import Document, name_of
 from transom.io.document_files import read_documents, write_documents
 from transom.io.documents import decode, encode
 from transom.io.kplib import read_kplib
 from transom.io.nsa_windows import PeriodWindow
 from transom.io.schema import schema
 
-__all__ = ["Document", "PeriodWindow", "decode", "encode", "read_documents", "read_kplib", "schema", "write_documents"]
+__all__ = [
+    "Document",
+    "PeriodWindow",
+    "decode",
+    "encode",
+    "name_of",
+    "read_documents",
+    "read_kplib",
+    "schema",
+    "write_documents",
+]

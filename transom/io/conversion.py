@@ -32,6 +32,21 @@ Document = Window | Knapsack | Allocation | ConstrainedPath | PeriodWindow | Res
 """What a document holds."""
 
 
+_NAMES: dict[type, str] = {
+    Window: "window",
+    Knapsack: "knapsack",
+    Allocation: "allocation",
+    ConstrainedPath: "constrained path",
+    PeriodWindow: "window of a stream",
+    Result: "result",
+}
+
+
+def name_of(document: Document) -> str:
+    """What a document holds, in a word for messages."""
+    return _NAMES[type(document)]
+
+
 def to_document(thing: Document) -> AnyDocument | PeriodLine:
     """The typed document of a window, a problem or a result.
 
