@@ -1,11 +1,26 @@
-"""Figures of schedules, readable at print size; matplotlib is loaded when one is drawn."""
+"""Figures of schedules, allocations and solvers, readable at print size; matplotlib is loaded when one is drawn."""
 
 from transom.plot.all_figures import figures
+from transom.plot.anytime import anytime
+from transom.plot.cluster import allocation_figure
 from transom.plot.gantt import gantt
 from transom.plot.kiviat import kiviat
+from transom.plot.periods import hops_and_waits
 from transom.plot.style import save
 from transom.plot.timeline import timeline
 from transom.plot.waits import wait_by_mode, wait_by_size
 from transom.plot.weekly import weekly
 
-__all__ = ["figures", "gantt", "kiviat", "save", "timeline", "wait_by_mode", "wait_by_size", "weekly"]
+__all__ = [
+    "allocation_figure",
+    "anytime",
+    "figures",
+    "gantt",
+    "hops_and_waits",
+    "kiviat",
+    "save",
+    "timeline",
+    "wait_by_mode",
+    "wait_by_size",
+    "weekly",
+]

@@ -75,6 +75,7 @@ def simulate(
         no topology, or one that does not fit it.
     PolicyError : the policy starts a job that is not waiting or does not fit, states nodes that are not idle, or
         leaves jobs waiting on an empty machine at the end of the trace; or its period is not a time.
+    UnsupportedError : the allocator's solver cannot take the jobs that start at one instant.
     """
     if seed < 0:
         raise SpecError(f"seed must be >= 0, got {seed}")

@@ -8,7 +8,7 @@ from itertools import groupby
 
 import numpy as np
 
-from transom.errors import PolicyError, SpecError
+from transom.errors import PolicyError, SpecError, UnsupportedError
 from transom.models import FatTree
 from transom.models._arrays import IntArray
 from transom.simulation.allocator import Allocator, Placed, Placer
@@ -67,6 +67,7 @@ class NodeKeeper:
         Raises
         ------
         PolicyError : stated nodes are not idle, or not as many distinct ones as the job asks for.
+        UnsupportedError : the placer's solver cannot take that many jobs together.
         """
         rest = []
         for job in jobs.tolist():
@@ -76,7 +77,10 @@ class NodeKeeper:
             else:
                 rest.append(job)
         if rest:
-            placed = self._placer.place(self.idle(), self._nodes[rest])
+            try:
+                placed = self._placer.place(self.idle(), self._nodes[rest])
+            except UnsupportedError as error:
+                raise UnsupportedError(f"at {now} s, {len(rest)} jobs start: {error}") from None
             for job, nodes in zip(rest, placed.nodes, strict=True):
                 self._occupancy.take(job, nodes)
             self._told[now] = placed

@@ -1,0 +1,110 @@
+"""What solvers had found and proved by when: value and bound against seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from transom.errors import ModelError
+from transom.models._arrays import FloatArray
+from transom.plot.style import WIDTH, heading, new_figure, policy_styles, shortened, styled, thousands
+from transom.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_EARLIEST = 1e-5  # times before are drawn here [s]
+_LEAST_GAP = 1e-3  # below it the axis is linear [%]
+
+
+@styled
+def anytime(results: Mapping[str, Result], title: str, sense: str = "min") -> Figure:
+    """Best value so far (steps) and proved bound (dashed) over the time of the run, a colour per solver.
+
+    Below it, how far each value is from the best that any of them found. A star ends a run that proved its
+    value, a dot one that did not.
+
+    Parameters
+    ----------
+    results : one per solver, all of one instance.
+    title : what was solved.
+    sense : ``"min"`` or ``"max"``.
+
+    Raises
+    ------
+    ModelError : there is no result with a value, the results are of different instances, or the sense is
+        neither.
+    """
+    if sense not in ("min", "max"):
+        raise ModelError(f"figure: sense must be min or max, got {sense!r}")
+    if len({result.instance for result in results.values()}) > 1:
+        raise ModelError("figure: the results are of different instances")
+    values = [float(result.value) for result in results.values() if result.value is not None]
+    if not values:
+        raise ModelError("figure: no result has a value")
+    best = min(values) if sense == "min" else max(values)
+    figure = new_figure(4.2, WIDTH * 0.8)
+    above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
+    last = max(_end(result) for result in results.values())
+    # Seven colours with dashes for bounds: values are solid, whatever the place of the solver.
+    for name, style in policy_styles(list(results)).items():
+        colour, result = style["color"], results[name]
+        times, value, bound = _steps(result, last if result.reason == "proof" else _end(result))
+        label = f"{shortened(name)} ({_told(result)})"
+        above.step(times, value, where="post", color=colour, label=label)
+        above.step(times, bound, where="post", color=colour, linestyle="--", linewidth=0.8)
+        gap = 100 * np.abs(value - best) / max(abs(best), 1e-9)
+        below.step(times, gap, where="post", color=colour)
+        for axes, line in ((above, value), (below, gap)):
+            _mark(axes, _end(result), line[np.searchsorted(times, _end(result), side="right") - 1], colour, result)
+    above.set_ylabel("cost" if sense == "min" else "value")
+    above.set_xscale("log")
+    above.xaxis.set_major_formatter(lambda time, _: f"{time:g}")
+    thousands(above.yaxis)
+    below.set_yscale("symlog", linthresh=_LEAST_GAP, linscale=0.4)
+    top = max(100 * abs(value - best) / max(abs(best), 1e-9) for value in _all_values(results))
+    below.set_ylim(0, max(2 * top, 10 * _LEAST_GAP))
+    below.set_ylabel("from the best [%]")
+    below.set_xlabel("time [s]")
+    below.yaxis.set_major_formatter(lambda gap, _: f"{gap:g}")
+    for axes in (above, below):
+        axes.grid(axis="y")
+    heading(above, title)
+    above.plot([], [], color="#444444", linestyle="--", linewidth=0.8, label="proved bounds")
+    figure.legend(*above.get_legend_handles_labels(), loc="outside lower center", ncols=2, handlelength=1.6)
+    return figure
+
+
+def _end(result: Result) -> float:
+    return max(result.seconds, _EARLIEST)
+
+
+def _steps(result: Result, until: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Times, values and bounds (nan while there is none), carried on to ``until`` [s]."""
+    rows = [(max(time, _EARLIEST), _number(value), _number(bound)) for time, value, bound in result.curve]
+    rows.append((max(until, rows[-1][0] if rows else _EARLIEST), _number(result.value), _number(result.bound)))
+    times, values, bounds = np.array(rows).T
+    return times, values, bounds
+
+
+def _all_values(results: Mapping[str, Result]) -> list[float]:
+    listed = [value for result in results.values() for _, value, _ in (*result.curve, (0, result.value, None))]
+    return [float(value) for value in listed if value is not None]
+
+
+def _number(value: float | None) -> float:
+    return float("nan") if value is None else float(value)
+
+
+def _told(result: Result) -> str:
+    seconds = result.seconds
+    return f"{result.status}, " + (f"{seconds:.3g} s" if seconds >= 0.1 else f"{1000 * seconds:.2g} ms")
+
+
+def _mark(axes: Axes, time: float, value: float, colour: str, result: Result) -> None:
+    axes.plot(
+        [time], [value], marker="*" if result.status == "optimal" else "o", color=colour, markersize=5, clip_on=False
+    )
