@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from transom.generate.fragmented import fragmented_allocation
 
 from tests.allocation_cases import optimum, random_allocation
 from transom import Stop, check, registry, solve
 from transom.errors import ModelError, SpecError, UnsupportedError
+from transom.generate.fragmented import fragmented_allocation
 from transom.models import AUTHORS, PAPER, Allocation, ConstrainedPath, FatTree, Knapsack
 from transom.result import Result
 
