@@ -81,7 +81,7 @@ def _for_rule(problem: Allocation) -> Iterator[str]:
 def _run(specs: Any, problem: Any, budget: Budget, rng: np.random.Generator) -> None:
     chose: list[str] = []
     for spec in specs:
-        solver = _solver(spec, type(problem))
+        solver = _solver(spec, ConstrainedPath if isinstance(problem, ConstrainedPath) else Allocation)
         if solver.supports(problem) is not None:
             continue
         chose.append(solver.name)
@@ -93,7 +93,7 @@ def _run(specs: Any, problem: Any, budget: Budget, rng: np.random.Generator) -> 
 
 
 @cache
-def _solver(spec: str, problem: type) -> Any:
+def _solver(spec: str, problem: type[Allocation] | type[ConstrainedPath]) -> Any:
     return registry.make(registry.SOLVERS, spec, problem)
 
 
