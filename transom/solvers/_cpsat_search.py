@@ -82,7 +82,13 @@ def _multiple(sizes: IntArray) -> int:
 
 
 def search_cpsat(
-    model: Any, budget: Budget, seed: int, read: Callable[[IntArray], Any], scale: Scale, presolve: bool = True
+    model: Any,
+    budget: Budget,
+    seed: int,
+    read: Callable[[IntArray], Any],
+    scale: Scale,
+    presolve: bool = True,
+    probing: bool = True,
 ) -> None:
     """Let CP-SAT minimise until the budget is done; an iteration is a conflict.
 
@@ -90,7 +96,7 @@ def search_cpsat(
     ----------
     model : its objective is meant as ``scale`` says.
     read : makes the problem's solution out of the values of all variables.
-    presolve : whether CP-SAT's presolve is used.
+    presolve, probing : whether CP-SAT's presolve and, in it, probing is used.
     """
     from ortools.sat.python import cp_model
 
@@ -98,6 +104,8 @@ def search_cpsat(
     solver.parameters.num_workers = budget.threads
     solver.parameters.random_seed = seed
     solver.parameters.cp_model_presolve = presolve
+    if not probing:
+        solver.parameters.cp_model_probing_level = 0
     solver.parameters.catch_sigint_signal = False
     if (left := budget.iterations_left()) is not None:
         solver.parameters.max_number_of_conflicts = left

@@ -61,12 +61,15 @@ class FreeCpSat:
         built = _build(problem, places, budget)
         if built is None or budget.done():
             return  # building the model counts
-        model, counts, scale = built
+        model, takes, scale = built
 
         def read(values: IntArray) -> Any:
-            return _owners(problem, places, values[counts])
+            counts = np.zeros((len(problem), len(places.idle)), np.int64)
+            variable, job, leaf, amount = takes
+            np.add.at(counts, (job, leaf), amount * values[variable])
+            return _owners(problem, places, counts)
 
-        search_cpsat(model, budget, int(rng.integers(2**31)), read, scale)
+        search_cpsat(model, budget, int(rng.integers(2**31)), read, scale, probing=False)
 
 
 class _Places(NamedTuple):
@@ -87,7 +90,10 @@ def _places(problem: Allocation) -> _Places:
 
 
 def _build(problem: Allocation, places: _Places, budget: Budget) -> tuple[Any, IntArray, Scale] | None:
-    """The model, the position of the variable with each count, ``(jobs, leaves)``; None when time is over before."""
+    """The model, and of each binary of a leaf switch its position, job, leaf switch and count, ``(4, binaries)``.
+
+    None when time is over before.
+    """
     from ortools.sat.python import cp_model
 
     weighted = cp_model.LinearExpr.weighted_sum
@@ -98,18 +104,17 @@ def _build(problem: Allocation, places: _Places, budget: Budget) -> tuple[Any, I
     idle = places.idle.tolist()
     far, near = int(problem.cost.weights[1]), int(problem.cost.weights[2])
 
-    def count(most: int, worth: int, hinted: int | None) -> tuple[Any, Any]:
-        """A count up to ``most``, and the hops that its pairs save, ``worth`` each."""
-        amount = model.new_int_var(0, most, "")
+    def count(most: int, worth: int, hinted: int | None) -> tuple[Any, Any, list[Any]]:
+        """A count up to ``most``, the hops that its pairs save, ``worth`` each, and its binaries from 1 on."""
         takes = [model.new_bool_var("") for _ in range(most)]
         model.add_at_most_one(takes)
-        model.add(weighted(takes, list(range(1, most + 1))) == amount)
         if hinted is not None:
-            model.add_hint(amount, hinted)
             for v, variable in enumerate(takes, 1):
                 model.add_hint(variable, v == hinted)
-        return amount, weighted(takes, [worth * (v * (v - 1) // 2) for v in range(1, most + 1)])
+        saves = weighted(takes, [worth * (v * (v - 1) // 2) for v in range(1, most + 1)])
+        return weighted(takes, list(range(1, most + 1))), saves, takes
 
+    taken: list[tuple[int, int, int, int]] = []
     leaves: list[list[Any]] = []
     shares: list[list[Any]] = []
     saved: list[Any] = []
@@ -118,13 +123,14 @@ def _build(problem: Allocation, places: _Places, budget: Budget) -> tuple[Any, I
         shares.append([])
         saves = []
         for s, free in enumerate(idle):
-            amount, hops = count(min(size, free), near, None if hint is None else int(hint[job, s]))
+            amount, hops, takes = count(min(size, free), near, None if hint is None else int(hint[job, s]))
+            taken.extend((variable.index, job, s, v) for v, variable in enumerate(takes, 1))
             leaves[-1].append(amount)
             saves.append(hops)
             if budget.done():
                 return None
         for p, within in enumerate(pods):
-            amount, hops = count(min(size, room[p]), far, None if hint is None else int(hint[job, within].sum()))
+            amount, hops, _ = count(min(size, room[p]), far, None if hint is None else int(hint[job, within].sum()))
             shares[-1].append(amount)
             saves.append(hops)
             model.add(cp_model.LinearExpr.sum([leaves[-1][s] for s in within]) == amount)
@@ -136,7 +142,7 @@ def _build(problem: Allocation, places: _Places, budget: Budget) -> tuple[Any, I
         model.add(cp_model.LinearExpr.sum([of[s] for of in leaves]) <= free)
     _break_symmetry(model, problem, places, leaves, shares, saved)
     scale = _minimise(model, problem, saved)
-    return model, np.array([[amount.index for amount in of] for of in leaves]), scale
+    return model, np.array(taken).T, scale
 
 
 def _minimise(model: Any, problem: Allocation, saved: list[Any]) -> Scale:
