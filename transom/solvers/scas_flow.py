@@ -36,6 +36,7 @@ from transom.stop import Budget
 
 BackEnd = Literal["highs", "scip"]
 
+_PER_COLUMN, _PER_ENTRY = 3e-6, 3e-7  # what it takes PySCIPOpt to make one, at least [s]
 _GRACE = 0.02  # how long past the budget an answer may take that HiGHS' own limit brought about [s]
 
 
@@ -275,6 +276,9 @@ def _by_scip(
 ) -> None:
     from pyscipopt import quicksum
 
+    if len(flow.costs) * _PER_COLUMN + len(flow.where) * _PER_ENTRY > budget.seconds_left():
+        budget.notes["ended"] = f"a model of {len(flow.costs)} columns takes longer to build than there is time"
+        return
     model = scip_model(seed)
     n, costs = packed.length, flow.costs.tolist()
     variables = [model.addVar("", vtype="C", lb=0.0, ub=1.0) for _ in range(n)]
