@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -26,6 +28,18 @@ def scip_model(seed: int) -> Any:
     for name, value in KEEPS_TIME.items():
         model.setParam(name, value)
     return model
+
+
+@contextmanager
+def building() -> Iterator[None]:
+    """Keeps the collector of garbage from passing again and again over the many objects of a model."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _drop(_model: Any) -> None:

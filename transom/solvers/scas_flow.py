@@ -30,13 +30,13 @@ from transom.solvers._packing_search import (
     settled,
     warm_packing,
 )
-from transom.solvers._scip_search import scip_model, search_scip
+from transom.solvers._scip_search import building, scip_model, search_scip
 from transom.solvers._worker_process import WorkerProcess, borrowed_worker
 from transom.stop import Budget
 
 BackEnd = Literal["highs", "scip"]
 
-_PER_COLUMN, _PER_ENTRY = 3e-6, 3e-7  # what it takes PySCIPOpt to make one, at least [s]
+_PER_COLUMN, _PER_ENTRY = 4e-6, 3e-7  # what it takes PySCIPOpt to make one, about [s]
 _GRACE = 0.02  # how long past the budget an answer may take that HiGHS' own limit brought about [s]
 
 
@@ -274,32 +274,15 @@ def _by_scip(
     seed: int,
     unit: float,
 ) -> None:
-    from pyscipopt import quicksum
-
     if len(flow.costs) * _PER_COLUMN + len(flow.where) * _PER_ENTRY > budget.seconds_left():
         budget.notes["ended"] = f"a model of {len(flow.costs)} columns takes longer to build than there is time"
         return
     model = scip_model(seed)
-    n, costs = packed.length, flow.costs.tolist()
-    variables = [model.addVar("", vtype="C", lb=0.0, ub=1.0) for _ in range(n)]
-    model.data = variables  # freed with the model, outside the budget
-    for begin in range(n, len(costs), 1000):
-        variables.extend(model.addVar("", vtype="B", obj=cost) for cost in costs[begin : begin + 1000])
-        if budget.done():
-            return
-    order = np.argsort(flow.where, kind="stable")
-    ends = np.searchsorted(flow.where[order], np.arange(len(flow.equals) + 1)).tolist()
-    column, value = flow.column[order].tolist(), flow.value[order].tolist()
-    for at, equals in enumerate(flow.equals.tolist()):
-        terms = (value[k] * variables[column[k]] for k in range(ends[at], ends[at + 1]))
-        model.addCons(quicksum(terms) == equals)
-        if budget.done():
-            return
-    if first is not None:
-        solution = model.createSol()
-        for k in np.flatnonzero(first).tolist():
-            model.setSolVal(solution, variables[k], 1.0)
-        model.addSol(solution)
+    with building():
+        variables = _scip_columns(model, packed, flow, first, budget)
+    if variables is None:
+        return
+    n = packed.length
     slack = float_slack(packed, unit)
 
     def values(value: Callable[[Any], float]) -> Any:
@@ -312,3 +295,32 @@ def _by_scip(
         close(budget, bound, packed.whole, slack)
     elif status == "infeasible":
         budget.prove_infeasible()
+
+
+def _scip_columns(
+    model: Any, packed: Packing, flow: _Flow, first: BoolArray | None, budget: Budget
+) -> list[Any] | None:
+    """Fill the model; its variables, or None when time is over before."""
+    from pyscipopt import quicksum
+
+    n, costs = packed.length, flow.costs.tolist()
+    variables = [model.addVar("", vtype="C", lb=0.0, ub=1.0) for _ in range(n)]
+    model.data = variables  # freed with the model, outside the budget
+    for begin in range(n, len(costs), 1000):
+        variables.extend(model.addVar("", vtype="B", obj=cost) for cost in costs[begin : begin + 1000])
+        if budget.done():
+            return None
+    order = np.argsort(flow.where, kind="stable")
+    ends = np.searchsorted(flow.where[order], np.arange(len(flow.equals) + 1)).tolist()
+    column, value = flow.column[order].tolist(), flow.value[order].tolist()
+    for at, equals in enumerate(flow.equals.tolist()):
+        terms = (value[k] * variables[column[k]] for k in range(ends[at], ends[at + 1]))
+        model.addCons(quicksum(terms) == equals)
+        if budget.done():
+            return None
+    if first is not None:
+        solution = model.createSol()
+        for k in np.flatnonzero(first).tolist():
+            model.setSolVal(solution, variables[k], 1.0)
+        model.addSol(solution)
+    return variables

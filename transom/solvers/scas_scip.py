@@ -23,7 +23,7 @@ from transom.solvers._packing_search import (
     settled,
     warm_packing,
 )
-from transom.solvers._scip_search import scip_model, search_scip
+from transom.solvers._scip_search import building, scip_model, search_scip
 from transom.stop import Budget
 
 CANCEL = 1e9
@@ -128,7 +128,8 @@ def _solve(problem: Allocation | ConstrainedPath, budget: Budget, seed: int, can
     row = np.repeat(np.arange(len(packed.sizes)), packed.counts)  # of each job's size
     unit = 1.0 if cancel else cost_unit(packed.costs)
     model = scip_model(seed)
-    begins = _build(model, packed, row, unit, cancel, first, budget.done)
+    with building():
+        begins = _build(model, packed, row, unit, cancel, first, budget.done)
     if begins is None:
         return  # building the model counts
 
