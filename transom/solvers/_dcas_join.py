@@ -5,24 +5,34 @@ from __future__ import annotations
 import numpy as np
 
 from transom.compiling import compiled
-from transom.solvers._dcas_labels import PACKED, SPAN
+from transom.solvers._dcas_sets import SPAN, disjoint
 
 
 @compiled
-def tails(until, sets, room, cost, lists, lengths, table):  # type: ignore[no-untyped-def]
+def tails(at, until, work, sets, room, cost, lists, lengths, table):  # type: ignore[no-untyped-def]
     """Cheapest structures of each set of jobs between each entry and entry ``until``.
 
     Parameters
     ----------
+    at : the entry that was filled in last; ``until + 1`` to begin.
     until : the entry before which all must end.
+    work : after about how many steps to return.
     sets, room, cost, lists, lengths : see ``_dcas_labels.search``, which has filled them.
     table : filled up to ``until``, shape ``(entries + 1, sets)``; infinite where there are none.
+
+    Returns
+    -------
+    The entry that was filled in last, 0 at the end.
     """
     entries = len(table) - 1
     count = sets.shape[1]
-    table[until, :] = np.inf
-    table[until, 0] = 0.0
-    for at in range(until - 1, -1, -1):
+    if at > until:
+        at = until
+        table[until, :] = np.inf
+        table[until, 0] = 0.0
+    while at > 0 and work > 0:
+        at -= 1
+        work -= count
         table[at, :] = table[at + 1, :]
         row = at + entries
         for k in range(lengths[0, row]):
@@ -30,49 +40,51 @@ def tails(until, sets, room, cost, lists, lengths, table):  # type: ignore[no-un
             end = at + sets[SPAN, first]
             if end > until:
                 continue
+            work -= count - first
             for rest in range(count - first):
-                if table[end, rest] == np.inf:
-                    continue
-                if (room[0] - sets[PACKED, first] - sets[PACKED, rest]) & room[1] != room[1]:
+                if table[end, rest] == np.inf or not disjoint(first, rest, sets, room):
                     continue
                 both = cost[row, first] + table[end, rest]
                 table[at, first + rest] = min(both, table[at, first + rest])
+    return at
 
 
 @compiled
-def cross(at, best, sets, room, cost, lists, lengths, table, shorter):  # type: ignore[no-untyped-def]
-    """Look for a structure that crosses the end of the sequence in a better solution than ``best``.
+def promising(at, best, sets, cost, lists, lengths, table):  # type: ignore[no-untyped-def]
+    """The next entry, downwards from ``at``, with a structure across the end that might be part of a better solution.
 
-    Parameters
-    ----------
-    at : from which entry on, downwards; the search ends behind the first entry that took a table.
-    best : cost to beat.
-    sets, room, cost, lists, lengths, table : as in :func:`tails`; ``table`` is that of the whole line.
-    shorter : space for the table up to one entry.
-
-    Returns
-    -------
-    The entry to go on with, -1 at the end; the better cost, the structure's entry and set; infinite
-    and -1 where there is none.
+    ``table`` is that of :func:`tails` for the whole line; -1 if there is none.
     """
     entries = len(table) - 1
-    all_jobs = sets.shape[1] - 1
-    total = sets[SPAN, all_jobs]
-    better, found_at, found = np.inf, -1, -1
-    while at >= 0 and at + total > entries:
-        made = False
+    everything = sets.shape[1] - 1
+    while at >= 0 and at + sets[SPAN, everything] > entries:
         for k in range(lengths[0, at]):
             which = lists[0, at, k]
             end = at + sets[SPAN, which] - entries
-            if end <= 0 or cost[at, which] + table[end, all_jobs - which] >= min(best, better):
-                continue
-            if not made:
-                tails(at, sets, room, cost, lists, lengths, shorter)
-                made = True
-            value = cost[at, which] + shorter[end, all_jobs - which]
-            if value < min(best, better):
-                better, found_at, found = value, at, which
+            if end > 0 and cost[at, which] + table[end, everything - which] < best:
+                return at
         at -= 1
-        if made:
-            return at, better, found_at, found
-    return -1, better, found_at, found
+    return -1
+
+
+@compiled
+def across(at, best, sets, cost, lists, lengths, table):  # type: ignore[no-untyped-def]
+    """The best solution, if better than ``best``, with a structure from entry ``at`` across the end.
+
+    ``table`` is that of :func:`tails` up to ``at``.
+
+    Returns
+    -------
+    Cost and the structure's set; ``best`` and -1 if there is none.
+    """
+    entries = len(table) - 1
+    everything = sets.shape[1] - 1
+    found = -1
+    for k in range(lengths[0, at]):
+        which = lists[0, at, k]
+        end = at + sets[SPAN, which] - entries
+        if end > 0:
+            value = cost[at, which] + table[end, everything - which]
+            if value < best:
+                best, found = value, which
+    return best, found

@@ -1,8 +1,7 @@
 """Label setting for the dynamic rule: the cheapest way in which a set of jobs fills an interval.
 
 A *structure* is an interval of the sequence that a set of jobs fills exactly: one outer job, which has
-the first and the last entry, and structures side by side in its gaps. Sets are numbers in mixed
-radix, one digit per size, so that the union of two is their sum.
+the first and the last entry, and structures side by side in its gaps.
 """
 
 from __future__ import annotations
@@ -10,31 +9,39 @@ from __future__ import annotations
 import numpy as np
 
 from transom.compiling import compiled
-from transom.solvers._dcas_bounds import IN_LEAF, IN_POD, LEAF, LEAF_START, POD, POD_START, cost_of, rest_savings
+from transom.solvers._dcas_bounds import (
+    IN_LEAF,
+    IN_POD,
+    LEAF,
+    LEAF_START,
+    POD,
+    POD_START,
+    best_split,
+    cost_of,
+    from_entry,
+    reach,
+)
+from transom.solvers._dcas_sets import ALL, GUARD, PACKED, PACKED_UNIT, SIZE, SPAN, UNIT, disjoint
 
-IN_A, IN_B, SAVED, IN_A0, IN_B0, PARENT, JUMPED, NEXT = range(8)
-"""A label: placed in the leaf and in the pod of the next entry; hops saved; placed in the leaf and in the
-pod of the first entry, once they have been left; the label before, the set jumped; the next of its list."""
+IN_A, IN_B, IN_A0, IN_B0, SAVED, PARENT, JUMPED, NEXT = range(8)
+"""A label: placed in the leaf and in the pod of the next entry, and of the first entry once they have been
+left; hops saved; the label before, the set jumped, the next label of its list."""
 
-(AT, ROW, PLACED, TURN, ACTIVE, COUNT, LABELS, CIRCLE, WRAP, PHASE, ONLY, WANTED, FOUND, FOUND_JUMP) = range(14)
+(AT, ROW, PLACED, TURN, ACTIVE, COUNT, LABELS, CIRCLE, WRAP, PHASE, ONLY, WANTED, FOUND, FOUND_JUMP, LAST, FILLED) = (
+    range(16)
+)
 """State of a search: first entry, row of the outer job's size, how many of its nodes are placed, which of
 the two layers, position in its sets, labels in the arena, labels so far, whether intervals may cross the
 end now and later, what comes next; whether it only traces one structure, its set, the label and the last
-jump that reach it."""
+jump that reach it; the last pod in reach, and the pods from which on gains up to it are known."""
 
-FIELDS = 14
+FIELDS = 16
 
 BEGIN_ENTRY, BEGIN_JOB, LAYER, END_ENTRY, FINISHED = range(5)
 """Values of ``PHASE``."""
 
 MORE, FULL, DONE = range(3)
 """Why :func:`search` returns: out of work, out of room for labels, at its end."""
-
-SIZE, UNIT, PACKED_UNIT = range(3)
-"""Rows of ``jobs``: nodes, the set of one such job, and that set packed."""
-
-PACKED, SPAN = range(2)
-"""Rows of ``sets``: digits as bit fields, nodes of all jobs."""
 
 
 @compiled
@@ -51,7 +58,8 @@ def row_of(at, entries, total, circle):  # type: ignore[no-untyped-def]
 
 @compiled
 def search(  # type: ignore[no-untyped-def]
-    state, work, limit, places, free, inside, rest, rooms, weights, jobs, sets, room, low, single,
+    state, work, limit, places, prices, charged, units, starts, in_pod, ahead, known, stamps, weights,
+    jobs, sets, room, low, single,
     labels, paid, heads, active, actives, cost, outer, together, lists, lengths, following,
 ):  # fmt: skip
     """Find every structure that may be part of a better solution, from the last entry to the first.
@@ -60,11 +68,16 @@ def search(  # type: ignore[no-untyped-def]
     ----------
     state : see :data:`AT`; changed.
     work : after about how many labels to return.
-    limit : by how much a structure may cost more than its jobs at their best, each alone.
-    places, free, inside, rest, rooms, weights : of :func:`rest_savings`.
-    jobs, sets : see :data:`SIZE` and :data:`PACKED`; shapes ``(3, sizes)`` and ``(2, sets)``.
-    room : all jobs packed, with the guard bit of each field set; and the guard bits alone.
-    low : what the jobs of each set cost at least, shape ``(sets,)``.
+    limit : the most that a structure, its nodes' prices included, may cost above its jobs at their best.
+    places, weights : of ``gains``.
+    prices, charged : price of each entry, and their sums before each entry of the doubled sequence.
+    units : what a hop is worth in the tables of gains, shape ``(tables,)``: one for each size, or 1 for all.
+    starts : first entry of each pod.
+    in_pod, ahead : the tables of ``gains`` and ``reach``, one for each unit.
+    known, stamps : gains that have been asked for, shape ``(tables, 2, entries, most + 1)``, and the last pod
+        that counted then, shape ``(tables, 2, entries)``.
+    jobs, sets, room : of ``make_sets``.
+    low : what the jobs of each set cost at least, prices included, shape ``(sets,)``.
     single : cost of each size's block from each entry, shape ``(sizes, entries)``.
     labels, paid : the arena, shapes ``(labels, 8)`` and ``(labels,)``: fields and cost of what was jumped.
     heads, active, actives : of the two layers the first label of each set, the sets that have one, how many.
@@ -73,87 +86,83 @@ def search(  # type: ignore[no-untyped-def]
     following : the next entry at which a row of structures begins, for each entry of the doubled sequence.
     """
     entries = places.shape[1]
-    all_jobs = sets.shape[1] - 1
-    total = sets[SPAN, all_jobs]
+    total = sets[SPAN, sets.shape[1] - 1]
     stop_at = state[LABELS] + work
     while True:
         if state[PHASE] == BEGIN_ENTRY:
-            at = state[AT]
-            if not state[ONLY]:
-                cost[at, :] = np.inf
-                lengths[0, at] = 0
-                for row in range(jobs.shape[1]):
-                    if single[row, at % entries] - low[jobs[UNIT, row]] <= limit and (
-                        at + jobs[SIZE, row] <= 2 * entries
-                    ):
-                        cost[at, jobs[UNIT, row]] = single[row, at % entries]
-                        outer[at, jobs[UNIT, row]] = row
-                if state[CIRCLE]:
-                    for k in range(lengths[0, at + entries]):
-                        which = lists[0, at + entries, k]
-                        if cost[at + entries, which] < cost[at, which]:
-                            cost[at, which] = cost[at + entries, which]
-                            outer[at, which] = outer[at + entries, which]
+            _begin_entry(state, limit, charged, jobs, low, single, cost, outer, lists, lengths)
             state[PHASE] = BEGIN_JOB
         elif state[PHASE] == BEGIN_JOB:
-            at, row = state[AT], state[ROW]
+            row = state[ROW]
             if row == jobs.shape[1]:
                 state[PHASE] = END_ENTRY
-                continue
-            if _begin(state, limit, places, free, inside, rest, rooms, weights, jobs, low, total,
-                      labels, paid, heads, active, actives, following):  # fmt: skip
+            elif following[state[AT] + 1] < state[AT] + jobs[SIZE, row] and _begin_job(
+                state, limit, places, prices, units, starts, in_pod, ahead, known, stamps, weights, jobs, low, total,
+                labels, paid, heads, active, actives,
+            ):  # fmt: skip
                 state[PHASE] = LAYER
             elif state[ONLY]:
                 state[PHASE] = FINISHED
             else:
-                state[ROW] += 1
+                state[ROW] += 1  # no gaps, or too dear
         elif state[PHASE] == LAYER:
-            turn = state[TURN]
-            while state[ACTIVE] < actives[turn]:
-                if state[LABELS] >= stop_at:
-                    return MORE
-                if not _extend(state, limit, places, free, inside, rest, rooms, weights, jobs, sets, room, low,
-                               labels, paid, heads, active, actives, cost, outer, together, lists, lengths,
-                               following):  # fmt: skip
-                    return FULL
-                state[ACTIVE] += 1
-            for k in range(actives[turn]):
-                heads[turn, active[turn, k]] = -1
-            actives[turn] = 0
-            state[TURN] = 1 - turn
-            state[ACTIVE] = 0
-            state[PLACED] += 1
-            if state[PLACED] == jobs[SIZE, state[ROW]]:
-                if state[ONLY]:
-                    state[PHASE] = FINISHED
-                else:
-                    state[PHASE] = BEGIN_JOB
-                    state[ROW] += 1
+            why = _extend(
+                state, stop_at, limit, places, prices, charged, units, starts, in_pod, ahead, known, stamps,
+                weights, jobs, sets, room, low,
+                labels, paid, heads, active, actives, cost, outer, together, lists, lengths, following,
+            )  # fmt: skip
+            if why != DONE:
+                return why
+            if state[ONLY]:
+                state[PHASE] = FINISHED
+            else:
+                state[PHASE] = BEGIN_JOB
+                state[ROW] += 1
         elif state[PHASE] == END_ENTRY:
             at = state[AT]
-            state[LABELS] += _juxtapose(at, limit, entries, total, state[CIRCLE], sets, room, low,
-                                        cost, together, lists, lengths)  # fmt: skip
+            state[LABELS] += 1 + _juxtapose(
+                at, limit, entries, total, state[CIRCLE], charged, sets, room, low, cost, together, lists, lengths
+            )
             following[at] = at if lengths[1, at] else following[at + 1]
             state[ROW] = 0
+            state[PHASE] = BEGIN_ENTRY
             if at == entries:
-                if not state[WRAP]:
+                if state[WRAP]:
+                    state[CIRCLE] = 1
+                else:
                     state[PHASE] = FINISHED
-                    continue
-                state[CIRCLE] = 1
             elif at < entries and at - 1 + total <= entries:
                 state[PHASE] = FINISHED
-                continue
             state[AT] -= 1
-            state[PHASE] = BEGIN_ENTRY
-            state[LABELS] += 1
-            if state[LABELS] >= stop_at:
+            if state[LABELS] >= stop_at and state[PHASE] != FINISHED:
                 return MORE
         else:
             return DONE
 
 
 @compiled
-def _juxtapose(at, limit, entries, total, circle, sets, room, low, cost, together, lists, lengths):  # type: ignore[no-untyped-def]
+def _begin_entry(state, limit, charged, jobs, low, single, cost, outer, lists, lengths):  # type: ignore[no-untyped-def]
+    """The structures of one job, its plain blocks; on the circle, what is known from the line as well."""
+    entries = single.shape[1]
+    at = state[AT]
+    here = at if at < entries else at - entries
+    cost[at, :] = np.inf
+    for row in range(jobs.shape[1]):
+        size, unit = jobs[SIZE, row], jobs[UNIT, row]
+        if at + size <= 2 * entries and (single[row, here] + charged[at + size] - charged[at] - low[unit] <= limit):
+            cost[at, unit] = single[row, here]
+            outer[at, unit] = row
+    if state[CIRCLE]:
+        line = at + entries
+        for k in range(lengths[0, line]):
+            which = lists[0, line, k]
+            if cost[line, which] < cost[at, which]:
+                cost[at, which] = cost[line, which]
+                outer[at, which] = outer[line, which]
+
+
+@compiled
+def _juxtapose(at, limit, entries, total, circle, charged, sets, room, low, cost, together, lists, lengths):  # type: ignore[no-untyped-def]
     """Structures from entry ``at`` with rows of structures right behind them; returns the work done."""
     count = sets.shape[1]
     found = 0
@@ -176,10 +185,12 @@ def _juxtapose(at, limit, entries, total, circle, sets, room, low, cost, togethe
         work += lengths[1, behind]
         for i in range(lengths[1, behind]):
             second = lists[1, behind, i]
-            if (room[0] - sets[PACKED, first] - sets[PACKED, second]) & room[1] != room[1]:
+            if not disjoint(first, second, sets, room):
                 continue
             both = cost[at, first] + together[behind, second]
-            if both < together[at, first + second] and both - low[first + second] <= limit:
+            if both < together[at, first + second] and (
+                both + charged[at + sets[SPAN, first + second]] - charged[at] - low[first + second] <= limit
+            ):
                 together[at, first + second] = both
     found = 0
     for which in range(1, count):
@@ -191,42 +202,68 @@ def _juxtapose(at, limit, entries, total, circle, sets, room, low, cost, togethe
 
 
 @compiled
-def _returns(at, places, total):  # type: ignore[no-untyped-def]
+def _returns(at, places, total, circle):  # type: ignore[no-untyped-def]
     """How many entries of the first entry's leaf, and of its pod, an interval across the end can come back to."""
-    entries = places.shape[1]
-    beyond = at + total - entries
+    if not circle:
+        return 0, 0
+    beyond = at + total - places.shape[1]
     return max(0, beyond - places[LEAF_START, at]), max(0, beyond - places[POD_START, at])
 
 
 @compiled
-def _begin(  # type: ignore[no-untyped-def]
-    state, limit, places, free, inside, rest, rooms, weights, jobs, low, total,
-    labels, paid, heads, active, actives, following,
+def _move(a, b, a0, b0, here, there, first, back_leaf, back_pod, leaf_of, pod_of):  # type: ignore[no-untyped-def]
+    """The counts of a label when its next entry becomes ``there`` instead of ``here``: another leaf, another pod."""
+    if leaf_of[here] != leaf_of[there]:
+        if back_leaf and leaf_of[here] == leaf_of[first]:
+            a0 = a
+        a = 0
+        if back_leaf and leaf_of[there] == leaf_of[first]:
+            a, a0 = a0, 0
+        if pod_of[here] != pod_of[there]:
+            if back_pod and pod_of[here] == pod_of[first]:
+                b0 = b
+            b = 0
+            if back_pod and pod_of[there] == pod_of[first]:
+                b, b0 = b0, 0
+    return a, b, a0, b0
+
+
+@compiled
+def _begin_job(  # type: ignore[no-untyped-def]
+    state, limit, places, prices, units, starts, in_pod, ahead, known, stamps, weights, jobs, low, total,
+    labels, paid, heads, active, actives,
 ):  # fmt: skip
-    """The label of one node placed, if the job's block from there may have gaps at all."""
+    """The label of one node placed, unless the job's block from there costs too much at best."""
     entries = places.shape[1]
-    at, row = state[AT], state[ROW]
+    at, row, circle = state[AT], state[ROW], state[CIRCLE]
     n = jobs[SIZE, row]
-    if following[at + 1] >= at + n:
-        return False
+    pods = len(starts)
     here = at if at < entries else at - entries
-    back_leaf, back_pod = 0, 0
-    if state[CIRCLE]:
-        back_leaf, back_pod = _returns(at, places, total)
-    if back_pod == 0:
-        saved = rest_savings(here, n, 0 if state[CIRCLE] else 1, places, free, inside, rest, rooms, weights)
-        if saved < 0:
-            return False
-        least = cost_of(n, weights[0] * (n * (n - 1) // 2) - saved, weights)
-        if least - low[jobs[UNIT, row]] > limit:
-            return False
-    for k in range(8):
-        labels[0, k] = 0
-    labels[0, IN_A] = 1
-    labels[0, IN_B] = 1
-    labels[0, PARENT] = -1
-    labels[0, NEXT] = -1
-    _move(labels, 0, here, at + 1 if at + 1 < entries else at + 1 - entries, here, back_leaf, back_pod, places)
+    end = at + total - 1 if circle else min(at + total, 2 * entries) - 1
+    last = places[POD, end] if end < entries else pods + places[POD, end - entries]
+    pod = places[POD, here] if at < entries else pods + places[POD, here]
+    if last != state[LAST]:
+        state[LAST], state[FILLED] = last, last + 1
+    if pod < state[FILLED]:
+        for table in range(len(units)):
+            reach(last, pod, state[FILLED], places, starts, units[table], weights, in_pod[table], ahead[table])
+        state[FILLED] = pod
+    back_leaf, back_pod = _returns(here, places, total, circle)
+    table = row if len(units) > 1 else 0
+    unit, hop = units[table], weights[3] / n
+    most = min(n, places[IN_POD, here] + back_pod)
+    if circle and pod == pods - 1 and not back_pod:
+        most = min(n - 1, most)  # one node at least is across the end
+    within = in_pod[table, starts[places[POD, here]]]
+    if not back_pod:
+        within = from_entry(here, places, prices, unit, weights, in_pod[table])
+    gain = best_split(1, most, n, 0, 0, 0, within, ahead[table, pod + 1], 0.0, unit * weights[1])
+    if hop * (weights[0] * (n * (n - 1) // 2)) - hop / unit * gain - low[jobs[UNIT, row]] > limit:
+        return False
+    follows = at + 1 if at + 1 < entries else at + 1 - entries
+    a, b, a0, b0 = _move(1, 1, 0, 0, here, follows, here, back_leaf, back_pod, places[LEAF], places[POD])
+    labels[0, IN_A], labels[0, IN_B], labels[0, IN_A0], labels[0, IN_B0] = a, b, a0, b0
+    labels[0, SAVED], labels[0, JUMPED], labels[0, PARENT], labels[0, NEXT] = 0, 0, -1, -1
     paid[0] = 0.0
     state[COUNT] = 1
     state[PLACED] = 1
@@ -239,177 +276,183 @@ def _begin(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _move(labels, label, here, there, first, back_leaf, back_pod, places):  # type: ignore[no-untyped-def]
-    """The next entry of a label becomes ``there`` instead of ``here``: other counts hold in its leaf and pod."""
-    if there >= places.shape[1]:
-        there -= places.shape[1]  # right behind the last entry
-    if places[LEAF, here] != places[LEAF, there]:
-        if back_leaf and places[LEAF, here] == places[LEAF, first]:
-            labels[label, IN_A0] = labels[label, IN_A]
-        labels[label, IN_A] = 0
-        if back_leaf and places[LEAF, there] == places[LEAF, first]:
-            labels[label, IN_A] = labels[label, IN_A0]
-            labels[label, IN_A0] = 0
-    if places[POD, here] != places[POD, there]:
-        if back_pod and places[POD, here] == places[POD, first]:
-            labels[label, IN_B0] = labels[label, IN_B]
-        labels[label, IN_B] = 0
-        if back_pod and places[POD, there] == places[POD, first]:
-            labels[label, IN_B] = labels[label, IN_B0]
-            labels[label, IN_B0] = 0
-
-
-@compiled
 def _extend(  # type: ignore[no-untyped-def]
-    state, limit, places, free, inside, rest, rooms, weights, jobs, sets, room, low,
+    state, stop_at, limit, places, prices, charged, units, starts, in_pod, ahead, known, stamps,
+    weights, jobs, sets, room, low,
     labels, paid, heads, active, actives, cost, outer, together, lists, lengths, following,
 ):  # fmt: skip
-    """Place one more node behind each label of one set, directly or behind structures; False if there is no room."""
+    """Place the nodes of the outer job one after the other, each directly or behind structures.
+
+    One function, because calls with so many arrays cost more than what most of them would do.
+
+    Returns
+    -------
+    :data:`DONE`, or why it has to be called again.
+    """
     entries = places.shape[1]
     total = sets[SPAN, sets.shape[1] - 1]
-    circle = state[CIRCLE]
-    at, row, placed, turn = state[AT], state[ROW], state[PLACED], state[TURN]
+    leaf_of, pod_of, in_leaf, pod_left = places[LEAF], places[POD], places[IN_LEAF], places[IN_POD]
+    circle, at, row = state[CIRCLE], state[AT], state[ROW]
     n, unit = jobs[SIZE, row], jobs[UNIT, row]
-    nested = active[turn, state[ACTIVE]]
-    nodes = at + placed + sets[SPAN, nested]  # the next entry, on the doubled sequence
-    if nodes >= 2 * entries or nodes >= at + entries:
-        return True
-    line = row_of(nodes, entries, total, circle)
-    jumps = lengths[1, line]
-    label = heads[turn, nested]
-    waiting = 0
-    while label >= 0:
-        waiting += 1
-        label = labels[label, NEXT]
-    if state[COUNT] + waiting * (jumps + 1) >= len(paid):
-        return False
     first = at if at < entries else at - entries
-    here = nodes if nodes < entries else nodes - entries
-    back_leaf, back_pod = 0, 0
-    if circle:
-        back_leaf, back_pod = _returns(at, places, total)
-    left = n - placed - 1
-    all_hops = weights[0] * (n * (n - 1) // 2)
-    full = room[0] - sets[PACKED, nested] - jobs[PACKED_UNIT, row]
-    label = heads[turn, nested]
-    while label >= 0:
-        for k in range(-1, jumps):
-            jumped = 0
-            if k >= 0:
-                jumped = lists[1, line, k]
-                if (full - sets[PACKED, jumped]) & room[1] != room[1]:
+    back_leaf, back_pod = _returns(first, places, total, circle)
+    by_pod, by_leaf = weights[1], weights[2]
+    margin = 2.0 * weights[4]  # two costs rounded down, to 1 at least, differ by less than so much more than before
+    table = row if len(units) > 1 else 0
+    hop, all_hops = weights[3] / n, weights[0] * (n * (n - 1) // 2)
+    scale = hop / units[table]
+    gains, farther = in_pod[table], ahead[table]
+    pod_pair, leaf_pair = units[table] * by_pod, units[table] * by_leaf
+    self_packed = jobs[PACKED_UNIT, row]
+    trace = len(paid) - 1  # the last place takes the value of a trace
+    while state[PLACED] < n:
+        turn, placed = state[TURN], state[PLACED]
+        then = 1 - turn
+        left = n - placed - 1
+        ahead_leaf, ahead_pod = by_leaf * min(back_leaf, left), by_pod * min(back_pod, left)
+        while state[ACTIVE] < actives[turn]:
+            if state[LABELS] >= stop_at:
+                return MORE
+            nested = active[turn, state[ACTIVE]]
+            nodes = at + placed + sets[SPAN, nested]  # the next entry, on the doubled sequence
+            line = row_of(nodes, entries, total, circle)
+            jumps = lengths[1, line]
+            waiting = 0
+            label = heads[turn, nested]
+            while label >= 0:
+                waiting += 1
+                label = labels[label, NEXT]
+            if state[COUNT] + waiting * (jumps + 1) > trace:
+                return FULL
+            here = nodes if nodes < entries else nodes - entries
+            free = room[ALL] - sets[PACKED, nested] - self_packed
+            for k in range(-1, jumps):
+                jumped = 0
+                if k >= 0:
+                    jumped = lists[1, line, k]
+                    if (free - sets[PACKED, jumped]) & room[GUARD] != room[GUARD]:
+                        continue
+                inner = nested + jumped
+                onto = nodes + sets[SPAN, jumped]
+                # There is an entry for this node and the next; a plain block is known, and must not go on as one.
+                if onto + (left > 0) >= 2 * entries or (inner == 0 and (left == 0 or following[onto + 1] >= at + n)):
                     continue
-            elif nested == 0 and left == 0:
-                continue  # the plain block
-            onto = nodes + sets[SPAN, jumped]
-            if onto >= 2 * entries:
-                continue
-            state[LABELS] += 1
-            new = state[COUNT]
-            spent = paid[label]
-            for field in range(5):
-                labels[new, field] = labels[label, field]
-            there = onto if onto < entries else onto - entries
-            if k >= 0:
-                spent += together[line, jumped]
-                _move(labels, new, here, there, first, back_leaf, back_pod, places)
-            labels[new, SAVED] += weights[2] * labels[new, IN_A] + weights[1] * labels[new, IN_B]
-            inner = nested + jumped
-            if left == 0:
-                if circle and onto < entries:
-                    continue  # known from the line
-                value = spent + cost_of(n, all_hops - labels[new, SAVED], weights)
-                filled = inner + unit
-                if state[ONLY]:
-                    if filled == state[WANTED] and (state[FOUND] < 0 or value < paid[-1]):
-                        paid[-1] = value
-                        state[FOUND], state[FOUND_JUMP] = label, jumped
-                elif value < cost[at, filled] and value - low[filled] <= limit:
-                    cost[at, filled] = value
-                    outer[at, filled] = row
-                continue
-            if onto + 1 >= 2 * entries or (inner == 0 and following[onto + 1] >= at + n):
-                continue
-            labels[new, IN_A] += 1
-            labels[new, IN_B] += 1
-            follows = there + 1 if there + 1 < entries else 0
-            _move(labels, new, there, follows, first, back_leaf, back_pod, places)
-            # What the nodes that are left can save at most.
-            wide, deep = places[IN_POD, follows], places[IN_LEAF, follows]
-            if back_pod and places[POD, follows] == places[POD, first] and onto + 1 < entries:
-                wide += back_pod
-                if places[LEAF, follows] == places[LEAF, first]:
-                    deep += back_leaf
-                saved = free[0, left]
-            else:
-                saved = rest_savings(
-                    follows, left, 0 if circle else 1, places, free, inside, rest, rooms, weights
-                )
-                if saved < 0:
+                state[LABELS] += waiting
+                there = onto if onto < entries else onto - entries
+                above = charged[onto + 1] - charged[at] - low[inner + unit]
+                more = together[line, jumped] if k >= 0 else 0.0
+                if left == 0:
+                    if circle and onto < entries:
+                        continue  # known from the line
+                    filled = inner + unit
+                    label = heads[turn, nested]
+                    while label >= 0:
+                        a, b, _, _ = _move(
+                            labels[label, IN_A], labels[label, IN_B], labels[label, IN_A0], labels[label, IN_B0],
+                            here, there, first, back_leaf, back_pod, leaf_of, pod_of,
+                        )  # fmt: skip
+                        saved = labels[label, SAVED] + by_leaf * a + by_pod * b
+                        value = paid[label] + more + cost_of(n, all_hops - saved, weights)
+                        if state[ONLY]:
+                            if filled == state[WANTED] and (state[FOUND] < 0 or value < paid[trace]):
+                                paid[trace] = value
+                                state[FOUND], state[FOUND_JUMP] = label, jumped
+                        elif value < cost[at, filled] and value + above <= limit:
+                            cost[at, filled] = value
+                            outer[at, filled] = row
+                        label = labels[label, NEXT]
                     continue
-            wide, deep = min(wide, left), min(deep, left)
-            ahead_leaf, ahead_pod = min(back_leaf, left), min(back_pod, left)
-            saved += labels[new, SAVED] + weights[2] * labels[new, IN_A] * deep + weights[1] * labels[new, IN_B] * wide
-            saved += weights[2] * labels[new, IN_A0] * ahead_leaf + weights[1] * labels[new, IN_B0] * ahead_pod
-            least = spent + cost_of(n, max(0, all_hops - saved), weights)
-            if least - low[inner] - low[unit] > limit:
-                continue
-            labels[new, PARENT] = label
-            labels[new, JUMPED] = jumped
-            paid[new] = spent
-            _insert(state, new, inner, n, deep, wide, ahead_leaf, ahead_pod, weights, labels, paid, heads, active, actives)
-        label = labels[label, NEXT]
-    return True
-
-
-@compiled
-def _insert(  # type: ignore[no-untyped-def]
-    state, new, inner, n, deep, wide, ahead_leaf, ahead_pod, weights, labels, paid, heads, active, actives
-):
-    """Keep the newest label of the arena unless another of its set is as good whatever follows."""
-    turn = 1 - state[TURN]
-    before = -1
-    label = heads[turn, inner]
-    if label < 0:
-        active[turn, actives[turn]] = inner
-        actives[turn] += 1
-    hop = weights[3] / n
-    while label >= 0:
-        more, less = 0, 0  # what the new label can save more than the old one from here on, and the reverse
-        gap = labels[new, IN_A] - labels[label, IN_A]
-        more += weights[2] * deep * max(gap, 0)
-        less += weights[2] * deep * max(-gap, 0)
-        gap = labels[new, IN_B] - labels[label, IN_B]
-        more += weights[1] * wide * max(gap, 0)
-        less += weights[1] * wide * max(-gap, 0)
-        gap = labels[new, IN_A0] - labels[label, IN_A0]
-        more += weights[2] * ahead_leaf * max(gap, 0)
-        less += weights[2] * ahead_leaf * max(-gap, 0)
-        gap = labels[new, IN_B0] - labels[label, IN_B0]
-        more += weights[1] * ahead_pod * max(gap, 0)
-        less += weights[1] * ahead_pod * max(-gap, 0)
-        gap = labels[label, SAVED] - labels[new, SAVED]
-        dearer = paid[new] - paid[label]
-        if _no_worse(gap - more, dearer, hop, weights):
-            return
-        if _no_worse(-gap - less, -dearer, hop, weights):
-            label = labels[label, NEXT]
-            if before < 0:
-                heads[turn, inner] = label
-            else:
-                labels[before, NEXT] = label
-        else:
-            before = label
-            label = labels[label, NEXT]
-    labels[new, NEXT] = heads[turn, inner]
-    heads[turn, inner] = new
-    state[COUNT] += 1
-
-
-@compiled
-def _no_worse(hops, money, hop, weights):  # type: ignore[no-untyped-def]
-    """Whether saving so many hops more and paying so much less is no loss, rounding down included."""
-    if hops >= 0 and money >= 0:
-        return True
-    # Two costs rounded down, to 1 at least, differ by less than 2 more than before.
-    return money + hop * hops >= (2.0 if weights[4] else 0.0)
+                follows = there + 1 if there + 1 < entries else 0
+                deep, wide = in_leaf[follows], pod_left[follows]
+                lap = 0 if onto + 1 < entries else 1
+                elsewhere = farther[pod_of[follows] + lap * len(starts) + 1]
+                again = back_pod and not lap and pod_of[follows] == pod_of[first]
+                if again:
+                    # The rest of the first pod and what an interval across the end comes back to are one pod.
+                    wide += back_pod
+                    if leaf_of[follows] == leaf_of[first]:
+                        deep += back_leaf
+                    within = gains[starts[pod_of[first]]]
+                    rest = best_split(0, min(wide, left), left, 0, 0, 0, within, elsewhere, 0.0, pod_pair)
+                else:
+                    within = gains[follows]
+                    if within[0] != within[0]:
+                        from_entry(follows, places, prices, units[table], weights, gains)
+                    if stamps[table, lap, follows] != state[LAST]:
+                        stamps[table, lap, follows] = state[LAST]
+                        known[table, lap, follows, :] = np.nan
+                    rest = known[table, lap, follows, left]
+                    if rest != rest:
+                        rest = best_split(0, min(wide, left), left, 0, 0, 0, within, elsewhere, 0.0, pod_pair)
+                        known[table, lap, follows, left] = rest
+                deep, wide = min(deep, left), min(wide, left)
+                above += more + hop * all_hops
+                if above - scale * rest - limit > hop * all_hops:
+                    continue  # there is no room for so many, or they are too dear
+                label = heads[turn, nested]
+                while label >= 0:
+                    a, b, a0, b0 = _move(
+                        labels[label, IN_A], labels[label, IN_B], labels[label, IN_A0], labels[label, IN_B0],
+                        here, there, first, back_leaf, back_pod, leaf_of, pod_of,
+                    )  # fmt: skip
+                    saved = labels[label, SAVED] + by_leaf * a + by_pod * b
+                    a, b, a0, b0 = _move(
+                        a + 1, b + 1, a0, b0, there, follows, first, back_leaf, back_pod, leaf_of, pod_of
+                    )
+                    spent = paid[label] + more
+                    most = hop * (saved + a0 * ahead_leaf + b0 * ahead_pod)
+                    joined = hop * (by_leaf * a * deep + by_pod * b * wide)
+                    # First what is quick to tell, then how many of the nodes that are left can join those placed.
+                    fits = paid[label] + above - most - joined - scale * rest <= limit
+                    if fits and b:
+                        gain = best_split(0, wide, left, deep, a, b, within, elsewhere, leaf_pair, pod_pair)
+                        fits = paid[label] + above - most - scale * gain <= limit
+                    if fits:
+                        # Unless another label of the same set is as good whatever follows.
+                        before, other = -1, heads[then, inner]
+                        if other < 0:
+                            active[then, actives[then]] = inner
+                            actives[then] += 1
+                        beaten = False
+                        while other >= 0:
+                            wins, loses = 0, 0  # what the new label can save more than the other one, and less
+                            gap = by_leaf * deep * (a - labels[other, IN_A])
+                            wins, loses = wins + max(gap, 0), loses + max(-gap, 0)
+                            gap = by_pod * wide * (b - labels[other, IN_B])
+                            wins, loses = wins + max(gap, 0), loses + max(-gap, 0)
+                            gap = ahead_leaf * (a0 - labels[other, IN_A0])
+                            wins, loses = wins + max(gap, 0), loses + max(-gap, 0)
+                            gap = ahead_pod * (b0 - labels[other, IN_B0])
+                            wins, loses = wins + max(gap, 0), loses + max(-gap, 0)
+                            better = labels[other, SAVED] - saved
+                            dearer = spent - paid[other]
+                            if (better >= wins and dearer >= 0) or dearer + hop * (better - wins) >= margin:
+                                beaten = True
+                                break
+                            if (-better >= loses and dearer <= 0) or -dearer - hop * (better + loses) >= margin:
+                                other = labels[other, NEXT]
+                                if before < 0:
+                                    heads[then, inner] = other
+                                else:
+                                    labels[before, NEXT] = other
+                            else:
+                                before = other
+                                other = labels[other, NEXT]
+                        if not beaten:
+                            new = state[COUNT]
+                            labels[new, IN_A], labels[new, IN_B] = a, b
+                            labels[new, IN_A0], labels[new, IN_B0] = a0, b0
+                            labels[new, SAVED], labels[new, PARENT], labels[new, JUMPED] = saved, label, jumped
+                            labels[new, NEXT] = heads[then, inner]
+                            paid[new] = spent
+                            heads[then, inner] = new
+                            state[COUNT] += 1
+                    label = labels[label, NEXT]
+            state[ACTIVE] += 1
+        for k in range(actives[turn]):
+            heads[turn, active[turn, k]] = -1
+        actives[turn] = 0
+        state[TURN] = then
+        state[ACTIVE] = 0
+        state[PLACED] += 1
+    return DONE

@@ -1,4 +1,4 @@
-"""The exact optimum of the dynamic rule: interval structures, then a subset program on top of them."""
+"""The exact optimum of the dynamic rule: structures of nested blocks, then a subset program on top of them."""
 
 from __future__ import annotations
 
@@ -10,19 +10,64 @@ from typing import Any, ClassVar
 import numpy as np
 
 from transom.errors import SpecError
+from transom.models._arrays import FloatArray
 from transom.models.allocation import Allocation
 from transom.models.fat_tree import FatTree
-from transom.solvers import _dcas_labels
+from transom.models.hop_cost import AUTHORS
+from transom.solvers import _dcas_labels as kernel
+from transom.solvers import free_bound
 from transom.solvers._dcas_structures import Structures, table_bytes
-from transom.solvers._packing import packing
-from transom.solvers.scas_dp import static_optimum
+from transom.solvers._dcas_trace import owners
+from transom.solvers._free_shape import shape
+from transom.solvers._packing import Packing, first_fit, packing, unpacked
+from transom.solvers.scas_dp import ScasDp, static_optimum
 from transom.stop import Budget, Stop
 
-_CHUNK = 30_000  # labels between two looks at the clock: a few milliseconds
+_CHUNK = 20_000  # labels between two looks at the clock: a few milliseconds
+_PLAIN = 4_000  # labels until prices are worth their time
+_PRICING = 40  # steps of the prices
+_SHARES = (0.4, 1.0)  # of the distance from the bound to the best solution, in turn
+_SMALL = 1 << 18  # states that the static rule takes less than a millisecond or so for
+_SETS = 1 << 12
 
 
 @dataclass(frozen=True, slots=True)
 class DcasExact:
+    r"""Label setting over nested blocks, bounded by prices, from the static optimum down.
+
+    Cut at its open gap, the one gap that may hold nodes that stay idle, the block of a job is an interval
+    all of whose entries are taken: by the job, and in its gaps by blocks that are such intervals
+    themselves. Let F[p][U] be the least cost at which the jobs U fill the interval from entry p, one *outer* job
+    having its first and last entry, and G[p][U] the least cost of such *structures* side by side. For
+    each p, from the last entry to the first, and each outer job, its nodes are placed one after the
+    other; a label holds the set jumped so far, its cost, the nodes placed in the current leaf and pod, and
+    the hops saved; each step jumps no gap or one that G fills and places a node. Labels of one set are
+    at one entry, and one dominates another if it saves more by what differing counts can still be
+    worth. Intervals across the end of the sequence come last, with the rest of the line known: they
+    may come back to the leaf and pod that they began in, and keep the counts of these. A
+    subset program over the entries joins structures to a solution, at most one of them across the end.
+
+    What keeps it short: a structure may cost no more above its jobs at their best, each alone on all
+    idle nodes, than the static optimum does. If that is not enough, nodes get the prices of
+    ``free_bound``, and the search is for solutions within 40 % of the distance that is left first,
+    for all of them then.
+
+    Beyond ``memory`` or 4096 sets of jobs (12 jobs of different sizes) the static optimum, or what is
+    known of it, and the bound of the free rule are the answer. An iteration is 20,000 labels.
+
+    Parameters
+    ----------
+    memory : most memory for structures and labels [MiB], > 0.
+
+    Raises
+    ------
+    SpecError : ``memory`` is not positive.
+
+    References
+    ----------
+    papers/nsa, sections III-B and V (which holds that no solver can do this).
+    """
+
     name: ClassVar[str] = "dcas-exact"
     solves: ClassVar[type] = Allocation
 
@@ -45,42 +90,126 @@ class DcasExact:
         _warm_up()
 
     def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
-        if problem.trivial() is not None:
+        trivial = problem.trivial()
+        if isinstance(trivial, str):
+            budget.prove_infeasible()
             return
+        if trivial is not None:
+            budget.found(trivial)
+            budget.prove(0)
+            return
+        pack = packing(problem)
+        _static(problem, pack, budget, rng)
+        if budget.done():
+            return
+        fits = float(np.prod(pack.counts + 1.0)) <= _SETS and table_bytes(pack) <= self.memory * 2**20
+        if not fits:
+            budget.notes["search"] = "too many sets of jobs; static optimum and free bound only"
+            _prices(problem, budget, 400)
+            return
+        structures = Structures(problem, pack)
+        _prove(budget, structures.lowest, pack.whole)
+        if not budget.done() and not self._search(problem, structures, budget, 1.0, _PLAIN):
+            self._priced(problem, structures, budget)
+
+    def _priced(self, problem: Allocation, structures: Structures, budget: Budget) -> None:
+        """Search with prices on the nodes, near the bound first."""
+        prices = _prices(problem, budget, _PRICING)
+        if prices is None or budget.done():
+            return
+        _prove(budget, structures.charge(prices), structures.pack.whole)
+        for share in _SHARES:
+            if budget.done() or not self._search(problem, structures, budget, share, None):
+                return
+
+    def _search(
+        self, problem: Allocation, structures: Structures, budget: Budget, share: float, labels: int | None
+    ) -> bool:
+        """Whether the search came to its end: within ``labels``, the budget and the memory."""
+        assert budget.value is not None
+        structures.prepare(budget.value, share)
+        state = structures.state
+        while (why := structures.grow(state, _CHUNK if labels is None else labels)) != kernel.DONE:
+            if why == kernel.FULL:
+                if not structures.make_room(self.memory * 2**20):
+                    budget.notes["search"] = f"out of memory={self.memory}"
+                    return False
+                continue
+            if labels is not None:
+                return False
+            budget.spend()
+            if budget.done():
+                return False
+        best = structures.best(budget.value, budget.done)
+        if best is not None:
+            budget.found(owners(structures, best, problem.sizes))
+        if budget.done():
+            return False
+        _prove(budget, structures.proved, structures.pack.whole)
+        return True
+
+
+def _static(problem: Allocation, pack: Packing, budget: Budget, rng: np.random.Generator) -> None:
+    """The optimum of the static rule, or what there is of it after half of the time."""
+    states = float(np.prod(pack.counts + 1.0)) * pack.length
+    if states <= _SMALL:
         optimum = static_optimum(problem)
         if optimum is not None:
             budget.found(optimum[0])
+            return
+    blocks = first_fit(pack)
+    if blocks is not None:
+        budget.found(unpacked(problem, *blocks))
+    static, solver = problem.with_rule("static"), ScasDp()
+    left = budget.seconds_left() / 2
+    if left > 0 and solver.supports(static) is None:
+        part = Stop(seconds=left if math.isfinite(left) else None).start(static)
+        solver(static, part, rng)
+        if part.solution is not None:
+            budget.found(part.solution)
+
+
+def _prices(problem: Allocation, budget: Budget, steps: int) -> FloatArray | None:
+    """A price for each entry, alike on a leaf, shape ``(entries,)``; None if the budget is used up before."""
+    assert budget.value is not None
+    counts = shape(problem)
+    prices = free_bound.Prices(counts)
+    prices.aim(counts.base - budget.value)
+    while prices.descend(steps - prices.iterations):
+        if prices.iterations:
+            budget.prove(prices.bound)
         if budget.done():
-            return
-        pack = packing(problem)
-        structures = Structures(problem, pack)
-        budget.prove(_safe(structures.lowest, problem.cost.floored))
-        if budget.done() or table_bytes(pack) > self.memory * 2**20 or budget.value is None:
-            return
-        limit = budget.value - structures.lowest
-        structures.prepare(limit - 0.5 if problem.cost.floored else limit - 1e-9 * abs(budget.value))
-        while True:
-            end = structures.grow(_CHUNK)
-            if end == _dcas_labels.DONE:
-                break
-            if end == _dcas_labels.FULL:
-                if not structures.make_room(self.memory * 2**20):
-                    return
-            elif budget.done():
-                return
-        better = structures.best(budget.value)
-        if better is not None:
-            budget.found(better)
+            return None
+    budget.prove(prices.bound)
+    entries = np.empty(len(problem.idle))
+    entries[counts.entries] = np.repeat(prices.best[counts.cls], counts.caps)
+    return entries
+
+
+def _prove(budget: Budget, bound: float, whole: bool) -> None:
+    """Hand over a bound in floats; one that comes as near to the value as floats do closes the search."""
+    assert budget.value is not None
+    slack = 1e-9 * (1.0 + abs(bound))
+    if bound + slack >= budget.value:
         budget.prove(budget.value)
-
-
-def _safe(bound: float, whole: bool) -> float:
-    if whole:
-        return math.ceil(bound - 1e-9 * abs(bound))
-    return bound - 1e-9 * abs(bound)
+    else:
+        budget.prove(math.ceil(bound - slack) if whole else bound - slack)
 
 
 @cache
 def _warm_up() -> None:
-    problem = Allocation(FatTree.k_ary(4), np.arange(10), [4, 4, 2], "dynamic")
-    DcasExact()(problem, Stop().start(problem), np.random.default_rng(0))
+    ScasDp().warm_up()
+    free_bound.warm_up()
+    problem = Allocation(FatTree.uniform(8, 2, 4), np.arange(8), np.array([4, 3]), "dynamic", True, AUTHORS)
+    budget = Stop().start(problem)
+    structures = Structures(problem, pack := packing(problem))
+    _static(problem, pack, budget, np.random.default_rng(0))
+    structures.charge(np.zeros(8))
+    structures.prepare(1e6)  # as if nothing were known, so that all steps are taken
+    structures.make_room(math.inf)
+    while structures.grow(structures.state, _CHUNK) != kernel.DONE:
+        pass
+    best = structures.best(1e6, lambda: False)
+    assert best is not None
+    structures.across(7, 1e6, best.table)
+    owners(structures, best, problem.sizes)
