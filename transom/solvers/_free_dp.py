@@ -15,18 +15,23 @@ LEAF, NEXT, BEGIN, END, COUNT, WIDTH, WORK, WIDEST = range(8)
 """Fields of ``whole``: the leaf that is being dealt out; the next state; where the layers of states before and after it
 begin and end; how many a layer may have; work done; the most states a layer had."""
 
-LIMIT, CUT, DROPPED, LOSS = range(4)
+LIMIT, CUT, DROPPED = range(3)
 """Fields of ``real``: the largest slack of interest; the slack from which states of this layer are dropped; the least
-slack of a dropped state; by how much rounding can change the order of two states."""
+slack of a dropped state."""
 
 TYPE, WORD, SHIFT, MASK, POD_WORD, POD_SHIFT, POD_MASK, SUM_WORD, SUM_SHIFT, SUM_MASK = range(10)
 """Columns of ``fields``: a job's type, where its need, its count in the pod and its savings stand in a state. One
 more row says where the mark of the leaf before stands; its column TYPE holds the base of marks."""
 
 
-EXACT, BOUND = range(2)
+ALONE, PAIR, MOST, NODES = range(4)
+"""Columns of ``rounding``: cost of a job of each type without savings and what a pair saves, both times its nodes and
+modulo its nodes; the largest remainder; its nodes."""
+
+EXACT, BOUND, ROUNDED = range(3)
 """Columns of ``slacks``. In the middle of a pod nothing has been paid to it: the slack from which that after the pod
-follows is then less than what is sure to come, the bound."""
+follows is then less than what is sure to come, the bound. Limits of slack are wider by as much as rounding may lower
+all costs; the last column is by how much less it lowers those of the jobs that are complete, part of the bound."""
 
 
 @compiled
@@ -108,7 +113,7 @@ def _slot(table, begin, key, words):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _put(key, raw, sums, slack, bound, parent, keys, raws, all_sums, slacks, parents, table, whole, real):  # type: ignore[no-untyped-def]
+def _put(key, raw, sums, slack, bound, rounded, parent, keys, raws, all_sums, slacks, parents, table, fields, rounding, whole, real):  # type: ignore[no-untyped-def]
     # Add a state unless one that is as good is there.
     words, begin = len(key), whole[END]
     slot = _slot(table, begin, key, words)
@@ -121,16 +126,22 @@ def _put(key, raw, sums, slack, bound, parent, keys, raws, all_sums, slacks, par
                 same = False
                 break
         if same:
-            if slacks[i, EXACT] + real[LOSS] <= slack:
-                return
-            alike = True
+            # By how much rounding may change their order: only where jobs that are not complete differ in savings.
+            apart, alike = 0.0, True
             for w in range(len(sums)):
-                if all_sums[i, w] != sums[w]:
-                    alike = False
-                    break
-            if alike and slacks[i, EXACT] <= slack:
+                alike &= all_sums[i, w] == sums[w]
+            if not alike:
+                for j in range(len(fields) - 1):
+                    f = fields[j]
+                    if f[SUM_WORD] >= 0 and (
+                        _get(sums, f[SUM_WORD], f[SUM_SHIFT], f[SUM_MASK])
+                        != _get(all_sums[i], f[SUM_WORD], f[SUM_SHIFT], f[SUM_MASK])
+                    ):
+                        apart += rounding[f[TYPE], MOST] / rounding[f[TYPE], NODES]
+            other = slacks[i, EXACT] + slacks[i, ROUNDED]
+            if other + apart <= slack + rounded:
                 return
-            if alike or slack + real[LOSS] <= slacks[i, EXACT]:
+            if slack + rounded + apart <= other:
                 place = i
                 break
         slot = (slot + 1) & (len(table) - 1)
@@ -152,7 +163,7 @@ def _put(key, raw, sums, slack, bound, parent, keys, raws, all_sums, slacks, par
             raws[place, w] = raw[w]
     for w in range(len(sums)):
         all_sums[place, w] = sums[w]
-    slacks[place, EXACT], slacks[place, BOUND] = slack, bound
+    slacks[place, EXACT], slacks[place, BOUND], slacks[place, ROUNDED] = slack, bound, rounded
     parents[place] = parent
 
 
@@ -248,7 +259,7 @@ def _exchange(words, w, shift, v, other, mask):  # type: ignore[no-untyped-def]
 @compiled
 def expand(  # type: ignore[no-untyped-def]
     caps, first, pod_of, same, rooms, sizes, steps, at, values, prices, pod_at, worth, pod_bests, inner, outer, memo,
-    memo_at, fields, alike, keys, raws, all_sums, slacks, parents, table, whole, real, work,
+    memo_at, fields, alike, keys, raws, all_sums, slacks, parents, table, rounding, whole, real, work,
 ):  # fmt: skip
     """Deal out the current leaf in every state of the layer.
 
@@ -302,6 +313,7 @@ def expand(  # type: ignore[no-untyped-def]
         mark = 0
         if not opening and same[s - 1]:
             mark = (keys[parent, mark_field[WORD]] >> mark_field[SHIFT]) & mark_field[MASK]
+        excess = slacks[parent, ROUNDED]
         here = slacks[parent, EXACT] + prices[s] * cap
         if opening:
             here += pod_bests[p]
@@ -316,7 +328,7 @@ def expand(  # type: ignore[no-untyped-def]
         work -= 1 + count
         if not closing and count > 1:
             # What is lost at least because the jobs share the nodes of this pod.
-            open_slack = here - prices[s] * cap
+            open_slack = here - prices[s] * cap + excess
             cheapest = prices[s : first[p + 1]].min()
             floor = max(floor, open_slack + _sharing(
                 s, p, count, active, fields, need, held, befores, rooms[s], limit - open_slack + 1e-9, cheapest, inner,
@@ -327,7 +339,7 @@ def expand(  # type: ignore[no-untyped-def]
                 continue
         # What each choice of each job costs, as far as it is within the limit; the least cost of the jobs from each
         # on with so many nodes.
-        margin = limit - here + prices[s] * cap + 1e-9
+        margin = limit - excess - here + prices[s] * cap + 1e-9
         suffix[count, :] = 0.0
         for k in range(count - 1, -1, -1):
             j = active[k]
@@ -377,6 +389,7 @@ def expand(  # type: ignore[no-untyped-def]
                         key[w] = keys[parent, w]
                     for w in range(sum_words):
                         sums[w] = all_sums[parent, w]
+                    rounded = excess
                     key[mark_field[WORD]] &= ~(mark_field[MASK] << mark_field[SHIFT])
                     if same[s]:
                         key[mark_field[WORD]] += code << mark_field[SHIFT]
@@ -390,6 +403,11 @@ def expand(  # type: ignore[no-untyped-def]
                                 pairs = np.int64(steps[0]) * (((b + a) * (b + a - 1) - b * (b - 1)) // 2)
                                 pairs += np.int64(steps[1]) * (a * (a - 1) // 2)
                                 sums[f[SUM_WORD]] += pairs << f[SUM_SHIFT]
+                                if a == need[j]:
+                                    pairs = (sums[f[SUM_WORD]] >> f[SUM_SHIFT]) & f[SUM_MASK]
+                                    sums[f[SUM_WORD]] -= pairs << f[SUM_SHIFT]
+                                    r = rounding[f[TYPE]]
+                                    rounded += (r[MOST] - (r[ALONE] - r[PAIR] * pairs) % r[NODES]) / r[NODES]
                         if closing or a == need[j]:
                             key[f[POD_WORD]] &= ~(f[POD_MASK] << f[POD_SHIFT])
                         else:
@@ -399,23 +417,14 @@ def expand(  # type: ignore[no-untyped-def]
                             raw[w] = key[w]
                         if not same[s]:
                             sort_alike(key, sums, fields, jobs)
-                    bound = max(spent[k], floor)
+                    bound = max(spent[k] + rounded, floor)
+                    if bound > limit:
+                        k -= 1
+                        continue
                     _put(
-                        key,
-                        raw,
-                        sums,
-                        spent[k],
-                        bound,
-                        parent,
-                        keys,
-                        raws,
-                        all_sums,
-                        slacks,
-                        parents,
-                        table,
-                        whole,
-                        real,
-                    )
+                        key, raw, sums, spent[k], bound, rounded, parent, keys, raws, all_sums, slacks, parents, table,
+                        fields, rounding, whole, real,
+                    )  # fmt: skip
                     limit = min(real[LIMIT], real[CUT])
                 k -= 1
                 continue
@@ -429,7 +438,7 @@ def expand(  # type: ignore[no-untyped-def]
                 continue
             x = spent[k] + cost[k, turn[k]]
             bound = x + suffix[k + 1, left[k] - a]
-            if bound > limit:
+            if bound + excess > limit:
                 continue
             chosen[k] = a
             spent[k + 1] = x

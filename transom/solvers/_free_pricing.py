@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from transom.compiling import compiled
+from transom.models.hop_cost import hop_cost
 
 SUM, LEAST, THETA, TARGET, NORM = range(5)
 """Fields of ``real``: the dual value as far as it is added up; the least one so far; the step's factor; the value
@@ -228,12 +229,29 @@ def savings(first, types, units, steps, held):  # type: ignore[no-untyped-def]
     """What jobs save with ``held[j, s]`` nodes on each leaf."""
     total = 0.0
     for job in range(len(types)):
-        leaf_pairs, pod_pairs = 0, 0
-        for p in range(len(first) - 1):
-            of = 0
-            for s in range(first[p], first[p + 1]):
-                leaf_pairs += held[job, s] * (held[job, s] - 1) // 2
-                of += held[job, s]
-            pod_pairs += of * (of - 1) // 2
+        leaf_pairs, pod_pairs = count_pairs(first, held[job])
         total += units[types[job]] * (steps[0] * pod_pairs + steps[1] * leaf_pairs)
     return total
+
+
+@compiled
+def rounded_costs(first, sizes, mult, weights, held):  # type: ignore[no-untyped-def]
+    """Total cost, as it is rounded, of jobs of each type with ``held[t, s]`` nodes on each leaf."""
+    total = 0.0
+    for t in range(len(sizes)):
+        leaf_pairs, pod_pairs = count_pairs(first, held[t])
+        total += mult[t] * hop_cost(sizes[t], leaf_pairs, pod_pairs, weights)
+    return total
+
+
+@compiled
+def count_pairs(first, held):  # type: ignore[no-untyped-def]
+    """Pairs of nodes of one job on a leaf and in a pod."""
+    leaf_pairs, pod_pairs = 0, 0
+    for p in range(len(first) - 1):
+        of = 0
+        for s in range(first[p], first[p + 1]):
+            leaf_pairs += held[s] * (held[s] - 1) // 2
+            of += held[s]
+        pod_pairs += of * (of - 1) // 2
+    return leaf_pairs, pod_pairs

@@ -27,7 +27,8 @@ class Shape(NamedTuple):
     ``(P + 1,)`` first leaf of each pod; ``cls`` ``(S,)`` class of each leaf; ``members`` ``(C,)`` leaves of each class,
     floats; ``entries`` the idle entries leaf by leaf; ``sizes``, ``mult``, ``units`` ``(T,)`` nodes, jobs and
     :math:`u = c/n` of each type; ``types`` ``(J,)`` type of each job; ``steps`` :math:`(w_1, w_2)`; ``base``;
-    ``loss``: by how much rounding down can lower the total cost, 0 where costs are not rounded (``floored``).
+    ``loss``: by how much rounding down can lower the total cost, 0 where costs are not rounded (``floored``);
+    ``weights`` as in :class:`transom.models.hop_cost.HopCost`.
     """
 
     caps: IntArray
@@ -43,6 +44,7 @@ class Shape(NamedTuple):
     base: float
     loss: float
     floored: bool
+    weights: IntArray
 
     def owners(self, counts: IntArray) -> IntArray:
         """The solution that gives job j ``counts[j, s]`` nodes of leaf s, the leaf's idle nodes in ascending order."""
@@ -104,4 +106,5 @@ def shape(problem: Allocation) -> Shape:
         # floor(x / n) of a multiple of gcd(c, n) loses at most 1 - gcd / n.
         loss=float((mult * (1 - np.gcd(c, sizes) / sizes)).sum()) if floored else 0.0,
         floored=bool(floored),
+        weights=problem.cost.weights,
     )

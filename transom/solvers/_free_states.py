@@ -78,11 +78,15 @@ class Layers:
         # Jobs of one type side by side, large ones first.
         self._jobs = np.lexsort((np.arange(len(shape.types)), -shape.types))
         self._pack(widest)
+        h3, c = int(shape.weights[0]), int(shape.weights[3])
+        self._rounding = np.array(
+            [[c * h3 * (n * (n - 1) // 2) % n, c % n, n - math.gcd(c, n), n] for n in shape.sizes.tolist()], np.int64
+        )
         self._alike = bool((shape.mult > 1).any())
         self._memory = memory
         self._table = np.full(1 << 10, -1)
         self._whole = np.zeros(8, np.int64)
-        self._real = np.zeros(4)
+        self._real = np.zeros(3)
         self._width, self._tight = 1, False
         self._states = self._empty(1 << 10)
 
@@ -100,7 +104,7 @@ class Layers:
         self._states[4][0] = -1
         self._whole[:] = 0
         self._whole[[dp.END, dp.COUNT, dp.WIDTH, dp.WIDEST]] = 1, 1, width, 1
-        self._real[:] = limit, math.inf, math.inf, self.shape.loss
+        self._real[:] = limit, math.inf, math.inf
         size = 1 << (4 * width).bit_length()
         if len(self._table) != size:
             self._table = np.full(size, -1)
@@ -119,7 +123,8 @@ class Layers:
             complete, effort = dp.expand(
                 s.caps, s.first, self._pod_of, self._same, self._rooms, s.sizes, s.steps, self._at, self._values,
                 self._prices, self._pod_at, self._worth, self._pod_bests, self._inner, self._outer, self._memo,
-                self._memo_at, self._fields, self._alike, *self._states, self._table, whole, self._real, effort,
+                self._memo_at, self._fields, self._alike, *self._states, self._table, self._rounding, whole, self._real,
+                effort,
             )  # fmt: skip
             if complete:
                 dp.close_layer(*self._states, self._table, whole, self._real)
@@ -195,7 +200,7 @@ class Layers:
 
     def _room(self, leaves_left: int) -> None:
         # Room for the next layer; where memory is short, what is left is shared out evenly among the layers.
-        each = 8 * (self._words * (2 if self._alike else 1) + self._sum_words + 3)
+        each = 8 * (self._words * (2 if self._alike else 1) + self._sum_words + 4)
         begin, used = int(self._whole[dp.END]), int(self._whole[dp.COUNT])
         allowed = max(1 << 10, self._memory // each)
         fair = max(1, (allowed - begin) // (leaves_left + 2))
@@ -218,6 +223,6 @@ class Layers:
             np.empty((size, self._words), np.int64),
             np.empty((size if self._alike else 0, self._words), np.int64),
             np.empty((size, self._sum_words), np.int64),
-            np.empty((size, 2)),
+            np.empty((size, 3)),
             np.empty(size, np.int64),
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from itertools import pairwise
 from time import perf_counter
 
 import numpy as np
@@ -12,10 +13,12 @@ from transom.models._arrays import FloatArray, IntArray
 from transom.models.allocation import Allocation
 from transom.models.fat_tree import FatTree
 from transom.models.hop_cost import AUTHORS
+from transom.solvers import _free_payments as payments
 from transom.solvers import _free_pricing as pricing
 from transom.solvers._free_shape import Shape, shape
 
 _SLACK = 1e-9  # far more than all rounding errors of a bound, in relative terms
+_FIRST = 0.1  # factor of Polyak's step with payments: near a kink of many ties longer ones lead away
 _WORK = 2_000_000  # inner steps of pricing between two looks at the clock: a few milliseconds
 
 
@@ -68,6 +71,8 @@ class Prices:
     ----------
     values : scratch for what nodes of a leaf are worth; nodes a of leaf s at ``at[s] + a``.
     choices : what a job of each type chose last, ``(T, S)``.
+    pay : what each type pays for b nodes of pod p, at ``pod_at[p] + b``; 0 before :meth:`descend_payments`.
+    alone : total cost if no job were in the way of another, where costs are rounded; 0 before it is known.
     """
 
     def __init__(self, shape: Shape) -> None:
@@ -78,6 +83,7 @@ class Prices:
         held = np.add.reduceat(shape.caps, shape.first[:-1])
         self.pod_at = np.concatenate(([0], np.cumsum(held + 1)))
         self.worth = shape.units[:, None] * (shape.steps[0] * pairs(held))
+        self.alone = 0.0
         self.pay = np.zeros(self.worth.shape)
         self.choices = np.zeros((len(shape.sizes), leaves), np.int64)
         widest = min(most, int(held.max()))
@@ -88,6 +94,7 @@ class Prices:
         self._whole = np.zeros(5, np.int64)
         # Types to price between two looks at the clock.
         effort = int(shape.caps.sum()) * (widest + most)
+        self._both: tuple[IntArray, FloatArray, IntArray, FloatArray, FloatArray] | None = None
         self._work = max(1, _WORK // max(1, effort))
 
     @property
@@ -108,7 +115,7 @@ class Prices:
     @property
     def bound(self) -> float:
         """The lower bound on the cost that is proved; 0 before the first step is complete."""
-        return safe_bound(self.shape, self.least)
+        return max(self.alone, safe_bound(self.shape, self.least))
 
     def aim(self, savings: float) -> None:
         """Savings that a solution is known to have: the steps aim there."""
@@ -119,10 +126,52 @@ class Prices:
         s = self.shape
         if iterations <= 0 or self._whole[pricing.CONVERGED]:
             return False
+        if s.floored and self.iterations == 0:
+            iterations = 1
         pricing.descend(
             s.caps, s.first, s.cls, s.members, s.sizes, s.mult, s.units, s.steps, self.at, self.worth, self.pod_at, *self._classes,
             self.values, self.inner, self.outer, self.choices, self._real, self._whole, iterations, self._work,
         )  # fmt: skip
+        if s.floored and self.iterations == 1 and not self.alone:
+            # Prices were 0: what each job would choose if it were alone, at a cost that is rounded exactly.
+            self.alone = float(pricing.rounded_costs(s.first, s.sizes, s.mult, s.weights, self.choices))
+        return not self._whole[pricing.CONVERGED]
+
+    def descend_payments(self, iterations: int) -> bool:
+        """Go on from the best prices with payments to pods as well; as :meth:`descend`.
+
+        A pod serves the jobs together: where each of them would have it for a part of the time at prices on nodes
+        alone, the payments of all but one have no return. That brings the dual value closer to the optimum, in steps
+        that are many.
+        """
+        s = self.shape
+        if self._both is None:
+            pods: dict[tuple[int, ...], int] = {}
+            caps = s.caps.tolist()
+            held = [tuple(caps[i:j]) for i, j in pairwise(s.first.tolist())]
+            of = np.array([pods.setdefault(pod, len(pods)) for pod in held])
+            rooms = np.array([sum(pod) for pod in pods])
+            class_at = np.concatenate(([0], np.cumsum(rooms + 1)))
+            leaf_duals = np.zeros_like(self._classes)
+            leaf_duals[:2] = self.best
+            pod_duals = np.zeros((4, len(s.sizes), int(class_at[-1])))
+            scratch = np.zeros((len(s.types) + 1, int(rooms.max()) + 1))
+            self._both = (of, np.bincount(of).astype(np.float64), class_at, leaf_duals, pod_duals)
+            self._scratch = (np.sort(s.types), np.zeros(int(self.pod_at[-1])), scratch, np.zeros(len(s.types), np.int64))
+            self._real[pricing.THETA] = _FIRST
+            self._whole[[pricing.TYPE, pricing.POOR, pricing.CONVERGED]] = 0
+        if iterations <= 0 or self._whole[pricing.CONVERGED]:
+            return False
+        types, offer, scratch, chosen = self._scratch
+        of, members, class_at, leaf_duals, pod_duals = self._both
+        payments.descend_both(
+            s.caps, s.first, s.cls, s.members, s.sizes, s.mult, types, s.units, s.steps, self.at, self.worth,
+            self.pod_at, of, members, class_at, leaf_duals, pod_duals, self.values, offer, self.inner, self.outer,
+            self.choices, scratch, chosen, self._real, self._whole, iterations, self._work,
+        )  # fmt: skip
+        self._classes[1] = leaf_duals[1]
+        for p, k in enumerate(of.tolist()):
+            self.pay[:, self.pod_at[p] : self.pod_at[p + 1]] = pod_duals[1][:, class_at[k] : class_at[k + 1]]
         return not self._whole[pricing.CONVERGED]
 
     def round(self, order: IntArray | None = None) -> tuple[float, IntArray]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,6 +24,8 @@ from transom.stop import Budget, Stop
 
 _ROUND = 25  # price steps between two roundings
 _WIDTH = 256  # states of a layer in the first pass
+_PAID = 2048  # where layers would be wider, a better dual value pays
+_PER_STEP = 4  # steps with payments for each price step
 _WIDER = 8  # by how much a layer may be wider in the next pass
 
 
@@ -93,7 +96,7 @@ class FreeExact:
         if start is None:
             search.take_contiguous(self.contiguous)
         if not budget.done():
-            search.deal_out(prices, self.memory * 2**20)
+            search.deal_out(prices, self.steps, self.memory * 2**20)
 
 
 class _Search:
@@ -118,6 +121,7 @@ class _Search:
             more = prices.descend(min(_ROUND, steps - before, _ROUND if left is None else left))
             budget.spend(prices.iterations - before)
             if prices.iterations > before:
+                budget.prove(prices.alone)
                 self._prove(prices.least)
                 if not budget.optimal:
                     for order in orders:
@@ -131,11 +135,10 @@ class _Search:
         for solution in _contiguous(self._problem, seconds, self._budget):
             self._budget.found(solution)
 
-    def deal_out(self, prices: Prices, memory: int) -> None:
+    def deal_out(self, prices: Prices, steps: int, memory: int) -> None:
         """Passes over the leaves, each wider than the one before, until nothing better can be left."""
-        budget, of = self._budget, self._shape
-        layers = Layers(prices, memory)
-        width = _WIDTH
+        budget = self._budget
+        layers, width, paid = Layers(prices, memory), _WIDTH, False
         while not budget.done():
             limit = self._limit(layers.most)
             layers.begin(limit, width)
@@ -157,6 +160,22 @@ class _Search:
                 budget.notes["memory"] = "the states of little slack outgrew the memory; the proof is incomplete"
                 return
             width *= _WIDER
+            if width > _PAID and not paid:
+                paid = True
+                self.pay(prices, _PER_STEP * steps)
+                layers = Layers(prices, memory)
+
+    def pay(self, prices: Prices, steps: int) -> None:
+        """Lower the dual value further, with payments to pods."""
+        budget = self._budget
+        prices.aim(self._savings())
+        end, more = prices.iterations + steps, True
+        while more and not budget.done():
+            before = prices.iterations
+            left = budget.iterations_left()
+            more = prices.descend_payments(min(end - before, end if left is None else left))
+            budget.spend(prices.iterations - before)
+            self._prove(prices.least)
 
     def _savings(self) -> float:
         return self._shape.base - (math.inf if self._budget.value is None else self._budget.value)
@@ -213,7 +232,11 @@ def _warm_up() -> None:
     tree = FatTree.uniform(24, 4, 12)
     idle: Callable[[int], IntArray] = lambda seed: np.sort(np.random.default_rng(seed).choice(24, 20, replace=False))  # noqa: E731
     free_bound.warm_up()
+    scas_dp = import_module("transom.solvers.scas_dp")
+    scas_dp.ScasDp().warm_up()
     for seed, cost in ((0, AUTHORS), (1, PAPER)):
         problem = Allocation(tree, idle(seed), np.array([7, 7, 5]), "free", True, cost)
         search = _Search(problem, Stop().start(problem))
-        search.deal_out(search.descend(5), 2**22)
+        prices = search.descend(5)
+        search.pay(prices, 5)
+        search.deal_out(prices, 5, 2**22)
