@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from typing import Any, ClassVar
 
 import numpy as np
@@ -212,10 +211,7 @@ def _contiguous(problem: Allocation, seconds: float, budget: Budget) -> list[Int
         found.append(best[0])
     if budget.iterations_left() is not None:
         return found
-    try:
-        from transom.solvers.dcas_exact import DcasExact
-    except ImportError:
-        return found
+    from transom.solvers.dcas_exact import DcasExact
 
     solver, dynamic = DcasExact(), problem.with_rule("dynamic")
     left = min(seconds, budget.seconds_left() / 4)
@@ -232,8 +228,11 @@ def _warm_up() -> None:
     tree = FatTree.uniform(24, 4, 12)
     idle: Callable[[int], IntArray] = lambda seed: np.sort(np.random.default_rng(seed).choice(24, 20, replace=False))  # noqa: E731
     free_bound.warm_up()
-    scas_dp = import_module("transom.solvers.scas_dp")
-    scas_dp.ScasDp().warm_up()
+    from transom.solvers.dcas_exact import DcasExact
+    from transom.solvers.scas_dp import ScasDp
+
+    ScasDp().warm_up()
+    DcasExact().warm_up()
     for seed, cost in ((0, AUTHORS), (1, PAPER)):
         problem = Allocation(tree, idle(seed), np.array([7, 7, 5]), "free", True, cost)
         search = _Search(problem, Stop().start(problem))
