@@ -1,11 +1,16 @@
-"""Kernels that take one or two jobs out and look for where they are cheapest on what is left of Q."""
+"""Kernels that take one or two jobs out and look for where they are cheapest on what is left of Q.
+
+Where the other jobs can be placed without them, any places that they get on what is left can be reached too: they are
+placed last. Where one that is taken out stands in the gap of another that stays, the move is passed over.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from transom.compiling import compiled
-from transom.heuristics._allocation import gather, reachable, slide, take
+from transom.heuristics._allocation import gather, slide, take
+from transom.models.allocation import _placing_order
 from transom.models.hop_cost import hop_cost
 
 _LESS = 1e-10  # a move has to pay by this share of what it moves: sums are rounded
@@ -13,30 +18,26 @@ _LESS = 1e-10  # a move has to pay by this share of what it moves: sums are roun
 
 @compiled
 def reinsert_one(owner, costs, leaf, pod, sizes, weights, wrap, job):  # type: ignore[no-untyped-def]
-    """Put a job on the cheapest start that some order reaches, if that pays; whether it did.
+    """Put a job on the cheapest start, if that pays; whether it did.
 
     ``owner`` and ``costs`` (of each job) are changed if it pays.
     """
     n, size = len(owner), sizes[job]
     in_leaf, in_pod = np.zeros(leaf.max() + 1, np.int64), np.zeros(pod.max() + 1, np.int64)
     rest = np.where(owner == job, -1, owner)
-    left, kept, slid = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
+    if not _stands(rest, sizes, wrap, job, job):
+        return False
+    left, slid = np.empty(n, np.int64), np.empty(n)
     m = gather(rest, left)
     last = m if wrap else m - size + 1
     slide(left, m, last, size, leaf, pod, weights, in_leaf, in_pod, slid)
-    limit = costs[job] * (1 - _LESS)
-    while True:
-        start = np.argmin(slid[:last])
-        if slid[start] >= limit:
-            return False
-        trial = rest.copy()
-        kept[:] = left
-        take(trial, kept, m, start, size, job)
-        if reachable(trial, sizes, wrap):
-            owner[:] = trial
-            costs[job] = slid[start]
-            return True
-        slid[start] = np.inf
+    start = np.argmin(slid[:last])
+    if slid[start] >= costs[job] * (1 - _LESS):
+        return False
+    take(rest, left, m, start, size, job)
+    owner[:] = rest
+    costs[job] = slid[start]
+    return True
 
 
 @compiled
@@ -55,44 +56,50 @@ def reinsert_two(  # type: ignore[no-untyped-def]
     -------
     The place to go on from, or -1 if no other start can pay; and whether it paid.
     """
-    n = len(owner)
+    n, size = len(owner), sizes[other]
     in_leaf, in_pod = np.zeros(leaf.max() + 1, np.int64), np.zeros(pod.max() + 1, np.int64)
     rest = owner.copy()
     for i in range(n):
         if owner[i] == one or owner[i] == other:
             rest[i] = -1
+    if not _stands(rest, sizes, wrap, one, other):
+        return -1, False
     left, kept = np.empty(n, np.int64), np.empty(n, np.int64)
     of_one, of_other = np.empty(n), np.empty(n)
     m = gather(rest, left)
     last = m if wrap else m - sizes[one] + 1
     slide(left, m, last, sizes[one], leaf, pod, weights, in_leaf, in_pod, of_one)
     ranked = np.argsort(of_one[:last], kind="mergesort")
-    limit = (costs[one] + costs[other]) * (1 - _LESS)
-    paid = False
+    best = (costs[one] + costs[other]) * (1 - _LESS)
+    paid, end = False, False
     for place in range(first, min(first + count, last)):
         start = ranked[place]
-        if of_one[start] + least >= limit:
-            return -1, paid
+        end = of_one[start] + least >= best
+        if end:
+            break
         trial = rest.copy()
         kept[:] = left
-        size = sizes[other]
         fewer = take(trial, kept, m, start, sizes[one], one)
         ends = fewer if wrap else fewer - size + 1
         slide(kept, fewer, ends, size, leaf, pod, weights, in_leaf, in_pod, of_other)
-        while True:
-            then = np.argmin(of_other[:ends])
-            if of_one[start] + of_other[then] >= limit:
-                break
-            final, gone = trial.copy(), kept.copy()
-            take(final, gone, fewer, then, size, other)
-            if reachable(final, sizes, wrap):
-                owner[:] = final
-                costs[one], costs[other] = of_one[start], of_other[then]
-                limit = (costs[one] + costs[other]) * (1 - _LESS)
-                paid = True
-                break
-            of_other[then] = np.inf
-    return (first + count if first + count < last else -1), paid
+        then = np.argmin(of_other[:ends])
+        if of_one[start] + of_other[then] < best:
+            take(trial, kept, fewer, then, size, other)
+            owner[:] = trial
+            costs[one], costs[other] = of_one[start], of_other[then]
+            best = of_one[start] + of_other[then]
+            paid = True
+    return (-1 if end or first + count >= last else first + count), paid
+
+
+@compiled
+def _stands(rest, sizes, wrap, one, other):  # type: ignore[no-untyped-def]
+    """Whether all jobs but these two can be placed."""
+    rank = _placing_order(rest, sizes, wrap, False)
+    for job in range(len(sizes)):
+        if rank[job] < 0 and job != one and job != other:
+            return False
+    return True
 
 
 @compiled

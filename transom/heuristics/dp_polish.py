@@ -33,8 +33,9 @@ class DpPolish:
     half of the time, ``scas-lagrangian`` gets half of what is left. Every static solution is a dynamic one;
     where the static optimum was not found, the best fit may be better. Then each job is taken out and put
     where it costs least on what is left of Q, and each ordered pair of jobs: the first one at every start
-    that can still pay, the second where it then costs least. Only what some order of placing reaches is
-    taken. It ends when no such move pays. Under the static rule the answer of the static solver stands.
+    that can still pay, the second where it then costs least. A job in the gap of another is taken out only
+    together with that one. It ends when no such move pays. Under the static rule the answer of the static
+    solver stands.
 
     An iteration is a job or an ordered pair that was tried. The answer is never above the static optimum
     where that was found.
