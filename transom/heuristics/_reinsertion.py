@@ -96,10 +96,8 @@ def reinsert_two(  # type: ignore[no-untyped-def]
 def _stands(rest, sizes, wrap, one, other):  # type: ignore[no-untyped-def]
     """Whether all jobs but these two can be placed."""
     rank = _placing_order(rest, sizes, wrap, False)
-    for job in range(len(sizes)):
-        if rank[job] < 0 and job != one and job != other:
-            return False
-    return True
+    rank[one], rank[other] = 0, 0
+    return rank.min() >= 0
 
 
 @compiled
