@@ -62,7 +62,7 @@ class ProblemName(StrEnum):
 
 
 _RULES: dict[str, Rule] = {"scas": "static", "dcas": "dynamic", "free": "free"}
-_K = 20
+_JOBS, _CAP, _LOAD = 50, 256, 0.95  # of windows with uniform sizes
 _FILL_UP = 15  # periods in which the empty cluster of the paper fills
 
 _STREAM: dict[str, Any] = {
@@ -70,10 +70,7 @@ _STREAM: dict[str, Any] = {
     "window": WindowRule.paper, "most": None, "one_node": OneNode.lowest, "policy": "scas-dp", "iterations": None,
     "form": Form.documents,
 }  # fmt: skip
-_FRAGMENTED: dict[str, Any] = {
-    "count": 1, "idle": 5000, "jobs": 50, "law": Law.lognormal, "mean": 50.0, "cap": 256, "spread": 1.0,
-    "longest": 512, "load": 0.95,
-}  # fmt: skip
+_FRAGMENTED = ("count", "idle", "jobs", "law", "mean", "spread", "cap", "longest", "load")
 
 
 def command(
@@ -85,13 +82,16 @@ def command(
         int | None, typer.Option("--nodes", min=1, help="Nodes of the cluster; 1000, fragmented: 20000.")
     ] = None,
     k: Annotated[
-        int | None, typer.Option("--k", help="Ports of a switch: leaves of k/2 nodes, pods of k/2 leaves; 20.")
+        int | None, typer.Option("--k", help="Ports of a switch: leaves of k/2 nodes, pods of k/2 leaves; stream: 20.")
     ] = None,
     leaf_nodes: Annotated[
-        int | None, typer.Option("--leaf-nodes", help="Nodes of a leaf switch, instead of k/2.")
+        int | None, typer.Option("--leaf-nodes", min=1, help="Nodes of a leaf switch, instead of k/2; fragmented: 32.")
     ] = None,
     pod_nodes: Annotated[
-        int | None, typer.Option("--pod-nodes", help="Nodes of a pod, such as the authors' 40, instead of k*k/4.")
+        int | None,
+        typer.Option(
+            "--pod-nodes", min=1, help="Nodes of a pod, such as the authors' 40, instead of k*k/4; fragmented: 512."
+        ),
     ] = None,
     epochs: Annotated[
         int | None, typer.Option("--epochs", min=1, help="stream: runs from an empty cluster; 1.")
@@ -132,9 +132,9 @@ def command(
     idle: Annotated[int | None, typer.Option("--idle", min=1, help="fragmented: idle nodes; 5000.")] = None,
     jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="fragmented: jobs; 50.")] = None,
     law: Annotated[Law | None, typer.Option("--law", help="fragmented: how sizes are distributed; lognormal.")] = None,
-    mean: Annotated[float | None, typer.Option("--mean", help="fragmented: mean size of lognormal; 50.")] = None,
+    mean: Annotated[float | None, typer.Option("--mean", help="fragmented: median size of lognormal; 50.")] = None,
     spread: Annotated[
-        float | None, typer.Option("--spread", help="fragmented: standard deviation of log size of lognormal; 1.")
+        float | None, typer.Option("--spread", help="fragmented: deviation of the logarithms of lognormal; 0.7.")
     ] = None,
     cap: Annotated[int | None, typer.Option("--cap", min=2, help="fragmented: largest size; 256.")] = None,
     longest: Annotated[
@@ -156,7 +156,7 @@ def command(
     code does. Measured solving times play no part.
 
     fragmented: windows of their own, each with the idle nodes that random busy runs leave, and jobs up to a
-    share of them.
+    share of them; without wrap-around unless --wrap is given.
     """
     from transom import registry
     from transom.models import FatTree
@@ -164,20 +164,21 @@ def command(
     check_writable(out, ".jsonl")
     given = dict(locals())
     cost: HopCost = registry.make(registry.COST_MODELS, cost_model or "paper")
-    radix = _K if k is None else k
     if k is not None:
         options.refuse({"--leaf-nodes": leaf_nodes, "--pod-nodes": pod_nodes}, "--k")
-    FatTree.k_ary(radix, 1)  # refuses what is no radix
-    shape = {"leaf_nodes": leaf_nodes or radix // 2, "pod_nodes": pod_nodes or (radix // 2) ** 2}
-    own, others = (_STREAM, _FRAGMENTED) if family is Family.stream else (_FRAGMENTED, _STREAM)
+        FatTree.k_ary(k, 1)  # refuses what is no radix
+    others = _FRAGMENTED if family is Family.stream else tuple(_STREAM)
     options.refuse({f"--{name.replace('_', '-')}": given[name] for name in others}, f"--family {family.value}")
-    chosen = {name: default if given[name] is None else given[name] for name, default in own.items()}
     rule = None if problem is None else _RULES[problem.value]
+    # What is not given is left to each family.
+    cluster = {"nodes": nodes, "leaf_nodes": leaf_nodes or (k and k // 2), "pod_nodes": pod_nodes or (k and k * k // 4)}
+    cluster = {name: value for name, value in cluster.items() if value is not None}
     if family is Family.stream:
-        _write_stream(out, {"nodes": nodes or 1000, **shape}, chosen, rule, wrap is not False, cost, seed, json)
+        chosen = {name: default if given[name] is None else given[name] for name, default in _STREAM.items()}
+        _write_stream(out, cluster, chosen, rule, wrap is not False, cost, seed, json)
     else:
-        cluster = {"nodes": nodes or 20_000, **shape}
-        _write_fragmented(out, cluster, chosen, rule or "static", wrap is not False, cost, seed, json)
+        chosen = {name: given[name] for name in _FRAGMENTED if given[name] is not None}
+        _write_fragmented(out, {**cluster, **chosen}, rule or "static", wrap is True, cost, seed, json)
 
 
 def _write_stream(
@@ -261,32 +262,35 @@ def _range(name: str, text: str) -> Any:
 
 
 def _write_fragmented(
-    out: Path,
-    cluster: dict[str, Any],
-    chosen: dict[str, Any],
-    rule: Rule,
-    wrap: bool,
-    cost: HopCost,
-    seed: int,
-    json: bool,
+    out: Path, chosen: dict[str, Any], rule: Rule, wrap: bool, cost: HopCost, seed: int, json: bool
 ) -> None:
     from transom.io import write_documents
 
-    count = write_documents(out, _fragmented(cluster, chosen, rule, wrap, cost, seed))
+    count, law = chosen.pop("count", 1), chosen.pop("law", Law.lognormal)
+    made = (_fragmented(chosen, law, rule, wrap, cost, seed, i) for i in range(1, count + 1))
+    number = write_documents(out, made)
     if json:
-        print_json({"out": str(out), "windows": count})
+        print_json({"out": str(out), "windows": number})
     else:
-        print(f"{out}: {count} windows" if count > 1 else f"{out}: 1 window")
+        print(f"{out}: {number} windows" if number > 1 else f"{out}: 1 window")
 
 
 def _fragmented(
-    cluster: dict[str, Any], chosen: dict[str, Any], rule: Rule, wrap: bool, cost: HopCost, seed: int
-) -> Iterator[Allocation]:
+    chosen: dict[str, Any], law: Law, rule: Rule, wrap: bool, cost: HopCost, seed: int, number: int
+) -> Allocation:
+    """Window ``number`` of a set, from a stream of its own."""
+    from transom.generate import uniform_sizes
     from transom.generate.fragmented import fragmented_allocation
+    from transom.models import Allocation
     from transom.rng import stream
 
-    settings = {name: chosen[name] for name in ("idle", "jobs", "mean", "cap", "spread", "longest", "load")}
-    for i in range(1, chosen["count"] + 1):
-        yield fragmented_allocation(
-            stream(seed, "fragmented", i), **cluster, **settings, rule=rule, wrap=wrap, cost=cost
-        )
+    rng = stream(seed, "fragmented", number)
+    if law is Law.lognormal:
+        return fragmented_allocation(rng, **chosen, rule=rule, wrap=wrap, cost=cost)
+    options.refuse({f"--{name}": chosen.get(name) for name in ("mean", "spread")}, "--law uniform")
+    own: dict[str, Any] = {"jobs": _JOBS, "cap": _CAP, "load": _LOAD}
+    own.update({name: chosen[name] for name in own if name in chosen})
+    shape = {name: value for name, value in chosen.items() if name not in ("jobs", "cap")}
+    empty = fragmented_allocation(rng, **shape, jobs=0, rule=rule, wrap=wrap, cost=cost)
+    sizes = uniform_sizes(rng, own["jobs"], own["cap"], int(own["load"] * len(empty.idle)))
+    return Allocation(empty.tree, empty.idle, sizes, rule, wrap, cost)

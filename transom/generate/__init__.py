@@ -5,6 +5,7 @@ from transom.generate.knapsacks import CLASSES, generate_knapsack, hard_knapsack
 from transom.generate.lublin import LublinModel, generate_lublin
 from transom.generate.paths import random_path
 from transom.generate.tjap import StreamModel, solver_policy, stream_steps
+from transom.generate.uniform_sizes import uniform_sizes
 from transom.generate.walltimes import USUAL_LIMITS, overestimated
 from transom.generate.windows import random_windows, window_knapsacks
 
@@ -23,5 +24,6 @@ __all__ = [
     "random_windows",
     "solver_policy",
     "stream_steps",
+    "uniform_sizes",
     "window_knapsacks",
 ]
