@@ -25,11 +25,12 @@ ALLOCATIONS = ("scas", "free", "dcas")  # the free optimum is a bound for the dy
 
 
 class Set(NamedTuple):
-    """A file, the problems that are made of it, and for windows what a job is worth."""
+    """A file, the problems that are made of it, for windows what a job is worth, and whether it is large."""
 
     name: str
     problems: tuple[str, ...] = ("knapsack",)
     objective: str | None = None
+    large: bool = False
 
 
 SETS = (
@@ -41,6 +42,7 @@ SETS = (
     Set("tjap/small.jsonl", ALLOCATIONS),
     Set("tjap/paper_stream.jsonl.gz", ALLOCATIONS),
     Set("tjap/code_stream.jsonl.gz", ALLOCATIONS),
+    Set("tjap/fragmented_2000.jsonl.gz", ("scas",), large=True),
     Set("csp/stream.jsonl.gz", ("csp",)),
     Set("csp/random.jsonl.gz", ("csp",)),
 )
@@ -56,10 +58,11 @@ METHODS = {
     "free": ("free-exact", "free-cpsat"),
     "csp": ("csp-dp", "csp-cpsat"),
 }
+LARGE = {**METHODS, "scas": ("scas-lagrangian", "scas-flow")}
 NEEDED = {"knapsack": 2, "scas": 2, "dcas": 1, "free": 1, "csp": 2}
 """How many methods have to prove it; the second ones for ``dcas`` and ``free`` reach only a part."""
 
-SECONDS = {"free-cpsat": 5.0}  # of a method that proves what it can; else 60
+SECONDS = {"free-cpsat": 3.0}  # of a method that proves what it can; else 60
 _IDLE, _JOBS = 10, 3  # what is enumerated has at most so many
 
 
@@ -89,13 +92,14 @@ def enumerated(problem: Allocation) -> float:
     return best
 
 
-def proofs(label: str, problem: Any, free: float | None) -> tuple[float | None, list[str]]:
+def proofs(label: str, problem: Any, free: float | None, large: bool) -> tuple[float | None, list[str]]:
     """The optimum, None if too few methods prove it, and the methods that do.
 
     ``free`` is the optimum of the same window under the free rule, where it is known.
     """
     kind = problem.kind
-    results: list[Result] = [solve(problem, name, Stop(seconds=SECONDS.get(name, 60.0))) for name in METHODS[kind]]
+    methods = (LARGE if large else METHODS)[kind]
+    results: list[Result] = [solve(problem, name, Stop(seconds=SECONDS.get(name, 60.0))) for name in methods]
     proved = {result.solver: result.value for result in results if result.status == "optimal"}
     values = [value for value in proved.values() if value is not None]
     by = list(proved)
@@ -135,7 +139,7 @@ def rows(known: dict[tuple[str, ...], Row]) -> Iterator[Row]:
                 )
                 found = known.get(tuple(row.values()))
                 if found is None:
-                    optimum, by = proofs(label, problem, free)
+                    optimum, by = proofs(label, problem, free, each.large)
                     if optimum is None:
                         print(f"{label}: {problem.kind} is not proved", file=sys.stderr)
                         continue
@@ -174,6 +178,8 @@ def main() -> None:
                 write_rows(path, made, known)
             made.append(row)
         known = {}  # what is not made any more is not kept
+    except KeyboardInterrupt:
+        raise SystemExit("interrupted: what was proved is kept") from None
     finally:
         write_rows(path, made, known)
     print(f"{path}: {len(made)} optima")

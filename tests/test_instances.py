@@ -29,6 +29,7 @@ FILES = (
     "tjap/small.jsonl",
     "tjap/paper_stream.jsonl.gz",
     "tjap/code_stream.jsonl.gz",
+    "tjap/fragmented_2000.jsonl.gz",
     "csp/stream.jsonl.gz",
     "csp/random.jsonl.gz",
 )

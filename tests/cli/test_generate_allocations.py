@@ -14,6 +14,7 @@ from transom.io import PeriodWindow, read_documents
 from transom.models import AUTHORS, PAPER, Allocation, ConstrainedPath, HopCost
 
 Transom = Callable[..., Ran]
+FRAGMENTED = ["tjap", "--family", "fragmented"]
 SMALL = ["--nodes", 40, "--leaf-nodes", 4, "--pod-nodes", 8, "--sizes", "1-12", "--periods", 15]
 
 
@@ -80,6 +81,26 @@ def test_what_is_told(transom: Transom, tmp_path: Path) -> None:
     assert costs["all"] == pytest.approx(0.75 * costs["filling"] + 0.25 * costs["steady"])
 
 
+def test_fragmented_windows(transom: Transom, tmp_path: Path) -> None:
+    base = [*FRAGMENTED, "--nodes", 400, "--idle", 150, "--jobs", 6, "--longest", 20, "--cap", 30]
+    for i, law in enumerate(([], ["--mean", 20, "--spread", 0.5], ["--law", "uniform"], ["--k", 8, "--load", 0.3])):
+        problems = made(transom, tmp_path / f"{i}.jsonl", *base, *law, "--count", 2)
+        assert len(set(problems)) == 2
+        for problem in problems:
+            assert (problem.tree.num_nodes, len(problem.idle), len(problem)) == (400, 150, 6)
+            assert problem.sizes.max() <= 30
+            assert problem.sizes.sum() <= 0.95 * 150
+            assert (problem.rule, problem.wrap, problem.cost) == ("static", False, PAPER)
+            assert (problem.tree.leaf == np.arange(400) // (4 if "--k" in law else 32)).all()
+            assert problem.tree.num_pods == (25 if "--k" in law else 1)
+            assert "--load" not in law or problem.sizes.sum() <= 45
+    options = ["--problem", "free", "--wrap", "--cost-model", "authors", "--leaf-nodes", 5, "--pod-nodes", 20]
+    (problem,) = made(transom, tmp_path / "o.jsonl", *base, *options)
+    assert (problem.rule, problem.wrap, problem.cost, problem.tree.regular) == ("free", True, AUTHORS, (5, 20))
+    (large,) = made(transom, tmp_path / "l.jsonl.gz", *FRAGMENTED)
+    assert (large.tree.num_nodes, len(large.idle), len(large)) == (20_000, 5_000, 50)
+
+
 def test_random_paths(transom: Transom, tmp_path: Path) -> None:
     paths = made(transom, tmp_path / "a.jsonl", "csp", "--count", 3, "--length", 50, "--arcs", 5, "--density", 0.5)
     assert [(path.length, len(path), len(path.sizes)) for path in paths] == [(50, 5, 3)] * 3
@@ -114,13 +135,16 @@ def test_paths_like_windows(transom: Transom, tmp_path: Path) -> None:
         (["tjap", "--k", "8", "--pod-nodes", "4", "--out", "a.jsonl"], "--pod-nodes does not go with --k"),
         (["tjap", "--pod-nodes", "15", "--out", "a.jsonl"], "pod_nodes must be a multiple of leaf_nodes"),
         (["tjap", "--idle", "15", "--out", "a.jsonl"], "--idle does not go with --family stream"),
-        (["tjap", "--family", "fragmented", "--policy", "scas-dp", "--out", "a.jsonl"], "--policy does not go with"),
+        ([*FRAGMENTED, "--policy", "scas-dp", "--out", "a.jsonl"], "--policy does not go with"),
         (["tjap", "--policy", "scas", "--out", "a.jsonl"], "unknown solver 'scas'; did you mean"),
         (["tjap", "--policy", "scas-dp", "--problem", "free", "--out", "a.jsonl"], "'scas-dp' cannot take free"),
         (["tjap", "--policy", "dp", "--out", "a.jsonl"], "it solves Knapsack problems"),
         (["tjap", "--cost-model", "autors", "--out", "a.jsonl"], "unknown cost model 'autors'"),
         (["tjap", "--period", "0", "--out", "a.jsonl"], "period must be > 0 s, got 0"),
         (["tjap", "--window", "all", "--out", "a.jsonl"], "'--window'"),
+        ([*FRAGMENTED, "--law", "uniform", "--mean", "5", "--out", "a.jsonl"], "--mean does not go with --law uniform"),
+        ([*FRAGMENTED, "--jobs", "5000", "--out", "a.jsonl"], "5000 jobs of 2 nodes are more than"),
+        ([*FRAGMENTED, "--load", "nan", "--out", "a.jsonl"], "load from 0 to 1"),
         (["csp", "--length", "5", "--out", "a.jsonl"], "do not fit into 4 entries"),
         (["csp", "--density", "2", "--out", "a.jsonl"], "density from 0 to 1"),
         (["csp", "--cost-model", "paper", "--out", "a.jsonl"], "--cost-model does not go with random costs"),
