@@ -13,7 +13,6 @@ from transom.errors import PolicyError, SpecError
 from transom.models import PAPER, Allocation, FatTree, HopCost
 from transom.models._arrays import IntArray
 from transom.models.allocation import KINDS, Rule
-from transom.models.hop_cost import block_costs
 from transom.rng import stream
 from transom.solving import Solver, refusal, solve, warm_up
 from transom.stop import Stop
@@ -82,8 +81,6 @@ class Placer:
         if allocator.solver is not None:
             self._solver, self.rule = load_allocator(allocator, tree)
             self._stop = Stop(seconds=allocator.seconds)
-            # One job alone: the cheapest block is the optimum, which these solvers would find as well.
-            self._blocks = self._solver.name.startswith(("scas-", "dcas-")) and self.rule != "free"
             warm_up(self._solver)
 
     def place(self, idle: IntArray, sizes: Sequence[int] | IntArray) -> Placed:
@@ -114,12 +111,7 @@ class Placer:
         return Placed([nodes[i] for i in range(len(wanted))], len(together), cost, proved)
 
     def _allocate(self, idle: IntArray, sizes: list[int]) -> tuple[list[IntArray], float, bool]:
-        tree, cost, wrap = self._tree, self.allocator.cost, self.allocator.wrap
-        if self._blocks and len(sizes) == 1:
-            costs = block_costs(tree.leaf[idle], tree.pod[idle], sizes[0], cost, wrap)
-            start = int(costs.argmin())
-            return [np.sort(idle[np.arange(start, start + sizes[0]) % len(idle)])], float(costs[start]), True
-        problem = Allocation(tree, idle, np.array(sizes), self.rule, wrap, cost)
+        problem = Allocation(self._tree, idle, np.array(sizes), self.rule, self.allocator.wrap, self.allocator.cost)
         assert self._solver is not None
         result = solve(problem, self._solver, self._stop, seed=int(self._seeds.integers(2**31)))
         if result.solution is None:
