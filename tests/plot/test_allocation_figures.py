@@ -148,7 +148,7 @@ def test_the_command_that_draws_a_window(
     monkeypatch.setattr("sys.argv", arguments)
     allocation_figures.main()
     assert "DCAS" in capsys.readouterr().out
-    assert {path.name for path in Path(out).iterdir()} == {"cluster_2.png", "anytime_2.png"}
+    assert {path.name for path in Path(out).iterdir()} == {"cluster_1.png", "anytime_1.png"}
     monkeypatch.setattr("sys.argv", [*arguments[:2], "--line", "3"])
     with pytest.raises(SystemExit):
         allocation_figures.main()
