@@ -121,7 +121,7 @@ def test_the_edges_of_the_problem(rule: str, entry: str, edge: str) -> None:
         return
     # Nobody proves dynamic solutions on scattered switches.
     exact = entry in EXACT[rule] and (rule, edge) != ("dynamic", "scattered switches")
-    result = solve(problem, solver, Stop(seconds=20) if exact else Stop(seconds=0.2, iterations=300))
+    result = solve(problem, solver, Stop(seconds=20) if exact else Stop(seconds=0.1, iterations=300))
     sound(problem, result)
     flat = problem if isinstance(problem, Allocation) else EDGES[edge]
     if edge == "the whole system":
@@ -149,7 +149,12 @@ def test_answers_are_feasible_and_bounds_hold(rule: str, entry: str) -> None:
         problem = under(rule, flat)
         best = optimum(flat if rule == "path" else problem)  # type: ignore[arg-type]
         assert best is not None
-        result = solve(problem, solver, Stop(seconds=5, iterations=None if entry in EXACT[rule] else 300), seed=seed)
+        result = solve(
+            problem,
+            solver,
+            Stop(seconds=5, iterations=None if entry in EXACT[rule] else 20 if entry[:2] == "ga" else 300),
+            seed=seed,
+        )
         sound(problem, result)
         assert result.value is not None
         assert result.value >= best - 1e-9 * best

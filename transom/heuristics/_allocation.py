@@ -8,7 +8,7 @@ import numpy as np
 
 from transom.compiling import compiled
 from transom.models._arrays import IntArray
-from transom.models.allocation import Allocation, _placing_order
+from transom.models.allocation import Allocation, placing_order
 from transom.models.hop_cost import hop_cost
 from transom.stop import Budget
 
@@ -77,7 +77,7 @@ def _numbered(labels):  # type: ignore[no-untyped-def]
 @compiled
 def reachable(owner, sizes, wrap):  # type: ignore[no-untyped-def]
     """Whether jobs can be placed one after another so that each is consecutive in what is then left of Q."""
-    return _placing_order(owner, sizes, wrap, False).min() >= 0
+    return placing_order(owner, sizes, wrap, False).min() >= 0
 
 
 @compiled

@@ -8,7 +8,7 @@ import numpy as np
 
 from transom.compiling import compiled
 from transom.heuristics._allocation import block_cost, gather, reachable, slide, take
-from transom.models.allocation import _placing_order
+from transom.models.allocation import placing_order
 
 # Positions in the options of a run.
 WRAP, REMOVE, BY_SIZE, FIRST, CHEAPEST, WALK, NESTED = range(7)
@@ -165,7 +165,7 @@ def _clear(owner, removed):  # type: ignore[no-untyped-def]
 @compiled
 def _stranded(owner, sizes, options, out, moved, removed):  # type: ignore[no-untyped-def]
     """Remove the jobs too that no order reaches any more, and return how many are removed now."""
-    rank = _placing_order(owner, sizes, options[WRAP], False)
+    rank = placing_order(owner, sizes, options[WRAP], False)
     for job in range(len(sizes)):
         if rank[job] < 0 and not removed[job]:
             _insert(out, moved, job, sizes, options[BY_SIZE])

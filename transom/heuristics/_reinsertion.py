@@ -10,7 +10,7 @@ import numpy as np
 
 from transom.compiling import compiled
 from transom.heuristics._allocation import gather, slide, take
-from transom.models.allocation import _placing_order
+from transom.models.allocation import placing_order
 from transom.models.hop_cost import hop_cost
 
 _LESS = 1e-10  # a move has to pay by this share of what it moves: sums are rounded
@@ -95,7 +95,7 @@ def reinsert_two(  # type: ignore[no-untyped-def]
 @compiled
 def _stands(rest, sizes, wrap, one, other):  # type: ignore[no-untyped-def]
     """Whether all jobs but these two can be placed."""
-    rank = _placing_order(rest, sizes, wrap, False)
+    rank = placing_order(rest, sizes, wrap, False)
     rank[one], rank[other] = 0, 0
     return rank.min() >= 0
 

@@ -201,7 +201,7 @@ class Allocation(Frozen):
             return [f"job {job} asks for {self.sizes[job]} nodes and gets {held[job]}" for job in short.tolist()]
         if self.rule == "free" or not jobs:
             return []
-        rank = _placing_order(owner, self.sizes, self.wrap, self.rule == "static")
+        rank = placing_order(owner, self.sizes, self.wrap, self.rule == "static")
         where = "Q" if self.rule == "static" else "what is left of Q, in whatever order jobs are placed"
         return [f"the nodes of job {job} are not consecutive in {where}" for job in np.flatnonzero(rank < 0).tolist()]
 
@@ -221,7 +221,7 @@ class Allocation(Frozen):
         if self.rule == "free":
             return list(range(len(self)))
         owner = np.asarray(solution, dtype=np.int64)
-        return np.argsort(_placing_order(owner, self.sizes, self.wrap, False), kind="stable").tolist()  # type: ignore[no-any-return]
+        return np.argsort(placing_order(owner, self.sizes, self.wrap, False), kind="stable").tolist()  # type: ignore[no-any-return]
 
     def nodes(self, solution: ArrayLike) -> list[list[int]]:
         """Ids of the nodes of each job, ascending."""
@@ -304,7 +304,7 @@ def _job_costs(leaf, pod, owner, sizes, weights):  # type: ignore[no-untyped-def
 
 
 @compiled
-def _placing_order(owner, sizes, wrap, once):  # type: ignore[no-untyped-def]
+def placing_order(owner, sizes, wrap, once):  # type: ignore[no-untyped-def]
     """When each job is placed if whatever is consecutive is placed first; -1 for those that never are.
 
     ``once``: only the jobs that are consecutive in Q itself, as under the static rule.
