@@ -152,7 +152,8 @@ def test_answers_are_feasible_and_bounds_hold(rule: str, entry: str) -> None:
         result = solve(
             problem,
             solver,
-            Stop(seconds=5, iterations=None if entry in EXACT[rule] else 20 if entry[:2] == "ga" else 300),
+        steps = None if entry in EXACT[rule] else 20 if entry.startswith("ga") else 300
+        result = solve(problem, solver, Stop(seconds=5, iterations=steps), seed=seed)
             seed=seed,
         )
         sound(problem, result)
