@@ -37,10 +37,10 @@ FILES = (
 # What proves again, and on which share of the instances: every so many.
 AGAIN = {
     "knapsack": (("primal-dual", 1), ("cpsat", 17)),
-    "scas": (("scas-dp", 1), ("scas-flow", 13)),
-    "dcas": (("dcas-exact", 3),),
-    "free": (("free-exact", 3),),
-    "csp": (("csp-dp", 1), ("csp-flow", 13)),
+    "scas": (("scas-dp", 1), ("scas-flow", 29)),
+    "dcas": (("dcas-exact", 5),),
+    "free": (("free-exact", 7),),
+    "csp": (("csp-dp", 1), ("csp-flow", 17)),
 }
 
 
