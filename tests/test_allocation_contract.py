@@ -149,13 +149,8 @@ def test_answers_are_feasible_and_bounds_hold(rule: str, entry: str) -> None:
         problem = under(rule, flat)
         best = optimum(flat if rule == "path" else problem)  # type: ignore[arg-type]
         assert best is not None
-        result = solve(
-            problem,
-            solver,
         steps = None if entry in EXACT[rule] else 20 if entry.startswith("ga") else 300
         result = solve(problem, solver, Stop(seconds=5, iterations=steps), seed=seed)
-            seed=seed,
-        )
         sound(problem, result)
         assert result.value is not None
         assert result.value >= best - 1e-9 * best
