@@ -80,6 +80,7 @@ class Line:
         """No packing of this line costs less, in floating point; infinite where none is better than the best."""
         self.complete = False
         """Whether the last sweep left nothing out."""
+        self._ceiling = math.inf  # what a packing costs at most
         cheapest = self.costs.min(axis=1, initial=math.inf)
         self.scale = 1.0
         """What costs of a packing are about: the unit of tolerances."""
@@ -91,6 +92,7 @@ class Line:
         else:
             self.bound = self._cost + float(self.counts @ cheapest)
             there = np.isfinite(self.costs)
+            self._ceiling = self._cost + float(self.counts @ self.costs.max(axis=1, where=there, initial=-math.inf))
             mean = abs(self.costs).sum(axis=1, where=there) / there.sum(axis=1)
             self.scale = max(float(self.counts @ mean), 1e-9)
             self.dual = Prices(self.costs, self.sizes, self.counts, None if prices is None else prices[self._kinds])
@@ -103,7 +105,9 @@ class Line:
     def settled(self) -> bool:
         """Whether this line holds nothing better than the best packing, to the last digits of a sum."""
         best = self._best
-        if self.bound >= best.cost - 1e-11 * self.scale or self.bound - 1e-9 * self.scale > best.goal:
+        beaten = self.bound >= best.cost - 1e-11 * self.scale or self.bound - 1e-9 * self.scale > best.goal
+        # Where there is no packing, prices and bound grow without limit.
+        if beaten or self.bound > self._ceiling + 1e-6 * self.scale:
             self.bound = math.inf
         return self.bound == math.inf
 
@@ -111,19 +115,25 @@ class Line:
         # Whole costs may be a little more than the goal in floating point, others no more than rounding makes them.
         return (2e-9 if self._best.goal < self._best.cost else 2e-11) * self.scale
 
-    def approach(self, passes: int) -> Iterator[None]:
-        """Raise the bound to that of the path polytope, about; returns to the caller every few milliseconds."""
-        each = max(1, _STEPS // max(1, self.length * len(self.sizes)))
+    def approach(self, passes: int, precision: float) -> Iterator[None]:
+        """Raise the bound to that of the path polytope, about; returns to the caller every few milliseconds.
+
+        Parameters
+        ----------
+        passes : shortest paths at most.
+        precision : what may be left to gain, as a share of the cost.
+        """
+        each = max(1, _STEPS // ((self.length + 10_000) * len(self.sizes)))
         done = 0
         while done < passes and not self.settled():
-            self.dual.improve(each, 1e-7 * self.scale)
+            self.dual.improve(min(each, passes - done), precision * self.scale)
             done += each
             self.bound = max(self.bound, self._cost + self.dual.bound)
             if self.dual.exact:
                 self._offer(self.dual.rows, self.dual.starts)
                 self.bound = math.inf
             yield
-            if self.dual.promise <= 1e-7 * self.scale:
+            if self.dual.promise <= precision * self.scale:
                 return
 
     def sweep(self, limit: float, width: int, reward: float, whole: bool) -> Iterator[None]:
@@ -158,7 +168,7 @@ class Line:
                     return
             if self._best.cost - self._cost - self.dual.bound <= limit or limit == math.inf:
                 return
-            limit = limit * 10.0 if limit < 10.0 * self.scale else math.inf
+            limit = limit * 100.0 if limit < self.scale else math.inf
 
     def close(self, width: int) -> Iterator[None]:
         """Prove how far the best is from the optimum of this line, until an entry has too many labels."""

@@ -8,8 +8,7 @@ from transom.compiling import compiled
 from transom.models._arrays import FloatArray, IntArray
 from transom.solvers._block_dp import fill, trace
 
-_BLOCKS = 8  # taken out at a time
-_CELLS = 200_000  # the largest table of a move
+_CELLS = 2_000_000  # the largest table of a move
 
 
 class Moves:
@@ -20,13 +19,22 @@ class Moves:
     costs, sizes : as in :class:`Packing`; blocks that wrap are not looked at.
     rows, starts : the blocks, shape ``(blocks,)``.
     low, high : blocks lie between these entries.
+    prices, back : of the sizes, and distance of each entry to the end: they tell where the packing loses.
     """
 
     def __init__(
-        self, costs: FloatArray, sizes: IntArray, rows: IntArray, starts: IntArray, low: int, high: int
+        self,
+        costs: FloatArray,
+        sizes: IntArray,
+        rows: IntArray,
+        starts: IntArray,
+        low: int,
+        high: int,
+        prices: FloatArray,
+        back: FloatArray,
     ) -> None:
         order = np.argsort(starts)
-        self._data = costs, sizes, low, high
+        self._data = costs, sizes, low, high, prices, back
         self.rows, self.starts = rows[order].copy(), starts[order].copy()
 
     @property
@@ -34,24 +42,38 @@ class Moves:
         """The total cost."""
         return float(self._data[0][self.rows, self.starts].sum())
 
-    def go(self, moves: int, work: int, rng: np.random.Generator) -> int:
-        """Try so many moves, or as many as take about ``work`` steps; returns how many."""
-        costs, sizes, low, high = self._data
-        return int(_go(costs, sizes, self.rows, self.starts, low, high, rng.random((moves, 5)), work))
+    def go(self, moves: int, blocks: int, work: int, rng: np.random.Generator) -> int:
+        """Try so many moves of so many blocks, or as many as take about ``work`` steps; returns how many."""
+        costs, sizes, low, high, prices, back = self._data
+        draws = rng.random((moves, 6))
+        return int(_go(costs, sizes, self.rows, self.starts, low, high, prices, back, draws, blocks, work))
 
 
 @compiled
-def _go(costs, sizes, rows, starts, low, high, draws, work):  # type: ignore[no-untyped-def]
+def _go(costs, sizes, rows, starts, low, high, prices, back, draws, many, work):  # type: ignore[no-untyped-def]
     blocks = len(rows)
-    taken = np.empty(blocks, np.bool_)
+    taken, lost = np.empty(blocks, np.bool_), np.empty(blocks)
     for move in range(len(draws)):
         if work <= 0:
             return move
+        # Half of the moves begin where the packing loses against the prices: on blocks or in the gaps behind them.
+        total = 0.0
+        for b in range(blocks):
+            after = high if b == blocks - 1 else starts[b + 1]
+            lost[b] = max(0.0, costs[rows[b], starts[b]] - prices[rows[b]] + back[after] - back[starts[b]])
+            total += lost[b]
         runs = 1 + int(draws[move, 0] * 4.0)
+        each = max(1, many // runs)
         taken[:] = False
         for run in range(runs):
-            each = max(1, _BLOCKS // runs)
-            begin = int(draws[move, 1 + run] * max(1, blocks - each + 1))
+            begin = int(draws[move, 2 + run] * max(1, blocks - each + 1))
+            if run == 0 and draws[move, 1] < 0.5 and total > 0.0:
+                share = draws[move, 2] * total
+                begin = 0
+                while begin < blocks - 1 and share >= lost[begin]:
+                    share -= lost[begin]
+                    begin += 1
+                begin = max(0, begin - int(draws[move, 1] * 2.0 * each))
             taken[begin : begin + each] = True
         work -= 500 + _repack(costs, sizes, rows, starts, taken, low, high)
     return len(draws)

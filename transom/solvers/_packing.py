@@ -41,7 +41,9 @@ def packing(problem: Allocation | ConstrainedPath) -> Packing:
     if isinstance(problem, ConstrainedPath):
         finite = problem.costs[np.isfinite(problem.costs)]
         whole = bool((finite == np.floor(finite)).all())
-        return Packing(problem.length, problem.sizes, problem.counts, problem.costs, False, whole)
+        # Copies, since the kernels would be compiled once more for arrays that are read-only.
+        sizes, counts = problem.sizes.copy(), problem.counts.copy()
+        return Packing(problem.length, sizes, counts, problem.costs.copy(), False, whole)
     sizes, counts = _distinct(problem.sizes)
     return Packing(len(problem.idle), sizes, counts, problem.block_costs(sizes), problem.wrap, problem.cost.floored)
 

@@ -23,9 +23,12 @@ from transom.stop import Budget, Stop
 
 _MEMORY = 512  # [MiB]
 _PASSES = 400  # shortest paths of a line, at most
+_COARSE, _FINE = 1e-7, 1e-10  # what prices may still gain, as a share of the cost
+_BLOCKS = 8  # of a move, at first
 _MOVES = 2_000  # that may fail in a row before something else is tried
 _STEPS = 2_000_000  # of moves between two looks at the clock: 2-4 ms
-_WIDTH, _WIDEST = 1_000, 64_000  # labels of an entry in a proof
+_NEAR = 1e-4  # of the cost: a gap that wider beams may close
+_WIDTH, _WIDEST = 1_000, 16_000  # labels of an entry in a proof
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +192,7 @@ class Search:
     def pieces(self) -> Iterator[float]:
         """Search; yields the bound every few milliseconds."""
         root = self._root
-        for step in (root.approach(_PASSES), root.beams()):
+        for step in (root.approach(_PASSES, _COARSE), root.beams()):
             for _ in step:
                 self._open[None] = root.bound
                 yield self.bound
@@ -198,7 +201,7 @@ class Search:
             for _ in self._bound_wraps():
                 yield self.bound
         yield self.bound
-        width = _WIDTH
+        width, blocks = _WIDTH, _BLOCKS
         while True:
             for key in sorted(self._open, key=lambda key: self._open[key]):
                 if self._open[key] >= self._best.cost:
@@ -211,13 +214,16 @@ class Search:
             yield self.bound
             if not self._open or width > _WIDEST:
                 return
-            for _ in self._move():
+            for _ in self._move(blocks):
                 yield self.bound
-            if None in self._open:
-                limit = self._best.cost - root.bound
-                for _ in root.sweep(limit, width // 4, 0.1 * min(limit, root.scale) / self._nodes, False):
+            limit = self._best.cost - root.bound
+            if None in self._open and limit <= _NEAR * root.scale:
+                for _ in root.approach(_PASSES, _FINE):
+                    self._open[None] = root.bound
                     yield self.bound
-            width *= 4
+                for _ in root.sweep(limit, width // 4, 0.1 * limit / self._nodes, False):
+                    yield self.bound
+            width, blocks = 4 * width, blocks + 2
 
     @property
     def _nodes(self) -> int:
@@ -228,7 +234,7 @@ class Search:
         if key is not None:
             line = Line(self._pack, self._best, self._memory, key, self._prices)
             line.bound = max(line.bound, self._open[key])
-            for _ in line.approach(_PASSES):
+            for _ in line.approach(_PASSES, _COARSE):
                 yield
         for _ in line.close(width):
             self._open[key] = max(self._open[key], line.bound)
@@ -263,10 +269,11 @@ class Search:
                 yield
         self._bounded = True
 
-    def _move(self) -> Iterator[None]:
-        """Improve the best packing by moves until many fail in a row."""
+    def _move(self, blocks: int) -> Iterator[None]:
+        """Improve the best packing by moves of so many blocks until many fail in a row."""
         if self._best.blocks is None:
             return
+        prices, _, back = self._root.dual.potentials()
         rows, starts = self._best.blocks
         sizes, length = self._pack.sizes, self._pack.length
         wraps = starts + sizes[rows] > length
@@ -274,12 +281,12 @@ class Search:
         if wraps.any():
             high = int(starts[wraps][0])
             low = high + int(sizes[rows[wraps][0]]) - length
-        moves = Moves(self._pack.costs, sizes, rows[~wraps], starts[~wraps], low, high)
+        moves = Moves(self._pack.costs, sizes, rows[~wraps], starts[~wraps], low, high, prices, back)
         failed = 0
         while failed < _MOVES and len(moves.rows):
             before = moves.cost
-            tried = moves.go(100, _STEPS, self._rng)
-            failed = 0 if moves.cost < before else failed + tried
+            tried = moves.go(100, blocks, _STEPS, self._rng)
+            failed = 0 if moves.cost < before - 1e-11 * self._root.scale else failed + tried
             self._best.offer(np.concatenate((rows[wraps], moves.rows)), np.concatenate((starts[wraps], moves.starts)))
             yield
 
@@ -296,7 +303,9 @@ def _warm_up() -> None:
     pack = packing(problem)
     blocks = first_fit(pack)
     if blocks is not None:
-        moves = Moves(pack.costs, pack.sizes, *blocks, 0, pack.length)
-        moves.go(1, 1, rng)
+        moves = Moves(
+            pack.costs, pack.sizes, *blocks, 0, pack.length, np.zeros(len(pack.sizes)), np.zeros(len(idle) + 1)
+        )
+        moves.go(1, 2, 1, rng)
     path = ConstrainedPath(9, np.array([2, 3]), np.array([2, 1]), np.where(np.arange(9) < [[8], [7]], 1.0, math.inf))
     CspLagrangian()(path, Stop().start(path), rng)
