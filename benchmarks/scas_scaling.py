@@ -147,7 +147,7 @@ def draw(measured: dict[tuple[int, int], Row], path: Path) -> None:
     axes.set_xlabel("nodes, a quarter of them idle")
     axes.set_ylabel("seconds to 0.01 % of the bound")
     axes.grid(True, axis="y")
-    axes.legend(loc="upper left")
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(JOBS), columnspacing=1.0, handlelength=1.5)
     save(figure, path)
 
 

@@ -166,11 +166,38 @@ def _place(table, stamps, stamp, keys, key, words):  # type: ignore[no-untyped-d
 
 
 @compiled
+def _smallest(values, rank):  # type: ignore[no-untyped-def]
+    """The value of this rank, 0 the smallest; disorders the array. ``np.partition`` takes seconds to compile."""
+    low, high = 0, len(values) - 1
+    while low < high:
+        pivot = values[(low + high) // 2]
+        i, j = low, high
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while values[j] > pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if rank <= j:
+            high = j
+        elif rank >= i:
+            low = i
+        else:
+            break
+    return values[rank]
+
+
+@compiled
 def _keep(numbers, links, keys, count, width):  # type: ignore[no-untyped-def]
     """Keep the ``width`` labels of the best scores, the earlier among equal ones; returns the worst kept score."""
-    limit = np.partition(numbers[1, :count], width - 1)[width - 1]
-    equal = width - (numbers[1, :count] < limit).sum()
-    kept = 0
+    limit = _smallest(numbers[1, :count].copy(), width - 1)
+    equal, kept = width, 0
+    for k in range(count):
+        if numbers[1, k] < limit:
+            equal -= 1
     for k in range(count):
         if numbers[1, k] > limit:
             continue

@@ -93,11 +93,12 @@ def _repack(costs, sizes, rows, starts, taken, low, high):  # type: ignore[no-un
                 room += high if b == blocks - 1 else starts[b + 1]
             many += 1
             used += sizes[rows[b]]
-    kinds = np.unique(rows[taken])
-    counts = np.zeros(len(kinds), np.int64)
+    wanted = np.zeros(len(sizes), np.int64)
     for b in range(blocks):
         if taken[b]:
-            counts[np.searchsorted(kinds, rows[b])] += 1
+            wanted[rows[b]] += 1
+    kinds = np.flatnonzero(wanted)
+    counts = wanted[kinds]
     states = 1
     for count in counts:
         states *= count + 1
@@ -131,7 +132,11 @@ def _repack(costs, sizes, rows, starts, taken, low, high):  # type: ignore[no-un
         if taken[b]:
             rows[b], starts[b] = kinds[new_rows[k]], entry[new_starts[k]]
             k += 1
-    order = np.argsort(starts)
-    rows[:] = rows[order]
-    starts[:] = starts[order]
+    for b in range(1, blocks):  # by start again: few are out of order
+        row, start = rows[b], starts[b]
+        k = b
+        while k > 0 and starts[k - 1] > start:
+            rows[k], starts[k] = rows[k - 1], starts[k - 1]
+            k -= 1
+        rows[k], starts[k] = row, start
     return states * (slack + 1) * len(kinds) + room * len(kinds)
