@@ -80,6 +80,8 @@ class Line:
         """No packing of this line costs less, in floating point; infinite where none is better than the best."""
         self.complete = False
         """Whether the last sweep left nothing out."""
+        self.found: tuple[IntArray, IntArray] | None = None
+        """Rows, of this line, and starts of the best blocks of the last sweep."""
         self._ceiling = math.inf  # what a packing costs at most
         cheapest = self.costs.min(axis=1, initial=math.inf)
         self.scale = 1.0
@@ -138,13 +140,19 @@ class Line:
 
     def sweep(self, limit: float, width: int, reward: float, whole: bool) -> Iterator[None]:
         """Sweep once; ``complete`` then says whether nothing was left out."""
-        limit = min(limit, self._best.goal - self._cost - self.dual.bound + self._tiny())
+        yield from self.sweep_to(min(limit, self._to_goal()), width, reward, whole)
+
+    def _to_goal(self) -> float:
+        return self._best.goal - self._cost - self.dual.bound + self._tiny()
+
+    def sweep_to(self, limit: float, width: int, reward: float, whole: bool) -> Iterator[None]:
+        """Sweep once, also for packings that are no better than the best: ``found`` is what came out."""
         search = Sweep(
             self.costs, self.sizes, self.counts, self.dual.potentials(), limit, width, reward, whole, self._memory
         )
         while not search.go(_LABELS):
             yield
-        blocks = search.best()
+        blocks = self.found = search.best()
         if blocks is not None:
             self._offer(*blocks)
         if search.complete:

@@ -157,7 +157,12 @@ class Prices:
             pod_duals = np.zeros((4, len(s.sizes), int(class_at[-1])))
             scratch = np.zeros((len(s.types) + 1, int(rooms.max()) + 1))
             self._both = (of, np.bincount(of).astype(np.float64), class_at, leaf_duals, pod_duals)
-            self._scratch = (np.sort(s.types), np.zeros(int(self.pod_at[-1])), scratch, np.zeros(len(s.types), np.int64))
+            self._scratch = (
+                np.sort(s.types),
+                np.zeros(int(self.pod_at[-1])),
+                scratch,
+                np.zeros(len(s.types), np.int64),
+            )
             self._real[pricing.THETA] = _FIRST
             self._whole[[pricing.TYPE, pricing.POOR, pricing.CONVERGED]] = 0
         if iterations <= 0 or self._whole[pricing.CONVERGED]:

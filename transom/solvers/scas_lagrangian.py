@@ -27,6 +27,8 @@ _COARSE, _FINE = 1e-7, 1e-10  # what prices may still gain, as a share of the co
 _BLOCKS = 8  # of a move, at first
 _MOVES = 2_000  # that may fail in a row before something else is tried
 _STEPS = 2_000_000  # of moves between two looks at the clock: 2-4 ms
+_RESTARTS = 10  # that may fail in a row
+_NARROW = 30  # labels of an entry in a beam
 _NEAR = 1e-4  # of the cost: a gap that wider beams may close
 _WIDTH, _WIDEST = 1_000, 16_000  # labels of an entry in a proof
 
@@ -214,8 +216,11 @@ class Search:
             yield self.bound
             if not self._open or width > _WIDEST:
                 return
-            for _ in self._move(blocks):
+            for _ in self._move(blocks, self._best.blocks):
                 yield self.bound
+            if None in self._open:
+                for _ in self._restarts(blocks):
+                    yield self.bound
             limit = self._best.cost - root.bound
             if None in self._open and limit <= _NEAR * root.scale:
                 for _ in root.approach(_PASSES, _FINE):
@@ -269,12 +274,24 @@ class Search:
                 yield
         self._bounded = True
 
-    def _move(self, blocks: int) -> Iterator[None]:
-        """Improve the best packing by moves of so many blocks until many fail in a row."""
-        if self._best.blocks is None:
+    def _restarts(self, blocks: int) -> Iterator[None]:
+        """Moves on other packings that beams of random rewards find, while the best is not near the bound."""
+        root, failed = self._root, 0
+        while failed < _RESTARTS and self._best.cost - root.bound > _NEAR * root.scale:
+            before = self._best.cost
+            reward = root.scale / self._nodes * 10.0 ** self._rng.uniform(-5.0, -1.0)
+            for _ in root.sweep_to(1e-2 * root.scale, _NARROW, reward, False):
+                yield
+            for _ in self._move(blocks, root.found):
+                yield
+            failed = 0 if self._best.cost < before else failed + 1
+
+    def _move(self, blocks: int, given: tuple[IntArray, IntArray] | None) -> Iterator[None]:
+        """Improve a packing by moves of so many blocks until many fail in a row."""
+        if given is None:
             return
         prices, _, back = self._root.dual.potentials()
-        rows, starts = self._best.blocks
+        rows, starts = given
         sizes, length = self._pack.sizes, self._pack.length
         wraps = starts + sizes[rows] > length
         low, high = 0, length
