@@ -21,13 +21,14 @@ from transom.solvers._dcas_trace import owners
 from transom.solvers._free_shape import shape
 from transom.solvers._packing import Packing, first_fit, packing, unpacked
 from transom.solvers.scas_dp import ScasDp, static_optimum
+from transom.solvers.scas_lagrangian import ScasLagrangian
 from transom.stop import Budget, Stop
 
 _CHUNK = 20_000  # labels between two looks at the clock: a few milliseconds
 _PLAIN = 4_000  # labels until prices are worth their time
 _PRICING = 40  # steps of the prices
 _SHARES = (0.4, 1.0)  # of the distance from the bound to the best solution, in turn
-_SMALL = 1 << 18  # states that the static rule takes less than a millisecond or so for
+_SMALL, _LARGE = 1 << 18, 1 << 22  # sets times entries: up to these the static optimum takes milliseconds, a second
 _SETS = 1 << 12
 
 
@@ -53,7 +54,8 @@ class DcasExact:
     for all of them then.
 
     Beyond ``memory`` or 4096 sets of jobs (12 jobs of different sizes) the static optimum, or what is
-    known of it, and the bound of the free rule are the answer. An iteration is 20,000 labels.
+    found of it, and the bound of the free rule are the answer. An iteration is 20,000 labels, or one of the
+    solver of the static rule.
 
     Parameters
     ----------
@@ -150,7 +152,7 @@ class DcasExact:
 
 
 def _static(problem: Allocation, pack: Packing, budget: Budget, rng: np.random.Generator) -> None:
-    """The optimum of the static rule, or what there is of it after half of the time."""
+    """Hand over the optimum of the static rule, or what there is of it after half of the budget."""
     states = float(np.prod(pack.counts + 1.0)) * pack.length
     if states <= _SMALL:
         optimum = static_optimum(problem)
@@ -160,13 +162,18 @@ def _static(problem: Allocation, pack: Packing, budget: Budget, rng: np.random.G
     blocks = first_fit(pack)
     if blocks is not None:
         budget.found(unpacked(problem, *blocks))
-    static, solver = problem.with_rule("static"), ScasDp()
-    left = budget.seconds_left() / 2
-    if left > 0 and solver.supports(static) is None:
-        part = Stop(seconds=left if math.isfinite(left) else None).start(static)
-        solver(static, part, rng)
-        if part.solution is not None:
-            budget.found(part.solution)
+    static = problem.with_rule("static")
+    seconds, steps = budget.seconds_left() / 2, budget.iterations_left()
+    if seconds <= 0 or steps == 0:
+        return
+    part = Stop(
+        seconds=seconds if math.isfinite(seconds) else None, iterations=None if steps is None else (steps + 1) // 2
+    ).start(static)
+    solver: ScasDp | ScasLagrangian = ScasDp() if states <= _LARGE else ScasLagrangian()
+    solver(static, part, rng)
+    budget.spend(part.iterations)
+    if part.solution is not None:
+        budget.found(part.solution)
 
 
 def _prices(problem: Allocation, budget: Budget, steps: int) -> FloatArray | None:
@@ -199,6 +206,7 @@ def _prove(budget: Budget, bound: float, whole: bool) -> None:
 @cache
 def _warm_up() -> None:
     ScasDp().warm_up()
+    ScasLagrangian().warm_up()
     free_bound.warm_up()
     problem = Allocation(FatTree.uniform(8, 2, 4), np.arange(8), np.array([4, 3]), "dynamic", True, AUTHORS)
     budget = Stop().start(problem)
