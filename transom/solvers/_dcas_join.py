@@ -17,7 +17,7 @@ def tails(at, until, work, sets, room, cost, lists, lengths, table):  # type: ig
     at : the entry that was filled in last; ``until + 1`` to begin.
     until : the entry before which all must end.
     work : after about how many steps to return.
-    sets, room, cost, lists, lengths : see ``_dcas_labels.search``, which has filled them.
+    sets, room, cost, lists, lengths : see ``_dcas_search.search``, which has filled them.
     table : filled up to ``until``, shape ``(entries + 1, sets)``; infinite where there are none.
 
     Returns

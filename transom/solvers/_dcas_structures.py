@@ -13,6 +13,7 @@ from transom.models.allocation import Allocation
 from transom.solvers import _dcas_labels as kernel
 from transom.solvers._dcas_bounds import cost_of, gains, pod_starts, survey
 from transom.solvers._dcas_join import across, promising, tails
+from transom.solvers._dcas_search import search
 from transom.solvers._dcas_sets import SPAN, UNIT, make_sets
 from transom.solvers._packing import Packing
 
@@ -134,7 +135,7 @@ class Structures:
 
     def grow(self, state: IntArray, work: int) -> int:
         """Search on for about so many labels: ``MORE``, ``FULL`` or ``DONE`` of ``_dcas_labels``."""
-        return kernel.search(  # type: ignore[no-any-return]
+        return search(  # type: ignore[no-any-return]
             state, work, self._limit, self._places, self._prices, self._charged, self._units, self._starts,
             self._in_pod, self._ahead, self._known, self._stamps, self._weights, self.jobs, self.sets, self.room,
             self._low, self.pack.costs, self.labels, self._paid, self._heads, self._active, self._actives,

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from transom.errors import SpecError
-from transom.models._arrays import FloatArray
 from transom.models.allocation import Allocation
 from transom.models.fat_tree import FatTree
 from transom.models.hop_cost import AUTHORS
@@ -26,8 +25,8 @@ from transom.stop import Budget, Stop
 
 _CHUNK = 20_000  # labels between two looks at the clock: a few milliseconds
 _PLAIN = 4_000  # labels until prices are worth their time
-_PRICING = 40  # steps of the prices
-_SHARES = (0.4, 1.0)  # of the distance from the bound to the best solution, in turn
+_STAGES: tuple[tuple[int, float, int | None], ...] = ((40, 0.4, 20_000), (160, 0.4, None), (160, 1.0, None))
+"""In turn: steps of the prices, share of the distance from their bound to the best solution, labels at most."""
 _SMALL, _LARGE = 1 << 18, 1 << 22  # sets times entries: up to these the static optimum takes milliseconds, a second
 _SETS = 1 << 12
 
@@ -50,8 +49,8 @@ class DcasExact:
 
     What keeps it short: a structure may cost no more above its jobs at their best, each alone on all
     idle nodes, than the static optimum does. If that is not enough, nodes get the prices of
-    ``free_bound``, and the search is for solutions within 40 % of the distance that is left first,
-    for all of them then.
+    ``free_bound``, better ones where the search takes long, and it is for solutions within 40 % of the
+    distance that is left first, for all of them then.
 
     Beyond ``memory`` or 4096 sets of jobs (12 jobs of different sizes) the static optimum, or what is
     found of it, and the bound of the free rule are the answer. An iteration is 20,000 labels, or one of the
@@ -107,7 +106,7 @@ class DcasExact:
         fits = float(np.prod(pack.counts + 1.0)) <= _SETS and table_bytes(pack) <= self.memory * 2**20
         if not fits:
             budget.notes["search"] = "too many sets of jobs; static optimum and free bound only"
-            _prices(problem, budget, 400)
+            _descend(free_bound.Prices(shape(problem)), budget, 400)
             return
         structures = Structures(problem, pack)
         _prove(budget, structures.lowest, pack.whole)
@@ -115,13 +114,24 @@ class DcasExact:
             self._priced(problem, structures, budget)
 
     def _priced(self, problem: Allocation, structures: Structures, budget: Budget) -> None:
-        """Search with prices on the nodes, near the bound first."""
-        prices = _prices(problem, budget, _PRICING)
-        if prices is None or budget.done():
-            return
-        _prove(budget, structures.charge(prices), structures.pack.whole)
-        for share in _SHARES:
-            if budget.done() or not self._search(problem, structures, budget, share, None):
+        """Search with prices on the nodes, better ones where it takes long, near the bound first."""
+        counts = shape(problem)
+        prices = free_bound.Prices(counts)
+        covered = 0.0
+        for steps, share, labels in _STAGES:
+            if share <= covered:
+                continue
+            if not covered and prices.iterations < steps:
+                if not _descend(prices, budget, steps):
+                    return
+                entries = np.empty(len(problem.idle))
+                entries[counts.entries] = np.repeat(prices.best[counts.cls], counts.caps)
+                _prove(budget, structures.charge(entries), structures.pack.whole)
+            if budget.done():
+                return
+            if self._search(problem, structures, budget, share, labels):
+                covered = share
+            elif labels is None:
                 return
 
     def _search(
@@ -131,13 +141,14 @@ class DcasExact:
         assert budget.value is not None
         structures.prepare(budget.value, share)
         state = structures.state
-        while (why := structures.grow(state, _CHUNK if labels is None else labels)) != kernel.DONE:
+        while (why := structures.grow(state, _CHUNK if labels is None else min(labels, _CHUNK))) != kernel.DONE:
             if why == kernel.FULL:
                 if not structures.make_room(self.memory * 2**20):
-                    budget.notes["search"] = f"out of memory={self.memory}"
+                    if labels is None:
+                        budget.notes["search"] = f"out of memory={self.memory}"
                     return False
                 continue
-            if labels is not None:
+            if labels is not None and state[kernel.LABELS] >= labels:
                 return False
             budget.spend()
             if budget.done():
@@ -176,21 +187,16 @@ def _static(problem: Allocation, pack: Packing, budget: Budget, rng: np.random.G
         budget.found(part.solution)
 
 
-def _prices(problem: Allocation, budget: Budget, steps: int) -> FloatArray | None:
-    """A price for each entry, alike on a leaf, shape ``(entries,)``; None if the budget is used up before."""
+def _descend(prices: free_bound.Prices, budget: Budget, steps: int) -> bool:
+    """Improve the prices, up to so many steps in all; whether the budget allowed it."""
     assert budget.value is not None
-    counts = shape(problem)
-    prices = free_bound.Prices(counts)
-    prices.aim(counts.base - budget.value)
+    prices.aim(prices.shape.base - budget.value)
     while prices.descend(steps - prices.iterations):
-        if prices.iterations:
-            budget.prove(prices.bound)
         if budget.done():
-            return None
-    budget.prove(prices.bound)
-    entries = np.empty(len(problem.idle))
-    entries[counts.entries] = np.repeat(prices.best[counts.cls], counts.caps)
-    return entries
+            return False
+    if prices.iterations:
+        budget.prove(prices.bound)
+    return True
 
 
 def _prove(budget: Budget, bound: float, whole: bool) -> None:
