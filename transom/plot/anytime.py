@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _EARLIEST = 1e-5  # times before are drawn here [s]
 _LEAST_GAP = 1e-3  # below it the axis is linear [%]
+_BOUNDS = 2.5  # bounds are shown up to so many times as far away as values lie apart
 
 
 @styled
@@ -25,7 +26,7 @@ def anytime(results: Mapping[str, Result], title: str, sense: str = "min") -> Fi
     """Best value so far (steps) and proved bound (dashed) over the time of the run, a colour per solver.
 
     Below it, how far each value is from the best that any of them found. A star ends a run that proved its
-    value, a dot one that did not.
+    value, a dot one that did not. Bounds far from the values are cut off.
 
     Parameters
     ----------
@@ -65,8 +66,14 @@ def anytime(results: Mapping[str, Result], title: str, sense: str = "min") -> Fi
     above.xaxis.set_major_formatter(lambda time, _: f"{time:g}")
     thousands(above.yaxis)
     below.set_yscale("symlog", linthresh=_LEAST_GAP, linscale=0.4)
-    top = max(100 * abs(value - best) / max(abs(best), 1e-9) for value in _all_values(results))
-    below.set_ylim(0, max(2 * top, 10 * _LEAST_GAP))
+    found = _all_values(results)
+    top = max(100 * abs(value - best) / max(abs(best), 1e-9) for value in found)
+    below.set_ylim(-_LEAST_GAP / 3, max(2 * top, 10 * _LEAST_GAP))
+    room = max(max(found) - min(found), 0.02 * abs(best), 1e-9)
+    # Bounds that are far off would press all else into a line.
+    low, high = (_BOUNDS, 0.1) if sense == "min" else (0.1, _BOUNDS)
+    lowest, highest = above.get_ylim()
+    above.set_ylim(max(lowest, min(found) - low * room), min(highest, max(found) + high * room))
     below.set_ylabel("from the best [%]")
     below.set_xlabel("time [s]")
     below.yaxis.set_major_formatter(lambda gap, _: f"{gap:g}")
