@@ -33,6 +33,7 @@ def test_windows_by_period_with_chosen_nodes(transom: Command, trace: Path, tmp_
     assert done.status == 0, done.err
     for shown in ("mean hop cost", "switches per job", "pods per job", "by size"):
         assert shown in done.out
+    assert "allocations are proved to be of least cost" in done.err
     assert {"gantt_nwp.png", "timeline.png"} <= {path.name for path in (tmp_path / "figures").iterdir()}
     folder = tmp_path / "nwp"
     schedule, runs = read_schedule(folder), read_node_runs(folder)
@@ -53,6 +54,7 @@ def test_windows_by_period_with_chosen_nodes(transom: Command, trace: Path, tmp_
     (policy,) = line["policies"]
     assert line["cluster"] == "fat-tree:k=8,nodes=64"
     assert policy["allocator"]["solver"] == "scas-dp"
+    assert policy["allocations"]["proved"] == policy["allocations"]["solved"] > 0
     assert policy["metrics"]["mean_hop_cost"] == pytest.approx(table["hop_cost"].mean())
     assert policy["by"]["size"]["1"]["hop_cost"] in (0, None)
     transom(*arguments, "--out", tmp_path, "--jobs", 80, "--no-figures")

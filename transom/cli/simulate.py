@@ -169,6 +169,9 @@ def command(
     print_summaries(f"{workload.name} under {schedules[0].rules} events", runs, summaries, repeated)
     for kind in by or []:
         print_breakdown(kind, runs, schedules, trim)
+    for run, schedule in zip(runs, schedules, strict=True):
+        if told := _allocations(schedule):
+            note(f"{run.label}: {told['proved']:,} of {told['solved']:,} allocations are proved to be of least cost")
     if out:
         note(f"jobs and decisions: {out}/LABEL/jobs.parquet, decisions.parquet")
     for path in drawn:
@@ -183,6 +186,14 @@ def _draw(schedules: list[Schedule], folder: Path, formats: list[Format], trim: 
     from transom.plot import figures
 
     return figures(schedules, folder, [each.value for each in formats], trim)
+
+
+def _allocations(schedule: Schedule) -> dict[str, int]:
+    """How many instants had their nodes chosen by a solver, and how many of them provably well; empty if none."""
+    if "allocated" not in schedule.decisions:
+        return {}
+    solved = schedule.decisions["allocated"] > 0
+    return {"solved": int(solved.sum()), "proved": int(schedule.decisions["allocation_proved"][solved].sum())}
 
 
 def _document(
@@ -203,6 +214,7 @@ def _document(
         "rules": schedule.rules,
         "folder": str(out / run.label) if out else None,
         "metrics": figures,
+        **({"allocations": told} if (told := _allocations(schedule)) else {}),
         "repeats": len(repeated),
         "jittered": {name: each._asdict() for name, each in aggregate(repeated).items()} if repeated else {},
         "by": breakdowns,
