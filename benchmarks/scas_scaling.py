@@ -155,15 +155,16 @@ def main() -> None:
     """Read the command line, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=20, help="instances of each named family")
-    parser.add_argument("--seconds", type=float, default=5.0, help="budget of one solve")
+    parser.add_argument("--seconds", type=float, default=5.0, help="budget of one solve of a named family")
     parser.add_argument("--scaling-seeds", type=int, default=3, help="instances of each size; 0 leaves scaling out")
+    parser.add_argument("--scaling-seconds", type=float, default=10.0, help="budget of one solve of the scaling")
     parser.add_argument("--figure", type=Path, help="PNG, PDF or SVG of the scaling")
     arguments = parser.parse_args()
     registry.make(registry.SOLVERS, "scas-lagrangian", Allocation).warm_up()
     print("\n".join(family_table(arguments.seeds, arguments.seconds)))
     if arguments.scaling_seeds:
-        measured = scaling(arguments.scaling_seeds, arguments.seconds)
-        print("\n" + "\n".join(scaling_table(measured, arguments.scaling_seeds, arguments.seconds)))
+        measured = scaling(arguments.scaling_seeds, arguments.scaling_seconds)
+        print("\n" + "\n".join(scaling_table(measured, arguments.scaling_seeds, arguments.scaling_seconds)))
         if arguments.figure:
             draw(measured, arguments.figure)
 
