@@ -13,7 +13,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable
-from functools import cache
+from functools import cache, update_wrapper
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -21,16 +21,41 @@ from typing import Any
 _FORGET = 30 * 86_400  # caches of other versions that nobody used for so long are removed [s]
 
 
-def compiled(function: Callable[..., Any]) -> Any:
-    """Compile a function when it is first called, and keep the result for later processes."""
-    from numba import config, njit
+class compiled:
+    """Compile a function when it is first called, and keep the result for later processes.
 
-    theirs = config.CACHE_DIR
-    config.CACHE_DIR = str(_folder())
-    try:
-        return njit(cache=True)(function)
-    finally:
-        config.CACHE_DIR = theirs
+    The compiler itself is imported then too: whoever only looks at a model does not wait for it.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._dispatcher: Any = None
+        update_wrapper(self, function)
+
+    def __call__(self, *args: Any) -> Any:
+        return (self._dispatcher or self._compiler())(*args)
+
+    @property
+    def _numba_type_(self) -> Any:
+        # What the compiler asks a global for that one of its functions calls.
+        return (self._dispatcher or self._compiler())._numba_type_
+
+    def __getattr__(self, name: str) -> Any:
+        # What tests ask a compiled function: its signatures, the plain function.
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._dispatcher or self._compiler(), name)
+
+    def _compiler(self) -> Any:
+        from numba import config, njit
+
+        theirs = config.CACHE_DIR
+        config.CACHE_DIR = str(_folder())
+        try:
+            self._dispatcher = njit(cache=True)(self._function)
+        finally:
+            config.CACHE_DIR = theirs
+        return self._dispatcher
 
 
 @cache
