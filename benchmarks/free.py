@@ -1,8 +1,8 @@
 """How fast free allocation is solved to a proved optimum.
 
-    python -m benchmarks.free WINDOWS.jsonl.gz ... [--cost-model authors]     # the windows of a topology-aware stream
-    python -m benchmarks.free WINDOWS.jsonl.gz ... --family full              # their idle nodes, asked for to 90-100 %
-    python -m benchmarks.free --family dense                                  # 160 random nodes of 400, nearly all asked for
+    python -m benchmarks.free WINDOWS.jsonl.gz ... [--cost-model authors]   # the windows of a topology-aware stream
+    python -m benchmarks.free WINDOWS.jsonl.gz ... --family full            # their idle nodes, asked for to 90-100 %
+    python -m benchmarks.free --family dense                                # 160 random nodes of 400, 90-100 %
 
 Every window is solved by ``free-exact`` for up to ``--seconds``. Printed are the shares proved within 0.1, 1 and 5
 seconds, median, 99th percentile and maximum of the call, on this machine at this moment; with ``--cpu`` in seconds

@@ -113,25 +113,10 @@ def _slot(table, begin, key, words):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _put(
-    key,
-    raw,
-    sums,
-    slack,
-    bound,
-    rounded,
-    parent,
-    keys,
-    raws,
-    all_sums,
-    slacks,
-    parents,
-    table,
-    fields,
-    rounding,
-    whole,
-    real,
-):  # type: ignore[no-untyped-def]
+def _put(  # type: ignore[no-untyped-def]
+    key, raw, sums, slack, bound, rounded, parent, keys, raws, all_sums, slacks, parents, table, fields, rounding,
+    whole, real,
+):  # fmt: skip
     # Add a state unless one that is as good is there.
     words, begin = len(key), whole[END]
     slot = _slot(table, begin, key, words)

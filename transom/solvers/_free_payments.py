@@ -5,8 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from transom.compiling import compiled
-from transom.solvers._free_pricing import CONVERGED, ITERATIONS, LEAST, POOR, SUM, TARGET, THETA, TYPE
-from transom.solvers._free_pricing import linear_values, price
+from transom.solvers._free_pricing import (
+    CONVERGED,
+    ITERATIONS,
+    LEAST,
+    POOR,
+    SUM,
+    TARGET,
+    THETA,
+    TYPE,
+    linear_values,
+    price,
+)
 
 _PATIENCE = 200
 _SHORTER = 0.5
@@ -20,8 +30,8 @@ nowhere; their running mean does."""
 def serve(room, jobs, sizes, pay, at, best, chosen):  # type: ignore[no-untyped-def]
     """The most that jobs pay together for at most ``room`` nodes.
 
-    ``jobs``: the type of each; ``pay[t, at + b]``: what type t pays for b nodes; ``best`` ``(J + 1, room + 1)``: scratch;
-    ``chosen`` ``(J,)`` becomes the nodes of each job.
+    ``jobs``: the type of each; ``pay[t, at + b]``: what type t pays for b nodes; ``best``
+    ``(J + 1, room + 1)``: scratch; ``chosen`` ``(J,)`` becomes the nodes of each job.
     """
     best[0, : room + 1] = 0.0
     for j in range(len(jobs)):
@@ -58,8 +68,8 @@ def descend_both(  # type: ignore[no-untyped-def]
     of the payments for b nodes in a pod of each class.
     """
     pods = len(first) - 1
-    prices, best, direction, slope = leaf_duals[0], leaf_duals[1], leaf_duals[2], leaf_duals[3]
-    pay, best_pay, pay_direction, pay_slope = pod_duals[0], pod_duals[1], pod_duals[2], pod_duals[3]
+    prices, best, slope = leaf_duals[0], leaf_duals[1], leaf_duals[3]
+    pay, best_pay, pay_slope = pod_duals[0], pod_duals[1], pod_duals[3]
     while iterations > 0 and work > 0 and not whole[CONVERGED]:
         t = whole[TYPE]
         if t == 0:

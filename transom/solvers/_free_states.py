@@ -17,8 +17,8 @@ _EFFORT = 60_000  # steps between two looks at the clock: a few milliseconds
 class Layers:
     r"""States leaf by leaf, within a limit of slack, at most so many in each layer.
 
-    With a price for each node of leaf s, :math:`\lambda_s`, and payments :math:`\nu_{jp}(b)` of job j for b nodes in pod p,
-    the dual value is
+    With a price for each node of leaf s, :math:`\lambda_s`, and payments :math:`\nu_{jp}(b)` of job j for b nodes in
+    pod p, the dual value is
 
     .. math:: \sum_j \max_a \Bigl[f_j(a) - \sum_s \lambda_s a_s - \sum_p \nu_{jp}(b_p)\Bigr] + \sum_s \lambda_s c_s
               + \sum_p \max_{\sum_j b_j \le \sum_{s \in p} c_s} \sum_j \nu_{jp}(b_j)
@@ -136,6 +136,13 @@ class Layers:
         return float(self._real[dp.DROPPED])
 
     @property
+    def least(self) -> float:
+        """The least slack of a solution of the pass; infinite if there is none."""
+        begin, end = int(self._whole[dp.BEGIN]), int(self._whole[dp.END])
+        complete = self._whole[dp.LEAF] == len(self.shape.caps) and end > begin
+        return float(self._states[3][begin:end, 0].min()) if complete else math.inf
+
+    @property
     def full(self) -> bool:
         """Whether states were given up for want of memory."""
         return self._tight and self.dropped < math.inf
@@ -189,7 +196,8 @@ class Layers:
             self._fields[j, dp.POD_WORD : dp.POD_MASK + 1] = place(min(int(s.sizes[t]), widest))
         self._fields[-1, dp.TYPE] = base
         self._fields[-1, dp.WORD : dp.MASK + 1] = place(len(self._jobs) * base)
-        self._words = word + 1
+        self.words = word + 1
+        """Words of a state."""
         word, used = 0, 0
         for j, job in enumerate(self._jobs):
             t, n = int(s.types[job]), int(s.sizes[s.types[job]])
@@ -200,7 +208,7 @@ class Layers:
 
     def _room(self, leaves_left: int) -> None:
         # Room for the next layer; where memory is short, what is left is shared out evenly among the layers.
-        each = 8 * (self._words * (2 if self._alike else 1) + self._sum_words + 4)
+        each = 8 * (self.words * (2 if self._alike else 1) + self._sum_words + 4)
         begin, used = int(self._whole[dp.END]), int(self._whole[dp.COUNT])
         allowed = max(1 << 10, self._memory // each)
         fair = max(1, (allowed - begin) // (leaves_left + 2))
@@ -220,8 +228,8 @@ class Layers:
 
     def _empty(self, size: int) -> tuple[IntArray, IntArray, IntArray, FloatArray, IntArray]:
         return (
-            np.empty((size, self._words), np.int64),
-            np.empty((size if self._alike else 0, self._words), np.int64),
+            np.empty((size, self.words), np.int64),
+            np.empty((size if self._alike else 0, self.words), np.int64),
             np.empty((size, self._sum_words), np.int64),
             np.empty((size, 3)),
             np.empty(size, np.int64),

@@ -129,8 +129,9 @@ class Prices:
         if s.floored and self.iterations == 0:
             iterations = 1
         pricing.descend(
-            s.caps, s.first, s.cls, s.members, s.sizes, s.mult, s.units, s.steps, self.at, self.worth, self.pod_at, *self._classes,
-            self.values, self.inner, self.outer, self.choices, self._real, self._whole, iterations, self._work,
+            s.caps, s.first, s.cls, s.members, s.sizes, s.mult, s.units, s.steps, self.at, self.worth, self.pod_at,
+            *self._classes, self.values, self.inner, self.outer, self.choices, self._real, self._whole,
+            iterations, self._work,
         )  # fmt: skip
         if s.floored and self.iterations == 1 and not self.alone:
             # Prices were 0: what each job would choose if it were alone, at a cost that is rounded exactly.
@@ -195,8 +196,8 @@ class Prices:
             order = np.argsort(-s.sizes[s.types], kind="stable")
         held = np.zeros((len(s.types), len(s.caps)), np.int64)
         value = pricing.fill(
-            order, s.caps, s.first, s.cls, s.sizes, s.types, s.units, s.steps, self.at, self.worth, self.pod_at, self.best,
-            self.values, self.inner, self.outer, held,
+            order, s.caps, s.first, s.cls, s.sizes, s.types, s.units, s.steps, self.at, self.worth, self.pod_at,
+            self.best, self.values, self.inner, self.outer, held,
         )  # fmt: skip
         return float(value), held
 

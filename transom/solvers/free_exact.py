@@ -16,13 +16,14 @@ from transom.models.allocation import Allocation
 from transom.models.fat_tree import FatTree
 from transom.models.hop_cost import AUTHORS, PAPER
 from transom.solvers import free_bound
-from transom.solvers._free_shape import Shape, shape
+from transom.solvers._free_shape import shape
 from transom.solvers._free_states import Layers
 from transom.solvers.free_bound import Prices, safe_bound
 from transom.stop import Budget, Stop
 
 _ROUND = 25  # price steps between two roundings
 _WIDTH = 256  # states of a layer in the first pass
+_CONTIGUOUS_JOBS = 10  # beyond, the dynamic rule is out of reach in the time that is given to it
 _PAID = 2048  # where layers would be wider, a better dual value pays
 _PER_STEP = 4  # steps with payments for each price step
 _WIDER = 8  # by how much a layer may be wider in the next pass
@@ -156,7 +157,7 @@ class _Search:
                 budget.prove(budget.value or 0.0)
                 return
             if layers.full:
-                budget.notes["memory"] = "the states of little slack outgrew the memory; the proof is incomplete"
+                budget.notes["states"] = "the states of little slack outgrew the memory; the proof is incomplete"
                 return
             width *= _WIDER
             if width > _PAID and not paid:
@@ -215,7 +216,7 @@ def _contiguous(problem: Allocation, seconds: float, budget: Budget) -> list[Int
 
     solver, dynamic = DcasExact(), problem.with_rule("dynamic")
     left = min(seconds, budget.seconds_left() / 4)
-    if solver.supports(dynamic) is None and left > 0:
+    if len(problem) <= _CONTIGUOUS_JOBS and solver.supports(dynamic) is None and left > 0:
         inner = Stop(seconds=left).start(dynamic)
         solver(dynamic, inner, np.random.default_rng(0), start=found[0] if found else None)
         if inner.solution is not None:
