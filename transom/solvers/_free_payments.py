@@ -7,6 +7,7 @@ import numpy as np
 from transom.compiling import compiled
 from transom.solvers._free_pricing import (
     CONVERGED,
+    FRESH,
     ITERATIONS,
     LEAST,
     POOR,
@@ -144,19 +145,22 @@ def _step(caps, cls, members, mult, pod_members, class_at, leaf_duals, pod_duals
     if square + (pay_slope * pay_slope).sum() == 0.0:
         whole[CONVERGED] = 1
         return
+    kept = _MEMORY if whole[FRESH] else 0.0
+    whole[FRESH] = 1
     norm = 0.0
     for k in range(len(prices)):
-        direction[k] = (1 - _MEMORY) * slope[k] + _MEMORY * direction[k]
+        direction[k] = (1 - kept) * slope[k] + kept * direction[k]
         norm += members[k] * direction[k] * direction[k]
     for t in range(len(mult)):
         for k in range(len(pod_members)):
             weight = mult[t] * pod_members[k]
             for i in range(class_at[k] + 1, class_at[k + 1]):
-                pay_direction[t, i] = (1 - _MEMORY) * pay_slope[t, i] + _MEMORY * pay_direction[t, i]
+                pay_direction[t, i] = (1 - kept) * pay_slope[t, i] + kept * pay_direction[t, i]
                 norm += weight * pay_direction[t, i] * pay_direction[t, i]
     if norm == 0.0:
         return
-    length = real[THETA] * (value - real[TARGET]) / norm
+    gap = real[LEAST] - real[TARGET]  # not that of this value: a step too far must not make the next one longer
+    length = real[THETA] * (min(value - real[LEAST], gap) + gap) / norm
     for k in range(len(prices)):
         prices[k] = max(0.0, prices[k] - length * direction[k])
     for t in range(len(mult)):

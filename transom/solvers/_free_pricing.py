@@ -11,9 +11,10 @@ SUM, LEAST, THETA, TARGET, NORM = range(5)
 """Fields of ``real``: the dual value as far as it is added up; the least one so far; the step's factor; the value
 aimed at, which is at most the optimum; squared length of the last direction."""
 
-TYPE, ITERATIONS, POOR, CONVERGED, FRESH = range(5)
+TYPE, ITERATIONS, POOR, CONVERGED, FRESH, MEAN = range(6)
 """Fields of ``whole``: the next type to price; iterations so far; those since the last progress; whether there is
-nothing more to gain; whether the last direction counts."""
+nothing more to gain; whether the last direction counts; whether
+directions are running means, which helps where choices tie so much that single slopes lead nowhere."""
 
 
 @compiled
@@ -163,13 +164,17 @@ def descend(  # type: ignore[no-untyped-def]
         if real[LEAST] <= real[TARGET]:
             whole[CONVERGED] = 1
             break
-        if whole[POOR] >= 12:
+        if whole[POOR] >= (60 if whole[MEAN] else 12):
             real[THETA] *= 0.6
             whole[POOR] = 0
             whole[FRESH] = 0
             prices[:] = best
             if real[THETA] < 5e-3:
-                whole[CONVERGED] = 1
+                if whole[MEAN] or best.any():
+                    whole[CONVERGED] = 1
+                else:
+                    whole[MEAN] = 1
+                    real[THETA] = 0.1
             continue
         _step(caps, cls, members, prices, direction, used, real, whole, value)
     return work
@@ -196,11 +201,15 @@ def _step(caps, cls, members, prices, direction, used, real, whole, value):  # t
         deflect = -1.5 * across / real[NORM]
     norm = 0.0
     for k in range(len(prices)):
-        direction[k] = used[k] + deflect * direction[k]
+        if whole[MEAN] and whole[FRESH]:
+            direction[k] = 0.05 * used[k] + 0.95 * direction[k]
+        else:
+            direction[k] = used[k] + deflect * direction[k]
         norm += members[k] * direction[k] * direction[k]
     real[NORM] = norm
     whole[FRESH] = 1
-    length = real[THETA] * (value - real[TARGET]) / norm
+    gap = real[LEAST] - real[TARGET]  # not that of this value: a step too far must not make the next one longer
+    length = real[THETA] * (min(value - real[LEAST], gap) + gap) / norm
     for k in range(len(prices)):
         prices[k] = max(0.0, prices[k] - length * direction[k])
 

@@ -91,7 +91,7 @@ class Prices:
         self.outer = np.zeros((len(shape.first), most + 1))
         self._classes = np.zeros((4, classes))  # prices, best prices, direction, use
         self._real = np.array([0.0, math.inf, 1.0, 0.0, 0.0])
-        self._whole = np.zeros(5, np.int64)
+        self._whole = np.zeros(6, np.int64)
         # Types to price between two looks at the clock.
         effort = int(shape.caps.sum()) * (widest + most)
         self._both: tuple[IntArray, FloatArray, IntArray, FloatArray, FloatArray] | None = None
@@ -165,7 +165,7 @@ class Prices:
                 np.zeros(len(s.types), np.int64),
             )
             self._real[pricing.THETA] = _FIRST
-            self._whole[[pricing.TYPE, pricing.POOR, pricing.CONVERGED]] = 0
+            self._whole[[pricing.TYPE, pricing.POOR, pricing.CONVERGED, pricing.FRESH]] = 0
         if iterations <= 0 or self._whole[pricing.CONVERGED]:
             return False
         types, offer, scratch, chosen = self._scratch
