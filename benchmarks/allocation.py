@@ -6,9 +6,10 @@ Each file is read as windows of a topology-aware stream. Every window is solved 
 ``free-exact``; ``scas-flow`` solves it again, ``scas-cpsat`` every 5th one and ``scas-scip`` (30 s) every 15th. The
 exit status is 1 where two proofs differ, an answer is not what it claims to be, or a rule that allows more costs more.
 
-Times of the three are processor time of the calling thread, after warm-up: of the call alone, and through ``solve``, which
-counts verification and bookkeeping too. On a machine with nothing else to do that is wall-clock time as well; on a shared one
-it is what can be compared. Those of the other solvers, which work in threads and processes of their own, are wall-clock.
+Times of the three are processor time of the calling thread, after warm-up: of the call alone, and through ``solve``,
+which counts verification and bookkeeping too. On a machine with nothing else to do that is wall-clock time; on a shared
+one it is what can be compared. Those of the other solvers, which have threads and processes of their own, are
+wall-clock.
 """
 
 from __future__ import annotations
@@ -51,9 +52,7 @@ def run_rules(problems: Sequence[Allocation]) -> tuple[dict[str, list[Any]], lis
     """Solve all windows under each rule and print times and proofs; values by rule, and what is wrong."""
     values: dict[str, list[Any]] = {}
     wrong: list[str] = []
-    print(
-        f"{'solver':<14}{'proved':>16}{'median':>10}{'90 %':>10}{'99 %':>10}{'max':>10}  ms, processor time of the call"
-    )
+    print(f"{'solver':<14}{'proved':>16}{'median':>10}{'90 %':>10}{'99 %':>10}{'max':>10}  ms of processor time")
     for rule, name, seconds in RULES:
         solver = registry.make(registry.SOLVERS, name, Allocation)
         solver.warm_up()
