@@ -296,6 +296,7 @@ def expand(  # type: ignore[no-untyped-def]
     chosen = np.zeros(jobs + 1, np.int64)
     spent = np.empty(jobs + 1)
     left = np.empty(jobs + 1, np.int64)
+    patience = min(8_000 + whole[WIDTH], 24_000)
     while whole[NEXT] < whole[END]:
         if work <= 0:
             return False, work
@@ -378,7 +379,22 @@ def expand(  # type: ignore[no-untyped-def]
         spent[0] = here
         left[0] = cap
         turn[0] = -1
+        visits, tries = 0, 0
         while k >= 0:
+            visits += 1
+            if visits == patience:
+                # One state alone has more choices than the clock allows: what is worse than half of this layer goes,
+                # and in the end the rest of its choices.
+                visits = 0
+                tries += 1
+                work -= patience
+                if tries == 3:
+                    real[DROPPED] = min(real[DROPPED], floor)
+                    break
+                if whole[COUNT] > whole[END]:
+                    real[CUT] = min(real[CUT], np.median(slacks[whole[END] : whole[COUNT], BOUND]))
+                    real[DROPPED] = min(real[DROPPED], real[CUT])
+                    limit = min(real[LIMIT], real[CUT])
             if k == count:
                 # Who is first on this leaf, and with how many nodes.
                 code = jobs * base

@@ -239,4 +239,5 @@ def _warm_up() -> None:
         search = _Search(problem, Stop().start(problem))
         prices = search.descend(5)
         search.pay(prices, 5)
+        prices.pay[:, 1] += 1.0  # the kernels of payments, too
         search.deal_out(prices, 5, 2**22)
