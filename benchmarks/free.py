@@ -1,7 +1,8 @@
 """How fast free allocation is solved to a proved optimum.
 
     python -m benchmarks.free WINDOWS.jsonl.gz ... [--cost-model authors]   # the windows of a topology-aware stream
-    python -m benchmarks.free WINDOWS.jsonl.gz ... --family full            # their idle nodes, asked for to 90-100 %
+    python -m benchmarks.free WINDOWS.jsonl.gz ... --family scaled          # as many jobs, that ask for 90-100 %
+    python -m benchmarks.free WINDOWS.jsonl.gz ... --family full            # jobs of up to 40 nodes until 90-100 %
     python -m benchmarks.free --family dense                                # 160 random nodes of 400, 90-100 %
 
 Every window is solved by ``free-exact`` for up to ``--seconds``. Printed are the shares proved within 0.1, 1 and 5
@@ -35,6 +36,14 @@ def windows(files: list[Path], cost: str, every: int) -> Iterator[Allocation]:
                 yield problem
 
 
+def scaled(problem: Allocation, rng: np.random.Generator) -> Allocation | None:
+    """The idle nodes of a window and as many jobs, of random shares of 90 to 100 % of the nodes."""
+    idle, shares = len(problem.idle), rng.random(len(problem)) + 0.15
+    wanted = int(rng.integers(-(-9 * idle // 10), idle + 1))
+    sizes = np.maximum(2, np.floor(shares / shares.sum() * wanted)).astype(np.int64)
+    return Allocation(problem.tree, problem.idle, sizes, "free", True, problem.cost) if sizes.sum() <= idle else None
+
+
 def full(problem: Allocation, rng: np.random.Generator, largest: int = 40) -> Allocation | None:
     """The idle nodes of a window, with sizes drawn anew until 90 to 100 % of them are asked for."""
     idle, sizes = len(problem.idle), []
@@ -61,7 +70,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--cost-model", default="authors")
-    parser.add_argument("--family", choices=("windows", "full", "dense"), default="windows")
+    parser.add_argument("--family", choices=("windows", "scaled", "full", "dense"), default="windows")
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--every", type=int, default=1, help="take every so many windows")
     parser.add_argument("--count", type=int, default=100, help="windows of the dense family")
@@ -72,8 +81,9 @@ def main() -> int:
         problems = list(dense(options.count, cost))
     else:
         problems = list(windows(options.files, options.cost_model, options.every))
-        if options.family == "full":
-            drawn = (full(problem, np.random.default_rng(seed)) for seed, problem in enumerate(problems))
+        if options.family in ("scaled", "full"):
+            enlarge = scaled if options.family == "scaled" else full
+            drawn = (enlarge(problem, np.random.default_rng(seed)) for seed, problem in enumerate(problems))
             problems = [problem for problem in drawn if problem is not None]
     return report(problems, options.seconds, time.thread_time if options.cpu else time.perf_counter)
 
