@@ -232,6 +232,15 @@ def test_a_start_is_never_made_worse() -> None:
     assert result.value == pytest.approx(static[1])
 
 
+def test_one_job_that_is_best_across_the_end() -> None:
+    tree = FatTree(np.arange(7) % 2, np.arange(7) % 2)
+    for cost in (HopCost(0, 1, 1), AUTHORS):
+        problem = Allocation(tree, np.arange(7), [2], "static", True, cost)
+        result = solve(problem, "scas-lagrangian", Stop(seconds=10))
+        assert (result.error, result.status) == (None, "optimal")
+        assert result.solution.tolist() == [0, -1, -1, -1, -1, -1, 0]
+
+
 def test_edges() -> None:
     tree = FatTree.uniform(12, 2, 4)
     for wrap in (False, True):

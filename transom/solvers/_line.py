@@ -125,7 +125,7 @@ class Line:
         passes : shortest paths at most.
         precision : what may be left to gain, as a share of the cost.
         """
-        each = max(1, _STEPS // ((self.length + 10_000) * len(self.sizes)))
+        each = max(1, _STEPS // ((self.length + 10_000) * max(1, len(self.sizes))))  # no size: only one block, it wraps
         done = 0
         while done < passes and not self.settled():
             self.dual.improve(min(each, passes - done), precision * self.scale)
