@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from tests.allocation_cases import COSTS, allocations, optimum, random_allocation
 from transom.errors import SpecError, UnsupportedError
-from transom.models import AUTHORS, PAPER, Allocation, FatTree
+from transom.models import AUTHORS, PAPER, Allocation, FatTree, HopCost
 from transom.solvers._free_shape import shape
 from transom.solvers._free_states import Layers
 from transom.solvers.free_bound import Prices
@@ -161,6 +161,26 @@ def test_many_jobs_need_several_words() -> None:
     assert result.value is not None
     assert result.bound is not None
     assert result.bound <= result.value <= result.bound * 1.4
+
+
+@pytest.mark.parametrize(
+    ("leaf", "sizes", "cost"),
+    [
+        ([0, 0, 1, 2, 3, 3, 3, 4, 4, 5], [4, 4, 2], HopCost(1, 3, 3, ordered=False, floored=True, unit=1)),
+        ([0, 1, 2, 2, 2, 3, 3, 4, 5, 5], [3, 4, 2], HopCost(1, 2, 3, ordered=False, floored=True, unit=1)),
+    ],
+)
+def test_a_cost_that_would_round_to_0_is_1(leaf: list[int], sizes: list[int], cost: HopCost) -> None:
+    problem = Allocation(FatTree(leaf, leaf), np.arange(10), sizes, "free", True, cost)
+    assert solved(problem) == optimum(problem)
+
+
+@settings(deadline=None, max_examples=100)
+@given(allocations("free", 9), st.integers(0, 2), st.integers(0, 2), st.integers(0, 2), st.integers(1, 3))
+def test_costs_of_about_1(problem: Allocation, leaf: int, pod: int, core: int, unit: int) -> None:
+    cost = HopCost(leaf, leaf + pod, leaf + pod + core, ordered=False, floored=True, unit=unit)
+    problem = Allocation(problem.tree, problem.idle, problem.sizes, "free", True, cost)
+    assert solved(problem) == optimum(problem)
 
 
 def test_one_job_takes_all_idle_nodes() -> None:

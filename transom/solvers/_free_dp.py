@@ -24,14 +24,16 @@ TYPE, WORD, SHIFT, MASK, POD_WORD, POD_SHIFT, POD_MASK, SUM_WORD, SUM_SHIFT, SUM
 more row says where the mark of the leaf before stands; its column TYPE holds the base of marks."""
 
 
-ALONE, PAIR, MOST, NODES = range(4)
+ALONE, PAIR, MOST, NODES, FREE, RAISED = range(6)
 """Columns of ``rounding``: cost of a job of each type without savings and what a pair saves, both times its nodes and
-modulo its nodes; the largest remainder; its nodes."""
+modulo its nodes; the largest remainder; its nodes; the pairs from which on it would cost 0, but costs 1; whether there
+can be so many."""
 
 EXACT, BOUND, ROUNDED = range(3)
 """Columns of ``slacks``. In the middle of a pod nothing has been paid to it: the slack from which that after the pod
 follows is then less than what is sure to come, the bound. Limits of slack are wider by as much as rounding may lower
-all costs; the last column is by how much less it lowers those of the jobs that are complete, part of the bound."""
+all costs; the last column is by how much less it lowers those of the jobs that are complete, or by how much it raises
+them to 1, part of the bound."""
 
 
 @compiled
@@ -140,7 +142,7 @@ def _put(  # type: ignore[no-untyped-def]
                         _get(sums, f[SUM_WORD], f[SUM_SHIFT], f[SUM_MASK])
                         != _get(all_sums[i], f[SUM_WORD], f[SUM_SHIFT], f[SUM_MASK])
                     ):
-                        apart += rounding[f[TYPE], MOST] / rounding[f[TYPE], NODES]
+                        apart += rounding[f[TYPE], MOST] / rounding[f[TYPE], NODES] + rounding[f[TYPE], RAISED]
             other = slacks[i, EXACT] + slacks[i, ROUNDED]
             if other + apart <= slack + rounded:
                 return
@@ -427,6 +429,7 @@ def expand(  # type: ignore[no-untyped-def]
                                     sums[f[SUM_WORD]] -= pairs << f[SUM_SHIFT]
                                     r = rounding[f[TYPE]]
                                     rounded += (r[MOST] - (r[ALONE] - r[PAIR] * pairs) % r[NODES]) / r[NODES]
+                                    rounded += pairs >= r[FREE]
                         if closing or a == need[j]:
                             key[f[POD_WORD]] &= ~(f[POD_MASK] << f[POD_SHIFT])
                         else:

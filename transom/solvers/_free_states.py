@@ -8,6 +8,7 @@ import numpy as np
 
 from transom.models._arrays import FloatArray, IntArray
 from transom.solvers import _free_dp as dp
+from transom.solvers._free_shape import Shape
 from transom.solvers.free_bound import Prices
 
 _WORD = 62  # bits used of a word; the sign stays out of it
@@ -77,11 +78,8 @@ class Layers:
         self._memo = np.full(int(spans.sum()) if self._memo_at[0, 0] >= 0 else 0, np.nan)
         # Jobs of one type side by side, large ones first.
         self._jobs = np.lexsort((np.arange(len(shape.types)), -shape.types))
+        self._rounding = _rounding(shape)
         self._pack(widest)
-        h3, c = int(shape.weights[0]), int(shape.weights[3])
-        self._rounding = np.array(
-            [[c * h3 * (n * (n - 1) // 2) % n, c % n, n - math.gcd(c, n), n] for n in shape.sizes.tolist()], np.int64
-        )
         self._alike = bool((shape.mult > 1).any())
         self._memory = memory
         self._table = np.full(1 << 10, -1)
@@ -202,7 +200,7 @@ class Layers:
         for j, job in enumerate(self._jobs):
             t, n = int(s.types[job]), int(s.sizes[s.types[job]])
             self._fields[j, dp.SUM_WORD] = -1
-            if s.loss > 0 and not whole_units[t]:
+            if s.floored and (not whole_units[t] or self._rounding[t, dp.RAISED]):
                 self._fields[j, dp.SUM_WORD :] = place((w1 + w2) * (n * (n - 1) // 2))
         self._sum_words = word + 1 if used else 0
 
@@ -234,3 +232,15 @@ class Layers:
             np.empty((size, 3)),
             np.empty(size, np.int64),
         )
+
+
+def _rounding(shape: Shape) -> IntArray:
+    """What rounding does to a job of each type, columns as in ``_free_dp``; of use where costs are rounded."""
+    h3, w1, w2, c, _ = shape.weights.tolist()
+    rows = []
+    for n in shape.sizes.tolist():
+        hops = h3 * (n * (n - 1) // 2)
+        free = hops - (n - 1) // c  # c times the hops that are left is less than n
+        raised = free <= (w1 + w2) * (n * (n - 1) // 2)
+        rows.append([c * hops % n, c % n, n - math.gcd(c, n), n, free, raised])
+    return np.array(rows, np.int64)
