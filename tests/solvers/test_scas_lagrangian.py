@@ -241,6 +241,17 @@ def test_one_job_that_is_best_across_the_end() -> None:
         assert result.solution.tolist() == [0, -1, -1, -1, -1, -1, 0]
 
 
+def test_what_a_wrapping_block_leaves_may_cost_nothing() -> None:
+    for leaf_nodes, nodes, idle, sizes, cost in (
+        (2, 10, [1, 3, 4, 5, 6], [2, 3], HopCost(0, 2, 3, ordered=False, unit=7)),
+        (2, 18, [0, 2, 3, 5, 6, 8, 12, 13, 17], [7, 2], HopCost(0, 0, 2, ordered=False, unit=7)),
+    ):
+        problem = Allocation(FatTree.uniform(nodes, leaf_nodes, leaf_nodes), idle, sizes, "static", True, cost)
+        result = solve(problem, "scas-lagrangian", Stop(seconds=10))
+        assert result.status == "optimal"
+        assert result.value == pytest.approx(optimum(problem))
+
+
 def test_edges() -> None:
     tree = FatTree.uniform(12, 2, 4)
     for wrap in (False, True):

@@ -96,7 +96,8 @@ class Line:
             there = np.isfinite(self.costs)
             self._ceiling = self._cost + float(self.counts @ self.costs.max(axis=1, where=there, initial=-math.inf))
             mean = abs(self.costs).sum(axis=1, where=there) / there.sum(axis=1)
-            self.scale = max(float(self.counts @ mean), 1e-9)
+            # With what is fixed: where all else costs nothing, its rounding must not look like a bound too high.
+            self.scale = max(float(self.counts @ mean) + abs(self._cost), 1e-9)
             self.dual = Prices(self.costs, self.sizes, self.counts, None if prices is None else prices[self._kinds])
 
     def _offer(self, rows: IntArray, starts: IntArray) -> None:
