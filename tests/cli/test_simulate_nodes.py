@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 
 from tests.cli.conftest import Ran
 from transom.generate import generate_lublin
-from transom.simulation.recording import read_details, read_node_runs, read_schedule
+from transom.simulation.recording import read_details, read_node_runs, read_schedule, write_schedule
 from transom.simulation.verification import check_nodes
 from transom.traces import write_swf
 
@@ -113,3 +114,36 @@ def test_bad_options_are_one_line(transom: Command, trace: Path, arguments: list
     assert (done.status, done.out) == (2, "")
     assert says in done.err.strip().splitlines()[-1]
     assert len(done.err.strip().splitlines()) == 1
+
+
+def test_check_takes_recordings_with_nodes(transom: Command, trace: Path, tmp_path: Path) -> None:
+    arguments = ("simulate", trace, *TREE, "--policy", "fcfs-easy", "--no-figures", "--jobs", 60)
+    assert transom(*arguments, "--out", tmp_path / "plain").status == 0
+    solver = ("--allocate", "scas-dp", "--cost-model", "authors")
+    assert transom(*arguments, *solver, "--out", tmp_path / "dear").status == 0
+    for name in ("plain", "dear"):
+        ran = transom("check", trace, tmp_path / name)
+        assert (ran.status, ran.err) == (0, ""), name
+        assert ran.out == f"{tmp_path / name}: all sound: 1 x schedule of 60 jobs\n"
+
+
+def test_check_computes_hops_again(transom: Command, trace: Path, tmp_path: Path) -> None:
+    arguments = ("simulate", trace, *TREE, "--policy", "fcfs-easy", "--no-figures", "--out", tmp_path)
+    assert transom(*arguments).status == 0
+    folder = tmp_path / "fcfs-easy"
+    schedule, details = read_schedule(folder), read_details(folder)["details"]
+    assert schedule.spread is not None
+    job = int(schedule.spread.leaves.argmax())
+    for name, says in (("hop_cost", "says hop_cost"), ("leaves", "says leaves"), ("pods", "says pods")):
+        wrong = getattr(schedule.spread, name).copy()
+        wrong[job] += 1
+        spread = replace(schedule.spread, **{name: wrong})
+        write_schedule(replace(schedule, spread=spread), folder, read_node_runs(folder), details)
+        ran = transom("check", trace, folder)
+        assert ran.status == 1
+        assert f"job {schedule.jobs.id[job]}: {says}" in ran.out
+    broken = {**details, "allocator": {"cost": {"hops": 3}}}
+    write_schedule(schedule, folder, read_node_runs(folder), broken)
+    ran = transom("check", trace, folder)
+    assert (ran.status, ran.out) == (2, "")
+    assert "the cost model in its metadata is not known" in ran.err

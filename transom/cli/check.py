@@ -12,6 +12,7 @@ from transom.cli import options
 from transom.cli.output import note, print_json
 
 if TYPE_CHECKING:
+    from transom.models import FatTree, HopCost
     from transom.traces import Workload
 
 
@@ -45,7 +46,7 @@ def command(
 
     Everything is computed again from the data: whether an answer is feasible and worth what is
     claimed, whether its bound and its optimum can be; whether every job starts once, in time, and on
-    nodes that are free. A trace is read and cut as the recording says, unless an option says
+    nodes that are free, and what the hops between them cost. A trace is read and cut as the recording says, unless an option says
     otherwise. The exit status is 1 if something is wrong.
     """
     from transom.errors import DocumentError
@@ -92,7 +93,7 @@ def _judge_results(
     claimed: list[tuple[str, Result]] = []
     for where, document in read_documents(results):
         if not isinstance(document, Result):
-            raise DocumentError(f"{where}: holds a {name_of(document)}; expected a result")
+            raise DocumentError(f"{where}: holds {name_of(document)}; expected a result")
         claimed.append((where, document))
     kinds = dict.fromkeys(result.problem for _, result in claimed)
     if objective is not None and "knapsack" not in kinds:
@@ -127,9 +128,11 @@ def _judge_results(
 def _how_read(instance: Path, problem: str, objective: str | None, cost_model: str | None, wrap: bool | None) -> str:
     """Under which choices windows were read, as far as they have a part in it."""
     from transom.io import PeriodWindow, read_documents
-    from transom.models import Window
+    from transom.models import Allocation, Window
 
     first = next(iter(read_documents(instance)))[1]
+    if isinstance(first, Allocation) and wrap is not None and problem != "csp":
+        return f" {'with' if wrap else 'without'} wrap-around"
     if not isinstance(first, (Window, PeriodWindow)):
         return ""
     if problem == "knapsack":
@@ -156,7 +159,7 @@ def _judge_recording(
 ) -> Judged:
     from transom.errors import DocumentError
     from transom.simulation.recording import read_details, read_node_runs, read_schedule
-    from transom.simulation.verification import check_nodes, check_schedule
+    from transom.simulation.verification import check_nodes, check_schedule, check_spread
 
     schedule = read_schedule(folder)
     details = read_details(folder)["details"]
@@ -164,15 +167,42 @@ def _judge_recording(
     key = tuple(sorted(rules.items(), key=str))
     if key not in workloads:
         workloads[key] = options.read_workload(trace, **rules)
-    workload = workloads[key]
+    workload = _on_tree(workloads[key], schedule.cluster.topology)
     if details.get("digest", workload.digest()) != workload.digest():
         path = folder / "jobs.parquet"
         raise DocumentError(f"{path}: is a replay of another workload than {trace} as it is read here")
     wrong = check_schedule(workload, schedule)
     if schedule.cluster != workload.cluster:
         wrong.append(f"the machine has {schedule.cluster.num_nodes} nodes, not {workload.cluster.num_nodes}")
-    wrong += check_nodes(schedule, read_node_runs(folder))
+    runs = read_node_runs(folder)
+    unheld = check_nodes(schedule, runs)
+    wrong += unheld or check_spread(schedule, runs, _recorded_cost(details, folder))
     return Judged(str(folder), str(trace), f"schedule of {len(schedule):,} jobs", wrong)
+
+
+def _on_tree(workload: Workload, tree: FatTree | None) -> Workload:
+    """The workload on the tree that a recording states, if there is one and it has as many nodes.
+
+    Traces know no trees; that it is the tree of the replay, the digest of the workload tells.
+    """
+    from dataclasses import replace
+
+    if tree is None or tree.num_nodes != workload.cluster.num_nodes:
+        return workload
+    return replace(workload, cluster=replace(workload.cluster, topology=tree))
+
+
+def _recorded_cost(details: dict[str, Any], folder: Path) -> HopCost:
+    from transom.errors import DocumentError, ModelError
+    from transom.models import PAPER, HopCost
+
+    allocator = details.get("allocator")
+    if allocator is None:
+        return PAPER
+    try:
+        return HopCost(**allocator["cost"])
+    except (KeyError, TypeError, ModelError) as error:
+        raise DocumentError(f"{folder / 'jobs.parquet'}: the cost model in its metadata is not known: {error}") from None
 
 
 def _recorded_rules(details: dict[str, Any], folder: Path) -> dict[str, Any]:

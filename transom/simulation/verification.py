@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from transom.compiling import compiled
+from transom.models import HopCost
 from transom.simulation.nodes import NodeRuns
 from transom.simulation.schedule import Schedule
+from transom.simulation.spread import spread_of
 from transom.traces.workload import Workload
 
 
@@ -84,6 +86,28 @@ def check_nodes(schedule: Schedule, runs: NodeRuns) -> list[str]:
             who = f"by jobs {jobs.id[first]} and {jobs.id[second]} at once"
         wrong.append(f"node {node} is held {who}, at {schedule.start[second]} s")
     return wrong
+
+
+def check_spread(schedule: Schedule, runs: NodeRuns, cost: HopCost) -> list[str]:
+    """What is said wrongly about hops, leaf switches and pods of jobs on nodes that exist; empty if all is right.
+
+    Nothing is said, and nothing wrong, on a cluster without a topology.
+    """
+    tree, said = schedule.cluster.topology, schedule.spread
+    if tree is None or said is None:
+        return []
+    true = spread_of(runs, tree, cost)
+    columns = {
+        "hop_cost": (said.hop_cost, true.hop_cost, ~np.isclose(said.hop_cost, true.hop_cost, rtol=1e-12, atol=0)),
+        "leaves": (said.leaves, true.leaves, said.leaves != true.leaves),
+        "pods": (said.pods, true.pods, said.pods != true.pods),
+    }
+    return [
+        f"job {schedule.jobs.id[bad.argmax()]}: says {name} {told[bad.argmax()]:.12g}, its nodes make "
+        f"{right[bad.argmax()]:.12g} ({int(bad.sum())} in all)"
+        for name, (told, right, bad) in columns.items()
+        if bad.any()
+    ]
 
 
 @compiled
