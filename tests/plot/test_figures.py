@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import matplotlib
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from tests.simulation.test_metrics import by_hand
 from transom.errors import ModelError
-from transom.models import Cluster, JobTable
+from transom.models import Cluster, FatTree, JobTable
 from transom.plot import figures, gantt, kiviat, save, timeline, wait_by_mode, wait_by_size, weekly
 from transom.plot.all_figures import file_names
+from transom.plot.kiviat import SPOKES
 from transom.plot.style import comparable, policy_styles, time_unit
-from transom.simulation.metrics import WEEK
+from transom.simulation.metrics import WEEK, Trim
 from transom.simulation.nodes import assign_nodes
-from transom.simulation.schedule import Schedule
+from transom.simulation.schedule import Schedule, Spread
 
 
 def long_schedule(policy: str = "fcfs-easy", seed: int = 0, jobs: int = 300) -> Schedule:
@@ -53,6 +56,25 @@ def test_everything_is_drawn_and_written(tmp_path: Path) -> None:
     for path in paths:
         assert path.read_bytes().startswith(b"\x89PNG\r\n")
         assert path.stat().st_size > 3000
+
+
+def test_the_kiviat_graph_tells_hops_on_a_tree(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    plain = by_hand()
+    tree = FatTree.uniform(plain.cluster.num_nodes, 1, 2)
+    jobs = len(plain)
+    spread = Spread(np.arange(jobs), np.ones(jobs), np.ones(jobs))
+    placed = replace(plain, cluster=replace(plain.cluster, topology=tree), spread=spread)
+    schedules = [placed, replace(placed, policy="other")]
+    drawn: list[Sequence[str]] = []
+
+    def drawing(schedules: Sequence[Schedule], metrics: Sequence[str], trim: Trim | None) -> Figure:
+        drawn.append(metrics)
+        return kiviat(schedules, metrics, trim=trim)
+
+    monkeypatch.setattr("transom.plot.all_figures.kiviat", drawing)
+    figures(schedules, tmp_path)
+    figures([plain, replace(plain, policy="other")], tmp_path)
+    assert drawn == [(*SPOKES, "mean_hop_cost"), SPOKES]
 
 
 def test_a_short_schedule_of_one_policy_has_fewer_figures(tmp_path: Path) -> None:

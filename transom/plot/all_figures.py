@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from transom.plot.gantt import busiest, gantt
-from transom.plot.kiviat import kiviat
+from transom.plot.kiviat import SPOKES, kiviat
 from transom.plot.style import comparable, save
 from transom.plot.timeline import timeline
 from transom.plot.waits import wait_by_mode, wait_by_size
@@ -41,7 +41,8 @@ def figures(
     Returns
     -------
     The paths: a Gantt chart per policy, and one of the busiest week in longer schedules; timeline;
-    waiting times by size and by mode; with two policies or more the Kiviat graph; beyond a week the weeks.
+    waiting times by size and by mode; with two policies or more the Kiviat graph, on a tree with the hop
+    cost; beyond a week the weeks.
 
     Raises
     ------
@@ -65,7 +66,8 @@ def _drawn(schedules: Sequence[Schedule], trim: Trim | None) -> Iterator[tuple[s
     yield "wait_by_size", wait_by_size(schedules, trim)
     yield "wait_by_mode", wait_by_mode(schedules, trim)
     if len(schedules) > 1:
-        yield "kiviat", kiviat(schedules, trim=trim)
+        on_trees = all(schedule.spread is not None for schedule in schedules)
+        yield "kiviat", kiviat(schedules, (*SPOKES, "mean_hop_cost") if on_trees else SPOKES, trim=trim)
     if long:
         yield "weekly", weekly(schedules, trim)
     # The same week for all, that they can be compared: the busiest one under the first policy.
