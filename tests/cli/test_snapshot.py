@@ -55,6 +55,33 @@ def test_windows_are_those_of_the_replay(transom: Transom, trace: Path, tmp_path
     assert (np.diff([window.now for window in found]) > 0).all()
 
 
+def test_windows_on_a_tree_tell_idle_nodes_and_become_allocations(
+    transom: Transom, trace: Path, tmp_path: Path
+) -> None:
+    base = ["snapshot", trace, "--every", 3600, "--minimum", 3, "--jobs", 150, "--cluster", "fat-tree:leaf=4,pod=16"]
+    plain, chosen = tmp_path / "plain.jsonl", tmp_path / "chosen.jsonl"
+    assert transom(*base, "--out", plain).status == 0
+    assert transom(*base, "--out", chosen, "--allocate", "best-fit").status == 0
+    for one, other in zip(windows(plain), windows(chosen), strict=True):
+        assert one.idle is not None
+        assert other.idle is not None
+        assert len(one.idle) == len(other.idle) == one.free_nodes
+        assert one.cluster.topology is not None
+        assert (one.queue, one.running) == (other.queue, other.running)
+    assert any(
+        not np.array_equal(one.idle, other.idle) for one, other in zip(windows(plain), windows(chosen), strict=True)
+    )
+    assert transom("solve", plain, "--problem", "scas", "--solver", "sequential").status == 0
+    for bad, says in (
+        (["--allocate", "best-fit"], "--allocate needs --cluster"),
+        (["--cluster", "torus"], "unknown cluster 'torus'"),
+        (["--cluster", "fat-tree:k=8", "--allocate", "dp"], "solves Knapsack problems"),
+    ):
+        ran = transom("snapshot", trace, "--every", 3600, "--out", tmp_path / "no.jsonl", *bad)
+        assert (ran.status, ran.out) == (2, "")
+        assert says in ran.err.splitlines()[-1]
+
+
 def test_order_and_limit(transom: Transom, trace: Path, tmp_path: Path) -> None:
     out = tmp_path / "windows.jsonl"
     base = ["snapshot", trace, "--every", 3600, "--minimum", 5, "--limit", 4, "--out", out]

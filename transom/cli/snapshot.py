@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from transom.cli import options
+from transom.cli.node_options import on_tree
 from transom.cli.output import check_writable, describe, note, print_json, progress
 
 
@@ -20,6 +21,13 @@ def command(
     ] = "fcfs-easy",
     order: Annotated[
         str | None, typer.Option("--order", help="Priority rule that orders the queue; the policy's own by default.")
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option("--cluster", help="The tree that nodes hang on, as for simulate; windows then tell idle nodes."),
+    ] = None,
+    allocate: Annotated[
+        str | None, typer.Option("--allocate", help="Solver that chooses nodes; lowest idle ids by default.")
     ] = None,
     minimum: Annotated[int, typer.Option("--minimum", min=1, help="Leave out windows with fewer waiting jobs.")] = 1,
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Write so many windows at most.")] = None,
@@ -38,27 +46,38 @@ def command(
 
     A window holds the waiting jobs in the site's order, the running ones with the ends that their
     walltimes promise, and what is free: just before the first decision at or after each point of
-    time, and never a job's real runtime. `transom solve` takes the file as it is.
+    time, and never a job's real runtime. With --cluster it states the ids of the idle nodes. `transom
+    solve` takes the file as it is.
     """
     from itertools import islice
 
     from transom.errors import SpecError
     from transom.io import write_documents
     from transom.simulation import make_policy, simulate
+    from transom.simulation.allocator import Allocator
     from transom.simulation.policies import load_rule
     from transom.simulation.snapshots import snapshots
 
+    if allocate is not None and cluster is None:
+        raise SpecError("--allocate needs --cluster, such as fat-tree:k=20")
+    allocator = None if allocate is None else Allocator(allocate)
     chosen = make_policy(policy)
     rule = str(order or getattr(chosen, "order", "fcfs"))
     load_rule(rule)
     check_writable(out, ".jsonl")
-    workload = options.read_workload(trace, nodes, start, jobs, size, walltime, long_runs, nonpositive, oversized)
+    rules = (size, walltime, long_runs, nonpositive, oversized)
+    workload = on_tree(options.read_workload(trace, nodes, start, jobs, *rules), cluster, [])
     for line in describe(workload):
         note(line)
     with progress() as bars:
         task = bars.add_task(policy, total=len(workload))
         schedule = simulate(
-            workload, chosen, seed=seed, label=policy, progress=lambda started: bars.update(task, completed=started)
+            workload,
+            chosen,
+            seed=seed,
+            label=policy,
+            progress=lambda started: bars.update(task, completed=started),
+            allocator=allocator,
         )
     longest = int(schedule.decisions["queued"].max(initial=0))
     if longest < minimum:
