@@ -67,6 +67,9 @@ def test_values_and_violations() -> None:
         ((5, [2], [1], np.full((1, 5), 1.0)), "an arc of size 2 would end beyond the last node 5"),
         ((5, [2], [1], np.full((1, 5), np.nan)), "costs must be numbers"),
         ((5, [2], [1], [["a"] * 5]), "rectangular array of numbers"),
+        ((5, [2, 3], [2**62, 2**62], np.full((2, 5), INF)), "count 4611686018427387904 is more than any system has"),
+        ((5, [2**41], [1], np.full((1, 5), INF)), "size 2199023255552 is more than"),
+        ((5, [2], [1], np.full((1, 5), -1e308)), "from -1e.300 to 1e.300"),
     ],
 )
 def test_what_is_no_path_problem_is_refused(args: tuple[object, ...], message: str) -> None:
@@ -87,3 +90,7 @@ def test_trivial_paths_need_no_solver() -> None:
     assert (empty.status, empty.value, empty.problem) == ("optimal", 0, "csp")
     too_long = solve(ConstrainedPath(3, [2], [2], [[1.0, 1.0, INF]]), "csp-dp")
     assert too_long.status == "infeasible"
+
+
+def test_more_arcs_than_any_path_has_are_infeasible() -> None:
+    assert ConstrainedPath(5, [2, 2**40], [2**40, 2**40], np.full((2, 5), INF)).trivial() == "infeasible"

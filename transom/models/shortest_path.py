@@ -18,6 +18,9 @@ from transom.models.hop_cost import PAPER, HopCost
 if TYPE_CHECKING:
     from networkx import DiGraph
 
+_MOST = 2**40  # of a size or a count, as in an allocation
+_DEAREST = 1e300  # sums of costs stay finite
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ConstrainedPath(Frozen):
@@ -35,9 +38,9 @@ class ConstrainedPath(Frozen):
     ----------
     length : n, the number of entries, >= 0.
     sizes : the distinct sizes r, >= 2, ascending, shape ``(sizes,)``.
-    counts : :math:`\epsilon_r`, >= 1, shape ``(sizes,)``.
-    costs : cost of the operation arc of each size from each node, shape ``(sizes, n)``; infinite where there
-        is no arc, which is wherever it would end beyond n.
+    counts : :math:`\epsilon_r`, >= 1, shape ``(sizes,)``; neither a size nor a count is above :math:`2^{40}`.
+    costs : cost of the operation arc of each size from each node, from -1e300 to 1e300, shape ``(sizes, n)``;
+        infinite where there is no arc, which is wherever it would end beyond n.
 
     Raises
     ------
@@ -66,9 +69,15 @@ class ConstrainedPath(Frozen):
             raise ModelError(f"path: sizes must be at least 2, distinct and ascending, got {sizes.tolist()}")
         if (counts < 1).any():
             raise ModelError(f"path: counts must be > 0, got {counts.tolist()}")
+        for what, values in (("size", sizes), ("count", counts)):
+            if len(values) and int(values.max()) > _MOST:
+                raise ModelError(f"path: {what} {values.max()} is more than any system has")
         costs = frozen_floats(self.costs, "path: costs", (len(sizes), length))
         if np.isnan(costs).any() or (costs == -np.inf).any():
             raise ModelError("path: costs must be numbers, or infinite where there is no arc")
+        dear = costs[np.isfinite(costs) & (np.abs(costs) > _DEAREST)]
+        if dear.size:
+            raise ModelError(f"path: costs must be from {-_DEAREST:g} to {_DEAREST:g}, got {dear[0]:g}")
         for row, size in enumerate(sizes.tolist()):
             beyond = costs[row, max(0, length - size + 1) :]
             if np.isfinite(beyond).any():
@@ -116,7 +125,8 @@ class ConstrainedPath(Frozen):
         """The answer where there is nothing to search for: no arc wanted, or more than fit."""
         if not len(self):
             return np.empty((0, 2), np.int64)
-        return "infeasible" if int(self.sizes @ self.counts) > self.length else None
+        wanted = sum(size * count for size, count in zip(self.sizes.tolist(), self.counts.tolist(), strict=True))
+        return "infeasible" if wanted > self.length else None
 
     def value(self, solution: ArrayLike) -> float:
         """Total cost of the operation arcs, the exactly rounded sum; an int where all costs are whole."""
