@@ -228,6 +228,7 @@ BAD: list[tuple[list[str], str]] = [
     (["check", "stream.jsonl", "r.jsonl", "--objective", "wait"], "holds no results of knapsacks"),
     (["check", "stream.jsonl", "stream.jsonl"], "stream.jsonl:1: holds a window of a stream; expected a result"),
     (["solve", "a.json", "--out", "p.jsonl"], "p.jsonl:1: holds a constrained path, not a result"),
+    (["check", "a.json", "a.json"], "a.json: holds an allocation; expected a result"),
     (["check", "k.json", "rk.jsonl", "--no-wrap"], "holds no results of allocations"),
     (["check", "stream.jsonl", "r.jsonl", "--no-wrap"], "under the cost model paper, without wrap-around"),
 ]  # fmt: skip

@@ -99,7 +99,7 @@ DAMAGED = [
     (changed(FIGURE, "sizes", 1, value=1), "job 1 asks for 1 nodes, less than 2"),
     (changed(FIGURE, "sizes", 1, value=0), r"\$.sizes\[1\]: expected `int` >= 1, got 0"),
     (changed(FIGURE, "sizes", 1, value=2**50), "more than any system has"),
-    (changed(FIGURE, "rule", value="scas"), r"\$.rule: invalid enum value 'scas'"),
+    (changed(FIGURE, "rule", value="scas"), r"\$.rule: invalid enum value 'scas'$"),
     (changed(FIGURE, "wrap", value=1), r"\$.wrap: expected `bool`, got `int`"),
     (changed(FIGURE, "tree", "pod_nodes", value=5), "pod_nodes must be a multiple of leaf_nodes, got 5 and 2"),
     (changed(FIGURE, "tree", "nodes", value=10**12), r"\$.tree.nodes: expected `int` <= 10000000"),

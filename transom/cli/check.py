@@ -46,8 +46,8 @@ def command(
 
     Everything is computed again from the data: whether an answer is feasible and worth what is
     claimed, whether its bound and its optimum can be; whether every job starts once, in time, and on
-    nodes that are free, and what the hops between them cost. A trace is read and cut as the recording says, unless an option says
-    otherwise. The exit status is 1 if something is wrong.
+    nodes that are free, and what the hops between them cost. A trace is read and cut as the recording
+    says, unless an option says otherwise. The exit status is 1 if something is wrong.
     """
     from transom.errors import DocumentError
 
@@ -202,7 +202,9 @@ def _recorded_cost(details: dict[str, Any], folder: Path) -> HopCost:
     try:
         return HopCost(**allocator["cost"])
     except (KeyError, TypeError, ModelError) as error:
-        raise DocumentError(f"{folder / 'jobs.parquet'}: the cost model in its metadata is not known: {error}") from None
+        raise DocumentError(
+            f"{folder / 'jobs.parquet'}: the cost model in its metadata is not known: {error}"
+        ) from None
 
 
 def _recorded_rules(details: dict[str, Any], folder: Path) -> dict[str, Any]:

@@ -44,7 +44,7 @@ class ResultFile:
         if path.exists() and path.stat().st_size:
             for where, document in read_documents(path):
                 if not isinstance(document, Result):
-                    raise DocumentError(f"{where}: holds a {name_of(document)}, not a result")
+                    raise DocumentError(f"{where}: holds {name_of(document)}, not a result")
                 self._append(document)
 
     def find(self, terms: Terms, parameters: dict[str, Any]) -> Result | None:

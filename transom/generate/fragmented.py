@@ -87,7 +87,8 @@ def _fragments(rng: np.random.Generator, nodes: int, idle: int, longest: int) ->
 
 def _sizes(rng: np.random.Generator, jobs: int, mean: float, spread: float, cap: int, most: int) -> IntArray:
     """Lognormal sizes from 2 to ``cap`` of at most ``most`` nodes together."""
-    drawn = np.clip(mean * np.exp(np.minimum(spread * rng.standard_normal(jobs), 100.0)), 2, cap)
+    with np.errstate(over="ignore"):  # infinite is above the cap
+        drawn = np.clip(mean * np.exp(np.minimum(spread * rng.standard_normal(jobs), 100.0)), 2, cap)
     sizes: IntArray = np.maximum(2, np.rint(drawn).astype(np.int64))
     if jobs and sizes.sum() > most:
         # What is above the two nodes that each job needs at least shrinks in proportion.

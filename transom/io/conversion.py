@@ -33,17 +33,17 @@ Document = Window | Knapsack | Allocation | ConstrainedPath | PeriodWindow | Res
 
 
 _NAMES: dict[type, str] = {
-    Window: "window",
-    Knapsack: "knapsack",
-    Allocation: "allocation",
-    ConstrainedPath: "constrained path",
-    PeriodWindow: "window of a stream",
-    Result: "result",
+    Window: "a window",
+    Knapsack: "a knapsack",
+    Allocation: "an allocation",
+    ConstrainedPath: "a constrained path",
+    PeriodWindow: "a window of a stream",
+    Result: "a result",
 }
 
 
 def name_of(document: Document) -> str:
-    """What a document holds, in a word for messages."""
+    """What a document holds, with its article, for messages."""
     return _NAMES[type(document)]
 
 

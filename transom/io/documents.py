@@ -101,7 +101,8 @@ def _explain(error: msgspec.ValidationError, data: bytes) -> str:
             value = value[key] if key else value[int(index)]
     except (KeyError, IndexError, TypeError, msgspec.DecodeError):
         return f"{place}: {text}"
-    got = "" if ", got" in text or isinstance(value, (dict, list)) else f", got {value!r}"
+    told = ", got" in text or text.endswith(repr(value)) or isinstance(value, (dict, list))
+    got = "" if told else f", got {value!r}"
     return f"{place}: {text}{got}"
 
 
