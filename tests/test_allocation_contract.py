@@ -257,6 +257,40 @@ def test_random_searches_repeat_in_another_process() -> None:
         assert here.tolist() == json.loads(line)
 
 
+_WARM = """
+import gc, sys
+from tests.test_allocation_contract import EDGES, RULES, large, medium, random_allocation, under
+import numpy as np
+from transom import Stop, registry, solve
+from transom.compiling import compiled
+solver = registry.make(registry.SOLVERS, sys.argv[1])
+solver.warm_up()
+kernels = [thing for thing in gc.get_objects() if type(thing) is compiled]
+count = lambda: {f"{k.__module__}.{k.__name__}": len(k._dispatcher.signatures) for k in kernels if k._dispatcher}
+problems = []
+for rule in RULES:
+    rng = np.random.default_rng(2)
+    small = [random_allocation(rng, "static", 12, 4, wrap=rule != "path") for _ in range(10)]
+    problems += [medium(rule), large(rule), *(under(rule, each) for each in (*small, EDGES["equal jobs"]))]
+[problem.digest() for problem in problems]
+problems = [p for p in problems if isinstance(p, solver.solves) and solver.supports(p) is None]
+problems[0].value(start := solve(problems[0], solver, Stop(seconds=0.2)).solution)
+before = {name: n for name, n in count().items() if ".models." not in name}
+for problem in problems:
+    solve(problem, solver, Stop(seconds=0.1))
+solve(problems[0], solver, Stop(seconds=0.2), start=start)
+print({name: n for name, n in count().items() if ".models." not in name and n != before.get(name)})
+"""
+
+
+@pytest.mark.parametrize(
+    "entry", [entry for entry in ENTRIES if not any(word in entry for word in (*NATIVE, "networkx", "auto"))]
+)
+def test_warming_up_compiles_every_kernel(entry: str) -> None:
+    done = subprocess.run([sys.executable, "-c", _WARM, entry], capture_output=True, text=True, timeout=600)
+    assert (done.stdout, done.stderr) == ("{}\n", "")
+
+
 @pytest.mark.parametrize(("rule", "entry"), CASES)
 def test_a_target_ends_the_search(rule: str, entry: str) -> None:
     result = solve(medium(rule), registry.make(registry.SOLVERS, entry), Stop(seconds=20, target=2 * reference(rule)))

@@ -330,3 +330,7 @@ def _warm_up() -> None:
     for rule in ("static", "dynamic"):
         problem = Allocation(FatTree.k_ary(4), np.arange(10), np.array([4, 4]), rule)
         AllocationAnnealing(steps=20)(problem, Stop().start(problem), rng)
+    path = ConstrainedPath.from_allocation(
+        Allocation(FatTree.k_ary(4), np.arange(10), np.array([4, 4]), "static", False)
+    )
+    PathAnnealing(steps=20)(path, Stop().start(path), rng)

@@ -17,6 +17,7 @@ from transom.heuristics.best_fit import BestFit, best_fit
 from transom.models._arrays import IntArray
 from transom.models.allocation import Allocation
 from transom.models.fat_tree import FatTree
+from transom.models.hop_cost import AUTHORS
 from transom.solving import refusal, warm_up
 from transom.stop import Budget, Stop
 
@@ -117,7 +118,9 @@ def _warm_up() -> None:
     BestFit().warm_up()
     for name in _STATIC:
         warm_up(registry.make(registry.SOLVERS, name))
-    problem = Allocation(FatTree.k_ary(4), np.arange(10), np.array([4, 4]), "dynamic")
+    # Nodes on which a job finds a better place.
+    idle = np.sort(np.random.default_rng(12).choice(24, 18, replace=False))
+    problem = Allocation(FatTree.uniform(24, 4, 12), idle, np.array([7, 5, 4]), "dynamic", True, AUTHORS)
     budget = Stop().start(problem)
     best_known(problem, budget, None)
     _polish(problem, budget)

@@ -175,7 +175,7 @@ class Allocation(Frozen):
 
     def job_costs(self, solution: ArrayLike) -> FloatArray:
         """Cost of each job, shape ``(jobs,)``."""
-        owner = np.asarray(solution, dtype=np.int64)
+        owner = np.array(solution, dtype=np.int64)  # a copy: a kernel would be compiled again for a read-only array
         return _job_costs(self.leaf, self.pod, owner, self.sizes, self.cost.weights)  # type: ignore[no-any-return]
 
     def value(self, solution: ArrayLike) -> float:
@@ -190,7 +190,7 @@ class Allocation(Frozen):
             return [f"a solution has shape {self.idle.shape}, one owner for each idle node, got {given.shape}"]
         if given.dtype.kind not in "iu":
             return [f"a solution holds positions of jobs or -1, got {given.dtype}"]
-        owner = given.astype(np.int64, copy=False)
+        owner = given.astype(np.int64)
         jobs = len(self)
         if len(owner) and (owner.min() < -1 or owner.max() >= jobs):
             wrong = owner[(owner < -1) | (owner >= jobs)][0]
@@ -220,7 +220,7 @@ class Allocation(Frozen):
             raise ModelError(f"allocation: {broken[0]}")
         if self.rule == "free":
             return list(range(len(self)))
-        owner = np.asarray(solution, dtype=np.int64)
+        owner = np.array(solution, dtype=np.int64)
         return np.argsort(placing_order(owner, self.sizes, self.wrap, False), kind="stable").tolist()  # type: ignore[no-any-return]
 
     def nodes(self, solution: ArrayLike) -> list[list[int]]:

@@ -161,7 +161,7 @@ class Structures:
         line = self._tails(entries, stop)
         if line is None:
             return None
-        best = None
+        value, best = float(value), None
         if line[0, everything] < value:
             value, best = float(line[0, everything]), Best(line, entries, -1)
         at = entries - 1 if self.state[kernel.WRAP] else -1

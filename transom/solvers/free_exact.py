@@ -241,3 +241,9 @@ def _warm_up() -> None:
         search.pay(prices, 5)
         prices.pay[:, 1] += 1.0  # the kernels of payments, too
         search.deal_out(prices, 5, 2**22)
+    # Windows on which neither prices nor the first deal are enough: the pass over leaves finds the optimum.
+    tree = FatTree.uniform(40, 5, 20)
+    for seed, sizes in ((9, [6, 5, 5, 4, 4]), (10, [9, 8, 7])):
+        nodes = np.sort(np.random.default_rng(seed).choice(40, 26, replace=False))
+        problem = Allocation(tree, nodes, np.array(sizes), "free", True, AUTHORS)
+        FreeExact(contiguous=0)(problem, Stop().start(problem), np.random.default_rng(0))
