@@ -78,6 +78,8 @@ def main() -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Replay every method with every solver."""
+    if min(arguments.epochs, arguments.jobs) < 1:
+        raise TransomError(f"--epochs and --jobs must be > 0, got {arguments.epochs} and {arguments.jobs}")
     begin = time.perf_counter()
     tree = FatTree.uniform(1000, 10, arguments.pod)
     cost = registry.make(registry.COST_MODELS, arguments.cost_model)

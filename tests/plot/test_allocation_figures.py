@@ -16,7 +16,7 @@ from tests.allocation_cases import figure_2
 from transom import Stop, solve
 from transom.errors import ModelError
 from transom.io import write_documents
-from transom.models import PAPER, Allocation, FatTree
+from transom.models import AUTHORS, Allocation, FatTree
 from transom.plot import allocation_figure, anytime, hops_and_waits, save
 from transom.plot.cluster import _BUSY, _IDLE, _colour
 from transom.result import Result
@@ -81,6 +81,12 @@ def test_many_jobs_and_panels(tmp_path: Path) -> None:
     save(figure, tmp_path / "many.svg")
 
 
+def test_cells_of_small_trees_stay_small() -> None:
+    problem = Allocation(FatTree.k_ary(4), np.arange(6), np.array([4]))
+    figure = allocation_figure(problem, {"one": problem.owners([[0, 1, 2, 3]])})
+    assert figure.get_size_inches()[1] < 4
+
+
 def test_what_cannot_be_drawn() -> None:
     problem = figure_2()
     with pytest.raises(ModelError, match="there is no solution"):
@@ -112,6 +118,15 @@ def test_curves_end_at_the_value_and_fall(results: dict[str, Result], tmp_path: 
     save(figure, tmp_path / "anytime.png")
 
 
+def test_last_digits_do_not_fill_the_axis(results: dict[str, Result]) -> None:
+    one = results["scas-dp"]
+    near = replace(one, value=float(one.value or 0) * (1 + 1e-13))
+    figure = anytime({"a": replace(one, curve=()), "b": replace(near, curve=())}, "title")
+    low, high = figure.axes[0].get_ylim()
+    assert high - low >= 1e-3 * float(one.value or 0)
+    assert low < float(one.value or 0) < high
+
+
 def test_curves_of_a_maximum_and_of_runs_without_a_value(results: dict[str, Result]) -> None:
     one = results["scas-dp"]
     empty = replace(one, status="unknown", reason="time", solution=None, value=None, bound=3.0, curve=((0.1, None, 3),))
@@ -141,7 +156,7 @@ def test_hop_costs_and_waits_side_by_side(tmp_path: Path) -> None:
 def test_the_command_that_draws_a_window(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    problem = Allocation(FatTree.k_ary(4), np.arange(12), np.array([5, 4]), cost=PAPER)
+    problem = Allocation(FatTree.k_ary(4), np.arange(12), np.array([5, 4]), cost=AUTHORS)
     write_documents(tmp_path / "windows.jsonl", [figure_2(), problem])
     file, out = str(tmp_path / "windows.jsonl"), str(tmp_path / "out")
     arguments = ["x", file, "--busiest", "--solvers", "sequential", "scas-dp", "--out", out]
@@ -181,3 +196,7 @@ def test_the_command_of_the_experiment(
     assert len(rows) == 8
     waits = [[row[-4] for row in rows if row[0] == solver] for solver in ("sequential", "scas-dp")]
     assert waits[0] == waits[1], "nodes do not change when jobs run"
+    monkeypatch.setattr("sys.argv", ["x", "--epochs", "0"])
+    with pytest.raises(SystemExit):
+        periods.main()
+    assert "--epochs and --jobs must be > 0, got 0 and 300" in capsys.readouterr().err

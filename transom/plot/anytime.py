@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _EARLIEST = 1e-5  # times before are drawn here [s]
 _LEAST_GAP = 1e-3  # below it the axis is linear [%]
+_NARROW = 1e-3  # the least that the axis of values covers, as a share of the best
 _BOUNDS = 2.5  # bounds are shown up to so many times as far away as values lie apart
 
 
@@ -73,7 +74,10 @@ def anytime(results: Mapping[str, Result], title: str, sense: str = "min") -> Fi
     # Bounds that are far off would press all else into a line.
     low, high = (_BOUNDS, 0.1) if sense == "min" else (0.1, _BOUNDS)
     lowest, highest = above.get_ylim()
-    above.set_ylim(max(lowest, min(found) - low * room), min(highest, max(found) + high * room))
+    lowest, highest = max(lowest, min(found) - low * room), min(highest, max(found) + high * room)
+    # Nor are differences in the last digits differences: axes of them would have one label all along.
+    more = max(0.0, _NARROW * max(abs(best), 1e-9) - (highest - lowest)) / 2
+    above.set_ylim(lowest - more, highest + more)
     below.set_ylabel("from the best [%]")
     below.set_xlabel("time [s]")
     below.yaxis.set_major_formatter(lambda gap, _: f"{gap:g}")

@@ -28,6 +28,7 @@ _ROW = 20  # cells of a row; longer leaf switches take several
 _LEAF_GAP, _POD_GAP, _BELOW = 0.35, 2.2, 1.2  # between leaf switches, pods side by side and below [cells]
 _PANELS = 4  # side by side
 _TALL = 6.2  # of a row of panels at most [inch]
+_CELL = 0.16  # of a cell at most [inch]
 _LEGEND = 15  # jobs up to which each is named
 
 
@@ -71,7 +72,7 @@ def allocation_figure(
     rows = -(-len(panels) // columns)
     width = WIDTH if columns > 2 else WIDTH * 0.35 * columns
     layout = _layout(tree, shown, width / columns)
-    height = min(_TALL, layout.height / layout.width * width / columns) + 0.3
+    height = min(_TALL, layout.height * min(width / columns / layout.width, _CELL)) + 0.3
     figure = new_figure(rows * height + 0.6, width)
     grid = figure.subplots(rows, columns, squeeze=False)
     for axes in grid.flat[len(panels) :]:
