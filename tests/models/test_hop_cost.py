@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from tests.allocation_cases import COSTS, random_allocation
 from transom import registry
 from transom.errors import ModelError
 from transom.models import AUTHORS, PAPER, FatTree, HopCost
-from transom.models.hop_cost import block_costs, nodes_cost
+from transom.models.hop_cost import block_costs, hop_cost, nodes_cost
 
 
 def test_equation_1_by_hand() -> None:
@@ -79,3 +81,12 @@ def test_hops_must_ascend(hops: tuple[int, int, int]) -> None:
 def test_the_unit_must_be_positive() -> None:
     with pytest.raises(ModelError, match="unit must be > 0"):
         HopCost(unit=0)
+
+
+@pytest.mark.parametrize("floored", [False, True])
+def test_costs_of_the_largest_jobs_stay_within_64_bits(floored: bool) -> None:
+    cost = HopCost(999, 1000, 1000, floored=floored, unit=10**6)
+    for n in (3_000, 200_000, 10**8 - 1):
+        exact = Fraction(cost.unit * 2 * 1000 * (n * (n - 1) // 2), n)
+        wanted = math.floor(exact) if floored else float(exact)
+        assert hop_cost(n, 0, 0, cost.weights) == pytest.approx(wanted, rel=1e-15)

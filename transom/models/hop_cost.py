@@ -90,10 +90,16 @@ def hop_cost(n, leaf_pairs, pod_pairs, weights):  # type: ignore[no-untyped-def]
     """Cost of ``n`` nodes of which so many pairs share a leaf switch, a pod (those of one leaf included)."""
     if n < 2:
         return 0.0
-    hops = weights[0] * (n * (n - 1) // 2) - weights[1] * pod_pairs - weights[2] * leaf_pairs
+    return hops_cost(n, weights[0] * (n * (n - 1) // 2) - weights[1] * pod_pairs - weights[2] * leaf_pairs, weights)
+
+
+@compiled
+def hops_cost(n, hops, weights):  # type: ignore[no-untyped-def]
+    """Cost of ``n`` >= 2 nodes whose pairs are so many hops apart."""
     if weights[4]:
-        return float(max(weights[3] * hops // n, 1))
-    return weights[3] * hops / n
+        # c * hops // n, in steps that stay within 64 bits on the largest trees.
+        return float(max(weights[3] * (hops // n) + weights[3] * (hops % n) // n, 1))
+    return float(weights[3]) * hops / n
 
 
 def nodes_cost(leaf: IntArray, pod: IntArray, cost: HopCost) -> float:

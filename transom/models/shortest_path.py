@@ -119,7 +119,7 @@ class ConstrainedPath(Frozen):
         return allocation
 
     def __len__(self) -> int:
-        return int(self.counts.sum())
+        return sum(self.counts.tolist())
 
     def trivial(self) -> IntArray | Literal["infeasible"] | None:
         """The answer where there is nothing to search for: no arc wanted, or more than fit."""

@@ -15,14 +15,6 @@ LEAF, POD, IN_LEAF, IN_POD, LEAF_START, POD_START = range(6)
 
 
 @compiled
-def cost_of(n, hops, weights):  # type: ignore[no-untyped-def]
-    """Cost of ``n`` >= 2 nodes whose pairs are so many hops apart, as ``hop_cost`` has it."""
-    if weights[4]:
-        return float(max(weights[3] * hops // n, 1))
-    return weights[3] * hops / n
-
-
-@compiled
 def survey(leaf, pod):  # type: ignore[no-untyped-def]
     """Where each entry of a sequence stands, shape ``(6, entries)``; leaves and pods are consecutive."""
     n = len(leaf)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from transom.compiling import compiled
+from transom.models.hop_cost import hops_cost
 from transom.solvers._dcas_bounds import (
     IN_LEAF,
     IN_POD,
@@ -17,7 +18,6 @@ from transom.solvers._dcas_bounds import (
     POD,
     POD_START,
     best_split,
-    cost_of,
     from_entry,
     reach,
 )
@@ -207,7 +207,7 @@ def extend(  # type: ignore[no-untyped-def]
                             here, there, first, back_leaf, back_pod, leaf_of, pod_of,
                         )  # fmt: skip
                         saved = labels[label, SAVED] + by_leaf * a + by_pod * b
-                        value = paid[label] + more + cost_of(n, all_hops - saved, weights)
+                        value = paid[label] + more + hops_cost(n, all_hops - saved, weights)
                         if state[ONLY]:
                             if filled == state[WANTED] and (state[FOUND] < 0 or value < paid[trace]):
                                 paid[trace] = value

@@ -10,8 +10,9 @@ import numpy as np
 from transom.compiling import compiled
 from transom.models._arrays import FloatArray, IntArray
 from transom.models.allocation import Allocation
+from transom.models.hop_cost import hops_cost
 from transom.solvers import _dcas_labels as kernel
-from transom.solvers._dcas_bounds import cost_of, gains, pod_starts, survey
+from transom.solvers._dcas_bounds import gains, pod_starts, survey
 from transom.solvers._dcas_join import across, promising, tails
 from transom.solvers._dcas_search import search
 from transom.solvers._dcas_sets import SPAN, UNIT, make_sets
@@ -54,7 +55,7 @@ def _lowest(sizes, units, beyond, jobs, counts, weights, low):  # type: ignore[n
         least = hop * (weights[0] * pairs) - hop / units[table] * gain
         for which in range(len(low)):
             low[which] += (which // unit % (counts[row] + 1)) * least
-        total += counts[row] * cost_of(n, weights[0] * pairs - round(gain), weights)
+        total += counts[row] * hops_cost(n, weights[0] * pairs - round(gain), weights)
     return total
 
 
@@ -158,6 +159,7 @@ class Structures:
         ``stop`` is asked every few milliseconds whether to give up, with what has been found so far.
         """
         entries, everything = self.pack.length, self.sets.shape[1] - 1
+        value = float(value)  # whole costs are ints, for which the kernels would be compiled once more
         line = self._tails(entries, stop)
         if line is None:
             return None

@@ -428,7 +428,8 @@ def expand(  # type: ignore[no-untyped-def]
                                     pairs = (sums[f[SUM_WORD]] >> f[SUM_SHIFT]) & f[SUM_MASK]
                                     sums[f[SUM_WORD]] -= pairs << f[SUM_SHIFT]
                                     r = rounding[f[TYPE]]
-                                    rounded += (r[MOST] - (r[ALONE] - r[PAIR] * pairs) % r[NODES]) / r[NODES]
+                                    remainder = (r[ALONE] - r[PAIR] * (pairs % r[NODES])) % r[NODES]
+                                    rounded += (r[MOST] - remainder) / r[NODES]
                                     rounded += pairs >= r[FREE]
                         if closing or a == need[j]:
                             key[f[POD_WORD]] &= ~(f[POD_MASK] << f[POD_SHIFT])
