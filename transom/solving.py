@@ -86,7 +86,7 @@ def solve(
     if start is not None:
         budget.found(start)
     try:
-        trivial = _settle_trivial(problem, budget)
+        trivial = settled(problem, budget)
         answer = None if trivial else chosen(problem, budget, stream(seed, chosen.name), start=start)
         if answer is not None:
             budget.found(answer)
@@ -116,8 +116,11 @@ def solve(
     )
 
 
-def _settle_trivial(problem: Problem, budget: Budget) -> bool:
-    """Whether the problem itself knows the answer (``trivial()``), so that no solver is needed."""
+def settled(problem: Problem, budget: Budget) -> bool:
+    """Whether the problem itself knows the answer (``trivial()``), so that no solver is needed; the budget is told.
+
+    :func:`solve` asks before it calls a solver; a solver asks for those who call it directly.
+    """
     trivial = getattr(problem, "trivial", None)
     answer = None if trivial is None else trivial()
     if answer is None:

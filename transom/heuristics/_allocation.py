@@ -30,19 +30,6 @@ def ground(problem: Allocation) -> Ground:
     return Ground(_numbered(problem.leaf), _numbered(problem.pod), problem.sizes, problem.cost.weights)
 
 
-def settled(problem: Allocation, budget: Budget) -> bool:
-    """Whether there is nothing to search for; the budget is then told."""
-    answer = problem.trivial()
-    if answer is None:
-        return False
-    if isinstance(answer, str):
-        budget.prove_infeasible()
-    else:
-        budget.found(answer)
-        budget.prove(problem.value(answer))
-    return True
-
-
 def first_fit(problem: Allocation) -> IntArray:
     """Jobs one after another in the window's order, from the head of Q: owners, shape ``(idle nodes,)``."""
     owner = np.full(len(problem.idle), -1)

@@ -12,11 +12,12 @@ import numpy as np
 
 from transom.errors import SpecError
 from transom.heuristics import _annealing
-from transom.heuristics._allocation import best_known, ground, settled
-from transom.models._arrays import FloatArray, IntArray
+from transom.heuristics._allocation import best_known, ground
+from transom.models._arrays import FloatArray, IntArray, frozen_ints
 from transom.models.allocation import Allocation
 from transom.models.fat_tree import FatTree
 from transom.models.shortest_path import ConstrainedPath
+from transom.solving import settled
 from transom.stop import Budget, Stop
 
 _WORK = 400_000  # entries looked at between two looks at the clock: about a millisecond
@@ -204,15 +205,10 @@ class PathAnnealing(_Annealing):
     def __call__(
         self, problem: ConstrainedPath, budget: Budget, rng: np.random.Generator, /, start: Any = None
     ) -> None:
-        answer = problem.trivial()
-        if isinstance(answer, str):
-            budget.prove_infeasible()
+        if settled(problem, budget):
             return
-        if answer is not None:
-            budget.found(answer)
-            budget.prove(problem.value(answer))
-            return
-        sizes = np.repeat(problem.sizes, problem.counts)
+        # Read-only as those of an allocation, for which the kernels are compiled.
+        sizes = frozen_ints(np.repeat(problem.sizes, problem.counts), "path: sizes")
         rows = np.repeat(np.arange(len(problem.sizes)), problem.counts)
         starts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
         if start is not None:

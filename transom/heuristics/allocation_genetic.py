@@ -10,11 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from transom.errors import SpecError
-from transom.heuristics._allocation import best_known, ground, settled
+from transom.heuristics._allocation import best_known, ground
 from transom.heuristics._keys import decode_blocks, decode_left, encode
 from transom.models._arrays import BoolArray, FloatArray, IntArray
 from transom.models.allocation import Allocation
 from transom.models.fat_tree import FatTree
+from transom.solving import settled
 from transom.stop import Budget, Stop
 
 _PATIENCE = 100  # generations without a better value, where the budget has no limit at all

@@ -9,11 +9,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from transom.compiling import compiled
-from transom.heuristics._allocation import Ground, first_fit, gather, ground, settled, slide, take
+from transom.heuristics._allocation import Ground, first_fit, gather, ground, slide, take
 from transom.heuristics._annealing import free_runs, mark
 from transom.models._arrays import IntArray
 from transom.models.allocation import Allocation
 from transom.models.fat_tree import FatTree
+from transom.solving import settled
 from transom.stop import Budget, Stop
 
 _WORK = 400_000  # entries looked at between two looks at the clock: a few milliseconds

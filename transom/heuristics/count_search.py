@@ -10,13 +10,14 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from transom.errors import SpecError
-from transom.heuristics._allocation import best_known, ground, settled
+from transom.heuristics._allocation import best_known, ground
 from transom.heuristics._counts import LEAF, LEAF_FIRST, POD, POD_FIRST, open_books, search_counts
 from transom.heuristics.best_fit import best_fit
 from transom.heuristics.dp_polish import DpPolish
 from transom.models._arrays import IntArray
 from transom.models.allocation import Allocation
 from transom.models.fat_tree import FatTree
+from transom.solving import settled
 from transom.stop import Budget, Stop
 
 _CHUNK = 4096  # most steps between two looks at the clock

@@ -11,14 +11,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from transom import registry
-from transom.heuristics._allocation import best_known, ground, settled
+from transom.heuristics._allocation import best_known, ground
 from transom.heuristics._reinsertion import least_costs, reinsert_one, reinsert_two
 from transom.heuristics.best_fit import BestFit, best_fit
 from transom.models._arrays import IntArray
 from transom.models.allocation import Allocation
 from transom.models.fat_tree import FatTree
 from transom.models.hop_cost import AUTHORS
-from transom.solving import refusal, warm_up
+from transom.solving import refusal, settled, warm_up
 from transom.stop import Budget, Stop
 
 _WORK = 200_000  # entries looked at between two looks at the clock: a few milliseconds
@@ -124,3 +124,6 @@ def _warm_up() -> None:
     budget = Stop().start(problem)
     best_known(problem, budget, None)
     _polish(problem, budget)
+    # Where a job that costs the least it can is passed over, nothing was compiled to move it.
+    owner = np.array(budget.solution)
+    reinsert_one(owner, problem.job_costs(owner), *ground(problem), problem.wrap, 0)

@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from transom.heuristics._allocation import best_known, settled
+from transom.heuristics._allocation import best_known
 from transom.models.allocation import Allocation
 from transom.models.fat_tree import FatTree
+from transom.solving import settled
 from transom.stop import Budget, Stop
 
 

@@ -175,7 +175,7 @@ class Allocation(Frozen):
 
     def job_costs(self, solution: ArrayLike) -> FloatArray:
         """Cost of each job, shape ``(jobs,)``."""
-        owner = np.array(solution, dtype=np.int64)  # a copy: a kernel would be compiled again for a read-only array
+        owner = _own(solution)
         return _job_costs(self.leaf, self.pod, owner, self.sizes, self.cost.weights)  # type: ignore[no-any-return]
 
     def value(self, solution: ArrayLike) -> float:
@@ -190,7 +190,7 @@ class Allocation(Frozen):
             return [f"a solution has shape {self.idle.shape}, one owner for each idle node, got {given.shape}"]
         if given.dtype.kind not in "iu":
             return [f"a solution holds positions of jobs or -1, got {given.dtype}"]
-        owner = given.astype(np.int64)
+        owner = _own(given)
         jobs = len(self)
         if len(owner) and (owner.min() < -1 or owner.max() >= jobs):
             wrong = owner[(owner < -1) | (owner >= jobs)][0]
@@ -220,7 +220,7 @@ class Allocation(Frozen):
             raise ModelError(f"allocation: {broken[0]}")
         if self.rule == "free":
             return list(range(len(self)))
-        owner = np.array(solution, dtype=np.int64)
+        owner = _own(solution)
         return np.argsort(placing_order(owner, self.sizes, self.wrap, False), kind="stable").tolist()  # type: ignore[no-any-return]
 
     def nodes(self, solution: ArrayLike) -> list[list[int]]:
@@ -265,6 +265,11 @@ class Allocation(Frozen):
         starts = np.zeros(len(self), np.int64)  # a job that holds all of Q begins anywhere
         starts[owner[first]] = np.flatnonzero(first)
         return starts
+
+
+def _own(solution: ArrayLike) -> IntArray:
+    """A solution in an array of its own: kernels would be compiled once more for one that is read-only or strided."""
+    return np.array(solution, dtype=np.int64, order="C")
 
 
 @compiled

@@ -27,18 +27,6 @@ def warm_packing() -> None:
     tiny.violations(owner)
 
 
-def settled(problem: Any, budget: Budget) -> bool:
-    """Whether there is nothing to search for, which :func:`~transom.solve` sees before it calls a solver."""
-    answer = problem.trivial()
-    if isinstance(answer, str):
-        budget.prove_infeasible()
-    elif answer is not None:
-        budget.found(answer)
-        assert budget.value is not None
-        budget.prove(budget.value)
-    return answer is not None
-
-
 def refused_rule(problem: Allocation) -> str | None:
     """Why a solver of the static rule cannot take this allocation, or None."""
     return None if problem.rule == "static" else f"its rule is {problem.rule}, not static"

@@ -11,7 +11,7 @@ import numpy as np
 from transom.errors import SpecError
 from transom.models.shortest_path import ConstrainedPath
 from transom.solvers._native import import_back_end
-from transom.solvers._packing_search import settled
+from transom.solving import settled
 from transom.stop import Budget
 
 if TYPE_CHECKING:

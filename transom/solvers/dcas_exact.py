@@ -21,6 +21,7 @@ from transom.solvers._free_shape import shape
 from transom.solvers._packing import Packing, first_fit, packing, unpacked
 from transom.solvers.scas_dp import ScasDp, static_optimum
 from transom.solvers.scas_lagrangian import ScasLagrangian
+from transom.solving import settled
 from transom.stop import Budget, Stop
 
 _CHUNK = 20_000  # labels between two looks at the clock: a few milliseconds
@@ -91,13 +92,7 @@ class DcasExact:
         _warm_up()
 
     def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
-        trivial = problem.trivial()
-        if isinstance(trivial, str):
-            budget.prove_infeasible()
-            return
-        if trivial is not None:
-            budget.found(trivial)
-            budget.prove(0)
+        if settled(problem, budget):
             return
         pack = packing(problem)
         _static(problem, pack, budget, rng)

@@ -13,7 +13,7 @@ from transom.models.allocation import Allocation
 from transom.models.fat_tree import FatTree
 from transom.solvers._cpsat_search import Scale, scaled, search_cpsat
 from transom.solvers._native import import_back_end, settle
-from transom.solvers._packing_search import settled
+from transom.solving import settled
 from transom.stop import Budget
 
 

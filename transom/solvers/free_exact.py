@@ -19,6 +19,7 @@ from transom.solvers import free_bound
 from transom.solvers._free_shape import shape
 from transom.solvers._free_states import Layers
 from transom.solvers.free_bound import Prices, safe_bound
+from transom.solving import settled
 from transom.stop import Budget, Stop
 
 _ROUND = 25  # price steps between two roundings
@@ -79,13 +80,7 @@ class FreeExact:
         _warm_up()
 
     def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
-        trivial = problem.trivial()
-        if isinstance(trivial, str):
-            budget.prove_infeasible()
-            return
-        if trivial is not None:
-            budget.found(trivial)
-            budget.prove(problem.value(trivial))
+        if settled(problem, budget):
             return
         if start is not None:
             budget.found(start)

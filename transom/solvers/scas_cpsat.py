@@ -13,7 +13,8 @@ from transom.models.shortest_path import ConstrainedPath
 from transom.solvers._cpsat_search import scaled, search_cpsat
 from transom.solvers._native import import_back_end, settle
 from transom.solvers._packing import Packing, packing, unpacked
-from transom.solvers._packing_search import blocks, has_no_arc, refused_rule, settled, warm_packing
+from transom.solvers._packing_search import blocks, has_no_arc, refused_rule, warm_packing
+from transom.solving import settled
 from transom.stop import Budget
 
 

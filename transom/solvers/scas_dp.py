@@ -18,6 +18,7 @@ from transom.models.hop_cost import _slide_all
 from transom.models.shortest_path import ConstrainedPath
 from transom.solvers import _block_dp
 from transom.solvers._packing import Packing, _distinct, _owners, first_fit, packing, unpacked
+from transom.solving import settled
 from transom.stop import Budget, Stop
 
 _CHUNK = 4_000_000  # steps between two looks at the clock: 2-4 ms
@@ -187,12 +188,7 @@ def _prove(budget: Budget, solution: IntArray) -> None:
 
 def _search(problem: Allocation | ConstrainedPath, budget: Budget) -> None:
     """Search in chunks, with a packing in hand from the beginning."""
-    settled = problem.trivial()
-    if isinstance(settled, str):
-        budget.prove_infeasible()
-        return
-    if settled is not None:
-        _prove(budget, settled)
+    if settled(problem, budget):
         return
     pack = packing(problem)
     blocks = first_fit(pack)

@@ -27,11 +27,11 @@ from transom.solvers._packing_search import (
     has_no_arc,
     prove,
     refused_rule,
-    settled,
     warm_packing,
 )
 from transom.solvers._scip_search import building, scip_model, search_scip
 from transom.solvers._worker_process import WorkerProcess, borrowed_worker
+from transom.solving import settled
 from transom.stop import Budget
 
 BackEnd = Literal["highs", "scip"]

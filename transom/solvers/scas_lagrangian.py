@@ -19,6 +19,7 @@ from transom.solvers._line import Best, Line
 from transom.solvers._line_moves import Moves
 from transom.solvers._line_prices import distances
 from transom.solvers._packing import Packing, first_fit, packed, packing, unpacked
+from transom.solving import settled
 from transom.stop import Budget, Stop
 
 _MEMORY = 512  # [MiB]
@@ -135,13 +136,7 @@ def _check_memory(name: str, memory: int) -> None:
 def _run(
     problem: Allocation | ConstrainedPath, budget: Budget, rng: np.random.Generator, start: Any, memory: int
 ) -> None:
-    settled = problem.trivial()
-    if isinstance(settled, str):
-        budget.prove_infeasible()
-        return
-    if settled is not None:
-        budget.found(settled)
-        budget.prove(problem.value(settled))
+    if settled(problem, budget):
         return
     pack = packing(problem)
 

@@ -20,10 +20,10 @@ from transom.solvers._packing_search import (
     float_slack,
     has_no_arc,
     refused_rule,
-    settled,
     warm_packing,
 )
 from transom.solvers._scip_search import building, scip_model, search_scip
+from transom.solving import settled
 from transom.stop import Budget
 
 CANCEL = 1e9
