@@ -46,7 +46,7 @@ class AutoAllocation:
 
 @dataclass(frozen=True, slots=True)
 class AutoPath:
-    """``csp-dp`` on few labels, ``csp-lagrangian`` on many; noted as ``chose``."""
+    """``csp-dp`` where labels are few, else ``csp-lagrangian``."""
 
     name: ClassVar[str] = "auto"
     solves: ClassVar[type] = ConstrainedPath

@@ -20,7 +20,7 @@ from transom.stop import Budget
 
 @dataclass(frozen=True, slots=True)
 class ScasCpSat:
-    """Each job an interval of entries of Q, at a cost by its first entry (an *element* constraint); none overlap.
+    """Each job an interval of entries of Q, at a cost by its first entry (an element constraint); none overlap.
 
     Jobs of one size begin in the window's order. A block that reaches the end of Q and goes on at its
     head has a second interval, one turn before the first, so that wrap-around is exact. The best solution
@@ -61,7 +61,7 @@ class ScasCpSat:
 
 @dataclass(frozen=True, slots=True)
 class CspCpSat:
-    """The model of :class:`ScasCpSat` on the constrained path: an interval for every operation arc wanted.
+    """The model of ``scas-cpsat`` on the constrained path: an interval for every operation arc wanted.
 
     Parameters
     ----------

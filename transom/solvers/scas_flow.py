@@ -98,7 +98,7 @@ class ScasFlow:
 
 @dataclass(frozen=True, slots=True)
 class CspFlow:
-    """The model of :class:`ScasFlow` on the constrained path, without arcs that wrap around.
+    """The model of ``scas-flow`` on the constrained path, without arcs that wrap around.
 
     Parameters
     ----------

@@ -82,7 +82,7 @@ class ScasScip:
 
 @dataclass(frozen=True, slots=True)
 class CspScip:
-    """The model of :class:`ScasScip` on the constrained path: one job for every operation arc wanted.
+    """The model of ``scas-scip`` on the constrained path: one job for every operation arc wanted.
 
     References
     ----------
