@@ -132,6 +132,7 @@ def test_paths_like_windows(transom: Transom, tmp_path: Path) -> None:
         (["tjap", "--gaps", "9-5", "--out", "a.jsonl"], "gaps must be 1 <= least <= largest"),
         (["tjap", "--sizes", "1-2000", "--out", "a.jsonl"], "a job of 2000 nodes never fits into 1000"),
         (["tjap", "--k", "5", "--out", "a.jsonl"], "k must be even and > 0, got 5"),
+        (["tjap", "--period", "1000000000", "--out", "a.jsonl"], "more than 10000000 jobs may arrive"),
         (["tjap", "--k", "8", "--pod-nodes", "4", "--out", "a.jsonl"], "--pod-nodes does not go with --k"),
         (["tjap", "--pod-nodes", "15", "--out", "a.jsonl"], "pod_nodes must be a multiple of leaf_nodes"),
         (["tjap", "--idle", "15", "--out", "a.jsonl"], "--idle does not go with --family stream"),

@@ -61,7 +61,6 @@ class ProblemName(StrEnum):
     free = "free"
 
 
-_RULES: dict[str, Rule] = {"scas": "static", "dcas": "dynamic", "free": "free"}
 _JOBS, _CAP, _LOAD = 50, 256, 0.95  # of windows with uniform sizes
 _FILL_UP = 15  # periods in which the empty cluster of the paper fills
 
@@ -160,6 +159,7 @@ def command(
     """
     from transom import registry
     from transom.models import FatTree
+    from transom.models.allocation import RULES
 
     check_writable(out, ".jsonl")
     given = dict(locals())
@@ -169,7 +169,7 @@ def command(
         FatTree.k_ary(k, 1)  # refuses what is no radix
     others = _FRAGMENTED if family is Family.stream else tuple(_STREAM)
     options.refuse({f"--{name.replace('_', '-')}": given[name] for name in others}, f"--family {family.value}")
-    rule = None if problem is None else _RULES[problem.value]
+    rule = None if problem is None else RULES[problem.value]
     # What is not given is left to each family.
     cluster = {"nodes": nodes, "leaf_nodes": leaf_nodes or (k and k // 2), "pod_nodes": pod_nodes or (k and k * k // 4)}
     cluster = {name: value for name, value in cluster.items() if value is not None}

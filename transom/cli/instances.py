@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 PROBLEMS = ("knapsack", "scas", "dcas", "free", "csp")
 """The problems that files can be read as."""
 
-_RULES: dict[str, Rule] = {"scas": "static", "dcas": "dynamic", "free": "free"}
-
 
 class Instance(NamedTuple):
     """A problem out of a file.
@@ -97,7 +95,9 @@ class _Choices:
 
     def rule(self) -> Rule | None:
         """The rule of the allocation that is wanted, if one is."""
-        return _RULES.get(self.problem or "")
+        from transom.models.allocation import RULES
+
+        return RULES.get(self.problem or "")
 
     def refuse(self, label: str, reason: str, *options: str) -> None:
         """Say no to choices that do not apply, in one line.

@@ -29,6 +29,8 @@ OneNode = Literal["lowest", "lost"]
 CODE_MOST = 5
 """Jobs of more than one node that the authors' code takes into a window."""
 
+_ARRIVALS = 10**7  # in an epoch at most; all are drawn at once
+
 Policy = Callable[[Allocation], IntArray]
 """What places the jobs of a window: gives each idle node its owner."""
 
@@ -100,7 +102,14 @@ class StreamModel:
         return FatTree.uniform(self.nodes, self.leaf_nodes, self.pod_nodes)
 
     def arrivals(self, until: int, rng: np.random.Generator) -> tuple[IntArray, IntArray, IntArray]:
-        """Submission time [s], nodes and runtime [s] of the jobs that arrive by ``until``, shape ``(jobs,)`` each."""
+        """Submission time [s], nodes and runtime [s] of the jobs that arrive by ``until``, shape ``(jobs,)`` each.
+
+        Raises
+        ------
+        SpecError : more of them may arrive than fit into the memory.
+        """
+        if until // self.gaps[0] > _ARRIVALS:
+            raise SpecError(f"tjap: in {until} s more than {_ARRIVALS} jobs may arrive; take fewer or shorter periods")
         bounds = np.array((self.gaps, self.sizes, self.runtimes))
         # Job by job, so that the jobs of a short stream are the first of a long one.
         drawn = rng.integers(bounds[:, 0], bounds[:, 1], (until // self.gaps[0] + 1, 3), endpoint=True)

@@ -28,6 +28,9 @@ of Q. ``free``: any idle nodes, the optimum that contiguity only approximates.
 KINDS: dict[str, str] = {"static": "scas", "dynamic": "dcas", "free": "free"}
 """The problem's name under each rule."""
 
+RULES: dict[str, Rule] = {"scas": "static", "dcas": "dynamic", "free": "free"}
+"""The rule of each problem's name."""
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Allocation(Frozen):
