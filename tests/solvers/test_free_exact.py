@@ -109,6 +109,37 @@ def test_states_alone_with_payments_are_exact(seed: int) -> None:
     assert layers.least >= -1e-6
 
 
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=25, deadline=None)
+def test_the_order_among_like_pods_loses_nothing(seed: int) -> None:
+    # Pods of three kinds, several of each, and jobs of one size among others; with a limit of slack and without.
+    rng = np.random.default_rng(seed)
+    leaf: list[int] = []
+    pod: list[int] = []
+    for p, kind in enumerate(rng.choice(3, 4 + seed % 2, p=(0.5, 0.4, 0.1)).tolist()):
+        for s, cap in enumerate(((1, 2), (2, 2), (3,))[kind]):
+            leaf += [2 * p + s] * cap
+            pod += [p] * cap
+    n = len(leaf)
+    sizes = [[4, 4, 2], [5, 3, 2], [3, 3, 3], [4, 3, 3], [6, 4], [5, 5]][rng.integers(6)]
+    if sum(sizes) > n:
+        return
+    problem = Allocation(FatTree(leaf, pod), np.arange(n), sizes, "free", True, COSTS[rng.integers(len(COSTS))])
+    expected = plain_optimum(problem)
+    assert solved(problem) == pytest.approx(expected, rel=1e-9)
+    prices = Prices(shape(problem))
+    prices.aim(prices.round()[0])
+    prices.descend(1 + seed % 5)
+    layers = Layers(prices, 2**24)
+    layers.begin(math.inf, 2**12)
+    while not layers.advance():
+        pass
+    assert layers.dropped == math.inf
+    found = [prices.shape.owners(counts) for counts in layers.solutions()]
+    best = min(problem.value(owner) for owner in found if not problem.violations(owner))
+    assert best == pytest.approx(expected, rel=1e-9)
+
+
 def window(seed: int, jobs: int, cost: object = AUTHORS) -> Allocation:
     rng = np.random.default_rng(seed)
     idle = np.sort(rng.choice(300, 110, replace=False))

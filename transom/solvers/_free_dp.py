@@ -20,8 +20,9 @@ LIMIT, CUT, DROPPED = range(3)
 slack of a dropped state."""
 
 TYPE, WORD, SHIFT, MASK, POD_WORD, POD_SHIFT, POD_MASK, SUM_WORD, SUM_SHIFT, SUM_MASK = range(10)
-"""Columns of ``fields``: a job's type, where its need, its count in the pod and its savings stand in a state. One
-more row says where the mark of the leaf before stands; its column TYPE holds the base of marks."""
+"""Columns of ``fields``: a job's type, where its need, its count in the pod and its savings stand in a state. Two
+more rows say where the mark of the leaf before and that of the pod before stand; their column TYPE holds the base of
+marks. Interchangeable leaves and pods are dealt out in the order of their marks."""
 
 
 ALONE, PAIR, MOST, NODES, FREE, RAISED = range(6)
@@ -136,7 +137,7 @@ def _put(  # type: ignore[no-untyped-def]
             for w in range(len(sums)):
                 alike &= all_sums[i, w] == sums[w]
             if not alike:
-                for j in range(len(fields) - 1):
+                for j in range(len(fields) - 2):
                     f = fields[j]
                     if f[SUM_WORD] >= 0 and (
                         _get(sums, f[SUM_WORD], f[SUM_SHIFT], f[SUM_MASK])
@@ -263,14 +264,15 @@ def _exchange(words, w, shift, v, other, mask):  # type: ignore[no-untyped-def]
 
 @compiled
 def expand(  # type: ignore[no-untyped-def]
-    caps, first, pod_of, same, rooms, sizes, steps, at, values, prices, pod_at, worth, pod_bests, inner, outer, memo,
-    memo_at, fields, alike, keys, raws, all_sums, slacks, parents, table, rounding, whole, real, work,
+    caps, first, pod_of, same, runs, rooms, sizes, steps, at, values, prices, pod_at, worth, pod_bests, inner, outer,
+    memo, memo_at, fields, alike, keys, raws, all_sums, slacks, parents, table, rounding, whole, real, work,
 ):  # fmt: skip
     """Deal out the current leaf in every state of the layer.
 
     Parameters
     ----------
     same : whether a leaf and the one after it are interchangeable.
+    runs : first and last + 1 of the interchangeable pods that each pod belongs to, shape ``(P, 2)``.
     rooms : idle nodes from each leaf to the end of its pod.
     values, prices : what a nodes of a leaf are worth to a type after their price, and the price of a node there.
     alike : whether there are jobs of one type.
@@ -283,9 +285,14 @@ def expand(  # type: ignore[no-untyped-def]
     s = whole[LEAF]
     p = pod_of[s]
     cap, opening, closing = caps[s], s == first[p], s + 1 == first[p + 1]
-    jobs, words, sum_words = len(fields) - 1, keys.shape[1], all_sums.shape[1]
+    jobs, words, sum_words = len(fields) - 2, keys.shape[1], all_sums.shape[1]
     mark_field = fields[jobs]
     base = mark_field[TYPE]
+    pod_field = fields[jobs + 1]
+    pod_base, types = pod_field[TYPE], len(sizes)
+    end_run = runs[p, 1]
+    alone, again = end_run - runs[p, 0] == 1, p + 1 < end_run
+    totals, now = np.zeros(types, np.int64), np.zeros(types, np.int64)
     key, raw, sums = np.empty(words, np.int64), np.empty(words, np.int64), np.empty(sum_words, np.int64)
     need, held = np.empty(jobs, np.int64), np.empty(jobs, np.int64)
     active = np.empty(jobs, np.int64)
@@ -319,6 +326,16 @@ def expand(  # type: ignore[no-untyped-def]
         mark = 0
         if not opening and same[s - 1]:
             mark = (keys[parent, mark_field[WORD]] >> mark_field[SHIFT]) & mark_field[MASK]
+        # Of pods that are alike, those come first in which the largest job (all of one size) has nodes, more of them
+        # before less; then those of the next one.
+        pod_mark, lead, most = 0, 0, 0
+        if not alone:
+            pod_mark = (keys[parent, pod_field[WORD]] >> pod_field[SHIFT]) & pod_field[MASK]
+            lead, most = pod_mark // pod_base, pod_base - 1 - pod_mark % pod_base
+            totals[:] = 0
+            for j in range(jobs):
+                f = fields[j]
+                totals[types - 1 - f[TYPE]] += (keys[parent, f[POD_WORD]] >> f[POD_SHIFT]) & f[POD_MASK]
         excess = slacks[parent, ROUNDED]
         here = slacks[parent, EXACT] + prices[s] * cap
         if opening:
@@ -352,7 +369,10 @@ def expand(  # type: ignore[no-untyped-def]
             t = fields[j, TYPE]
             n, b = need[j], held[j]
             found = 0
-            for a in range(min(cap, n) + 1):
+            top = min(cap, n)
+            if not alone and types - 1 - t <= lead:
+                top = 0 if types - 1 - t < lead else min(top, most - totals[lead])
+            for a in range(top + 1):
                 after = values[t, at[s] + a]
                 if closing:
                     after += worth[t, pod_at[p] + b + a] + outer[t, p + 1, n - a]
@@ -405,6 +425,20 @@ def expand(  # type: ignore[no-untyped-def]
                         code = active[i] * base + base - 1 - chosen[i]
                         break
                 work -= 1
+                pod_code, first_rank = 0, types
+                if closing and not alone:
+                    now[:] = totals
+                    for i in range(count):
+                        now[types - 1 - fields[active[i], TYPE]] += chosen[i]
+                    pod_code = types * pod_base
+                    for rank in range(types):
+                        if now[rank] > 0:
+                            first_rank = rank
+                            pod_code = rank * pod_base + pod_base - 1 - now[rank]
+                            break
+                    if pod_code < pod_mark:
+                        k -= 1
+                        continue
                 if code >= mark:
                     for w in range(words):
                         key[w] = keys[parent, w]
@@ -414,9 +448,21 @@ def expand(  # type: ignore[no-untyped-def]
                     key[mark_field[WORD]] &= ~(mark_field[MASK] << mark_field[SHIFT])
                     if same[s]:
                         key[mark_field[WORD]] += code << mark_field[SHIFT]
+                    later = 0.0
+                    if closing and not alone:
+                        key[pod_field[WORD]] &= ~(pod_field[MASK] << pod_field[SHIFT])
+                        if again:
+                            key[pod_field[WORD]] += pod_code << pod_field[SHIFT]
+                        for j in range(jobs):
+                            f = fields[j]
+                            key[f[POD_WORD]] &= ~(f[POD_MASK] << f[POD_SHIFT])
                     for i in range(count):
                         j, a = active[i], chosen[i]
                         f = fields[j]
+                        if again and closing and types - 1 - f[TYPE] < first_rank:
+                            # The other pods of this kind are not for it any more.
+                            n = need[j] - a
+                            later += outer[f[TYPE], p + 1, n] - outer[f[TYPE], end_run, n]
                         if a:
                             key[f[WORD]] -= a << f[SHIFT]
                             if sum_words and f[SUM_WORD] >= 0:
@@ -431,7 +477,7 @@ def expand(  # type: ignore[no-untyped-def]
                                     remainder = (r[ALONE] - r[PAIR] * (pairs % r[NODES])) % r[NODES]
                                     rounded += (r[MOST] - remainder) / r[NODES]
                                     rounded += pairs >= r[FREE]
-                        if closing or a == need[j]:
+                        if closing or (a == need[j] and alone):
                             key[f[POD_WORD]] &= ~(f[POD_MASK] << f[POD_SHIFT])
                         else:
                             key[f[POD_WORD]] += a << f[POD_SHIFT]
@@ -440,7 +486,7 @@ def expand(  # type: ignore[no-untyped-def]
                             raw[w] = key[w]
                         if not same[s]:
                             sort_alike(key, sums, fields, jobs)
-                    bound = max(spent[k] + rounded, floor)
+                    bound = max(spent[k] + rounded + later, floor)
                     if bound > limit:
                         k -= 1
                         continue
@@ -510,7 +556,7 @@ def close_layer(keys, raws, all_sums, slacks, parents, table, whole, real):  # t
 @compiled
 def trace(state, leaves, keys, raws, all_sums, parents, fields, same, held):  # type: ignore[no-untyped-def]
     """The nodes of each job on each leaf in the solution that a state of the last layer stands for."""
-    jobs, alike = len(fields) - 1, len(raws) > 0
+    jobs, alike = len(fields) - 2, len(raws) > 0
     path = np.empty(leaves + 1, np.int64)
     for s in range(leaves, -1, -1):
         path[s] = state

@@ -41,6 +41,9 @@ class Layers:
         held = np.add.reduceat(shape.caps, shape.first[:-1])
         self._pod_of = np.repeat(np.arange(pods), np.diff(shape.first))
         self._at, self._pod_at, self._worth = dual.at, dual.pod_at, dual.worth
+        # Pods whose first leaves share a class are alike; they stand side by side.
+        run = np.cumsum(np.diff(shape.cls[shape.first[:-1]], prepend=-1) != 0)
+        self._runs = np.stack([np.searchsorted(run, run), np.searchsorted(run, run, side="right")], axis=1)
         self._prices = dual.best[shape.cls]
         counts = np.concatenate([np.arange(cap + 1) for cap in shape.caps.tolist()])
         self._values = shape.units[:, None] * (shape.steps[1] * (counts * (counts - 1) // 2))
@@ -119,10 +122,10 @@ class Layers:
             if whole[dp.NEXT] == whole[dp.BEGIN]:
                 self._room(len(s.caps) - int(whole[dp.LEAF]))
             complete, effort = dp.expand(
-                s.caps, s.first, self._pod_of, self._same, self._rooms, s.sizes, s.steps, self._at, self._values,
-                self._prices, self._pod_at, self._worth, self._pod_bests, self._inner, self._outer, self._memo,
-                self._memo_at, self._fields, self._alike, *self._states, self._table, self._rounding, whole, self._real,
-                effort,
+                s.caps, s.first, self._pod_of, self._same, self._runs, self._rooms, s.sizes, s.steps, self._at,
+                self._values, self._prices, self._pod_at, self._worth, self._pod_bests, self._inner, self._outer,
+                self._memo, self._memo_at, self._fields, self._alike, *self._states, self._table, self._rounding,
+                whole, self._real, effort,
             )  # fmt: skip
             if complete:
                 dp.close_layer(*self._states, self._table, whole, self._real)
@@ -173,7 +176,7 @@ class Layers:
     def _pack(self, widest: int) -> None:
         # Where in the words of a state each number stands.
         s = self.shape
-        self._fields = np.zeros((len(self._jobs) + 1, 10), np.int64)
+        self._fields = np.zeros((len(self._jobs) + 2, 10), np.int64)
         word, used = 0, 0
         base = int(s.caps.max()) + 1
         w1, w2 = (int(step) for step in s.steps)
@@ -192,8 +195,12 @@ class Layers:
             self._fields[j, dp.TYPE] = t
             self._fields[j, dp.WORD : dp.MASK + 1] = place(int(s.sizes[t]))
             self._fields[j, dp.POD_WORD : dp.POD_MASK + 1] = place(min(int(s.sizes[t]), widest))
+        self._fields[-2, dp.TYPE] = base
+        self._fields[-2, dp.WORD : dp.MASK + 1] = place(len(self._jobs) * base)
+        in_runs = np.diff(self._runs, axis=1)[:, 0] > 1
+        base = 1 + int(np.add.reduceat(s.caps, s.first[:-1])[in_runs].max(initial=0))
         self._fields[-1, dp.TYPE] = base
-        self._fields[-1, dp.WORD : dp.MASK + 1] = place(len(self._jobs) * base)
+        self._fields[-1, dp.WORD : dp.MASK + 1] = place(len(s.sizes) * base if in_runs.any() else 0)
         self.words = word + 1
         """Words of a state."""
         word, used = 0, 0
