@@ -102,7 +102,9 @@ def test_without_an_allocator_jobs_get_the_lowest_idle_nodes(transom: Command, t
         (["--period", "60", *TREE, "--allocate", "scas-pd"], "did you mean 'scas-dp'"),
         (["--period", "60", *TREE, "--allocate", "scas-dp", "--rule", "free"], "under the free rule"),
         (["--period", "60", *TREE, "--cost-model", "dear"], "unknown cost model 'dear'"),
-        (["--period", "60", "--cluster", "fat-tree:k=8,nodes=65"], "has 65 nodes, the machine of the trace 64"),
+        (["--period", "60", "--cluster", "fat-tree:k=8,nodes=65", "--nodes", "64"], "has 65 nodes, the machine 64"),
+        (["--period", "60", "--cluster", "fat-tree:k=8,nodes=many"], "nodes must be a whole number > 0, got 'many'"),
+        (["--period", "60", "--cluster", "fat-tree:k=8,nodes=129"], "up to 128 nodes, got nodes=129"),
         (["--period", "60", "--cluster", "fat-tree:k=4"], "up to 16 nodes"),
         (["--period", "60", "--cluster", "torus"], "unknown cluster 'torus'"),
         (["--period", "0"], "'--period'"),
@@ -114,6 +116,13 @@ def test_bad_options_are_one_line(transom: Command, trace: Path, arguments: list
     assert (done.status, done.out) == (2, "")
     assert says in done.err.strip().splitlines()[-1]
     assert len(done.err.strip().splitlines()) == 1
+
+
+def test_a_tree_may_state_the_size_of_the_machine(transom: Command, trace: Path, tmp_path: Path) -> None:
+    arguments = ("simulate", trace, "--cluster", "fat-tree:k=8,nodes=128", "--period", 60, "--no-figures", "--json")
+    (line,) = transom(*arguments, "--out", tmp_path).lines
+    assert line["nodes"] == 128
+    assert transom("check", trace, tmp_path / line["policies"][0]["policy"]).status == 0
 
 
 def test_check_takes_recordings_with_nodes(transom: Command, trace: Path, tmp_path: Path) -> None:

@@ -92,6 +92,13 @@ def _allocators(nodes: NodeOptions) -> list[Allocator | None]:
     return [Allocator(solver, rule, cost, True, by_job, nodes.seconds) for solver in nodes.solvers or (None,)]
 
 
+def machine(nodes: int | None, cluster: str | None) -> int | None:
+    """Nodes of the machine: those of --nodes, else those that --cluster states, else None."""
+    from transom.simulation.topology import stated_nodes
+
+    return nodes if nodes is not None or cluster is None else stated_nodes(cluster)
+
+
 def on_tree(workload: Workload, cluster: str | None, runs: list[Run]) -> Workload:
     """The workload on the tree of its cluster, which every run's allocator must take.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from transom.cli import options
-from transom.cli.node_options import AllocateBy, NodeOptions, Rule, chosen_runs, on_tree
+from transom.cli.node_options import AllocateBy, NodeOptions, Rule, chosen_runs, machine, on_tree
 from transom.cli.output import check_writable, describe, note, print_json, progress
 from transom.cli.schedule_tables import By, breakdowns_of, print_breakdown, print_summaries
 
@@ -42,7 +42,10 @@ def command(
     ] = None,
     cluster: Annotated[
         str | None,
-        typer.Option("--cluster", help="The tree that nodes hang on: fat-tree:k=20, or fat-tree:leaf=10,pod=40."),
+        typer.Option(
+            "--cluster",
+            help="The tree that nodes hang on: fat-tree:k=20, or fat-tree:leaf=10,pod=40; nodes=N is the machine's size.",
+        ),
     ] = None,
     allocate: Annotated[
         list[str] | None,
@@ -114,6 +117,7 @@ def command(
     settings = NodeOptions(cluster, tuple(allocate or ()), rule, allocate_by, allocate_seconds, cost_model)
     runs = chosen_runs(policy, period, seed, settings)
     rules = (size, walltime, long_runs, nonpositive, oversized)
+    nodes = machine(nodes, cluster)
     workload = on_tree(options.read_workload(trace, nodes, start, jobs, *rules), cluster, runs)
     names = ("size", "walltime", "long_runs", "nonpositive", "oversized")
     reading: dict[str, Any] = {name: rule.value for name, rule in zip(names, rules, strict=True)}

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from transom.cli import options
-from transom.cli.node_options import on_tree
+from transom.cli.node_options import machine, on_tree
 from transom.cli.output import check_writable, describe, note, print_json, progress
 
 
@@ -66,7 +66,7 @@ def command(
     load_rule(rule)
     check_writable(out, ".jsonl")
     rules = (size, walltime, long_runs, nonpositive, oversized)
-    workload = on_tree(options.read_workload(trace, nodes, start, jobs, *rules), cluster, [])
+    workload = on_tree(options.read_workload(trace, machine(nodes, cluster), start, jobs, *rules), cluster, [])
     for line in describe(workload):
         note(line)
     with progress() as bars:

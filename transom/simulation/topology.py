@@ -7,6 +7,21 @@ from transom.errors import SpecError
 from transom.models import FatTree
 
 
+def stated_nodes(spec: str) -> int | None:
+    """The nodes that a specification states; None if it leaves them to the machine.
+
+    Raises
+    ------
+    SpecError : the specification is malformed.
+    """
+    text = registry.parse(spec)[1].get("nodes")
+    if text is None:
+        return None
+    if not text.isdecimal() or not int(text):
+        raise SpecError(f"cluster {spec!r}: nodes must be a whole number > 0, got {text!r}")
+    return int(text)
+
+
 def parse_tree(spec: str, nodes: int) -> FatTree:
     """The fat tree that a specification describes.
 
@@ -27,10 +42,7 @@ def parse_tree(spec: str, nodes: int) -> FatTree:
     make = _k_ary if "k" in settings else _uniform
     tree: FatTree = registry.build(make, name, {"nodes": str(nodes), **settings})
     if tree.num_nodes != nodes:
-        raise SpecError(
-            f"cluster {spec!r} has {tree.num_nodes} nodes, the machine of the trace {nodes}; "
-            f"leave nodes= out, or state the machine's with --nodes {tree.num_nodes}"
-        )
+        raise SpecError(f"cluster {spec!r} has {tree.num_nodes} nodes, the machine {nodes}; state one of them only")
     return tree
 
 
