@@ -83,7 +83,7 @@ def test_the_clock_is_looked_at_within_networkx() -> None:
     path = ConstrainedPath.from_allocation(problem)
     assert path.length > 100
     for _ in range(3):  # others may hold the processor
-        result = solve(path, "csp-networkx:nodes=10000000", Stop(seconds=0.02))
+        result = solve(path, "csp-networkx:nodes=10000000", Stop(seconds=0.002))
         if result.seconds < 0.1:
             break
     assert result.seconds < 0.1
