@@ -141,7 +141,7 @@ def test_trees_from_specifications() -> None:
 @pytest.mark.parametrize(
     ("spec", "says"),
     [
-        ("fat-tree:k=20,nodes=999", "has 999 nodes, the machine of the trace 1000"),
+        ("fat-tree:k=20,nodes=999", "has 999 nodes, the machine 1000"),
         ("fat-tree:k=8", "8-ary tree has up to 128 nodes"),
         ("fat-tree:k=7", "k must be even"),
         ("fat-tree", "needs k=K, or leaf=L and pod=P"),

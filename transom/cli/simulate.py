@@ -44,7 +44,7 @@ def command(
         str | None,
         typer.Option(
             "--cluster",
-            help="The tree that nodes hang on: fat-tree:k=20, or fat-tree:leaf=10,pod=40; nodes=N is the machine's size.",
+            help="The tree that nodes hang on: fat-tree:k=20 or fat-tree:leaf=10,pod=40; nodes=N sizes the machine.",
         ),
     ] = None,
     allocate: Annotated[
