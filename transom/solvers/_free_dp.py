@@ -305,7 +305,7 @@ def expand(  # type: ignore[no-untyped-def]
     chosen = np.zeros(jobs + 1, np.int64)
     spent = np.empty(jobs + 1)
     left = np.empty(jobs + 1, np.int64)
-    patience = min(8_000 + whole[WIDTH], 24_000)
+    patience = min(8_000 + whole[WIDTH], 500_000)
     while whole[NEXT] < whole[END]:
         if work <= 0:
             return False, work
