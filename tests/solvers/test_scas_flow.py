@@ -66,7 +66,8 @@ def test_a_job_as_large_as_all_there_is() -> None:
     for wrap in (False, True):
         problem = Allocation(FatTree.k_ary(4), np.arange(16), [16], wrap=wrap)
         for backend in BACK_ENDS:
-            assert solve(problem, f"scas-flow:backend={backend}", ENDLESS).status == "optimal"
+            result = solve(problem, f"scas-flow:backend={backend}", ENDLESS)
+            assert (result.status, result.error) == ("optimal", None)
 
 
 def test_costs_of_any_size_and_sign() -> None:
@@ -162,3 +163,13 @@ def test_whole_costs_are_proved_exactly() -> None:
         result = solve(problem, f"scas-flow:backend={backend}", ENDLESS)
         assert result.status == "optimal"
         assert isinstance(result.bound, int)
+
+
+def test_a_worker_that_was_killed_in_between_is_replaced() -> None:
+    problem = Allocation(FatTree.k_ary(4), np.arange(16), [16])
+    assert solve(problem, "scas-flow", ENDLESS).status == "optimal"
+    for _, process in _worker_process._idle:
+        process._process.kill()
+        process._process.wait()
+    result = solve(problem, "scas-flow", ENDLESS)
+    assert (result.status, result.error) == ("optimal", None)

@@ -78,6 +78,10 @@ class WorkerProcess:
             parts += part
         return parts
 
+    def running(self) -> bool:
+        """Whether the process is still there; it may have been killed while nobody asked it anything."""
+        return self._process.poll() is None
+
     def kill(self) -> None:
         """End the process."""
         self.alive = False
@@ -107,8 +111,9 @@ def borrowed_worker(script: Path, *arguments: str) -> Iterator[WorkerProcess]:
                 _idle.remove(entry)
             except ValueError:  # another thread was quicker
                 continue
-            found = entry[1]
-            break
+            if entry[1].running():
+                found = entry[1]
+                break
     process = found or WorkerProcess(script, arguments)
     try:
         yield process
