@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 
 import numpy as np
 import pytest
@@ -52,13 +53,21 @@ def test_memory_is_bounded() -> None:
 
 def test_a_dead_worker_is_an_error_of_that_run_only() -> None:
     solve(EASY, "ortools-knapsack")
-    for pid in workers():
-        os.kill(pid, signal.SIGKILL)
-        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
-    result = solve(HARD, "ortools-knapsack", Stop(seconds=1))
+    killers = [threading.Timer(0.3, os.kill, (pid, signal.SIGKILL)) for pid in workers()]
+    for killer in killers:
+        killer.start()
+    result = solve(HARD, "ortools-knapsack", Stop(seconds=2))
     assert result.reason == "error"
     assert "worker process" in (result.error or "")
     assert result.value is not None
+    assert solve(EASY, "ortools-knapsack").status == "optimal"
+
+
+def test_a_worker_that_died_in_between_is_replaced() -> None:
+    solve(EASY, "ortools-knapsack")
+    for pid in workers():
+        os.kill(pid, signal.SIGKILL)
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
     assert solve(EASY, "ortools-knapsack").status == "optimal"
 
 

@@ -112,7 +112,7 @@ def workers() -> list[int]:
     return [each._process.pid for (_, script, _), each in _worker_process._idle if script.name == "_highs_worker.py"]
 
 
-def test_the_worker_is_used_again_and_a_dead_one_harms_one_run_only() -> None:
+def test_the_worker_is_used_again_and_a_dead_one_is_replaced() -> None:
     solve(figure_2(), "scas-flow")
     before = workers()
     assert solve(figure_2(), "scas-flow").status == "optimal"
@@ -120,10 +120,8 @@ def test_the_worker_is_used_again_and_a_dead_one_harms_one_run_only() -> None:
     for pid in before:
         os.kill(pid, signal.SIGKILL)
         os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
-    result = solve(figure_2(), "scas-flow")
-    assert result.reason == "error"
-    assert "worker process" in (result.error or "")
     assert solve(figure_2(), "scas-flow").status == "optimal"
+    assert workers() != before
 
 
 _INTERRUPT = """
@@ -163,13 +161,3 @@ def test_whole_costs_are_proved_exactly() -> None:
         result = solve(problem, f"scas-flow:backend={backend}", ENDLESS)
         assert result.status == "optimal"
         assert isinstance(result.bound, int)
-
-
-def test_a_worker_that_was_killed_in_between_is_replaced() -> None:
-    problem = Allocation(FatTree.k_ary(4), np.arange(16), [16])
-    assert solve(problem, "scas-flow", ENDLESS).status == "optimal"
-    for _, process in _worker_process._idle:
-        process._process.kill()
-        process._process.wait()
-    result = solve(problem, "scas-flow", ENDLESS)
-    assert (result.status, result.error) == ("optimal", None)
