@@ -92,10 +92,11 @@ def _places(problem: Allocation) -> _Places:
 def _build(problem: Allocation, places: _Places, budget: Budget) -> tuple[Any, IntArray, Scale] | None:
     """The model, and of each binary of a leaf switch its position, job, leaf switch and count, ``(4, binaries)``.
 
-    None when time is over before.
+    None when there is too little time for it.
     """
     from ortools.sat.python import cp_model
 
+    began = budget.seconds()
     weighted = cp_model.LinearExpr.weighted_sum
     model = cp_model.CpModel()
     hint = None if budget.solution is None else _canonical(problem, places, np.asarray(budget.solution))
@@ -138,8 +139,14 @@ def _build(problem: Allocation, places: _Places, budget: Budget) -> tuple[Any, I
                 return None
         model.add(cp_model.LinearExpr.sum(shares[-1]) == size)
         saved.append(cp_model.LinearExpr.sum(saves))
+    if budget.seconds() - began > budget.seconds_left():
+        # What remains takes nearly as long again, in a few calls that do not look at the clock.
+        budget.notes["ended"] = "the model takes longer to build than there is time"
+        return None
     for s, free in enumerate(idle):
         model.add(cp_model.LinearExpr.sum([of[s] for of in leaves]) <= free)
+        if budget.done():
+            return None
     _break_symmetry(model, problem, places, leaves, shares, saved)
     scale = _minimise(model, problem, saved)
     return model, np.array(taken).T, scale
