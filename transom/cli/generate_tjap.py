@@ -191,12 +191,13 @@ def _write_stream(
     seed: int,
     json: bool,
 ) -> None:
-    from transom.generate.tjap import CODE_MOST, StreamModel, solver_policy, stream_steps
+    from transom.generate.tjap import StreamModel, solver_policy, stream_steps
     from transom.io import write_documents
     from transom.rng import stream
+    from transom.simulation.period_policy import CODE_LIMIT
     from transom.stop import Stop
 
-    most = chosen["most"] or (CODE_MOST if chosen["window"] is WindowRule.code else None)
+    most = chosen["most"] or (CODE_LIMIT if chosen["window"] is WindowRule.code else None)
     model = StreamModel(
         **cluster,
         **{name: chosen[name] for name in ("period", "window", "one_node")},

@@ -20,14 +20,11 @@ from transom.io import PeriodWindow
 from transom.models import PAPER, Allocation, FatTree, HopCost
 from transom.models._arrays import IntArray
 from transom.models.allocation import KINDS, Rule
+from transom.simulation.period_policy import WindowRule, take_window
 from transom.solving import Solver, refusal, solve, warm_up
 from transom.stop import Stop
 
-WindowRule = Literal["paper", "code"]
 OneNode = Literal["lowest", "lost"]
-
-CODE_MOST = 5
-"""Jobs of more than one node that the authors' code takes into a window."""
 
 _ARRIVALS = 10**7  # in an epoch at most; all are drawn at once
 
@@ -162,7 +159,11 @@ def stream_steps(
             waiting.append(_Waiting(0, nodes[arrived], arrived))
             arrived += 1
         idle = np.flatnonzero(busy_until <= now)
-        taken, waiting = _selected(model, sorted(waiting), len(idle))
+        queue = sorted(waiting)
+        nodes_of = np.array([each.nodes for each in queue], np.int64).reshape(-1, 1)
+        chosen = take_window(nodes_of, np.array([len(idle)]), model.window, model.most)
+        taken = [queue[at] for at in chosen]
+        waiting = [each._replace(missed=each.missed - 1) for at, each in enumerate(queue) if at not in set(chosen)]
         several = [each for each in taken if each.nodes > 1]
         left = idle
         if several:
@@ -178,23 +179,6 @@ def stream_steps(
         if model.one_node == "lowest":
             ones = [now + runtime[each.job] for each in taken if each.nodes == 1]
             busy_until[left[: len(ones)]] = ones
-
-
-def _selected(model: StreamModel, queue: list[_Waiting], idle: int) -> tuple[list[_Waiting], list[_Waiting]]:
-    """The jobs that the window takes and those that wait for another period, of a queue in order of priority."""
-    taken, rest = [], []
-    several, most = 0, model.most or len(queue)
-    for at, each in enumerate(queue):
-        if each.nodes <= idle and (each.nodes == 1 or several < most):
-            taken.append(each)
-            idle -= each.nodes
-            several += each.nodes > 1
-        elif model.window == "code":
-            rest += queue[at:]
-            break
-        else:
-            rest.append(each)
-    return taken, [each._replace(missed=each.missed - 1) for each in rest]
 
 
 def solver_policy(

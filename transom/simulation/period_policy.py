@@ -15,7 +15,8 @@ from transom.simulation.decision import Decision
 WindowRule = Literal["paper", "code"]
 """Which jobs of the order a window takes."""
 
-_LIMIT = 5  # multi-node jobs in a window of the authors' code
+CODE_LIMIT = 5
+"""Jobs of more than one node in a window of the authors' code."""
 _LONGEST = 10**9  # [s]
 
 
@@ -58,6 +59,10 @@ class PeriodPolicy:
         if self.limit is not None and self.limit < 1:
             raise SpecError(f"nwp: limit must be > 0, got {self.limit}")
 
+    @property
+    def _most(self) -> int | None:
+        return CODE_LIMIT if self.limit is None and self.window == "code" else self.limit
+
     def reset(self, rng: np.random.Generator) -> None:
         """Forget how long jobs have waited."""
         self._waited = {}
@@ -67,7 +72,7 @@ class PeriodPolicy:
         ids = window.queue.id
         waited = np.array([self._waited.get(job, 0) for job in ids.tolist()], np.int64)
         order = np.lexsort((ids, window.queue.submit, window.queue.nodes, -waited))
-        chosen = self._chosen(window, order)
+        chosen = order[take_window(window.requests()[order], window.available, self.window, self._most)].tolist()
         started = set(chosen)
         # Only those who wait are kept: what is not in the queue any more has started.
         self._waited = {int(ids[at]): int(waited[at]) + 1 for at in range(len(ids)) if at not in started}
@@ -75,19 +80,36 @@ class PeriodPolicy:
             start=tuple(ids[chosen].tolist()), notes={"longest_nwp": int(waited.max()) if len(waited) else 0}
         )
 
-    def _chosen(self, window: Window, order: IntArray) -> list[int]:
-        limit = self.limit or (_LIMIT if self.window == "code" else len(order))
-        requests, free = window.requests(), window.available.copy()
-        chosen: list[int] = []
-        for at in order.tolist():
-            many = int(requests[at, 0] > 1)
-            if (requests[at] > free).any() or many > limit:
-                if self.window == "code":
-                    break
-                continue
-            free -= requests[at]
-            limit -= many
-            chosen.append(at)
-            if not free[0]:
+
+def take_window(requests: IntArray, free: IntArray, window: WindowRule, limit: int | None) -> list[int]:
+    """The jobs that a window takes of a queue in order of priority.
+
+    Parameters
+    ----------
+    requests : what each job asks for, nodes first, shape ``(jobs, 1 + resources)``.
+    free : what is free of each, shape ``(1 + resources,)``.
+    window : ``paper``: every job that still fits; ``code``: those up to the first that does not.
+    limit : jobs of more than one node that it takes at most; None is no limit.
+
+    Returns
+    -------
+    Positions in the queue, ascending.
+
+    References
+    ----------
+    papers/nsa, section III-C.
+    """
+    left, several = free.copy(), 0
+    taken: list[int] = []
+    for at, wanted in enumerate(requests):
+        many = int(wanted[0] > 1)
+        if (wanted > left).any() or (many and limit is not None and several >= limit):
+            if window == "code":
                 break
-        return chosen
+            continue
+        left -= wanted
+        several += many
+        taken.append(at)
+        if not left[0]:
+            break
+    return taken

@@ -8,6 +8,7 @@ import numpy as np
 
 from transom.models._arrays import FloatArray, IntArray
 from transom.solvers import _free_dp as dp
+from transom.solvers import _free_table as table
 from transom.solvers._free_shape import Shape
 from transom.solvers.free_bound import Prices
 
@@ -98,13 +99,13 @@ class Layers:
         keys[0] = 0
         for j, job in enumerate(self._jobs):
             field = self._fields[j]
-            keys[0, field[dp.WORD]] += int(self.shape.sizes[self.shape.types[job]]) << int(field[dp.SHIFT])
+            keys[0, field[table.WORD]] += int(self.shape.sizes[self.shape.types[job]]) << int(field[table.SHIFT])
         self._states[1][:1] = keys[:1]
         self._states[2][0] = 0
         self._states[3][0] = 0.0
         self._states[4][0] = -1
         self._whole[:] = 0
-        self._whole[[dp.END, dp.COUNT, dp.WIDTH, dp.WIDEST]] = 1, 1, width, 1
+        self._whole[[table.END, table.COUNT, table.WIDTH, table.WIDEST]] = 1, 1, width, 1
         self._real[:] = limit, math.inf, math.inf
         size = 1 << (4 * width).bit_length()
         if len(self._table) != size:
@@ -117,10 +118,10 @@ class Layers:
         s, whole = self.shape, self._whole
         effort = _EFFORT
         while effort > 0:
-            if whole[dp.BEGIN] == whole[dp.END] or whole[dp.LEAF] == len(s.caps):
+            if whole[table.BEGIN] == whole[table.END] or whole[table.LEAF] == len(s.caps):
                 return True
-            if whole[dp.NEXT] == whole[dp.BEGIN]:
-                self._room(len(s.caps) - int(whole[dp.LEAF]))
+            if whole[table.NEXT] == whole[table.BEGIN]:
+                self._room(len(s.caps) - int(whole[table.LEAF]))
             complete, effort = dp.expand(
                 s.caps, s.first, self._pod_of, self._same, self._runs, self._rooms, s.sizes, s.steps, self._at,
                 self._values, self._prices, self._pod_at, self._worth, self._pod_bests, self._inner, self._outer,
@@ -134,13 +135,13 @@ class Layers:
     @property
     def dropped(self) -> float:
         """The least slack of anything within the limit that was given up; infinite if nothing was."""
-        return float(self._real[dp.DROPPED])
+        return float(self._real[table.DROPPED])
 
     @property
     def least(self) -> float:
         """The least slack of a solution of the pass; infinite if there is none."""
-        begin, end = int(self._whole[dp.BEGIN]), int(self._whole[dp.END])
-        complete = self._whole[dp.LEAF] == len(self.shape.caps) and end > begin
+        begin, end = int(self._whole[table.BEGIN]), int(self._whole[table.END])
+        complete = self._whole[table.LEAF] == len(self.shape.caps) and end > begin
         return float(self._states[3][begin:end, 0].min()) if complete else math.inf
 
     @property
@@ -151,17 +152,17 @@ class Layers:
     @property
     def widest(self) -> int:
         """The most states of a layer."""
-        return int(self._whole[dp.WIDEST])
+        return int(self._whole[table.WIDEST])
 
     def lower_limit(self, limit: float) -> None:
         """States of more slack are of no interest any more."""
-        self._real[dp.LIMIT] = min(self._real[dp.LIMIT], limit)
+        self._real[table.LIMIT] = min(self._real[table.LIMIT], limit)
 
     def solutions(self, most: int = 1000) -> list[IntArray]:
         """The solutions of the pass, best first, as nodes of each job on each leaf."""
-        if self._whole[dp.LEAF] < len(self.shape.caps):
+        if self._whole[table.LEAF] < len(self.shape.caps):
             return []
-        begin, end = int(self._whole[dp.BEGIN]), int(self._whole[dp.END])
+        begin, end = int(self._whole[table.BEGIN]), int(self._whole[table.END])
         slacks = self._states[3][begin:end, 0]
         found = []
         for i in np.argsort(slacks, kind="stable")[:most]:
@@ -192,35 +193,35 @@ class Layers:
 
         for j, job in enumerate(self._jobs):
             t = int(s.types[job])
-            self._fields[j, dp.TYPE] = t
-            self._fields[j, dp.WORD : dp.MASK + 1] = place(int(s.sizes[t]))
-            self._fields[j, dp.POD_WORD : dp.POD_MASK + 1] = place(min(int(s.sizes[t]), widest))
-        self._fields[-2, dp.TYPE] = base
-        self._fields[-2, dp.WORD : dp.MASK + 1] = place(len(self._jobs) * base)
+            self._fields[j, table.TYPE] = t
+            self._fields[j, table.WORD : table.MASK + 1] = place(int(s.sizes[t]))
+            self._fields[j, table.POD_WORD : table.POD_MASK + 1] = place(min(int(s.sizes[t]), widest))
+        self._fields[-2, table.TYPE] = base
+        self._fields[-2, table.WORD : table.MASK + 1] = place(len(self._jobs) * base)
         in_runs = np.diff(self._runs, axis=1)[:, 0] > 1
         base = 1 + int(np.add.reduceat(s.caps, s.first[:-1])[in_runs].max(initial=0))
-        self._fields[-1, dp.TYPE] = base
-        self._fields[-1, dp.WORD : dp.MASK + 1] = place(len(s.sizes) * base if in_runs.any() else 0)
+        self._fields[-1, table.TYPE] = base
+        self._fields[-1, table.WORD : table.MASK + 1] = place(len(s.sizes) * base if in_runs.any() else 0)
         self.words = word + 1
         """Words of a state."""
         word, used = 0, 0
         for j, job in enumerate(self._jobs):
             t, n = int(s.types[job]), int(s.sizes[s.types[job]])
-            self._fields[j, dp.SUM_WORD] = -1
-            if s.floored and (not whole_units[t] or self._rounding[t, dp.RAISED]):
-                self._fields[j, dp.SUM_WORD :] = place((w1 + w2) * (n * (n - 1) // 2))
+            self._fields[j, table.SUM_WORD] = -1
+            if s.floored and (not whole_units[t] or self._rounding[t, table.RAISED]):
+                self._fields[j, table.SUM_WORD :] = place((w1 + w2) * (n * (n - 1) // 2))
         self._sum_words = word + 1 if used else 0
 
     def _room(self, leaves_left: int) -> None:
         # Room for the next layer; where memory is short, what is left is shared out evenly among the layers.
         each = 8 * (self.words * (2 if self._alike else 1) + self._sum_words + 4)
-        begin, used = int(self._whole[dp.END]), int(self._whole[dp.COUNT])
+        begin, used = int(self._whole[table.END]), int(self._whole[table.COUNT])
         allowed = max(1 << 10, self._memory // each)
         fair = max(1, (allowed - begin) // (leaves_left + 2))
         if fair < self._width:
-            self._whole[dp.WIDTH] = fair
+            self._whole[table.WIDTH] = fair
             self._tight = True
-        states = begin + 2 * int(self._whole[dp.WIDTH]) + 1
+        states = begin + 2 * int(self._whole[table.WIDTH]) + 1
         has = len(self._states[3])
         if states <= has:
             return
@@ -242,7 +243,7 @@ class Layers:
 
 
 def _rounding(shape: Shape) -> IntArray:
-    """What rounding does to a job of each type, columns as in ``_free_dp``; of use where costs are rounded."""
+    """What rounding does to a job of each type, columns as in ``_free_table``; of use where costs are rounded."""
     h3, w1, w2, c, _ = shape.weights.tolist()
     rows = []
     for n in shape.sizes.tolist():
