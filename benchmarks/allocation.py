@@ -3,13 +3,14 @@
     python -m benchmarks.allocation WINDOWS.jsonl.gz ... [--cost-model authors] [--references 5 15]
 
 Each file is read as windows of a topology-aware stream. Every window is solved by ``scas-dp``, ``dcas-exact`` and
-``free-exact``; ``scas-flow`` solves it again, ``scas-cpsat`` every 5th one and ``scas-scip`` (30 s) every 15th. The
-exit status is 1 where two proofs differ, an answer is not what it claims to be, or a rule that allows more costs more.
+``free-exact``, and by ``sa`` and ``dp-polish``; ``scas-flow`` solves it again, ``scas-cpsat`` every 5th one and
+``scas-scip`` (30 s) every 15th. The exit status is 1 where two proofs differ, an answer is not what it claims to be,
+or a rule that allows more costs more.
 
-Times of the three are processor time of the calling thread, after warm-up: of the call alone, and through ``solve``,
-which counts verification and bookkeeping too. On a machine with nothing else to do that is wall-clock time; on a shared
-one it is what can be compared. Those of the other solvers, which have threads and processes of their own, are
-wall-clock.
+Times of our own solvers are processor time of the calling thread, after warm-up: of the call alone, and through
+``solve``, which counts verification and bookkeeping too. On a machine with nothing else to do that is wall-clock time;
+on a shared one it is what can be compared. Those of the other solvers, which have threads and processes of their own,
+are wall-clock.
 """
 
 from __future__ import annotations
@@ -25,9 +26,14 @@ import numpy as np
 from transom import Stop, check, registry, solve
 from transom.cli.instances import read_instances
 from transom.models import Allocation
+from transom.models.allocation import Rule
 from transom.rng import stream
 
-RULES = (("static", "scas-dp", 30.0), ("dynamic", "dcas-exact", 30.0), ("free", "free-exact", 5.0))
+RULES: tuple[tuple[Rule, str, float], ...] = (
+    ("static", "scas-dp", 30.0),
+    ("dynamic", "dcas-exact", 30.0),
+    ("free", "free-exact", 5.0),
+)
 
 
 def call(solver: Any, problem: Allocation, seconds: float) -> tuple[float, Any]:
@@ -59,7 +65,7 @@ def run_rules(problems: Sequence[Allocation]) -> tuple[dict[str, list[Any]], lis
         took, proved = [], 0
         values[rule] = []
         for number, window in enumerate(problems, 1):
-            problem = window.with_rule(rule)  # type: ignore[arg-type]
+            problem = window.with_rule(rule)
             if problem.trivial() is not None:
                 values[rule].append(None)
                 continue
@@ -72,7 +78,7 @@ def run_rules(problems: Sequence[Allocation]) -> tuple[dict[str, list[Any]], lis
         print(f"{name:<14}{f'{proved} of {len(took)}':>16}{quantiles(took)}")
         through = []
         for number, window in enumerate(problems, 1):
-            problem = window.with_rule(rule)  # type: ignore[arg-type]
+            problem = window.with_rule(rule)
             began = thread_time()
             result = solve(problem, solver, Stop(seconds=seconds))
             through.append(thread_time() - began)
@@ -101,6 +107,26 @@ def compare(problems: Sequence[Allocation], static: Sequence[Any], every: tuple[
                 wrong.append(f"window {i + 1}: {name} has the bound {result.bound} above {static[i]}")
         told = f"{proved} of {len(chosen)} proved, {equal} equal to scas-dp"
         print(f"{name:<14}{'':>16}{quantiles(took)}   every {step}: {told}")
+    return wrong
+
+
+def heuristics(problems: Sequence[Allocation], static: Sequence[Any]) -> list[str]:
+    """Time ``sa`` and ``dp-polish`` and compare them with the static optimum; where the latter costs more."""
+    wrong = []
+    for spec in ("sa:steps=500", "dp-polish"):
+        solver = registry.make(registry.SOLVERS, spec, Allocation)
+        solver.warm_up()
+        took, ratios = [], []
+        for number, (window, optimum) in enumerate(zip(problems, static, strict=True), 1):
+            if optimum is None:
+                continue
+            seconds, budget = call(solver, window.with_rule("dynamic"), 30.0)
+            took.append(seconds)
+            ratios.append(budget.value / optimum)
+            if spec == "dp-polish" and budget.value > optimum * (1 + 1e-9):
+                wrong.append(f"window {number}: {spec} costs {budget.value}, scas-dp {optimum}")
+        told = f"mean cost {100 * (np.mean(ratios) - 1):+.2f} % of the static optimum"
+        print(f"{spec:<14}{'':>16}{quantiles(took)}   {told}")
     return wrong
 
 
@@ -134,6 +160,7 @@ def main() -> int:
         print(f"\n{path.name}: {len(problems)} windows, cost model {options.cost_model}")
         values, faults = run_rules(problems)
         wrong += faults
+        wrong += heuristics(problems, values["static"])
         if not options.no_references:
             wrong += compare(problems, values["static"], tuple(options.references))
         wrong += contiguity(values)

@@ -59,7 +59,7 @@ def draw(arguments: argparse.Namespace) -> None:
     stop = Stop(seconds=arguments.seconds)
     owners = {}
     for name, rule in RULES.items():
-        result = _told(name, solve(window.with_rule(rule), "auto", stop))  # type: ignore[arg-type]
+        result = _told(name, solve(window.with_rule(rule), "auto", stop))
         if result.solution is not None:
             owners[name] = result.solution
     results = {spec: _told(spec, _solved(window, spec, stop)) for spec in arguments.solvers}

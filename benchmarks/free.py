@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -88,22 +88,26 @@ def main() -> int:
     return report(problems, options.seconds, time.thread_time if options.cpu else time.perf_counter)
 
 
-def report(problems: list[Allocation], seconds: float, clock: object) -> int:
+def report(problems: list[Allocation], seconds: float, clock: Callable[[], float]) -> int:
     """Solve all and print shares and times; the exit status."""
     solver = FreeExact()
     solver.warm_up()
     took, gaps, faults = [], [], []
     for number, problem in enumerate(problems, 1):
         budget = Stop(seconds=seconds).start(problem)
-        began = clock()  # type: ignore[operator]
+        began = clock()
         solver(problem, budget, stream(0, solver.name))
-        lasted = clock() - began  # type: ignore[operator]
+        lasted = clock() - began
         took.append(lasted if budget.optimal else np.inf)
+        value, bound = budget.value, budget.bound
+        if value is None or bound is None:
+            faults.append(f"window {number}: no answer or no bound")
+            continue
         if not budget.optimal:
-            gaps.append((number, len(problem), (budget.value - budget.bound) / budget.value))  # type: ignore[operator]
+            gaps.append((number, len(problem), (value - bound) / value))
         contiguous = static_optimum(problem)
-        if contiguous is not None and budget.value > contiguous[1] * (1 + 1e-9):  # type: ignore[operator]
-            faults.append(f"window {number}: {budget.value} is more than {contiguous[1]}, the best contiguous cost")
+        if contiguous is not None and value > contiguous[1] * (1 + 1e-9):
+            faults.append(f"window {number}: {value} is more than {contiguous[1]}, the best contiguous cost")
     for number, problem in list(enumerate(problems, 1))[::10]:
         result = solve(problem, solver, Stop(seconds=seconds))
         faults += [f"window {number}: {wrong}" for wrong in check(problem, result)]

@@ -22,10 +22,11 @@ import numpy as np
 from transom import Stop, registry, solve
 from transom.io import PeriodWindow, read_documents
 from transom.models import AUTHORS, Allocation
+from transom.models.allocation import Rule
 
 PERIODS = 100
 AS_CODED = "acceptance=walk,tmax=25000,first=100,order=window"
-METHODS: tuple[tuple[str, str, str, float | None], ...] = (
+METHODS: tuple[tuple[str, Rule, str, float | None], ...] = (
     ("Seq.", "static", "sequential", None),
     ("SA-500 as coded", "free", f"sa:steps=500,{AS_CODED}", None),
     ("SA-1000 as coded", "free", f"sa:steps=1000,{AS_CODED}", None),
@@ -50,13 +51,13 @@ class Measured(NamedTuple):
     unassigned: int
 
 
-def measure(problems: Sequence[Allocation], rule: str, spec: str, seconds: float | None) -> Measured:
+def measure(problems: Sequence[Allocation], rule: Rule, spec: str, seconds: float | None) -> Measured:
     """Solve windows with one method."""
     solver = registry.make(registry.SOLVERS, spec, Allocation)
     solver.warm_up()
     costs, took, proved, unassigned = [], [], [], 0
     for window in problems:
-        result = solve(window.with_rule(rule), solver, Stop(seconds=seconds))  # type: ignore[arg-type]
+        result = solve(window.with_rule(rule), solver, Stop(seconds=seconds))
         if result.error:
             raise RuntimeError(f"{spec}: {result.error}")
         costs.append(float("nan") if result.value is None else result.value)
@@ -107,7 +108,9 @@ def main() -> int:
     print(f"\nevery {options.scip_every}th window: {len(some)} windows; cost is the mean of a window")
     print(head)
     few = sum(map(len, some))
-    print(line("scas-dp", Measured(*([each[i] for i in subset] for each in optimum[:3]), 0), few, len(some)))
+    cost, took, proved = optimum.cost, optimum.seconds, optimum.proved
+    exact = Measured([cost[i] for i in subset], [took[i] for i in subset], [proved[i] for i in subset], 0)
+    print(line("scas-dp", exact, few, len(some)))
     for title, seconds in (("SCIP, 30 s", 30.0), ("SCIP, no limit", None)):
         print(line(title, measure(some, "static", "scas-scip:cancel=yes", seconds), few, len(some)), flush=True)
     return 0
