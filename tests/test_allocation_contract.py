@@ -23,7 +23,7 @@ ENTRIES = [
     entry
     for name in registry.names(registry.SOLVERS)
     for entry in registry.entries(registry.SOLVERS, name)
-    if registry.load(registry.SOLVERS, entry).solves is not Knapsack
+    if registry.load(registry.SOLVERS, entry).solves in (Allocation, ConstrainedPath)
 ]
 RULES = ("static", "dynamic", "free", "path")
 EXACT = {

@@ -1,4 +1,4 @@
-"""Solvers, policies, objectives, priority rules and cost models by name.
+"""Solvers, policies, objectives, priority rules, cost models and decision rules by name.
 
 They register under entry points, the built-in ones through the same door as those of other
 packages; nothing is imported until it is asked for. A *specification* names one and sets
@@ -28,6 +28,7 @@ POLICIES = "transom.policies"
 OBJECTIVES = "transom.objectives"
 PRIORITY_RULES = "transom.priority_rules"
 COST_MODELS = "transom.cost_models"
+DECISION_RULES = "transom.decision_rules"
 
 _WORDS = {
     SOLVERS: "solver",
@@ -35,6 +36,7 @@ _WORDS = {
     OBJECTIVES: "objective",
     PRIORITY_RULES: "priority rule",
     COST_MODELS: "cost model",
+    DECISION_RULES: "decision rule",
 }
 
 

@@ -18,7 +18,7 @@ Reason = Literal["proof", "target", "gap", "iterations", "stall", "time", "finis
 def versions() -> dict[str, str]:
     """Versions of Python, Transom and of every library that can decide a result."""
     found = {"python": platform.python_version()}
-    for name in ("transom", "numpy", "numba", "ortools", "pyscipopt", "pymoo"):
+    for name in ("transom", "numpy", "numba", "ortools", "pyscipopt", "pymoo", "moocore"):
         try:
             found[name] = version(name)
         except PackageNotFoundError:
@@ -36,7 +36,8 @@ class Result:
     problem : its kind, such as ``knapsack``.
     solver : name of the solver.
     parameters : its parameters, and what it noted (``chose`` of ``auto``).
-    status : ``optimal`` (the bound meets the value), ``feasible``, ``infeasible`` (proved) or ``unknown``.
+    status : ``optimal`` (the bound meets the value; a front is complete), ``feasible``, ``infeasible`` (proved)
+        or ``unknown``.
     reason : why it stopped; ``finished`` is a method that simply came to its end.
     solution : the best feasible solution; None if there is none.
     value : its value as the judge computed it; None without a solution.

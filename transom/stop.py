@@ -20,7 +20,9 @@ class Problem(Protocol):
     """What every formal problem offers to the judge.
 
     A problem may also have ``trivial()``: the best solution where there is nothing to search for, the word
-    ``"infeasible"`` where there plainly is none, else None. Solvers are then not called at all.
+    ``"infeasible"`` where there plainly is none, else None. Solvers are then not called at all. One whose solutions
+    are sets, such as a front, may have ``merged(known, new)``: all that is good in both, or ``known`` itself where
+    the other adds nothing; nothing that was handed over is then ever lost.
     """
 
     @property
@@ -157,7 +159,7 @@ class Budget:
 
         Returns
         -------
-        Whether it is better than everything handed over before.
+        Whether it is better than everything handed over before, or adds to it.
 
         Raises
         ------
@@ -166,9 +168,16 @@ class Budget:
         broken = self._problem.violations(solution)
         if broken:
             raise WrongAnswer("; ".join(broken))
-        value = self._problem.value(solution)
-        if self.value is not None and not self._better(value, self.value):
-            return False
+        merged = getattr(self._problem, "merged", None)
+        if merged is not None and self.solution is not None:
+            solution = merged(self.solution, solution)
+            if solution is self.solution:
+                return False
+            value = self._problem.value(solution)
+        else:
+            value = self._problem.value(solution)
+            if self.value is not None and not self._better(value, self.value):
+                return False
         self.solution = self._problem.frozen(solution)
         self.value = value
         self._improved_at = self.iterations

@@ -6,7 +6,17 @@ from transom.models.fat_tree import FatTree
 from transom.models.hop_cost import AUTHORS, PAPER, HopCost
 from transom.models.job import Job, JobTable
 from transom.models.knapsack import Knapsack
-from transom.models.objectives import DrasCapability, DrasCapacity, Objective, UsedNodes, WaitingNodes
+from transom.models.objectives import (
+    DrasCapability,
+    DrasCapacity,
+    Objective,
+    SitePriority,
+    UsedNodes,
+    Waited,
+    WaitingNodes,
+)
+from transom.models.pareto_front import ParetoFront
+from transom.models.selection import Selection
 from transom.models.shortest_path import ConstrainedPath
 from transom.models.window import Window
 
@@ -24,7 +34,11 @@ __all__ = [
     "Knapsack",
     "Objective",
     "PAPER",
+    "ParetoFront",
+    "Selection",
+    "SitePriority",
     "UsedNodes",
+    "Waited",
     "WaitingNodes",
     "Window",
 ]

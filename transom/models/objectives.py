@@ -51,6 +51,22 @@ class WaitingNodes:
 
 
 @dataclass(frozen=True, slots=True)
+class Waited:
+    r"""Waiting time: :math:`v_j = w_j + 1` in seconds, so that a job counts that was submitted this instant."""
+
+    def __call__(self, window: Window, /) -> NDArray[np.int64]:
+        return window.wait + 1
+
+
+@dataclass(frozen=True, slots=True)
+class SitePriority:
+    """The site's priority of a job; unknown and negative ones count as 0."""
+
+    def __call__(self, window: Window, /) -> NDArray[np.int64]:
+        return np.maximum(window.queue.priority, 0)
+
+
+@dataclass(frozen=True, slots=True)
 class DrasCapability:
     r"""The DRAS reward for capability computing, made additive per job.
 
