@@ -179,6 +179,8 @@ class Contribution:
     def __call__(self, front: ParetoFront, problem: Selection, /) -> int:
         points = (front.values + 1.0) / (problem.ceiling + 1.0)
         count, objectives = points.shape
+        if count == 1:
+            return 0
         if objectives <= EXACT_OBJECTIVES:
             every = np.arange(count)
             lost = np.array([-hypervolume_share(front.values[every != i], problem.ceiling) for i in every])
@@ -251,16 +253,15 @@ def _largest(first: FloatArray, then: FloatArray) -> int:
 
 
 def _lost_along_directions(points: FloatArray) -> FloatArray:
+    """How much farther the front reaches with each point, to the power that makes a volume of it."""
     count, objectives = points.shape
-    if count == 1:
-        return np.ones(1)
     directions = np.abs(np.random.default_rng(0).standard_normal((_DIRECTIONS, objectives)))
+    directions /= np.linalg.norm(directions, axis=1)[:, None]
     lost = np.zeros(count)
     for chunk in np.array_split(directions, 16):
-        reach = (points[:, None, :] / chunk[None, :, :]).min(axis=2)
-        first = reach.argmax(axis=0)
+        reach = (points[:, None, :] / chunk).min(axis=2)
         second, best = np.partition(reach, -2, axis=0)[-2:]
-        np.add.at(lost, first, (best / best.max()) ** objectives - (second / best.max()) ** objectives)
+        np.add.at(lost, reach.argmax(axis=0), best**objectives - second**objectives)
     return lost
 
 

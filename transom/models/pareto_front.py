@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from transom.errors import ModelError
-from transom.models._arrays import BoolArray, Frozen, IntArray, frozen_ints
+from transom.models._arrays import BoolArray, FloatArray, Frozen, IntArray, frozen_ints
 
 EXACT_OBJECTIVES = 5
 """Most objectives for which :func:`hypervolume_share` is exact: the exact one takes seconds from eight on."""
@@ -112,7 +112,10 @@ def hypervolume_share(values: IntArray, ceiling: IntArray) -> float:
     from moocore import hv_approx, hypervolume
 
     if points.shape[1] <= EXACT_OBJECTIVES:
-        volume = hypervolume(points, ref=origin, maximise=True)
-    else:
-        volume = hv_approx(points, ref=origin, maximise=True, nsamples=_DIRECTIONS, method="DZ2019-HW")
-    return float(f"{volume:.12g}")
+        return float(f"{hypervolume(points, ref=origin, maximise=True):.12g}")
+
+    def along_directions(corners: FloatArray) -> float:
+        return float(hv_approx(corners, ref=origin, maximise=True, nsamples=_DIRECTIONS, method="DZ2019-HW"))
+
+    # Of what the same directions make of the whole box, so that a share stays one.
+    return float(f"{along_directions(points) / along_directions(np.ones_like(points[:1])):.12g}")
