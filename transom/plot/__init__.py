@@ -6,6 +6,7 @@ from transom.plot.cluster import allocation_figure
 from transom.plot.gantt import gantt
 from transom.plot.kiviat import kiviat
 from transom.plot.periods import hops_and_waits
+from transom.plot.resources import decision_times, gain_over_time, knob_sweep, utilisation_kiviat
 from transom.plot.style import save
 from transom.plot.timeline import timeline
 from transom.plot.waits import wait_by_mode, wait_by_size
@@ -14,12 +15,16 @@ from transom.plot.weekly import weekly
 __all__ = [
     "allocation_figure",
     "anytime",
+    "decision_times",
     "figures",
+    "gain_over_time",
     "gantt",
     "hops_and_waits",
     "kiviat",
+    "knob_sweep",
     "save",
     "timeline",
+    "utilisation_kiviat",
     "wait_by_mode",
     "wait_by_size",
     "weekly",

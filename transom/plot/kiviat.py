@@ -9,12 +9,12 @@ import numpy as np
 
 from transom.errors import ModelError
 from transom.models._arrays import FloatArray
+from transom.plot.spokes import ring, spokes
 from transom.plot.style import comparable, new_figure, policy_styles, shortened, styled
 from transom.simulation.metrics import HOP_METRICS, METRICS, TAU, Trim, summary
 from transom.simulation.schedule import Schedule
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 SPOKES = ("mean_wait", "max_wait", "mean_slowdown", "mean_response", "utilisation")
@@ -48,11 +48,10 @@ def kiviat(
     scores = normalised([summary(schedule, tau, trim) for schedule in schedules], metrics)
     figure = new_figure(3.3)
     axes = figure.add_subplot()
-    angles = np.pi / 2 - 2 * np.pi * np.arange(len(metrics)) / len(metrics)
-    _grid(axes, angles, [_label(name) for name in metrics])
+    angles = spokes(axes, [_label(name) for name in metrics], _HOLE)
     styles = policy_styles([schedule.policy for schedule in schedules])
     for schedule, score in zip(schedules, scores, strict=True):
-        x, y = _ring(angles, score)
+        x, y = ring(angles, score, _HOLE)
         look = styles[schedule.policy]
         axes.plot(x, y, marker="o", markersize=2.5, label=shortened(schedule.policy), clip_on=False, **look)
         if len(schedules) <= 4:  # more of them mix to grey
@@ -103,37 +102,5 @@ def _label(name: str) -> str:
 
 _KNOWN = {**METRICS, **HOP_METRICS}
 
-# The worst lies on a small ring, not in one point, so that its lines can be told apart.
 _HOLE = 0.12
-
-
-def _ring(angles: FloatArray, score: FloatArray | float) -> tuple[FloatArray, FloatArray]:
-    radius = _HOLE + (1 - _HOLE) * np.broadcast_to(score, angles.shape)
-    x, y = radius * np.cos(angles), radius * np.sin(angles)
-    return np.append(x, x[0]), np.append(y, y[0])
-
-
-def _grid(axes: Axes, angles: FloatArray, labels: Sequence[str]) -> None:
-    axes.set_aspect("equal")
-    axes.set(xlim=(-1.75, 1.75), ylim=(-1.0, 1.2))  # room for the labels
-    axes.axis("off")
-    for level in (0, 0.25, 0.5, 0.75, 1):
-        axes.plot(*_ring(angles, level), color="#CCCCCC", linewidth=0.8 if level == 1 else 0.5, zorder=1)
-    for angle, label in zip(angles, labels, strict=True):
-        x, y = np.cos(angle), np.sin(angle)
-        axes.plot([_HOLE * x, x], [_HOLE * y, y], color="#CCCCCC", linewidth=0.5, zorder=1)
-        side = "center" if abs(x) < 0.1 else ("left" if x > 0 else "right")
-        axes.text(1.07 * x, 1.07 * y, label, ha=side, va="bottom" if y > 0.9 else ("top" if y < -0.9 else "center"))
-    for level in (0.5, 1):
-        radius = _HOLE + (1 - _HOLE) * level
-        axes.text(
-            -0.02,
-            radius,
-            f"{level:g}",
-            fontsize=6.5,
-            color="#555555",
-            ha="right",
-            va="center",
-            zorder=1.6,
-            bbox={"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 0.6},
-        )
+"""The worst lies on a small ring, not in one point, so that its lines can be told apart."""
