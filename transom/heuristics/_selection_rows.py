@@ -1,0 +1,358 @@
+"""Rows of chosen jobs of a reduced selection: made, repaired, completed, bred. Shared by the heuristics on fronts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from transom.compiling import compiled
+from transom.models._arrays import BoolArray, FloatArray, IntArray
+from transom.models.selection_reduction import ReducedSelection
+
+_SLOTS = 1 << 12  # of the first table of known rows, a power of two
+_MOST_SLOTS = 1 << 24  # of the largest one, 128 MiB; then it forgets all
+_TRIES = 6  # attempts at a child that is not known yet, with more and more mutation
+_FRESH = 2  # attempts after those at a random row in its place
+_BLIND = 0.25  # share of the rows whose jobs are dropped and added in random order
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Ground:
+    """What the kernels read of a reduced selection of ``k`` jobs, ``b`` resources and ``p`` objectives.
+
+    Parameters
+    ----------
+    demands : int64, shape ``(k, b)``.
+    room : int64, shape ``(b,)``.
+    gains : what each job is worth as a share of what all are worth, shape ``(k, p)``.
+    costs : shares of the room that each job takes, shape ``(k, b)``.
+    parents : pairs ``(job, other)``, ``job`` requires ``other``, shape ``(pairs, 2)``.
+    """
+
+    demands: IntArray
+    room: IntArray
+    gains: FloatArray
+    costs: FloatArray
+    parents: IntArray
+
+    @classmethod
+    def of(cls, reduced: ReducedSelection) -> Ground:
+        """The ground of a reduced selection."""
+        return cls(
+            demands=reduced.demands,
+            room=reduced.room,
+            gains=reduced.objectives / np.maximum(1, reduced.objectives.sum(axis=0)),
+            costs=reduced.demands / np.maximum(1, reduced.room),
+            parents=np.argwhere(reduced.parents).astype(np.int64),
+        )
+
+    @property
+    def jobs(self) -> int:
+        """How many jobs there are."""
+        return len(self.demands)
+
+    def greedy(self, scores: FloatArray, first: BoolArray | None = None) -> BoolArray:
+        """One maximal row for each row of scores: jobs by falling score, whichever fits.
+
+        Parameters
+        ----------
+        scores : shape ``(rows, k)``; of equal ones the earlier job goes first.
+        first : jobs that each row begins with, shape ``(rows, k)``, feasible together up to what they require,
+            which is added.
+        """
+        rows = np.zeros(scores.shape, np.bool_) if first is None else first.copy()
+        order = np.argsort(-scores, axis=1, kind="stable")
+        mend(rows, order, self.demands, self.room, self.parents)
+        return rows
+
+    def one_hot(self) -> BoolArray:
+        """Each job alone with what it requires, shape ``(k, k)``."""
+        rows = np.eye(self.jobs, dtype=np.bool_)
+        while True:
+            more = rows.copy()
+            for job, other in self.parents.tolist():
+                more[:, other] |= rows[:, job]
+            if np.array_equal(more, rows):
+                return rows
+            rows = more
+
+    def by_dot_product(self) -> BoolArray:
+        """The row that takes the job with the largest product of request and what is free, again and again."""
+        row = np.zeros(self.jobs, np.bool_)
+        _by_dot_product(row, self.demands, self.costs, self.room, self.parents)
+        return row
+
+
+class KnownRows:
+    """Which rows have been seen: a set of 64-bit signatures.
+
+    Two rows share one with a probability of about 1e-19; the second is then taken for known and not tried.
+
+    Parameters
+    ----------
+    jobs : length of the rows.
+    rng : where the signatures come from.
+    """
+
+    def __init__(self, jobs: int, rng: np.random.Generator) -> None:
+        self.marks: IntArray = rng.integers(1, 2**63 - 1, jobs, np.int64)
+        self.table: IntArray = np.zeros(_SLOTS, np.int64)
+        self.count = 0
+
+    def reserve(self, rows: int) -> None:
+        """Make room for so many further ones."""
+        if 2 * (self.count + rows) > _MOST_SLOTS:
+            self.table, self.count = np.zeros(_SLOTS, np.int64), 0
+        slots = len(self.table)
+        while 2 * (self.count + rows) > slots:
+            slots *= 2
+        if slots > len(self.table):
+            old = self.table[self.table != 0]
+            self.table = np.zeros(slots, np.int64)
+            _insert(self.table, old)
+
+    def add(self, rows: BoolArray) -> BoolArray:
+        """Note rows; which of them were new, shape ``(rows,)``."""
+        self.reserve(len(rows))
+        fresh = np.zeros(len(rows), np.bool_)
+        self.count += int(_note(rows, self.marks, self.table, fresh))
+        return fresh
+
+
+@compiled
+def mend(rows, orders, demands, room, parents):  # type: ignore[no-untyped-def]
+    """Make each row feasible and maximal: drop from the end of its order, then add from the beginning.
+
+    Parameters
+    ----------
+    rows : bool, shape ``(rows, k)``, changed in place.
+    orders : jobs of each row, the best first, int64, shape ``(rows, k)``.
+    demands, room, parents : as in :class:`Ground`.
+    """
+    left = np.empty(len(room), np.int64)
+    for row in range(len(rows)):
+        _mend(rows[row], orders[row], demands, room, parents, left)
+
+
+@compiled
+def _mend(chosen, order, demands, room, parents, left):  # type: ignore[no-untyped-def]
+    jobs, resources = demands.shape
+    # A job without what it requires goes; whatever required it goes with it.
+    orphans = len(parents) > 0
+    while orphans:
+        orphans = False
+        for pair in range(len(parents)):
+            if chosen[parents[pair, 0]] and not chosen[parents[pair, 1]]:
+                chosen[parents[pair, 0]] = False
+                orphans = True
+    over = 0
+    for r in range(resources):
+        left[r] = room[r]
+    for job in range(jobs):
+        if chosen[job]:
+            for r in range(resources):
+                left[r] -= demands[job, r]
+    for r in range(resources):
+        over += left[r] < 0
+    place = jobs - 1
+    while over > 0:
+        job = order[place]
+        place -= 1
+        if not chosen[job]:
+            continue
+        helps = False
+        for r in range(resources):
+            helps |= left[r] < 0 and demands[job, r] > 0
+        if not helps and len(parents) == 0:
+            continue
+        over -= _drop(chosen, job, demands, left)
+        orphans = len(parents) > 0
+        while orphans:
+            orphans = False
+            for pair in range(len(parents)):
+                child = parents[pair, 0]
+                if chosen[child] and not chosen[parents[pair, 1]]:
+                    over -= _drop(chosen, child, demands, left)
+                    orphans = True
+    added = True
+    while added:
+        added = False
+        for place in range(jobs):
+            job = order[place]
+            if chosen[job]:
+                continue
+            fits = True
+            for r in range(resources):
+                if demands[job, r] > left[r]:
+                    fits = False
+                    break
+            if not fits:
+                continue
+            for pair in range(len(parents)):
+                fits &= parents[pair, 0] != job or chosen[parents[pair, 1]]
+            if fits:
+                chosen[job] = True
+                for r in range(resources):
+                    left[r] -= demands[job, r]
+                added = len(parents) > 0  # it may come after a job that requires it
+
+
+@compiled
+def _drop(chosen, job, demands, left):  # type: ignore[no-untyped-def]
+    cured = 0
+    chosen[job] = False
+    for r in range(len(left)):
+        cured += left[r] < 0 and left[r] + demands[job, r] >= 0
+        left[r] += demands[job, r]
+    return cured
+
+
+@compiled
+def _by_dot_product(chosen, demands, costs, room, parents):  # type: ignore[no-untyped-def]
+    jobs, resources = demands.shape
+    left = room.copy()
+    while True:
+        best, most = -1, -1.0
+        for job in range(jobs):
+            if chosen[job]:
+                continue
+            fits = True
+            for r in range(resources):
+                fits &= demands[job, r] <= left[r]
+            for pair in range(len(parents)):
+                fits &= parents[pair, 0] != job or chosen[parents[pair, 1]]
+            if not fits:
+                continue
+            product = 0.0
+            for r in range(resources):
+                product += costs[job, r] * left[r] / max(1, room[r])
+            if product > most:
+                best, most = job, product
+        if best < 0:
+            return
+        chosen[best] = True
+        for r in range(resources):
+            left[r] -= demands[best, r]
+
+
+@compiled
+def _slot(table, signature):  # type: ignore[no-untyped-def]
+    mask = len(table) - 1
+    at = signature & mask
+    while table[at] != 0 and table[at] != signature:
+        at = (at + 1) & mask
+    return at
+
+
+@compiled
+def _insert(table, signatures):  # type: ignore[no-untyped-def]
+    for signature in signatures:
+        table[_slot(table, signature)] = signature
+
+
+@compiled
+def _signature(row, marks):  # type: ignore[no-untyped-def]
+    signature = np.int64(0)
+    for job in range(len(row)):
+        if row[job]:
+            signature ^= marks[job]
+    return signature if signature != 0 else np.int64(1)  # 0 is an empty slot
+
+
+@compiled
+def _note(rows, marks, table, fresh):  # type: ignore[no-untyped-def]
+    count = 0
+    for row in range(len(rows)):
+        signature = _signature(rows[row], marks)
+        at = _slot(table, signature)
+        if table[at] == 0:
+            table[at] = signature
+            fresh[row] = True
+            count += 1
+    return count
+
+
+@compiled
+def breed(rng, children, population, fitness, elite, demands, room, gains, costs, parents, marks, table):  # type: ignore[no-untyped-def]
+    """Make children that are feasible, maximal and not known yet.
+
+    One parent wins a binary tournament in the population, the other one a second tournament or is drawn from the
+    elite. Uniform crossover, bit flips, repair: jobs are dropped and added by efficiency in a random weighting of
+    the objectives, or in random order. A child that is known already is tried again with more flips, in the end as a
+    random row.
+
+    Parameters
+    ----------
+    rng : numpy's generator.
+    children : bool, shape ``(n, k)``, written.
+    population : bool, shape ``(m, k)``.
+    fitness : place of each in the order of survival, the best 0, shape ``(m,)``.
+    elite : bool, shape ``(e, k)``; e > 0.
+    demands, room, gains, costs, parents : as in :class:`Ground`.
+    marks, table : as in :class:`KnownRows`, with room for ``n`` more.
+
+    Returns
+    -------
+    How many children there are, the first so many rows; their signatures are in the table.
+    """
+    jobs = len(demands)
+    made = 0
+    left = np.empty(len(room), np.int64)
+    scores = np.empty(jobs, np.float64)
+    for _ in range(len(children)):
+        child = children[made]
+        for attempt in range(_TRIES + _FRESH):
+            blind = attempt >= _TRIES or rng.random() < _BLIND
+            if attempt < _TRIES:
+                one = _tournament(rng, fitness)
+                other = population[_tournament(rng, fitness)]
+                if rng.random() < 0.5:
+                    other = elite[int(rng.random() * len(elite))]
+                rate = (1.0 + attempt) / jobs
+                for job in range(jobs):
+                    child[job] = population[one, job] if rng.random() < 0.5 else other[job]
+                    if rng.random() < rate:
+                        child[job] = not child[job]
+            else:
+                child[:] = False
+            _score(rng, scores, blind, gains, costs)
+            _mend(child, np.argsort(scores), demands, room, parents, left)
+            signature = _signature(child, marks)
+            at = _slot(table, signature)
+            if table[at] == 0:
+                table[at] = signature
+                made += 1
+                break
+    return made
+
+
+@compiled
+def _tournament(rng, fitness):  # type: ignore[no-untyped-def]
+    one = int(rng.random() * len(fitness))
+    other = int(rng.random() * len(fitness))
+    return one if fitness[one] <= fitness[other] else other
+
+
+@compiled
+def _score(rng, scores, blind, gains, costs):  # type: ignore[no-untyped-def]
+    # The lower the better, as places in an order are.
+    jobs, objectives = gains.shape
+    if blind:
+        for job in range(jobs):
+            scores[job] = rng.random()
+        return
+    scores[:] = 0.0
+    for k in range(objectives):
+        weight = -np.log(1.0 - rng.random())
+        weight *= weight
+        for job in range(jobs):
+            scores[job] -= weight * gains[job, k]
+    price = np.empty(costs.shape[1], np.float64)
+    for r in range(len(price)):
+        price[r] = -np.log(1.0 - rng.random())
+    for job in range(jobs):
+        cost = 1e-9
+        for r in range(len(price)):
+            cost += price[r] * costs[job, r]
+        scores[job] /= cost
