@@ -1,9 +1,10 @@
-"""Transom's own files: JSON documents and their schemas; two foreign formats of instances."""
+"""Transom's own files: JSON documents and their schemas; foreign formats of instances."""
 
 from transom.io.conversion import Document, name_of
 from transom.io.document_files import read_documents, write_documents
 from transom.io.documents import decode, encode
 from transom.io.kplib import read_kplib
+from transom.io.mokp import read_hadi, read_kirlik, read_mokp
 from transom.io.nsa_windows import PeriodWindow
 from transom.io.schema import schema
 
@@ -14,7 +15,10 @@ __all__ = [
     "encode",
     "name_of",
     "read_documents",
+    "read_hadi",
+    "read_kirlik",
     "read_kplib",
+    "read_mokp",
     "schema",
     "write_documents",
 ]

@@ -25,16 +25,28 @@ from transom.io.formats import (
 )
 from transom.io.nsa_windows import PeriodLine, PeriodWindow, line_of, window_of
 from transom.io.result_conversion import result_document, result_of
-from transom.models import Allocation, Cluster, ConstrainedPath, FatTree, HopCost, Job, JobTable, Knapsack, Window
+from transom.models import (
+    Allocation,
+    Cluster,
+    ConstrainedPath,
+    FatTree,
+    HopCost,
+    Job,
+    JobTable,
+    Knapsack,
+    Selection,
+    Window,
+)
 from transom.result import Result
 
-Document = Window | Knapsack | Allocation | ConstrainedPath | PeriodWindow | Result
+Document = Window | Knapsack | Selection | Allocation | ConstrainedPath | PeriodWindow | Result
 """What a document holds."""
 
 
 _NAMES: dict[type, str] = {
     Window: "a window",
     Knapsack: "a knapsack",
+    Selection: "a selection",
     Allocation: "an allocation",
     ConstrainedPath: "a constrained path",
     PeriodWindow: "a window of a stream",

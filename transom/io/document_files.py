@@ -11,6 +11,7 @@ from transom.files import whole_file
 from transom.io.conversion import Document
 from transom.io.documents import decode, encode
 from transom.io.kplib import read_kplib
+from transom.io.mokp import read_mokp
 from transom.io.opening import open_document
 
 
@@ -19,8 +20,9 @@ def read_documents(path: str | os.PathLike[str]) -> Iterator[tuple[str, Document
 
     Parameters
     ----------
-    path : ``.jsonl`` is one document a line, ``.kp`` is kplib's text format, anything else one
-        document; each may be compressed with gzip, which its first bytes tell, not its name.
+    path : ``.jsonl`` is one document a line, ``.kp`` is kplib's text format, ``.dat`` a multi-objective knapsack
+        (:mod:`transom.io.mokp`) unless it begins with a brace, anything else one document; each may be compressed
+        with gzip, which its first bytes tell, not its name.
 
     Yields
     ------
@@ -34,6 +36,9 @@ def read_documents(path: str | os.PathLike[str]) -> Iterator[tuple[str, Document
     kind = _kind(path)
     if kind == ".kp":
         yield os.fspath(path), read_kplib(path)
+        return
+    if kind == ".dat" and not _braced(path):
+        yield os.fspath(path), read_mokp(path)
         return
     found = False
     with open_document(path) as file:
@@ -79,6 +84,11 @@ def write_documents(path: str | os.PathLike[str], things: Iterable[Document]) ->
         if kind == ".json" and count == 0:
             raise DocumentError(f"{os.fspath(path)}: there is no document to write")
     return count
+
+
+def _braced(path: str | os.PathLike[str]) -> bool:
+    with open_document(path) as file:
+        return file.read(4096).lstrip().startswith(b"{")
 
 
 def _kind(path: str | os.PathLike[str]) -> str:
