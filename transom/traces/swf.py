@@ -19,9 +19,11 @@ from transom.traces.swf_lines import parse_lines
 from transom.traces.workload import Workload
 
 _SIZE = re.compile(rb"^;[ \t]*(MaxNodes|MaxProcs)[ \t]*:[ \t]*(\d+(?:,\d{3})*)", re.MULTILINE | re.IGNORECASE)
-_PARTIAL = (2, 3, 4)  # status: one execution of a job that was interrupted
 _GZIP = b"\x1f\x8b"
 _BLOCK = 1 << 20
+
+PARTIAL = (2, 3, 4)
+"""The statuses of a line that tells one execution of a job that was interrupted."""
 
 
 def read_swf(
@@ -57,7 +59,7 @@ def read_swf(
     where = os.fspath(path)
     if nodes is not None and nodes <= 0:
         raise ModelError(f"{where}: the machine must have > 0 nodes, got {nodes}")
-    data = _content(where)
+    data = content(where)
     if not data.strip():
         raise TraceError(f"{where}: line 1: the file is empty")
     if (zero := data.find(b"\0")) >= 0:
@@ -66,7 +68,7 @@ def read_swf(
     if not len(line):
         raise TraceError(f"{where}: line {len(data.splitlines())}: the file ends without any job")
     id_, submit, runtime, allocated, requested, walltime, status, user, parent = fields.T
-    partial = np.isin(status, _PARTIAL)
+    partial = np.isin(status, PARTIAL)
     log = LoggedJobs(line, id_, submit, runtime, allocated, requested, walltime, user, parent, partial)
     return repaired(log, rules, nodes or _machine_size(data, where), _name(where), where)
 
@@ -119,7 +121,13 @@ def write_swf(workload: Workload, path: str | os.PathLike[str], notes: Sequence[
         )
 
 
-def _content(path: str) -> bytes:
+def content(path: str) -> bytes:
+    """What a file holds, unpacked if need be.
+
+    Raises
+    ------
+    TraceError : it cannot be read, or the gzip stream is broken.
+    """
     try:
         data = Path(path).read_bytes()
     except (OSError, ValueError) as error:

@@ -1,0 +1,294 @@
+r"""Laws of what jobs ask of a further resource, by name: :data:`LAWS` is the one place where they are listed.
+
+A law with a ``mean`` of None leaves the size of its amounts open: they come with a mean of about 1, to be scaled.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from transom import registry
+from transom.errors import SpecError
+from transom.models._arrays import FloatArray
+from transom.traces import Workload
+from transom.traces.swf_lines import FIELDS
+
+_PER_PROCESSOR = (7, 10)  # fields of a trace that are stated for each processor of a job: memory
+
+
+class Law(Protocol):
+    """How much each job of a workload asks for."""
+
+    @property
+    def mean(self) -> float | None:
+        """The mean that is stated; None where the amounts are to be scaled."""
+
+    def amounts(self, workload: Workload, columns: Mapping[int, FloatArray], rng: np.random.Generator, /) -> FloatArray:
+        """Amounts of the jobs, real numbers >= 0, shape ``(jobs,)``; ``columns`` are fields of the trace, by number."""
+
+
+class _Marginal:
+    """Amounts that are independent of everything else, each from a uniform number of its own."""
+
+    __slots__ = ()
+
+    def amounts(self, workload: Workload, columns: Mapping[int, FloatArray], rng: np.random.Generator, /) -> FloatArray:
+        """Amounts of the jobs, shape ``(jobs,)``; those of the first jobs do not depend on how many follow."""
+        return self.quantile(rng.random(len(workload)))
+
+    def quantile(self, share: FloatArray) -> FloatArray:
+        """The amount that a share of all amounts, from 0 to 1 exclusive, does not exceed."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class Normal(_Marginal):
+    """Normal amounts, truncated at zero: drawn again where they fall below.
+
+    Parameters
+    ----------
+    mean : of the normal distribution before it is truncated, > 0; open by default.
+    deviation : its standard deviation, >= 0; half of the mean by default, which lifts the mean of what is left by 3 %.
+
+    Raises
+    ------
+    SpecError : a number is out of range, or there is a deviation without a mean.
+
+    References
+    ----------
+    Fan, Lan, MultiSched, section 3, which states neither mean nor deviation.
+    """
+
+    mean: float | None = None
+    deviation: float | None = None
+
+    def __post_init__(self) -> None:
+        _check("normal", self.mean, self.deviation)
+
+    def quantile(self, share: FloatArray) -> FloatArray:
+        """The amount that a share of all amounts does not exceed."""
+        mean, deviation = _sizes(self.mean, self.deviation, 0.5)
+        if deviation == 0:
+            return np.full(len(share), mean)
+        # From the upper tail, where a share next to 1 stays a number; x = m - s * Phi^-1((1 - u) * Phi(m / s)).
+        amounts: FloatArray = np.maximum(mean - deviation * ndtri((1 - share) * ndtr(mean / deviation)), 0)
+        return amounts
+
+
+@dataclass(frozen=True, slots=True)
+class Lognormal(_Marginal):
+    """Lognormal amounts: many small ones and a few large ones.
+
+    Parameters
+    ----------
+    mean : of the amounts, > 0; open by default.
+    deviation : their standard deviation, >= 0; twice the mean by default.
+
+    Raises
+    ------
+    SpecError : a number is out of range, or there is a deviation without a mean.
+    """
+
+    mean: float | None = None
+    deviation: float | None = None
+
+    def __post_init__(self) -> None:
+        _check("lognormal", self.mean, self.deviation)
+
+    def quantile(self, share: FloatArray) -> FloatArray:
+        """The amount that a share of all amounts does not exceed."""
+        mean, deviation = _sizes(self.mean, self.deviation, 2.0)
+        variance = math.log1p((deviation / mean) ** 2)  # of the logarithms
+        amounts: FloatArray = mean * np.exp(math.sqrt(variance) * -ndtri(1 - share) - variance / 2)
+        return amounts
+
+
+@dataclass(frozen=True, slots=True)
+class Pareto(_Marginal):
+    r"""Pareto amounts, of which the largest may be as much as all others: :math:`P(X > x) = (x_m / x)^a`.
+
+    Parameters
+    ----------
+    mean : of the amounts, > 0; open by default. The least one is :math:`x_m = mean\,(a - 1) / a`.
+    shape : :math:`a`, > 1; up to 2 the variance is infinite. 1.5 by default.
+
+    Raises
+    ------
+    SpecError : a number is out of range.
+    """
+
+    mean: float | None = None
+    shape: float = 1.5
+
+    def __post_init__(self) -> None:
+        _check("pareto", self.mean, None)
+        if not 1 < self.shape < math.inf:
+            raise SpecError(f"pareto: shape must be > 1, or there is no mean; got {self.shape:g}")
+
+    def quantile(self, share: FloatArray) -> FloatArray:
+        """The amount that a share of all amounts does not exceed."""
+        least = (1.0 if self.mean is None else self.mean) * (self.shape - 1) / self.shape
+        amounts: FloatArray = least * (1 - share) ** (-1 / self.shape)
+        return amounts
+
+
+@dataclass(frozen=True, slots=True)
+class Correlated:
+    r"""Amounts of one of the laws above that go with the nodes of the jobs, by a Gaussian copula.
+
+    .. math:: x_j = F^{-1}\left(\Phi\left(\rho z_j + \sqrt{1 - \rho^2}\, e_j\right)\right), \quad e_j \sim N(0, 1)
+
+    with :math:`z_j` the normal score of the job's place among all jobs by nodes; places of equal nodes are drawn by lot.
+
+    Parameters
+    ----------
+    correlation : :math:`\rho`, from -1 to 1, of the normal scores; 0.8 by default.
+    law : :math:`F`, with its parameters: ``normal`` (default), ``lognormal`` or ``pareto``.
+
+    Raises
+    ------
+    SpecError : the correlation is out of range, or the law is none of these.
+    """
+
+    correlation: float = 0.8
+    law: str = "normal"
+
+    def __post_init__(self) -> None:
+        if not -1 <= self.correlation <= 1:
+            raise SpecError(f"correlated: correlation must be from -1 to 1, got {self.correlation:g}")
+        self._marginal()
+
+    @property
+    def mean(self) -> float | None:
+        """The mean that is stated; None where the amounts are to be scaled."""
+        stated: float | None = self._marginal().mean
+        return stated
+
+    def amounts(self, workload: Workload, columns: Mapping[int, FloatArray], rng: np.random.Generator, /) -> FloatArray:
+        """Amounts of the jobs, shape ``(jobs,)``."""
+        number = len(workload)
+        noise, lot = rng.standard_normal(number), rng.random(number)
+        place = np.empty(number)
+        place[np.lexsort((lot, workload.jobs.nodes))] = np.arange(number)
+        score = self.correlation * ndtri((place + 0.5) / max(number, 1))
+        score += math.sqrt(1 - self.correlation**2) * noise
+        amounts: FloatArray = self._marginal().quantile(np.minimum(ndtr(score), 1 - 2.0**-53))
+        return amounts
+
+    def _marginal(self) -> Any:
+        name, settings = registry.parse(self.law)
+        marginals = {name: law for name, law in LAWS.items() if issubclass(law, _Marginal)}
+        if name not in marginals:
+            raise registry.unknown("law of correlated amounts", name, marginals)
+        return registry.build(marginals[name], name, settings)
+
+
+@dataclass(frozen=True, slots=True)
+class PerNode:
+    """So much for each node of a job, as memory or power: a normal amount, truncated at zero, times its nodes.
+
+    Parameters
+    ----------
+    mean, deviation : of the amount for a node, as of :class:`Normal`; by default open, and a quarter of the mean.
+
+    Raises
+    ------
+    SpecError : a number is out of range, or there is a deviation without a mean.
+    """
+
+    mean: float | None = None
+    deviation: float | None = None
+
+    def __post_init__(self) -> None:
+        _check("per-node", self.mean, self.deviation)
+
+    def amounts(self, workload: Workload, columns: Mapping[int, FloatArray], rng: np.random.Generator, /) -> FloatArray:
+        """Amounts of the jobs, shape ``(jobs,)``."""
+        each = Normal(*_sizes(self.mean, self.deviation, 0.25)).amounts(workload, columns, rng)
+        return each * workload.jobs.nodes
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What the trace states: one of the 18 fields of its lines, -1 for jobs that ask for nothing.
+
+    Parameters
+    ----------
+    field : number of the field, from 1; 10 by default, the requested memory [KB for each processor].
+    unit : what amounts are divided by, > 0, such as 1048576 for GB out of KB; the result is rounded up.
+    per : ``node`` where the field states the amount for each node of the job, ``job`` where for all of them; by default
+        for each node for memory (fields 7 and 10), else for the job.
+
+    Raises
+    ------
+    SpecError : there is no such field, or another parameter is out of range.
+    """
+
+    field: int = 10
+    unit: float = 1.0
+    per: str = ""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.field <= len(FIELDS):
+            raise SpecError(f"column: field must be from 1 to {len(FIELDS)}, got {self.field}")
+        if not 0 < self.unit < math.inf:
+            raise SpecError(f"column: unit must be > 0, got {self.unit:g}")
+        if self.per not in ("", "node", "job"):
+            raise SpecError(f"column: per must be node or job, got {self.per!r}")
+        if not self.per:
+            object.__setattr__(self, "per", "node" if self.field in _PER_PROCESSOR else "job")
+
+    @property
+    def mean(self) -> float | None:
+        """Not a number: amounts are as they stand, and are not scaled."""
+        return math.nan
+
+    def amounts(self, workload: Workload, columns: Mapping[int, FloatArray], rng: np.random.Generator, /) -> FloatArray:
+        """Amounts of the jobs, shape ``(jobs,)``.
+
+        Raises
+        ------
+        SpecError : the column is not given, or states nothing for any job.
+        """
+        name = f"field {self.field} ({FIELDS[self.field - 1]})"
+        if self.field not in columns:
+            raise SpecError(f"column: {name} of the trace is needed and not given")
+        column = columns[self.field]
+        if len(column) != len(workload):
+            raise SpecError(f"column: {name} is given for {len(column)} jobs, the workload has {len(workload)}")
+        if not (column >= 0).any():
+            raise SpecError(f"column: {name} is not stated for any of the {len(workload)} jobs")
+        amounts = np.maximum(column, 0) * (workload.jobs.nodes if self.per == "node" else 1)
+        return np.ceil(amounts / self.unit)
+
+
+LAWS: dict[str, Any] = {
+    "normal": Normal,
+    "lognormal": Lognormal,
+    "pareto": Pareto,
+    "correlated": Correlated,
+    "per-node": PerNode,
+    "column": Column,
+}
+"""The laws by the names that specifications give them."""
+
+
+def _check(name: str, mean: float | None, deviation: float | None) -> None:
+    if mean is not None and not 0 < mean < math.inf:
+        raise SpecError(f"{name}: mean must be > 0, got {mean:g}")
+    if deviation is not None and not 0 <= deviation < math.inf:
+        raise SpecError(f"{name}: deviation must be >= 0, got {deviation:g}")
+    if mean is None and deviation is not None:
+        raise SpecError(f"{name}: deviation={deviation:g} needs a mean")
+
+
+def _sizes(mean: float | None, deviation: float | None, default: float) -> tuple[float, float]:
+    """Mean and deviation, the latter by default a multiple of the former."""
+    size = 1.0 if mean is None else mean
+    return size, default * size if deviation is None else deviation
