@@ -1,23 +1,167 @@
-"""Not there yet."""
+"""The whole front by looking at every choice of jobs."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import cache
+from time import perf_counter
 from typing import Any, ClassVar
 
-from transom.models import Selection
+import numpy as np
+
+from transom.errors import SpecError
+from transom.models.selection import Selection
+from transom.models.selection_reduction import ReducedSelection, reduce_selection
+from transom.solvers._subsets import Subsets
+from transom.solving import settled
+from transom.stop import Budget, Stop
+
+_MOST = 60  # a choice is kept as the bits of one number
+_LOOK = 0.003  # seconds between two looks at the clock
+_FIRST = 2**12  # decisions before the first look
+_CALL, _POINT = 0.02, 2e-5  # seconds of a hand-over, and of each point in it
+_EVERY = 2**18  # decisions before what is known is handed over, then four times as many, and so on
 
 
 @dataclass(frozen=True, slots=True)
 class Exhaustive:
-    """Not there yet."""
+    r"""Every choice of the jobs that fit alone, depth first, without those that cannot matter.
+
+    Jobs are decided from the largest to the smallest. A job that no longer fits is left out, which cuts all choices
+    that hold it; a job that fits beside all those after it is not left out, for no such choice is maximal; of
+    equal jobs the first in the queue are taken; and a branch ends where what is known is at least as good as
+
+    .. math:: v_k + \min\Bigl(\sum_{j \text{ left, fits alone}} o_{jk},\ \text{what is left of the resource } k\Bigr)
+
+    in every objective, the second term where the objective is a demand. What is found enters a tree of boxes that
+    holds no point that another one was at least as good as when it came. Nothing of the size :math:`2^w` is
+    stored. An iteration is a decision to take a job or to leave it out.
+
+    Parameters
+    ----------
+    limit : most jobs that fit alone beside the forced ones and are not decided, from 0 to 60; by default the largest
+        number ``k`` for which the :math:`\binom{k}{k/2}` selections of which none holds another fit into
+        ``memory``.
+    memory : most memory for what is found [MiB], > 0. Where a larger ``limit`` lets it run out, the search ends with
+        a front that is not complete.
+
+    Raises
+    ------
+    SpecError : a parameter is out of its range.
+
+    References
+    ----------
+    Fan, Lan, MultiSched, section 2.2 (which does this below ten jobs).
+    """
 
     name: ClassVar[str] = "exhaustive"
     solves: ClassVar[type] = Selection
+    needs: ClassVar[tuple[str, ...]] = ("moocore",)
+
+    limit: int | None = None
+    memory: int = 512
+
+    def __post_init__(self) -> None:
+        if self.limit is not None and not 0 <= self.limit <= _MOST:
+            raise SpecError(f"exhaustive: limit must be from 0 to {_MOST}, got {self.limit}")
+        if self.memory <= 0:
+            raise SpecError(f"exhaustive: memory must be > 0 MiB, got {self.memory}")
 
     def supports(self, problem: Selection, /) -> str | None:
-        """Nothing yet."""
-        return "it is not there yet"
+        """Up to ``limit`` undecided jobs."""
+        reduced = reduce_selection(problem)
+        if reduced is None:
+            return None
+        jobs = len(reduced.jobs)
+        if self.limit is not None:
+            return f"{jobs} jobs fit alone, its limit is {self.limit}" if jobs > self.limit else None
+        limit = largest(len(problem.terms), self.memory)
+        if jobs <= limit:
+            return None
+        return (
+            f"{jobs} jobs fit alone; with memory={self.memory} MiB and {len(problem.terms)} objectives its limit is "
+            f"{limit} (limit={jobs} lets it try)"
+        )
 
-    def __call__(self, problem: Selection, budget: Any, rng: Any, /, start: Any = None) -> None:
-        """Nothing yet."""
+    def warm_up(self) -> None:
+        """Compile the kernels, import the library that filters fronts."""
+        _warm_up()
+
+    def __call__(self, problem: Selection, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
+        if settled(problem, budget):
+            return
+        reduced = reduce_selection(problem)
+        if reduced is None:
+            budget.prove_infeasible()
+            return
+        budget.notes["front"] = "not complete"
+        budget.found(problem.front(reduced.taken[None, :]))
+        if not len(reduced.jobs) and budget.value is not None:
+            budget.prove(budget.value)
+            budget.notes["front"] = "complete"
+            return
+        subsets = Subsets(reduced, self.memory * 2**20)
+        handing = _HandOver(problem, reduced, subsets, budget)
+        work = _FIRST
+        while not budget.done() and not subsets.finished:
+            left = budget.iterations_left()
+            began = perf_counter()
+            spent = subsets.go_on(work if left is None else min(work, left))
+            budget.spend(spent)
+            took = perf_counter() - began
+            work = int(max(_FIRST, min(4 * work, work * _LOOK / max(took, 1e-6))))
+            if subsets.outgrown:
+                budget.notes["memory"] = "ran out"
+                break
+            if not subsets.finished and not handing.in_time():
+                break
+        handing.all()
+        if subsets.finished and budget.value is not None:
+            budget.prove(budget.value)
+            budget.notes["front"] = "complete"
+
+
+class _HandOver:
+    """Hands over what is known, at growing intervals and before the time is up.
+
+    A hand-over is verified and valued, which takes the longer the more points there are.
+    """
+
+    def __init__(self, problem: Selection, reduced: ReducedSelection, subsets: Subsets, budget: Budget) -> None:
+        self._problem, self._reduced, self._subsets, self._budget = problem, reduced, subsets, budget
+        self._next = _EVERY
+        self._slow = 1.0
+
+    def in_time(self) -> bool:
+        """Hand over if it is time to; whether the search can go on and still hand over in time."""
+        if self._budget.iterations >= self._next and self._budget.seconds_left() > 3 * self._seconds():
+            self._next *= 4
+            self.all()
+        return self._budget.seconds_left() > self._seconds()
+
+    def all(self) -> None:
+        """Hand over all that is known."""
+        expected = self._seconds() / self._slow
+        began = perf_counter()
+        self._budget.found(self._problem.front(self._reduced.selections(self._subsets.chosen())))
+        self._slow = max(0.5, (perf_counter() - began) / expected)
+
+    def _seconds(self) -> float:
+        points = self._subsets.size
+        return self._slow * (_CALL + _POINT * points * math.sqrt(1 + points / 1000))
+
+
+def largest(objectives: int, memory: int) -> int:
+    """The most jobs of which ``exhaustive`` looks at every choice with so much memory [MiB]."""
+    most = 0
+    while most < _MOST and math.comb(most + 1, (most + 1) // 2) * 16 * (objectives + 2) <= memory * 2**20:
+        most += 1
+    return most
+
+
+@cache
+def _warm_up() -> None:
+    rng = np.random.default_rng(0)
+    problem = Selection(rng.integers(1, 100, (9, 3)), [150, 150, 150])
+    Exhaustive()(problem, Stop().start(problem), rng)

@@ -1,0 +1,256 @@
+"""Every feasible choice among a few jobs, depth first: the compiled search of ``exhaustive``."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transom.compiling import compiled
+from transom.models._arrays import BoolArray, IntArray
+from transom.models.selection_reduction import ReducedSelection
+from transom.solvers import _point_tree as trees
+from transom.solvers._point_tree import covered, insert
+
+_LEAVES = 256  # room of the first tree
+_GROWN = 4  # points are filtered when there are so many times more than after the last filter
+_BLOCK = 2000  # points filtered or inserted between two looks at the clock
+
+AT, HELD, MASK, END = range(4)
+"""Entries of ``place``: the job to decide next, how many are chosen, which (as bits), whether all has been seen."""
+
+SPENT, FINISHED, FULL = range(3)
+"""Why :func:`search` returned: the nodes were spent, all has been seen, the tree has no room."""
+
+
+class Subsets:
+    """The search among the undecided jobs of a selection, which can be stopped and gone on with.
+
+    Parameters
+    ----------
+    reduced : the jobs.
+    memory : most bytes for what is found.
+    """
+
+    def __init__(self, reduced: ReducedSelection, memory: int) -> None:
+        self._order = decision_order(reduced)
+        demands, worth = reduced.demands[self._order], reduced.objectives[self._order]
+        k, (b, p) = len(demands), (demands.shape[1], worth.shape[1])
+        both = np.hstack((demands, worth))
+        after = both.sum(axis=0) - np.cumsum(both, axis=0)
+        self._jobs = np.hstack((both, after))
+        self._links = _links(both, reduced.parents[np.ix_(self._order, self._order)])
+        self._limits = _limits(reduced)
+        self._rows = np.zeros((k + 1, b + p), np.int64)
+        self._rows[0] = np.concatenate((reduced.room, reduced.base))
+        self._place, self._held = np.zeros(4, np.int64), np.zeros(k, np.int64)
+        self._stack, self._point = np.zeros(trees.DEEPEST + 2, np.int64), np.zeros(p, np.int64)
+        self._tree = trees.new_tree(_LEAVES, p)
+        self._memory = memory
+        self._filtered = _BLOCK
+        self.outgrown = False
+        """Whether the search had to end because the memory is full."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether all choices have been seen."""
+        return bool(self._place[END])
+
+    @property
+    def size(self) -> int:
+        """How many points there are, at least as many as the front of what has been seen has."""
+        return int(self._tree[0][trees.POINTS])
+
+    def go_on(self, work: int) -> int:
+        """Take about ``work`` further decisions; how many it were."""
+        spent = 0
+        while spent < work and not (self.finished or self.outgrown):
+            why, took = search(
+                self._place, self._jobs, self._links, self._limits, self._rows, self._held,
+                *self._tree, self._stack, self._point, work - spent,
+            )  # fmt: skip
+            spent += int(took)
+            if why == FULL:
+                self._make_room()
+        return spent
+
+    def chosen(self) -> BoolArray:
+        """The choices of the front of what has been seen, shape ``(points, k)``, in the order of the reduced jobs."""
+        self._filter()
+        marks = trees.points_of(self._tree)[:, -1]
+        chosen = np.empty((len(marks), len(self._order)), bool)
+        chosen[:, self._order] = marks[:, None] >> np.arange(len(self._order)) & 1
+        return chosen
+
+    def _make_room(self) -> None:
+        if self.size > _GROWN * self._filtered:
+            self._filter()
+        elif 2 * trees.tree_bytes(self._tree) <= self._memory:
+            self._tree = trees.larger(self._tree)
+        else:
+            before = self.size
+            self._filter()
+            self.outgrown = 2 * self.size > before
+
+    def _filter(self) -> None:
+        """A balanced tree of the points that no other one beats, with room for as many again."""
+        points = trees.points_of(self._tree)
+        kept = np.ones(len(points), bool)
+        for first in range(0, len(points), _BLOCK):
+            last = min(first + _BLOCK, len(points))
+            trees.uncovered(*self._tree[1:], self._stack, points, first, last, kept)
+        points = points[kept]
+        # In an order without any order, so that no branch becomes long.
+        points = points[np.argsort(np.arange(len(points)) * 0x9E3779B1 % 2**32, kind="stable")]
+        tree = trees.new_tree(len(self._tree[3]), points.shape[1] - 1)
+        for first in range(0, len(points), _BLOCK):
+            trees.insert_all(*tree, points, first, min(first + _BLOCK, len(points)))
+        self._tree = tree
+        self._filtered = max(len(points), _BLOCK)
+
+
+def decision_order(reduced: ReducedSelection) -> IntArray:
+    """Positions among the undecided jobs: parents before children, else the largest share of a resource first."""
+    shares = (reduced.demands / np.maximum(reduced.room, 1)).max(axis=1)
+    waiting = np.lexsort((np.arange(len(shares)), -shares)).tolist()
+    order: list[int] = []
+    decided = np.zeros(len(shares), bool)
+    while waiting:
+        job = next(each for each in waiting if not (reduced.parents[each] & ~decided).any())
+        waiting.remove(job)
+        decided[job] = True
+        order.append(job)
+    return np.array(order, np.int64)
+
+
+def _links(both: IntArray, parents: BoolArray) -> IntArray:
+    links = np.zeros((len(both), 2), np.int64)
+    links[:, 0] = (parents.astype(np.int64) << np.arange(len(both))).sum(axis=1)
+    alone = ~(parents.any(axis=0) | parents.any(axis=1))
+    links[1:, 1] = (both[1:] == both[:-1]).all(axis=1) & alone[1:] & alone[:-1]
+    return links
+
+
+def _limits(reduced: ReducedSelection) -> IntArray:
+    same = (reduced.objectives[:, :, None] == reduced.demands[:, None, :]).all(axis=0)
+    return np.where(same.any(axis=1), same.argmax(axis=1), -1)
+
+
+@compiled
+def search(place, jobs, links, limits, rows, held, counts, nodes, boxes, blocks, stack, point, work):  # type: ignore[no-untyped-def]
+    """Go on through the choices; those that no point of the tree covers enter it.
+
+    Parameters
+    ----------
+    place : where the search is, changed in place; see :data:`AT`.
+    jobs : per job, in the order of the decisions: what it asks for, what it is worth, and of all jobs after it the
+        sums of both, shape ``(k, 2 (b + p))``.
+    links : per job the jobs that it requires, as bits, all of them before it; and whether it equals the one before it.
+    limits : the resource whose demand an objective is, else -1, shape ``(p,)``.
+    rows : what is left of each resource and what is reached in each objective with the first so many of the chosen
+        jobs, shape ``(k + 1, b + p)``.
+    held : the chosen jobs, shape ``(k,)``.
+    counts, nodes, boxes, blocks : the tree, see :mod:`~transom.solvers._point_tree`.
+    stack, point : room for node numbers and for a point.
+    work : decisions after which to return.
+
+    Returns
+    -------
+    Why it returned, and how many decisions were taken.
+    """
+    k = len(jobs)
+    p = limits.size
+    b = rows.shape[1] - p
+    d, c, mask = place[AT], place[HELD], place[MASK]
+    left = work
+    why = SPENT
+    one = np.int64(1)
+    while left > 0:
+        # Down: take whatever fits.
+        while d < k:
+            left -= 1
+            needs, twin = links[d, 0], links[d, 1]
+            fits = mask & needs == needs and not (twin and not mask >> (d - 1) & one)
+            if fits:
+                for r in range(b):
+                    if jobs[d, r] > rows[c, r]:
+                        fits = False
+                        break
+            if fits:
+                for r in range(b):
+                    rows[c + 1, r] = rows[c, r] - jobs[d, r]
+                for o in range(b, b + p):
+                    rows[c + 1, o] = rows[c, o] + jobs[d, o]
+                held[c] = d
+                c += 1
+                mask |= one << d
+            d += 1
+        if _maximal(jobs, links, rows[c], mask, b):
+            for o in range(p):
+                point[o] = rows[c, b + o]
+            if not covered(nodes, boxes, blocks, stack, point, False) and not insert(
+                counts, nodes, boxes, blocks, point, mask
+            ):
+                why = FULL
+                break
+        # Up: leave out the last job without which there is still something to find.
+        d = -1
+        while c > 0:
+            c -= 1
+            i = held[c]
+            left -= 1
+            mask ^= one << i
+            if i + 1 < k and _open(jobs, links, limits, rows[c], mask, i, b, nodes, boxes, blocks, stack, point):
+                d = i + 1
+                break
+        if d < 0:
+            why = FINISHED
+            break
+    place[AT], place[HELD], place[MASK], place[END] = d, c, mask, why == FINISHED
+    return why, work - left
+
+
+@compiled
+def _maximal(jobs, links, row, mask, b):  # type: ignore[no-untyped-def]
+    for j in range(len(jobs)):
+        if mask >> j & 1 or mask & links[j, 0] != links[j, 0]:
+            continue
+        fits = True
+        for r in range(b):
+            if jobs[j, r] > row[r]:
+                fits = False
+                break
+        if fits:
+            return False
+    return True
+
+
+@compiled
+def _open(jobs, links, limits, row, mask, i, b, nodes, boxes, blocks, stack, point):  # type: ignore[no-untyped-def]
+    """Whether a choice without job ``i`` and with ``mask`` of those before it can be new, maximal and not covered."""
+    k = len(jobs)
+    p = limits.size
+    # The job fits whatever comes after it: no choice without it is maximal.
+    free = True
+    for r in range(b):
+        if row[r] - jobs[i, b + p + r] < jobs[i, r]:
+            free = False
+            break
+    if free:
+        return False
+    # At best all that still fits alone is taken, as far as the resources go.
+    for o in range(p):
+        point[o] = row[b + o]
+    barred = True
+    for j in range(i + 1, k):
+        barred = barred and links[j, 1] == 1  # equal jobs are taken in order
+        fits = not barred
+        for r in range(b):
+            if jobs[j, r] > row[r]:
+                fits = False
+                break
+        if fits:
+            for o in range(p):
+                point[o] += jobs[j, b + o]
+    for o in range(p):
+        if limits[o] >= 0:
+            point[o] = min(point[o], row[b + o] + row[limits[o]])
+    return not covered(nodes, boxes, blocks, stack, point, False)
