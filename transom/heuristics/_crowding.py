@@ -48,7 +48,6 @@ def _ranks(costs, keep):  # type: ignore[no-untyped-def]
     # Fronts are peeled off until enough are ranked; whoever is left shares the rank behind.
     count, objectives = costs.shape
     over = np.zeros((count, count), np.bool_)  # over[i, j]: i dominates j
-    beaten = np.zeros(count, np.int64)
     twin = np.zeros(count, np.bool_)
     for i in range(count):
         if twin[i]:
@@ -68,24 +67,23 @@ def _ranks(costs, keep):  # type: ignore[no-untyped-def]
                         break
             if less and not more:
                 over[i, j] = True
-                beaten[j] += 1
             elif more and not less:
                 over[j, i] = True
-                beaten[i] += 1
             elif not less and not more:
                 twin[j] = True
+    beaten = over.sum(axis=0)
     ranks = np.full(count, count, np.int64)
     ranked, rank = 0, 0
     current = np.flatnonzero((beaten == 0) & ~twin)
     while len(current) > 0:
-        for i in current:
-            ranks[i] = rank
+        for member in current:
+            ranks[member] = rank
         ranked += len(current)
         if ranked >= keep:
             break
-        for i in current:
-            for j in range(count):
-                beaten[j] -= over[i, j]
+        for member in current:
+            for other in range(count):
+                beaten[other] -= over[member, other]
         rank += 1
         current = np.flatnonzero((beaten == 0) & ~twin & (ranks == count))
     return ranks

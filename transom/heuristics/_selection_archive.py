@@ -16,6 +16,10 @@ class Archive:
     Parameters
     ----------
     objectives : int64, shape ``(k, p)``: what each job is worth.
+
+    Attributes
+    ----------
+    additions : how many choices have come in so far.
     """
 
     def __init__(self, objectives: IntArray) -> None:
@@ -24,6 +28,7 @@ class Archive:
         self._values: IntArray = np.empty((_CAPACITY, count), np.int64)
         self._chosen: BoolArray = np.empty((_CAPACITY, jobs), np.bool_)
         self._size = 0
+        self.additions = 0
 
     def __len__(self) -> int:
         return self._size
@@ -38,25 +43,23 @@ class Archive:
         """The choices, bool, shape ``(size, k)``; a view, good until the next addition."""
         return self._chosen[: self._size]
 
-    def add(self, chosen: BoolArray) -> int:
-        """Let choices of shape ``(n, k)`` in; how many of them came in."""
-        return self.add_valued((chosen @ self._objectives).astype(np.int64), chosen)
-
-    def add_valued(self, values: IntArray, chosen: BoolArray) -> int:
-        """The same for choices whose values, of shape ``(n, p)``, are known."""
+    def add(self, chosen: BoolArray) -> BoolArray:
+        """Let choices of shape ``(n, k)`` in, one by one; which of them came in, shape ``(n,)``."""
+        values: IntArray = (chosen @ self._objectives).astype(np.int64)
         need = self._size + len(chosen)
         if need > len(self._values):
             rows = max(need, 2 * len(self._values))
             self._values = np.resize(self._values, (rows, self._values.shape[1]))
             self._chosen = np.resize(self._chosen, (rows, self._chosen.shape[1]))
-        self._size, entered = _merge(self._values, self._chosen, self._size, values, chosen)
-        return int(entered)
+        entered = np.zeros(len(chosen), np.bool_)
+        self._size = int(_merge(self._values, self._chosen, self._size, values, chosen, entered))
+        self.additions += int(entered.sum())
+        return entered
 
 
 @compiled
-def _merge(values, chosen, size, new_values, new_chosen):  # type: ignore[no-untyped-def]
+def _merge(values, chosen, size, new_values, new_chosen, entered):  # type: ignore[no-untyped-def]
     objectives = values.shape[1]
-    entered = 0
     for new in range(len(new_values)):
         beaten = False
         kept = 0
@@ -86,5 +89,5 @@ def _merge(values, chosen, size, new_values, new_chosen):  # type: ignore[no-unt
         values[kept] = new_values[new]
         chosen[kept] = new_chosen[new]
         size = kept + 1
-        entered += 1
-    return size, entered
+        entered[new] = True
+    return size

@@ -274,7 +274,7 @@ def _note(rows, marks, table, fresh):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def breed(rng, children, population, fitness, elite, demands, room, gains, costs, parents, marks, table):  # type: ignore[no-untyped-def]
+def breed(rng, children, population, elite, demands, room, gains, costs, parents, marks, table):  # type: ignore[no-untyped-def]
     """Make children that are feasible, maximal and not known yet.
 
     One parent wins a binary tournament in the population, the other one a second tournament or is drawn from the
@@ -286,8 +286,7 @@ def breed(rng, children, population, fitness, elite, demands, room, gains, costs
     ----------
     rng : numpy's generator.
     children : bool, shape ``(n, k)``, written.
-    population : bool, shape ``(m, k)``.
-    fitness : place of each in the order of survival, the best 0, shape ``(m,)``.
+    population : bool, shape ``(m, k)``, the best first.
     elite : bool, shape ``(e, k)``; e > 0.
     demands, room, gains, costs, parents : as in :class:`Ground`.
     marks, table : as in :class:`KnownRows`, with room for ``n`` more.
@@ -305,8 +304,8 @@ def breed(rng, children, population, fitness, elite, demands, room, gains, costs
         for attempt in range(_TRIES + _FRESH):
             blind = attempt >= _TRIES or rng.random() < _BLIND
             if attempt < _TRIES:
-                one = _tournament(rng, fitness)
-                other = population[_tournament(rng, fitness)]
+                one = _tournament(rng, len(population))
+                other = population[_tournament(rng, len(population))]
                 if rng.random() < 0.5:
                     other = elite[int(rng.random() * len(elite))]
                 rate = (1.0 + attempt) / jobs
@@ -328,10 +327,8 @@ def breed(rng, children, population, fitness, elite, demands, room, gains, costs
 
 
 @compiled
-def _tournament(rng, fitness):  # type: ignore[no-untyped-def]
-    one = int(rng.random() * len(fitness))
-    other = int(rng.random() * len(fitness))
-    return one if fitness[one] <= fitness[other] else other
+def _tournament(rng, count):  # type: ignore[no-untyped-def]
+    return min(int(rng.random() * count), int(rng.random() * count))
 
 
 @compiled

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cache
-from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +14,7 @@ from transom.heuristics._crowding import survivors
 from transom.heuristics._selection_archive import Archive
 from transom.heuristics._selection_rows import Ground, KnownRows, breed
 from transom.models import Selection
-from transom.models._arrays import BoolArray, IntArray
+from transom.models._arrays import BoolArray, FloatArray, IntArray
 from transom.models.pareto_front import pareto_front
 from transom.models.selection_reduction import ReducedSelection, reduce_selection
 from transom.solving import settled
@@ -24,6 +23,8 @@ from transom.stop import Budget, Stop
 _PATIENCE = 100  # generations that add nothing to the archive, where the budget has no limit at all
 _BARREN = 20  # generations in a row without a new child, after which the search ends
 _WEIGHTINGS = 8  # greedy rows by random weightings, per objective
+_LITTERS = 2  # children of a generation, as a multiple of the population
+_TOLL = 10  # handing over takes at most one part in so many of the time
 _WORK = 1 << 20  # entries looked at between two looks at the clock: a few milliseconds
 _SPARE = 1.3  # how much longer than foreseen handing over may take
 
@@ -99,6 +100,8 @@ class _Search:
         self.known = KnownRows(self.ground.jobs, rng)
         self.archive = Archive(reduced.objectives)
         self.handing = HandingOver(problem, reduced, budget)
+        self.entered_at = 0
+        self.born = 0
         if budget.solution is not None:
             self.archive.add(budget.solution.selections[:, reduced.jobs])
 
@@ -106,32 +109,21 @@ class _Search:
         """Search to the end."""
         first = self.seeds()
         if self.budget.done():
+            self.handing.give(self.archive)
             return
         algorithm = _algorithm(self, first)
         unlimited = self.budget.seconds_left() == math.inf and self.budget.iterations_left() is None
-        eager = self.budget.stop.target is not None or self.budget.stop.stall is not None
-        entered_at = self.budget.iterations
-        next_due = 1
         barren = 0
-        while not self.budget.done() and not self.handing.pressing(len(self.archive)):
-            if unlimited and self.budget.iterations - entered_at >= _PATIENCE:
+        while not self.budget.done() and not self.handing.last_call(self.archive):
+            if barren >= _BARREN or (unlimited and self.budget.iterations - self.entered_at >= _PATIENCE):
                 break
             children = algorithm.ask()
             self.budget.spend()
-            if children is None or not len(children):
-                barren += 1
-                if barren >= _BARREN:
-                    break
-                continue
-            barren = 0
-            algorithm.evaluator.eval(algorithm.problem, children)
-            chosen, values = children.get("X"), (-children.get("F")).astype(np.int64)
-            if self.archive.add_valued(values, chosen):
-                entered_at = self.budget.iterations
-            algorithm.tell(infills=children)
-            if eager or self.budget.iterations >= next_due or self.handing.grown(len(self.archive)):
-                self.handing.give(self.archive)
-                next_due = max(next_due, 2 * self.budget.iterations)
+            barren = 0 if self.born else barren + 1
+            if len(children):
+                algorithm.evaluator.eval(algorithm.problem, children)
+                algorithm.tell(infills=children)
+            self.handing.give_in_time(self.archive, self.budget.iterations == self.entered_at)
         self.handing.give(self.archive)
 
     def seeds(self) -> BoolArray:
@@ -140,12 +132,16 @@ class _Search:
         objectives = ground.gains.shape[1]
         pure = np.concatenate((np.eye(objectives), np.full((1, objectives), 1 / objectives)))
         rows = [ground.greedy(_efficiency(ground, pure)), ground.by_dot_product()[None]]
-        self._let_in(rows)
+        self.archive.add(np.concatenate(rows))
+        self.handing.give(self.archive)
         weights = rng.exponential(size=(_WEIGHTINGS * objectives, objectives))
-        batches = [(None, pure @ ground.gains.T), (None, _efficiency(ground, weights))]
         alone = ground.one_hot()
-        batches.append((alone, _efficiency(ground, rng.exponential(size=(len(alone), objectives)))))
-        batches.append((None, rng.random((self.given.population, ground.jobs))))
+        batches: list[tuple[BoolArray | None, FloatArray]] = [
+            (None, pure @ ground.gains.T),
+            (None, _efficiency(ground, weights)),
+            (alone, _efficiency(ground, rng.exponential(size=(len(alone), objectives)))),
+            (None, rng.random((self.given.population, ground.jobs))),
+        ]
         step = max(1, _WORK // ground.demands.size)
         for begun, scores in batches:
             for at in range(0, len(scores), step):
@@ -154,13 +150,24 @@ class _Search:
                 made = ground.greedy(scores[at : at + step], None if begun is None else begun[at : at + step])
                 rows.append(made)
                 self.archive.add(made)
-        self.handing.give(self.archive)
         first = np.concatenate(rows)
         return first[self.known.add(first)]
 
-    def children(self, population: BoolArray, fitness: IntArray, count: int) -> BoolArray:
-        """New rows, at most so many; fewer where the time ends or no others come about."""
-        ground, known = self.ground, self.known
+    def brood(self, population: BoolArray, ranks: IntArray) -> BoolArray:
+        """Children worth showing to the population, best first as the rows of the population are, shape ``(n, k)``.
+
+        All enter the archive. Where the population is full of points that do not dominate each other, only those
+        that the archive let in can survive.
+        """
+        rows = self._children(population)
+        self.born = len(rows)
+        entered = self.archive.add(rows)
+        if entered.any():
+            self.entered_at = self.budget.iterations + 1  # of the generation in the making
+        return rows[entered] if len(population) >= self.given.population and ranks[-1] == 0 else rows
+
+    def _children(self, population: BoolArray) -> BoolArray:
+        ground, known, count = self.ground, self.known, _LITTERS * self.given.population
         rows = np.empty((count, ground.jobs), np.bool_)
         made = 0
         step = max(1, _WORK // (4 * ground.demands.size))
@@ -168,53 +175,64 @@ class _Search:
         for at in range(0, count, step):
             if at and self.budget.seconds_left() == 0:
                 break
-            part = rows[made : made + min(step, count - at)]
             new = breed(
-                self.rng, part, population, fitness, self.archive.chosen, ground.demands, ground.room, ground.gains,
-                ground.costs, ground.parents, known.marks, known.table,
+                self.rng, rows[made : made + min(step, count - at)], population, self.archive.chosen, ground.demands,
+                ground.room, ground.gains, ground.costs, ground.parents, known.marks, known.table,
             )  # fmt: skip
             made += int(new)
             known.count += int(new)
         return rows[:made]
 
-    def _let_in(self, rows: list[BoolArray]) -> None:
-        self.archive.add(np.concatenate(rows))
-        self.handing.give(self.archive)
-
 
 class HandingOver:
     """Gives an archive to the budget, and knows how long that takes.
 
-    Judging a front takes time that grows with the square of its points; the time for the last one is left in
-    time.
+    Judging a front of four or five objectives takes a time that grows with the square of its points, else little more
+    than in proportion: as much time is left for the last one.
     """
 
     def __init__(self, problem: Selection, reduced: ReducedSelection, budget: Budget) -> None:
         self._problem, self._reduced, self._budget = problem, reduced, budget
-        self._points = 64
-        self._took = 0.002  # seconds, for so many points: a guess, until there is a measurement
-
-    def grown(self, points: int) -> bool:
-        """Whether it is time, as an archive of so many points has grown by half."""
-        return points >= 1.5 * self._points
-
-    def pressing(self, points: int) -> bool:
-        """Whether the time that is left is needed to hand over so many points."""
-        left = self._budget.seconds_left()
-        return left < _SPARE * self._took * max(1.0, points / self._points) ** 2
+        self._power = 2 if reduced.objectives.shape[1] in (4, 5) else 1
+        self._eager = budget.stop.target is not None or budget.stop.stall is not None
+        self._given = 0  # additions to the archive that have been handed over
+        self._points = 1
+        self._took = 0.0
+        self._ended = 0.0
 
     def give(self, archive: Archive) -> None:
-        """Hand over what the archive holds."""
-        began = perf_counter()
+        """Hand over what the archive holds, if it is news."""
+        if archive.additions == self._given:
+            return
+        began = self._budget.seconds()
         worth = archive.values + self._reduced.base
         self._budget.found(pareto_front(worth, self._reduced.selections(archive.chosen)))
-        self._took = perf_counter() - began
-        self._points = max(64, len(archive))
+        self._ended = self._budget.seconds()
+        self._took = self._ended - began
+        self._points, self._given = len(archive), archive.additions
+
+    def give_in_time(self, archive: Archive, news: bool) -> None:
+        """Hand over where the rest of the search would not notice, or where the budget asks about every generation."""
+        if (self._eager and news) or self._budget.seconds() - self._ended > _TOLL * self._took:
+            self.give(archive)
+
+    def last_call(self, archive: Archive) -> bool:
+        """Whether the time that is left is about what handing over needs; what there is then has been handed over."""
+        if not self._pressing(archive):
+            return False
+        self.give(archive)
+        return self._budget.seconds_left() < _SPARE * self._took
+
+    def _pressing(self, archive: Archive) -> bool:
+        grown = max(1.0, len(archive) / self._points)
+        news = archive.additions != self._given
+        return news and self._budget.seconds_left() < _SPARE * self._took * grown**self._power
 
 
-def _efficiency(ground: Ground, weights: Any) -> Any:
+def _efficiency(ground: Ground, weights: FloatArray) -> FloatArray:
     """Scores of the jobs, shape ``(rows, k)``, in weightings of the objectives of shape ``(rows, p)``."""
-    return (weights @ ground.gains.T) / (ground.costs.sum(axis=1) + 1e-9)
+    scores: FloatArray = (weights @ ground.gains.T) / (ground.costs.sum(axis=1) + 1e-9)
+    return scores
 
 
 def _algorithm(search: _Search, first: BoolArray) -> Any:
@@ -236,8 +254,7 @@ def _algorithm(search: _Search, first: BoolArray) -> Any:
     class Mating(InfillCriterion):
         # pymoo's own operators visit parents and children one by one, which takes longer than all else together.
         def do(self, problem: Any, pop: Any, n_offsprings: int, **kwargs: Any) -> Any:
-            fitness = np.arange(len(pop))  # the survivors stand in order
-            return Population.new("X", search.children(pop.get("X"), fitness, n_offsprings))
+            return Population.new("X", search.brood(pop.get("X"), pop.get("rank")))
 
     class RankAndCrowding(Survival):
         def _do(self, problem: Any, pop: Any, *args: Any, n_survive: int | None = None, **kwargs: Any) -> Any:
@@ -247,7 +264,14 @@ def _algorithm(search: _Search, first: BoolArray) -> Any:
             alive.set("crowding", distances)
             return alive
 
-    algorithm = NSGA2(
+    class Nsga(NSGA2):
+        def _set_optimum(self, **kwargs: Any) -> None:
+            self.opt = self.pop  # the optimum is in the archive
+
+        def _infill(self) -> Any:
+            return self.mating(self.problem, self.pop, size)  # there may be nobody worth showing
+
+    algorithm = Nsga(
         pop_size=size,
         sampling=first,
         mating=Mating(),
