@@ -10,7 +10,7 @@ import pytest
 
 from tests.selection_cases import true_front
 from transom.errors import DocumentError
-from transom.io import read_documents, read_hadi, read_kirlik, read_mokp
+from transom.io import encode, read_documents, read_hadi, read_kirlik, read_mokp
 from transom.models import Selection
 
 KIRLIK = "2\n3\n10\n[[5, 6, 7],\n[1, 0, 9]]\n[4, 5, 6]\n"
@@ -48,6 +48,12 @@ def test_hadis_format(tmp_path: Path) -> None:
 def test_files_without_items(tmp_path: Path, text: str) -> None:
     problem = read_mokp(written(tmp_path, text))
     assert (len(problem), len(problem.terms)) == (0, 2)
+
+
+def test_a_document_of_that_name(tmp_path: Path) -> None:
+    problem = Selection([[1]], [1])
+    path = written(tmp_path, "\n" + encode(problem).decode())
+    assert list(read_documents(path)) == [(str(path), problem)]
 
 
 @pytest.mark.parametrize(

@@ -20,11 +20,13 @@ from transom.io.formats import (
     KnapsackDocument,
     ResultDocument,
     RunningDocument,
+    SelectionDocument,
     TreeDocument,
     WindowDocument,
 )
 from transom.io.nsa_windows import PeriodLine, PeriodWindow, line_of, window_of
 from transom.io.result_conversion import result_document, result_of
+from transom.io.selection_conversion import amounts, selection_document, selection_of
 from transom.models import (
     Allocation,
     Cluster,
@@ -72,6 +74,8 @@ def to_document(thing: Document) -> AnyDocument | PeriodLine:
         return KnapsackDocument(
             tuple(thing.values.tolist()), tuple(thing.weights.tolist()), int(thing.capacity), int(thing.scale)
         )
+    if isinstance(thing, Selection):
+        return selection_document(thing)
     if isinstance(thing, Allocation):
         return _allocation_document(thing)
     if isinstance(thing, ConstrainedPath):
@@ -99,6 +103,8 @@ def from_document(document: AnyDocument | PeriodLine) -> Document:
             document.capacity,
             document.scale,
         )
+    if isinstance(document, SelectionDocument):
+        return selection_of(document)
     if isinstance(document, AllocationDocument):
         return _allocation(document)
     if isinstance(document, CspDocument):
@@ -145,12 +151,13 @@ def _window(document: WindowDocument) -> Window:
 
 
 def _table(jobs: tuple[JobDocument, ...], cluster: Cluster) -> JobTable:
-    resources = len(cluster.resources)
-    for job in jobs:
-        if len(job.demand) != resources:
-            raise ModelError(f"job {job.id}: demand states {len(job.demand)} resources, the cluster {resources}")
-    rows = [(j.id, j.submit, j.nodes, j.walltime, j.user, j.priority, *j.demand) for j in jobs]
-    data = np.array(rows, np.int64).reshape(len(rows), 6 + resources)
+    rows = [
+        (j.id, j.submit, j.nodes, j.walltime, j.user, j.priority, *demand)
+        for j, demand in (
+            (job, amounts(job.demand, cluster.resources, f"job {job.id}: demand", "the cluster")) for job in jobs
+        )
+    ]
+    data = np.array(rows, np.int64).reshape(len(rows), 6 + len(cluster.resources))
     return JobTable(data, {job.id: job.depends_on for job in jobs if job.depends_on})
 
 

@@ -20,6 +20,7 @@ from transom.io.nsa_windows import LineHead, PeriodLine
 _DECODERS: dict[str, msgspec.json.Decoder[AnyDocument]] = {
     f"transom/{name}/1": msgspec.json.Decoder(kind) for name, kind in DOCUMENTS.items()
 }
+_SHOWN = 200  # characters of what stands in a document
 _LINE = msgspec.json.Decoder(PeriodLine)
 
 
@@ -95,15 +96,22 @@ def _explain(error: msgspec.ValidationError, data: bytes) -> str:
     place = place.strip("`")
     if not place:
         return text
+    job, got = "", ""
     try:
         value = msgspec.json.decode(data)
-        for key, index in re.findall(r"\.([^.\[\]]+)|\[(\d+)\]", place):
+        for key, index in re.findall(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]", place):
+            if index == "...":  # an amount by its name, which is not told
+                break
             value = value[key] if key else value[int(index)]
+            if isinstance(value, dict) and isinstance(value.get("id"), int):
+                job = f" (job {value['id']})"
+        if text.endswith("got `float`") or place.endswith("[...]"):
+            got = f": {value!r}"[:_SHOWN]
+        elif not (", got" in text or text.endswith(repr(value)) or isinstance(value, (dict, list))):
+            got = f", got {value!r}"
     except (KeyError, IndexError, TypeError, msgspec.DecodeError):
-        return f"{place}: {text}"
-    told = ", got" in text or text.endswith(repr(value)) or isinstance(value, (dict, list))
-    got = "" if told else f", got {value!r}"
-    return f"{place}: {text}{got}"
+        pass  # the place alone, then
+    return f"{place}: {text}{got}{job}"
 
 
 def _malformed(error: Exception, data: bytes) -> str:

@@ -19,11 +19,15 @@ Positive = Annotated[int, Meta(ge=1, le=LARGEST)]
 Number = Int | float
 # Not a tuple of fixed length: msgspec 0.22 crashes on those within another tuple.
 Arc = Annotated[tuple[Natural, ...], Meta(min_length=2, max_length=2, description="[start, size]")]
+Pair = Annotated[tuple[Natural, ...], Meta(min_length=2, max_length=2, description="[job, other]")]
+Amounts = tuple[Natural, ...] | dict[str, Natural]
 # A document may claim any number of items; this many are believed before memory is set aside.
 Items = Annotated[
     int,
     Meta(
-        ge=0, le=100_000_000, description="length of what the solution chooses from: items, idle nodes, operation arcs"
+        ge=0,
+        le=100_000_000,
+        description="length of what the solution chooses from: items, idle nodes, operation arcs, jobs",
     ),
 ]
 Nodes = Annotated[int, Meta(ge=1, le=10_000_000)]  # of a tree
@@ -37,7 +41,9 @@ class JobDocument(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True
     submit: Annotated[int, Meta(ge=-LARGEST - 1, le=LARGEST, description="time of submission [s]")]
     nodes: Positive
     walltime: Annotated[int, Meta(ge=1, le=LARGEST, description="the user's limit on the runtime [s]")]
-    demand: Annotated[tuple[Natural, ...], Meta(description="amount of each further resource")] = ()
+    demand: Annotated[
+        Amounts, Meta(description="amount of each further resource, or by name; those that are not named count 0")
+    ] = ()
     user: Annotated[int, Meta(ge=-LARGEST - 1, le=LARGEST, description="-1 if unknown")] = -1
     priority: Annotated[int, Meta(ge=-LARGEST - 1, le=LARGEST, description="-1 if unknown")] = -1
     depends_on: Annotated[tuple[Positive, ...], Meta(description="ids of jobs that must have ended before")] = ()
@@ -104,6 +110,46 @@ class KnapsackDocument(
     scale: Annotated[int, Meta(ge=1, le=LARGEST, description="what real values were multiplied by")] = 1
 
 
+class SelectionDocument(
+    msgspec.Struct,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+    tag_field="format",
+    tag="transom/selection/1",
+    frozen=True,
+):
+    """Several resources: choose jobs that fit together so that no other choice is better in every objective."""
+
+    capacity: Annotated[tuple[Natural, ...], Meta(description="what is free of each resource")]
+    demands: Annotated[
+        tuple[Amounts, ...],
+        Meta(description="for each job the amount of each resource, or by name; those that are not named count 0"),
+    ]
+    objectives: Annotated[
+        tuple[tuple[Natural, ...], ...] | None,
+        Meta(description="for each job its worth in each objective; null: the objectives are the demands"),
+    ] = None
+    resources: Annotated[
+        tuple[str, ...], Meta(description="names of the resources, distinct; r0, r1 ... if empty")
+    ] = ()
+    terms: Annotated[
+        tuple[str, ...],
+        Meta(description="names of the objectives, distinct; one named after a resource is the demand on it"),
+    ] = ()
+    scales: Annotated[
+        tuple[Positive, ...], Meta(description="what the real values of each objective were multiplied by; 1 if empty")
+    ] = ()
+    totals: Annotated[
+        tuple[Natural, ...] | None,
+        Meta(description="what utilisation is relative to, at least the capacity; null: the capacity"),
+    ] = None
+    forced: Annotated[tuple[Natural, ...], Meta(description="positions of the jobs that are chosen in any case")] = ()
+    excluded: Annotated[tuple[Natural, ...], Meta(description="positions of the jobs that are never chosen")] = ()
+    requires: Annotated[
+        tuple[Pair, ...], Meta(description="pairs of positions: the first is only chosen together with the second")
+    ] = ()
+
+
 class CostDocument(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """What hops cost: unit / nodes of the job x hops summed over its pairs of nodes."""
 
@@ -153,6 +199,15 @@ class StopDocument(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=Tru
     stall: Annotated[Positive | None, Meta(description="iterations without a better value")] = None
 
 
+class FrontDocument(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """The front of a selection, point by point."""
+
+    values: Annotated[tuple[tuple[Natural, ...], ...], Meta(description="for each point its worth in each objective")]
+    jobs: Annotated[
+        tuple[tuple[Natural, ...], ...], Meta(description="for each point the positions of its jobs, ascending")
+    ]
+
+
 class ResultDocument(
     msgspec.Struct, forbid_unknown_fields=True, tag_field="format", tag="transom/result/1", frozen=True
 ):
@@ -165,10 +220,11 @@ class ResultDocument(
     status: Status
     reason: Reason
     solution: Annotated[
-        tuple[Int | Arc, ...] | None,
+        tuple[Int | Arc, ...] | FrontDocument | None,
         Meta(
             description="knapsack: positions of the chosen items, ascending; scas, dcas, free: for each idle node the "
-            "job that gets it, from 0, or -1; csp: [start, size] of each operation arc; null if there is none"
+            "job that gets it, from 0, or -1; csp: [start, size] of each operation arc; selection: a front; null if "
+            "there is none"
         ),
     ]
     items: Items | None
@@ -187,7 +243,7 @@ class ResultDocument(
     versions: dict[str, str]
 
 
-AnyDocument = WindowDocument | KnapsackDocument | AllocationDocument | CspDocument | ResultDocument
+AnyDocument = WindowDocument | KnapsackDocument | SelectionDocument | AllocationDocument | CspDocument | ResultDocument
 
 DOCUMENTS: dict[str, type[AnyDocument]] = {
     "window": WindowDocument,
@@ -195,5 +251,6 @@ DOCUMENTS: dict[str, type[AnyDocument]] = {
     "allocation": AllocationDocument,
     "csp": CspDocument,
     "result": ResultDocument,
+    "selection": SelectionDocument,
 }
 """The known documents by name; the format is ``transom/NAME/1``."""

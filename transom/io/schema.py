@@ -17,7 +17,7 @@ def schema(name: str) -> dict[str, Any]:
 
     Parameters
     ----------
-    name : ``window``, ``knapsack``, ``allocation``, ``csp`` or ``result``.
+    name : ``window``, ``knapsack``, ``allocation``, ``csp``, ``result`` or ``selection``.
 
     Raises
     ------
