@@ -10,6 +10,7 @@ import typer
 
 from transom.cli import options
 from transom.cli.output import note, print_json
+from transom.cli.resource_options import Resources, equipped
 
 if TYPE_CHECKING:
     from transom.models import FatTree, HopCost
@@ -32,8 +33,10 @@ def command(
     objective: options.Objective = None,
     cost_model: options.CostModel = None,
     wrap: options.Wrap = None,
+    resources: Resources = None,
     start: options.Start = 0,
     jobs: options.Jobs = None,
+    seed: options.Seed = 0,
     json: options.Json = False,
     nodes: options.Nodes = None,
     size: options.SizeOption = options.Size.requested,
@@ -47,7 +50,7 @@ def command(
     Everything is computed again from the data: whether an answer is feasible and worth what is
     claimed, whether its bound and its optimum can be; whether every job starts once, in time, and on
     nodes that are free, and what the hops between them cost. A trace is read and cut as the recording
-    says, unless an option says otherwise. The exit status is 1 if something is wrong.
+    says, further resources and all, unless an option says otherwise. The exit status is 1 if something is wrong.
     """
     from transom.errors import DocumentError
 
@@ -57,9 +60,12 @@ def command(
         rules: dict[str, Any] = {
             "nodes": nodes, "start": start, "jobs": jobs, "size": size, "walltime": walltime,
             "long_runs": long_runs, "nonpositive": nonpositive, "oversized": oversized,
+            "resources": resources, "seed": seed,
         }  # fmt: skip
         judged = _judge_recordings(instance, result, {name: rules[name] for name in rules if _given(context, name)})
     else:
+        seeded = seed if _given(context, "seed") else None
+        options.refuse({"--resources": resources, "--seed": seeded}, f"{result}, which is no folder of simulate")
         judged = _judge_results(instance, result, objective, cost_model, wrap)
 
     wrong = sum(bool(each.wrong) for each in judged)
@@ -157,7 +163,7 @@ def _judge_recordings(trace: Path, folder: Path, given: dict[str, Any]) -> list[
 def _judge_recording(
     trace: Path, folder: Path, given: dict[str, Any], workloads: dict[tuple[Any, ...], Workload]
 ) -> Judged:
-    from transom.errors import DocumentError
+    from transom.errors import DocumentError, SpecError
     from transom.simulation.recording import read_details, read_node_runs, read_schedule
     from transom.simulation.verification import check_nodes, check_schedule, check_spread
 
@@ -165,8 +171,11 @@ def _judge_recording(
     details = read_details(folder)["details"]
     rules = {**_recorded_rules(details, folder), **given}
     key = tuple(sorted(rules.items(), key=str))
+    resources, seed = rules.pop("resources", None), rules.pop("seed", 0)
+    if resources is None and "seed" in given:
+        raise SpecError(f"{folder}: was replayed without --resources; --seed is for those")
     if key not in workloads:
-        workloads[key] = options.read_workload(trace, **rules)
+        workloads[key] = equipped(options.read_workload(trace, **rules), trace, resources, seed).workload
     workload = _on_tree(workloads[key], schedule.cluster.topology)
     if details.get("digest", workload.digest()) != workload.digest():
         path = folder / "jobs.parquet"
@@ -213,9 +222,12 @@ def _recorded_rules(details: dict[str, Any], folder: Path) -> dict[str, Any]:
     kinds: dict[str, Any] = {
         "size": options.Size, "walltime": options.Walltime, "long_runs": options.LongRuns,
         "nonpositive": options.Bad, "oversized": options.Bad, "nodes": int, "start": int, "jobs": int,
+        "resources": str, "seed": int,
     }  # fmt: skip
     try:
         recorded = dict(details.get("rules", {}))
+        if "resources" in details:
+            recorded |= {"resources": details["resources"]["spec"], "seed": details["resources"]["seed"]}
         return {name: kinds[name](value) for name, value in recorded.items() if value is not None}
     except (KeyError, TypeError, ValueError) as error:
         raise DocumentError(

@@ -13,6 +13,7 @@ import typer
 from transom.cli import options
 from transom.cli.node_options import AllocateBy, NodeOptions, Rule, chosen_runs, machine, on_tree
 from transom.cli.output import check_writable, describe, note, print_json, progress
+from transom.cli.resource_options import Resources, equipped
 from transom.cli.schedule_tables import By, breakdowns_of, print_breakdown, print_summaries
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ def command(
         str | None,
         typer.Option("--cost-model", help="paper (default), authors or custom:KEY=VALUE,..."),
     ] = None,
+    resources: Resources = None,
     out: Annotated[Path | None, typer.Option("--out", help="Folder for jobs, decisions and figures.")] = None,
     start: options.Start = 0,
     jobs: options.Jobs = None,
@@ -105,6 +107,8 @@ def command(
     what is finished there is not computed again. Schedules are chaotic: --jitter 60 --repeats 10
     shows how much of a difference is noise. With --cluster jobs get nodes of a fat tree, and the
     figures tell what the hops between them cost; which nodes they get never changes when they run.
+    With --resources jobs ask for further resources too, by laws that --seed settles, the same under
+    every policy.
     """
     from transom.errors import SpecError
     from transom.simulation.metrics import Trim, summary
@@ -118,13 +122,17 @@ def command(
     runs = chosen_runs(policy, period, seed, settings)
     rules = (size, walltime, long_runs, nonpositive, oversized)
     nodes = machine(nodes, cluster)
-    workload = on_tree(options.read_workload(trace, nodes, start, jobs, *rules), cluster, runs)
+    read = options.read_workload(trace, nodes, start, jobs, *rules)
+    extended = equipped(on_tree(read, cluster, runs), trace, resources, seed)
+    workload = extended.workload
     names = ("size", "walltime", "long_runs", "nonpositive", "oversized")
     reading: dict[str, Any] = {name: rule.value for name, rule in zip(names, rules, strict=True)}
     details: dict[str, Any] = {"trace": str(trace)}
     details["rules"] = {"nodes": nodes, "start": start, "jobs": jobs, **reading}
     if cluster is not None:
         details["cluster"] = cluster
+    if resources is not None:
+        details["resources"] = {**extended.card, "made": extended.documents}
     trim = Trim(head_seconds=warm_up, tail_seconds=cool_down)
     if not trim.counts(workload.jobs.submit).any():
         raise SpecError(f"--warm-up {warm_up:g} and --cool-down {cool_down:g} leave no job of the trace")
@@ -134,7 +142,7 @@ def command(
             check_writable(out / run.label / "jobs.parquet", ".parquet")
         if figures:
             check_writable(out / "figures" / "timeline.png", ".png")
-    for line in describe(workload):
+    for line in describe(workload) + extended.lines:
         note(line)
 
     schedules: list[Schedule] = []
@@ -144,8 +152,8 @@ def command(
         tasks = [bars.add_task(run.label, total=len(workload) + repeats, start=False) for run in runs]
         for run, task in zip(runs, tasks, strict=True):
             bars.start_task(task)
-            schedule, read = replay(workload, run, out, details, force, partial(_advance, bars, task))
-            bars.update(task, completed=len(workload), description=f"{run.label} (kept)" if read else run.label)
+            schedule, kept = replay(workload, run, out, details, force, partial(_advance, bars, task))
+            bars.update(task, completed=len(workload), description=f"{run.label} (kept)" if kept else run.label)
             schedules.append(schedule)
             summaries.append(summary(schedule, tau, trim))
             repeated.append([])
@@ -164,13 +172,14 @@ def command(
                 "jobs": len(workload),
                 "nodes": workload.cluster.num_nodes,
                 **({} if cluster is None else {"cluster": cluster}),
+                **({} if resources is None else {"resources": extended.documents}),
                 "repairs": dict(workload.repairs),
                 "policies": [_document(*row, out) for row in rows],
                 "figures": [str(path) for path in drawn],
             }
         )
         return
-    print_summaries(f"{workload.name} under {schedules[0].rules} events", runs, summaries, repeated)
+    print_summaries(f"{workload.name} under {schedules[0].rules} events{extended.title}", runs, summaries, repeated)
     for kind in by or []:
         print_breakdown(kind, runs, schedules, trim)
     for run, schedule in zip(runs, schedules, strict=True):

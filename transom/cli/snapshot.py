@@ -10,6 +10,7 @@ import typer
 from transom.cli import options
 from transom.cli.node_options import machine, on_tree
 from transom.cli.output import check_writable, describe, note, print_json, progress
+from transom.cli.resource_options import Resources, equipped
 
 
 def command(
@@ -29,6 +30,7 @@ def command(
     allocate: Annotated[
         str | None, typer.Option("--allocate", help="Solver that chooses nodes; lowest idle ids by default.")
     ] = None,
+    resources: Resources = None,
     minimum: Annotated[int, typer.Option("--minimum", min=1, help="Leave out windows with fewer waiting jobs.")] = 1,
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Write so many windows at most.")] = None,
     start: options.Start = 0,
@@ -66,8 +68,10 @@ def command(
     load_rule(rule)
     check_writable(out, ".jsonl")
     rules = (size, walltime, long_runs, nonpositive, oversized)
-    workload = on_tree(options.read_workload(trace, machine(nodes, cluster), start, jobs, *rules), cluster, [])
-    for line in describe(workload):
+    read = options.read_workload(trace, machine(nodes, cluster), start, jobs, *rules)
+    extended = equipped(on_tree(read, cluster, []), trace, resources, seed)
+    workload = extended.workload
+    for line in describe(workload) + extended.lines:
         note(line)
     with progress() as bars:
         task = bars.add_task(policy, total=len(workload))
@@ -86,6 +90,7 @@ def command(
     count = write_documents(out, windows if limit is None else islice(windows, limit))
     if json:
         told = {"trace": str(trace), "workload": workload.digest(), "policy": policy}
-        print_json({**told, "windows": count, "out": str(out)})
+        more = {} if resources is None else {"resources": extended.documents}
+        print_json({**told, **more, "windows": count, "out": str(out)})
     else:
         print(f"{out}: {count} windows")

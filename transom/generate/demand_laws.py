@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
 import numpy as np
@@ -31,6 +31,9 @@ class Law(Protocol):
 
     def amounts(self, workload: Workload, columns: Mapping[int, FloatArray], rng: np.random.Generator, /) -> FloatArray:
         """Amounts of the jobs, real numbers >= 0, shape ``(jobs,)``; ``columns`` are fields of the trace, by number."""
+
+    def sized(self, mean: float, /) -> Law:
+        """The law with a mean that it leaves open, and what goes with it: the same amounts, that many times."""
 
 
 class _Marginal:
@@ -71,6 +74,10 @@ class Normal(_Marginal):
     def __post_init__(self) -> None:
         _check("normal", self.mean, self.deviation)
 
+    def sized(self, mean: float, /) -> Normal:
+        """The law with a mean that it leaves open, and half of it as deviation."""
+        return Normal(*_sizes(mean, None, 0.5))
+
     def quantile(self, share: FloatArray) -> FloatArray:
         """The amount that a share of all amounts does not exceed."""
         mean, deviation = _sizes(self.mean, self.deviation, 0.5)
@@ -100,6 +107,10 @@ class Lognormal(_Marginal):
 
     def __post_init__(self) -> None:
         _check("lognormal", self.mean, self.deviation)
+
+    def sized(self, mean: float, /) -> Lognormal:
+        """The law with a mean that it leaves open, and twice that as deviation."""
+        return Lognormal(*_sizes(mean, None, 2.0))
 
     def quantile(self, share: FloatArray) -> FloatArray:
         """The amount that a share of all amounts does not exceed."""
@@ -131,6 +142,10 @@ class Pareto(_Marginal):
         if not 1 < self.shape < math.inf:
             raise SpecError(f"pareto: shape must be > 1, or there is no mean; got {self.shape:g}")
 
+    def sized(self, mean: float, /) -> Pareto:
+        """The law with a mean that it leaves open."""
+        return Pareto(mean, self.shape)
+
     def quantile(self, share: FloatArray) -> FloatArray:
         """The amount that a share of all amounts does not exceed."""
         least = (1.0 if self.mean is None else self.mean) * (self.shape - 1) / self.shape
@@ -144,7 +159,7 @@ class Correlated:
 
     .. math:: x_j = F^{-1}\left(\Phi\left(\rho z_j + \sqrt{1 - \rho^2}\, e_j\right)\right), \quad e_j \sim N(0, 1)
 
-    with :math:`z_j` the normal score of the job's place among all jobs by nodes; places of equal nodes are drawn by lot.
+    with :math:`z_j` the normal score of the job's place among all jobs by nodes; equal ones are ordered by lot.
 
     Parameters
     ----------
@@ -169,6 +184,10 @@ class Correlated:
         """The mean that is stated; None where the amounts are to be scaled."""
         stated: float | None = self._marginal().mean
         return stated
+
+    def sized(self, mean: float, /) -> Correlated:
+        """The law with a mean that its marginal leaves open."""
+        return Correlated(self.correlation, told(self._marginal().sized(mean)))
 
     def amounts(self, workload: Workload, columns: Mapping[int, FloatArray], rng: np.random.Generator, /) -> FloatArray:
         """Amounts of the jobs, shape ``(jobs,)``."""
@@ -207,6 +226,10 @@ class PerNode:
 
     def __post_init__(self) -> None:
         _check("per-node", self.mean, self.deviation)
+
+    def sized(self, mean: float, /) -> PerNode:
+        """The law with a mean that it leaves open, and a quarter of it as deviation."""
+        return PerNode(*_sizes(mean, None, 0.25))
 
     def amounts(self, workload: Workload, columns: Mapping[int, FloatArray], rng: np.random.Generator, /) -> FloatArray:
         """Amounts of the jobs, shape ``(jobs,)``."""
@@ -249,6 +272,10 @@ class Column:
         """Not a number: amounts are as they stand, and are not scaled."""
         return math.nan
 
+    def sized(self, mean: float, /) -> Column:
+        """The law itself."""
+        return self
+
     def amounts(self, workload: Workload, columns: Mapping[int, FloatArray], rng: np.random.Generator, /) -> FloatArray:
         """Amounts of the jobs, shape ``(jobs,)``.
 
@@ -277,6 +304,21 @@ LAWS: dict[str, Any] = {
     "column": Column,
 }
 """The laws by the names that specifications give them."""
+
+
+def told(law: Law) -> str:
+    """A law with its parameters, as a specification writes it."""
+    name = next((name for name, known in LAWS.items() if type(law) is known), None)
+    if name is None:
+        return type(law).__name__
+    stated = {each.name: getattr(law, each.name) for each in fields(law)}  # type: ignore[arg-type]
+    told = {key: value for key, value in stated.items() if value is not None}
+    parts = [f"{key}=[{value}]" if ":" in str(value) else f"{key}={_plain(value)}" for key, value in told.items()]
+    return f"{name}:{','.join(parts)}" if parts else name
+
+
+def _plain(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _check(name: str, mean: float | None, deviation: float | None) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 
 from transom import registry
 from transom.errors import SpecError
-from transom.generate.demand_laws import LAWS, Law, Normal
+from transom.generate.demand_laws import LAWS, Law, Normal, told
 from transom.models import Cluster, JobTable
 from transom.models._arrays import FloatArray, IntArray
 from transom.rng import stream
@@ -130,8 +130,8 @@ def provide(
 ) -> tuple[Workload, tuple[Provision, ...]]:
     """A workload whose jobs ask for further resources, and what was made of each.
 
-    Demands are whole: amounts are rounded, and cut at the capacity, so that every job can run. Each resource has a random
-    stream of its own by its name: another resource beside it changes nothing.
+    Demands are whole: amounts are rounded, and cut at the capacity, so that every job can run. Each resource has a
+    random stream of its own by its name: another resource beside it changes nothing.
 
     Parameters
     ----------
@@ -200,28 +200,30 @@ def _resource(name: str, spec: str) -> Resource:
 def _provision(
     workload: Workload, resource: Resource, seed: int, columns: Mapping[int, FloatArray]
 ) -> tuple[IntArray, Provision]:
-    amounts = resource.law.amounts(workload, columns, stream(seed, "resource", resource.name, "amounts"))
+    law = resource.law
+    if law.mean is None and resource.capacity is None:
+        law = law.sized(MEAN)
+    amounts = law.amounts(workload, columns, stream(seed, "resource", resource.name, "amounts"))
     spared = stream(seed, "resource", resource.name, "share").random(len(workload)) < resource.share
     amounts = np.where(spared, 0.0, amounts)
     span, time = _span(workload), workload.runtime.astype(float)
     nodes = float(time @ workload.jobs.nodes) / workload.cluster.num_nodes
     aim = nodes if resource.load is None else resource.load * span  # demand x runtime for each unit of capacity
-    capacity, mean = resource.capacity, resource.law.mean
-    if capacity is None:
-        demand = _whole(resource, amounts if mean is not None else amounts * MEAN)
-        capacity = _capacity(resource, demand, time, aim, span)
-    elif mean is None:
-        demand = _scaled(resource, amounts, time, aim, capacity, span)
+    if law.mean is None:
+        capacity = int(resource.capacity or 0)
+        factor = _factor(resource, amounts, time, aim, capacity, span)
+        demand, law = _whole(resource, np.minimum(amounts * factor, capacity + 1.0)), law.sized(factor)
     else:
         demand = _whole(resource, amounts)
+        capacity = resource.capacity or _capacity(resource, demand, time, aim, span)
     held = np.minimum(demand, capacity)
     asking = int((held > 0).sum())
     load = float(time @ held) / capacity / span if span else math.nan
     average = float(held.sum()) / asking if asking else 0.0
-    told = _told(resource.law)
+    name = told(law)
     if resource.share:
-        told += f"{',' if ':' in told else ':'}share={resource.share:g}"
-    return held, Provision(resource.name, told, capacity, load, asking, int((demand > capacity).sum()), average)
+        name += f"{',' if ':' in name else ':'}share={resource.share:g}"
+    return held, Provision(resource.name, name, capacity, load, asking, int((demand > capacity).sum()), average)
 
 
 def _whole(resource: Resource, amounts: FloatArray) -> IntArray:
@@ -243,18 +245,14 @@ def _capacity(resource: Resource, demand: IntArray, time: FloatArray, aim: float
     return least - 1 if least > 1 and excess(least - 1) < -excess(least) else least
 
 
-def _scaled(
-    resource: Resource, amounts: FloatArray, time: FloatArray, aim: float, capacity: int, span: int
-) -> IntArray:
-    """Demands of such a size that they make the load wanted at a capacity that is stated."""
+def _factor(resource: Resource, amounts: FloatArray, time: FloatArray, aim: float, capacity: int, span: int) -> float:
+    """By how much to multiply amounts to have the load wanted at a capacity that is stated."""
     _reachable(resource, amounts > 0, time, aim, span)
 
-    def demands(factor: float) -> IntArray:
-        # Whatever is above the capacity is cut there anyway.
-        return np.rint(np.minimum(amounts * factor, capacity + 1.0)).astype(np.int64)
-
     def excess(factor: float) -> float:
-        return float(time @ np.minimum(demands(factor), capacity)) / capacity - aim
+        # Whatever is above the capacity is cut there.
+        demand = np.rint(np.minimum(amounts * factor, capacity))
+        return float(time @ demand) / capacity - aim
 
     low, high = 0.0, 1.0
     while excess(high) < 0:
@@ -262,7 +260,7 @@ def _scaled(
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (low, middle) if excess(middle) >= 0 else (middle, high)
-    return demands(min(low, high, key=lambda factor: abs(excess(factor))))
+    return high if low == 0 or excess(high) <= -excess(low) else low
 
 
 def _reachable(resource: Resource, asks: np.ndarray, time: FloatArray, aim: float, span: int) -> None:
@@ -289,12 +287,3 @@ def _first(holds: Callable[[int], bool], limit: int) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle + 1, high)
     return low
-
-
-def _told(law: Law) -> str:
-    """A law with its parameters, as in a specification."""
-    name = next((name for name, known in LAWS.items() if type(law) is known), type(law).__name__)
-    stated = {each.name: getattr(law, each.name) for each in fields(law)} if name in LAWS else {}  # type: ignore[arg-type]
-    told = {key: value for key, value in stated.items() if value is not None}
-    parts = [f"{key}={value:g}" if isinstance(value, (int, float)) else f"{key}=[{value}]" for key, value in told.items()]
-    return f"{name}:{','.join(parts)}" if parts else name
