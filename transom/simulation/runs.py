@@ -161,7 +161,7 @@ def _code(run: Run) -> str:
     """A digest of the code that decides: this package, and the files of what others registered."""
     policy = make_policy(run.spec)
     parts = [policy, load_rule(getattr(policy, "order", "fcfs"))]
-    parts += [getattr(policy, name) for name in ("_solver", "_objective") if hasattr(policy, name)]
+    parts += [getattr(policy, name) for name in ("_solver", "_objective", "_rule") if hasattr(policy, name)]
     if run.allocator is not None and run.allocator.solver is not None:
         parts.append(registry.make(registry.SOLVERS, run.allocator.solver, Allocation))
     state = blake2b(source_digest().encode(), digest_size=8)
