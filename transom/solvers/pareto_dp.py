@@ -1,23 +1,115 @@
-"""Not there yet."""
+"""The complete front of a selection: lists of choices for two halves of the jobs, and the best pairs of them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar
 
+import numpy as np
+
+from transom.errors import SpecError
 from transom.models import Selection
+from transom.models.selection_reduction import ReducedSelection, reduce_selection
+from transom.solvers._pareto_search import Halt, Search
+from transom.solving import settled
+from transom.stop import Budget, Stop
 
 
 @dataclass(frozen=True, slots=True)
 class ParetoDp:
-    """Not there yet."""
+    r"""Job by job with dominance and bounds in two halves, and a search for their best pairs.
+
+    Two lists of choices grow by one job after the other, the shorter list first. A choice leaves its list where
+
+    - another one of the list is worth at least as much in every objective and leaves at least as much of every
+      resource, of which no more counts than all undecided jobs ask for together;
+    - a known point is at least as good as the bound of the choice, which is for objective :math:`k` and with the
+      undecided jobs :math:`U`
+
+      .. math:: o_k(x) + \min_r \max\{o_k \cdot y : d_r \cdot y \le C_r - d_r(x),\ y \in [0, 1]^U\}
+
+      or what is free, where the objective is the demand on a resource.
+
+    Once every job is in one of the lists, the pairs of both that fit are searched for those that no known point is
+    at least as good as. Both lists stand in k-d trees for that, and two nodes are left together where their least
+    demands exceed the room or their largest worths are no better than a known point. The front is complete at the
+    end of it. Jobs that require each other go into the same half.
+
+    An iteration is a portion of about 20,000 steps. Where a list outgrows ``memory`` the search ends with what is
+    known then.
+
+    Parameters
+    ----------
+    memory : most memory for the lists [MiB], > 0.
+    starts : how many greedy selections to begin with, > 0.
+
+    Raises
+    ------
+    SpecError : a parameter is out of range.
+
+    References
+    ----------
+    Bazgan, Hugot, Vanderpooten, Solving efficiently the 0-1 multi-objective knapsack problem, Computers & Operations
+    Research 36 (2009), section 3 (dominance and bounds). Horowitz, Sahni, Computing partitions with applications to
+    the knapsack problem, Journal of the ACM 21 (1974) (two halves).
+    """
 
     name: ClassVar[str] = "pareto-dp"
     solves: ClassVar[type] = Selection
 
-    def supports(self, problem: Selection, /) -> str | None:
-        """Nothing yet."""
-        return "it is not there yet"
+    memory: int = 512
+    starts: int = 200
 
-    def __call__(self, problem: Selection, budget: Any, rng: Any, /, start: Any = None) -> None:
-        """Nothing yet."""
+    def __post_init__(self) -> None:
+        if self.memory <= 0:
+            raise SpecError(f"pareto-dp: memory must be > 0 MiB, got {self.memory}")
+        if self.starts <= 0:
+            raise SpecError(f"pareto-dp: starts must be > 0, got {self.starts}")
+
+    def supports(self, problem: Selection, /) -> str | None:
+        """Every selection."""
+        return None
+
+    def warm_up(self) -> None:
+        """Compile the kernels."""
+        _warm_up()
+
+    def __call__(self, problem: Selection, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
+        if settled(problem, budget):
+            return
+        reduced = reduce_selection(problem)
+        if reduced is None:
+            budget.prove_infeasible()
+            return
+        if not len(reduced.jobs):
+            budget.found(problem.front(reduced.taken[None]))
+            _complete(budget)
+            return
+        self._search(problem, reduced, budget, rng)
+
+    def _search(self, problem: Selection, reduced: ReducedSelection, budget: Budget, rng: np.random.Generator) -> None:
+        search = Search(problem, reduced, budget, self.memory * 2**20)
+        budget.notes["front"] = "not complete"
+        try:
+            search.begin(self.starts, rng)
+            complete = search.grow() and search.join()
+        except Halt:
+            complete = False
+        search.hand_over()
+        if complete:
+            _complete(budget)
+
+
+def _complete(budget: Budget) -> None:
+    if budget.value is not None:
+        budget.prove(budget.value)
+    budget.notes["front"] = "complete"
+
+
+@cache
+def _warm_up() -> None:
+    problem = Selection([[5, 3], [4, 4], [3, 5], [2, 2], [1, 3]], [8, 8], requires=((4, 3),))
+    ParetoDp()(problem, Stop().start(problem), np.random.default_rng(0))
+    problem = Selection([[5, 3], [4, 4], [3, 5], [2, 2], [1, 3]], [8, 8], [[3, 1], [1, 2], [2, 3], [5, 2], [1, 1]])
+    ParetoDp()(problem, Stop().start(problem), np.random.default_rng(0))
