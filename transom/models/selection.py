@@ -217,9 +217,12 @@ class Selection(Frozen):
     def merged(self, known: ParetoFront, new: ParetoFront) -> ParetoFront:
         """What is left of two fronts together; ``known`` itself where the other adds nothing."""
         both = np.concatenate((known.values, new.values))
-        if nondominated(both)[: len(known)].all() and nondominated(both).sum() == len(known):
+        kept = nondominated(both)  # once: with many objectives it takes longer than all the rest
+        if kept[: len(known)].all() and not kept[len(known) :].any():
             return known
-        return pareto_front(both, np.concatenate((known.selections, new.selections)))
+        worth, chosen = both[kept], np.concatenate((known.selections, new.selections))[kept]
+        order = np.lexsort(-worth.T[::-1])
+        return ParetoFront(worth[order], chosen[order])
 
     def value(self, solution: ParetoFront) -> float:
         """The share of hypervolume that a front dominates."""
