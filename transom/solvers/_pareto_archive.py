@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from transom.compiling import compiled
@@ -9,6 +11,7 @@ from transom.models._arrays import IntArray
 from transom.solvers._pareto_tree import DEEP, LEAF, Tree, needed
 
 SLOTS = 2 * LEAF  # rows a leaf has room for: half of them are free in a fresh tree
+_WORK = 100_000  # rows or nodes between two pauses
 
 
 class Archive:
@@ -23,6 +26,7 @@ class Archive:
     ----------
     rows : leaf after leaf, :data:`SLOTS` rows each: values, then words.
     nodes : the largest value of each node by objective, then (for a leaf) how many rows it holds.
+    size : how many rows there were when they were last spread.
     last : position of the row that answered the last question with yes.
     """
 
@@ -32,6 +36,7 @@ class Archive:
         self.nodes = np.full((1, columns + 1), -1, np.int64)
         self.nodes[0, columns] = 0
         self.last = np.zeros(1, np.int64)
+        self.size = 1
         self._sifted = 64
 
     def __len__(self) -> int:
@@ -44,19 +49,23 @@ class Archive:
         rows: IntArray = self.rows[taken.ravel()]
         return rows
 
-    def spread(self) -> None:
-        """Make room again in every leaf; what has been beaten leaves from time to time."""
-        rows = self.content()
-        tree = Tree(rows[:, : self._columns].copy())
-        tree.grow(2**62)
-        if len(rows) >= self._sifted:
-            kept = np.zeros(len(rows), np.bool_)
+    def spread(self, pause: Callable[[], None]) -> None:
+        """Make room again in every leaf; what has been beaten leaves from time to time.
+
+        ``pause`` is called every few milliseconds. What it raises ends this; the archive is as it was then.
+        """
+        rows, sifted = self.content(), self._sifted
+        tree = self._tree(rows, pause)
+        if len(rows) >= sifted:
+            kept, at = np.zeros(len(rows), np.bool_), 0
             none = np.zeros((len(rows), 0), np.int64)
-            needed(tree.rows, tree.order, tree.nodes, none, np.zeros(0, np.int64), kept, 0, 2**62)
+            while at < len(rows):
+                at = needed(tree.rows, tree.order, tree.nodes, none, none[0], kept, at, _WORK)
+                pause()
             rows = rows[kept]
-            self._sifted = 2 * len(rows)
-            tree = Tree(rows[:, : self._columns].copy())
-            tree.grow(2**62)
+            sifted = 2 * len(rows)
+            tree = self._tree(rows, pause)
+        self.size, self._sifted = len(rows), sifted
         p = self._columns
         leaves = len(tree.nodes) // 2
         first, last = tree.nodes[leaves:, 2 * p], tree.nodes[leaves:, 2 * p + 1]
@@ -65,6 +74,12 @@ class Archive:
         leaf = np.repeat(np.arange(leaves + 1), last - first)
         self.rows[leaf * SLOTS + np.arange(len(rows)) - first[leaf]] = rows[tree.order]
         self.last[0] = 0
+
+    def _tree(self, rows: IntArray, pause: Callable[[], None]) -> Tree:
+        tree = Tree(rows[:, : self._columns].copy())
+        while not tree.grow(_WORK):
+            pause()
+        return tree
 
 
 @compiled

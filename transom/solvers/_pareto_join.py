@@ -17,8 +17,9 @@ WORKED, FULL, FINISHED = 0, 1, 2
 
 
 @compiled
-def join(a_rows, a_nodes, a_words, b_rows, b_nodes, b_words, objectives, room, most, rows, nodes, last,
-         stack, top, work):  # type: ignore[no-untyped-def]  # fmt: skip
+def join(  # type: ignore[no-untyped-def]
+    a_rows, a_nodes, a_words, b_rows, b_nodes, b_words, objectives, room, most, rows, nodes, last, stack, top, work
+):
     """Put the pairs that fit and are worth something new into an archive (``rows``, ``nodes``, ``last``).
 
     ``most`` is an upper bound of each objective. ``stack`` holds the pairs of nodes that are still open, ``top[0]``

@@ -90,8 +90,9 @@ def bound(row, room, table, same, best):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def extend(old, old_words, new, new_words, keys, state, job, word, bit, needs, room, rest, table, same,
-           rows, nodes, last, work):  # type: ignore[no-untyped-def]  # fmt: skip
+def extend(  # type: ignore[no-untyped-def]
+    old, old_words, new, new_words, keys, state, job, word, bit, needs, room, rest, table, same, rows, nodes, last, work
+):
     """Every choice without and with a job, as far as it fits and may come to something that is not known yet.
 
     ``state`` holds the next choice and how many new ones there are. ``keys`` say how good the new ones are: worth,

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from transom.models import Selection
-from transom.models._arrays import IntArray
+from transom.models._arrays import BoolArray, IntArray
+from transom.models.pareto_front import EXACT_OBJECTIVES
 from transom.models.selection_reduction import ReducedSelection
 from transom.solvers._pareto_archive import Archive
 from transom.solvers._pareto_join import DEPTH, FINISHED, FULL, join
 from transom.solvers._pareto_lists import BITS, bits, chosen, empty, extend, limits
-from transom.solvers._pareto_start import fill, greedy_orders
+from transom.solvers._pareto_start import exchange, fill, greedy_orders
 from transom.solvers._pareto_tree import Tree, needed
 from transom.stop import Budget
 
 _WORK = 20_000  # steps of a portion: some milliseconds
-_GROWTH = 4  # what is known is handed over when it has grown so many times
+_PAIRS = 4_000  # pairs of a portion
+_GROWTH = 10  # what is known is handed over when it has grown so many times
+_SOME = 100  # points whose judging takes long enough to learn from
 
 
 class Halt(Exception):
@@ -53,37 +58,54 @@ class Search:
         self._demands = reduced.demands // unit
         self._room = reduced.room // unit
         self._objectives = reduced.objectives // np.maximum(1, np.gcd.reduce(reduced.objectives, axis=0))
-        jobs, self._terms = self._objectives.shape
-        self._total = jobs
-        self._words = len(empty(jobs))
+        self._total, self._terms = self._objectives.shape
+        self._words = len(empty(self._total))
         equal = (self._objectives[:, :, None] == self._demands[:, None, :]).all(axis=0)
         self._same = np.where(equal.any(axis=1), equal.argmax(axis=1), -1)
         self._most = self._objectives.sum(axis=0)
         at = self._same >= 0
         self._most[at] = np.minimum(self._most[at], self._room[self._same[at]])
         self._known = Archive(self._terms, self._words)
-        self._halves = (
-            Half(self._terms + len(self._room), self._words),
-            Half(self._terms + len(self._room), self._words),
-        )
+        columns = self._terms + len(self._room)
+        self._halves = (Half(columns, self._words), Half(columns, self._words))
+        self._orders = np.empty((0, self._total), np.int64)
         self._told = 0
-        self._cost = 0.0
+        self._slowness = 1.0
 
-    def begin(self, starts: int, rng: np.random.Generator) -> None:
-        """Fill the archive with greedy selections."""
+    def begin(self, starts: int, exchanges: int, rng: np.random.Generator) -> None:
+        """Fill the archive with greedy selections and what comes of exchanges of jobs in them."""
         terms, resources = self._terms, len(self._room)
         weights = np.concatenate((np.ones((1, terms)), np.eye(terms), rng.dirichlet(np.full(terms, 0.7), starts)))
         prices = np.concatenate((np.ones((1 + terms, resources)), rng.dirichlet(np.full(resources, 0.7), starts)))
-        orders = greedy_orders(self._demands, self._room, self._objectives, weights, prices)
+        self._orders = greedy_orders(self._demands, self._room, self._objectives, weights, prices)
         begin = 0
-        while begin < len(orders):
-            begin, full = fill(
-                orders, begin, self._demands, self._room, self._objectives, self._reduced.parents,
-                self._known.rows, self._known.nodes, self._known.last, _WORK,
-            )  # fmt: skip
+        while begin < len(self._orders):
+            begin, full = fill(self._orders, begin, *self._data(), *self._archive(), _WORK)
             if full:
-                self._known.spread()
+                self._known.spread(self._pause)
             self._tick()
+        self.hand_over()
+        self.improve(exchanges)
+
+    def improve(self, most: int | None = None) -> None:
+        """Exchange jobs in known selections, in so many portions at most, until nothing new comes of it."""
+        explored: set[bytes] = set()
+        while True:
+            points = self._known.content()
+            fresh = [row[self._terms :].tobytes() not in explored for row in points]
+            points = points[fresh]
+            if not len(points):
+                return
+            explored.update(row[self._terms :].tobytes() for row in points)
+            state = np.zeros(3, np.int64)
+            while state[0] < len(points):
+                if most is not None:
+                    if most == 0:
+                        return
+                    most -= 1
+                if exchange(points, state, self._orders, *self._data(), *self._archive(), 10 * _WORK):
+                    self._known.spread(self._pause)
+                self._tick()
 
     def grow(self) -> bool:
         """Take every job into one of the halves; False where they outgrow the memory."""
@@ -97,39 +119,55 @@ class Search:
                 self._take(half, job)
         return True
 
-    def join(self) -> bool:
-        """Search the pairs of both halves; True when all are looked at."""
+    def join(self) -> None:
+        """Search the pairs of both halves: what is known afterwards is the front."""
+        if not len(self._halves[0].rows) or not len(self._halves[1].rows):
+            return  # whatever was still possible is known
         trees = []
         for half in self._halves:
-            built = Tree(half.rows.copy())
-            while not built.grow(_WORK):
+            built = Tree(half.rows)
+            while not built.grow(4 * _WORK):
                 self._tick()
             trees += [built.rows, built.nodes, half.words[built.order]]
         stack, top = np.zeros((DEPTH, 2), np.int64), np.ones(1, np.int64)
-        known = self._known
         while True:
-            why = join(
-                *trees, self._terms, self._room, self._most, known.rows, known.nodes, known.last, stack, top, _WORK
-            )
+            why = join(*trees, self._terms, self._room, self._most, *self._archive(), stack, top, _PAIRS)
             if why == FULL:
-                known.spread()
-                if len(known) > _GROWTH * self._told:
+                self._known.spread(self._pause)
+                if self._known.size > _GROWTH * self._told:
                     self.hand_over()
             if why == FINISHED:
-                return True
+                return
             self._tick()
 
     def hand_over(self) -> None:
         """Tell the budget what is known."""
         rows = self._known.content()
         self._told = len(rows)
+        began = self._budget.seconds()
         taken = chosen(rows[:, self._terms :], self._total)
         self._budget.found(self._problem.front(self._reduced.selections(taken)))
+        if len(rows) >= _SOME:
+            took = self._budget.seconds() - began
+            self._slowness = min(5.0, max(0.5, took / _judging(len(rows), self._terms)))
+
+    def _data(self) -> tuple[IntArray, IntArray, IntArray, BoolArray]:
+        return self._demands, self._room, self._objectives, self._reduced.parents
+
+    def _archive(self) -> tuple[IntArray, IntArray, IntArray]:
+        return self._known.rows, self._known.nodes, self._known.last
+
+    def _pause(self) -> None:
+        # What is known has to be judged in the time that is left.
+        left = self._budget.seconds_left()
+        if left < math.inf and left < 1.2 * self._slowness * _judging(1.3 * self._known.size, self._terms):
+            raise Halt
 
     def _tick(self) -> None:
         self._budget.spend()
         if self._budget.done():
             raise Halt
+        self._pause()
 
     def _units(self) -> list[list[int]]:
         # Jobs that hang together through what they require, parents first; good ones first.
@@ -165,11 +203,11 @@ class Search:
         rows, keys = np.empty((size, columns), np.int64), np.empty((size, columns), np.int64)
         words = np.empty((size, self._words), np.int64)
         row = np.concatenate((self._objectives[job], self._demands[job]))
-        state = np.zeros(2, np.int64)
+        state, portion = np.zeros(2, np.int64), max(100, 2 * _WORK // (10 + self._terms * len(self._room)))
         while state[0] < len(half.rows):
             extend(
                 half.rows, half.words, rows, words, keys, state, row, job // BITS, 1 << job % BITS, needs,
-                self._room, rest, table, self._same, self._known.rows, self._known.nodes, self._known.last, _WORK // 4,
+                self._room, rest, table, self._same, *self._archive(), portion,
             )  # fmt: skip
             self._tick()
         count = int(state[1])
@@ -187,3 +225,10 @@ class Search:
             at = needed(tree.rows, tree.order, tree.nodes, words, open_words, kept, at, _WORK * 4)
             self._tick()
         half.rows, half.words = rows[:count][kept], words[:count][kept]
+
+
+def _judging(points: float, terms: int) -> float:
+    # About what it takes to hand over so many points on one core [s]: filters, and the hypervolume.
+    if terms > EXACT_OBJECTIVES:
+        return 2e-3 + 4e-5 * points + 4e-9 * points**2
+    return 2e-3 + 1e-5 * points + (4e-8 if terms == EXACT_OBJECTIVES else 5e-9) * points**2

@@ -1,4 +1,4 @@
-"""Compiled greedy selections to begin a front with."""
+"""Compiled greedy selections and exchanges of jobs, for a first approximation of a front."""
 
 from __future__ import annotations
 
@@ -69,3 +69,82 @@ def fill(orders, begin, demands, room, objectives, parents, rows, nodes, last, w
         if not beaten(point, terms, rows, nodes, last) and insert(point, terms, rows, nodes):
             return begin, True
     return begin, False
+
+
+@compiled
+def exchange(points, state, orders, demands, room, objectives, parents, rows, nodes, last, work):  # type: ignore[no-untyped-def]
+    """Put what comes of known selections by one job less, another one instead, and filling up, into an archive.
+
+    ``points`` are rows of an archive; ``state`` holds the next point, the job to leave out and the next order.
+    Returns whether the archive has to be spread before the next call.
+    """
+    jobs, resources = demands.shape
+    terms = objectives.shape[1]
+    point = np.empty(rows.shape[1], np.int64)
+    base, left = np.empty(resources, np.int64), np.empty(resources, np.int64)
+    taken, inside = np.empty(jobs, np.bool_), np.empty(jobs, np.bool_)
+    while state[0] < len(points) and work > 0:
+        at, out = state[0], state[1]
+        state[1] += 1
+        if state[1] == jobs:
+            state[0], state[1] = at + 1, 0
+        work -= 1
+        if not points[at, terms + out // BITS] >> (out % BITS) & 1:
+            continue
+        base[:] = room
+        for job in range(jobs):
+            taken[job] = points[at, terms + job // BITS] >> (job % BITS) & 1
+            if taken[job] and job != out:
+                for r in range(resources):
+                    base[r] -= demands[job, r]
+        work -= jobs
+        needed = False
+        for job in range(jobs):
+            needed |= taken[job] and parents[job, out]
+        if needed:
+            continue
+        taken[out] = False
+        full = False
+        for into in range(jobs):
+            fine = not full and not taken[into] and into != out
+            for r in range(resources):
+                fine &= demands[into, r] <= base[r]
+            if fine:
+                for other in range(jobs):
+                    fine &= taken[other] or not parents[into, other]
+            if not fine:
+                continue
+            point[:] = points[at]
+            point[terms + out // BITS] &= ~(1 << out % BITS)
+            for k in range(terms):
+                point[k] -= objectives[out, k]
+            left[:] = base
+            inside[:] = taken
+            order = orders[state[2] % len(orders)]
+            state[2] += 1
+            work -= 2 * jobs
+            for turn in range(-1, jobs):
+                job = into if turn < 0 else order[turn]
+                fine = not inside[job] and job != out
+                for r in range(resources):
+                    if demands[job, r] > left[r]:
+                        fine = False
+                        break
+                if not fine:
+                    continue
+                for other in range(jobs):
+                    fine &= inside[other] or not parents[job, other]
+                if not fine:
+                    continue
+                work -= jobs
+                inside[job] = True
+                for r in range(resources):
+                    left[r] -= demands[job, r]
+                for k in range(terms):
+                    point[k] += objectives[job, k]
+                point[terms + job // BITS] |= 1 << job % BITS
+            if not beaten(point, terms, rows, nodes, last):
+                full = insert(point, terms, rows, nodes)
+        if full:
+            return True
+    return False

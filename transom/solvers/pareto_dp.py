@@ -43,6 +43,7 @@ class ParetoDp:
     ----------
     memory : most memory for the lists [MiB], > 0.
     starts : how many greedy selections to begin with, > 0.
+    exchanges : most portions of exchanges of jobs in them before the lists grow, >= 0.
 
     Raises
     ------
@@ -60,12 +61,15 @@ class ParetoDp:
 
     memory: int = 512
     starts: int = 200
+    exchanges: int = 10
 
     def __post_init__(self) -> None:
         if self.memory <= 0:
             raise SpecError(f"pareto-dp: memory must be > 0 MiB, got {self.memory}")
         if self.starts <= 0:
             raise SpecError(f"pareto-dp: starts must be > 0, got {self.starts}")
+        if self.exchanges < 0:
+            raise SpecError(f"pareto-dp: exchanges must be >= 0, got {self.exchanges}")
 
     def supports(self, problem: Selection, /) -> str | None:
         """Every selection."""
@@ -92,8 +96,13 @@ class ParetoDp:
         search = Search(problem, reduced, budget, self.memory * 2**20)
         budget.notes["front"] = "not complete"
         try:
-            search.begin(self.starts, rng)
-            complete = search.grow() and search.join()
+            search.begin(self.starts, self.exchanges, rng)
+            complete = search.grow()
+            if complete:
+                search.join()
+            else:
+                budget.notes["limit"] = "memory"
+                search.improve()
         except Halt:
             complete = False
         search.hand_over()
@@ -109,7 +118,7 @@ def _complete(budget: Budget) -> None:
 
 @cache
 def _warm_up() -> None:
-    problem = Selection([[5, 3], [4, 4], [3, 5], [2, 2], [1, 3]], [8, 8], requires=((4, 3),))
-    ParetoDp()(problem, Stop().start(problem), np.random.default_rng(0))
-    problem = Selection([[5, 3], [4, 4], [3, 5], [2, 2], [1, 3]], [8, 8], [[3, 1], [1, 2], [2, 3], [5, 2], [1, 1]])
-    ParetoDp()(problem, Stop().start(problem), np.random.default_rng(0))
+    demands = np.array([[5, 3], [4, 4], [3, 5], [2, 2], [1, 3]])
+    for objectives in (demands, np.array([[3, 1], [1, 2], [2, 3], [5, 2], [1, 1]])):
+        problem = Selection(demands, np.array([8, 8]), objectives, requires=((4, 3),))
+        ParetoDp()(problem, Stop().start(problem), np.random.default_rng(0))
