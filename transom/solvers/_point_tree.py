@@ -114,13 +114,11 @@ def covered(nodes, boxes, blocks, stack, point, other):  # type: ignore[no-untyp
 def insert(counts, nodes, boxes, blocks, point, mark):  # type: ignore[no-untyped-def]
     """Put a point that is not in it yet into the tree; False where it has no room or a leaf lies too deep."""
     size = point.size
-    if counts[LEAVES] >= len(blocks):
-        return False
     node = 0
     while nodes[node, LEFT] >= 0:
         node = nodes[node, RIGHT] if point[nodes[node, AXIS]] > nodes[node, SPLIT] else nodes[node, LEFT]
     if nodes[node, COUNT] == SLOTS:
-        if nodes[node, DEPTH] >= DEEPEST:
+        if nodes[node, DEPTH] >= DEEPEST or counts[LEAVES] == len(blocks):
             return False
         _split(counts, nodes, boxes, blocks, node, size)
         node = nodes[node, RIGHT] if point[nodes[node, AXIS]] > nodes[node, SPLIT] else nodes[node, LEFT]

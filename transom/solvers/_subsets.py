@@ -38,6 +38,7 @@ class Subsets:
         after = both.sum(axis=0) - np.cumsum(both, axis=0)
         self._jobs = np.hstack((both, after))
         self._links = _links(both, reduced.parents[np.ix_(self._order, self._order)])
+        self._ranks = np.argsort(np.hstack((demands, -worth)), axis=0, kind="stable").T.copy()
         self._limits = _limits(reduced)
         self._rows = np.zeros((k + 1, b + p), np.int64)
         self._rows[0] = np.concatenate((reduced.room, reduced.base))
@@ -64,7 +65,7 @@ class Subsets:
         spent = 0
         while spent < work and not (self.finished or self.outgrown):
             why, took = search(
-                self._place, self._jobs, self._links, self._limits, self._rows, self._held,
+                self._place, self._jobs, self._links, self._ranks, self._limits, self._rows, self._held,
                 *self._tree, self._stack, self._point, work - spent,
             )  # fmt: skip
             spent += int(took)
@@ -73,15 +74,21 @@ class Subsets:
         return spent
 
     def chosen(self) -> BoolArray:
-        """The choices of the front of what has been seen, shape ``(points, k)``, in the order of the reduced jobs."""
+        """The choices of the front of what has been seen, shape ``(points, k)``, in the order of the reduced jobs.
+
+        Until all has been seen, the empty one is among them: what it is completed to is the least that is known.
+        """
         self._filter()
         marks = trees.points_of(self._tree)[:, -1]
+        if not self.finished:
+            marks = np.append(marks, 0)
         chosen = np.empty((len(marks), len(self._order)), bool)
         chosen[:, self._order] = marks[:, None] >> np.arange(len(self._order)) & 1
         return chosen
 
     def _make_room(self) -> None:
-        if self.size > _GROWN * self._filtered:
+        too_deep = self._tree[0][trees.LEAVES] < len(self._tree[3])
+        if too_deep or self.size > _GROWN * self._filtered:
             self._filter()
         elif 2 * trees.tree_bytes(self._tree) <= self._memory:
             self._tree = trees.larger(self._tree)
@@ -124,18 +131,18 @@ def decision_order(reduced: ReducedSelection) -> IntArray:
 def _links(both: IntArray, parents: BoolArray) -> IntArray:
     links = np.zeros((len(both), 2), np.int64)
     links[:, 0] = (parents.astype(np.int64) << np.arange(len(both))).sum(axis=1)
-    alone = ~(parents.any(axis=0) | parents.any(axis=1))
+    alone: BoolArray = ~(np.any(parents, axis=0) | np.any(parents, axis=1))
     links[1:, 1] = (both[1:] == both[:-1]).all(axis=1) & alone[1:] & alone[:-1]
     return links
 
 
 def _limits(reduced: ReducedSelection) -> IntArray:
-    same = (reduced.objectives[:, :, None] == reduced.demands[:, None, :]).all(axis=0)
+    same: BoolArray = np.all(reduced.objectives[:, :, None] == reduced.demands[:, None, :], axis=0)
     return np.where(same.any(axis=1), same.argmax(axis=1), -1)
 
 
 @compiled
-def search(place, jobs, links, limits, rows, held, counts, nodes, boxes, blocks, stack, point, work):  # type: ignore[no-untyped-def]
+def search(place, jobs, links, ranks, limits, rows, held, counts, nodes, boxes, blocks, stack, point, work):  # type: ignore[no-untyped-def]
     """Go on through the choices; those that no point of the tree covers enter it.
 
     Parameters
@@ -144,6 +151,8 @@ def search(place, jobs, links, limits, rows, held, counts, nodes, boxes, blocks,
     jobs : per job, in the order of the decisions: what it asks for, what it is worth, and of all jobs after it the
         sums of both, shape ``(k, 2 (b + p))``.
     links : per job the jobs that it requires, as bits, all of them before it; and whether it equals the one before it.
+    ranks : the jobs from the smallest demand on each resource, then from the most worth in each objective, shape
+        ``(b + p, k)``.
     limits : the resource whose demand an objective is, else -1, shape ``(p,)``.
     rows : what is left of each resource and what is reached in each objective with the first so many of the chosen
         jobs, shape ``(k + 1, b + p)``.
@@ -198,7 +207,7 @@ def search(place, jobs, links, limits, rows, held, counts, nodes, boxes, blocks,
             i = held[c]
             left -= 1
             mask ^= one << i
-            if i + 1 < k and _open(jobs, links, limits, rows[c], mask, i, b, nodes, boxes, blocks, stack, point):
+            if i + 1 < k and _open(jobs, links, ranks, limits, rows[c], mask, i, b, nodes, boxes, blocks, stack, point):
                 d = i + 1
                 break
         if d < 0:
@@ -224,9 +233,8 @@ def _maximal(jobs, links, row, mask, b):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _open(jobs, links, limits, row, mask, i, b, nodes, boxes, blocks, stack, point):  # type: ignore[no-untyped-def]
+def _open(jobs, links, ranks, limits, row, mask, i, b, nodes, boxes, blocks, stack, point):  # type: ignore[no-untyped-def]
     """Whether a choice without job ``i`` and with ``mask`` of those before it can be new, maximal and not covered."""
-    k = len(jobs)
     p = limits.size
     # The job fits whatever comes after it: no choice without it is maximal.
     free = True
@@ -236,21 +244,60 @@ def _open(jobs, links, limits, row, mask, i, b, nodes, boxes, blocks, stack, poi
             break
     if free:
         return False
-    # At best all that still fits alone is taken, as far as the resources go.
+    _reach(jobs, links, ranks, limits, row, i, b, point)
+    return not covered(nodes, boxes, blocks, stack, point, False)
+
+
+@compiled
+def _reach(jobs, links, ranks, limits, row, i, b, point):  # type: ignore[no-untyped-def]
+    """Write into ``point`` an upper bound of each objective with what ``row`` has and jobs after ``i``, which is out.
+
+    The sum of what still fits alone, of so many of the best at most as fit by the smallest demands on one resource,
+    and where the objective is a demand, what is left.
+    """
+    k = len(jobs)
+    p = limits.size
+    one = np.int64(1)
     for o in range(p):
         point[o] = row[b + o]
+    fitting = np.int64(0)
+    count = 0
     barred = True
     for j in range(i + 1, k):
-        barred = barred and links[j, 1] == 1  # equal jobs are taken in order
+        barred = barred and links[j, 1] == 1  # of equal jobs the first ones are taken
         fits = not barred
         for r in range(b):
             if jobs[j, r] > row[r]:
                 fits = False
                 break
         if fits:
+            fitting |= one << j
+            count += 1
             for o in range(p):
                 point[o] += jobs[j, b + o]
+    most = count
+    for r in range(b):
+        need = 0
+        taken = 0
+        for x in range(k):
+            j = ranks[r, x]
+            if fitting >> j & one:
+                need += jobs[j, r]
+                if need > row[r] or taken == most:
+                    break
+                taken += 1
+        most = min(most, taken)
+    if most < count:
+        for o in range(p):
+            point[o] = row[b + o]
+            taken = 0
+            for x in range(k):
+                j = ranks[b + o, x]
+                if fitting >> j & one:
+                    if taken == most:
+                        break
+                    point[o] += jobs[j, b + o]
+                    taken += 1
     for o in range(p):
         if limits[o] >= 0:
             point[o] = min(point[o], row[b + o] + row[limits[o]])
-    return not covered(nodes, boxes, blocks, stack, point, False)
