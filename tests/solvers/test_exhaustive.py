@@ -35,7 +35,7 @@ def half(jobs: int, resources: int, seed: int = 0, largest_demand: int = 2000) -
 def test_it_equals_plain_enumeration() -> None:
     rng = np.random.default_rng(0)
     kinds = set()
-    for _ in range(200):
+    for _ in range(130):
         problem = random_selection(rng)
         result = solve(problem, "exhaustive", Stop())
         kinds.add(result.status)

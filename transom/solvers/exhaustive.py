@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from transom.errors import SpecError
+from transom.models.pareto_front import EXACT_OBJECTIVES
 from transom.models.selection import Selection
 from transom.models.selection_reduction import ReducedSelection, reduce_selection
 from transom.solvers._subsets import Subsets
@@ -21,7 +22,7 @@ _PATIENCE = 30.0  # what systems wait for an answer at most [s] (MultiSched, sec
 _MOST = 60  # a choice is kept as the bits of one number
 _LOOK = 0.003  # seconds between two looks at the clock
 _FIRST = 2**12  # decisions before the first look
-_CALL, _POINT = 0.02, 2e-5  # seconds of a hand-over, and of each point in it
+_CALL, _CALL_MANY, _POINT = 0.02, 0.06, 2e-5  # seconds of a hand-over: with many objectives, and for each point
 _EVERY = 2**18  # decisions before what is known is handed over, then four times as many, and so on
 
 
@@ -135,6 +136,8 @@ class _HandOver:
         self._problem, self._reduced, self._subsets, self._budget = problem, reduced, subsets, budget
         self._next = _EVERY
         self._slow = 1.0
+        # The share of hypervolume of many objectives is sampled, however few the points are.
+        self._call = _CALL if len(problem.terms) <= EXACT_OBJECTIVES else _CALL_MANY
 
     def in_time(self) -> bool:
         """Hand over if it is time to; whether the search can go on and still hand over in time."""
@@ -148,11 +151,11 @@ class _HandOver:
         expected = self._seconds() / self._slow
         began = perf_counter()
         self._budget.found(self._problem.front(self._reduced.selections(self._subsets.chosen())))
-        self._slow = max(0.5, (perf_counter() - began) / expected)
+        self._slow = max(1.0, (perf_counter() - began) / expected)
 
     def _seconds(self) -> float:
         points = self._subsets.size
-        return self._slow * (_CALL + _POINT * points * math.sqrt(1 + points / 1000))
+        return self._slow * (self._call + _POINT * points * math.sqrt(1 + points / 1000))
 
 
 def largest(objectives: int, memory: int) -> int:
