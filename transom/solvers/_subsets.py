@@ -47,6 +47,7 @@ class Subsets:
         self._tree = trees.new_tree(_LEAVES, p)
         self._memory = memory
         self._filtered = _BLOCK
+        self._dropped = 0
         self.outgrown = False
         """Whether the search had to end because the memory is full."""
 
@@ -59,6 +60,11 @@ class Subsets:
     def size(self) -> int:
         """How many points there are, at least as many as the front of what has been seen has."""
         return int(self._tree[0][trees.POINTS])
+
+    @property
+    def found(self) -> int:
+        """How many points have entered so far."""
+        return self.size + self._dropped
 
     def go_on(self, work: int) -> int:
         """Take about ``work`` further decisions; how many it were."""
@@ -105,6 +111,7 @@ class Subsets:
             last = min(first + _BLOCK, len(points))
             trees.uncovered(*self._tree[1:], self._stack, points, first, last, kept)
         points = points[kept]
+        self._dropped += int((~kept).sum())
         # In an order without any order, so that no branch becomes long.
         points = points[np.argsort(np.arange(len(points)) * 0x9E3779B1 % 2**32, kind="stable")]
         tree = trees.new_tree(len(self._tree[3]), points.shape[1] - 1)

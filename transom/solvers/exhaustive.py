@@ -118,12 +118,10 @@ class Exhaustive:
             budget.spend(subsets.go_on(work if left is None else min(work, left)))
             took = max(perf_counter() - began, 1e-6)
             work = int(min(2 * work, max(_FIRST, work * _LOOK / took)))
-            if not subsets.finished and not handing.in_time():
-                break
+            handing.look()
         if subsets.outgrown:
             budget.notes["memory"] = "ran out"
-        handing.all()
-        return subsets.finished
+        return handing.last() and subsets.finished
 
 
 class _HandOver:
@@ -134,22 +132,31 @@ class _HandOver:
 
     def __init__(self, problem: Selection, reduced: ReducedSelection, subsets: Subsets, budget: Budget) -> None:
         self._problem, self._reduced, self._subsets, self._budget = problem, reduced, subsets, budget
-        self._next = _EVERY
+        self._next, self._handed, self._late = _EVERY, -1, False
         self._slow = 1.0
         # The share of hypervolume of many objectives is sampled, however few the points are.
         self._call = _CALL if len(problem.terms) <= EXACT_OBJECTIVES else _CALL_MANY
 
-    def in_time(self) -> bool:
-        """Hand over if it is time to; whether the search can go on and still hand over in time."""
-        if self._budget.iterations >= self._next and self._budget.seconds_left() > 3 * self._seconds():
+    def look(self) -> None:
+        """Hand over if it is time to, or the last moment to do it."""
+        if self._subsets.finished or self._late:
+            return
+        left, takes = self._budget.seconds_left(), self._seconds()
+        self._late = left < takes
+        if self._late or (self._budget.iterations >= self._next and left > 3 * takes):
             self._next *= 4
-            self.all()
-        return self._budget.seconds_left() > self._seconds()
+            self._all()
 
-    def all(self) -> None:
-        """Hand over all that is known."""
+    def last(self) -> bool:
+        """Hand over what is left to; whether all that was found has been handed over."""
+        if self._subsets.found != self._handed and not (self._late and self._budget.seconds_left() < self._seconds()):
+            self._all()
+        return self._subsets.found == self._handed
+
+    def _all(self) -> None:
         expected = self._seconds() / self._slow
         began = perf_counter()
+        self._handed = self._subsets.found
         self._budget.found(self._problem.front(self._reduced.selections(self._subsets.chosen())))
         self._slow = max(1.0, (perf_counter() - began) / expected)
 
