@@ -11,22 +11,19 @@ import numpy as np
 
 from transom.errors import SpecError
 from transom.heuristics._crowding import survivors
+from transom.heuristics._handing_over import HandingOver, undecided
 from transom.heuristics._selection_archive import Archive
 from transom.heuristics._selection_rows import Ground, KnownRows, breed
 from transom.models import Selection
 from transom.models._arrays import BoolArray, FloatArray, IntArray
-from transom.models.pareto_front import pareto_front
-from transom.models.selection_reduction import ReducedSelection, reduce_selection
-from transom.solving import settled
+from transom.models.selection_reduction import ReducedSelection
 from transom.stop import Budget, Stop
 
 _PATIENCE = 100  # generations that add nothing to the archive, where the budget has no limit at all
 _BARREN = 20  # generations in a row without a new child, after which the search ends
 _WEIGHTINGS = 8  # greedy rows by random weightings, per objective
 _LITTERS = 2  # children of a generation, as a multiple of the population
-_TOLL = 10  # handing over takes at most one part in so many of the time
 _WORK = 1 << 20  # entries looked at between two looks at the clock: a few milliseconds
-_SPARE = 1.3  # how much longer than foreseen handing over may take
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +71,9 @@ class Nsga2:
         _warm_up()
 
     def __call__(self, problem: Selection, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
-        if settled(problem, budget):
-            return
-        reduced = reduce_selection(problem)
-        if reduced is None:
-            budget.prove_infeasible()
-            return
-        budget.notes["front"] = "not complete"
-        if not len(reduced.jobs):
-            budget.found(problem.front(reduced.taken[None]))
-            budget.prove(budget.value or 0.0)
-            budget.notes["front"] = "complete"
-            return
-        _Search(self, problem, reduced, budget, rng).run()
+        reduced = undecided(problem, budget)
+        if reduced is not None:
+            _Search(self, problem, reduced, budget, rng).run()
 
 
 class _Search:
@@ -99,7 +86,7 @@ class _Search:
         self.ground = Ground.of(reduced)
         self.known = KnownRows(self.ground.jobs, rng)
         self.archive = Archive(reduced.objectives)
-        self.handing = HandingOver(problem, reduced, budget)
+        self.handing = HandingOver(problem, reduced, budget, maximal=True)
         self.entered_at = 0
         self.born = 0
         if budget.solution is not None:
@@ -109,7 +96,7 @@ class _Search:
         """Search to the end."""
         first = self.seeds()
         if self.budget.done():
-            self.handing.give(self.archive)
+            self.handing.give_news(self.archive)
             return
         algorithm = _algorithm(self, first)
         unlimited = self.budget.seconds_left() == math.inf and self.budget.iterations_left() is None
@@ -123,8 +110,8 @@ class _Search:
             if len(children):
                 algorithm.evaluator.eval(algorithm.problem, children)
                 algorithm.tell(infills=children)
-            self.handing.give_in_time(self.archive, self.budget.iterations == self.entered_at)
-        self.handing.give(self.archive)
+            self.handing.give_in_time(self.archive)
+        self.handing.give_news(self.archive)
 
     def seeds(self) -> BoolArray:
         """The first population; the best of it has been handed over."""
@@ -133,7 +120,7 @@ class _Search:
         pure = np.concatenate((np.eye(objectives), np.full((1, objectives), 1 / objectives)))
         rows = [ground.greedy(_efficiency(ground, pure)), ground.by_dot_product()[None]]
         self.archive.add(np.concatenate(rows))
-        self.handing.give(self.archive)
+        self.handing.give_news(self.archive)
         weights = rng.exponential(size=(_WEIGHTINGS * objectives, objectives))
         alone = ground.one_hot()
         batches: list[tuple[BoolArray | None, FloatArray]] = [
@@ -182,51 +169,6 @@ class _Search:
             made += int(new)
             known.count += int(new)
         return rows[:made]
-
-
-class HandingOver:
-    """Gives an archive to the budget, and knows how long that takes.
-
-    Judging a front of four or five objectives takes a time that grows with the square of its points, else little more
-    than in proportion: as much time is left for the last one.
-    """
-
-    def __init__(self, problem: Selection, reduced: ReducedSelection, budget: Budget) -> None:
-        self._problem, self._reduced, self._budget = problem, reduced, budget
-        self._power = 2 if reduced.objectives.shape[1] in (4, 5) else 1
-        self._eager = budget.stop.target is not None or budget.stop.stall is not None
-        self._given = 0  # additions to the archive that have been handed over
-        self._points = 1
-        self._took = 0.0
-        self._ended = 0.0
-
-    def give(self, archive: Archive) -> None:
-        """Hand over what the archive holds, if it is news."""
-        if archive.additions == self._given:
-            return
-        began = self._budget.seconds()
-        worth = archive.values + self._reduced.base
-        self._budget.found(pareto_front(worth, self._reduced.selections(archive.chosen)))
-        self._ended = self._budget.seconds()
-        self._took = self._ended - began
-        self._points, self._given = len(archive), archive.additions
-
-    def give_in_time(self, archive: Archive, news: bool) -> None:
-        """Hand over where the rest of the search would not notice, or where the budget asks about every generation."""
-        if (self._eager and news) or self._budget.seconds() - self._ended > _TOLL * self._took:
-            self.give(archive)
-
-    def last_call(self, archive: Archive) -> bool:
-        """Whether the time that is left is about what handing over needs; what there is then has been handed over."""
-        if not self._pressing(archive):
-            return False
-        self.give(archive)
-        return self._budget.seconds_left() < _SPARE * self._took
-
-    def _pressing(self, archive: Archive) -> bool:
-        grown = max(1.0, len(archive) / self._points)
-        news = archive.additions != self._given
-        return news and self._budget.seconds_left() < _SPARE * self._took * grown**self._power
 
 
 def _efficiency(ground: Ground, weights: FloatArray) -> FloatArray:
