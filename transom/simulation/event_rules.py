@@ -1,0 +1,187 @@
+"""Event rules by name: the textbook's, and those of other programs, for cross-checks with their results.
+
+``textbook`` is what the engine does. ``cqsim`` and ``rlscheduler`` do what the programs of that name do where that
+is not textbook (:mod:`~transom.simulation.cqsim`, :mod:`~transom.simulation.rlscheduler`), so that figures
+published with them can be checked. Figures made under different rules never share a table.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+
+from transom import registry
+from transom.errors import SpecError
+from transom.models import JobTable
+from transom.models._arrays import IntArray
+from transom.simulation.decision import Policy
+from transom.simulation.policies import RulePolicy
+from transom.traces.workload import Workload
+
+Report = Callable[[int], None]
+"""Called now and then with the number of jobs that have started."""
+
+_DROPPED = "dependency dropped: {} knows none"
+_WORD = 2**32
+
+
+class Outcome(NamedTuple):
+    """Start [s], mode and order of start of each job, shape ``(jobs,)``; and a column per pass, shape ``(7, passes)``.
+
+    The rows are those of :class:`~transom.simulation.Schedule`'s decisions.
+    """
+
+    start: IntArray
+    mode: IntArray
+    order: IntArray
+    log: IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Textbook:
+    """All events of an instant before one pass; walltimes alone. What :func:`~transom.simulation.simulate` does."""
+
+    name: ClassVar[str] = "textbook"
+
+    @property
+    def stated(self) -> str:
+        """What a schedule says about the rules that made it."""
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class CqSim:
+    """One pass per event, and backfilling by real runtimes."""
+
+    name: ClassVar[str] = "cqsim"
+
+    @property
+    def stated(self) -> str:
+        """What a schedule says about the rules that made it."""
+        return self.name
+
+    def replay(self, workload: Workload, policy: RulePolicy, report: Report) -> Outcome:
+        """Replay a workload of jobs that ask for nodes alone."""
+        from transom.simulation.cqsim import replay_cqsim
+
+        return replay_cqsim(workload, policy, report)
+
+
+@dataclass(frozen=True, slots=True)
+class RLScheduler:
+    """The locked environment of RLScheduler, and its protocol of random sequences.
+
+    Parameters
+    ----------
+    sign : ``real`` ranks WFP3 and UNICEP by the time that jobs have waited; ``published`` by -1 - submission
+        in its place, the fault behind the published figures of the two.
+    sequences : how many sequences the protocol draws, > 0.
+    length : consecutive jobs of a sequence, by id, > 0.
+    first : sequences lie within so many jobs of the trace, the first ones by id.
+    seed : what they are drawn from, >= 0.
+    """
+
+    name: ClassVar[str] = "rlscheduler"
+
+    sign: Literal["real", "published"] = "real"
+    sequences: int = 10
+    length: int = 1024
+    first: int = 10_000
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("sequences", "length", "first"):
+            if getattr(self, name) <= 0:
+                raise SpecError(f"rlscheduler: {name} must be > 0, got {getattr(self, name)}")
+        if self.seed < 0:
+            raise SpecError(f"rlscheduler: seed must be >= 0, got {self.seed}")
+        if self.first <= 2 * self.length + 1:
+            raise SpecError(f"rlscheduler: first must be > {2 * self.length + 1}, twice the length + 1, got {self.first}")
+
+    @property
+    def stated(self) -> str:
+        """What a schedule says about the rules that made it: how sequences are drawn is not one of them."""
+        return self.name if self.sign == "real" else f"{self.name}:sign={self.sign}"
+
+    def starts(self, jobs: int) -> list[int]:
+        """Where the sequences begin among ``jobs`` jobs by id, from 0.
+
+        Positions from ``length`` to ``jobs - length - 2``, drawn by NumPy's legacy generator, whose state is
+        that of gym's environments: two words of the SHA-512 of the seed's digits.
+
+        Raises
+        ------
+        SpecError : there are too few jobs.
+        """
+        jobs = min(jobs, self.first)
+        if jobs <= 2 * self.length + 1:
+            raise SpecError(f"rlscheduler: sequences of {self.length} need > {2 * self.length + 1} jobs, got {jobs}")
+        number = int.from_bytes(hashlib.sha512(str(self.seed).encode()).digest()[:8], "little")
+        words = [number % _WORD, number // _WORD] if number >= _WORD else [number]
+        rng = np.random.RandomState(words)  # noqa: NPY002  (the published draws are of this generator)
+        return [int(rng.randint(self.length, jobs - self.length - 1)) for _ in range(self.sequences)]
+
+    def replay(self, workload: Workload, policy: RulePolicy, report: Report) -> Outcome:
+        """Replay a workload of jobs that ask for nodes alone, all of them as one sequence."""
+        from transom.simulation.rlscheduler import replay_locked
+
+        return replay_locked(workload, policy, self.sign == "published", report)
+
+
+EventRules = Textbook | CqSim | RLScheduler
+
+_KNOWN: dict[str, type[EventRules]] = {each.name: each for each in (Textbook, CqSim, RLScheduler)}
+
+
+def parse_rules(text: str) -> EventRules:
+    """The event rules that a specification names: ``textbook``, ``cqsim``, ``rlscheduler:sign=published`` ...
+
+    Raises
+    ------
+    SpecError : the name or a parameter is unknown, or a value does not fit.
+    """
+    name, settings = registry.parse(text)
+    if name not in _KNOWN:
+        raise registry.unknown("event rules", name, _KNOWN)
+    rules: EventRules = registry.build(_KNOWN[name], name, settings)
+    return rules
+
+
+def suited_policy(rules: CqSim | RLScheduler, policy: Policy, title: str) -> RulePolicy:
+    """The policy, if it can be replayed under rules that are not the textbook's.
+
+    Raises
+    ------
+    SpecError : it is not a priority rule without or with EASY backfilling.
+    """
+    if not isinstance(policy, RulePolicy) or policy.backfilling == "conservative":
+        raise SpecError(f"{rules.name} rules take priority rules without or with -easy, not {title!r}")
+    return policy
+
+
+def check_suited(rules: CqSim | RLScheduler, workload: Workload) -> None:
+    """Refuse workloads with what the other program does not know.
+
+    Raises
+    ------
+    SpecError : there are further resources, a topology, or dependencies between jobs.
+    """
+    if workload.cluster.resources:
+        raise SpecError(f"{rules.name} rules know nodes alone, not {', '.join(workload.cluster.resources)}")
+    if workload.cluster.topology is not None:
+        raise SpecError(f"{rules.name} rules know no topology of the nodes")
+    if workload.jobs.depends_on:
+        raise SpecError(f"{rules.name} rules know no dependencies, and job {min(workload.jobs.depends_on)} has one")
+
+
+def without_dependencies(rules: CqSim | RLScheduler, workload: Workload) -> Workload:
+    """The workload as the other program takes it: jobs wait for no others; ``repairs`` counts those that did."""
+    waiting = len(workload.jobs.depends_on)
+    if not waiting:
+        return workload
+    repairs: dict[str, Any] = {**workload.repairs, _DROPPED.format(rules.name): waiting}
+    return replace(workload, jobs=JobTable(workload.jobs.data), repairs=repairs)

@@ -1,0 +1,250 @@
+"""The locked environment of RLScheduler, for cross-checks with what was published with it.
+
+- The queue is sorted and its first job picked; a picked job is *locked*: nothing is sorted or picked until it starts.
+- While the locked job does not fit, the environment takes one event at a time: the next arrival or the next end by
+  real runtimes; an arrival wins a tie.
+- With backfilling, each of these steps first starts, in the order of submission, waiting jobs that fit and would end
+  strictly before the locked job's shadow time by their walltimes. The shadow time is found once, when the job is locked;
+  there are no extra nodes beside it.
+- While somebody waits, the next job is picked at the same instant; when nobody waits, ends are taken until one job
+  has arrived, and that one is picked, even where others arrive at the same instant.
+- Jobs arrive in the order of their ids, run for their real runtime, and are not killed at their walltime.
+
+Lists are sorted in place by a stable sort, so that ties keep the order of an earlier sort.
+
+References
+----------
+Zhang et al., RLScheduler, SC'20, section V; MARS builds on the same environment.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from transom.compiling import compiled
+from transom.heuristics.priority_rules import PriorityRule
+from transom.models import JobTable
+from transom.models._arrays import FloatArray, IntArray
+from transom.simulation.event_rules import Outcome, Report
+from transom.simulation.policies import RulePolicy, load_rule
+from transom.simulation.schedule import BACKFILLED, READY, RESERVED
+from transom.traces.workload import Workload
+
+_CHUNK = 20_000_000  # list places looked at between two looks at the progress bar and Ctrl-C
+
+# Columns of _State.jobs: submission [s], walltime [s], runtime [s], nodes, start [s] (-1 before), how and as which
+# the job started.
+_SUBMIT, _WALLTIME, _RUNTIME, _NODES, _START, _MODE, _ORDER = range(7)
+
+# Places in _State.at: now, next arrival, lengths of queue and of running, jobs started, idle nodes, rows of the
+# log, the locked job (-1 for none), its shadow time, work done.
+_NOW, _NEXT, _QUEUED, _RUNNING, _STARTED, _FREE, _ROWS, _LOCKED, _SHADOW, _WORK = range(10)
+
+
+class _State(NamedTuple):
+    """A replay in arrays, ``n`` jobs in the order of arrival; int64 but for ``score``.
+
+    ``jobs`` ``(n, 7)``; ``score`` ``(n,)``; ``queue`` and ``running`` ``(n,)``: jobs in the order that the last sort
+    left; ``at`` ``(10,)``: counters; ``log`` ``(7, 3 n)``: a column per step.
+    """
+
+    jobs: IntArray
+    score: FloatArray
+    queue: IntArray
+    running: IntArray
+    at: IntArray
+    log: IntArray
+
+
+def replay_locked(workload: Workload, policy: RulePolicy, published_sign: bool, report: Report) -> Outcome:
+    """Replay a workload of jobs that ask for nodes alone, as one sequence on an empty machine.
+
+    Parameters
+    ----------
+    workload : the jobs; they arrive by id, none before its submission.
+    policy : a priority rule; with EASY it backfills as the environment does.
+    published_sign : whether rules that depend on the waiting time take -1 - submission for it.
+    report : called with the number of started jobs.
+    """
+    arrival = np.argsort(workload.jobs.id)
+    table, rule = workload.jobs.take(arrival), load_rule(policy.rule)
+    n, easy = len(table), policy.backfilling == "easy"
+    state = _new_state(workload, arrival)
+    still = rule.timeless or published_sign
+    # With the wrong sign the waiting time is -1 - submission at every instant, as if it were -1 s.
+    state.score[:] = _scores(rule, table, -1)
+    if n:
+        _admit(state.queue, state.jobs, state.at)
+    while state.at[_QUEUED]:
+        if not still and state.at[_LOCKED] < 0:
+            queue = state.queue[: state.at[_QUEUED]]
+            state.score[queue] = _scores(rule, table.take(queue), int(state.at[_NOW]))
+        _run(*state, easy, still)
+        if still or state.at[_STARTED] % 256 == 0:
+            report(int(state.at[_STARTED]))
+    back = np.empty(n, np.int64)
+    back[arrival] = np.arange(n)
+    log = state.log[:, : state.at[_ROWS]]
+    log[5, log[5] >= 0] = table.id[log[5, log[5] >= 0]]
+    start, mode, order = (state.jobs[back, column] for column in (_START, _MODE, _ORDER))
+    return Outcome(start, mode, order, log)
+
+
+def _scores(rule: PriorityRule, jobs: JobTable, now: int) -> FloatArray:
+    """The rule's scores with submissions on the trace's own clock, where log10(0) is taken for log10(0.1)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scores = np.array(rule(jobs, now, 1), np.float64)
+    if (zero := np.flatnonzero(jobs.submit == 0)).size:
+        # Scores are linear in that logarithm: what they are at log10(1) and log10(10) tells them at -1.
+        first = jobs.take(zero)
+        scores[zero] = 2 * rule(first, now, 0) - rule(first, now, -9)
+    return scores
+
+
+def _new_state(workload: Workload, arrival: IntArray) -> _State:
+    table, n = workload.jobs, len(workload)
+    jobs = np.zeros((n, 7), np.int64)
+    jobs[:, _SUBMIT], jobs[:, _WALLTIME], jobs[:, _NODES] = table.submit, table.walltime, table.nodes
+    jobs[:, _RUNTIME] = workload.runtime
+    jobs[:, [_START, _ORDER]] = -1
+    at = np.zeros(10, np.int64)
+    at[_FREE], at[_LOCKED] = workload.cluster.num_nodes, -1
+    lists = (np.empty(n, np.int64) for _ in range(2))
+    return _State(jobs[arrival], np.zeros(n), *lists, at, np.empty((7, 3 * n), np.int64))
+
+
+@compiled
+def _run(jobs, score, queue, running, at, log, easy, still):  # type: ignore[no-untyped-def]
+    """Pick job after job until the queue is empty for good, or one job if scores do not stand ``still``.
+
+    It returns early, perhaps with a job locked, when much work was done.
+    """
+    at[_WORK] = 0
+    while at[_QUEUED]:
+        if at[_LOCKED] < 0:
+            _sort(queue, at[_QUEUED], score[queue[: at[_QUEUED]]], at)
+            job = queue[0]
+            if jobs[job, _NODES] <= at[_FREE]:
+                _note(log, at, -1, -1)
+                _start(jobs, queue, running, at, job, READY)
+                log[3, at[_ROWS] - 1] = 1
+            else:
+                at[_LOCKED] = job
+                at[_SHADOW] = _shadow(jobs, running, at, job) if easy else -1
+        job = at[_LOCKED]
+        while job >= 0:
+            if jobs[job, _NODES] <= at[_FREE]:
+                _note(log, at, -1, -1)
+                _start(jobs, queue, running, at, job, RESERVED if easy else READY)
+                log[3, at[_ROWS] - 1] = 1
+                at[_LOCKED] = job = -1
+                break
+            if at[_WORK] > _CHUNK:
+                return
+            _note(log, at, job, at[_SHADOW])
+            if easy:
+                _backfill(jobs, queue, running, at, log)
+            _step(jobs, queue, running, at)
+        while at[_QUEUED] == 0 and at[_NEXT] < len(jobs):
+            _step(jobs, queue, running, at)
+        if not still or at[_WORK] > _CHUNK:
+            return
+
+
+@compiled
+def _note(log, at, head, shadow):  # type: ignore[no-untyped-def]
+    row = at[_ROWS]
+    log[0, row], log[1, row], log[2, row] = at[_NOW], at[_QUEUED], at[_FREE]
+    log[3, row], log[4, row], log[5, row], log[6, row] = 0, 0, head, shadow
+    at[_ROWS] += 1
+
+
+@compiled
+def _shadow(jobs, running, at, job):  # type: ignore[no-untyped-def]
+    """When the job fits by the walltimes of the running ones; the ends of an instant count one after another."""
+    count, free = at[_RUNNING], at[_FREE]
+    key = np.empty(count, np.int64)
+    for i in range(count):
+        key[i] = jobs[running[i], _START] + jobs[running[i], _WALLTIME]
+    _sort(running, count, key, at)
+    shadow = at[_NOW]
+    for i in range(count):
+        free += jobs[running[i], _NODES]
+        shadow = jobs[running[i], _START] + jobs[running[i], _WALLTIME]
+        if free >= jobs[job, _NODES]:
+            break
+    return shadow
+
+
+@compiled
+def _backfill(jobs, queue, running, at, log):  # type: ignore[no-untyped-def]
+    """Start jobs by submission that fit and end strictly before the shadow time."""
+    queued = at[_QUEUED]
+    _sort(queue, queued, jobs[queue[:queued], _SUBMIT], at)
+    i = 0
+    while i < at[_QUEUED]:
+        job = queue[i]
+        if at[_NOW] + jobs[job, _WALLTIME] < at[_SHADOW] and jobs[job, _NODES] <= at[_FREE]:
+            _start(jobs, queue, running, at, job, BACKFILLED)
+            log[3, at[_ROWS] - 1] += 1
+            log[4, at[_ROWS] - 1] += 1
+        else:
+            i += 1
+
+
+@compiled
+def _step(jobs, queue, running, at):  # type: ignore[no-untyped-def]
+    """Take in the next arrival or end, an arrival if both are at one instant."""
+    count, end = at[_RUNNING], 2**62
+    if count:
+        key = np.empty(count, np.int64)
+        for i in range(count):
+            key[i] = jobs[running[i], _START] + jobs[running[i], _RUNTIME]
+        _sort(running, count, key, at)
+        end = jobs[running[0], _START] + jobs[running[0], _RUNTIME]
+    if at[_NEXT] < len(jobs) and jobs[at[_NEXT], _SUBMIT] <= end:
+        _admit(queue, jobs, at)
+        return
+    at[_NOW] = max(at[_NOW], end)
+    at[_FREE] += jobs[running[0], _NODES]
+    for i in range(count - 1):
+        running[i] = running[i + 1]
+    at[_RUNNING] -= 1
+
+
+@compiled
+def _admit(queue, jobs, at):  # type: ignore[no-untyped-def]
+    at[_NOW] = max(at[_NOW], jobs[at[_NEXT], _SUBMIT])
+    queue[at[_QUEUED]] = at[_NEXT]
+    at[_QUEUED] += 1
+    at[_NEXT] += 1
+
+
+@compiled
+def _start(jobs, queue, running, at, job, mode):  # type: ignore[no-untyped-def]
+    jobs[job, _START] = at[_NOW]
+    jobs[job, _MODE] = mode
+    jobs[job, _ORDER] = at[_STARTED]
+    at[_STARTED] += 1
+    at[_FREE] -= jobs[job, _NODES]
+    running[at[_RUNNING]] = job
+    at[_RUNNING] += 1
+    i = 0
+    while queue[i] != job:
+        i += 1
+    at[_QUEUED] -= 1
+    for k in range(i, at[_QUEUED]):
+        queue[k] = queue[k + 1]
+
+
+@compiled
+def _sort(items, length, key, at):  # type: ignore[no-untyped-def]
+    """Sort ``items[:length]`` by their keys; equal ones stay as they are."""
+    at[_WORK] += length
+    for i in range(1, length):
+        if key[i] < key[i - 1]:
+            at[_WORK] += 30 * length
+            items[:length] = items[:length][np.argsort(key, kind="mergesort")]
+            return
