@@ -52,6 +52,11 @@ class Textbook:
         """What a schedule says about the rules that made it."""
         return self.name
 
+    @property
+    def replayed(self) -> str:
+        """The specification of these rules as far as a replay depends on it."""
+        return self.name
+
 
 @dataclass(frozen=True, slots=True)
 class CqSim:
@@ -62,6 +67,11 @@ class CqSim:
     @property
     def stated(self) -> str:
         """What a schedule says about the rules that made it."""
+        return self.name
+
+    @property
+    def replayed(self) -> str:
+        """The specification of these rules as far as a replay depends on it."""
         return self.name
 
     def replay(self, workload: Workload, policy: RulePolicy, report: Report) -> Outcome:
@@ -83,6 +93,8 @@ class RLScheduler:
     length : consecutive jobs of a sequence, by id, > 0.
     first : sequences lie within so many jobs of the trace, the first ones by id.
     seed : what they are drawn from, >= 0.
+    unasked : ids of jobs that ask for -1 s in the environment, with slashes between: those without a requested time
+        and a runtime in the log (:mod:`~transom.traces.locked_reading` finds them).
     """
 
     name: ClassVar[str] = "rlscheduler"
@@ -92,8 +104,11 @@ class RLScheduler:
     length: int = 1024
     first: int = 10_000
     seed: int = 1
+    unasked: str = ""
 
     def __post_init__(self) -> None:
+        if any(not part.isdecimal() for part in self.unasked.split("/") if self.unasked):
+            raise SpecError(f"rlscheduler: unasked must be ids with slashes between, got {self.unasked!r}")
         for name in ("sequences", "length", "first"):
             if getattr(self, name) <= 0:
                 raise SpecError(f"rlscheduler: {name} must be > 0, got {getattr(self, name)}")
@@ -106,6 +121,13 @@ class RLScheduler:
     def stated(self) -> str:
         """What a schedule says about the rules that made it: how sequences are drawn is not one of them."""
         return self.name if self.sign == "real" else f"{self.name}:sign={self.sign}"
+
+    @property
+    def replayed(self) -> str:
+        """The specification of these rules as far as a replay depends on it."""
+        settings = [] if self.sign == "real" else [f"sign={self.sign}"]
+        settings += [f"unasked={self.unasked}"] if self.unasked else []
+        return ":".join([self.name, ",".join(settings)]) if settings else self.name
 
     def starts(self, jobs: int) -> list[int]:
         """Where the sequences begin among ``jobs`` jobs by id, from 0.
@@ -129,7 +151,8 @@ class RLScheduler:
         """Replay a workload of jobs that ask for nodes alone, all of them as one sequence."""
         from transom.simulation.rlscheduler import replay_locked
 
-        return replay_locked(workload, policy, self.sign == "published", report)
+        unasked = [int(job) for job in self.unasked.split("/")] if self.unasked else []
+        return replay_locked(workload, policy, self.sign == "published", unasked, report)
 
 
 EventRules = Textbook | CqSim | RLScheduler

@@ -19,12 +19,13 @@ Zhang et al., RLScheduler, SC'20, section V; MARS builds on the same environment
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from transom.compiling import compiled
-from transom.heuristics.priority_rules import PriorityRule
+from transom.heuristics.priority_rules import F1, PriorityRule
 from transom.models import JobTable
 from transom.models._arrays import FloatArray, IntArray
 from transom.simulation.event_rules import Outcome, Report
@@ -58,7 +59,9 @@ class _State(NamedTuple):
     log: IntArray
 
 
-def replay_locked(workload: Workload, policy: RulePolicy, published_sign: bool, report: Report) -> Outcome:
+def replay_locked(
+    workload: Workload, policy: RulePolicy, published_sign: bool, unasked: Sequence[int], report: Report
+) -> Outcome:
     """Replay a workload of jobs that ask for nodes alone, as one sequence on an empty machine.
 
     Parameters
@@ -66,21 +69,25 @@ def replay_locked(workload: Workload, policy: RulePolicy, published_sign: bool, 
     workload : the jobs; they arrive by id, none before its submission.
     policy : a priority rule; with EASY it backfills as the environment does.
     published_sign : whether rules that depend on the waiting time take -1 - submission for it.
+    unasked : ids of jobs that ask for -1 s, whatever their walltime is.
     report : called with the number of started jobs.
     """
     arrival = np.argsort(workload.jobs.id)
-    table, rule = workload.jobs.take(arrival), load_rule(policy.rule)
+    table, rule = _asking(workload.jobs.take(arrival), unasked), load_rule(policy.rule)
     n, easy = len(table), policy.backfilling == "easy"
-    state = _new_state(workload, arrival)
-    still = rule.timeless or published_sign
+    state = _new_state(workload, table, arrival)
     # With the wrong sign the waiting time is -1 - submission at every instant, as if it were -1 s.
     state.score[:] = _scores(rule, table, -1)
+    still = (rule.timeless or published_sign) and not np.isnan(state.score).any()
     if n:
         _admit(state.queue, state.jobs, state.at)
-    while state.at[_QUEUED]:
+    while queued := int(state.at[_QUEUED]):
         if not still and state.at[_LOCKED] < 0:
-            queue = state.queue[: state.at[_QUEUED]]
-            state.score[queue] = _scores(rule, table.take(queue), int(state.at[_NOW]))
+            queue = state.queue[:queued]
+            now = -1 if published_sign else int(state.at[_NOW])
+            scores = _scores(rule, table.take(queue), now).tolist()
+            # Where a score is no number (F2 of a request of -1 s), the order is what Python's sort makes of it.
+            queue[:] = queue[sorted(range(queued), key=scores.__getitem__)]
         _run(*state, easy, still)
         if still or state.at[_STARTED] % 256 == 0:
             report(int(state.at[_STARTED]))
@@ -92,39 +99,61 @@ def replay_locked(workload: Workload, policy: RulePolicy, published_sign: bool, 
     return Outcome(start, mode, order, log)
 
 
+def _asking(jobs: JobTable, unasked: Sequence[int]) -> JobTable:
+    """The jobs with a requested time of -1 s where none is known."""
+    odd = np.isin(jobs.id, np.array(unasked, np.int64))
+    if not odd.any():
+        return jobs
+    data = jobs.data.copy()
+    data[odd, 3] = -1
+    return JobTable._trusted(data, {})
+
+
 def _scores(rule: PriorityRule, jobs: JobTable, now: int) -> FloatArray:
-    """The rule's scores with submissions on the trace's own clock, where log10(0) is taken for log10(0.1)."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        scores = np.array(rule(jobs, now, 1), np.float64)
+    """The rule's scores, with submissions on the trace's own clock.
+
+    The logarithm of a submission at 0 s, and in F1 of a request of -1 s, is that of 0.1.
+    """
+
+    def scored(jobs: JobTable, origin: int = 1) -> FloatArray:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.array(rule(jobs, now, origin), np.float64)
+
+    scores = scored(jobs)
+    # Scores are linear in these logarithms: what they are at log10(1) and log10(10) tells them at -1.
     if (zero := np.flatnonzero(jobs.submit == 0)).size:
-        # Scores are linear in that logarithm: what they are at log10(1) and log10(10) tells them at -1.
         first = jobs.take(zero)
-        scores[zero] = 2 * rule(first, now, 0) - rule(first, now, -9)
+        scores[zero] = 2 * scored(first, 0) - scored(first, -9)
+    if isinstance(rule, F1) and (odd := np.flatnonzero(jobs.walltime < 0)).size:
+        data = jobs.data[odd]
+        one, ten = (JobTable._trusted(np.insert(np.delete(data, 3, 1), 3, r, 1), {}) for r in (1, 10))
+        scores[odd] = 2 * scored(one) - scored(ten)
     return scores
 
 
-def _new_state(workload: Workload, arrival: IntArray) -> _State:
-    table, n = workload.jobs, len(workload)
+def _new_state(workload: Workload, table: JobTable, arrival: IntArray) -> _State:
+    n = len(table)
     jobs = np.zeros((n, 7), np.int64)
     jobs[:, _SUBMIT], jobs[:, _WALLTIME], jobs[:, _NODES] = table.submit, table.walltime, table.nodes
-    jobs[:, _RUNTIME] = workload.runtime
+    jobs[:, _RUNTIME] = workload.runtime[arrival]
     jobs[:, [_START, _ORDER]] = -1
     at = np.zeros(10, np.int64)
     at[_FREE], at[_LOCKED] = workload.cluster.num_nodes, -1
     lists = (np.empty(n, np.int64) for _ in range(2))
-    return _State(jobs[arrival], np.zeros(n), *lists, at, np.empty((7, 3 * n), np.int64))
+    return _State(jobs, np.zeros(n), *lists, at, np.empty((7, 3 * n), np.int64))
 
 
 @compiled
 def _run(jobs, score, queue, running, at, log, easy, still):  # type: ignore[no-untyped-def]
-    """Pick job after job until the queue is empty for good, or one job if scores do not stand ``still``.
+    """Pick job after job until the queue is empty for good; one job, the first, where scores do not stand ``still``.
 
     It returns early, perhaps with a job locked, when much work was done.
     """
     at[_WORK] = 0
     while at[_QUEUED]:
         if at[_LOCKED] < 0:
-            _sort(queue, at[_QUEUED], score[queue[: at[_QUEUED]]], at)
+            if still:
+                _sort(queue, at[_QUEUED], score[queue[: at[_QUEUED]]], at)
             job = queue[0]
             if jobs[job, _NODES] <= at[_FREE]:
                 _note(log, at, -1, -1)

@@ -59,6 +59,18 @@ def read_swf(
     where = os.fspath(path)
     if nodes is not None and nodes <= 0:
         raise ModelError(f"{where}: the machine must have > 0 nodes, got {nodes}")
+    log, stated = read_log(where)
+    return repaired(log, rules, nodes or stated, trace_name(where), where)
+
+
+def read_log(path: str | os.PathLike[str]) -> tuple[LoggedJobs, int | None]:
+    """The jobs of a trace as they stand in the file, and the size of the machine if the header states it.
+
+    Raises
+    ------
+    TraceError : the file cannot be read, is empty or not in this format, or holds no job.
+    """
+    where = os.fspath(path)
     data = content(where)
     if not data.strip():
         raise TraceError(f"{where}: line 1: the file is empty")
@@ -70,7 +82,12 @@ def read_swf(
     id_, submit, runtime, allocated, requested, walltime, status, user, parent = fields.T
     partial = np.isin(status, PARTIAL)
     log = LoggedJobs(line, id_, submit, runtime, allocated, requested, walltime, user, parent, partial)
-    return repaired(log, rules, nodes or _machine_size(data, where), _name(where), where)
+    return log, _machine_size(data, where)
+
+
+def trace_name(path: str) -> str:
+    """What to call the workload of a file."""
+    return Path(path).name.removesuffix(".gz").removesuffix(".swf")
 
 
 def write_swf(workload: Workload, path: str | os.PathLike[str], notes: Sequence[str] = ()) -> None:
@@ -163,7 +180,3 @@ def _machine_size(data: bytes, path: str) -> int | None:
 
 def _line(data: bytes, at: int) -> int:
     return data.count(b"\n", 0, at) + 1
-
-
-def _name(path: str) -> str:
-    return Path(path).name.removesuffix(".gz").removesuffix(".swf")
