@@ -88,8 +88,8 @@ def _new_state(workload: Workload) -> _State:
     jobs[:, [_START, _ORDER]] = -1
     at = np.zeros(8, np.int64)
     at[_FREE] = workload.cluster.num_nodes
-    pairs = (np.empty((n, 2), np.int64) for _ in range(2))
-    return _State(jobs, np.empty(n, np.int64), *pairs, at, np.empty((7, 2 * n), np.int64))
+    ends, expected = np.empty((2, n, 2), np.int64)
+    return _State(jobs, np.empty(n, np.int64), ends, expected, at, np.empty((7, 2 * n), np.int64))
 
 
 @compiled

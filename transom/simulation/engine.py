@@ -25,16 +25,16 @@ from transom.simulation.allocator import Allocator
 from transom.simulation.conservative_backfill import conservative_pass, new_plan
 from transom.simulation.decision import Decision, Policy
 from transom.simulation.easy_backfill import easy_pass, plain_pass
+from transom.simulation.event_rules import EventRules, Textbook, parse_rules, replay_under
 from transom.simulation.events import State, advance, advance_to_tick, launch, place
 from transom.simulation.node_keeper import NodeKeeper, keeper_of
 from transom.simulation.policies import RulePolicy, load_rule, make_policy, site_order
-from transom.simulation.schedule import BACKFILLED, READY, Schedule
+from transom.simulation.schedule import BACKFILLED, COLUMNS, READY, Schedule
 from transom.traces.workload import Workload
 
 Progress = Callable[[int], None]
 """Called now and then with the number of jobs that have started."""
 
-_COLUMNS = ("time", "queued", "free", "started", "backfilled", "reserved_job", "reserved_start")
 _CHUNK = 8192  # decisions between two looks at the progress bar and Ctrl-C
 _LONGEST = 10**9  # period of a policy [s]
 _WORK = 50_000_000  # the same in waiting jobs x steps of the plan
@@ -48,6 +48,7 @@ def simulate(
     label: str | None = None,
     progress: Progress | None = None,
     allocator: Allocator | None = None,
+    rules: str | EventRules = "textbook",
 ) -> Schedule:
     """Replay a workload under a policy.
 
@@ -62,6 +63,9 @@ def simulate(
     label : what to call the policy in the schedule, by default its name or specification.
     progress : called with the number of started jobs.
     allocator : how jobs get their nodes on a cluster with a topology, by default the lowest idle ids.
+    rules : the event rules, by a specification (:func:`~transom.simulation.event_rules.parse_rules`) or as an object.
+        Others than the textbook's are for cross-checks: they take priority rules without or with EASY backfilling, and
+        workloads of jobs that ask for nodes alone and wait for no other job.
 
     Returns
     -------
@@ -72,7 +76,7 @@ def simulate(
     Raises
     ------
     SpecError : the policy's name or a parameter is unknown, the seed is negative, or there is an allocator but
-        no topology, or one that does not fit it.
+        no topology, or one that does not fit it; or the event rules are unknown or do not take this replay.
     PolicyError : the policy starts a job that is not waiting or does not fit, states nodes that are not idle, or
         leaves jobs waiting on an empty machine at the end of the trace; or its period is not a time.
     UnsupportedError : the allocator's solver cannot take the jobs that start at one instant.
@@ -81,8 +85,13 @@ def simulate(
         raise SpecError(f"seed must be >= 0, got {seed}")
     chosen = make_policy(policy) if isinstance(policy, str) else policy
     title = label or (policy if isinstance(policy, str) else str(getattr(policy, "name", type(policy).__name__)))
-    keeper = keeper_of(workload, allocator, seed)
     report = progress or (lambda started: None)
+    ruled = parse_rules(rules) if isinstance(rules, str) else rules
+    if not isinstance(ruled, Textbook):
+        if allocator is not None:
+            raise SpecError(f"{ruled.name} rules know no nodes for an allocator to choose")
+        return replay_under(ruled, workload, chosen, title, report)
+    keeper = keeper_of(workload, allocator, seed)
     if isinstance(chosen, RulePolicy):
         replay = Replay(workload, chosen.order)
         # Where placing is the work, it is what the progress counts.
@@ -255,20 +264,20 @@ def _run_policy(replay: Replay, policy: Policy, report: Progress) -> dict[str, N
         decision = policy.decide(replay.window())
         if not isinstance(decision, Decision):
             raise PolicyError(f"a policy returns a Decision, got {type(decision).__name__}")
-        row = np.empty(len(_COLUMNS), np.int64)
+        row = np.empty(len(COLUMNS), np.int64)
         replay.apply(decision, row)
         rows.append(row)
         if decision.notes:
             notes.append(decision.notes)
         if len(rows) % 256 == 0:
             report(int(replay.state.at[events.STARTED]))
-    log = np.array(rows, np.int64).reshape(len(rows), len(_COLUMNS))
-    decisions: dict[str, NDArray[Any]] = dict(zip(_COLUMNS, log.T, strict=True))
+    log = np.array(rows, np.int64).reshape(len(rows), len(COLUMNS))
+    decisions: dict[str, NDArray[Any]] = dict(zip(COLUMNS, log.T, strict=True))
     if notes:
         if len(notes) != len(rows):
             raise PolicyError("a policy writes notes on every decision or on none")
-        if any(note.keys() != notes[0].keys() for note in notes) or notes[0].keys() & set(_COLUMNS):
-            raise PolicyError(f"a policy writes the same notes on every decision, and none of {', '.join(_COLUMNS)}")
+        if any(note.keys() != notes[0].keys() for note in notes) or notes[0].keys() & set(COLUMNS):
+            raise PolicyError(f"a policy writes the same notes on every decision, and none of {', '.join(COLUMNS)}")
         for key in notes[0]:
             decisions[key] = np.array([note[key] for note in notes])
     return decisions
@@ -285,7 +294,7 @@ def _run_rule(replay: Replay, policy: RulePolicy, report: Progress) -> dict[str,
             return run_conservative(state, plan, runtime, ids, log, row, until, arrived, picks, modes)  # type: ignore[no-any-return]
         return run_plain_or_easy(state, easy, runtime, ids, log, row, until, arrived, picks, modes, extra)  # type: ignore[no-any-return]
 
-    log = np.empty((len(_COLUMNS), 2 * len(state.jobs) + _CHUNK), np.int64)
+    log = np.empty((len(COLUMNS), 2 * len(state.jobs) + _CHUNK), np.int64)
     rows, more = 0, True
     while more:
         if log.shape[1] - rows < _CHUNK:
@@ -298,7 +307,7 @@ def _run_rule(replay: Replay, policy: RulePolicy, report: Progress) -> dict[str,
             while rows < until and (more := replay.advance()):
                 rows, _ = run(rows, rows + 1, True)
         report(int(state.at[events.STARTED]))
-    return dict(zip(_COLUMNS, log[:, :rows], strict=True))
+    return dict(zip(COLUMNS, log[:, :rows], strict=True))
 
 
 # The state is taken apart once, outside the loop: every array that is taken out of the bundle inside

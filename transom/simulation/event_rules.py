@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -20,19 +20,19 @@ from transom.models import JobTable
 from transom.models._arrays import IntArray
 from transom.simulation.decision import Policy
 from transom.simulation.policies import RulePolicy
+from transom.simulation.schedule import COLUMNS, Schedule
 from transom.traces.workload import Workload
 
 Report = Callable[[int], None]
 """Called now and then with the number of jobs that have started."""
 
-_DROPPED = "dependency dropped: {} knows none"
 _WORD = 2**32
 
 
 class Outcome(NamedTuple):
     """Start [s], mode and order of start of each job, shape ``(jobs,)``; and a column per pass, shape ``(7, passes)``.
 
-    The rows are those of :class:`~transom.simulation.Schedule`'s decisions.
+    Its rows are the columns of a schedule's decisions.
     """
 
     start: IntArray
@@ -114,8 +114,8 @@ class RLScheduler:
                 raise SpecError(f"rlscheduler: {name} must be > 0, got {getattr(self, name)}")
         if self.seed < 0:
             raise SpecError(f"rlscheduler: seed must be >= 0, got {self.seed}")
-        if self.first <= 2 * self.length + 1:
-            raise SpecError(f"rlscheduler: first must be > {2 * self.length + 1}, twice the length + 1, got {self.first}")
+        if self.first <= (least := 2 * self.length + 1):
+            raise SpecError(f"rlscheduler: first must be > {least}, twice the length + 1, got {self.first}")
 
     @property
     def stated(self) -> str:
@@ -144,7 +144,7 @@ class RLScheduler:
             raise SpecError(f"rlscheduler: sequences of {self.length} need > {2 * self.length + 1} jobs, got {jobs}")
         number = int.from_bytes(hashlib.sha512(str(self.seed).encode()).digest()[:8], "little")
         words = [number % _WORD, number // _WORD] if number >= _WORD else [number]
-        rng = np.random.RandomState(words)  # noqa: NPY002  (the published draws are of this generator)
+        rng = np.random.RandomState(words)  # the published draws are of this generator
         return [int(rng.randint(self.length, jobs - self.length - 1)) for _ in range(self.sequences)]
 
     def replay(self, workload: Workload, policy: RulePolicy, report: Report) -> Outcome:
@@ -174,37 +174,51 @@ def parse_rules(text: str) -> EventRules:
     return rules
 
 
-def suited_policy(rules: CqSim | RLScheduler, policy: Policy, title: str) -> RulePolicy:
-    """The policy, if it can be replayed under rules that are not the textbook's.
+def replay_under(
+    rules: CqSim | RLScheduler, workload: Workload, policy: Policy, title: str, report: Report
+) -> Schedule:
+    """Replay a workload under rules that are not the textbook's.
+
+    Parameters
+    ----------
+    rules, workload : what to replay, and how.
+    policy : a priority rule without or with EASY backfilling.
+    title : what to call it in the schedule.
+    report : called with the number of started jobs.
 
     Raises
     ------
-    SpecError : it is not a priority rule without or with EASY backfilling.
+    SpecError : it is another policy, or the workload has further resources, a topology, or dependencies, of which the
+        other program knows nothing.
     """
     if not isinstance(policy, RulePolicy) or policy.backfilling == "conservative":
         raise SpecError(f"{rules.name} rules take priority rules without or with -easy, not {title!r}")
-    return policy
-
-
-def check_suited(rules: CqSim | RLScheduler, workload: Workload) -> None:
-    """Refuse workloads with what the other program does not know.
-
-    Raises
-    ------
-    SpecError : there are further resources, a topology, or dependencies between jobs.
-    """
     if workload.cluster.resources:
         raise SpecError(f"{rules.name} rules know nodes alone, not {', '.join(workload.cluster.resources)}")
     if workload.cluster.topology is not None:
         raise SpecError(f"{rules.name} rules know no topology of the nodes")
     if workload.jobs.depends_on:
-        raise SpecError(f"{rules.name} rules know no dependencies, and job {min(workload.jobs.depends_on)} has one")
+        raise SpecError(f"{rules.name} rules know no dependencies, but job {min(workload.jobs.depends_on)} has one")
+    outcome = rules.replay(workload, policy, report)
+    report(len(workload))
+    return Schedule(
+        policy=title,
+        workload=workload.name,
+        cluster=workload.cluster,
+        jobs=workload.jobs,
+        start=outcome.start,
+        end=outcome.start + workload.runtime,
+        mode=outcome.mode,
+        order=outcome.order,
+        decisions=dict(zip(COLUMNS, outcome.log, strict=True)),
+        rules=rules.stated,
+    )
 
 
-def without_dependencies(rules: CqSim | RLScheduler, workload: Workload) -> Workload:
-    """The workload as the other program takes it: jobs wait for no others; ``repairs`` counts those that did."""
+def without_dependencies(rules: EventRules, workload: Workload) -> Workload:
+    """The workload as the program takes it: under rules that know no dependencies, ``repairs`` counts those dropped."""
     waiting = len(workload.jobs.depends_on)
-    if not waiting:
+    if isinstance(rules, Textbook) or not waiting:
         return workload
-    repairs: dict[str, Any] = {**workload.repairs, _DROPPED.format(rules.name): waiting}
+    repairs = {**workload.repairs, f"dependency dropped: {rules.name} knows none": waiting}
     return replace(workload, jobs=JobTable(workload.jobs.data), repairs=repairs)

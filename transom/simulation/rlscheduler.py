@@ -4,8 +4,8 @@
 - While the locked job does not fit, the environment takes one event at a time: the next arrival or the next end by
   real runtimes; an arrival wins a tie.
 - With backfilling, each of these steps first starts, in the order of submission, waiting jobs that fit and would end
-  strictly before the locked job's shadow time by their walltimes. The shadow time is found once, when the job is locked;
-  there are no extra nodes beside it.
+  strictly before the locked job's shadow time by their walltimes. The shadow time is found once, when the job is
+  locked; there are no extra nodes beside it.
 - While somebody waits, the next job is picked at the same instant; when nobody waits, ends are taken until one job
   has arrived, and that one is picked, even where others arrive at the same instant.
 - Jobs arrive in the order of their ids, run for their real runtime, and are not killed at their walltime.
@@ -139,8 +139,8 @@ def _new_state(workload: Workload, table: JobTable, arrival: IntArray) -> _State
     jobs[:, [_START, _ORDER]] = -1
     at = np.zeros(10, np.int64)
     at[_FREE], at[_LOCKED] = workload.cluster.num_nodes, -1
-    lists = (np.empty(n, np.int64) for _ in range(2))
-    return _State(jobs, np.zeros(n), *lists, at, np.empty((7, 3 * n), np.int64))
+    queue, running = np.empty((2, n), np.int64)
+    return _State(jobs, np.zeros(n), queue, running, at, np.empty((7, 3 * n), np.int64))
 
 
 @compiled

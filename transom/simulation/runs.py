@@ -36,13 +36,14 @@ class Run:
     """One policy of a comparison: what to call it, its specification, the seed, and how jobs get their nodes.
 
     ``allocator`` is for clusters with a topology; without one jobs get the lowest idle ids, and hops cost as in
-    the paper.
+    the paper. ``rules`` are the event rules, as a specification.
     """
 
     label: str
     spec: str
     seed: int = 0
     allocator: Allocator | None = None
+    rules: str = "textbook"
 
 
 def parse_runs(policies: list[str], seed: int = 0) -> list[Run]:
@@ -140,7 +141,15 @@ def repetitions(
 
 
 def _computed(workload: Workload, run: Run, seed: int, progress: Progress | None = None) -> Schedule:
-    schedule = simulate(workload, run.spec, seed=seed, label=run.label, progress=progress, allocator=run.allocator)
+    schedule = simulate(
+        workload,
+        run.spec,
+        seed=seed,
+        label=run.label,
+        progress=progress,
+        allocator=run.allocator,
+        rules=run.rules,
+    )
     _stand(check_schedule(workload, schedule))
     if schedule.runs is not None:
         _stand(check_nodes(schedule, schedule.runs))
@@ -154,7 +163,11 @@ def _stand(wrong: list[str]) -> None:
 
 def _card(workload: Workload, run: Run) -> dict[str, Any]:
     card = {"digest": workload.digest(), "spec": run.spec, "seed": run.seed, "code": _code(run)}
-    return card if run.allocator is None else {**card, "allocator": asdict(run.allocator)}
+    if run.allocator is not None:
+        card["allocator"] = asdict(run.allocator)
+    if run.rules != "textbook":
+        card["events"] = run.rules
+    return card
 
 
 def _code(run: Run) -> str:
@@ -176,8 +189,7 @@ def _recorded(folder: Path, card: dict[str, Any]) -> Schedule | None:
     try:
         details = read_details(folder)["details"]
         same = all(details.get(key) == value for key, value in card.items())
-        # Of another allocation, with or without one, it is another replay.
-        if not same or ("allocator" in details) != ("allocator" in card):
+        if not same or _other_kind(details, card):
             return None
         schedule = read_schedule(folder)
         return schedule if schedule.spread is None else replace(schedule, runs=read_node_runs(folder))
@@ -185,10 +197,15 @@ def _recorded(folder: Path, card: dict[str, Any]) -> Schedule | None:
         return None  # missing, damaged or of other versions: no record
 
 
+def _other_kind(kept: dict[str, Any], card: dict[str, Any]) -> bool:
+    """Whether only one of two replays has an allocator, or event rules that are not the textbook's."""
+    return any((name in kept) != (name in card) for name in ("allocator", "events"))
+
+
 def _read_summaries(path: Path, card: dict[str, Any]) -> list[dict[str, float]]:
     try:
         kept = json.loads(path.read_text())
-        if any(kept[key] != value for key, value in card.items()):
+        if any(kept[key] != value for key, value in card.items()) or _other_kind(kept, card):
             return []
         rows = kept["summaries"]
         return [{name: math.nan if x is None else float(x) for name, x in each.items()} for each in rows]

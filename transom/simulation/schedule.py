@@ -26,6 +26,9 @@ reservation from an earlier instant on; ``ready``: neither (papers/dras, section
 
 READY, RESERVED, BACKFILLED = range(3)
 
+COLUMNS = ("time", "queued", "free", "started", "backfilled", "reserved_job", "reserved_start")
+"""The columns that the decisions of every replay have."""
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Spread(Frozen):
