@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from transom.cli import options
+from transom.cli.event_options import READING
 from transom.cli.output import note, print_json
 from transom.cli.resource_options import Resources, equipped
 
@@ -171,6 +172,9 @@ def _judge_recording(
     details = read_details(folder)["details"]
     rules = {**_recorded_rules(details, folder), **given}
     key = tuple(sorted(rules.items(), key=str))
+    if rules.get("events") == "rlscheduler":
+        stated = {f"--{name.replace('_', '-')}": given.get(name) for name in READING}
+        options.refuse(stated, f"{folder}: it was read by the job rules of rlscheduler")
     resources, seed = rules.pop("resources", None), rules.pop("seed", 0)
     if resources is None and "seed" in given:
         raise SpecError(f"{folder}: was replayed without --resources; --seed is for those")
@@ -222,7 +226,7 @@ def _recorded_rules(details: dict[str, Any], folder: Path) -> dict[str, Any]:
     kinds: dict[str, Any] = {
         "size": options.Size, "walltime": options.Walltime, "long_runs": options.LongRuns,
         "nonpositive": options.Bad, "oversized": options.Bad, "nodes": int, "start": int, "jobs": int,
-        "resources": str, "seed": int,
+        "resources": str, "seed": int, "events": str,
     }  # fmt: skip
     try:
         recorded = dict(details.get("rules", {}))

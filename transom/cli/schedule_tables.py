@@ -41,9 +41,13 @@ _HOP_COLUMNS = {
 
 
 def print_summaries(
-    title: str, runs: list[Run], summaries: list[dict[str, float]], repeated: list[list[dict[str, float]]]
+    title: str,
+    runs: list[Run],
+    summaries: list[dict[str, float]],
+    repeated: list[list[dict[str, float]]],
+    over: str = "repetitions",
 ) -> None:
-    """One row per run: its figures, or their means and deviations where there are repetitions."""
+    """One row per run: its figures, or where there are repetitions (``over``: of what) their means and deviations."""
     from transom.simulation.metrics import aggregate
 
     def cell(name: str, unit: float, digits: int, one: dict[str, float], many: list[dict[str, float]]) -> str:
@@ -57,8 +61,8 @@ def print_summaries(
         [run.label, *(cell(*column, one, many) for column in columns.values())]
         for run, one, many in zip(runs, summaries, repeated, strict=True)
     ]
-    over = f"; mean ± deviation over {len(repeated[0])} repetitions" if repeated[0] else ""
-    print_table(title + over, ["policy", *columns], rows)
+    means = f"; mean ± deviation over {len(repeated[0])} {over}" if repeated[0] else ""
+    print_table(title + means, ["policy", *columns], rows)
 
 
 def print_breakdown(kind: By, runs: list[Run], schedules: list[Schedule], trim: Trim) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from transom.cli import options
+from transom.cli.event_options import Rules, read_under
 from transom.cli.node_options import AllocateBy, NodeOptions, Rule, chosen_runs, machine, on_tree
 from transom.cli.output import check_writable, describe, note, print_json, progress
 from transom.cli.resource_options import Resources, equipped
 from transom.cli.schedule_tables import By, breakdowns_of, print_breakdown, print_summaries
+from transom.cli.sequences import compare_sequences
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -33,6 +35,7 @@ class Format(StrEnum):
 
 
 def command(
+    context: typer.Context,
     trace: options.Trace,
     policy: Annotated[
         list[str] | None, typer.Option("--policy", help="[LABEL=]SPEC, such as fcfs-easy; give it again to compare.")
@@ -69,6 +72,7 @@ def command(
         typer.Option("--cost-model", help="paper (default), authors or custom:KEY=VALUE,..."),
     ] = None,
     resources: Resources = None,
+    rules: Rules = "textbook",
     out: Annotated[Path | None, typer.Option("--out", help="Folder for jobs, decisions and figures.")] = None,
     start: options.Start = 0,
     jobs: options.Jobs = None,
@@ -108,7 +112,8 @@ def command(
     shows how much of a difference is noise. With --cluster jobs get nodes of a fat tree, and the
     figures tell what the hops between them cost; which nodes they get never changes when they run.
     With --resources jobs ask for further resources too, by laws that --seed settles, the same under
-    every policy.
+    every policy. With --rules, events follow the rules of another program, for cross-checks with what
+    was published with it; rlscheduler draws random sequences, or replays that of --start and --jobs.
     """
     from transom.errors import SpecError
     from transom.simulation.metrics import Trim, summary
@@ -120,15 +125,14 @@ def command(
         raise SpecError(f"--tau must be > 0, got {tau}")
     settings = NodeOptions(cluster, tuple(allocate or ()), rule, allocate_by, allocate_seconds, cost_model)
     runs = chosen_runs(policy, period, seed, settings)
-    rules = (size, walltime, long_runs, nonpositive, oversized)
-    nodes = machine(nodes, cluster)
-    read = options.read_workload(trace, nodes, start, jobs, *rules)
-    extended = equipped(on_tree(read, cluster, runs), trace, resources, seed)
+    read = read_under(rules, context, trace, machine(nodes, cluster), runs)
+    if read.protocol:
+        compare_sequences(read, runs, trace, out, tau, force, json)
+        return
+    runs = [replace(run, rules=read.rules.replayed) for run in runs]
+    extended = equipped(on_tree(read.workload, cluster, runs), trace, resources, seed)
     workload = extended.workload
-    names = ("size", "walltime", "long_runs", "nonpositive", "oversized")
-    reading: dict[str, Any] = {name: rule.value for name, rule in zip(names, rules, strict=True)}
-    details: dict[str, Any] = {"trace": str(trace)}
-    details["rules"] = {"nodes": nodes, "start": start, "jobs": jobs, **reading}
+    details: dict[str, Any] = {"trace": str(trace), "rules": read.card}
     if cluster is not None:
         details["cluster"] = cluster
     if resources is not None:

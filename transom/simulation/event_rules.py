@@ -174,6 +174,18 @@ def parse_rules(text: str) -> EventRules:
     return rules
 
 
+def suited_policy(rules: CqSim | RLScheduler, policy: Policy, title: str) -> RulePolicy:
+    """The policy, if it can be replayed under rules that are not the textbook's.
+
+    Raises
+    ------
+    SpecError : it is not a priority rule without or with EASY backfilling.
+    """
+    if not isinstance(policy, RulePolicy) or policy.backfilling == "conservative":
+        raise SpecError(f"{rules.name} rules take priority rules without or with -easy, not {title!r}")
+    return policy
+
+
 def replay_under(
     rules: CqSim | RLScheduler, workload: Workload, policy: Policy, title: str, report: Report
 ) -> Schedule:
@@ -191,15 +203,14 @@ def replay_under(
     SpecError : it is another policy, or the workload has further resources, a topology, or dependencies, of which the
         other program knows nothing.
     """
-    if not isinstance(policy, RulePolicy) or policy.backfilling == "conservative":
-        raise SpecError(f"{rules.name} rules take priority rules without or with -easy, not {title!r}")
+    rule = suited_policy(rules, policy, title)
     if workload.cluster.resources:
         raise SpecError(f"{rules.name} rules know nodes alone, not {', '.join(workload.cluster.resources)}")
     if workload.cluster.topology is not None:
         raise SpecError(f"{rules.name} rules know no topology of the nodes")
     if workload.jobs.depends_on:
         raise SpecError(f"{rules.name} rules know no dependencies, but job {min(workload.jobs.depends_on)} has one")
-    outcome = rules.replay(workload, policy, report)
+    outcome = rules.replay(workload, rule, report)
     report(len(workload))
     return Schedule(
         policy=title,
