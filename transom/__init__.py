@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from transom.models import Allocation, Cluster, ConstrainedPath, FatTree, HopCost, Job, Knapsack, Window
+    from transom.models import (
+        Allocation,
+        Cluster,
+        ConstrainedPath,
+        FatTree,
+        HopCost,
+        Job,
+        Knapsack,
+        ParetoFront,
+        Selection,
+        Window,
+    )
     from transom.result import Result
     from transom.simulation import Schedule, simulate
     from transom.solving import check, solve
@@ -27,8 +38,10 @@ _HOMES = {
     "HopCost": "transom.models",
     "Job": "transom.models",
     "Knapsack": "transom.models",
+    "ParetoFront": "transom.models",
     "Result": "transom.result",
     "Schedule": "transom.simulation",
+    "Selection": "transom.models",
     "Stop": "transom.stop",
     "Window": "transom.models",
     "Workload": "transom.traces",
@@ -48,8 +61,10 @@ __all__ = [
     "HopCost",
     "Job",
     "Knapsack",
+    "ParetoFront",
     "Result",
     "Schedule",
+    "Selection",
     "Stop",
     "Window",
     "Workload",

@@ -9,6 +9,7 @@ import numpy as np
 
 from transom import registry
 from transom.errors import ModelError, TransomError, UnsupportedError
+from transom.models.pareto_front import ParetoFront
 from transom.result import Reason, Result, Status
 from transom.rng import stream
 from transom.stop import Budget, Problem, Stop, WrongAnswer
@@ -97,6 +98,9 @@ def solve(
     except Exception as fault:  # what a solver raises is a result of the run, not the end of the program
         error = f"{type(fault).__name__}: {fault}".splitlines()[0]
     seconds = budget.seconds()
+    if isinstance(budget.solution, ParetoFront):
+        # Said here for every solver and for problems that needed none, so that it always agrees with the status.
+        budget.notes["front"] = "complete" if budget.optimal else "not complete"
     return Result(
         instance=problem.digest(),
         problem=problem.kind,

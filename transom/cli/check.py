@@ -15,6 +15,7 @@ from transom.cli.resource_options import Resources, equipped
 
 if TYPE_CHECKING:
     from transom.models import FatTree, HopCost
+    from transom.result import Result
     from transom.traces import Workload
 
 
@@ -32,6 +33,7 @@ def command(
     instance: Annotated[Path, typer.Argument(metavar="INSTANCE|TRACE", help="Instances as for solve, or a trace.")],
     result: Annotated[Path, typer.Argument(metavar="RESULT|FOLDER", help="Results of solve, or a folder of simulate.")],
     objective: options.Objective = None,
+    objectives: options.Objectives = None,
     cost_model: options.CostModel = None,
     wrap: options.Wrap = None,
     resources: Resources = None,
@@ -50,7 +52,8 @@ def command(
 
     Everything is computed again from the data: whether an answer is feasible and worth what is
     claimed, whether its bound and its optimum can be; whether every job starts once, in time, and on
-    nodes that are free, and what the hops between them cost. A trace is read and cut as the recording
+    nodes that are free, and what the hops between them cost; whether each point of a front is feasible,
+    takes every job that still fits, and is beaten by no other one. A trace is read and cut as the recording
     says, further resources and all, unless an option says otherwise. The exit status is 1 if something is wrong.
     """
     from transom.errors import DocumentError
@@ -67,7 +70,7 @@ def command(
     else:
         seeded = seed if _given(context, "seed") else None
         options.refuse({"--resources": resources, "--seed": seeded}, f"{result}, which is no folder of simulate")
-        judged = _judge_results(instance, result, objective, cost_model, wrap)
+        judged = _judge_results(instance, result, _Reading(objective, objectives, cost_model, wrap))
 
     wrong = sum(bool(each.wrong) for each in judged)
     if json:
@@ -88,9 +91,26 @@ def _given(context: typer.Context, name: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-def _judge_results(
-    instance: Path, results: Path, objective: str | None, cost_model: str | None, wrap: bool | None
-) -> list[Judged]:
+class _Reading(NamedTuple):
+    """How windows are read, as far as it is stated."""
+
+    objective: str | None
+    objectives: str | None
+    cost_model: str | None
+    wrap: bool | None
+
+    def of_kind(self, kind: str) -> dict[str, Any]:
+        """What applies where instances are read as problems of a kind."""
+        allocation = kind not in ("knapsack", "selection")
+        return {
+            "objective": self.objective if kind == "knapsack" else None,
+            "objectives": self.objectives if kind == "selection" else None,
+            "cost_model": self.cost_model if allocation else None,
+            "wrap": self.wrap if allocation and kind != "csp" else None,
+        }
+
+
+def _judge_results(instance: Path, results: Path, reading: _Reading) -> list[Judged]:
     from transom.cli.instances import read_instances
     from transom.errors import DocumentError, SpecError
     from transom.io import name_of, read_documents
@@ -103,49 +123,60 @@ def _judge_results(
             raise DocumentError(f"{where}: holds {name_of(document)}; expected a result")
         claimed.append((where, document))
     kinds = dict.fromkeys(result.problem for _, result in claimed)
-    if objective is not None and "knapsack" not in kinds:
+    if reading.objective is not None and "knapsack" not in kinds:
         raise SpecError(f"{results}: holds no results of knapsacks; --objective is for those")
-    if (cost_model, wrap) != (None, None) and not kinds.keys() - {"knapsack"}:
+    if reading.objectives is not None and "selection" not in kinds:
+        raise SpecError(f"{results}: holds no results of selections; --objectives is for those")
+    if (reading.cost_model, reading.wrap) != (None, None) and not kinds.keys() - {"knapsack", "selection"}:
         raise SpecError(f"{results}: holds no results of allocations; --cost-model and --wrap are for those")
     # A window is read as each of the problems that results are for.
     problems = {
         problem.digest(): (label, problem)
         for kind in kinds
-        for label, problem in read_instances(
-            [instance],
-            kind,
-            objective if kind == "knapsack" else None,
-            None if kind == "knapsack" else cost_model,
-            None if kind in ("knapsack", "csp") else wrap,
-        )
+        for label, problem in read_instances([instance], kind, **reading.of_kind(kind))
     }
     judged, solved = [], set()
     for where, result in claimed:
         if result.instance not in problems:
-            hint = _how_read(instance, result.problem, objective, cost_model, wrap)
+            hint = _how_read(instance, result.problem, reading)
             raise DocumentError(f"{where}: is for instance {result.instance}, which {instance} does not hold{hint}")
         label, problem = problems[result.instance]
-        judged.append(Judged(where, label, f"{result.status} {result.problem}", check(problem, result)))
+        judged.append(Judged(where, label, _what(result), check(problem, result) + _overclaimed(result)))
         solved.add(result.instance)
     if missing := len(problems) - len(solved):
         note(f"{instance}: {missing} of {len(problems)} instances have no result")
     return judged
 
 
-def _how_read(instance: Path, problem: str, objective: str | None, cost_model: str | None, wrap: bool | None) -> str:
+def _what(result: Result) -> str:
+    told = f"{result.status} {result.problem}"
+    if result.problem != "selection" or result.solution is None:
+        return told
+    return f"{told}, front {'complete' if result.status == 'optimal' else 'not complete'}"
+
+
+def _overclaimed(result: Result) -> list[str]:
+    if result.problem != "selection" or result.parameters.get("front") != "complete" or result.status == "optimal":
+        return []
+    return [f"a complete front is claimed, but the status is {result.status}"]
+
+
+def _how_read(instance: Path, problem: str, reading: _Reading) -> str:
     """Under which choices windows were read, as far as they have a part in it."""
     from transom.io import PeriodWindow, read_documents
     from transom.models import Allocation, Window
 
     first = next(iter(read_documents(instance)))[1]
-    if isinstance(first, Allocation) and wrap is not None and problem != "csp":
-        return f" {'with' if wrap else 'without'} wrap-around"
+    if isinstance(first, Allocation) and reading.wrap is not None and problem != "csp":
+        return f" {'with' if reading.wrap else 'without'} wrap-around"
     if not isinstance(first, (Window, PeriodWindow)):
         return ""
     if problem == "knapsack":
-        return f" under the objective {objective or 'nodes'}"
-    around = "" if problem == "csp" else f", {'without' if wrap is False else 'with'} wrap-around"
-    return f" under the cost model {cost_model or 'paper'}{around}"
+        return f" under the objective {reading.objective or 'nodes'}"
+    if problem == "selection":
+        return f" under the objectives {reading.objectives or 'of every resource'}"
+    around = "" if problem == "csp" else f", {'without' if reading.wrap is False else 'with'} wrap-around"
+    return f" under the cost model {reading.cost_model or 'paper'}{around}"
 
 
 def _judge_recordings(trace: Path, folder: Path, given: dict[str, Any]) -> list[Judged]:

@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from transom.io import Document, PeriodWindow
-    from transom.models import Allocation, ConstrainedPath, HopCost, Knapsack, Window
+    from transom.models import Allocation, ConstrainedPath, HopCost, Knapsack, Selection, Window
     from transom.models.allocation import Rule
 
-PROBLEMS = ("knapsack", "scas", "dcas", "free", "csp")
+PROBLEMS = ("knapsack", "selection", "scas", "dcas", "free", "csp")
 """The problems that files can be read as."""
 
 
 class Instance(NamedTuple):
     """A problem out of a file.
 
-    ``label`` is the file, in a set with the line; ``jobs`` the ids of the jobs that an allocation is about, None
-    where the file does not state any.
+    ``label`` is the file, in a set with the line; ``jobs`` the ids of the jobs that it is about, None where the file
+    does not state any.
     """
 
     label: str
-    problem: Knapsack | Allocation | ConstrainedPath
+    problem: Knapsack | Selection | Allocation | ConstrainedPath
     jobs: list[int] | None
 
 
@@ -34,13 +34,15 @@ def read_instances(
     objective: str | None = None,
     cost_model: str | None = None,
     wrap: bool | None = None,
+    objectives: str | None = None,
 ) -> Iterator[tuple[str, Any]]:
     """Read problems, one at a time, each with its label: the file, in a set with the line.
 
     Parameters are those of :func:`read_labelled`.
     """
     return (
-        (instance.label, instance.problem) for instance in read_labelled(files, problem, objective, cost_model, wrap)
+        (instance.label, instance.problem)
+        for instance in read_labelled(files, problem, objective, cost_model, wrap, objectives)
     )
 
 
@@ -50,16 +52,19 @@ def read_labelled(
     objective: str | None = None,
     cost_model: str | None = None,
     wrap: bool | None = None,
+    objectives: str | None = None,
 ) -> Iterator[Instance]:
     """Read problems, one at a time.
 
     Parameters
     ----------
-    files : documents of windows, knapsacks, allocations or paths, kplib's knapsacks, or lines of a
-        topology-aware stream.
+    files : documents of windows, knapsacks, selections, allocations or paths, knapsacks of kplib, multi-objective
+        knapsacks, or lines of a topology-aware stream.
     problem : what to make of them; None takes each as what it is: a window as a knapsack, a line of a stream as
         a static allocation.
     objective : what a job of a window is worth, by default its nodes; None where no file holds a window.
+    objectives : what to maximise where a window becomes a selection, names with slashes between; by default the use of
+        every resource.
     cost_model : what hops cost, by default as eq. (1) of papers/nsa; allocations state theirs.
     wrap : whether blocks wrap around, by default yes; allocations state it, and are changed if it is given.
 
@@ -76,7 +81,7 @@ def read_labelled(
         raise registry.unknown("problem", problem, PROBLEMS)
     worth = registry.make(registry.OBJECTIVES, objective or "nodes")
     cost = None if cost_model is None else registry.make(registry.COST_MODELS, cost_model)
-    choices = _Choices(problem, objective, worth, cost, wrap)
+    choices = _Choices(problem, objective, worth, cost, wrap, objectives)
     for path in files:
         for label, document in read_documents(path):
             try:
@@ -92,6 +97,7 @@ class _Choices:
     worth: Any
     cost: HopCost | None
     wrap: bool | None
+    objectives: str | None
 
     def rule(self) -> Rule | None:
         """The rule of the allocation that is wanted, if one is."""
@@ -109,7 +115,7 @@ class _Choices:
         from transom.errors import SpecError
 
         given = {"--objective": self.objective, "--cost-model": self.cost, "--wrap": self.wrap or None}
-        given["--no-wrap"] = self.wrap is False or None
+        given.update({"--no-wrap": self.wrap is False or None, "--objectives": self.objectives})
         for option in options:
             if given[option] is not None:
                 raise SpecError(f"{label}: {reason.replace('OPTION', option)}")
@@ -118,9 +124,17 @@ class _Choices:
 def _instance(label: str, document: Document, choices: _Choices) -> Instance:
     from transom.errors import DocumentError
     from transom.io import PeriodWindow
-    from transom.models import Allocation, ConstrainedPath, Knapsack, Window
+    from transom.models import Allocation, ConstrainedPath, Knapsack, Selection, Window
 
     allocations = ("--cost-model", "--wrap", "--no-wrap")
+    if choices.problem != "selection" and not isinstance(document, Selection):
+        choices.refuse(label, "OPTION is for selections of windows (--problem selection)", "--objectives")
+    if isinstance(document, Selection):
+        if choices.problem not in (None, "selection"):
+            raise DocumentError(f"{label}: holds a selection, not a {choices.problem} problem")
+        choices.refuse(label, "a selection states its objectives; OPTION is for windows", "--objective", "--objectives")
+        choices.refuse(label, "a selection has no hops; OPTION is for allocations", *allocations)
+        return Instance(label, document, None)
     if isinstance(document, Knapsack):
         if choices.problem not in (None, "knapsack"):
             raise DocumentError(f"{label}: holds a knapsack, not a {choices.problem} problem")
@@ -138,7 +152,9 @@ def _instance(label: str, document: Document, choices: _Choices) -> Instance:
         return _of_window(label, document, choices)
     if isinstance(document, PeriodWindow):
         return _of_period(label, document, choices)
-    raise DocumentError(f"{label}: holds a result; expected an instance: a window, knapsack, allocation or path")
+    raise DocumentError(
+        f"{label}: holds a result; expected an instance: a window, knapsack, selection, allocation or path"
+    )
 
 
 def _stated_allocation(label: str, stated: Allocation, choices: _Choices) -> Allocation | ConstrainedPath:
@@ -146,8 +162,8 @@ def _stated_allocation(label: str, stated: Allocation, choices: _Choices) -> All
     from transom.errors import DocumentError, SpecError
     from transom.models import Allocation
 
-    if choices.problem == "knapsack":
-        raise DocumentError(f"{label}: holds an allocation, not a knapsack problem")
+    if choices.problem in ("knapsack", "selection"):
+        raise DocumentError(f"{label}: holds an allocation, not a {choices.problem} problem")
     choices.refuse(label, "OPTION is for knapsacks of windows", "--objective")
     if choices.cost not in (None, stated.cost):
         raise SpecError(f"{label}: an allocation states what hops cost; --cost-model is another")
@@ -162,9 +178,13 @@ def _stated_allocation(label: str, stated: Allocation, choices: _Choices) -> All
 
 
 def _of_window(label: str, window: Window, choices: _Choices) -> Instance:
-    """A window as a knapsack of its queue, or as the allocation of the jobs at its head that fit."""
+    """A window as a knapsack or a selection of its queue, or as the allocation of the jobs at its head that fit."""
     from transom.models import PAPER, Allocation, Knapsack
 
+    if choices.problem == "selection":
+        choices.refuse(label, "OPTION is for knapsacks; a selection has --objectives", "--objective")
+        choices.refuse(label, "OPTION is for allocations, this is a selection", "--cost-model", "--wrap", "--no-wrap")
+        return Instance(label, _selection(label, window, choices), window.queue.id.tolist())
     if choices.problem in (None, "knapsack"):
         choices.refuse(label, "OPTION is for allocations, this is a knapsack", "--cost-model", "--wrap", "--no-wrap")
         return Instance(label, Knapsack.from_window(window, choices.worth), window.queue.id.tolist())
@@ -176,10 +196,25 @@ def _of_window(label: str, window: Window, choices: _Choices) -> Instance:
     return Instance(label, _path(label, problem, choices) if choices.problem == "csp" else problem, jobs)
 
 
+def _selection(label: str, window: Window, choices: _Choices) -> Selection:
+    from transom.errors import SpecError
+    from transom.models import Selection
+    from transom.simulation.terms import named_terms
+
+    try:
+        terms = named_terms(choices.objectives or "", window.cluster)
+    except SpecError as error:
+        raise SpecError(f"{label}: {error}") from None
+    return Selection.from_window(window, terms)
+
+
 def _of_period(label: str, window: PeriodWindow, choices: _Choices) -> Instance:
     """A line of a stream: its jobs are selected already."""
+    from transom.errors import DocumentError
     from transom.models import PAPER
 
+    if choices.problem == "selection":
+        raise DocumentError(f"{label}: a line of a stream states nodes alone; selections are of several resources")
     if choices.problem == "knapsack":
         choices.refuse(label, "OPTION is for allocations, this is a knapsack", "--cost-model", "--wrap", "--no-wrap")
         if choices.objective not in (None, "nodes"):

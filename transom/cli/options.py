@@ -62,6 +62,14 @@ Objective = Annotated[
     str | None,
     typer.Option("--objective", help="What a job of a window is worth, such as wait; its nodes by default."),
 ]
+Objectives = Annotated[
+    str | None,
+    typer.Option(
+        "--objectives",
+        help="What a selection of a window maximises: resources and objectives with slashes between, such as "
+        "nodes/gpu/wait; the use of every resource by default.",
+    ),
+]
 CostModel = Annotated[
     str | None,
     typer.Option(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +16,7 @@ from transom.cli.output import check_writable, note, number, print_json, print_t
 
 if TYPE_CHECKING:
     from transom.cli.instances import Instance
+    from transom.models.decision_rules import DecisionRule
     from transom.result import Result
 
 _LARGE = 100.0  # values from which two decimals tell enough
@@ -23,11 +25,15 @@ _SECONDS = 1.0  # per instance, where no count of iterations ends the search eit
 
 def command(
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE", help="Instances: .json, .jsonl (a set), either with .gz, or .kp.")
+        list[Path],
+        typer.Argument(metavar="FILE", help="Instances: .json, .jsonl (a set), .kp or .dat, all of them with .gz too."),
     ],
     problem: Annotated[
         str | None,
-        typer.Option("--problem", help="What to solve: knapsack, scas, dcas, free or csp; by default what files hold."),
+        typer.Option(
+            "--problem",
+            help="What to solve: knapsack, selection, scas, dcas, free or csp; by default what files hold.",
+        ),
     ] = None,
     solver: Annotated[
         str, typer.Option("--solver", help="NAME or NAME:KEY=VALUE,...; `transom solvers` lists them.")
@@ -43,6 +49,18 @@ def command(
         int | None, typer.Option("--stall", help="Stop after so many iterations without a better value.")
     ] = None,
     objective: options.Objective = None,
+    objectives: options.Objectives = None,
+    decide: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--decide",
+            help="Rule that takes a point of a selection's front, such as knee or trade-off:give=0.2; repeat to "
+            "compare. trade-off by default.",
+        ),
+    ] = None,
+    picture: Annotated[
+        Path | None, typer.Option("--picture", help="Draw the front of a selection to this .png, .pdf or .svg.")
+    ] = None,
     cost_model: options.CostModel = None,
     wrap: options.Wrap = None,
     seed: options.Seed = 0,
@@ -53,7 +71,11 @@ def command(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Solve again what --out holds already.")] = False,
     solutions: Annotated[
-        bool, typer.Option("--solutions", help="With --json: add the chosen items, the nodes of each job or the arcs.")
+        bool,
+        typer.Option(
+            "--solutions",
+            help="With --json: add the chosen items, the points of the front, the nodes of each job or the arcs.",
+        ),
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each instance when it is solved.")] = (
         False
@@ -61,20 +83,28 @@ def command(
 ) -> None:
     """Solve the instances of one or more files, and check every answer.
 
-    A file holds knapsacks, allocations or constrained paths, windows (of `transom snapshot`), or lines of
-    a topology-aware stream. A window becomes a knapsack whose items are its queued jobs, weighed by their
-    nodes and valued by --objective; or, with --problem scas, dcas or free, the allocation of the jobs at the
-    head of its queue that fit. A line of a stream becomes the allocation of its jobs: scas unless stated.
-    Jobs of one node go on any node that is left and are not part of an allocation.
+    A file holds knapsacks, selections, allocations or constrained paths, windows (of `transom snapshot`), or
+    lines of a topology-aware stream. A window becomes a knapsack whose items are its queued jobs, weighed by
+    their nodes and valued by --objective; with --problem selection, the choice of queued jobs that use nodes
+    and further resources best; or, with --problem scas, dcas or free, the allocation of the jobs at the head
+    of its queue that fit. A line of a stream becomes the allocation of its jobs: scas unless stated. Jobs of
+    one node go on any node that is left and are not part of an allocation.
+
+    A selection has several objectives; its solution is the front of all choices that no other choice beats,
+    complete or not, and its value the share of hypervolume that the front dominates. Use is shown relative to
+    the whole machine. In JSON, chosen says which point each --decide rule takes.
 
     Values that were scaled to integers are printed in their own unit in the table, as integers in JSON.
     With --solutions, items count from 0; nodes and order follow the jobs of more than one node, whose ids
-    are in jobs where the file states ids; an arc is [start, size].
+    are in jobs where the file states ids; an arc is [start, size]. The jobs of a point are ids where the
+    file states them, else they count from 0.
     """
+    from transom.cli.fronts import DEFAULT_RULE, check_picture, draw_front, named_rules, try_rules
     from transom.cli.instances import read_labelled
     from transom.cli.named_solver import NamedSolver
     from transom.cli.result_file import ResultFile
     from transom.errors import SpecError, UnsupportedError
+    from transom.models import Selection
     from transom.solving import parameters, refusal, solve, warm_up
     from transom.stop import Stop
 
@@ -91,8 +121,16 @@ def command(
     named = NamedSolver(solver)
     if out is not None:
         check_writable(out, ".jsonl")
+    rules = named_rules(decide or [DEFAULT_RULE])
     # All of them before the first is solved: a broken line or a refusal should not cost an hour.
-    instances = list(read_labelled(files, problem, objective, cost_model, wrap))
+    instances = list(read_labelled(files, problem, objective, cost_model, wrap, objectives))
+    selections = [each for each in instances if isinstance(each.problem, Selection)]
+    if not selections:
+        options.refuse({"--decide": decide, "--picture": picture}, "these files: they hold no selection")
+    for each in selections:
+        try_rules(each, rules)
+    if picture is not None:
+        check_picture(picture, instances)
     for label, instance, _ in instances:
         if reason := refusal(named.for_type(type(instance)), instance):
             raise UnsupportedError(f"{label}: solver {named.name!r} cannot take this {instance.kind}: {reason}")
@@ -117,14 +155,20 @@ def command(
                         kept.add(result, parameters(chosen))
                 rows.append((each, result))
                 if json:
-                    print_json(_line(each, result, solutions))
+                    print_json(_line(each, result, solutions, rules))
                 bars.advance(task)
     finally:
         if kept is not None:
             kept.save()
 
     if not json:
-        _print_results(rows)
+        _print_results(rows, rules)
+    if picture is not None:
+        if rows[0][1].solution is None:
+            note(f"{picture}: not drawn, there is no front")
+        else:
+            draw_front(picture, *rows[0], rules)
+            note(f"picture: {picture}")
     for each, result in rows:
         if result.error is not None:
             note(f"{each.label}: the solver failed: {result.error}")
@@ -132,10 +176,15 @@ def command(
         note(f"results: {out}" + (f" ({found} of {len(rows)} were there already)" if found else ""))
 
 
-def _line(instance: Instance, result: Result, solutions: bool) -> dict[str, Any]:
+def _line(instance: Instance, result: Result, solutions: bool, rules: Mapping[str, DecisionRule]) -> dict[str, Any]:
+    from transom.cli.fronts import told_front
+    from transom.models import Selection
+
     line: dict[str, Any] = {"instance": instance.label}
     for name in ("problem", "solver", "status", "reason", "value", "bound", "gap", "seconds", "seed"):
         line[name] = getattr(result, name)
+    if isinstance(instance.problem, Selection):
+        line.update(told_front(instance, result, rules))
     if solutions:
         line.update(_solution(instance, result.solution))
     if result.error is not None:
@@ -145,9 +194,12 @@ def _line(instance: Instance, result: Result, solutions: bool) -> dict[str, Any]
 
 def _solution(instance: Instance, solution: Any) -> dict[str, Any]:
     """A solution in the words of its problem, with ids where it has any."""
-    from transom.models import Allocation, ConstrainedPath
+    from transom.cli.fronts import told_points
+    from transom.models import Allocation, ConstrainedPath, Selection
 
     problem = instance.problem
+    if isinstance(problem, Selection):
+        return told_points(instance, solution)
     if isinstance(problem, ConstrainedPath):
         return {"arcs": None if solution is None else solution.tolist()}
     if not isinstance(problem, Allocation):
@@ -159,8 +211,12 @@ def _solution(instance: Instance, solution: Any) -> dict[str, Any]:
     return told
 
 
-def _print_results(rows: list[tuple[Instance, Result]]) -> None:
+def _print_results(rows: list[tuple[Instance, Result]], rules: Mapping[str, DecisionRule]) -> None:
+    from transom.cli.fronts import print_fronts
+    from transom.models import Selection
+
     table = []
+    fronts = [(instance, result) for instance, result in rows if isinstance(instance.problem, Selection)]
     names = _short([instance.label for instance, _ in rows])
     for (instance, result), label in zip(rows, names, strict=True):
         method = result.parameters.get("chose")
@@ -168,15 +224,26 @@ def _print_results(rows: list[tuple[Instance, Result]]) -> None:
         gap = "-" if result.gap is None else f"{number(100 * result.gap, 3)}"
         scale = getattr(instance.problem, "scale", 1)
         worth = [_worth(value, scale) for value in (result.value, result.bound)]
-        table.append([label, solver, result.status, result.reason, *worth, gap, number(result.seconds, 4)])
+        row = [label, solver, result.status, result.reason, *worth, gap, number(result.seconds, 4)]
+        table.append([*row[:3], _front(result), *row[3:]] if fronts else row)
     columns = ["instance", "solver", "status", "reason", "value", "bound", "gap [%]", "time [s]"]
-    print_table("", columns, table, left=4)
+    if fronts:
+        columns.insert(3, "front")
+    print_table("", columns, table, left=5 if fronts else 4)
     results = [result for _, result in rows]
     statuses = Counter(result.status for result in results)
     told = ", ".join(f"{count} {status}" for status, count in statuses.most_common())
     kinds = Counter(result.problem for result in results)
     what = " + ".join(f"{count} x {kind}" for kind, count in kinds.items())
     print(f"{what}: {told}; {number(sum(r.seconds for r in results), 2)} s in all")
+    if fronts:
+        print_fronts(fronts, rules)
+
+
+def _front(result: Result) -> str:
+    if (front := result.parameters.get("front")) is None or result.solution is None:
+        return "-"
+    return f"{len(result.solution)} points, {front}"
 
 
 def _short(labels: list[str]) -> list[str]:

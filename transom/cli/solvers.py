@@ -13,7 +13,7 @@ _WIDTH = 17  # of a name
 
 
 def command(json: options.Json = False) -> None:
-    """List solvers, policies, objectives, priority rules and cost models with their parameters.
+    """List solvers, policies, objectives, priority rules, cost models and decision rules with their parameters.
 
     Behind a solver stand the problems that it takes. One name may stand for solvers of several problems;
     the one that fits the problem at hand is taken.
@@ -29,6 +29,7 @@ def command(json: options.Json = False) -> None:
         "objectives": registry.OBJECTIVES,
         "priority rules": registry.PRIORITY_RULES,
         "cost models": registry.COST_MODELS,
+        "decision rules": registry.DECISION_RULES,
     }
     listed = {
         title: [
@@ -52,6 +53,7 @@ def command(json: options.Json = False) -> None:
 
 _TYPES = {
     "knapsack": "of knapsacks",
+    "selection": "of selections (several resources), for their fronts",
     "allocation": "of allocations: scas (static), dcas (dynamic), free",
     "csp": "of constrained shortest paths: csp",
     None: "of other problems, or not known",
@@ -62,6 +64,7 @@ _HEADINGS = {
     "objectives": "Objectives: what a job of a window is worth",
     "priority rules": "Priority rules: lowest first (s submission, r walltime, n nodes, w wait)",
     "cost models": "Cost models: what hops between the nodes of a job cost",
+    "decision rules": "Decision rules: which point of a selection's front to take",
 }
 
 
@@ -76,7 +79,10 @@ def _print_entry(entry: dict[str, Any]) -> None:
         about = f"{', '.join(entry['problems'])}: {about}"
     print(fill(about, width, initial_indent=f"  {entry['name']:<{_WIDTH}}  ", subsequent_indent=indent))
     if entry["parameters"]:
-        settings = ", ".join(f"{name}={_told(value)}" for name, value in entry["parameters"].items())
+        # What is an empty text by default has a default of its own, which its description says.
+        settings = ", ".join(
+            name if value == "" else f"{name}={_told(value)}" for name, value in entry["parameters"].items()
+        )
         print(fill(settings, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False))
 
 
@@ -102,12 +108,14 @@ def _described(group: str, name: str, registered: str) -> dict[str, Any]:
 
 def _problems(factory: Any) -> dict[str, Any]:
     """The type of problem that a solver takes, and under which names: it is asked with a small one of each."""
-    from transom.models import Allocation, ConstrainedPath, FatTree, Knapsack
+    from transom.models import Allocation, ConstrainedPath, FatTree, Knapsack, Selection
     from transom.models.allocation import KINDS
 
     solves = getattr(factory, "solves", object)
     if solves is Knapsack:
         return {"type": "knapsack", "problems": [Knapsack.kind]}
+    if solves is Selection:
+        return {"type": "selection", "problems": [Selection.kind]}
     if solves is ConstrainedPath:
         return {"type": "csp", "problems": [ConstrainedPath.kind]}
     if solves is not Allocation:
