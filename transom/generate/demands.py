@@ -255,7 +255,7 @@ def _factor(resource: Resource, amounts: FloatArray, time: FloatArray, aim: floa
         return float(time @ demand) / capacity - aim
 
     low, high = 0.0, 1.0
-    while excess(high) < 0:
+    while excess(high) < 0 and high < 2.0**60:
         low, high = high, 2 * high
     for _ in range(60):
         middle = (low + high) / 2
@@ -273,7 +273,7 @@ def _reachable(resource: Resource, asks: np.ndarray, time: FloatArray, aim: floa
     if float(time[asks].sum()) < aim:
         most = float(time[asks].sum()) / span
         raise SpecError(
-            f"resource {resource.name!r}: no load of {aim / span:.3g}: jobs that ask for all of it make {most:.3g}"
+            f"resource {resource.name!r}: no load of {aim / span:.4g}: jobs that ask for all of it make {most:.4g}"
         )
 
 
