@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from transom.cli import generate_csp, generate_tjap, options
+from transom.cli import generate_csp, generate_selection, generate_tjap, options
 from transom.cli.output import check_writable, describe, note, print_json
 
 if TYPE_CHECKING:
@@ -20,12 +20,13 @@ if TYPE_CHECKING:
     from transom.traces import Workload
 
 app = typer.Typer(
-    help="Generate data sets: workloads, knapsacks, allocations, constrained paths.",
+    help="Generate data sets: workloads, knapsacks, selections, allocations, constrained paths.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 app.command("tjap")(generate_tjap.command)
 app.command("csp")(generate_csp.command)
+app.command("selection")(generate_selection.command)
 
 
 class Model(StrEnum):

@@ -1,9 +1,11 @@
-"""Data sets: workloads from models and fitted to traces, knapsacks of every kind, allocations and paths."""
+"""Data sets: workloads of models and like traces, further resources, knapsacks, allocations, paths, selections."""
 
 from transom.generate.arrivals import ArrivalModel, fit_arrivals
+from transom.generate.demands import Provision, Resource, offered_load, parse_resources, provide, with_resources
 from transom.generate.knapsacks import CLASSES, generate_knapsack, hard_knapsack
 from transom.generate.lublin import LublinModel, generate_lublin
 from transom.generate.paths import random_path
+from transom.generate.selections import FAMILIES, family_selection, replayed_selections
 from transom.generate.tjap import StreamModel, solver_policy, stream_steps
 from transom.generate.uniform_sizes import uniform_sizes
 from transom.generate.walltimes import USUAL_LIMITS, overestimated
@@ -11,19 +13,28 @@ from transom.generate.windows import random_windows, window_knapsacks
 
 __all__ = [
     "CLASSES",
+    "FAMILIES",
     "USUAL_LIMITS",
     "ArrivalModel",
     "LublinModel",
+    "Provision",
+    "Resource",
     "StreamModel",
+    "family_selection",
     "fit_arrivals",
     "generate_knapsack",
     "generate_lublin",
     "hard_knapsack",
+    "offered_load",
     "overestimated",
+    "parse_resources",
+    "provide",
     "random_path",
     "random_windows",
+    "replayed_selections",
     "solver_policy",
     "stream_steps",
     "uniform_sizes",
     "window_knapsacks",
+    "with_resources",
 ]

@@ -1,0 +1,177 @@
+"""``transom generate selection``: which jobs of a window to start, seen from several resources at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from transom.cli import options
+from transom.cli.output import check_writable, describe, note, print_json, progress
+from transom.cli.resource_options import Resources, equipped
+
+if TYPE_CHECKING:
+    from transom.models import Selection
+
+_RANDOM = {
+    "family": "uniform", "jobs": 20, "number": 3, "largest": 100, "tightness": 0.5,
+    "forced": 0.0, "excluded": 0.0, "requires": 0.0,
+}  # fmt: skip
+_CUT = {
+    "resources": None,
+    "policy": "fcfs-easy",
+    "every": 3600,
+    "minimum": 2,
+    "start": 0,
+    "replay": None,
+    "nodes": None,
+}
+_SIZE = 20
+
+
+def command(
+    out: Annotated[Path, typer.Option("--out", help="Where to write them: .jsonl or .jsonl.gz, or .json for one.")],
+    family: Annotated[
+        str | None,
+        typer.Option(
+            "--family", help="uniform (default), correlated, inverse, ties, heavy, sparse, or all of them in turn."
+        ),
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", min=0, help="Jobs of a window; 20, of a replay at most so many.")
+    ] = None,
+    number: Annotated[
+        int | None, typer.Option("--number", min=1, help="families: resources, nodes included; 3 by default.")
+    ] = None,
+    largest: Annotated[
+        int | None, typer.Option("--largest", min=1, help="families: the largest demand, 100 by default.")
+    ] = None,
+    tightness: Annotated[
+        float | None,
+        typer.Option("--tightness", help="families: capacity as a share of all demands together; 0.5 by default."),
+    ] = None,
+    forced: Annotated[
+        float | None, typer.Option("--forced", help="families: share of the jobs that are chosen in any case; 0.")
+    ] = None,
+    excluded: Annotated[
+        float | None, typer.Option("--excluded", help="families: share of the jobs that are never chosen; 0.")
+    ] = None,
+    requires: Annotated[
+        float | None, typer.Option("--requires", help="families: share of the jobs that require an earlier one; 0.")
+    ] = None,
+    objectives: Annotated[
+        str | None,
+        typer.Option(
+            "--objectives", help="What to maximise, such as nodes/r1/waited/priority; every resource by default."
+        ),
+    ] = None,
+    like: Annotated[
+        Path | None, typer.Option("--like", help="Windows that a replay of this trace met, instead of random ones.")
+    ] = None,
+    resources: Resources = None,
+    policy: Annotated[
+        str | None, typer.Option("--policy", help="like: the policy of the replay; fcfs-easy by default.")
+    ] = None,
+    every: Annotated[
+        int | None, typer.Option("--every", min=1, help="like: at most a window in so many seconds; 3600.")
+    ] = None,
+    minimum: Annotated[
+        int | None,
+        typer.Option("--minimum", min=0, help="like: leave out windows with fewer undecided jobs; 2 by default."),
+    ] = None,
+    start: Annotated[int | None, typer.Option("--start", min=0, help="like: begin with the job at this position.")] = (
+        None
+    ),
+    replay: Annotated[int | None, typer.Option("--replay", min=1, help="like: replay so many jobs of the trace.")] = (
+        None
+    ),
+    nodes: Annotated[int | None, typer.Option("--nodes", min=1, help="like: nodes of the machine.")] = None,
+    count: Annotated[
+        int | None, typer.Option("--count", min=1, help="How many, of each family; 1, like: all by default.")
+    ] = None,
+    seed: options.Seed = 0,
+    json: options.Json = False,
+) -> None:
+    """Generate selections: windows of jobs that ask for several resources.
+
+    Families are random: uniform demands; correlated ones, with which large jobs ask for much of everything; inverse
+    ones, with which they do not; ties, all from 1 to 3; heavy tails; sparse ones, 0 for many jobs. Number i of a
+    family is the same however many there are.
+
+    With --like TRACE they are the heads of the queue that a replay met, with what was free then; --resources says
+    what jobs ask for beside nodes. Every job has waited, has a walltime and a priority, so that --objectives may
+    name those too.
+    """
+    check_writable(out, ".jsonl", ".json")
+    given = dict(locals())
+    if like is None:
+        options.refuse({f"--{name}": given[name] for name in _CUT}, "random families; it needs --like")
+        chosen = {name: default if given[name] is None else given[name] for name, default in _RANDOM.items()}
+        made = _families(chosen, objectives or "", count or 1, seed)
+    else:
+        options.refuse({f"--{name}": given[name] for name in _RANDOM if name != "jobs"}, "--like")
+        chosen = {name: default if given[name] is None else given[name] for name, default in _CUT.items()}
+        made = _replayed(like, chosen, _SIZE if jobs is None else jobs, objectives or "", count, seed)
+    _write(out, made, json)
+
+
+def _write(out: Path, made: Iterator[Selection], json: bool) -> None:
+    from transom.io import write_documents
+
+    number = write_documents(out, made)
+    if json:
+        print_json({"out": str(out), "selections": number})
+    else:
+        print(f"{out}: {number} selections" if number != 1 else f"{out}: 1 selection")
+
+
+def _families(chosen: dict[str, Any], objectives: str, count: int, seed: int) -> Iterator[Selection]:
+    from transom.generate import FAMILIES, family_selection
+    from transom.registry import unknown
+    from transom.rng import stream
+
+    family, resources = chosen.pop("family"), chosen.pop("number")
+    if family not in (*FAMILIES, "all"):
+        raise unknown("selection family", family, (*FAMILIES, "all"))
+    return (
+        family_selection(each, stream(seed, "selection", each, i), resources=resources, objectives=objectives, **chosen)
+        for each in (FAMILIES if family == "all" else (family,))
+        for i in range(1, count + 1)
+    )
+
+
+def _replayed(
+    like: Path, chosen: dict[str, Any], size: int, objectives: str, count: int | None, seed: int
+) -> Iterator[Selection]:
+    from itertools import islice
+
+    from transom.errors import SpecError
+    from transom.generate import replayed_selections
+    from transom.simulation import make_policy, simulate
+    from transom.simulation.terms import named_terms
+
+    policy = make_policy(chosen["policy"])
+    read = options.read_workload(like, chosen["nodes"], chosen["start"], chosen["replay"])
+    extended = equipped(read, like, chosen["resources"], seed)
+    workload = extended.workload
+    named_terms(objectives, workload.cluster)  # refuses what is not known before the replay
+    for line in describe(workload) + extended.lines:
+        note(line)
+    with progress() as bars:
+        task = bars.add_task(chosen["policy"], total=len(workload))
+        schedule = simulate(
+            workload, policy, seed=seed, label=chosen["policy"], progress=lambda done: bars.update(task, completed=done)
+        )
+    order = str(getattr(policy, "order", "fcfs"))
+    found = replayed_selections(schedule, chosen["every"], size, chosen["minimum"], objectives, order)
+    first = next(found, None)
+    if first is None:
+        raise SpecError(f"{like}: no window of the replay leaves {chosen['minimum']} jobs to choose among")
+    return islice(_with(first, found), count)
+
+
+def _with(first: Selection, others: Iterator[Selection]) -> Iterator[Selection]:
+    yield first
+    yield from others
