@@ -81,6 +81,7 @@ def solve(
     if start is not None and (broken := problem.violations(start)):
         raise ModelError(f"start is not feasible: {'; '.join(broken)}")
     warm_up(chosen)
+    warm_up(problem)
 
     budget = stop.start(problem, threads)
     error: str | None = None
@@ -145,9 +146,9 @@ def refusal(solver: Solver, problem: Problem) -> str | None:
     return solver.supports(problem)
 
 
-def warm_up(solver: Solver) -> None:
-    """Import and compile what the solver needs, outside any budget."""
-    prepare = getattr(solver, "warm_up", None)
+def warm_up(thing: Solver | Problem) -> None:
+    """Import and compile what a solver needs, or what the answers to a problem are judged with, outside any budget."""
+    prepare = getattr(thing, "warm_up", None)
     if prepare is not None:
         prepare()
 

@@ -22,7 +22,8 @@ class Problem(Protocol):
     A problem may also have ``trivial()``: the best solution where there is nothing to search for, the word
     ``"infeasible"`` where there plainly is none, else None. Solvers are then not called at all. One whose solutions
     are sets, such as a front, may have ``merged(known, new)``: all that is good in both, or ``known`` itself where
-    the other adds nothing; nothing that was handed over is then ever lost.
+    the other adds nothing; nothing that was handed over is then ever lost. ``warm_up()``, where there is one, imports
+    and compiles what answers are judged with; :func:`~transom.solving.solve` calls it before the clock starts.
     """
 
     @property

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from transom.errors import ModelError
-from transom.models._arrays import BoolArray, FloatArray, Frozen, IntArray, frozen_ints
+from transom.models._arrays import BoolArray, Frozen, IntArray, frozen_ints
+from transom.models.hypervolume import share_along
 
 EXACT_OBJECTIVES = 5
 """Most objectives for which :func:`hypervolume_share` is exact: the exact one takes seconds from eight on."""
-_DIRECTIONS = 4096
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -96,26 +97,28 @@ def hypervolume_share(values: IntArray, ceiling: IntArray) -> float:
 
     Returns
     -------
-    Rounded to twelve digits. With more than :data:`EXACT_OBJECTIVES` objectives an approximation over 4,096 fixed
-    directions, which is the same everywhere and never falls when a front gains points.
+    Rounded to twelve digits. With more than :data:`EXACT_OBJECTIVES` objectives an approximation, which is the same
+    everywhere and never falls when a front gains points (:func:`~transom.models.hypervolume.share_along`).
 
     References
     ----------
-    Zitzler, Thiele, IEEE Transactions on Evolutionary Computation 3 (1999); Deng, Zhang, ibid. 23 (2019).
+    Zitzler, Thiele, IEEE Transactions on Evolutionary Computation 3 (1999).
     """
     if values.shape[1] == 0:
         return 1.0
     points = np.unique((values + 1.0) / (ceiling + 1.0), axis=0)  # sorted: the sum must not depend on their order
-    origin = np.zeros(points.shape[1])
     if points.shape[1] == 1:
         return float(f"{points.max():.12g}")
-    from moocore import hv_approx, hypervolume
+    if points.shape[1] > EXACT_OBJECTIVES:
+        return float(f"{share_along(points):.12g}")
+    from moocore import hypervolume
 
-    if points.shape[1] <= EXACT_OBJECTIVES:
-        return float(f"{hypervolume(points, ref=origin, maximise=True):.12g}")
+    return float(f"{hypervolume(points, ref=np.zeros(points.shape[1]), maximise=True):.12g}")
 
-    def along_directions(corners: FloatArray) -> float:
-        return float(hv_approx(corners, ref=origin, maximise=True, nsamples=_DIRECTIONS, method="DZ2019-HW"))
 
-    # Of what the same directions make of the whole box, so that a share stays one.
-    return float(f"{along_directions(points) / along_directions(np.ones_like(points[:1])):.12g}")
+@cache
+def prepare(objectives: int) -> None:
+    """Import and compile what fronts of so many objectives are filtered and measured with."""
+    corner = np.ones((1, objectives), np.int64)
+    nondominated(np.repeat(corner, 2, axis=0))
+    hypervolume_share(corner, corner[0])

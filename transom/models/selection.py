@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from transom.errors import ModelError
 from transom.models._arrays import BoolArray, FloatArray, Frozen, IntArray, frozen_ints
 from transom.models.objectives import SCALE, Objective
-from transom.models.pareto_front import ParetoFront, hypervolume_share, nondominated, pareto_front
+from transom.models.pareto_front import ParetoFront, hypervolume_share, nondominated, pareto_front, prepare
 from transom.models.window import Window
 
 _EXACT = 2**53  # sums below it are exact in double precision, in which fronts are filtered
@@ -274,6 +274,10 @@ class Selection(Frozen):
         chosen = self.completed(must[None, :])
         fits = (self.demands <= room).all(axis=1) & ~self.excluded
         return None if (fits & ~chosen[0]).any() else self.front(chosen)
+
+    def warm_up(self) -> None:
+        """Import and compile what fronts are judged with, which is no part of a solver's time."""
+        prepare(len(self.terms))
 
     def _addable(self, chosen: BoolArray, room: IntArray) -> list[int]:
         if not len(chosen):
