@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from transom.errors import ModelError
 from transom.models import Cluster, Job, JobTable
 from transom.simulation import metrics
-from transom.simulation.metrics import METRICS, Trim, aggregate, summary
+from transom.simulation.metrics import METRICS, Trim, aggregate, resource_metrics, summary
 from transom.simulation.schedule import BACKFILLED, READY, RESERVED, Schedule
 
 
@@ -64,6 +64,16 @@ def test_utilisation_over_stated_spans() -> None:
     assert metrics.utilisation(schedule, 90, 110) == (20 + 40) / 80
     assert metrics.utilisation(schedule, -100, 0) == 0
     assert math.isnan(metrics.utilisation(schedule, 5, 5))
+
+
+def test_a_summary_has_the_utilisation_of_each_further_resource() -> None:
+    jobs = JobTable.of([Job(1, 0, 1, 50, (6, 0)), Job(2, 50, 1, 50, (3, 2))])
+    schedule = Schedule("p", "w", Cluster(4, ("bb", "gpu"), (12, 2)), jobs, [0, 50], [50, 100], [0, 0], [0, 1])
+    told = summary(schedule)
+    added = ("utilisation_bb", "utilisation_gpu", "utilisation_submitting_bb", "utilisation_submitting_gpu")
+    assert tuple(told) == (*METRICS, *added) == (*METRICS, *resource_metrics(schedule.cluster.resources))
+    assert [told[name] for name in added] == [0.375, 0.5, 0.5, 0]
+    assert summary(schedule, trim=Trim(head_seconds=10))["utilisation_bb"] == 0.25  # of the second job's time
 
 
 def test_utilisation_of_a_further_resource() -> None:

@@ -38,6 +38,7 @@ _HOP_COLUMNS = {
     "switches per job": ("mean_leaves", 1, 2),
     "pods per job": ("mean_pods", 1, 2),
 }
+_EACH = "utilisation_submitting_"  # begins a figure of each further resource
 
 
 def print_summaries(
@@ -57,6 +58,8 @@ def print_summaries(
         return f"{number(mean / unit, digits)} ± {number(deviation / unit, digits)}"
 
     columns = {**_COLUMNS, **(_HOP_COLUMNS if "mean_hop_cost" in summaries[0] else {})}
+    resources = [name.removeprefix(_EACH) for name in summaries[0] if name.startswith(_EACH)]
+    columns |= {f"{name} [%]": (f"utilisation_{name}", 0.01, 1) for name in resources}
     rows = [
         [run.label, *(cell(*column, one, many) for column in columns.values())]
         for run, one, many in zip(runs, summaries, repeated, strict=True)

@@ -7,7 +7,7 @@ With :math:`s_j, b_j, e_j` submission, start and end of job :math:`j`, :math:`n_
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -64,6 +64,16 @@ HOP_METRICS: dict[str, Metric] = {
     "mean_pods": Metric("", "lower", "mean number of pods of a job"),
 }
 """What :func:`summary` adds on a cluster with a topology."""
+
+
+def resource_metrics(resources: Iterable[str]) -> dict[str, Metric]:
+    """What :func:`summary` adds on a cluster with further resources, by their names."""
+    spans = {"": "first submission to last end", "_submitting": "first to last submission"}
+    return {
+        f"utilisation{tail}_{name}": Metric("", "higher", f"used share of {name} over time, {span_}")
+        for tail, span_ in spans.items()
+        for name in resources
+    }
 
 
 def wait(schedule: Schedule) -> IntArray:
@@ -205,7 +215,8 @@ class Trim:
 
 
 def summary(schedule: Schedule, tau: float = TAU, trim: Trim | None = None) -> dict[str, float]:
-    """The figures of :data:`METRICS`, by name and in that order; then those of :data:`HOP_METRICS` with a topology.
+    """The figures of :data:`METRICS`, by name and in that order; then those of :data:`HOP_METRICS` with a topology, and
+    those of :func:`resource_metrics` with further resources.
 
     Parameters
     ----------
@@ -258,6 +269,9 @@ def summary(schedule: Schedule, tau: float = TAU, trim: Trim | None = None) -> d
         figures["total_hop_cost"] = costs.sum()
         figures["mean_leaves"] = _mean(schedule.spread.leaves[kept])
         figures["mean_pods"] = _mean(schedule.spread.pods[kept])
+    for tail, until in (("", last), ("_submitting", last_submit)):
+        for name in schedule.cluster.resources:
+            figures[f"utilisation{tail}_{name}"] = utilisation(schedule, first, until, name)
     return {name: float(figure) for name, figure in figures.items()}
 
 
