@@ -23,6 +23,9 @@ def check_schedule(workload: Workload, schedule: Schedule) -> list[str]:
         odd = np.setxor1d(schedule.jobs.id, jobs.id)
         which = f"job {odd[0]}" if odd.size else "the order of the jobs"
         return [f"the schedule and the workload differ in {which}"]
+    if len(jobs) and schedule.jobs.demand.shape != jobs.demand.shape:
+        stated, real = schedule.jobs.demand.shape[1], jobs.demand.shape[1]
+        return [f"the jobs of the schedule state {stated} further resources, those of the workload {real}"]
     wrong: list[str] = []
     start, end = schedule.start, schedule.end
 
@@ -33,6 +36,7 @@ def check_schedule(workload: Workload, schedule: Schedule) -> list[str]:
     report(start < jobs.submit, "starts before its submission")
     report(end - start != workload.runtime, "does not run for its runtime")
     report(schedule.jobs.nodes != jobs.nodes, "holds another number of nodes than it asked for")
+    report((schedule.jobs.demand != jobs.demand).any(axis=1), "holds another demand than it asked for")
     if jobs.depends_on:
         ended = dict(zip(jobs.id.tolist(), end.tolist(), strict=True))
         latest = np.array([max((ended[p] for p in jobs.depends_on.get(j, ())), default=0) for j in jobs.id.tolist()])
