@@ -43,7 +43,8 @@ class Promises:
     @property
     def free(self) -> IntArray:
         """What is free now, beside the jobs started in this pass, shape ``(1 + resources,)``."""
-        return self._profile[1][0].copy()
+        now: IntArray = self._profile[1][0].copy()
+        return now
 
     def renew(self, window: Window) -> tuple[list[int], list[int]]:
         """Begin a pass: move the promises forward as far as they go, and start those that have come due.
@@ -80,7 +81,8 @@ class Promises:
         """Start jobs one after another; those that do not fit beside the others before them and the promises stay."""
         started = np.zeros(len(positions), bool)
         _start(self._state.jobs, *self._profile, positions, started)
-        return positions[started].tolist()
+        placed: list[int] = positions[started].tolist()
+        return placed
 
     def make(self, position: int) -> int | None:
         """Promise a waiting job the earliest instant that delays nothing; None if that is now: it starts."""

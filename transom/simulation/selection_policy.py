@@ -56,10 +56,10 @@ class SelectionPolicy:
 
     Notes
     -----
-    Columns of its decisions: ``window`` (jobs in it), ``pruned`` (of those, jobs that do not fit alone), ``barred`` (jobs
-    that fit, but would delay a promise), ``points`` (of the front), ``status`` (of the solver's result; ``order``
-    where k is 0), ``seconds`` (of the solver), ``cut`` (jobs chosen that would delay a promise together) and ``promised``
-    (promises that hold from then on).
+    Columns of its decisions: ``window`` (jobs in it), ``pruned`` (of those, jobs that do not fit alone), ``barred``
+    (jobs that fit, but would delay a promise), ``points`` (of the front), ``status`` (of the solver's result;
+    ``order`` where k is 0), ``seconds`` (of the solver), ``cut`` (jobs chosen that would delay a promise together) and
+    ``promised`` (promises that hold from then on).
 
     References
     ----------
