@@ -1,0 +1,207 @@
+"""The best selection for one objective under few constraints: data, exact, for any back end."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from transom.models._arrays import BoolArray, FloatArray, IntArray
+from transom.solvers import _selection_tree as tree
+from transom.solvers._selection_lp import rebuild
+from transom.stop import Budget
+
+_SECONDS = 0.004  # between two looks at the clock
+_FIRST = 64  # nodes after which what is decided at the root leaves the problem
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Program:
+    r"""Choices :math:`x \in \{0, 1\}^n` with the largest :math:`w \cdot x` where :math:`A x \le b`.
+
+    Parameters
+    ----------
+    weights : :math:`w`, int64, >= 0, with a sum below 2**62, shape ``(n,)``.
+    rows : :math:`A`, int64, shape ``(m, n)``.
+    limits : :math:`b`, int64, may be negative, shape ``(m,)``.
+    needs : ``needs[j, i]`` says that :math:`x_j \le x_i`; closed, bool, shape ``(n, n)``.
+    """
+
+    weights: IntArray
+    rows: IntArray
+    limits: IntArray
+    needs: BoolArray
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Best:
+    """What is known about a program.
+
+    Parameters
+    ----------
+    found : choices, each better than the one before, the best one last, bool, each of shape ``(n,)``; none where
+        nothing above what was asked for is known.
+    bound : no choice is worth more.
+    proved : whether nothing better than the best (or than what was asked for) is left.
+    basis : where the relaxation at the root ended, for a program that differs in its limits only.
+    """
+
+    found: tuple[BoolArray, ...]
+    bound: int
+    proved: bool
+    basis: IntArray | None = None
+
+
+def closed(needs: BoolArray) -> BoolArray:
+    """The transitive closure of a relation."""
+    closure = needs.copy()
+    while True:
+        more = closure | (closure.astype(np.float32) @ closure.astype(np.float32) > 0)
+        if (more == closure).all():
+            return closure
+        closure = more
+
+
+def with_twins(needs: BoolArray, *columns: IntArray) -> BoolArray:
+    """A relation, closed, by which of jobs that are alike in everything an earlier one is taken first.
+
+    Parameters
+    ----------
+    needs : which job requires which, shape ``(n, n)``.
+    columns : what the jobs are, each of shape ``(n, any)``.
+    """
+    relation = needs.copy()
+    alone = ~(needs.any(axis=0) | needs.any(axis=1))
+    last: dict[bytes, int] = {}
+    table = np.ascontiguousarray(np.hstack(columns))
+    for job in np.flatnonzero(alone).tolist():
+        key = table[job].tobytes()
+        if key in last:
+            relation[job, last[key]] = True
+        last[key] = job
+    return closed(relation) if relation.any() else relation
+
+
+def maximise(
+    program: Program, budget: Budget, above: int = -1, enough: int | None = None, basis: IntArray | None = None
+) -> Best:
+    """Solve a program by branch and bound over relaxations with few rows; an iteration is a node.
+
+    Parameters
+    ----------
+    above : only choices worth more are looked for.
+    enough : no choice is worth more, as is known.
+    basis : where a relaxation with the same weights and rows ended.
+    """
+    search = _Search(program, above, enough, basis)
+    root = None
+    outer: list[_Search] = []
+    found: list[BoolArray] = []
+    nodes = _FIRST
+    while True:
+        known = len(search.found)
+        finished = search.run(budget, nodes)
+        if root is None:
+            root = search.root
+        for chosen in search.found[known:]:
+            for wider in reversed(outer):
+                chosen = wider.widened(chosen)
+            found.append(chosen)
+        if finished or budget.done():
+            break
+        nodes *= 4
+        # With a better solution more is decided at the root: the search begins again with what is left.
+        if len(search.found) > known or not outer:
+            outer.append(search)
+            search = search.core()
+    value = int(program.weights @ found[-1]) if found else above
+    most = int(program.weights.sum()) if enough is None else enough
+    return Best(tuple(found), value if finished else max(value, most), finished, root)
+
+
+class _Search:
+    """The arrays of one search (:func:`transom.solvers._selection_tree.search`)."""
+
+    def __init__(self, program: Program, above: int, enough: int | None, basis: IntArray | None) -> None:
+        m, n = program.rows.shape
+        self.program = program
+        self.enough = int(program.weights.sum()) if enough is None else enough
+        self.found: list[BoolArray] = []
+        self.root: IntArray = np.arange(n, n + m)
+        self._best = np.zeros(n, np.int8)
+        shift = _shifts(np.abs(program.rows).max(axis=1, initial=0))
+        self._scaled: FloatArray = program.rows / shift[:, None]
+        self._bounds: FloatArray = program.limits / shift
+        self._unit = float(_shifts(program.weights.max(initial=0)[None])[0])
+        self._worth: FloatArray = program.weights / self._unit
+        self._linked = bool(program.needs.any())
+        self._table = np.empty((m + 1, n + m))
+        self.basis = np.arange(n, n + m) if basis is None else basis.copy()
+        self._place = np.empty(n + m, np.int64)
+        self._at, self._beta = np.zeros(n), np.zeros(m)
+        self._fixed = np.full(n, -1, np.int64)
+        self._trail, self._branches = np.zeros(n, np.int64), np.zeros((n + 1, 3), np.int64)
+        self._state = np.zeros(tree.FIELDS, np.int64)
+        self._state[tree.BEST], self._state[tree.ENOUGH] = above, self.enough
+        self._nodes = 16
+        rebuild(self._table, self._scaled, self._worth, self.basis, self._place)
+
+    def run(self, budget: Budget, nodes: int | None = None) -> bool:
+        """Search until the end, until the budget is done or for so many nodes; whether it is at its end."""
+        left = math.inf if nodes is None else nodes
+        while True:
+            allowed = budget.iterations_left()
+            share = int(min(left, self._nodes, math.inf if allowed is None else allowed))
+            before, since = int(self._state[tree.NODES]), budget.seconds()
+            program = self.program
+            why = tree.search(
+                self._state, program.rows, np.zeros(len(program.rows), np.int64), program.limits, program.weights,
+                self._scaled, self._bounds, self._worth, self._unit, program.needs, self._linked, self._table,
+                self.basis, self._place, self._at, self._beta, self._fixed, self._trail, self._branches, self._best,
+                share,
+            )  # fmt: skip
+            spent = int(self._state[tree.NODES]) - before
+            budget.spend(spent)
+            if self._state[tree.FOUND]:
+                self._state[tree.FOUND] = 0
+                self.found.append(self._best.astype(bool))
+            if why == tree.FINISHED:
+                return True
+            left -= spent
+            if left <= 0 or budget.done():
+                return False
+            if spent == self._nodes:
+                took = max(budget.seconds() - since, 1e-6)
+                self._nodes = int(min(max(1, self._nodes * _SECONDS / took), 4 * self._nodes, 20_000))
+
+    def decided(self) -> int:
+        """How many variables are fixed at the root."""
+        return int(self._branches[0, 2]) if self._state[tree.DEPTH] else int(self._state[tree.TRAIL])
+
+    def core(self) -> _Search:
+        """A search for something better, among what is not decided at the root."""
+        fixed = np.full(len(self._best), -1)
+        known = self._trail[: self.decided()]
+        fixed[known] = self._fixed[known]
+        self._open = np.flatnonzero(fixed < 0)
+        self._taken = fixed == 1
+        program, base = self.program, int(self.program.weights[self._taken].sum())
+        inner = Program(
+            weights=np.ascontiguousarray(program.weights[self._open]),
+            rows=np.ascontiguousarray(program.rows[:, self._open]),
+            limits=program.limits - program.rows[:, self._taken].sum(axis=1),
+            needs=np.ascontiguousarray(program.needs[np.ix_(self._open, self._open)]),
+        )
+        return _Search(inner, int(self._state[tree.BEST]) - base, self.enough - base, None)
+
+    def widened(self, chosen: BoolArray) -> BoolArray:
+        """A choice of the core as one of all."""
+        whole: BoolArray = self._taken.copy()
+        whole[self._open] = chosen
+        return whole
+
+
+def _shifts(largest: IntArray) -> FloatArray:
+    """Powers of two that are at least as large: division by them is exact."""
+    return np.exp2(np.ceil(np.log2(np.maximum(largest, 1).astype(np.float64))))

@@ -1,0 +1,245 @@
+"""A compiled branch and bound for the best selection under few constraints (:mod:`transom.solvers._selection_program`).
+
+Depth first, relaxation by relaxation (:mod:`transom.solvers._selection_lp`). Bounds are floats that hold, rounding
+included; solutions are checked and valued in integers. The search can be left after any node: all it knows is in
+its arrays.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transom.compiling import compiled
+from transom.solvers._selection_lp import GIVEN_UP, INFEASIBLE, OPTIMAL, cannot_be_met, rebuild, relax, safe_bound
+
+DEPTH, TRAIL, NODES, BEST, FOUND, AGE, ENOUGH = range(7)
+"""Fields of ``state``: depth; fixed variables; nodes so far; value to beat; whether ``best`` is new; steps since the
+tableau was computed anew; a value that is known to be the most."""
+FIELDS = 7
+
+PAUSED, FINISHED = range(2)
+"""Why :func:`search` returned: its nodes are spent, or nothing better than ``best`` is left."""
+
+_STEPS = 400  # of the dual simplex at a node
+_ANEW = 300  # steps after which the tableau is computed anew
+_WHOLE = 1e-6  # how near to 0 or 1 a variable counts as such
+_ROUNDED = 4  # most fractional variables of which all roundings are tried
+
+
+@compiled
+def search(state, exact, wholes, limits, weights, scaled, bounds, worth, scale, needs, linked, table, basis, place, at, beta, fixed, trail, branches, best, nodes):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
+    """Search on, for so many nodes at most.
+
+    Parameters
+    ----------
+    state : the fields above; changed in place, as are the arrays from ``table`` on.
+    exact, limits : the constraints ``exact @ x <= limits``, int64, shapes ``(m, n)`` and ``(m,)``.
+    wholes : spare for sums, int64, shape ``(m,)``.
+    weights : what to maximise, int64, shape ``(n,)``.
+    scaled, bounds, worth, scale : rows, limits and weights scaled to at most 1; a unit of the scaled weights.
+    needs, linked : which variable is at most which other, closed, bool, shape ``(n, n)``; whether there is any.
+    trail, branches : what is fixed in which order, shape ``(n,)``; variable, other value or -1 and start in the
+        trail of each depth, shape ``(n + 1, 3)``.
+    best : the best solution found, shape ``(n,)``.
+
+    Returns
+    -------
+    Why it returned; it pauses after each better solution too.
+    """
+    m, n = exact.shape
+    prices = np.zeros(m)
+    reduced = np.zeros(n)
+    spare = np.zeros(n)
+    for _ in range(nodes):
+        if state[BEST] >= state[ENOUGH]:
+            return FINISHED
+        if state[FOUND]:
+            return PAUSED
+        state[NODES] += 1
+        if state[AGE] > _ANEW:
+            rebuild(table, scaled, worth, basis, place)
+            state[AGE] = 0
+        goal = (state[BEST] + 1.0) / scale
+        goal -= abs(goal) * 5e-16
+        what, row, steps = relax(table, bounds, fixed, basis, place, at, beta, goal, _STEPS)
+        state[AGE] += steps
+        dead = what == INFEASIBLE and cannot_be_met(table, scaled, bounds, fixed, row, basis, beta, prices, spare)
+        if not dead:
+            for i in range(m):
+                prices[i] = max(0.0, -table[m, n + i])
+            bound = safe_bound(scaled, bounds, worth, prices, fixed, reduced)
+            dead = bound < goal
+        if not dead and (what in (OPTIMAL, GIVEN_UP) or state[TRAIL] == n):
+            better = _round(state, exact, wholes, limits, weights, needs, linked, place, at, beta, fixed, best)
+            if better:
+                goal = (state[BEST] + 1.0) / scale
+                goal -= abs(goal) * 5e-16
+                dead = bound < goal
+        if not dead:
+            # What alone would take the bound below the goal is decided.
+            for j in range(n):
+                if fixed[j] < 0 and bound - abs(reduced[j]) < goal:
+                    dead = not _fix(state, fixed, trail, needs, linked, j, 1 if reduced[j] > 0 else 0)
+                    if dead:
+                        break
+        if not dead:
+            variable, value = _branch(table, basis, place, at, beta, fixed, needs, linked, bound - goal)
+            if variable < 0:
+                dead = True  # everything is fixed, and has been looked at
+            else:
+                depth = state[DEPTH]
+                branches[depth, 0] = variable
+                branches[depth, 1] = 1 - value
+                branches[depth, 2] = state[TRAIL]
+                state[DEPTH] += 1
+                dead = not _fix(state, fixed, trail, needs, linked, variable, value)
+        while dead:
+            while state[DEPTH] > 0 and branches[state[DEPTH] - 1, 1] < 0:
+                state[DEPTH] -= 1
+            if state[DEPTH] == 0:
+                return FINISHED
+            depth = state[DEPTH] - 1
+            for k in range(branches[depth, 2], state[TRAIL]):
+                fixed[trail[k]] = -1
+            state[TRAIL] = branches[depth, 2]
+            value = branches[depth, 1]
+            branches[depth, 1] = -1
+            dead = not _fix(state, fixed, trail, needs, linked, branches[depth, 0], value)
+    return PAUSED
+
+
+@compiled
+def _fix(state, fixed, trail, needs, linked, variable, value):  # type: ignore[no-untyped-def]
+    """Fix a variable and what follows; whether that is possible."""
+    if fixed[variable] >= 0:
+        return fixed[variable] == value
+    fixed[variable] = value
+    trail[state[TRAIL]] = variable
+    state[TRAIL] += 1
+    if linked:
+        for j in range(len(fixed)):
+            if (value == 1 and needs[variable, j]) or (value == 0 and needs[j, variable]):
+                if fixed[j] < 0:
+                    fixed[j] = value
+                    trail[state[TRAIL]] = j
+                    state[TRAIL] += 1
+                elif fixed[j] != value:
+                    return False
+    return True
+
+
+@compiled
+def _round(state, exact, wholes, limits, weights, needs, linked, place, at, beta, fixed, best):  # type: ignore[no-untyped-def]  # fmt: skip
+    """Try roundings of the relaxation; whether one is better than the best."""
+    m, n = exact.shape
+    loose = np.empty(_ROUNDED, np.int64)
+    count = 0
+    value = 0
+    wholes[:] = 0
+    chosen = np.zeros(n, np.int8)
+    for j in range(n):
+        taken = at[j] > 0.5
+        if fixed[j] >= 0:
+            taken = fixed[j] == 1
+        elif place[j] >= 0:
+            part = beta[place[j]]
+            taken = part > 1 - _WHOLE
+            if not taken and part > _WHOLE and count < _ROUNDED:
+                loose[count] = j
+                count += 1
+        if taken:
+            chosen[j] = 1
+            value += weights[j]
+    for i in range(m):
+        total = 0
+        for j in range(n):
+            if chosen[j]:
+                total += exact[i, j]
+        wholes[i] = total
+    better = False
+    for mask in range((1 << count) - 1, -1, -1):
+        worth = value
+        for k in range(count):
+            if mask >> k & 1:
+                worth += weights[loose[k]]
+        if worth <= state[BEST]:
+            continue
+        fits = True
+        for i in range(m):
+            total = wholes[i]
+            for k in range(count):
+                if mask >> k & 1:
+                    total += exact[i, loose[k]]
+            if total > limits[i]:
+                fits = False
+                break
+        if not fits:
+            continue
+        for k in range(count):
+            chosen[loose[k]] = mask >> k & 1
+        if linked and not _allowed(chosen, needs):
+            continue
+        best[:] = chosen
+        state[BEST] = worth
+        state[FOUND] = 1
+        better = True
+    return better
+
+
+@compiled
+def _allowed(chosen, needs):  # type: ignore[no-untyped-def]
+    n = len(chosen)
+    for j in range(n):
+        if chosen[j]:
+            for i in range(n):
+                if needs[j, i] and not chosen[i]:
+                    return False
+    return True
+
+
+@compiled
+def _branch(table, basis, place, at, beta, fixed, needs, linked, gap):  # type: ignore[no-untyped-def]
+    """Which variable to branch on, and which value first: the one that costs the bound most on both sides."""
+    m, n = len(basis), len(fixed)
+    chosen, first, score = -1, 0, -1.0
+    for r in range(m):
+        variable = basis[r]
+        if variable >= n or fixed[variable] >= 0:
+            continue
+        part = beta[r]
+        if part < _WHOLE or part > 1 - _WHOLE:
+            continue
+        down, up = 1e300, 1e300
+        for j in range(n + m):
+            if place[j] >= 0 or (j < n and fixed[j] >= 0):
+                continue
+            slope = table[r, j]
+            if j < n and at[j] > 0.5:
+                slope = -slope
+            if slope > 1e-9:
+                down = min(down, abs(table[m, j]) / slope)
+            elif slope < -1e-9:
+                up = min(up, -abs(table[m, j]) / slope)
+        down = min(down * part, gap)
+        up = min(up * (1 - part), gap)
+        found = (down + 1e-6 * gap + 1e-12) * (up + 1e-6 * gap + 1e-12)
+        if found > score:
+            chosen, score = variable, found
+            first = 1 if up < down else 0
+    if chosen >= 0:
+        return chosen, first
+    if linked:
+        # The relaxation does not know which variable needs which.
+        for j in range(n):
+            if fixed[j] < 0:
+                mine = beta[place[j]] if place[j] >= 0 else at[j]
+                if mine > 0.5:
+                    for i in range(n):
+                        if needs[j, i]:
+                            other = beta[place[i]] if place[i] >= 0 else at[i]
+                            if other < 0.5:
+                                return j, 1
+    for j in range(n):
+        if fixed[j] < 0:
+            return j, 1
+    return -1, 0
