@@ -333,7 +333,7 @@ def test_other_problems_are_refused() -> None:
 
 
 WRONG = [
-    "exhaustive:limit=0",
+    "exhaustive:limit=61",
     "nsga2:population=1",
     "weighted:weights=a",
     "weighted:by=magic",
