@@ -18,11 +18,27 @@ WORKED, FULL, FINISHED = 0, 1, 2
 
 @compiled
 def join(  # type: ignore[no-untyped-def]
-    a_rows, a_nodes, a_words, b_rows, b_nodes, b_words, objectives, room, most, rows, nodes, last, stack, top, work
+    a_rows,
+    a_nodes,
+    a_words,
+    b_rows,
+    b_nodes,
+    b_words,
+    objectives,
+    room,
+    most,
+    least,
+    rows,
+    nodes,
+    last,
+    stack,
+    top,
+    work,
 ):
     """Put the pairs that fit and are worth something new into an archive (``rows``, ``nodes``, ``last``).
 
-    ``most`` is an upper bound of each objective. ``stack`` holds the pairs of nodes that are still open, ``top[0]``
+    ``most`` is an upper bound of each objective; pairs worth less than ``least`` in one of them are left out.
+    ``stack`` holds the pairs of nodes that are still open, ``top[0]``
     of them.
     """
     columns = a_rows.shape[1]
@@ -41,11 +57,26 @@ def join(  # type: ignore[no-untyped-def]
             continue
         for c in range(objectives):
             point[c] = min(a_nodes[a, columns + c] + b_nodes[b, columns + c], most[c])
-        if beaten(point, objectives, rows, nodes, last):
+            fine &= point[c] >= least[c]
+        if not fine or beaten(point, objectives, rows, nodes, last):
             continue
         if a >= a_inner and b >= b_inner:
             full = False
             for i in range(a_nodes[a, 2 * columns], a_nodes[a, 2 * columns + 1]):
+                # First the row of one list with the node of the other.
+                work -= 1
+                fine = not full
+                for c in range(objectives, columns):
+                    if a_rows[i, c] + b_nodes[b, c] > room[c - objectives]:
+                        fine = False
+                        break
+                if not fine:
+                    continue
+                for c in range(objectives):
+                    point[c] = min(a_rows[i, c] + b_nodes[b, columns + c], most[c])
+                    fine &= point[c] >= least[c]
+                if not fine or beaten(point, objectives, rows, nodes, last):
+                    continue
                 for j in range(b_nodes[b, 2 * columns], b_nodes[b, 2 * columns + 1]):
                     fine = not full
                     for c in range(objectives, columns):
@@ -57,7 +88,8 @@ def join(  # type: ignore[no-untyped-def]
                     work -= 1
                     for c in range(objectives):
                         point[c] = a_rows[i, c] + b_rows[j, c]
-                    if beaten(point, objectives, rows, nodes, last):
+                        fine &= point[c] >= least[c]
+                    if not fine or beaten(point, objectives, rows, nodes, last):
                         continue
                     for w in range(a_words.shape[1]):
                         point[objectives + w] = a_words[i, w] | b_words[j, w]

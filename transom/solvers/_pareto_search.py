@@ -12,7 +12,7 @@ from transom.models.pareto_front import EXACT_OBJECTIVES
 from transom.models.selection_reduction import ReducedSelection
 from transom.solvers._pareto_archive import Archive
 from transom.solvers._pareto_join import DEPTH, FINISHED, FULL, join
-from transom.solvers._pareto_lists import BITS, bits, chosen, empty, extend, limits
+from transom.solvers._pareto_lists import BITS, bits, bound, chosen, empty, extend, limits
 from transom.solvers._pareto_start import exchange, fill, greedy_orders
 from transom.solvers._pareto_tree import Tree, needed
 from transom.stop import Budget
@@ -20,6 +20,8 @@ from transom.stop import Budget
 _WORK = 20_000  # steps of a portion: some milliseconds
 _PAIRS = 4_000  # pairs of a portion
 _GROWTH = 10  # what is known is handed over when it has grown so many times
+_SHARES = (0.998, 0.99, 0.95, 0.0)  # of what is out of reach: where the best pairs are looked for in turn
+_SUMS = 2**24  # largest amount for which all sums of demands are listed
 _SOME = 100  # points whose judging takes long enough to learn from
 
 
@@ -62,9 +64,7 @@ class Search:
         self._words = len(empty(self._total))
         equal = (self._objectives[:, :, None] == self._demands[:, None, :]).all(axis=0)
         self._same = np.where(equal.any(axis=1), equal.argmax(axis=1), -1)
-        self._most = self._objectives.sum(axis=0)
-        at = self._same >= 0
-        self._most[at] = np.minimum(self._most[at], self._room[self._same[at]])
+        self._most = self._ceiling()
         self._known = Archive(self._terms, self._words)
         columns = self._terms + len(self._room)
         self._halves = (Half(columns, self._words), Half(columns, self._words))
@@ -130,15 +130,19 @@ class Search:
                 self._tick()
             trees += [built.rows, built.nodes, half.words[built.order]]
         stack, top = np.zeros((DEPTH, 2), np.int64), np.ones(1, np.int64)
-        while True:
-            why = join(*trees, self._terms, self._room, self._most, *self._archive(), stack, top, _PAIRS)
-            if why == FULL:
-                self._known.spread(self._pause)
-                if self._known.size > _GROWTH * self._told:
-                    self.hand_over()
-            if why == FINISHED:
-                return
-            self._tick()
+        # Points close to what no point exceeds beat many pairs, and there are few pairs as close: those come first.
+        for share in _SHARES:
+            stack[0], top[0] = 0, 1
+            least = (self._most * share).astype(np.int64)
+            while True:
+                why = join(*trees, self._terms, self._room, self._most, least, *self._archive(), stack, top, _PAIRS)
+                if why == FULL:
+                    self._known.spread(self._pause)
+                    if self._known.size > _GROWTH * self._told:
+                        self.hand_over()
+                if why == FINISHED:
+                    break
+                self._tick()
 
     def hand_over(self) -> None:
         """Tell the budget what is known."""
@@ -150,6 +154,18 @@ class Search:
         if len(rows) >= _SOME:
             took = self._budget.seconds() - began
             self._slowness = min(5.0, max(0.5, took / _judging(len(rows), self._terms)))
+
+    def _ceiling(self) -> IntArray:
+        # What no selection exceeds in each objective: demands as far as their sums come to it, else Dantzig's bound.
+        most = np.empty(self._terms, np.int64)
+        nothing = np.zeros(self._terms + len(self._room), np.int64)
+        bound(nothing, self._room, limits(self._demands, self._objectives), self._same, most)
+        for k in np.flatnonzero((self._same >= 0) & (most < _SUMS)).tolist():
+            sums, within = 1, (1 << int(most[k]) + 1) - 1
+            for amount in self._objectives[:, k].tolist():
+                sums |= sums << amount & within
+            most[k] = sums.bit_length() - 1
+        return most
 
     def _data(self) -> tuple[IntArray, IntArray, IntArray, BoolArray]:
         return self._demands, self._room, self._objectives, self._reduced.parents
