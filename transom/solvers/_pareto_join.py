@@ -18,22 +18,7 @@ WORKED, FULL, FINISHED = 0, 1, 2
 
 @compiled
 def join(  # type: ignore[no-untyped-def]
-    a_rows,
-    a_nodes,
-    a_words,
-    b_rows,
-    b_nodes,
-    b_words,
-    objectives,
-    room,
-    most,
-    least,
-    rows,
-    nodes,
-    last,
-    stack,
-    top,
-    work,
+    a_rows, a_nodes, a_words, b_rows, b_nodes, b_words, terms, room, most, least, rows, nodes, last, stack, top, work
 ):
     """Put the pairs that fit and are worth something new into an archive (``rows``, ``nodes``, ``last``).
 
@@ -43,22 +28,22 @@ def join(  # type: ignore[no-untyped-def]
     """
     columns = a_rows.shape[1]
     a_inner, b_inner = len(a_nodes) // 2, len(b_nodes) // 2
-    point = np.empty(objectives + a_words.shape[1], np.int64)
+    point = np.empty(terms + a_words.shape[1], np.int64)
     while top[0] and work > 0:
         top[0] -= 1
         a, b = stack[top[0], 0], stack[top[0], 1]
         work -= 1
         fine = True
-        for c in range(objectives, columns):
-            if a_nodes[a, c] + b_nodes[b, c] > room[c - objectives]:
+        for c in range(terms, columns):
+            if a_nodes[a, c] + b_nodes[b, c] > room[c - terms]:
                 fine = False
                 break
         if not fine:
             continue
-        for c in range(objectives):
+        for c in range(terms):
             point[c] = min(a_nodes[a, columns + c] + b_nodes[b, columns + c], most[c])
             fine &= point[c] >= least[c]
-        if not fine or beaten(point, objectives, rows, nodes, last):
+        if not fine or beaten(point, terms, rows, nodes, last):
             continue
         if a >= a_inner and b >= b_inner:
             full = False
@@ -66,34 +51,34 @@ def join(  # type: ignore[no-untyped-def]
                 # First the row of one list with the node of the other.
                 work -= 1
                 fine = not full
-                for c in range(objectives, columns):
-                    if a_rows[i, c] + b_nodes[b, c] > room[c - objectives]:
+                for c in range(terms, columns):
+                    if a_rows[i, c] + b_nodes[b, c] > room[c - terms]:
                         fine = False
                         break
                 if not fine:
                     continue
-                for c in range(objectives):
+                for c in range(terms):
                     point[c] = min(a_rows[i, c] + b_nodes[b, columns + c], most[c])
                     fine &= point[c] >= least[c]
-                if not fine or beaten(point, objectives, rows, nodes, last):
+                if not fine or beaten(point, terms, rows, nodes, last):
                     continue
                 for j in range(b_nodes[b, 2 * columns], b_nodes[b, 2 * columns + 1]):
                     fine = not full
-                    for c in range(objectives, columns):
-                        if a_rows[i, c] + b_rows[j, c] > room[c - objectives]:
+                    for c in range(terms, columns):
+                        if a_rows[i, c] + b_rows[j, c] > room[c - terms]:
                             fine = False
                             break
                     if not fine:
                         continue
                     work -= 1
-                    for c in range(objectives):
+                    for c in range(terms):
                         point[c] = a_rows[i, c] + b_rows[j, c]
                         fine &= point[c] >= least[c]
-                    if not fine or beaten(point, objectives, rows, nodes, last):
+                    if not fine or beaten(point, terms, rows, nodes, last):
                         continue
                     for w in range(a_words.shape[1]):
-                        point[objectives + w] = a_words[i, w] | b_words[j, w]
-                    full = insert(point, objectives, rows, nodes)
+                        point[terms + w] = a_words[i, w] | b_words[j, w]
+                    full = insert(point, terms, rows, nodes)
             if full:
                 # Once more when there is room: what has been found of this pair is known then.
                 top[0] += 1
@@ -107,7 +92,7 @@ def join(  # type: ignore[no-untyped-def]
         # The half that promises more goes on top.
         parent_nodes, parent = (a_nodes, 2 * a + 1) if split_a else (b_nodes, 2 * b + 1)
         lead = 0.0
-        for c in range(objectives):
+        for c in range(terms):
             lead += (parent_nodes[parent, columns + c] - parent_nodes[parent + 1, columns + c]) / (most[c] + 1.0)
         for turn in range(2):
             child = parent + (1 - turn if lead > 0 else turn)

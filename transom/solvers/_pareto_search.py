@@ -19,7 +19,8 @@ from transom.stop import Budget
 
 _WORK = 20_000  # steps of a portion: some milliseconds
 _PAIRS = 4_000  # pairs of a portion
-_GROWTH = 10  # what is known is handed over when it has grown so many times
+_SECONDS = 0.002  # about what a portion takes
+_SHARE = 20  # what is known is handed over where the search since the last time took so many times as long
 _SHARES = (0.998, 0.99, 0.95, 0.0)  # of what is out of reach: where the best pairs are looked for in turn
 _SUMS = 2**24  # largest amount for which all sums of demands are listed
 _SOME = 100  # points whose judging takes long enough to learn from
@@ -69,7 +70,7 @@ class Search:
         columns = self._terms + len(self._room)
         self._halves = (Half(columns, self._words), Half(columns, self._words))
         self._orders = np.empty((0, self._total), np.int64)
-        self._told = 0
+        self._told = self._since = 0
         self._slowness = 1.0
 
     def begin(self, starts: int, exchanges: int, rng: np.random.Generator) -> None:
@@ -138,7 +139,7 @@ class Search:
                 why = join(*trees, self._terms, self._room, self._most, least, *self._archive(), stack, top, _PAIRS)
                 if why == FULL:
                     self._known.spread(self._pause)
-                    if self._known.size > _GROWTH * self._told:
+                    if self._worth_telling():
                         self.hand_over()
                 if why == FINISHED:
                     break
@@ -147,13 +148,19 @@ class Search:
     def hand_over(self) -> None:
         """Tell the budget what is known."""
         rows = self._known.content()
-        self._told = len(rows)
+        self._told, self._since = len(rows), self._budget.iterations
         began = self._budget.seconds()
         taken = chosen(rows[:, self._terms :], self._total)
         self._budget.found(self._problem.front(self._reduced.selections(taken)))
         if len(rows) >= _SOME:
             took = self._budget.seconds() - began
             self._slowness = min(5.0, max(0.5, took / _judging(len(rows), self._terms)))
+
+    def _worth_telling(self) -> bool:
+        # Counted in portions, not in seconds: the same seed and iterations give the same answer.
+        if self._known.size < 2 * self._told:
+            return False
+        return (self._budget.iterations - self._since) * _SECONDS > _SHARE * _judging(self._known.size, self._terms)
 
     def _ceiling(self) -> IntArray:
         # What no selection exceeds in each objective: demands as far as their sums come to it, else Dantzig's bound.
