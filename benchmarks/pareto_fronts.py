@@ -40,10 +40,11 @@ def published(folder: Path, spec: str) -> bool:
         result = solve(problem, spec, Stop(seconds=60))
         took.append(result.seconds)
         equal = {tuple(value) for value in result.solution.values.tolist()} == expected
+        verdict = ("equal" if equal else "DIFFERS") + ("" if result.status == "optimal" else ", not complete")
         right &= equal and result.status == "optimal" and not check(problem, result)
         print(
             f"{path.stem:<20} {len(problem):>5} {len(problem.terms):>5} {len(result.solution):>6}"
-            f" {result.seconds:>8.3f} {'equal' if equal else 'DIFFERS'}{'' if result.status == 'optimal' else ', not complete'}"
+            f" {result.seconds:>8.3f} {verdict}"
         )
     print(f"{len(took)} instances: median {np.median(took):.3f} s, longest {max(took):.3f} s\n")
     return right

@@ -19,11 +19,12 @@ from transom.stop import Budget
 
 _WORK = 20_000  # steps of a portion: some milliseconds
 _PAIRS = 4_000  # pairs of a portion
+_FEW = 16  # greedy selections that are handed over before anything else
+_SOME = 200  # points whose judging takes long enough to learn from
 _SECONDS = 0.002  # about what a portion takes
 _SHARE = 20  # what is known is handed over where the search since the last time took so many times as long
 _SHARES = (0.998, 0.99, 0.95, 0.0)  # of what is out of reach: where the best pairs are looked for in turn
 _SUMS = 2**24  # largest amount for which all sums of demands are listed
-_SOME = 100  # points whose judging takes long enough to learn from
 
 
 class Halt(Exception):
@@ -71,7 +72,7 @@ class Search:
         self._halves = (Half(columns, self._words), Half(columns, self._words))
         self._orders = np.empty((0, self._total), np.int64)
         self._told = self._since = 0
-        self._slowness = 1.0
+        self._extra, self._slowness = 0.0, 1.0
 
     def begin(self, starts: int, exchanges: int, rng: np.random.Generator) -> None:
         """Fill the archive with greedy selections and what comes of exchanges of jobs in them."""
@@ -79,13 +80,16 @@ class Search:
         weights = np.concatenate((np.ones((1, terms)), np.eye(terms), rng.dirichlet(np.full(terms, 0.7), starts)))
         prices = np.concatenate((np.ones((1 + terms, resources)), rng.dirichlet(np.full(resources, 0.7), starts)))
         self._orders = greedy_orders(self._demands, self._room, self._objectives, weights, prices)
-        begin = 0
-        while begin < len(self._orders):
-            begin, full = fill(self._orders, begin, *self._data(), *self._archive(), _WORK)
-            if full:
-                self._known.spread(self._pause)
-            self._tick()
-        self.hand_over()
+        # The first few are told at once, which also says how long judging takes.
+        for orders in (self._orders[:_FEW], self._orders[_FEW:]):
+            begin = 0
+            while begin < len(orders):
+                begin, full = fill(orders, begin, *self._data(), *self._archive(), _WORK)
+                if full:
+                    self._known.spread(self._pause)
+                self._tick()
+            if not self._told:
+                self.hand_over()
         self.improve(exchanges)
 
     def improve(self, most: int | None = None) -> None:
@@ -152,9 +156,12 @@ class Search:
         began = self._budget.seconds()
         taken = chosen(rows[:, self._terms :], self._total)
         self._budget.found(self._problem.front(self._reduced.selections(taken)))
-        if len(rows) >= _SOME:
-            took = self._budget.seconds() - began
-            self._slowness = min(5.0, max(0.5, took / _judging(len(rows), self._terms)))
+        took, expected = self._budget.seconds() - began, _judging(len(rows), self._terms)
+        # Of a few points only what comes with any number of them is learnt, else how fast this machine is.
+        if len(rows) < _SOME:
+            self._extra = max(0.0, took - expected)
+        else:
+            self._slowness = min(5.0, max(0.5, (took - self._extra) / expected))
 
     def _worth_telling(self) -> bool:
         # Counted in portions, not in seconds: the same seed and iterations give the same answer.
@@ -183,7 +190,8 @@ class Search:
     def _pause(self) -> None:
         # What is known has to be judged in the time that is left.
         left = self._budget.seconds_left()
-        if left < math.inf and left < 1.2 * self._slowness * _judging(1.3 * self._known.size, self._terms):
+        needed = self._extra + 1.5 * self._slowness * _judging(1.2 * self._known.size, self._terms)
+        if left < math.inf and left < needed:
             raise Halt
 
     def _tick(self) -> None:
@@ -251,7 +259,7 @@ class Search:
 
 
 def _judging(points: float, terms: int) -> float:
-    # About what it takes to hand over so many points on one core [s]: filters, and the hypervolume.
+    # About what it takes to hand over so many points [s]: filters, and the hypervolume.
     if terms > EXACT_OBJECTIVES:
-        return 2e-3 + 4e-5 * points + 4e-9 * points**2
-    return 2e-3 + 1e-5 * points + (4e-8 if terms == EXACT_OBJECTIVES else 5e-9) * points**2
+        return 3e-2 + 2.5e-5 * points + 3e-10 * points**2
+    return 2e-3 + 6e-6 * points + (2e-8 if terms == EXACT_OBJECTIVES else 3e-9) * points**2

@@ -118,7 +118,9 @@ def _complete(budget: Budget) -> None:
 
 @cache
 def _warm_up() -> None:
-    demands = np.array([[5, 3], [4, 4], [3, 5], [2, 2], [1, 3]])
-    for objectives in (demands, np.array([[3, 1], [1, 2], [2, 3], [5, 2], [1, 1]])):
-        problem = Selection(demands, np.array([8, 8]), objectives, requires=((4, 3),))
-        ParetoDp()(problem, Stop().start(problem), np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    demands = rng.integers(1, 50, (12, 2))
+    for objectives in (demands, rng.integers(1, 50, (12, 3))):
+        problem = Selection(demands, demands.sum(axis=0) // 2, objectives, requires=((4, 3),))
+        # Few enough greedy selections to leave pairs to look for.
+        ParetoDp(starts=1, exchanges=1)(problem, Stop().start(problem), rng)
