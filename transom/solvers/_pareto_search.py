@@ -156,18 +156,21 @@ class Search:
         began = self._budget.seconds()
         taken = chosen(rows[:, self._terms :], self._total)
         self._budget.found(self._problem.front(self._reduced.selections(taken)))
-        took, expected = self._budget.seconds() - began, _judging(len(rows), self._terms)
+        took, expected = self._budget.seconds() - began, self._judging(len(rows))
         # Of a few points only what comes with any number of them is learnt, else how fast this machine is.
         if len(rows) < _SOME:
             self._extra = max(0.0, took - expected)
         else:
             self._slowness = min(5.0, max(0.5, (took - self._extra) / expected))
 
+    def _judging(self, points: float) -> float:
+        return _judging(points, self._terms, len(self._problem))
+
     def _worth_telling(self) -> bool:
         # Counted in portions, not in seconds: the same seed and iterations give the same answer.
         if self._known.size < 2 * self._told:
             return False
-        return (self._budget.iterations - self._since) * _SECONDS > _SHARE * _judging(self._known.size, self._terms)
+        return (self._budget.iterations - self._since) * _SECONDS > _SHARE * self._judging(self._known.size)
 
     def _ceiling(self) -> IntArray:
         # What no selection exceeds in each objective: demands as far as their sums come to it, else Dantzig's bound.
@@ -190,7 +193,7 @@ class Search:
     def _pause(self) -> None:
         # What is known has to be judged in the time that is left.
         left = self._budget.seconds_left()
-        needed = self._extra + 1.5 * self._slowness * _judging(1.2 * self._known.size, self._terms)
+        needed = self._extra + 1.5 * self._slowness * self._judging(1.2 * self._known.size)
         if left < math.inf and left < needed:
             raise Halt
 
@@ -258,8 +261,8 @@ class Search:
         half.rows, half.words = rows[:count][kept], words[:count][kept]
 
 
-def _judging(points: float, terms: int) -> float:
-    # About what it takes to hand over so many points [s]: filters, and the hypervolume.
+def _judging(points: float, terms: int, jobs: int) -> float:
+    # About what it takes to hand over so many points [s]: values, filters, and the hypervolume.
     if terms > EXACT_OBJECTIVES:
-        return 3e-2 + 2.5e-5 * points + 3e-10 * points**2
-    return 2e-3 + 6e-6 * points + (2e-8 if terms == EXACT_OBJECTIVES else 3e-9) * points**2
+        return 3e-2 + (2.5e-5 + 4e-7 * jobs) * points + 3e-10 * points**2
+    return 2e-3 + (6e-6 + 4e-7 * jobs) * points + (2e-8 if terms == EXACT_OBJECTIVES else 3e-9) * points**2
