@@ -22,7 +22,8 @@ _PATIENCE = 30.0  # what systems wait for an answer at most [s] (MultiSched, sec
 _MOST = 60  # a choice is kept as the bits of one number
 _LOOK = 0.003  # seconds between two looks at the clock
 _FIRST = 2**12  # decisions before the first look
-_CALL, _CALL_MANY, _POINT = 0.02, 0.06, 2e-5  # seconds of a hand-over: with many objectives, and for each point
+_CALL, _SAMPLED, _POINT = 0.02, 0.01, 2e-5  # seconds of a hand-over: per sampled objective, and per point
+_SPARE = 1.3  # how much longer than foreseen it may take
 _EVERY = 2**18  # decisions before what is known is handed over, then four times as many, and so on
 
 
@@ -135,7 +136,8 @@ class _HandOver:
         self._next, self._handed, self._late = _EVERY, -1, False
         self._slow = 1.0
         # The share of hypervolume of many objectives is sampled, however few the points are.
-        self._call = _CALL if len(problem.terms) <= EXACT_OBJECTIVES else _CALL_MANY
+        objectives = len(problem.terms)
+        self._call = _CALL if objectives <= EXACT_OBJECTIVES else _CALL + _SAMPLED * objectives
 
     def look(self) -> None:
         """Hand over if it is time to, or the last moment to do it."""
@@ -154,7 +156,7 @@ class _HandOver:
         return self._subsets.found == self._handed
 
     def _all(self) -> None:
-        expected = self._seconds() / self._slow
+        expected = self._seconds() / (_SPARE * self._slow)
         began = perf_counter()
         self._handed = self._subsets.found
         self._budget.found(self._problem.front(self._reduced.selections(self._subsets.chosen())))
@@ -162,7 +164,7 @@ class _HandOver:
 
     def _seconds(self) -> float:
         points = self._subsets.size
-        return self._slow * (self._call + _POINT * points * math.sqrt(1 + points / 1000))
+        return _SPARE * self._slow * (self._call + _POINT * points * math.sqrt(1 + points / 1000))
 
 
 def largest(objectives: int, memory: int) -> int:
