@@ -53,9 +53,7 @@ def reduce_selection(problem: Selection) -> ReducedSelection | None:
     Jobs that do not fit alone beside the forced ones leave the problem, and with them those that require them
     (pruning, MultiSched, section 2.2); jobs that ask for nothing that can run out are taken.
     """
-    parents = np.zeros((len(problem), len(problem)), bool)
-    for job, other in problem.requires:
-        parents[job, other] = True
+    parents = _parents(problem)
     taken = _closed(problem.forced, parents)
     out = _closed(problem.excluded, parents.T)
     room: IntArray = problem.capacity - problem.demands[taken].sum(axis=0)
@@ -89,6 +87,18 @@ def reduce_selection(problem: Selection) -> ReducedSelection | None:
         base=problem.objectives[taken].sum(axis=0),
         pruned=pruned,
     )
+
+
+def forced_jobs(problem: Selection) -> BoolArray:
+    """The forced jobs of a selection and all that they require, bool, shape ``(jobs,)``."""
+    return _closed(problem.forced, _parents(problem))
+
+
+def _parents(problem: Selection) -> BoolArray:
+    parents = np.zeros((len(problem), len(problem)), bool)
+    for job, other in problem.requires:
+        parents[job, other] = True
+    return parents
 
 
 def _closed(marks: BoolArray, leads_to: BoolArray) -> BoolArray:
