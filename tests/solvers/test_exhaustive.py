@@ -35,7 +35,7 @@ def half(jobs: int, resources: int, seed: int = 0, largest_demand: int = 2000) -
 def test_it_equals_plain_enumeration() -> None:
     rng = np.random.default_rng(0)
     kinds = set()
-    for _ in range(130):
+    for _ in range(90):
         problem = random_selection(rng)
         result = solve(problem, "exhaustive", Stop())
         kinds.add(result.status)
@@ -132,6 +132,26 @@ def test_a_start_is_never_lost() -> None:
     result = solve(problem, "exhaustive:limit=60", Stop(iterations=10), start=start)
     merged = problem.merged(start, result.solution)
     assert values_of(merged) == values_of(result.solution)
+
+
+def test_what_is_known_is_not_looked_for_again() -> None:
+    rng = np.random.default_rng(4)
+    for problem in (half(16, 4), half(14, 3, 1), random_selection(rng, 14, 4, marks=True, tightness=0.4)):
+        alone = solve(problem, "exhaustive", Stop())
+        front = alone.solution
+        again = solve(problem, "exhaustive", Stop(), start=front)
+        assert again.status == "optimal"
+        assert again.solution == front
+        part = problem.front(front.selections[::3])
+        assert values_of(solve(problem, "exhaustive", Stop(), start=part).solution) == values_of(front)
+    reduced = reduce_selection(problem)
+    assert reduced is not None
+    spent = []
+    for known in (front.selections[:0], front.selections):
+        subsets = Subsets(reduced, 2**20)
+        subsets.know(known[:, reduced.jobs])
+        spent.append(subsets.go_on(10**9))
+    assert spent[1] < spent[0]
 
 
 def test_twenty_four_jobs_with_four_resources_are_complete() -> None:

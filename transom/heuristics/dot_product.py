@@ -29,8 +29,8 @@ class DotProduct:
 
     References
     ----------
-    Grandl et al., Multi-resource packing for cluster schedulers, SIGCOMM 2014, section 3.2 (alignment); "Bin Packing" in
-    Fan, Lan, MultiSched, section 3.
+    Grandl et al., Multi-resource packing for cluster schedulers, SIGCOMM 2014, section 3.2 (alignment); Fan, Lan,
+    MultiSched, section 3 ("Bin Packing").
     """
 
     name: ClassVar[str] = "dot-product"

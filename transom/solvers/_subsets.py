@@ -6,6 +6,7 @@ import numpy as np
 
 from transom.compiling import compiled
 from transom.models._arrays import BoolArray, IntArray
+from transom.models.pareto_front import nondominated
 from transom.models.selection_reduction import ReducedSelection
 from transom.solvers import _point_tree as trees
 from transom.solvers._point_tree import covered, insert
@@ -34,6 +35,7 @@ class Subsets:
         self._order = decision_order(reduced)
         demands, worth = reduced.demands[self._order], reduced.objectives[self._order]
         k, (b, p) = len(demands), (demands.shape[1], worth.shape[1])
+        self._worth = worth
         both = np.hstack((demands, worth))
         after = both.sum(axis=0) - np.cumsum(both, axis=0)
         self._jobs = np.hstack((both, after))
@@ -78,6 +80,18 @@ class Subsets:
             if why == FULL:
                 self._make_room()
         return spent
+
+    def know(self, chosen: BoolArray) -> None:
+        """Begin with feasible choices of shape ``(points, k)``: only what none of them covers is looked for then."""
+        chosen = chosen[:, self._order].astype(np.int64)
+        values = self._rows[0, -len(self._point) :] + chosen @ self._worth
+        marks = (chosen << np.arange(len(self._order))).sum(axis=1)
+        points = np.column_stack((values, marks))[nondominated(values)]
+        done = 0
+        while done < len(points):
+            done = trees.insert_all(*self._tree, points, done, len(points))
+            if done < len(points):
+                self._make_room()
 
     def chosen(self) -> BoolArray:
         """The choices of the front of what has been seen, shape ``(points, k)``, in the order of the reduced jobs.

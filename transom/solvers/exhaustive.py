@@ -39,7 +39,7 @@ class Exhaustive:
 
     in every objective, the second term where the objective is a demand. What is found enters a tree of boxes that
     holds no point that another one was at least as good as when it came. Nothing of the size :math:`2^w` is
-    stored. An iteration is a decision to take a job or to leave it out.
+    stored. A start is in the tree from the beginning. An iteration is a decision to take a job or to leave it out.
 
     Parameters
     ----------
@@ -111,6 +111,8 @@ class Exhaustive:
     def _search(self, problem: Selection, reduced: ReducedSelection, budget: Budget) -> bool:
         """Search and hand over; whether all choices have been seen."""
         subsets = Subsets(reduced, self.memory * 2**20)
+        if budget.solution is not None:
+            subsets.know(budget.solution.selections[:, reduced.jobs])
         handing = _HandOver(problem, reduced, subsets, budget)
         work = _FIRST
         while not (budget.done() or subsets.finished or subsets.outgrown):
