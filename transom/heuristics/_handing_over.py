@@ -13,6 +13,7 @@ from transom.stop import Budget
 _TOLL = 10  # handing over takes at most one part in so many of the time
 _SPARE = 1.3  # how much longer than foreseen it may take
 _GUESS = {True: 0.005, False: 0.03}  # seconds, whether the hypervolume is exact: before there is a measurement
+_FEW = 64  # points, up to which their number makes no difference
 
 
 def undecided(problem: Selection, budget: Budget) -> ReducedSelection | None:
@@ -50,7 +51,7 @@ class HandingOver:
         self._problem, self._reduced, self._budget, self._maximal = problem, reduced, budget, maximal
         objectives = reduced.objectives.shape[1]
         self._power = 2 if objectives in (4, 5) else 1.5
-        self._points = 1
+        self._points = _FEW
         self._took = _GUESS[objectives <= EXACT_OBJECTIVES]
         self._ended = 0.0
         self._given = 0  # additions to the archive that have been handed over
@@ -69,7 +70,7 @@ class HandingOver:
         else:
             self._budget.found(self._problem.front(selections))
         self._ended = self._budget.seconds()
-        self._points, self._took = len(chosen), self._ended - began
+        self._points, self._took = max(_FEW, len(chosen)), self._ended - began
 
     def give_news(self, archive: Archive) -> None:
         """Hand over what an archive holds, if it is not what has been handed over."""

@@ -132,7 +132,7 @@ class BBSchedGenetic:
         limited = budget.seconds_left() < math.inf or budget.iterations_left() is not None
         if self.generations is None and limited:
             return 2**62
-        most = int(math.ceil(self.cap * 2 ** min(jobs, _BITS)))
+        most: int = math.ceil(self.cap * 2 ** min(jobs, _BITS))
         return min(50 if self.generations is None else self.generations, most)
 
 
