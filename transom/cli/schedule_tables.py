@@ -80,7 +80,7 @@ def print_breakdown(kind: By, runs: list[Run], schedules: list[Schedule], trim: 
     columns = ["policy", str(kind), "jobs", "jobs [%]", "node-hours [%]", "mean wait [h]", "max wait [h]"]
     if rows and len(rows[0]) > len(columns):
         columns += list(_HOP_COLUMNS)
-    print_table(f"by {kind}", columns, rows)
+    print_table(f"by {kind}, {schedules[0].rules} events", columns, rows)
 
 
 _HOPS = {"hop_cost": 1, "leaves": 2, "pods": 2}

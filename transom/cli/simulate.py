@@ -175,6 +175,7 @@ def command(
                 "workload": workload.digest(),
                 "jobs": len(workload),
                 "nodes": workload.cluster.num_nodes,
+                "rules": schedules[0].rules,
                 **({} if cluster is None else {"cluster": cluster}),
                 **({} if resources is None else {"resources": extended.documents}),
                 "repairs": dict(workload.repairs),

@@ -8,7 +8,17 @@ import numpy as np
 
 from transom.errors import ModelError
 from transom.models._arrays import FloatArray, IntArray
-from transom.plot.style import MODE_COLOURS, comparable, heading, mode_legend, new_figure, styled, thousands, time_unit
+from transom.plot.style import (
+    MODE_COLOURS,
+    comparable,
+    heading,
+    mode_legend,
+    new_figure,
+    styled,
+    thousands,
+    time_unit,
+    told,
+)
 from transom.simulation.breakdowns import queue_length, step_means
 from transom.simulation.metrics import WEEK, span
 from transom.simulation.schedule import MODES, Schedule
@@ -81,7 +91,7 @@ def gantt(
     axes.set_xlabel(f"time since the first submission [{name}]")
     axes.set_ylabel("node [number]")
     thousands(axes.yaxis, whole=True)
-    heading(axes, f"{schedule.policy} on {schedule.workload}")
+    heading(axes, told(schedule, f"{schedule.policy} on {schedule.workload}"))
     if colour == "mode":
         mode_legend(axes)
     return figure

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from transom.plot.style import comparable, heading, new_figure, policy_styles, styled, thousands, time_unit
+from transom.plot.style import comparable, heading, new_figure, policy_styles, styled, thousands, time_unit, told
 from transom.simulation.breakdowns import queue_length, step_means, used_nodes
 from transom.simulation.metrics import span
 from transom.simulation.schedule import Schedule
@@ -48,7 +48,8 @@ def timeline(schedules: Sequence[Schedule]) -> Figure:
         queued.set_ylim(0, max(1.0, 1.05 * max(each.max() for each in waiting)))
         queued.spines["right"].set_visible(True)
         thousands(queued.yaxis, whole=True)
-        heading(panel, f"{schedule.policy} on {schedule.workload}" if count == 1 else schedule.policy)
+        name = f"{schedule.policy} on {schedule.workload}" if count == 1 else schedule.policy
+        heading(panel, told(schedule, name))
         if panel is panels[count // 2]:
             # One label per side, in the middle panel or at the edge between the two in the middle.
             height = 0.5 if count % 2 else 1.15

@@ -17,6 +17,7 @@ from transom.plot.style import (
     shortened,
     styled,
     thousands,
+    told,
 )
 from transom.simulation.breakdowns import by_mode
 from transom.simulation.metrics import Trim
@@ -55,7 +56,8 @@ def wait_by_size(schedules: Sequence[Schedule], trim: Trim | None = None) -> Fig
         axes.remove()
     for place, (axes, schedule) in enumerate(zip(grid.flat, schedules, strict=False)):
         _scatter(axes, schedule, trim or Trim())
-        heading(axes, f"{schedule.policy} on {schedule.workload}" if len(schedules) == 1 else schedule.policy)
+        name = f"{schedule.policy} on {schedule.workload}" if len(schedules) == 1 else schedule.policy
+        heading(axes, told(schedule, name))
         if place % columns == 0:
             axes.set_ylabel("wait [h]")
         if place + columns >= len(schedules):
@@ -115,7 +117,7 @@ def wait_by_mode(schedules: Sequence[Schedule], trim: Trim | None = None) -> Fig
     axes.margins(x=0.06)
     axes.grid(axis="x")
     thousands(axes.xaxis)
-    heading(axes, f"{schedules[0].workload} (%: share of the jobs)")
+    heading(axes, f"{told(schedules[0], schedules[0].workload)} (%: share of the jobs)")
     mode_legend(axes)
     return figure
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from transom.plot.style import comparable, heading, new_figure, policy_styles, shortened, styled, thousands
+from transom.plot.style import comparable, heading, new_figure, policy_styles, shortened, styled, thousands, told
 from transom.simulation.breakdowns import by_week
 from transom.simulation.metrics import WEEK, Trim
 from transom.simulation.schedule import Schedule
@@ -54,6 +54,6 @@ def weekly(schedules: Sequence[Schedule], trim: Trim | None = None) -> Figure:
     for axes in (demand, waits):
         axes.grid(axis="y")
         thousands(axes.yaxis)
-    heading(demand, schedules[0].workload)
+    heading(demand, told(schedules[0], schedules[0].workload))
     figure.legend(*waits.get_legend_handles_labels(), loc="outside lower center", ncols=4, handlelength=1.6)
     return figure

@@ -136,7 +136,12 @@ def repetitions(
         if path:
             rows = [{name: None if math.isnan(x) else x for name, x in each.items()} for each in done]
             with whole_file(path) as file:
-                json.dump({"format": "transom/repeats/1", **card, "summaries": rows}, file, indent=1, allow_nan=False)
+                json.dump(
+                    {"format": "transom/repeats/1", "rules": run.rules, **card, "summaries": rows},
+                    file,
+                    indent=1,
+                    allow_nan=False,
+                )
         yield done[-1]
 
 
