@@ -102,11 +102,7 @@ def replay_locked(
 def _asking(jobs: JobTable, unasked: Sequence[int]) -> JobTable:
     """The jobs with a requested time of -1 s where none is known."""
     odd = np.isin(jobs.id, np.array(unasked, np.int64))
-    if not odd.any():
-        return jobs
-    data = jobs.data.copy()
-    data[odd, 3] = -1
-    return JobTable._trusted(data, {})
+    return _with_walltime(jobs, np.where(odd, -1, jobs.walltime)) if odd.any() else jobs
 
 
 def _scores(rule: PriorityRule, jobs: JobTable, now: int) -> FloatArray:
@@ -115,20 +111,27 @@ def _scores(rule: PriorityRule, jobs: JobTable, now: int) -> FloatArray:
     The logarithm of a submission at 0 s, and in F1 of a request of -1 s, is that of 0.1.
     """
 
-    def scored(jobs: JobTable, origin: int = 1) -> FloatArray:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.array(rule(jobs, now, origin), np.float64)
-
-    scores = scored(jobs)
-    # Scores are linear in these logarithms: what they are at log10(1) and log10(10) tells them at -1.
-    if (zero := np.flatnonzero(jobs.submit == 0)).size:
-        first = jobs.take(zero)
-        scores[zero] = 2 * scored(first, 0) - scored(first, -9)
+    scores = _linear(rule, jobs, now)
     if isinstance(rule, F1) and (odd := np.flatnonzero(jobs.walltime < 0)).size:
-        data = jobs.data[odd]
-        one, ten = (JobTable._trusted(np.insert(np.delete(data, 3, 1), 3, r, 1), {}) for r in (1, 10))
-        scores[odd] = 2 * scored(one) - scored(ten)
+        one, ten = (_linear(rule, _with_walltime(jobs.take(odd), walltime), now) for walltime in (1, 10))
+        scores[odd] = 2 * one - ten
     return scores
+
+
+def _linear(rule: PriorityRule, jobs: JobTable, now: int) -> FloatArray:
+    # Scores are linear in the logarithm: what they are at log10(1) and log10(10) tells them at log10(0.1).
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scores = np.array(rule(jobs, now, 1), np.float64)
+        if (zero := np.flatnonzero(jobs.submit == 0)).size:
+            first = jobs.take(zero)
+            scores[zero] = 2 * rule(first, now, 0) - rule(first, now, -9)
+    return scores
+
+
+def _with_walltime(jobs: JobTable, walltime: IntArray | int) -> JobTable:
+    data = jobs.data.copy()
+    data[:, 3] = walltime
+    return JobTable._trusted(data, {})
 
 
 def _new_state(workload: Workload, table: JobTable, arrival: IntArray) -> _State:
@@ -270,10 +273,24 @@ def _start(jobs, queue, running, at, job, mode):  # type: ignore[no-untyped-def]
 
 @compiled
 def _sort(items, length, key, at):  # type: ignore[no-untyped-def]
-    """Sort ``items[:length]`` by their keys; equal ones stay as they are."""
+    """Sort ``items[:length]`` and their keys by merging; equal ones stay in order."""
     at[_WORK] += length
+    width = length
     for i in range(1, length):
         if key[i] < key[i - 1]:
-            at[_WORK] += 30 * length
-            items[:length] = items[:length][np.argsort(key, kind="mergesort")]
-            return
+            width = 1
+            break
+    while width < length:
+        at[_WORK] += length
+        from_items, from_key = items[:length].copy(), key.copy()
+        for low in range(0, length, 2 * width):
+            middle, high = min(low + width, length), min(low + 2 * width, length)
+            left, right = low, middle
+            for k in range(low, high):
+                if left < middle and (right == high or from_key[left] <= from_key[right]):
+                    items[k], key[k] = from_items[left], from_key[left]
+                    left += 1
+                else:
+                    items[k], key[k] = from_items[right], from_key[right]
+                    right += 1
+        width *= 2
