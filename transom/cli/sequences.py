@@ -7,8 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from transom.cli.output import check_writable, describe, note, print_json, progress
 from transom.cli.schedule_tables import print_summaries
 
@@ -34,6 +32,8 @@ def compare_sequences(
     force : replay even what is finished there.
     json : print JSON instead of a table.
     """
+    import numpy as np
+
     from transom.simulation.metrics import aggregate, summary
     from transom.simulation.runs import replay
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from transom.compiling import compiled
 from transom.models._arrays import IntArray
-from transom.simulation.event_rules import Outcome, Report
+from transom.simulation.outcome import Outcome, Report
 from transom.simulation.policies import RulePolicy, load_rule, site_order
 from transom.simulation.schedule import BACKFILLED, READY, RESERVED
 from transom.traces.workload import Workload

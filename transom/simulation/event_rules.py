@@ -8,37 +8,21 @@ published with them can be checked. Figures made under different rules never sha
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from transom import registry
 from transom.errors import SpecError
 from transom.models import JobTable
-from transom.models._arrays import IntArray
 from transom.simulation.decision import Policy
+from transom.simulation.outcome import Outcome, Report
 from transom.simulation.policies import RulePolicy
 from transom.simulation.schedule import COLUMNS, Schedule
 from transom.traces.workload import Workload
 
-Report = Callable[[int], None]
-"""Called now and then with the number of jobs that have started."""
-
 _WORD = 2**32
-
-
-class Outcome(NamedTuple):
-    """Start [s], mode and order of start of each job, shape ``(jobs,)``; and a column per pass, shape ``(7, passes)``.
-
-    Its rows are the columns of a schedule's decisions.
-    """
-
-    start: IntArray
-    mode: IntArray
-    order: IntArray
-    log: IntArray
 
 
 @dataclass(frozen=True, slots=True)

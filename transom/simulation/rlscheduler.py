@@ -28,7 +28,7 @@ from transom.compiling import compiled
 from transom.heuristics.priority_rules import F1, PriorityRule
 from transom.models import JobTable
 from transom.models._arrays import FloatArray, IntArray
-from transom.simulation.event_rules import Outcome, Report
+from transom.simulation.outcome import Outcome, Report
 from transom.simulation.policies import RulePolicy, load_rule
 from transom.simulation.schedule import BACKFILLED, READY, RESERVED
 from transom.traces.workload import Workload
