@@ -151,6 +151,6 @@ def _first_line(factory: Any) -> str:
     for tex, plain in (("\\cdot", "*"), ("\\,", ""), ("\\log_2", "log2"), ("\\log_{10}", "log10")):
         text = text.replace(tex, plain)
     text = re.sub(r"\\sqrt\{(\w+)\}", r"sqrt(\1)", text)
-    text = re.sub(r"\^\{(-?\w+)\}", r"^\1", text)
+    text = re.sub(r"([\^_])\{(-?\w+)\}", r"\1\2", text)
     text = re.sub(r"\^\{([^}]*)\}", r"^(\1)", text).replace("\\", "")
     return " ".join(text.split())
