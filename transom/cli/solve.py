@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from transom.result import Result
 
 _LARGE = 100.0  # values from which two decimals tell enough
+_SMALL = 1e-3  # values below which six decimals tell too little
 _SECONDS = 1.0  # per instance, where no count of iterations ends the search either
 
 
@@ -243,7 +244,8 @@ def _print_results(rows: list[tuple[Instance, Result]], rules: Mapping[str, Deci
 def _front(result: Result) -> str:
     if (front := result.parameters.get("front")) is None or result.solution is None:
         return "-"
-    return f"{len(result.solution)} points, {front}"
+    points = len(result.solution)
+    return f"{points:,} point{'s' if points > 1 else ''}, {front}"
 
 
 def _short(labels: list[str]) -> list[str]:
@@ -257,4 +259,6 @@ def _worth(value: float | None, scale: int) -> str:
         return "-"
     if scale > 1:
         return number(value / scale, len(str(scale)) - 1)
+    if isinstance(value, float) and 0 < abs(value) < _SMALL:
+        return f"{value:.3g}"
     return number(value, 2 if abs(value) >= _LARGE else 6) if isinstance(value, float) else f"{value:,}"
