@@ -115,6 +115,8 @@ class Window(Frozen):
 
     def requests(self) -> IntArray:
         """What each queued job asks for, shape ``(queued jobs, 1 + resources)``: nodes first."""
+        if not len(self.queue):  # a table without jobs may know nothing of the cluster's resources
+            return np.zeros((0, 1 + len(self.cluster.resources)), np.int64)
         return np.column_stack((self.queue.nodes, self.queue.demand))
 
 
