@@ -209,6 +209,16 @@ def test_edges_have_answers(transom: Transom, tmp_path: Path, edge: str) -> None
     assert (ran.status, ran.err) == (0, "")
 
 
+def test_a_window_without_jobs(transom: Transom, tmp_path: Path) -> None:
+    empty = JobTable(np.empty((0, 6)))
+    window = Window(0, Cluster(4, ("gpu",), (3,)), empty, empty, [], [4, 3])
+    assert window.requests().shape == (0, 2)
+    path = written(tmp_path / "empty.json", window)
+    for objectives in ("nodes/gpu", "nodes/wait/dras-capability"):
+        ran = transom("solve", path, "--problem", "selection", "--objectives", objectives, *EXACT, "--json")
+        assert (ran.lines[0]["front"], ran.lines[0]["points"]) == ("complete", 1)
+
+
 def test_500_jobs_that_do_not_all_fit(transom: Transom, tmp_path: Path) -> None:
     rng = np.random.default_rng(5)
     path = written(tmp_path / "many.json", Selection(rng.integers(0, 10**6, (500, 3)), [10**7] * 3))
