@@ -1,4 +1,4 @@
-"""Prove the optimum of every bundled instance by independent exact methods; write optima.csv.
+"""Prove the optimum of every bundled instance by independent exact methods; write optima.csv, and the fronts.
 
 Run it from the checkout: ``python -m instances.prove``. What optima.csv holds already is not proved again, unless
 ``--again``; interrupted, it goes on where it was. From nothing it takes some minutes.
@@ -14,10 +14,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from instances.fronts import Fronts, proved_front
 from transom import Stop, solve
 from transom.cli.instances import read_instances
 from transom.files import whole_file
-from transom.models import Allocation
+from transom.models import Allocation, Selection
 from transom.result import Result
 
 HERE = Path(__file__).resolve().parent
@@ -45,6 +46,12 @@ SETS = (
     Set("tjap/fragmented_2000.jsonl.gz", ("scas",), large=True),
     Set("csp/stream.jsonl.gz", ("csp",)),
     Set("csp/random.jsonl.gz", ("csp",)),
+    Set("selection/families.jsonl.gz", ("selection",)),
+    Set("selection/six.jsonl.gz", ("selection",)),
+    Set("selection/terms.jsonl.gz", ("selection",)),
+    Set("selection/pairs.jsonl.gz", ("selection",)),
+    Set("selection/replay.jsonl.gz", ("selection",)),
+    Set("selection/replay_waited.jsonl.gz", ("selection",)),
 )
 
 COLUMNS = ("file", "line", "problem", "objective", "digest", "items", "capacity", "scale", "optimum", "proved_by")
@@ -92,12 +99,20 @@ def enumerated(problem: Allocation) -> float:
     return best
 
 
-def proofs(label: str, problem: Any, free: float | None, large: bool) -> tuple[float | None, list[str]]:
-    """The optimum, None if too few methods prove it, and the methods that do.
+def proofs(
+    label: str, problem: Any, free: float | None, large: bool, fronts: dict[str, Result]
+) -> tuple[float | None, list[str]]:
+    """The optimum, None if too few methods prove it, and the methods that do; a front goes to ``fronts``.
 
     ``free`` is the optimum of the same window under the free rule, where it is known.
     """
     kind = problem.kind
+    if isinstance(problem, Selection):
+        result, by = proved_front(label, problem)
+        if result is None:
+            return None, by
+        fronts[result.instance] = result
+        return result.value, by
     methods = (LARGE if large else METHODS)[kind]
     results: list[Result] = [solve(problem, name, Stop(seconds=SECONDS.get(name, 60.0))) for name in methods]
     proved = {result.solver: result.value for result in results if result.status == "optimal"}
@@ -119,16 +134,19 @@ def _beats(value: float, optimum: float, sense: str) -> bool:
     return not close(value, optimum) and (value > optimum) == (sense == "max")
 
 
-def capacity(problem: Any) -> int:
-    """What items are packed into: a capacity, idle nodes, entries."""
+def capacity(problem: Any) -> int | str:
+    """What items are packed into: a capacity, one for each resource, idle nodes, entries."""
+    if isinstance(problem, Selection):
+        return "/".join(map(str, problem.capacity.tolist()))
     if isinstance(problem, Allocation):
         return len(problem.idle)
     return int(getattr(problem, "capacity", getattr(problem, "length", 0)))
 
 
-def rows(known: dict[tuple[str, ...], Row]) -> Iterator[Row]:
+def rows(known: dict[tuple[str, ...], Row], fronts: Fronts) -> Iterator[Row]:
     """One row per instance and problem, in the order of the files and their lines."""
     for each in SETS:
+        kept = fronts.of(each.name) if "selection" in each.problems else {}
         read = [list(read_instances([HERE / each.name], problem, each.objective)) for problem in each.problems]
         for same in zip(*read, strict=True):
             free: float | None = None
@@ -138,8 +156,8 @@ def rows(known: dict[tuple[str, ...], Row]) -> Iterator[Row]:
                     zip(KEY, (each.name, line, problem.kind, each.objective or "", problem.digest()), strict=True)
                 )
                 found = known.get(tuple(row.values()))
-                if found is None:
-                    optimum, by = proofs(label, problem, free, each.large)
+                if found is None or (problem.kind == "selection" and row["digest"] not in kept):
+                    optimum, by = proofs(label, problem, free, each.large, kept)
                     if optimum is None:
                         print(f"{label}: {problem.kind} is not proved", file=sys.stderr)
                         continue
@@ -168,21 +186,32 @@ def write_rows(path: Path, made: list[Row], known: dict[tuple[str, ...], Row]) -
 
 
 def main() -> None:
-    """Write optima.csv."""
-    path = HERE / "optima.csv"
+    """Write optima.csv and the fronts."""
+    path, fronts = HERE / "optima.csv", Fronts(HERE)
     known = {} if "--again" in sys.argv[1:] else read_rows(path)
     made: list[Row] = []
     try:
-        for row in rows(known):
+        for row in rows(known, fronts):
             if made and row["file"] != made[-1]["file"]:
-                write_rows(path, made, known)
+                write(path, made, known, fronts)
             made.append(row)
         known = {}  # what is not made any more is not kept
     except KeyboardInterrupt:
         raise SystemExit("interrupted: what was proved is kept") from None
     finally:
-        write_rows(path, made, known)
+        write(path, made, known, fronts)
     print(f"{path}: {len(made)} optima")
+
+
+def write(path: Path, made: list[Row], known: dict[tuple[str, ...], Row], fronts: Fronts) -> None:
+    """Write what is proved by now: the fronts first, without which their rows count for nothing."""
+    order: dict[str, list[str]] = {}
+    for row in [*made, *known.values()]:
+        digests = order.setdefault(row["file"], []) if row["problem"] == "selection" else []
+        if row["digest"] not in digests:
+            digests.append(row["digest"])
+    fronts.write(order)
+    write_rows(path, made, known)
 
 
 if __name__ == "__main__":

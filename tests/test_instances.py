@@ -13,11 +13,15 @@ from typing import Any
 
 import pytest
 
+from instances.fronts import enumerated, fronts_path, values_of
 from tests.allocation_cases import optimum
 from transom import Stop, read_swf, solve
 from transom.cli import run
 from transom.cli.instances import read_instances
+from transom.io import read_documents
 from transom.models import Allocation, ConstrainedPath
+from transom.result import Result
+from transom.solving import check
 
 FILES = (
     "workloads/lublin_5000.swf.gz",
@@ -32,7 +36,15 @@ FILES = (
     "tjap/fragmented_2000.jsonl.gz",
     "csp/stream.jsonl.gz",
     "csp/random.jsonl.gz",
+    "selection/families.jsonl.gz",
+    "selection/six.jsonl.gz",
+    "selection/terms.jsonl.gz",
+    "selection/pairs.jsonl.gz",
+    "selection/replay.jsonl.gz",
+    "selection/replay_waited.jsonl.gz",
 )
+SELECTIONS = tuple(name for name in FILES if name.startswith("selection/"))
+FRONTS = tuple(name.replace("selection/", "selection/fronts/") for name in SELECTIONS)
 
 # What proves again, and on which share of the instances: every so many.
 AGAIN = {
@@ -91,8 +103,9 @@ def test_the_commands_of_the_readme_make_the_files(
 def test_the_folder_holds_what_it_says(instances: Path, optima: dict[str, list[dict[str, str]]]) -> None:
     held = {str(path.relative_to(instances)) for path in instances.rglob("*") if path.is_file()}
     held = {name for name in held if "__pycache__" not in name}
-    assert held == {*FILES, "README.md", "optima.csv", "prove.py"}
+    assert held == {*FILES, *FRONTS, "README.md", "optima.csv", "prove.py", "fronts.py"}
     assert sum((instances / name).stat().st_size for name in held) < 3_000_000
+    assert sum((instances / name).stat().st_size for name in (*SELECTIONS, *FRONTS)) < 200_000
     assert set(optima) == {name for name in FILES if not name.startswith("workloads")}
     text = (instances / "README.md").read_text("utf-8")
     assert all(f"`{name}`" in text for name in (*FILES, "optima.csv"))
@@ -123,6 +136,29 @@ def test_optima_are_proved_again(instances: Path, optima: dict[str, list[dict[st
                 result = solve(problem, solver, Stop(seconds=60))
                 assert result.status == "optimal", f"{name}:{row['line']}"
                 assert result.value == pytest.approx(float(row["optimum"]), rel=1e-9), f"{name}:{row['line']}"
+
+
+@pytest.mark.parametrize("name", SELECTIONS)
+def test_fronts_are_proved_again(instances: Path, optima: dict[str, list[dict[str, str]]], name: str) -> None:
+    found = list(problems(instances, name, "selection", optima[name]))
+    fronts = [front for _, front in read_documents(fronts_path(instances, name))]
+    assert len(found) == len(fronts) == len(optima[name])
+    for position, ((problem, row), front) in enumerate(zip(found, fronts, strict=True)):
+        assert isinstance(front, Result)
+        assert front.instance == row["digest"] == problem.digest()
+        assert check(problem, front) == []
+        assert (front.status, front.parameters["front"]) == ("optimal", "complete")
+        assert row["items"] == str(len(problem))
+        assert row["capacity"] == "/".join(map(str, problem.capacity.tolist()))
+        assert float(row["optimum"]) == front.value
+        assert row["proved_by"].startswith("exhaustive+pareto-dp")
+        for solver, every in (("pareto-dp", 3), ("exhaustive:limit=60", 4)):
+            if position % every == 0:
+                again = solve(problem, solver, Stop(seconds=60))
+                assert again.status == "optimal"
+                assert values_of(again.solution) == values_of(front.solution)
+        if len(problem) <= 12:
+            assert enumerated(problem) == values_of(front.solution)
 
 
 def _capacity(problem: Any) -> int:
