@@ -273,7 +273,8 @@ def _reachable(resource: Resource, asks: np.ndarray, time: FloatArray, aim: floa
     if float(time[asks].sum()) < aim:
         most = float(time[asks].sum()) / span
         raise SpecError(
-            f"resource {resource.name!r}: no load of {aim / span:.4g}: jobs that ask for all of it make {most:.4g}"
+            f"resource {resource.name!r}: a load of {aim / span:.4g} is out of reach: "
+            f"if every job that asks for any took all of it, it would be {most:.4g}"
         )
 
 
