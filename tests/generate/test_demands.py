@@ -180,8 +180,9 @@ def test_what_is_parsed() -> None:
     ("text", "says"),
     [
         ("", "expected NAME"),
-        ("bb", "expected KEY=VALUE"),
-        ("bb=", "expected KEY=VALUE"),
+        ("bb", "resources 'bb': expected NAME=LAW, got 'bb'"),
+        ("bb=", "resources 'bb=': expected NAME=LAW, got 'bb='"),
+        (",", "resources ',': expected NAME=LAW, got ''"),
         ("bb=[normal", "brackets do not match"),
         ("bb=gauss", "unknown demand law of resource 'bb': 'gauss'"),
         ("bb=normall", "did you mean 'normal'"),

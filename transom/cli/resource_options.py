@@ -39,8 +39,8 @@ class Equipped(NamedTuple):
 
     @property
     def documents(self) -> list[dict[str, Any]]:
-        """What to tell a machine, an object for each resource."""
-        return [asdict(each) for each in self.made]
+        """What to tell a machine, an object for each resource; a load over no time is null."""
+        return [{**asdict(each), "load": None if math.isnan(each.load) else each.load} for each in self.made]
 
     @property
     def title(self) -> str:

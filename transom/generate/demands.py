@@ -104,7 +104,14 @@ def parse_resources(text: str) -> tuple[Resource, ...]:
     ------
     SpecError : the text is malformed, a name stands twice, or a law or parameter is unknown or out of range.
     """
-    _, stated = registry.parse(f"resources:{text}")
+    if not text:
+        raise SpecError("resources: expected NAME=LAW or NAME=CAPACITY, several with commas between; got nothing")
+    try:
+        _, stated = registry.parse(f"resources:{text}")
+    except SpecError as error:
+        # What parses is a specification that stands for the resources; the user has written none.
+        reason = str(error).removeprefix(f"specification {f'resources:{text}'!r}: ").replace("KEY=VALUE", "NAME=LAW")
+        raise SpecError(f"resources {text!r}: {reason}") from None
     parameters = {*_COMMON, *(each.name for law in LAWS.values() for each in fields(law))}
     for name in stated:
         if name in parameters:
