@@ -131,9 +131,12 @@ def test_promises_are_kept_with_exact_walltimes(workload: Workload, size: int, b
     st.one_of(st.none(), st.floats(0.05, 1)),
     st.integers(1, 3),
     st.integers(0, 100),
+    st.booleans(),
 )
-def test_promises_are_kept_when_jobs_end_early(workload: Workload, k: float | None, bound: int, seed: int) -> None:
-    policy = Recording(k=k, size=3, bound=bound, solver="dice", seconds=None)
+def test_promises_are_kept_when_jobs_end_early(
+    workload: Workload, k: float | None, bound: int, seed: int, backfill: bool
+) -> None:
+    policy = Recording(k=k, size=3, bound=bound, solver="dice", seconds=None, backfill=backfill)
     schedule = simulate(workload, policy, seed=seed)
     assert check_schedule(workload, schedule) == []
     check_promises(workload, schedule, policy)
@@ -164,7 +167,9 @@ def test_what_starts_is_a_point_of_the_front(workload: Workload, rule: str) -> N
         assert np.array_equal(front.selections, chosen), "nothing that fits is left waiting"
         assert tuple(front.values[0].tolist()) in true_front(problem)
     decisions = schedule.decisions
-    assert (decisions["status"] == "optimal").all()
+    asked = decisions["points"] > 0
+    assert (decisions["status"] == np.where(asked, "optimal", "none")).all()
+    assert (asked == (decisions["started"] > 0)).all()
     assert (decisions["window"] == decisions["queued"]).all()
     assert not decisions["promised"].any()
     assert not decisions["cut"].any()
@@ -245,6 +250,16 @@ def test_several_promises_queue_in_order_and_move_forward_when_jobs_end_early() 
         (8, (Reservation(3, 13),)),
         (13, ()),
     ]
+
+
+@pytest.mark.parametrize(("given", "plain"), [({"size": 1}, [0, 10, 20, 40]), ({"k": 0}, [0, 10, 10, 20])])
+def test_jobs_behind_the_window_are_backfilled_on_request(given: dict, plain: list[int]) -> None:
+    # The window holds one job at a time, or none.
+    workload = machine((1, 0, 5, 0, 10), (2, 1, 5, 0, 10), (3, 2, 3, 0, 20), (4, 3, 1, 0, 4))
+    assert simulate(workload, SelectionPolicy(**given, **EXACT)).start.tolist() == plain
+    schedule = simulate(workload, SelectionPolicy(**given, bound=1, backfill=True, **EXACT))
+    assert schedule.start.tolist() == [0, 10, 2, 20]
+    assert schedule.decisions["reserved_start"].tolist()[2] == 10
 
 
 def test_jobs_may_be_worth_their_wait() -> None:

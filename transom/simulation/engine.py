@@ -8,7 +8,7 @@ ticks of its clock alone, after all events up to each.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import index
 from typing import Any
 
@@ -23,7 +23,7 @@ from transom.rng import stream
 from transom.simulation import events
 from transom.simulation.allocator import Allocator
 from transom.simulation.conservative_backfill import conservative_pass, new_plan
-from transom.simulation.decision import Decision, Policy
+from transom.simulation.decision import Decision, Policy, Reservation
 from transom.simulation.easy_backfill import easy_pass, plain_pass
 from transom.simulation.event_rules import EventRules, Textbook, parse_rules, replay_under
 from transom.simulation.events import State, advance, advance_to_tick, launch, place
@@ -225,8 +225,8 @@ class Replay:
             if self.keeper is not None:
                 self.keeper.start(int(state.at[events.NOW]), state.queue[picks], decision.nodes)
             launch(state.jobs, state.queue, state.ends, state.at, self.runtime, picks, modes, count)
-        for reservation in reserve:
-            state.jobs[self._waiting(reservation.job), events.HELD] = 1
+        if reserve:
+            state.jobs[self._waiting(reserve), events.HELD] = 1
 
     def _check_stated(self, decision: Decision) -> None:
         now = self.state.at[events.NOW]
@@ -236,12 +236,14 @@ class Replay:
         if odd:
             raise PolicyError(f"at {now} s: nodes are stated for job {min(odd)}, which is not started")
 
-    def _waiting(self, job: int) -> int:
+    def _waiting(self, reserve: Sequence[Reservation]) -> list[int]:
         queue = self.state.queue[: self.state.at[events.QUEUED]]
-        place_ = np.flatnonzero(self.ids[queue] == job)
-        if not place_.size:
-            raise PolicyError(f"at {self.state.at[events.NOW]} s: job {job} is reserved but does not wait")
-        return int(queue[place_[0]])
+        place_of = dict(zip(self.ids[queue].tolist(), queue.tolist(), strict=True))
+        for reservation in reserve:
+            if reservation.job not in place_of:
+                now = self.state.at[events.NOW]
+                raise PolicyError(f"at {now} s: job {reservation.job} is reserved but does not wait")
+        return [place_of[reservation.job] for reservation in reserve]
 
 
 def _period(policy: Policy) -> int | None:

@@ -49,6 +49,7 @@ class SelectionPolicy:
     rule : a registered decision rule or a specification.
     seconds, iterations : the solver's :class:`~transom.stop.Stop` per window.
     bound : passes over a job before it is promised its start, > 0; None lets jobs starve.
+    backfill : whether jobs behind the window start too, in queue order, where they fit and delay no promise.
 
     Raises
     ------
@@ -57,9 +58,9 @@ class SelectionPolicy:
     Notes
     -----
     Columns of its decisions: ``window`` (jobs in it), ``pruned`` (of those, jobs that do not fit alone), ``barred``
-    (jobs that fit, but would delay a promise), ``points`` (of the front), ``status`` (of the solver's result;
-    ``order`` where k is 0), ``seconds`` (of the solver), ``cut`` (jobs chosen that would delay a promise together) and
-    ``promised`` (promises that hold from then on).
+    (jobs that fit, but would delay a promise), ``points`` (of the front; 0 where the solver was not asked),
+    ``status`` (of its result; ``none`` where no job could start, ``order`` where k is 0), ``seconds`` (of the
+    solver), ``cut`` (jobs chosen that would delay a promise together) and ``promised`` (promises that hold then).
 
     References
     ----------
@@ -75,6 +76,7 @@ class SelectionPolicy:
     seconds: float | None = 1.0
     iterations: int | None = None
     bound: int | None = 50
+    backfill: bool = False
 
     _solver: Solver = field(init=False, repr=False)
     _rule: DecisionRule = field(init=False, repr=False)
@@ -122,6 +124,8 @@ class SelectionPolicy:
         else:
             length = self.size if self.k is None else math.ceil(round(self.k * len(window.queue), 9))
             started, notes = self._optimised(window, candidates[:length], bool(due))
+        if self.backfill:
+            started += self._promises.start(candidates[~np.isin(candidates, started)])
         waiting[started] = False
         at_once = self._promise(window, waiting, kept)
         chosen = sorted(started + at_once)
@@ -167,7 +171,6 @@ class SelectionPolicy:
             raise PolicyError(f"at {window.now} s: solver {self.solver!r} failed: {result.error}")
         notes.update(status=result.status, seconds=result.seconds)
         if result.solution is None:
-            notes["points"] = 0
             return _NOTHING
         notes["points"] = len(result.solution)
         taken: IntArray = jobs[result.solution.selections[self._rule(result.solution, problem)]]
@@ -212,6 +215,7 @@ def multisched(
     seconds: float | None = 1.0,
     iterations: int | None = None,
     bound: int | None = 50,
+    backfill: bool = False,
 ) -> SelectionPolicy:
     """MultiSched of the poster: jobs that do not fit alone are pruned, few are searched exhaustively, others by a GA.
 
@@ -220,13 +224,15 @@ def multisched(
     k : the knob; none for a window of ``size`` jobs.
     ga : ``nsga2``, or ``bbsched`` for the genetic algorithm of the authors' code.
     rule : the published one by default.
-    size, order, objectives, seconds, iterations, bound : as in :class:`SelectionPolicy`.
+    size, order, objectives, seconds, iterations, bound, backfill : as in :class:`SelectionPolicy`.
 
     References
     ----------
     Fan, Lan, MultiSched, sections 2.1 and 2.2.
     """
-    return SelectionPolicy(order, size, k, objectives, f"multisched:ga={ga}", rule, seconds, iterations, bound)
+    return SelectionPolicy(
+        order, size, k, objectives, f"multisched:ga={ga}", rule, seconds, iterations, bound, backfill
+    )
 
 
 def bbsched(
@@ -238,6 +244,7 @@ def bbsched(
     seconds: float | None = 1.0,
     iterations: int | None = None,
     bound: int | None = 50,
+    backfill: bool = False,
 ) -> SelectionPolicy:
     """BBSched: its genetic algorithm over a static window, neither pruned nor searched exhaustively.
 
@@ -245,13 +252,15 @@ def bbsched(
     ----------
     size : 20 as published.
     rule : that of its paper by default; ``trade-off`` to compare with ``multisched`` by the fronts alone.
-    k, order, objectives, seconds, iterations, bound : as in :class:`SelectionPolicy`.
+    k, order, objectives, seconds, iterations, bound, backfill : as in :class:`SelectionPolicy`.
 
     References
     ----------
     Fan et al., Scheduling beyond CPUs for HPC, HPDC 2019.
     """
-    return SelectionPolicy(order, size, k, objectives, "bbsched-ga:prune=no", rule, seconds, iterations, bound)
+    return SelectionPolicy(
+        order, size, k, objectives, "bbsched-ga:prune=no", rule, seconds, iterations, bound, backfill
+    )
 
 
 def weighted(
@@ -263,20 +272,21 @@ def weighted(
     seconds: float | None = 1.0,
     iterations: int | None = None,
     bound: int | None = 50,
+    backfill: bool = False,
 ) -> SelectionPolicy:
     """Weighted of the poster: the largest weighted sum of utilisations, proved.
 
     Parameters
     ----------
     weights : one for each objective with a slash between, equal by default.
-    k, size, order, objectives, seconds, iterations, bound : as in :class:`SelectionPolicy`.
+    k, size, order, objectives, seconds, iterations, bound, backfill : as in :class:`SelectionPolicy`.
 
     References
     ----------
     Fan, Lan, MultiSched, section 3.
     """
     solver = f"weighted:weights={weights}" if weights else "weighted"
-    return SelectionPolicy(order, size, k, objectives, solver, "trade-off", seconds, iterations, bound)
+    return SelectionPolicy(order, size, k, objectives, solver, "trade-off", seconds, iterations, bound, backfill)
 
 
 def constrained(
@@ -288,20 +298,21 @@ def constrained(
     seconds: float | None = 1.0,
     iterations: int | None = None,
     bound: int | None = 50,
+    backfill: bool = False,
 ) -> SelectionPolicy:
     """Constrained of the poster: the most of one objective within what is free of everything, proved.
 
     Parameters
     ----------
     objective : the CPU utilisation, here that of the nodes, in the poster.
-    k, size, order, objectives, seconds, iterations, bound : as in :class:`SelectionPolicy`.
+    k, size, order, objectives, seconds, iterations, bound, backfill : as in :class:`SelectionPolicy`.
 
     References
     ----------
     Fan, Lan, MultiSched, section 3.
     """
     solver = f"constrained:objective={objective}"
-    return SelectionPolicy(order, size, k, objectives, solver, "trade-off", seconds, iterations, bound)
+    return SelectionPolicy(order, size, k, objectives, solver, "trade-off", seconds, iterations, bound, backfill)
 
 
 def dot_product(
@@ -310,27 +321,27 @@ def dot_product(
     order: str = "fcfs",
     objectives: str = "",
     bound: int | None = 50,
+    backfill: bool = False,
 ) -> SelectionPolicy:
     """Bin packing of the poster: again and again the job whose request has the largest dot product with what is free.
 
     Parameters
     ----------
-    k, size, order, objectives, bound : as in :class:`SelectionPolicy`.
+    k, size, order, objectives, bound, backfill : as in :class:`SelectionPolicy`.
 
     References
     ----------
     Fan, Lan, MultiSched, section 3.
     """
-    return SelectionPolicy(order, size, k, objectives, "dot-product", "trade-off", bound=bound)
+    return SelectionPolicy(order, size, k, objectives, "dot-product", "trade-off", bound=bound, backfill=backfill)
 
 
-def _notes(window: int = 0, pruned: int = 0, barred: int = 0, status: str = "optimal") -> dict[str, Any]:
-    # Where nothing can be started, the empty choice is the whole front.
+def _notes(window: int = 0, pruned: int = 0, barred: int = 0, status: str = "none") -> dict[str, Any]:
     return {
         "window": window,
         "pruned": pruned,
         "barred": barred,
-        "points": int(status == "optimal"),
+        "points": 0,
         "status": status,
         "seconds": 0.0,
         "cut": 0,
