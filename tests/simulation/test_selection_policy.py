@@ -11,7 +11,7 @@ from tests.selection_cases import true_front
 from tests.simulation.workloads import workloads
 from transom import registry
 from transom.errors import PolicyError
-from transom.models import Cluster, Job, Selection
+from transom.models import Cluster, Job, Selection, Window
 from transom.simulation import MODES, Reservation, make_policy, simulate
 from transom.simulation.selection_policy import SelectionPolicy
 from transom.simulation.verification import check_schedule
@@ -108,7 +108,28 @@ def check_promises(workload: Workload, schedule, policy: Recording) -> None:  # 
                 assert job in held
         stayed = [job for job in promised if job in held]
         assert list(held)[: len(stayed)] == stayed, "they queue in the order in which they were made"
+        check_places(window, gone, held)
         promised = held
+
+
+def check_places(window: Window, gone: set[int], held: dict[int, int]) -> None:
+    """Second by second: all that runs or is promised fits, and nobody could be promised an earlier start."""
+    by_id = {job.id: job for job in [*window.queue, *window.running]}
+    capacity = np.array([window.cluster.num_nodes, *window.cluster.capacities])
+    ends = dict(zip(window.running.id.tolist(), window.running_end.tolist(), strict=True))
+    spans = {job: (window.now, end) for job, end in ends.items()}
+    spans |= {job: (window.now, window.now + by_id[job].walltime) for job in gone}
+    spans |= {job: (begin, begin + by_id[job].walltime) for job, begin in held.items()}
+    used = np.zeros((max((end for _, end in spans.values()), default=window.now) - window.now, len(capacity)), int)
+    for job, (begin, end) in spans.items():
+        used[begin - window.now : end - window.now] += (by_id[job].nodes, *by_id[job].demand)
+    assert (used <= capacity).all()
+    for job, begin in held.items():
+        asks, length = np.array((by_id[job].nodes, *by_id[job].demand)), by_id[job].walltime
+        others = used.copy()
+        others[begin - window.now : begin - window.now + length] -= asks
+        for earlier in range(begin - window.now):
+            assert (others[earlier : earlier + length] + asks > capacity).any()
 
 
 @settings(max_examples=150)
