@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -208,7 +208,8 @@ class SelectionPolicy:
 def multisched(
     k: float | None = 0.2,
     size: int = 20,
-    ga: Literal["nsga2", "bbsched"] = "nsga2",
+    ga: str = "nsga2",
+    exhaustive: int = 10,
     rule: str = "trade-off",
     order: str = "fcfs",
     objectives: str = "",
@@ -222,7 +223,8 @@ def multisched(
     Parameters
     ----------
     k : the knob; none for a window of ``size`` jobs.
-    ga : ``nsga2``, or ``bbsched`` for the genetic algorithm of the authors' code.
+    ga : ``nsga2``, ``bbsched`` for the genetic algorithm of the authors' code, or the specification of any solver.
+    exhaustive : with fewer jobs than this left, they are searched exhaustively; 10 as in the poster.
     rule : the published one by default.
     size, order, objectives, seconds, iterations, bound, backfill : as in :class:`SelectionPolicy`.
 
@@ -230,9 +232,8 @@ def multisched(
     ----------
     Fan, Lan, MultiSched, sections 2.1 and 2.2.
     """
-    return SelectionPolicy(
-        order, size, k, objectives, f"multisched:ga={ga}", rule, seconds, iterations, bound, backfill
-    )
+    solver = f"multisched:ga=[{ga}],exhaustive={exhaustive}"
+    return SelectionPolicy(order, size, k, objectives, solver, rule, seconds, iterations, bound, backfill)
 
 
 def bbsched(
