@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -44,13 +44,15 @@ class Best:
         nothing above what was asked for is known.
     bound : no choice is worth more.
     proved : whether nothing better than the best (or than what was asked for) is left.
-    basis : where the relaxation at the root ended, for a program that differs in its limits only.
+    basis : where the relaxation at the root began, for a program that differs in its limits only.
+    root : the bound at the root.
     """
 
     found: tuple[BoolArray, ...]
     bound: int
     proved: bool
     basis: IntArray | None = None
+    root: int = 0
 
 
 def closed(needs: BoolArray) -> BoolArray:
@@ -84,7 +86,12 @@ def with_twins(needs: BoolArray, *columns: IntArray) -> BoolArray:
 
 
 def maximise(
-    program: Program, budget: Budget, above: int = -1, enough: int | None = None, basis: IntArray | None = None
+    program: Program,
+    budget: Budget,
+    above: int = -1,
+    enough: int | None = None,
+    basis: IntArray | None = None,
+    near: int | None = None,
 ) -> Best:
     """Solve a program by branch and bound over relaxations with few rows; an iteration is a node.
 
@@ -93,31 +100,65 @@ def maximise(
     above : only choices worth more are looked for.
     enough : no choice is worth more, as is known.
     basis : where a relaxation with the same weights and rows ended.
+    near : how far below the bound at the root the best is likely to be. What is nearer is searched first, with all
+        that is farther cut off; then twice as far, and so on. By default nothing is cut off.
     """
-    search = _Search(program, above, enough, basis)
-    root = None
+    most = int(program.weights.sum()) if enough is None else enough
+    unit = max(1, int(np.gcd.reduce(program.weights)))
+    best = _maximised(_divided(program, unit), budget, above // unit, most // unit, basis, near and near // unit)
+    value = int(program.weights @ best.found[-1]) if best.found else above
+    return replace(best, bound=max(value, best.bound * unit), root=best.root * unit)
+
+
+def _divided(program: Program, unit: int) -> Program:
+    """The same with what all numbers of a row have in common divided out; limits are rounded down."""
+    common = np.maximum(np.gcd.reduce(program.rows, axis=1), 1)
+    if unit == 1 and (common == 1).all():
+        return program
+    return replace(
+        program, weights=program.weights // unit, rows=program.rows // common[:, None], limits=program.limits // common
+    )
+
+
+def _maximised(
+    program: Program, budget: Budget, above: int, most: int, basis: IntArray | None, near: int | None
+) -> Best:
+    root = _Search(program, above, most, basis)
+    basis = root.basis.copy()
+    finished = root.run(budget, 1)
+    gap = most if near is None else max(1, near)
+    if finished or root.found or near is None or root.bound - gap <= above:
+        return _searched(root, budget, above, most, finished, basis)
+    top = root.bound
+    while not budget.done():
+        target = max(above, top - gap)
+        best = _searched(_Search(program, target, most, basis), budget, target, most, False, basis)
+        if best.found or not best.proved or target == above:
+            return replace(best, root=top)
+        most, gap = min(most, target), 2 * gap
+    return Best((), most, False, basis, top)
+
+
+def _searched(search: _Search, budget: Budget, above: int, most: int, finished: bool, basis: IntArray) -> Best:
+    """Search to the end; a search begins again with what is left where a better solution decides more at the root."""
+    program, top = search.program, search
+    found = list(search.found)
     outer: list[_Search] = []
-    found: list[BoolArray] = []
     nodes = _FIRST
-    while True:
+    while not finished and not budget.done():
         known = len(search.found)
         finished = search.run(budget, nodes)
-        if root is None:
-            root = search.root
         for chosen in search.found[known:]:
             for wider in reversed(outer):
                 chosen = wider.widened(chosen)
             found.append(chosen)
-        if finished or budget.done():
-            break
         nodes *= 4
-        # With a better solution more is decided at the root: the search begins again with what is left.
-        if len(search.found) > known or not outer:
+        if not finished and (len(search.found) > known or not outer):
             outer.append(search)
             search = search.core()
     value = int(program.weights @ found[-1]) if found else above
-    most = int(program.weights.sum()) if enough is None else enough
-    return Best(tuple(found), value if finished else max(value, most), finished, root)
+    bound = value if finished else max(value, min(most, top.bound))
+    return Best(tuple(found), bound, finished, basis, top.bound)
 
 
 class _Search:
@@ -128,7 +169,6 @@ class _Search:
         self.program = program
         self.enough = int(program.weights.sum()) if enough is None else enough
         self.found: list[BoolArray] = []
-        self.root: IntArray = np.arange(n, n + m)
         self._best = np.zeros(n, np.int8)
         shift = _shifts(np.abs(program.rows).max(axis=1, initial=0))
         self._scaled: FloatArray = program.rows / shift[:, None]
@@ -143,7 +183,7 @@ class _Search:
         self._fixed = np.full(n, -1, np.int64)
         self._trail, self._branches = np.zeros(n, np.int64), np.zeros((n + 1, 3), np.int64)
         self._state = np.zeros(tree.FIELDS, np.int64)
-        self._state[tree.BEST], self._state[tree.ENOUGH] = above, self.enough
+        self._state[tree.BEST], self._state[tree.ENOUGH], self._state[tree.ROOT] = above, self.enough, self.enough
         self._nodes = 16
         rebuild(self._table, self._scaled, self._worth, self.basis, self._place)
 
@@ -174,6 +214,11 @@ class _Search:
             if spent == self._nodes:
                 took = max(budget.seconds() - since, 1e-6)
                 self._nodes = int(min(max(1, self._nodes * _SECONDS / took), 4 * self._nodes, 20_000))
+
+    @property
+    def bound(self) -> int:
+        """A bound that holds for everything, from the relaxation at the root."""
+        return int(self._state[tree.ROOT])
 
     def decided(self) -> int:
         """How many variables are fixed at the root."""

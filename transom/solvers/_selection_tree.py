@@ -12,10 +12,10 @@ import numpy as np
 from transom.compiling import compiled
 from transom.solvers._selection_lp import GIVEN_UP, INFEASIBLE, OPTIMAL, cannot_be_met, rebuild, relax, safe_bound
 
-DEPTH, TRAIL, NODES, BEST, FOUND, AGE, ENOUGH = range(7)
+DEPTH, TRAIL, NODES, BEST, FOUND, AGE, ENOUGH, ROOT = range(8)
 """Fields of ``state``: depth; fixed variables; nodes so far; value to beat; whether ``best`` is new; steps since the
-tableau was computed anew; a value that is known to be the most."""
-FIELDS = 7
+tableau was computed anew; a value that is known to be the most; the bound at the root."""
+FIELDS = 8
 
 PAUSED, FINISHED = range(2)
 """Why :func:`search` returned: its nodes are spent, or nothing better than ``best`` is left."""
@@ -23,6 +23,7 @@ PAUSED, FINISHED = range(2)
 _STEPS = 400  # of the dual simplex at a node
 _ANEW = 300  # steps after which the tableau is computed anew
 _WHOLE = 1e-6  # how near to 0 or 1 a variable counts as such
+_FEW = 18  # free variables from which on all choices are gone through: 2**18 take some milliseconds
 _ROUNDED = 4  # most fractional variables of which all roundings are tried
 
 
@@ -69,6 +70,8 @@ def search(state, exact, wholes, limits, weights, scaled, bounds, worth, scale, 
                 prices[i] = max(0.0, -table[m, n + i])
             bound = safe_bound(scaled, bounds, worth, prices, fixed, reduced)
             dead = bound < goal
+            if state[DEPTH] == 0:
+                state[ROOT] = min(state[ROOT], np.int64(np.floor(min(bound * scale, 4.6e18))))
         if not dead and (what in (OPTIMAL, GIVEN_UP) or state[TRAIL] == n):
             better = _round(state, exact, wholes, limits, weights, needs, linked, place, at, beta, fixed, best)
             if better:
@@ -82,6 +85,9 @@ def search(state, exact, wholes, limits, weights, scaled, bounds, worth, scale, 
                     dead = not _fix(state, fixed, trail, needs, linked, j, 1 if reduced[j] > 0 else 0)
                     if dead:
                         break
+        if not dead and n - state[TRAIL] <= _FEW:
+            enumerate_few(state, exact, limits, weights, needs, linked, fixed, reduced, bound, scale, best)
+            dead = True
         if not dead:
             variable, value = _branch(table, basis, place, at, beta, fixed, needs, linked, bound - goal)
             if variable < 0:
@@ -243,3 +249,103 @@ def _branch(table, basis, place, at, beta, fixed, needs, linked, gap):  # type: 
         if fixed[j] < 0:
             return j, 1
     return -1, 0
+
+
+@compiled
+def enumerate_few(state, exact, limits, weights, needs, linked, fixed, reduced, bound, scale, best):  # type: ignore[no-untyped-def]
+    """Go through all choices of the free variables, cut off by what can still be met, and keep the best.
+
+    Each variable that is not where the prices want it takes its reduced cost off the bound.
+    """
+    m, n = exact.shape
+    order = np.empty(n - state[TRAIL], np.int64)
+    used = np.zeros(m, np.int64)
+    value, count = 0, 0
+    for j in range(n):
+        if fixed[j] < 0:
+            # Those that cost most when they change sides come first, then large ones.
+            at = count
+            while at > 0 and (
+                abs(reduced[order[at - 1]]) < abs(reduced[j]) - 1e-12
+                or (abs(reduced[order[at - 1]]) <= abs(reduced[j]) + 1e-12 and weights[order[at - 1]] < weights[j])
+            ):
+                order[at] = order[at - 1]
+                at -= 1
+            order[at] = j
+            count += 1
+        elif fixed[j] == 1:
+            value += weights[j]
+            for i in range(m):
+                used[i] += exact[i, j]
+    # What the variables from a position on can still add, and take off a row.
+    more = np.zeros(count + 1, np.int64)
+    less = np.zeros((count + 1, m), np.int64)
+    for k in range(count - 1, -1, -1):
+        more[k] = more[k + 1] + weights[order[k]]
+        for i in range(m):
+            less[k, i] = less[k + 1, i] + min(0, exact[i, order[k]])
+    side = np.full(n, -1, np.int8)
+    tried = np.zeros(count + 1, np.int8)
+    bounds = np.empty(count + 1)
+    bounds[0] = bound
+    goal = (state[BEST] + 1.0) / scale
+    goal -= abs(goal) * 5e-16
+    k = 0
+    if value + more[0] <= state[BEST]:
+        return
+    for i in range(m):
+        if used[i] + less[0, i] > limits[i]:
+            return
+    while k >= 0:
+        if k == count:
+            # Everything has been checked on the way.
+            for j in range(n):
+                best[j] = fixed[j] if fixed[j] >= 0 else side[j]
+            state[BEST] = value
+            state[FOUND] = 1
+            goal = (value + 1.0) / scale
+            goal -= abs(goal) * 5e-16
+            k -= 1
+            continue
+        j = order[k]
+        if side[j] == 1:
+            value -= weights[j]
+            for i in range(m):
+                used[i] -= exact[i, j]
+        side[j] = -1
+        if tried[k] == 2:
+            tried[k] = 0
+            k -= 1
+            continue
+        wanted = 1 if reduced[j] >= 0.0 else 0
+        taken = wanted if tried[k] == 0 else 1 - wanted
+        bounds[k + 1] = bounds[k] if tried[k] == 0 else bounds[k] - abs(reduced[j])
+        tried[k] += 1
+        if bounds[k + 1] < goal:
+            continue
+        if taken == 0 and value + more[k + 1] <= state[BEST]:
+            continue
+        fits = True
+        for i in range(m):
+            if used[i] + taken * exact[i, j] + less[k + 1, i] > limits[i]:
+                fits = False
+                break
+        if not fits or (linked and not _follows(needs, side, order, k, taken)):
+            continue
+        side[j] = taken
+        if taken == 1:
+            value += weights[j]
+            for i in range(m):
+                used[i] += exact[i, j]
+        k += 1
+
+
+@compiled
+def _follows(needs, side, order, k, taken):  # type: ignore[no-untyped-def]
+    """Whether a variable may take this value beside those before it."""
+    for at in range(k):
+        if taken == 1 and side[order[at]] == 0 and needs[order[k], order[at]]:
+            return False
+        if taken == 0 and side[order[at]] == 1 and needs[order[at], order[k]]:
+            return False
+    return True

@@ -59,35 +59,36 @@ class Zones:
         if not hit.any():
             return
         objectives = len(value)
-        bounds, most, tops = [self._bounds[~hit]], [self._most[~hit]], [self._tops[~hit]]
+        bounds = np.repeat(self._bounds[hit], objectives, axis=0)
+        tops = np.repeat(self._tops[hit], objectives, axis=0)
+        most = np.repeat(self._most[hit], objectives)
         for k in range(objectives):
-            child, top = self._bounds[hit].copy(), self._tops[hit].copy()
-            child[:, k] = value[k]
+            bounds[k::objectives, k] = value[k]
             if objectives == 2:
-                top[:, 1 - k] = np.minimum(top[:, 1 - k], value[1 - k])
-            bounds.append(child)
-            most.append(self._most[hit])
-            tops.append(top)
-        self._keep(np.concatenate(bounds), np.concatenate(most), np.concatenate(tops))
+                tops[k::objectives, 1 - k] = np.minimum(tops[k::objectives, 1 - k], value[1 - k])
+        # A zone within another one, or within one that is empty, is no zone; of equal ones the first stays.
+        twins = _within(bounds, bounds)
+        twins &= ~(twins & twins.T) | np.tri(len(bounds), k=-1, dtype=bool)
+        old = self._bounds[~hit]
+        kept = (bounds[:, 0] < most) & ~np.any(twins, axis=1)
+        kept &= ~np.any(_within(bounds, old), axis=1) & ~np.any(_within(bounds, self._closed), axis=1)
+        left = ~np.any(_within(old, bounds[kept]), axis=1)
+        self._bounds = np.concatenate((old[left], bounds[kept]))
+        self._most = np.concatenate((self._most[~hit][left], most[kept]))
+        self._tops = np.concatenate((self._tops[~hit][left], tops[kept]))
 
     def close(self, bound: IntArray, first: int) -> None:
         """Take away what is above ``bound``, and in the first objective above ``first``: it is empty."""
         corner = bound.copy()
         corner[0] = first
-        self._closed = np.vstack((self._closed[~(self._closed >= corner).all(axis=1)], corner))
+        self._closed = np.vstack((self._closed[~np.all(self._closed >= corner, axis=1)], corner))
         inside = np.all(self._bounds[:, 1:] >= bound[1:], axis=1)
         self._most[inside] = np.minimum(self._most[inside], first)
-        self._keep(self._bounds, self._most, self._tops)
+        kept = self._bounds[:, 0] < self._most
+        self._bounds, self._most, self._tops = self._bounds[kept], self._most[kept], self._tops[kept]
 
-    def _keep(self, bounds: IntArray, most: IntArray, tops: IntArray) -> None:
-        kept: BoolArray = bounds[:, 0] < most
-        bounds, most, tops = bounds[kept], most[kept], tops[kept]
-        for corner in self._closed if len(bounds) else ():
-            kept = ~np.all(bounds >= corner, axis=1)
-            bounds, most, tops = bounds[kept], most[kept], tops[kept]
-        # A zone within another one is no zone; of equal ones the first stays.
-        within: BoolArray = np.all(bounds[:, None, :] >= bounds[None, :, :], axis=2)
-        equal = within & within.T
-        within &= ~equal | np.tri(len(bounds), k=-1, dtype=bool)
-        kept = ~np.any(within, axis=1)
-        self._bounds, self._most, self._tops = bounds[kept], most[kept], tops[kept]
+
+def _within(inner: IntArray, outer: IntArray) -> BoolArray:
+    """Which zone lies within which other one, shape ``(len(inner), len(outer))``."""
+    within: BoolArray = np.all(inner[:, None, :] >= outer[None, :, :], axis=2)
+    return within

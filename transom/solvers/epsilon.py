@@ -22,6 +22,7 @@ from transom.stop import Budget, Stop
 _OBJECTIVES = 3
 _DIRECTIONS = {1: 0, 2: 16, 3: 6}  # weighted sums on each side of the simplex of weights to begin with
 _BRIEF = 64  # nodes for each of them
+_LEARNT = 0.1  # how much the last programme counts in how near the best usually is to the relaxation
 _GROWTH = 0.2  # share of new points after which they are handed over
 
 
@@ -107,17 +108,15 @@ class _Sweep:
         """Points in a few directions; whether there is time left."""
         objectives = self._reduced.objectives
         limits, rows = self._reduced.room, np.ascontiguousarray(self._reduced.demands.T)
-        basis: IntArray | None = None
         for weights in _directions(objectives.shape[1], _DIRECTIONS[objectives.shape[1]]):
             # Weighted by what all jobs are worth, as whole numbers.
             worth = np.maximum(objectives.sum(axis=0), 1)
             unit = weights * (2.0**40 / worth)
             summed = np.rint(objectives @ unit).astype(np.int64)
-            best = maximise(Program(summed, rows, limits, self._needs), self._part(_BRIEF), basis=None)
+            best = maximise(Program(summed, rows, limits, self._needs), self._part(_BRIEF))
             self._take(best)
             if self._over():
                 return False
-        del basis
         self.hand_over()
         return not self._over()
 
@@ -127,6 +126,7 @@ class _Sweep:
         rows = np.ascontiguousarray(np.vstack((reduced.demands.T, -reduced.objectives[:, 1:].T)))
         first = np.ascontiguousarray(reduced.objectives[:, 0])
         basis: IntArray | None = None
+        near: float | None = None
         while (zone := zones.largest()) is not None:
             if self._over():
                 return False
@@ -135,8 +135,10 @@ class _Sweep:
             part = self._part()
             above, enough = int(floors[0]) - 1, zone.most - int(reduced.base[0])
             if self._by == "core":
-                best = maximise(program, part, above, enough, basis)
+                best = maximise(program, part, above, enough, basis, None if near is None else math.ceil(near))
                 basis = best.basis
+                gap = best.root - best.bound
+                near = gap if near is None else near + _LEARNT * (gap - near)
             else:
                 best = maximise_cpsat(program, part, above, enough, self._seed)
             self.programmes += 1
