@@ -157,7 +157,7 @@ def test_promises_are_kept_with_exact_walltimes(workload: Workload, size: int, b
 def test_promises_are_kept_when_jobs_end_early(
     workload: Workload, k: float | None, bound: int, seed: int, backfill: bool
 ) -> None:
-    policy = Recording(k=k, size=3, bound=bound, solver="dice", seconds=None, backfill=backfill)
+    policy = Recording(k=k, bound=bound, solver="dice", seconds=None, backfill=backfill)
     schedule = simulate(workload, policy, seed=seed)
     assert check_schedule(workload, schedule) == []
     check_promises(workload, schedule, policy)
@@ -344,6 +344,7 @@ def test_methods_of_the_poster_by_name(name: str, parameter: str) -> None:
     ("spec", "says"),
     [
         ("selection:size=0", "size must be > 0"),
+        ("multisched:size=9,k=0.5", "state one of them"),
         ("selection:k=1.5", "k must be from 0 to 1"),
         ("selection:k=-0.1", "k must be from 0 to 1"),
         ("selection:bound=0", "bound must be > 0 or none"),

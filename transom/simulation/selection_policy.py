@@ -21,6 +21,12 @@ from transom.simulation.terms import named_terms
 from transom.solving import Solver, solve, warm_up
 from transom.stop import Stop
 
+SIZE = 20
+"""Jobs in a window of which nothing else is stated, as in BBSched."""
+
+KNOB = 0.2
+"""The knob of MultiSched where nothing else is stated."""
+
 _NOTHING = np.empty(0, np.int64)
 
 
@@ -41,7 +47,7 @@ class SelectionPolicy:
     Parameters
     ----------
     order : priority rule that orders the queue.
-    size : jobs in the window, > 0.
+    size : jobs in the window, > 0; 20 where neither it nor ``k`` is stated.
     k : instead, the knob: ``ceil(k * queue)`` jobs, from 0 to 1. 0 is the plain order of the site, in which jobs start
         until one does not fit.
     objectives : resources and registered objectives with slashes between; every resource by default.
@@ -68,7 +74,7 @@ class SelectionPolicy:
     """
 
     order: str = "fcfs"
-    size: int = 20
+    size: int | None = None
     k: float | None = None
     objectives: str = ""
     solver: str = "auto"
@@ -87,8 +93,10 @@ class SelectionPolicy:
     _passed: dict[int, int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.size < 1:
+        if self.size is not None and self.size < 1:
             raise SpecError(f"selection: size must be > 0, got {self.size}")
+        if self.size is not None and self.k is not None:
+            raise SpecError("selection: size and k both say how many jobs the window holds; state one of them")
         if self.k is not None and not 0 <= self.k <= 1:
             raise SpecError(f"selection: k must be from 0 to 1, got {self.k}")
         if self.bound is not None and self.bound < 1:
@@ -122,7 +130,7 @@ class SelectionPolicy:
         if self.k == 0:
             started, notes = self._in_order(candidates)
         else:
-            length = self.size if self.k is None else math.ceil(round(self.k * len(window.queue), 9))
+            length = (self.size or SIZE) if self.k is None else math.ceil(round(self.k * len(window.queue), 9))
             started, notes = self._optimised(window, candidates[:length], bool(due))
         if self.backfill:
             started += self._promises.start(candidates[~np.isin(candidates, started)])
@@ -206,8 +214,8 @@ class SelectionPolicy:
 
 
 def multisched(
-    k: float | None = 0.2,
-    size: int = 20,
+    k: float | None = None,
+    size: int | None = None,
     ga: str = "nsga2",
     exhaustive: int = 10,
     rule: str = "trade-off",
@@ -222,7 +230,7 @@ def multisched(
 
     Parameters
     ----------
-    k : the knob; none for a window of ``size`` jobs.
+    k : the knob; 0.2 where neither it nor ``size`` is stated.
     ga : ``nsga2``, ``bbsched`` for the genetic algorithm of the authors' code, or the specification of any solver.
     exhaustive : with fewer jobs than this left, they are searched exhaustively; 10 as in the poster.
     rule : the published one by default.
@@ -233,11 +241,11 @@ def multisched(
     Fan, Lan, MultiSched, sections 2.1 and 2.2.
     """
     solver = f"multisched:ga=[{ga}],exhaustive={exhaustive}"
-    return SelectionPolicy(order, size, k, objectives, solver, rule, seconds, iterations, bound, backfill)
+    return SelectionPolicy(order, size, _knob(k, size), objectives, solver, rule, seconds, iterations, bound, backfill)
 
 
 def bbsched(
-    size: int = 20,
+    size: int | None = None,
     k: float | None = None,
     rule: str = "2x",
     order: str = "fcfs",
@@ -251,7 +259,7 @@ def bbsched(
 
     Parameters
     ----------
-    size : 20 as published.
+    size : 20 as published, where neither it nor ``k`` is stated.
     rule : that of its paper by default; ``trade-off`` to compare with ``multisched`` by the fronts alone.
     k, order, objectives, seconds, iterations, bound, backfill : as in :class:`SelectionPolicy`.
 
@@ -266,8 +274,8 @@ def bbsched(
 
 def weighted(
     weights: str = "",
-    k: float | None = 0.2,
-    size: int = 20,
+    k: float | None = None,
+    size: int | None = None,
     order: str = "fcfs",
     objectives: str = "",
     seconds: float | None = 1.0,
@@ -280,20 +288,23 @@ def weighted(
     Parameters
     ----------
     weights : one for each objective with a slash between, equal by default.
-    k, size, order, objectives, seconds, iterations, bound, backfill : as in :class:`SelectionPolicy`.
+    k, size : of the window; k = 0.2 where neither is stated.
+    order, objectives, seconds, iterations, bound, backfill : as in :class:`SelectionPolicy`.
 
     References
     ----------
     Fan, Lan, MultiSched, section 3.
     """
     solver = f"weighted:weights={weights}" if weights else "weighted"
-    return SelectionPolicy(order, size, k, objectives, solver, "trade-off", seconds, iterations, bound, backfill)
+    return SelectionPolicy(
+        order, size, _knob(k, size), objectives, solver, "trade-off", seconds, iterations, bound, backfill
+    )
 
 
 def constrained(
     objective: str = "nodes",
-    k: float | None = 0.2,
-    size: int = 20,
+    k: float | None = None,
+    size: int | None = None,
     order: str = "fcfs",
     objectives: str = "",
     seconds: float | None = 1.0,
@@ -306,19 +317,22 @@ def constrained(
     Parameters
     ----------
     objective : the CPU utilisation, here that of the nodes, in the poster.
-    k, size, order, objectives, seconds, iterations, bound, backfill : as in :class:`SelectionPolicy`.
+    k, size : of the window; k = 0.2 where neither is stated.
+    order, objectives, seconds, iterations, bound, backfill : as in :class:`SelectionPolicy`.
 
     References
     ----------
     Fan, Lan, MultiSched, section 3.
     """
     solver = f"constrained:objective={objective}"
-    return SelectionPolicy(order, size, k, objectives, solver, "trade-off", seconds, iterations, bound, backfill)
+    return SelectionPolicy(
+        order, size, _knob(k, size), objectives, solver, "trade-off", seconds, iterations, bound, backfill
+    )
 
 
 def dot_product(
-    k: float | None = 0.2,
-    size: int = 20,
+    k: float | None = None,
+    size: int | None = None,
     order: str = "fcfs",
     objectives: str = "",
     bound: int | None = 50,
@@ -328,13 +342,20 @@ def dot_product(
 
     Parameters
     ----------
-    k, size, order, objectives, bound, backfill : as in :class:`SelectionPolicy`.
+    k, size : of the window; k = 0.2 where neither is stated.
+    order, objectives, bound, backfill : as in :class:`SelectionPolicy`.
 
     References
     ----------
     Fan, Lan, MultiSched, section 3.
     """
-    return SelectionPolicy(order, size, k, objectives, "dot-product", "trade-off", bound=bound, backfill=backfill)
+    return SelectionPolicy(
+        order, size, _knob(k, size), objectives, "dot-product", "trade-off", bound=bound, backfill=backfill
+    )
+
+
+def _knob(k: float | None, size: int | None) -> float | None:
+    return KNOB if k is None and size is None else k
 
 
 def _notes(window: int = 0, pruned: int = 0, barred: int = 0, status: str = "none") -> dict[str, Any]:
