@@ -9,7 +9,7 @@ is still to come, so that the head's shadow time may be the instant itself.
 
 References
 ----------
-Ren et al., CQSim; used by the DRAS paper, section IV, whose published baselines follow these rules.
+The DRAS paper, section IV, whose published baselines were made with it.
 """
 
 from __future__ import annotations

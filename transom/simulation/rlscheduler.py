@@ -14,7 +14,7 @@ Lists are sorted in place by a stable sort, so that ties keep the order of an ea
 
 References
 ----------
-Zhang et al., RLScheduler, SC'20, section V; MARS builds on the same environment.
+Zhang et al., RLScheduler, SC'20; the MARS paper builds on the same environment.
 """
 
 from __future__ import annotations
