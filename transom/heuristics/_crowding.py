@@ -71,6 +71,7 @@ def _ranks(costs, keep):  # type: ignore[no-untyped-def]
                 over[j, i] = True
             elif not less and not more:
                 twin[j] = True
+    over[twin] = False  # what a twin beats, the first of them beats already
     beaten = over.sum(axis=0)
     ranks = np.full(count, count, np.int64)
     ranked, rank = 0, 0

@@ -49,7 +49,7 @@ class BBSchedGenetic:
     share : size of the population, as a share of :math:`2^w`, > 0.
     mutation : probability that a child has a bit flipped, 0 to 1.
     prune : whether jobs that do not fit alone leave the problem first (MultiSched) or not (BBSched).
-    archive : whether the answer is all that was met in place of the last population.
+    archive : whether the answer is all that was met, completed, in place of the last population.
 
     Raises
     ------
@@ -104,14 +104,14 @@ class BBSchedGenetic:
         generations = self._generations(len(reduced.jobs), budget)
         archive = Archive(reduced.objectives)
         if self.archive:
-            archive.add(population.rows)
+            archive.add(population.completed(population.rows))
         while population.generation < generations and not budget.done():
             count = 1 if handing.eager else generations - population.generation
             limit = budget.iterations_left()
             children = population.evolve(min(count, count if limit is None else limit))
             budget.spend(population.generation - budget.iterations)
             if self.archive:
-                archive.add(children)
+                archive.add(population.completed(children))
                 handing.give_in_time(archive)
                 if handing.last_call(archive):
                     return
@@ -166,6 +166,11 @@ class _Population:
     def rows(self) -> BoolArray:
         """The rows that live, shape ``(n, k)``, n > 0; a view, good until the next generation."""
         return self._rows[: self._count]
+
+    def completed(self, rows: BoolArray) -> BoolArray:
+        """Rows of shape ``(n, k)`` with every further job that fits, in queue order."""
+        queue = -np.arange(rows.shape[1], dtype=np.float64)
+        return self._ground.greedy(np.broadcast_to(queue, rows.shape), rows)
 
     def evolve(self, generations: int) -> BoolArray:
         """So many generations, or fewer if they would take more than a few milliseconds.
