@@ -19,6 +19,7 @@ from transom.plot.style import (
     styled,
     thousands,
     time_unit,
+    told,
 )
 from transom.simulation.metrics import span, utilisation
 from transom.simulation.schedule import Schedule
@@ -171,7 +172,7 @@ def gain_over_time(schedules: Sequence[Schedule], bins: int = 60) -> Figure:
     axes.set_xlabel(f"time since the first submission [{word}]")
     axes.set_ylabel("utilisation gained so far\n[percentage points]")
     axes.grid(axis="y")
-    heading(axes, f"{first.workload}: gain of {shortened(first.policy)} over")
+    heading(axes, told(first, f"{first.workload}: gain of {shortened(first.policy)} over"))
     figure.legend(loc="outside lower center", ncols=4, handlelength=1.6)
     return figure
 
