@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from instances.fronts import enumerated, fronts_path, values_of
+from instances import prove
+from instances.fronts import Fronts, enumerated, fronts_path, values_of
 from tests.allocation_cases import optimum
 from transom import Stop, read_swf, solve
 from transom.cli import run
@@ -159,6 +160,40 @@ def test_fronts_are_proved_again(instances: Path, optima: dict[str, list[dict[st
                 assert values_of(again.solution) == values_of(front.solution)
         if len(problem) <= 12:
             assert enumerated(problem) == values_of(front.solution)
+
+
+def test_what_is_proved_is_not_proved_again(
+    instances: Path, optima: dict[str, list[dict[str, str]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def proofs(label: str, problem: Any, free: float | None, large: bool, fronts: dict[str, Result]) -> Any:
+        asked.append(problem.digest())
+        return None, []
+
+    monkeypatch.setattr(prove, "proofs", proofs)
+    monkeypatch.setattr(prove, "SETS", tuple(each for each in prove.SETS if each.name in (SELECTIONS[0], FILES[1])))
+    known, fronts = prove.read_rows(instances / "optima.csv"), Fronts(instances)
+    kept = [row for name in (FILES[1], SELECTIONS[0]) for row in optima[name]]
+    assert list(prove.rows(known, fronts)) == kept
+    assert asked == []
+    # A row whose front is gone counts for nothing.
+    gone = optima[SELECTIONS[0]][4]["digest"]
+    del fronts.of(SELECTIONS[0])[gone]
+    assert len(list(prove.rows(known, fronts))) == len(kept) - 1
+    assert asked == [gone]
+
+
+def test_fronts_are_written_in_the_order_of_the_instances(
+    instances: Path, optima: dict[str, list[dict[str, str]]], tmp_path: Path
+) -> None:
+    name, rows = SELECTIONS[1], optima[SELECTIONS[1]]
+    fronts = Fronts(tmp_path)
+    kept = Fronts(instances).of(name)
+    fronts.of(name).update(reversed(kept.items()))
+    (tmp_path / "selection").mkdir()
+    fronts.write({name: [row["digest"] for row in rows]})
+    assert content(fronts_path(tmp_path, name)) == content(fronts_path(instances, name))
 
 
 def _capacity(problem: Any) -> int:
