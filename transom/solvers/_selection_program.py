@@ -13,6 +13,9 @@ from transom.solvers._selection_lp import rebuild
 from transom.stop import Budget
 
 _SECONDS = 0.004  # between two looks at the clock
+_DIVES = 8  # short searches after each stage of the long one, and by how much their objectives differ
+_BENT = 0.2
+_FLAT = 1e-7
 _FIRST = 64  # nodes after which what is decided at the root leaves the problem
 
 
@@ -140,11 +143,15 @@ def _maximised(
 
 
 def _searched(search: _Search, budget: Budget, above: int, most: int, finished: bool, basis: IntArray) -> Best:
-    """Search to the end; a search begins again with what is left where a better solution decides more at the root."""
+    """Search to the end; a search begins again with what is left where a better solution decides more at the root.
+
+    Where the prices say nothing about most of the variables, as where the objective is what a limit is on, a search
+    in one order is easily lost: by turns there are short ones whose relaxations are led by other objectives.
+    """
     program, top = search.program, search
     found = list(search.found)
     outer: list[_Search] = []
-    nodes = _FIRST
+    nodes, dives, value = _FIRST, 0, above
     while not finished and not budget.done():
         known = len(search.found)
         finished = search.run(budget, nodes)
@@ -152,8 +159,21 @@ def _searched(search: _Search, budget: Budget, above: int, most: int, finished: 
             for wider in reversed(outer):
                 chosen = wider.widened(chosen)
             found.append(chosen)
+        better = len(search.found) > known
+        for _ in range(_DIVES if search.flat and not finished else 0):
+            dives += 1
+            value = int(program.weights @ found[-1]) if found else above
+            guide = 1 + _BENT * np.random.default_rng(dives).random(len(program.weights))
+            dive = _Search(program, value, most, None, guide)
+            finished = dive.run(budget, max(_FIRST // 4, nodes // _DIVES))
+            found += dive.found
+            if finished or budget.done():
+                break
+            if dive.found:
+                top.raise_to(int(program.weights @ found[-1]))
+                search, outer, better = top, [], True
         nodes *= 4
-        if not finished and (len(search.found) > known or not outer):
+        if not finished and (better or not outer):
             outer.append(search)
             search = search.core()
     value = int(program.weights @ found[-1]) if found else above
@@ -164,17 +184,26 @@ def _searched(search: _Search, budget: Budget, above: int, most: int, finished: 
 class _Search:
     """The arrays of one search (:func:`transom.solvers._selection_tree.search`)."""
 
-    def __init__(self, program: Program, above: int, enough: int | None, basis: IntArray | None) -> None:
+    def __init__(
+        self,
+        program: Program,
+        above: int,
+        enough: int,
+        basis: IntArray | None,
+        guide: FloatArray | None = None,
+    ) -> None:
         m, n = program.rows.shape
         self.program = program
-        self.enough = int(program.weights.sum()) if enough is None else enough
+        self.enough = enough
         self.found: list[BoolArray] = []
         self._best = np.zeros(n, np.int8)
         shift = _shifts(np.abs(program.rows).max(axis=1, initial=0))
         self._scaled: FloatArray = program.rows / shift[:, None]
         self._bounds: FloatArray = program.limits / shift
         self._unit = float(_shifts(program.weights.max(initial=0)[None])[0])
-        self._worth: FloatArray = program.weights / self._unit
+        worth = program.weights / self._unit
+        # What relaxations maximise beside it; bounds are always about the first.
+        self._worth: FloatArray = np.vstack((worth, worth if guide is None else worth * guide))
         self._linked = bool(program.needs.any())
         self._table = np.empty((m + 1, n + m))
         self.basis = np.arange(n, n + m) if basis is None else basis.copy()
@@ -185,7 +214,7 @@ class _Search:
         self._state = np.zeros(tree.FIELDS, np.int64)
         self._state[tree.BEST], self._state[tree.ENOUGH], self._state[tree.ROOT] = above, self.enough, self.enough
         self._nodes = 16
-        rebuild(self._table, self._scaled, self._worth, self.basis, self._place)
+        rebuild(self._table, self._scaled, self._worth[1], self.basis, self._place)
 
     def run(self, budget: Budget, nodes: int | None = None) -> bool:
         """Search until the end, until the budget is done or for so many nodes; whether it is at its end."""
@@ -219,6 +248,16 @@ class _Search:
     def bound(self) -> int:
         """A bound that holds for everything, from the relaxation at the root."""
         return int(self._state[tree.ROOT])
+
+    @property
+    def flat(self) -> bool:
+        """Whether the prices say nothing about most of the variables."""
+        reduced = self._table[-1, : len(self._best)]
+        return int((np.abs(reduced) < _FLAT).sum()) > len(reduced) // 2
+
+    def raise_to(self, value: int) -> None:
+        """Look only for what is worth more."""
+        self._state[tree.BEST] = max(value, int(self._state[tree.BEST]))
 
     def decided(self) -> int:
         """How many variables are fixed at the root."""

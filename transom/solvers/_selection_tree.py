@@ -37,7 +37,8 @@ def search(state, exact, wholes, limits, weights, scaled, bounds, worth, scale, 
     exact, limits : the constraints ``exact @ x <= limits``, int64, shapes ``(m, n)`` and ``(m,)``.
     wholes : spare for sums, int64, shape ``(m,)``.
     weights : what to maximise, int64, shape ``(n,)``.
-    scaled, bounds, worth, scale : rows, limits and weights scaled to at most 1; a unit of the scaled weights.
+    scaled, bounds, worth, scale : rows, limits and weights scaled to at most 1, with what relaxations maximise instead
+        as a second row of weights; a unit of the scaled weights.
     needs, linked : which variable is at most which other, closed, bool, shape ``(n, n)``; whether there is any.
     trail, branches : what is fixed in which order, shape ``(n,)``; variable, other value or -1 and start in the
         trail of each depth, shape ``(n + 1, 3)``.
@@ -58,7 +59,7 @@ def search(state, exact, wholes, limits, weights, scaled, bounds, worth, scale, 
             return PAUSED
         state[NODES] += 1
         if state[AGE] > _ANEW:
-            rebuild(table, scaled, worth, basis, place)
+            rebuild(table, scaled, worth[1], basis, place)
             state[AGE] = 0
         goal = (state[BEST] + 1.0) / scale
         goal -= abs(goal) * 5e-16
@@ -68,7 +69,7 @@ def search(state, exact, wholes, limits, weights, scaled, bounds, worth, scale, 
         if not dead:
             for i in range(m):
                 prices[i] = max(0.0, -table[m, n + i])
-            bound = safe_bound(scaled, bounds, worth, prices, fixed, reduced)
+            bound = safe_bound(scaled, bounds, worth[0], prices, fixed, reduced)
             dead = bound < goal
             if state[DEPTH] == 0:
                 state[ROOT] = min(state[ROOT], np.int64(np.floor(min(bound * scale, 4.6e18))))
