@@ -3,8 +3,10 @@
 from transom.plot.all_figures import figures
 from transom.plot.anytime import anytime
 from transom.plot.cluster import allocation_figure
+from transom.plot.front import front_figure
 from transom.plot.gantt import gantt
 from transom.plot.kiviat import kiviat
+from transom.plot.parallel import parallel
 from transom.plot.periods import hops_and_waits
 from transom.plot.resources import decision_times, gain_over_time, knob_sweep, utilisation_kiviat
 from transom.plot.style import save
@@ -18,10 +20,12 @@ __all__ = [
     "decision_times",
     "figures",
     "gain_over_time",
+    "front_figure",
     "gantt",
     "hops_and_waits",
     "kiviat",
     "knob_sweep",
+    "parallel",
     "save",
     "timeline",
     "utilisation_kiviat",
