@@ -117,12 +117,15 @@ def print_fronts(rows: Sequence[tuple[Instance, Result]], rules: Mapping[str, De
 
 def draw_front(path: Path, instance: Instance, result: Result, rules: Mapping[str, DecisionRule]) -> None:
     """Write a picture of a front, with the points that rules take of it."""
+    from transom.models import Selection
     from transom.plot import save
     from transom.plot.front import front_figure
 
+    problem = instance.problem
+    assert isinstance(problem, Selection)
     label = result.solver
     chosen = {spec: (label, point) for spec, point in _taken(instance, result, rules).items()}
-    save(front_figure(instance.problem, {label: result.solution}, chosen), path)
+    save(front_figure(problem, {label: result.solution}, chosen), path)
 
 
 def _print_points(instance: Instance, result: Result, rules: Mapping[str, DecisionRule]) -> None:
