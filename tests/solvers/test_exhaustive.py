@@ -190,7 +190,7 @@ def test_what_is_too_large_is_refused_with_an_estimate() -> None:
 
 def test_the_limit_follows_memory_and_objectives() -> None:
     assert largest(4, 512) == 28
-    assert largest(10, 512) == 27
+    assert largest(10, 512) == 26
     assert largest(4, 1) < largest(4, 64) < largest(4, 2048)
     assert largest(40, 2**20) < 24, "time limits it as well"
     assert estimate(24, 4)[0] < 0.5

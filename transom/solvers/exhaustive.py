@@ -44,7 +44,7 @@ class Exhaustive:
     Parameters
     ----------
     limit : most jobs that fit alone beside the forced ones and are not decided, from 0 to 60; by default what fits
-        into ``memory`` and 30 s by :func:`largest`: 28 jobs with four objectives, 27 with ten.
+        into ``memory`` and 30 s by :func:`largest`: 28 jobs with four objectives, 26 with ten.
     memory : most memory for what is found [MiB], > 0. Where a larger ``limit`` lets it run out, the search ends with
         a front that is not complete.
 
@@ -183,10 +183,10 @@ def largest(objectives: int, memory: int) -> int:
 def estimate(jobs: int, objectives: int) -> tuple[float, float]:
     r"""What looking at every choice may take, at worst: seconds and bytes.
 
-    Measured where half of the jobs fit together: :math:`2^k (2 + 0.15 p^3)` ns with :math:`p` objectives, and a tenth
+    Measured on 24 jobs, half of which fit together: :math:`2^k (2 + 0.3 p^3)` ns with :math:`p` objectives, and a tenth
     of the :math:`\binom{k}{k/2}` selections of which none holds another. Most windows take far less.
     """
-    seconds = 2.0**jobs * (2 + 0.15 * objectives**3) * 1e-9
+    seconds = 2.0**jobs * (2 + 0.3 * objectives**3) * 1e-9
     return seconds, 0.1 * math.comb(jobs, jobs // 2) * 16 * (objectives + 2)
 
 
