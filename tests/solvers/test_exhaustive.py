@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from itertools import pairwise
 from time import perf_counter
 
@@ -71,6 +72,19 @@ def test_equal_jobs_are_taken_in_order() -> None:
     result = solve(problem, "exhaustive:limit=60", Stop())
     assert result.status == "optimal"
     assert np.flatnonzero(result.solution.selections[0]).tolist() == list(range(15))
+
+
+def test_equal_jobs_stand_together_wherever_they_are_in_the_queue() -> None:
+    kinds = np.array([[9, 2], [9, 3], [5, 9], [9, 2]])
+    reduced = reduce_selection(Selection(np.tile(kinds, (6, 1)), np.array([40, 31])))
+    assert reduced is not None
+    order = decision_order(reduced)
+    rows = [tuple(row) for row in reduced.demands[order].tolist()]
+    assert sum(a != b for a, b in pairwise(rows)) == 2
+    assert all(i < j for i, j, a, b in zip(order, order[1:], rows, rows[1:], strict=False) if a == b)
+    assert (
+        solve(Selection(np.tile(kinds, (12, 1)), np.array([90, 60])), "exhaustive:limit=60", Stop()).status == "optimal"
+    )
 
 
 def test_jobs_are_decided_after_those_they_require() -> None:
@@ -167,6 +181,21 @@ def test_where_memory_runs_out_the_front_is_not_complete() -> None:
     assert result.reason == "finished"
     assert (result.parameters["memory"], result.parameters["front"]) == ("ran out", "not complete")
     assert check(problem, result) == []
+
+
+def test_memory_is_kept() -> None:
+    reduced = reduce_selection(half(22, 10))
+    assert reduced is not None
+    subsets = Subsets(reduced, 2 * 2**20)
+    tracemalloc.start()
+    try:
+        while not (subsets.finished or subsets.outgrown):
+            subsets.go_on(10_000)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert subsets.outgrown
+    assert most < 2.5 * 2**20
 
 
 def test_what_is_too_large_is_refused_with_an_estimate() -> None:

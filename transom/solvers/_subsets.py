@@ -49,7 +49,7 @@ class Subsets:
         self._tree = trees.new_tree(_LEAVES, p)
         self._memory = memory
         self._filtered = _BLOCK
-        self._dropped = 0
+        self._dropped, self._tidied = 0, -1
         self.outgrown = False
         """Whether the search had to end because the memory is full."""
 
@@ -109,8 +109,11 @@ class Subsets:
     def _make_room(self) -> None:
         too_deep = self._tree[0][trees.LEAVES] < len(self._tree[3])
         if too_deep or self.size > _GROWN * self._filtered:
+            self.outgrown = self.found == self._tidied  # it has just been balanced, and that did not help
+            self._tidied = self.found
             self._filter()
-        elif 2 * trees.tree_bytes(self._tree) <= self._memory:
+        elif 5 * trees.tree_bytes(self._tree) <= self._memory:
+            # Twice as large, it can still be filtered: that takes a list of its points and a tree beside it.
             self._tree = trees.larger(self._tree)
         else:
             before = self.size
@@ -136,9 +139,12 @@ class Subsets:
 
 
 def decision_order(reduced: ReducedSelection) -> IntArray:
-    """Positions among the undecided jobs: parents before children, else the largest share of a resource first."""
+    """Positions among the undecided jobs: parents before children, else the largest share of a resource first.
+
+    Equal jobs stand together, in queue order.
+    """
     shares = (reduced.demands / np.maximum(reduced.room, 1)).max(axis=1)
-    waiting = np.lexsort((np.arange(len(shares)), -shares)).tolist()
+    waiting = np.lexsort((*reduced.objectives.T, *reduced.demands.T, -shares)).tolist()
     order: list[int] = []
     decided = np.zeros(len(shares), bool)
     while waiting:

@@ -183,11 +183,11 @@ def largest(objectives: int, memory: int) -> int:
 def estimate(jobs: int, objectives: int) -> tuple[float, float]:
     r"""What looking at every choice may take, at worst: seconds and bytes.
 
-    Measured on 24 jobs, half of which fit together: :math:`2^k (2 + 0.3 p^3)` ns with :math:`p` objectives, and a tenth
-    of the :math:`\binom{k}{k/2}` selections of which none holds another. Most windows take far less.
+    Measured on 24 jobs, half of which fit together: :math:`2^k (2 + 0.3 p^3)` ns with :math:`p` objectives, and a
+    twentieth of the :math:`\binom{k}{k/2}` selections of which none holds another. Most windows take far less.
     """
     seconds = 2.0**jobs * (2 + 0.3 * objectives**3) * 1e-9
-    return seconds, 0.1 * math.comb(jobs, jobs // 2) * 16 * (objectives + 2)
+    return seconds, 0.05 * math.comb(jobs, jobs // 2) * 40 * (objectives + 2)
 
 
 @cache
