@@ -38,9 +38,20 @@ class Archive:
         self.last = np.zeros(1, np.int64)
         self.size = 1
         self._sifted = 64
+        self._removed = 0
 
     def __len__(self) -> int:
         return int(self.nodes[len(self.nodes) // 2 :, self._columns].sum())
+
+    @property
+    def arrays(self) -> tuple[IntArray, IntArray, IntArray]:
+        """What kernels take: rows, nodes, last."""
+        return self.rows, self.nodes, self.last
+
+    @property
+    def added(self) -> int:
+        """How many rows have ever come in."""
+        return len(self) + self._removed
 
     def content(self) -> IntArray:
         """All rows: values, then words; newer ones may beat older ones."""
@@ -54,7 +65,7 @@ class Archive:
 
         ``pause`` is called every few milliseconds. What it raises ends this; the archive is as it was then.
         """
-        rows, sifted = self.content(), self._sifted
+        rows, sifted, removed = self.content(), self._sifted, 0
         tree = self._tree(rows, pause)
         if len(rows) >= sifted:
             kept, at = np.zeros(len(rows), np.bool_), 0
@@ -62,10 +73,12 @@ class Archive:
             while at < len(rows):
                 at = needed(tree.rows, tree.order, tree.nodes, none, none[0], kept, at, _WORK)
                 pause()
+            removed = len(rows) - int(kept.sum())
             rows = rows[kept]
             sifted = 2 * len(rows)
             tree = self._tree(rows, pause)
         self.size, self._sifted = len(rows), sifted
+        self._removed += removed
         p = self._columns
         leaves = len(tree.nodes) // 2
         first, last = tree.nodes[leaves:, 2 * p], tree.nodes[leaves:, 2 * p + 1]

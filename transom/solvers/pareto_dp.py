@@ -15,6 +15,9 @@ from transom.solvers._pareto_search import Halt, Search
 from transom.solving import settled
 from transom.stop import Budget, Stop
 
+_FEW_TERMS = 4
+_FREE, _FREE_MANY = 22, 14  # jobs of a neighbourhood: with many objectives far more of its points are new
+
 
 @dataclass(frozen=True, slots=True)
 class ParetoDp:
@@ -36,14 +39,20 @@ class ParetoDp:
     demands exceed the room or their largest worths are no better than a known point. The front is complete at the
     end of it. Jobs that require each other go into the same half.
 
-    An iteration is a portion of about 20,000 steps. Where a list outgrows ``memory`` the search ends with what is
-    known then.
+    What bounds are compared with comes from greedy selections, from exchanges of jobs in them, and, where there are
+    more than some twenty jobs, from neighbourhoods: all choices among a few jobs, the others as in a selection that
+    is known, by the same two lists. A point that reaches what no point exceeds ends the search: of a demand that is
+    the largest sum of jobs that there is room for.
+
+    An iteration is a portion of about 20,000 steps. Where a list outgrows ``memory``, neighbourhoods are searched as
+    long as there is time, or until 200 of them gave nothing new; the front is not complete then.
 
     Parameters
     ----------
     memory : most memory for the lists [MiB], > 0.
     starts : how many greedy selections to begin with, > 0.
-    exchanges : most portions of exchanges of jobs in them before the lists grow, >= 0.
+    exchanges : most portions of exchanges of jobs in them before anything else, >= 0.
+    neighbourhoods : how many of them are searched before the whole, >= 0.
 
     Raises
     ------
@@ -61,15 +70,17 @@ class ParetoDp:
 
     memory: int = 512
     starts: int = 200
-    exchanges: int = 10
+    exchanges: int = 5
+    neighbourhoods: int = 5
 
     def __post_init__(self) -> None:
         if self.memory <= 0:
             raise SpecError(f"pareto-dp: memory must be > 0 MiB, got {self.memory}")
         if self.starts <= 0:
             raise SpecError(f"pareto-dp: starts must be > 0, got {self.starts}")
-        if self.exchanges < 0:
-            raise SpecError(f"pareto-dp: exchanges must be >= 0, got {self.exchanges}")
+        for name in ("exchanges", "neighbourhoods"):
+            if getattr(self, name) < 0:
+                raise SpecError(f"pareto-dp: {name} must be >= 0, got {getattr(self, name)}")
 
     def supports(self, problem: Selection, /) -> str | None:
         """Every selection."""
@@ -93,16 +104,17 @@ class ParetoDp:
         self._search(problem, reduced, budget, rng)
 
     def _search(self, problem: Selection, reduced: ReducedSelection, budget: Budget, rng: np.random.Generator) -> None:
-        search = Search(problem, reduced, budget, self.memory * 2**20)
+        search = Search(problem, reduced, budget, rng)
         budget.notes["front"] = "not complete"
+        size = _FREE if len(problem.terms) <= _FEW_TERMS else _FREE_MANY
         try:
-            search.begin(self.starts, self.exchanges, rng)
-            complete = search.grow()
-            if complete:
-                search.join()
-            else:
+            search.begin(self.starts, self.exchanges)
+            if len(reduced.jobs) > size:
+                search.neighbourhoods(size, self.neighbourhoods)
+            complete = search.settled() or search.complete(self.memory * 2**20)
+            if not complete:
                 budget.notes["limit"] = "memory"
-                search.improve()
+                search.neighbourhoods(size)
         except Halt:
             complete = False
         search.hand_over()
