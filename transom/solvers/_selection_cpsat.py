@@ -26,7 +26,7 @@ def maximise_cpsat(program: Program, budget: Budget, above: int = -1, enough: in
     chosen = [model.new_bool_var("") for _ in program.weights]
     for row, limit in zip(program.rows.tolist(), program.limits.tolist(), strict=True):
         model.add(cp_model.LinearExpr.weighted_sum(chosen, row) <= limit)
-    for job, other in np.argwhere(program.needs).tolist():
+    for job, other in program.relations.pairs.tolist():
         model.add_implication(chosen[job], chosen[other])
     most = int(program.weights.sum()) if enough is None else enough
     if above >= most:

@@ -20,6 +20,30 @@ _FIRST = 64  # nodes after which what is decided at the root leaves the problem
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class Relations:
+    """Which variables are at most as large as which others.
+
+    Parameters
+    ----------
+    needs : ``needs[j, i]`` says that a solution has :math:`x_j \\le x_i`; closed, bool, shape ``(n, n)``.
+    order : the same, and of variables that are alike the earlier one comes first, so that only one of many equal
+        solutions is looked for; closed, bool, shape ``(n, n)``.
+    pairs : pairs ``(j, i)`` from which ``order`` follows, shape ``(any, 2)``.
+    """
+
+    needs: BoolArray
+    order: BoolArray
+    pairs: IntArray
+
+    def among(self, kept: IntArray) -> Relations:
+        """The relations of some variables, without the pairs."""
+        grid = np.ix_(kept, kept)
+        return Relations(
+            np.ascontiguousarray(self.needs[grid]), np.ascontiguousarray(self.order[grid]), np.empty((0, 2), np.int64)
+        )
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Program:
     r"""Choices :math:`x \in \{0, 1\}^n` with the largest :math:`w \cdot x` where :math:`A x \le b`.
 
@@ -28,13 +52,13 @@ class Program:
     weights : :math:`w`, int64, >= 0, with a sum below 2**62, shape ``(n,)``.
     rows : :math:`A`, int64, shape ``(m, n)``.
     limits : :math:`b`, int64, may be negative, shape ``(m,)``.
-    needs : ``needs[j, i]`` says that :math:`x_j \le x_i`; closed, bool, shape ``(n, n)``.
+    relations : what else holds.
     """
 
     weights: IntArray
     rows: IntArray
     limits: IntArray
-    needs: BoolArray
+    relations: Relations
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -58,34 +82,31 @@ class Best:
     root: int = 0
 
 
-def closed(needs: BoolArray) -> BoolArray:
-    """The transitive closure of a relation."""
-    closure = needs.copy()
-    while True:
-        more = closure | (closure.astype(np.float32) @ closure.astype(np.float32) > 0)
-        if (more == closure).all():
-            return closure
-        closure = more
-
-
-def with_twins(needs: BoolArray, *columns: IntArray) -> BoolArray:
-    """A relation, closed, by which of jobs that are alike in everything an earlier one is taken first.
+def relations(parents: BoolArray, *columns: IntArray) -> Relations:
+    """Which job needs which, and which of jobs that are alike in everything is taken first: the earlier one.
 
     Parameters
     ----------
-    needs : which job requires which, shape ``(n, n)``.
+    parents : which job requires which, shape ``(n, n)``.
     columns : what the jobs are, each of shape ``(n, any)``.
     """
-    relation = needs.copy()
+    needs = parents.copy()
+    while needs.any():
+        more = needs | (needs.astype(np.float32) @ needs.astype(np.float32) > 0)
+        if (more == needs).all():
+            break
+        needs = more
+    order, pairs = needs.copy(), np.argwhere(parents).tolist()
     alone = ~(needs.any(axis=0) | needs.any(axis=1))
-    last: dict[bytes, int] = {}
+    alike: dict[bytes, list[int]] = {}
     table = np.ascontiguousarray(np.hstack(columns))
     for job in np.flatnonzero(alone).tolist():
-        key = table[job].tobytes()
-        if key in last:
-            relation[job, last[key]] = True
-        last[key] = job
-    return closed(relation) if relation.any() else relation
+        earlier = alike.setdefault(table[job].tobytes(), [])
+        if earlier:
+            order[job, earlier] = True
+            pairs.append([job, earlier[-1]])
+        earlier.append(job)
+    return Relations(needs, order, np.array(pairs, np.int64).reshape(-1, 2))
 
 
 def maximise(
@@ -204,7 +225,7 @@ class _Search:
         worth = program.weights / self._unit
         # What relaxations maximise beside it; bounds are always about the first.
         self._worth: FloatArray = np.vstack((worth, worth if guide is None else worth * guide))
-        self._linked = bool(program.needs.any())
+        self._linked = bool(program.relations.order.any())
         self._table = np.empty((m + 1, n + m))
         self.basis = np.arange(n, n + m) if basis is None else basis.copy()
         self._place = np.empty(n + m, np.int64)
@@ -226,9 +247,10 @@ class _Search:
             program = self.program
             why = tree.search(
                 self._state, program.rows, np.zeros(len(program.rows), np.int64), program.limits, program.weights,
-                self._scaled, self._bounds, self._worth, self._unit, program.needs, self._linked, self._table,
-                self.basis, self._place, self._at, self._beta, self._fixed, self._trail, self._branches, self._best,
-                share,
+                self._scaled, self._bounds, self._worth, self._unit,
+                program.relations.needs, program.relations.order, self._linked,
+                self._table, self.basis, self._place, self._at, self._beta,
+                self._fixed, self._trail, self._branches, self._best, share,
             )  # fmt: skip
             spent = int(self._state[tree.NODES]) - before
             budget.spend(spent)
@@ -275,7 +297,7 @@ class _Search:
             weights=np.ascontiguousarray(program.weights[self._open]),
             rows=np.ascontiguousarray(program.rows[:, self._open]),
             limits=program.limits - program.rows[:, self._taken].sum(axis=1),
-            needs=np.ascontiguousarray(program.needs[np.ix_(self._open, self._open)]),
+            relations=program.relations.among(self._open),
         )
         return _Search(inner, int(self._state[tree.BEST]) - base, self.enough - base, None)
 

@@ -65,12 +65,12 @@ def _search(
             model.addCons(_sum(chosen, row) <= limit)
         if above >= 0:
             model.addCons(_sum(chosen, program.weights.tolist()) >= above + 1)
-        for job, other in np.argwhere(program.needs).tolist():
+        for job, other in program.relations.pairs.tolist():
             model.addCons(chosen[job] <= chosen[other])
         for choice in excluded:
             model.addCons(_sum(chosen, np.where(choice, -1, 1).tolist()) >= 1 - int(choice.sum()))
     model.setParam("numerics/epsilon", tolerance)
-    model.setParam("numerics/feastol", 1e-9)
+    model.setParam("numerics/feastol", 1e-7)
     if (left := budget.iterations_left()) is not None:
         model.setParam("limits/totalnodes", left)
     if budget.seconds_left() < math.inf:
@@ -104,4 +104,4 @@ def _sum(chosen: list[Any], factors: list[int]) -> Any:
 
 def _feasible(program: Program, chosen: BoolArray) -> bool:
     below = bool(np.all(program.rows @ chosen <= program.limits))
-    return below and not bool((program.needs & chosen[:, None] & ~chosen[None, :]).any())
+    return below and not bool((program.relations.needs & chosen[:, None] & ~chosen[None, :]).any())

@@ -24,11 +24,12 @@ _STEPS = 400  # of the dual simplex at a node
 _ANEW = 300  # steps after which the tableau is computed anew
 _WHOLE = 1e-6  # how near to 0 or 1 a variable counts as such
 _FEW = 18  # free variables from which on all choices are gone through: 2**18 take some milliseconds
+_WORK = 200_000  # steps through such choices after which to look at the clock
 _ROUNDED = 4  # most fractional variables of which all roundings are tried
 
 
 @compiled
-def search(state, exact, wholes, limits, weights, scaled, bounds, worth, scale, needs, linked, table, basis, place, at, beta, fixed, trail, branches, best, nodes):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
+def search(state, exact, wholes, limits, weights, scaled, bounds, worth, scale, needs, order, linked, table, basis, place, at, beta, fixed, trail, branches, best, nodes):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
     """Search on, for so many nodes at most.
 
     Parameters
@@ -39,23 +40,25 @@ def search(state, exact, wholes, limits, weights, scaled, bounds, worth, scale, 
     weights : what to maximise, int64, shape ``(n,)``.
     scaled, bounds, worth, scale : rows, limits and weights scaled to at most 1, with what relaxations maximise instead
         as a second row of weights; a unit of the scaled weights.
-    needs, linked : which variable is at most which other, closed, bool, shape ``(n, n)``; whether there is any.
+    needs, order, linked : which variable is at most which other, closed, bool, shape ``(n, n)``; the same with what
+        only excludes equal solutions; whether there is any.
     trail, branches : what is fixed in which order, shape ``(n,)``; variable, other value or -1 and start in the
         trail of each depth, shape ``(n + 1, 3)``.
     best : the best solution found, shape ``(n,)``.
 
     Returns
     -------
-    Why it returned; it pauses after each better solution too.
+    Why it returned; it pauses after each better solution and after much work too.
     """
     m, n = exact.shape
     prices = np.zeros(m)
     reduced = np.zeros(n)
     spare = np.zeros(n)
+    work = 0
     for _ in range(nodes):
         if state[BEST] >= state[ENOUGH]:
             return FINISHED
-        if state[FOUND]:
+        if state[FOUND] or work > _WORK:
             return PAUSED
         state[NODES] += 1
         if state[AGE] > _ANEW:
@@ -83,11 +86,11 @@ def search(state, exact, wholes, limits, weights, scaled, bounds, worth, scale, 
             # What alone would take the bound below the goal is decided.
             for j in range(n):
                 if fixed[j] < 0 and bound - abs(reduced[j]) < goal:
-                    dead = not _fix(state, fixed, trail, needs, linked, j, 1 if reduced[j] > 0 else 0)
+                    dead = not _fix(state, fixed, trail, order, linked, j, 1 if reduced[j] > 0 else 0)
                     if dead:
                         break
         if not dead and n - state[TRAIL] <= _FEW:
-            enumerate_few(state, exact, limits, weights, needs, linked, fixed, reduced, bound, scale, best)
+            work += enumerate_few(state, exact, limits, weights, order, linked, fixed, reduced, bound, scale, best)
             dead = True
         if not dead:
             variable, value = _branch(table, basis, place, at, beta, fixed, needs, linked, bound - goal)
@@ -99,7 +102,7 @@ def search(state, exact, wholes, limits, weights, scaled, bounds, worth, scale, 
                 branches[depth, 1] = 1 - value
                 branches[depth, 2] = state[TRAIL]
                 state[DEPTH] += 1
-                dead = not _fix(state, fixed, trail, needs, linked, variable, value)
+                dead = not _fix(state, fixed, trail, order, linked, variable, value)
         while dead:
             while state[DEPTH] > 0 and branches[state[DEPTH] - 1, 1] < 0:
                 state[DEPTH] -= 1
@@ -111,12 +114,12 @@ def search(state, exact, wholes, limits, weights, scaled, bounds, worth, scale, 
             state[TRAIL] = branches[depth, 2]
             value = branches[depth, 1]
             branches[depth, 1] = -1
-            dead = not _fix(state, fixed, trail, needs, linked, branches[depth, 0], value)
+            dead = not _fix(state, fixed, trail, order, linked, branches[depth, 0], value)
     return PAUSED
 
 
 @compiled
-def _fix(state, fixed, trail, needs, linked, variable, value):  # type: ignore[no-untyped-def]
+def _fix(state, fixed, trail, order, linked, variable, value):  # type: ignore[no-untyped-def]
     """Fix a variable and what follows; whether that is possible."""
     if fixed[variable] >= 0:
         return fixed[variable] == value
@@ -125,7 +128,7 @@ def _fix(state, fixed, trail, needs, linked, variable, value):  # type: ignore[n
     state[TRAIL] += 1
     if linked:
         for j in range(len(fixed)):
-            if (value == 1 and needs[variable, j]) or (value == 0 and needs[j, variable]):
+            if (value == 1 and order[variable, j]) or (value == 0 and order[j, variable]):
                 if fixed[j] < 0:
                     fixed[j] = value
                     trail[state[TRAIL]] = j
@@ -253,13 +256,13 @@ def _branch(table, basis, place, at, beta, fixed, needs, linked, gap):  # type: 
 
 
 @compiled
-def enumerate_few(state, exact, limits, weights, needs, linked, fixed, reduced, bound, scale, best):  # type: ignore[no-untyped-def]
+def enumerate_few(state, exact, limits, weights, order, linked, fixed, reduced, bound, scale, best):  # type: ignore[no-untyped-def]
     """Go through all choices of the free variables, cut off by what can still be met, and keep the best.
 
-    Each variable that is not where the prices want it takes its reduced cost off the bound.
+    Each variable that is not where the prices want it takes its reduced cost off the bound. Returns the steps taken.
     """
     m, n = exact.shape
-    order = np.empty(n - state[TRAIL], np.int64)
+    free = np.empty(n - state[TRAIL], np.int64)
     used = np.zeros(m, np.int64)
     value, count = 0, 0
     for j in range(n):
@@ -267,12 +270,12 @@ def enumerate_few(state, exact, limits, weights, needs, linked, fixed, reduced, 
             # Those that cost most when they change sides come first, then large ones.
             at = count
             while at > 0 and (
-                abs(reduced[order[at - 1]]) < abs(reduced[j]) - 1e-12
-                or (abs(reduced[order[at - 1]]) <= abs(reduced[j]) + 1e-12 and weights[order[at - 1]] < weights[j])
+                abs(reduced[free[at - 1]]) < abs(reduced[j]) - 1e-12
+                or (abs(reduced[free[at - 1]]) <= abs(reduced[j]) + 1e-12 and weights[free[at - 1]] < weights[j])
             ):
-                order[at] = order[at - 1]
+                free[at] = free[at - 1]
                 at -= 1
-            order[at] = j
+            free[at] = j
             count += 1
         elif fixed[j] == 1:
             value += weights[j]
@@ -282,9 +285,9 @@ def enumerate_few(state, exact, limits, weights, needs, linked, fixed, reduced, 
     more = np.zeros(count + 1, np.int64)
     less = np.zeros((count + 1, m), np.int64)
     for k in range(count - 1, -1, -1):
-        more[k] = more[k + 1] + weights[order[k]]
+        more[k] = more[k + 1] + weights[free[k]]
         for i in range(m):
-            less[k, i] = less[k + 1, i] + min(0, exact[i, order[k]])
+            less[k, i] = less[k + 1, i] + min(0, exact[i, free[k]])
     side = np.full(n, -1, np.int8)
     tried = np.zeros(count + 1, np.int8)
     bounds = np.empty(count + 1)
@@ -293,11 +296,13 @@ def enumerate_few(state, exact, limits, weights, needs, linked, fixed, reduced, 
     goal -= abs(goal) * 5e-16
     k = 0
     if value + more[0] <= state[BEST]:
-        return
+        return 0
     for i in range(m):
         if used[i] + less[0, i] > limits[i]:
-            return
+            return 0
+    steps = 0
     while k >= 0:
+        steps += 1
         if k == count:
             # Everything has been checked on the way.
             for j in range(n):
@@ -308,7 +313,7 @@ def enumerate_few(state, exact, limits, weights, needs, linked, fixed, reduced, 
             goal -= abs(goal) * 5e-16
             k -= 1
             continue
-        j = order[k]
+        j = free[k]
         if side[j] == 1:
             value -= weights[j]
             for i in range(m):
@@ -331,7 +336,7 @@ def enumerate_few(state, exact, limits, weights, needs, linked, fixed, reduced, 
             if used[i] + taken * exact[i, j] + less[k + 1, i] > limits[i]:
                 fits = False
                 break
-        if not fits or (linked and not _follows(needs, side, order, k, taken)):
+        if not fits or (linked and not _follows(order, side, free, k, taken)):
             continue
         side[j] = taken
         if taken == 1:
@@ -339,14 +344,15 @@ def enumerate_few(state, exact, limits, weights, needs, linked, fixed, reduced, 
             for i in range(m):
                 used[i] += exact[i, j]
         k += 1
+    return steps
 
 
 @compiled
-def _follows(needs, side, order, k, taken):  # type: ignore[no-untyped-def]
+def _follows(order, side, free, k, taken):  # type: ignore[no-untyped-def]
     """Whether a variable may take this value beside those before it."""
     for at in range(k):
-        if taken == 1 and side[order[at]] == 0 and needs[order[k], order[at]]:
+        if taken == 1 and side[free[at]] == 0 and order[free[k], free[at]]:
             return False
-        if taken == 0 and side[order[at]] == 1 and needs[order[at], order[k]]:
+        if taken == 0 and side[free[at]] == 1 and order[free[at], free[k]]:
             return False
     return True

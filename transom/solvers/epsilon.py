@@ -14,7 +14,7 @@ from transom.models.selection import Selection
 from transom.models.selection_reduction import ReducedSelection, reduce_selection
 from transom.solvers._native import import_back_end, settle
 from transom.solvers._selection_cpsat import maximise_cpsat
-from transom.solvers._selection_program import Best, Program, maximise, with_twins
+from transom.solvers._selection_program import Best, Program, maximise, relations
 from transom.solvers._selection_zones import Zones
 from transom.solving import settled
 from transom.stop import Budget, Stop
@@ -69,8 +69,8 @@ class Epsilon:
         """Compile the kernels, import CP-SAT."""
         if self.by == "cpsat":
             import_back_end("ortools.sat.python.cp_model")
-        settle()
         _warm_up(self)
+        settle()
 
     def __call__(self, problem: Selection, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         if settled(problem, budget):
@@ -94,7 +94,7 @@ class _Sweep:
     def __init__(self, problem: Selection, reduced: ReducedSelection, budget: Budget, by: str, seed: int) -> None:
         self.programmes = 0
         self._problem, self._reduced, self._budget, self._by, self._seed = problem, reduced, budget, by, seed
-        self._needs = with_twins(reduced.parents, reduced.demands, reduced.objectives)
+        self._relations = relations(reduced.parents, reduced.demands, reduced.objectives)
         self._zones = Zones(problem.ceiling)
         self._waiting: list[BoolArray] = []
         self._known = 0
@@ -113,7 +113,9 @@ class _Sweep:
             worth = np.maximum(objectives.sum(axis=0), 1)
             unit = weights * (2.0**40 / worth)
             summed = np.rint(objectives @ unit).astype(np.int64)
-            best = maximise(Program(summed, rows, limits, self._needs), self._part(_BRIEF))
+            part = self._part(_BRIEF)
+            best = maximise(Program(summed, rows, limits, self._relations), part)
+            self._budget.spend(part.iterations)
             self._take(best)
             if self._over():
                 return False
@@ -131,7 +133,7 @@ class _Sweep:
             if self._over():
                 return False
             floors = zone.bound + 1 - reduced.base
-            program = Program(first, rows, np.append(reduced.room, -floors[1:]), self._needs)
+            program = Program(first, rows, np.append(reduced.room, -floors[1:]), self._relations)
             part = self._part()
             above, enough = int(floors[0]) - 1, zone.most - int(reduced.base[0])
             if self._by == "core":
