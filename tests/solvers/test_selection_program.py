@@ -1,0 +1,160 @@
+"""The branch and bound behind the single programmes, against plain enumeration and against CP-SAT and SCIP."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from transom import Stop
+from transom.models import Selection
+from transom.models._arrays import BoolArray, IntArray
+from transom.solvers._native import settle
+from transom.solvers._selection_cpsat import maximise_cpsat
+from transom.solvers._selection_lp import safe_bound
+from transom.solvers._selection_program import Best, Program, Relations, maximise, relations
+from transom.solvers._selection_scip import maximise_scip
+from transom.stop import Budget
+
+
+def budget(**stop: float) -> Budget:
+    return Stop(**stop).start(Selection(np.zeros((1, 1), int), np.zeros(1, int)))  # type: ignore[arg-type]
+
+
+def unrelated(jobs: int) -> Relations:
+    return relations(np.zeros((jobs, jobs), bool), np.arange(jobs)[:, None])
+
+
+def random_program(rng: np.random.Generator, jobs: int, largest: int) -> Program:
+    """Capacities and floors, objectives like rows or other numbers, at times with relations and twins."""
+    capacities, floors = int(rng.integers(1, 4)), int(rng.integers(0, 3))
+    rows = rng.integers(0, largest + 1, (capacities + floors, jobs))
+    share = rng.uniform(0.1, 0.9, len(rows))
+    limits = (rows.sum(axis=1) * share).astype(np.int64)
+    rows[capacities:] *= -1
+    limits[capacities:] = -(limits[capacities:] * 0.6).astype(np.int64)
+    weights = rows[0].copy() if rng.random() < 0.4 else rng.integers(0, largest + 1, jobs)
+    parents = np.triu(rng.random((jobs, jobs)) < (0.5 / jobs if rng.random() < 0.5 else 0), k=1)
+    return Program(weights, rows, limits, relations(parents, rows.T, weights[:, None]))
+
+
+def best_by_hand(program: Program, above: int) -> int | None:
+    values = [
+        int(program.weights @ chosen)
+        for chosen in (np.array(bits) for bits in product((0, 1), repeat=len(program.weights)))
+        if feasible(program, chosen.astype(bool))
+    ]
+    return max((value for value in values if value > above), default=None)
+
+
+def feasible(program: Program, chosen: BoolArray) -> bool:
+    broken = program.relations.needs & chosen[:, None] & ~chosen[None, :]
+    return bool((program.rows @ chosen <= program.limits).all()) and not broken.any()
+
+
+def sound(program: Program, best: Best, wanted: int | None, above: int) -> None:
+    assert best.proved
+    assert all(feasible(program, chosen) for chosen in best.found)
+    values = [int(program.weights @ chosen) for chosen in best.found]
+    assert values == sorted(set(values))
+    assert (values[-1] if values else None) == wanted
+    assert best.bound == (above if wanted is None else wanted)
+
+
+def test_programmes_are_solved_to_the_optimum() -> None:
+    rng = np.random.default_rng(0)
+    for seed in range(250):
+        program = random_program(rng, int(rng.integers(1, 11)), int(rng.choice([1, 4, 50, 10**6, 2**46])))
+        above = -1 if seed % 2 else int(rng.integers(0, program.weights.sum() + 2)) // 2
+        near = None if seed % 3 else int(rng.integers(0, 10))
+        sound(program, maximise(program, budget(), above, near=near), best_by_hand(program, above), above)
+
+
+@pytest.mark.parametrize("solver", [maximise_cpsat, maximise_scip])
+def test_other_back_ends_agree(solver: object) -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(25):
+        program = random_program(rng, int(rng.integers(1, 9)), int(rng.choice([1, 4, 50, 1000])))
+        sound(program, solver(program, budget()), best_by_hand(program, -1), -1)  # type: ignore[operator]
+    settle()
+
+
+def test_large_programmes_agree_with_cpsat() -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(6):
+        rows = np.vstack((rng.integers(10, 100, (2, 80)), -rng.integers(10, 100, (1, 80))))
+        limits = np.array([2000, 2100, int(rows[2].sum() * 0.6)])
+        program = Program(rng.integers(10, 100, 80), rows, limits, unrelated(80))
+        ours, theirs = maximise(program, budget(), near=3), maximise_cpsat(program, budget())
+        assert ours.proved
+        assert theirs.proved
+        assert ours.bound == theirs.bound
+        assert bool(ours.found) == bool(theirs.found)
+
+
+def test_a_relaxation_begins_where_the_last_one_ended() -> None:
+    rng = np.random.default_rng(3)
+    rows = np.vstack((rng.integers(10, 100, (2, 60)), -rng.integers(10, 100, (1, 60))))
+    weights = rng.integers(10, 100, 60)
+    basis: IntArray | None = None
+    for floor in range(1500, 1560, 10):
+        program = Program(weights, rows, np.array([1500, 1500, -floor]), unrelated(60))
+        warm = maximise(program, budget(), basis=basis)
+        assert warm.bound == maximise(program, budget()).bound
+        basis = warm.basis
+
+
+def test_a_bound_holds_for_any_prices() -> None:
+    rng = np.random.default_rng(4)
+    for _ in range(200):
+        rows, limits, weights = rng.uniform(-1, 1, (3, 7)), rng.uniform(-1, 2, 3), rng.uniform(-1, 1, 7)
+        fixed = rng.integers(-1, 2, 7)
+        bound = safe_bound(rows, limits, weights, rng.exponential(1, 3), fixed, np.empty(7))
+        for bits in product((0, 1), repeat=7):
+            chosen = np.array(bits)
+            if ((fixed < 0) | (fixed == chosen)).all() and (rows @ chosen <= limits).all():
+                assert weights @ chosen <= bound
+
+
+def test_equal_jobs_are_no_trouble() -> None:
+    jobs = 300
+    parents = np.zeros((jobs, jobs), bool)
+    rows = np.full((2, jobs), 7)
+    program = Program(rows[0], rows, np.array([1000, 1001]), relations(parents, rows.T))
+    spent = budget()
+    best = maximise(program, spent)
+    assert (best.bound, best.proved) == (7 * 142, True)
+    assert spent.iterations < 100
+
+
+def test_relations_are_closed_and_order_what_is_alike() -> None:
+    parents = np.zeros((5, 5), bool)
+    parents[0, 1] = parents[1, 2] = True
+    found = relations(parents, np.array([[1], [1], [1], [2], [2]]))
+    assert np.argwhere(found.needs).tolist() == [[0, 1], [0, 2], [1, 2]]
+    assert np.argwhere(found.order & ~found.needs).tolist() == [[4, 3]]
+    assert sorted(found.pairs.tolist()) == [[0, 1], [1, 2], [4, 3]]
+
+
+def test_a_search_that_is_cut_off_says_what_it_knows() -> None:
+    rng = np.random.default_rng(5)
+    rows = rng.integers(1, 2**40, (4, 90))
+    program = Program(rows[0], rows, rows.sum(axis=1) // 3, unrelated(90))
+    for stop in ({"iterations": 0}, {"iterations": 1}, {"iterations": 50}, {"seconds": 0.05}):
+        spent = budget(**stop)
+        best = maximise(program, spent)
+        assert not best.proved
+        assert best.bound <= int(rows[0].sum())
+        assert all(feasible(program, chosen) for chosen in best.found)
+        assert spent.iterations <= stop.get("iterations", np.inf)
+        if best.found:
+            assert int(program.weights @ best.found[-1]) <= best.bound
+
+
+def test_the_same_iterations_give_the_same_choices() -> None:
+    rng = np.random.default_rng(6)
+    rows = rng.integers(1, 1000, (4, 60))
+    program = Program(rows.sum(axis=0), rows, rows.sum(axis=1) // 3, unrelated(60))
+    first, second = (maximise(program, budget(iterations=400)) for _ in range(2))
+    assert [chosen.tolist() for chosen in first.found] == [chosen.tolist() for chosen in second.found]
