@@ -157,7 +157,8 @@ class _Population:
         if budget.solution is not None:
             first = np.concatenate((budget.solution.selections[:, reduced.jobs], first))
         drawn = np.zeros((max(0, size - len(first)), jobs), np.bool_)
-        _draw(rng, drawn, self._ground.demands, self._ground.room, self._ground.parents)
+        orders = rng.permuted(np.tile(np.arange(jobs), (len(drawn), 1)), axis=1)
+        _draw(drawn, orders, self._ground.demands, self._ground.room, self._ground.parents)
         self._rows[:size] = np.concatenate((first[:size], drawn))
         self._values[:size] = self._rows[:size] @ self._objectives
         self._count = size
@@ -226,10 +227,10 @@ def _feasible(row, demands, room, parents):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _draw(rng, rows, demands, room, parents):  # type: ignore[no-untyped-def]
+def _draw(rows, orders, demands, room, parents):  # type: ignore[no-untyped-def]
     for row in range(len(rows)):
         chosen = rows[row]
-        for job in rng.permutation(len(chosen)):
+        for job in orders[row]:
             chosen[job] = True
             if not _feasible(chosen, demands, room, parents):
                 chosen[job] = False
