@@ -56,16 +56,14 @@ class Promises:
         self._ids = window.queue.id.tolist()
         self._state = state = window_state(window, np.empty(0, np.int64))
         steps = 2 * len(state.jobs) + 4
-        self._profile = (
-            np.empty(steps, np.int64),
-            np.empty((steps, len(state.free)), np.int64),
-            np.ones(1, np.int64),
-        )
+        profile = np.empty(steps, np.int64), np.empty((steps, len(state.free)), np.int64), np.ones(1, np.int64)
+        left = self._profile if self._begin else profile
         place = {job: at for at, job in enumerate(self._ids)} if self._begin else {}
         order = np.array([place[job] for job in self._begin if job in place], np.int64)
         begin = np.array([self._begin[self._ids[at]] for at in order.tolist()], np.int64)
         running = len(window.running)
-        _renew(state.jobs, state.expected[:running], state.free, window.now, *self._profile, order, begin)
+        _renew(state.jobs, state.expected[:running], state.free, window.now, *profile, order, begin, *left)
+        self._profile = profile
         due = begin == window.now
         kept = order[~due].tolist()
         self._begin = {self._ids[at]: when for at, when in zip(kept, begin[~due].tolist(), strict=True)}
@@ -95,43 +93,82 @@ class Promises:
 
 
 @compiled
-def _renew(jobs, expected, free, now, times, levels, size, order, begin):  # type: ignore[no-untyped-def]
-    """Build the profile of running jobs and promises, and compress these; ``begin`` is brought up to date."""
-    _running(jobs, expected, free, now, times, levels, size)
-    for k in range(len(order)):
-        begin[k] = max(begin[k], now)
-        _hold(jobs, times, levels, size, order[k], begin[k], -1)
+def _renew(jobs, expected, free, now, times, levels, size, order, begin, then, left, count):  # type: ignore[no-untyped-def]
+    """Build the profile of running jobs and promises, and compress these; ``begin`` is brought up to date.
+
+    ``then``, ``left``, ``count`` : times, levels and size of the profile that the last pass left.
+    """
+    begin[:] = np.maximum(begin, now)
+    _build(jobs, expected, free, now, times, levels, size, order, begin)
     if levels[: size[0]].min() < 0:  # a job outran its walltime
-        _running(jobs, expected, free, now, times, levels, size)
+        _build(jobs, expected, free, now, times, levels, size, order[:0], begin[:0])
         for k in range(len(order)):
             begin[k] = _make(jobs, times, levels, size, order[k])
         return
-    moved = True
+    # A job can only move to where something has become free, so it need not look beyond that.
+    freed = _differ_until(times, levels, size, then, left, count)
+    moved = freed > now
     while moved:
         moved = False
         for k in range(len(order)):
             job, old = order[k], begin[k]
-            length = jobs[job, WALLTIME]
-            begin[k] = earliest(times, levels, size, jobs, job, length, old, old, old + length)
-            if begin[k] < old:
+            length, limit = jobs[job, WALLTIME], min(old, freed)
+            new = earliest(times, levels, size, jobs, job, length, limit, old, old + length)
+            if new < limit:
                 _hold(jobs, times, levels, size, job, old, 1)
-                _hold(jobs, times, levels, size, job, begin[k], -1)
+                _hold(jobs, times, levels, size, job, new, -1)
+                begin[k] = new
+                freed = max(freed, old + length)
                 moved = True
 
 
 @compiled
-def _running(jobs, expected, free, now, times, levels, size):  # type: ignore[no-untyped-def]
+def _build(jobs, expected, free, now, times, levels, size, order, begin):  # type: ignore[no-untyped-def]
+    running, promised = len(expected), len(order)
+    when = np.empty(running + 2 * promised, np.int64)
+    who = np.empty(running + 2 * promised, np.int64)
+    for i in range(running):
+        when[i] = expected[i, 0]
+        who[i] = expected[i, 1]
+    for k in range(promised):
+        when[running + k] = begin[k]
+        when[running + promised + k] = begin[k] + jobs[order[k], WALLTIME]
+        who[running + k] = who[running + promised + k] = order[k]
     times[0] = now
     levels[0] = free
     last = 0
-    for i in range(len(expected)):  # ascending by end
-        if expected[i, 0] > times[last]:
-            last += 1
-            times[last] = expected[i, 0]
+    for i in np.argsort(when):
+        if when[i] > times[last]:
+            if last == 0 or not _same(levels[last], levels[last - 1]):
+                last += 1
+            times[last] = when[i]
             levels[last] = levels[last - 1]
+        sign = -1 if running <= i < running + promised else 1
         for r in range(len(free)):
-            levels[last, r] += jobs[expected[i, 1], DEMAND + r]
+            levels[last, r] += sign * jobs[who[i], DEMAND + r]
+    if last > 0 and _same(levels[last], levels[last - 1]):
+        last -= 1
     size[0] = last + 1
+
+
+@compiled
+def _differ_until(times, levels, size, old_times, old_levels, old_size):  # type: ignore[no-untyped-def]
+    """From when on two profiles are the same for ever; the first instant of the first one if they are all along."""
+    i, j = size[0] - 1, old_size[0] - 1
+    while i > 0 and j > 0 and times[i] == old_times[j] and _same(levels[i], old_levels[j]):
+        i -= 1
+        j -= 1
+    if _same(levels[i], old_levels[j]):
+        return max(times[i], old_times[j])
+    return times[i + 1] if i + 1 < size[0] else NEVER
+
+
+@compiled
+def _same(a, b):  # type: ignore[no-untyped-def]
+    for r in range(len(a)):  # noqa: SIM110  (a generator is slower when compiled)
+        if a[r] != b[r]:
+            return False
+    return True
 
 
 @compiled
