@@ -173,6 +173,15 @@ def test_several_instances(transom: Transom, small: Path) -> None:
     assert "Points of the front" not in ran.out
 
 
+def test_the_same_solver_name_for_another_problem(transom: Transom, small: Path, tmp_path: Path) -> None:
+    knapsack = written(tmp_path / "k.json", Knapsack([3, 4], [2, 2], 3))
+    ran = transom("solve", small, knapsack, "--json", "--seconds", 5)
+    assert (ran.status, ran.err) == (0, "")
+    assert [line["problem"] for line in ran.lines] == ["selection", "selection", "knapsack"]
+    assert ["front" in line for line in ran.lines] == [True, True, False]
+    assert all(line["status"] == "optimal" for line in ran.lines)
+
+
 def test_multi_objective_knapsacks(transom: Transom, tmp_path: Path) -> None:
     kirlik, hadi = tmp_path / "k.dat", tmp_path / "h.dat"
     kirlik.write_text("2\n3\n10\n[[5, 6, 7],\n[1, 0, 9]]\n[4, 5, 6]\n")
@@ -338,6 +347,32 @@ def test_what_does_not_apply_is_refused(transom: Transom, window: Path, small: P
     assert (ran.status, ran.out) == (2, "")
     assert says in ran.err
     assert len(ran.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("objectives", "name"),
+    [
+        ("nodes", "one.png"),
+        ("gpu/waited", "two.png"),
+        ("nodes/bb/gpu", "three.svg"),
+        ("nodes/bb/gpu/waited", "four.pdf"),
+    ],
+)
+def test_a_picture_is_drawn(transom: Transom, window: Path, tmp_path: Path, objectives: str, name: str) -> None:
+    picture = tmp_path / "figures" / name
+    asked = ["--problem", "selection", "--objectives", objectives, "--decide", "knee", "--decide", "trade-off"]
+    ran = transom("solve", window, *asked, *EXACT, "--picture", picture, "--json")
+    assert (ran.status, ran.err) == (0, f"picture: {picture}\n")
+    assert len(ran.lines) == 1
+    start = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}[picture.suffix]
+    assert picture.read_bytes().startswith(start)
+
+
+def test_no_picture_without_a_front(transom: Transom, tmp_path: Path) -> None:
+    path, picture = written(tmp_path / "bad.json", Selection([[3], [2]], [4], forced=[1, 1])), tmp_path / "x.png"
+    ran = transom("solve", path, *EXACT, "--picture", picture)
+    assert (ran.status, ran.err) == (0, f"{picture}: not drawn, there is no front\n")
+    assert not picture.exists()
 
 
 def test_check_refuses_objectives_for_other_results(transom: Transom, window: Path, tmp_path: Path) -> None:
