@@ -14,6 +14,7 @@ _SLOTS = 1 << 12  # of the first table of known rows, a power of two
 _MOST_SLOTS = 1 << 24  # of the largest one, 128 MiB; then it forgets all
 _TRIES = 6  # attempts at a child that is not known yet, with more and more mutation
 _FRESH = 2  # attempts after those at a random row in its place
+_FLIPS = 2.0  # bits of a child that are flipped at the first attempt, on average
 _BLIND = 0.25  # share of the rows whose jobs are dropped and added in random order
 
 
@@ -308,7 +309,7 @@ def breed(rng, children, population, elite, demands, room, gains, costs, parents
                 other = population[_tournament(rng, len(population))]
                 if rng.random() < 0.5:
                     other = elite[int(rng.random() * len(elite))]
-                rate = (1.0 + attempt) / jobs
+                rate = (_FLIPS + attempt) / jobs
                 for job in range(jobs):
                     child[job] = population[one, job] if rng.random() < 0.5 else other[job]
                     if rng.random() < rate:
@@ -342,7 +343,6 @@ def _score(rng, scores, blind, gains, costs):  # type: ignore[no-untyped-def]
     scores[:] = 0.0
     for k in range(objectives):
         weight = -np.log(1.0 - rng.random())
-        weight *= weight
         for job in range(jobs):
             scores[job] -= weight * gains[job, k]
     price = np.empty(costs.shape[1], np.float64)
