@@ -5,7 +5,7 @@
 Windows of jobs that all fit alone, by three laws: ``normal`` (deviation of 30 % of the mean) and ``uniform`` demands
 before a machine on which half of the jobs fit together, which is the hardest share, and ``heavy`` ones (Pareto, 1.2)
 before one that holds 40 %. Resources are the objectives. Times are processor time of the call, after warm-up, with
-verification. ``share`` is the decisions as a share of the 2^k choices. The exit status is 1 where a front is not
+verification. The exit status is 1 where a front is not
 complete, the other solver's front differs, 24 jobs with four resources take 0.5 s or more in the median, or a window
 of at least 24 jobs takes longer than twice the estimate that sets the limit.
 """
@@ -65,7 +65,9 @@ def main() -> None:
         solver.warm_up()
     faults: list[str] = []
     names = "".join(f"{solver.name:>12} {'longest':>9}" for solver in solvers)
-    print(f"{'law':<8} {'jobs':>4} {'resources':>9} {'points':>7} {'share':>8} {'estimate':>9}{names}   [s], medians")
+    print(
+        f"{'law':<8} {'jobs':>4} {'resources':>9} {'points':>7} {'portions':>8} {'estimate':>9}{names}   [s], medians"
+    )
     for law in LAWS:
         for resources in arguments.resources:
             for jobs in arguments.jobs:
@@ -83,7 +85,7 @@ def row(
     """Measure windows of one kind and print a line."""
     rng = np.random.default_rng((arguments.seed, jobs, resources))
     took: list[list[float]] = [[] for _ in solvers]
-    points, shares = [], []
+    points, portions = [], []
     what = f"{law}, {jobs} jobs, {resources} resources"
     for _ in range(arguments.count):
         problem = window(law, jobs, resources, rng)
@@ -98,7 +100,7 @@ def row(
             fronts.append({tuple(value) for value in budget.solution.values.tolist()})
             if solver is solvers[0]:
                 points.append(len(budget.solution))
-                shares.append(budget.iterations / 2.0**jobs)
+                portions.append(budget.iterations)
         if len(fronts) == 2 and fronts[0] != fronts[1]:
             faults.append(f"{what}: the fronts differ")
     foreseen = estimate(jobs, resources)[0]
@@ -108,7 +110,7 @@ def row(
         faults.append(f"{what}: {max(took[0]):.3f} s, the estimate is {foreseen:.3f} s")
     times_of = "".join(f"{np.median(times):>12.4f} {max(times):>9.4f}" for times in took)
     print(
-        f"{law:<8} {jobs:>4} {resources:>9} {np.median(points or [0]):>7.0f} {np.median(shares or [0]):>8.4f}"
+        f"{law:<8} {jobs:>4} {resources:>9} {np.median(points or [0]):>7.0f} {np.median(portions or [0]):>8.0f}"
         f" {foreseen:>9.3f}{times_of}",
         flush=True,
     )

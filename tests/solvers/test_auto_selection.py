@@ -29,11 +29,12 @@ def test_fronts_that_can_be_had_are_complete(jobs: int, resources: int, chose: s
 @pytest.mark.parametrize(("jobs", "resources", "chose"), [(80, 4, "pareto-dp+nsga2"), (200, 2, "epsilon+nsga2")])
 def test_what_is_left_of_the_time_goes_to_nsga2(jobs: int, resources: int, chose: str) -> None:
     problem = crowded(jobs, resources)
-    result = solve(problem, "auto", Stop(seconds=1.0))
-    assert result.error is None
-    assert check(problem, result) == []
-    assert result.status == "optimal" or result.parameters["chose"] == chose
-    assert result.seconds < 1.05 + 0.05 + 0.4  # a quarter of a busy machine may be all there is
+    results = [solve(problem, "auto", Stop(seconds=1.0)) for _ in range(2)]
+    for result in results:
+        assert result.error is None
+        assert check(problem, result) == []
+        assert result.status == "optimal" or result.parameters["chose"] == chose
+    assert min(result.seconds for result in results) < 1.2
 
 
 def test_iterations_are_shared_too() -> None:

@@ -20,9 +20,10 @@ _FEW = 20
 """Undecided jobs up to which ``exhaustive`` is not slower than ``pareto-dp``, whatever the objectives."""
 
 _MANY = 60
-"""Undecided jobs beyond which, with two objectives, programmes are solved faster than lists grow."""
+"""Undecided jobs beyond which, with two objectives, programmes are solved faster than lists grow, and with more there
+is little hope for lists, unless one resource alone can run out."""
 
-_SHARE = 0.5
+_HALF, _LITTLE = 0.5, 0.2
 """How much of the time or the iterations that are left a method may take that need not come to an end."""
 
 _WORTH_IT = 0.02
@@ -34,9 +35,10 @@ class AutoSelection:
     """The whole front where it can be had, else the best that can be found.
 
     Up to 20 undecided jobs ``exhaustive`` looks at every choice, within milliseconds as a rule. Beyond, ``pareto-dp``
-    has half of what is left of the time or of the iterations; with at most two objectives and more than 60 jobs
-    ``epsilon`` has it instead. What then remains goes to ``nsga2``, which begins with all that is known. What
-    was used is noted as ``chose``; an iteration is that of the method at work.
+    has half of what is left of the time or of the iterations, a fifth where there are more than 60 jobs and several
+    resources that can run out; with at most two objectives and more than 60 jobs ``epsilon`` has half instead. What
+    then remains goes to ``nsga2``, which begins with all that is known. What was used is noted as ``chose``; an
+    iteration is that of the method at work.
     """
 
     name: ClassVar[str] = "auto"
@@ -113,11 +115,11 @@ def _solver(name: str) -> Any:
 def _methods(problem: Selection) -> Iterator[tuple[str, float]]:
     """Names of methods in turn, and how much of what is left each may take."""
     reduced = reduce_selection(problem)
-    jobs = 0 if reduced is None else len(reduced.jobs)
+    jobs, resources = (0, 0) if reduced is None else reduced.demands.shape
     if jobs <= _FEW:
         yield "exhaustive", 1
     elif jobs > _MANY and len(problem.terms) <= 2:
-        yield "epsilon", _SHARE
+        yield "epsilon", _HALF
     else:
-        yield "pareto-dp", _SHARE
+        yield "pareto-dp", _LITTLE if jobs > _MANY and resources > 1 else _HALF
     yield "nsga2", 1

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from transom.errors import SpecError
-from transom.models.pareto_front import EXACT_OBJECTIVES
 from transom.models.selection import Selection
 from transom.models.selection_reduction import ReducedSelection, reduce_selection
 from transom.solvers._subsets import Subsets
@@ -22,9 +21,10 @@ _PATIENCE = 30.0  # what systems wait for an answer at most [s] (MultiSched, sec
 _MOST = 60  # a choice is kept as the bits of one number
 _LOOK = 0.003  # seconds between two looks at the clock
 _FIRST = 2**12  # decisions before the first look
-_CALL, _SAMPLED, _POINT = 0.02, 0.01, 2e-5  # seconds of a hand-over: per sampled objective, and per point
+_CALL, _POINT = 0.02, 2e-5  # seconds of a hand-over, and of each point in it
 _SPARE = 1.3  # how much longer than foreseen it may take
-_EVERY = 2**18  # decisions before what is known is handed over, then four times as many, and so on
+_PORTION = 2**16  # decisions of an iteration
+_EVERY = 4  # iterations before what is known is handed over, then four times as many, and so on
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,12 @@ class Exhaustive:
 
     .. math:: v_k + \min\Bigl(\sum_{j \text{ left, fits alone}} o_{jk},\ \text{what is left of the resource } k\Bigr)
 
-    in every objective, the second term where the objective is a demand. What is found enters a tree of boxes that
+    in every objective, the second term where the objective is a demand; nor are more of the best jobs added than
+    there are of the smallest ones that fit into what is left of a resource. What is found enters a tree of boxes that
     holds no point that another one was at least as good as when it came. Nothing of the size :math:`2^w` is
-    stored. A start is in the tree from the beginning. An iteration is a decision to take a job or to leave it out.
+    stored. A start is in the tree from the beginning.
+
+    An iteration is a portion of 65,536 decisions to take a job or to leave it out: one is enough for 14 jobs.
 
     Parameters
     ----------
@@ -114,14 +117,17 @@ class Exhaustive:
         if budget.solution is not None:
             subsets.know(budget.solution.selections[:, reduced.jobs])
         handing = _HandOver(problem, reduced, subsets, budget)
-        work = _FIRST
+        work, portion = _FIRST, _PORTION  # decisions until the next look, and left of this iteration
         while not (budget.done() or subsets.finished or subsets.outgrown):
-            left = budget.iterations_left()
             began = perf_counter()
-            budget.spend(subsets.go_on(work if left is None else min(work, left)))
+            portion -= subsets.go_on(min(work, portion))
             took = max(perf_counter() - began, 1e-6)
             work = int(min(2 * work, max(_FIRST, work * _LOOK / took)))
-            handing.look()
+            if portion <= 0 or subsets.finished:
+                budget.spend()
+                portion += _PORTION
+                handing.at_intervals()
+            handing.in_time()
         if subsets.outgrown:
             budget.notes["memory"] = "ran out"
         return handing.last() and subsets.finished
@@ -137,18 +143,19 @@ class _HandOver:
         self._problem, self._reduced, self._subsets, self._budget = problem, reduced, subsets, budget
         self._next, self._handed, self._late = _EVERY, -1, False
         self._slow = 1.0
-        # The share of hypervolume of many objectives is sampled, however few the points are.
-        objectives = len(problem.terms)
-        self._call = _CALL if objectives <= EXACT_OBJECTIVES else _CALL + _SAMPLED * objectives
 
-    def look(self) -> None:
-        """Hand over if it is time to, or the last moment to do it."""
-        if self._subsets.finished or self._late:
+    def at_intervals(self) -> None:
+        """Hand over if it is time to: after so many iterations, for what is the same every time."""
+        if self._subsets.finished or self._budget.iterations < self._next:
             return
-        left, takes = self._budget.seconds_left(), self._seconds()
-        self._late = left < takes
-        if self._late or (self._budget.iterations >= self._next and left > 3 * takes):
+        if self._budget.seconds_left() > 3 * self._seconds():
             self._next *= 4
+            self._all()
+
+    def in_time(self) -> None:
+        """Hand over if that is the last moment to do it."""
+        if not (self._subsets.finished or self._late) and self._budget.seconds_left() < self._seconds():
+            self._late = True
             self._all()
 
     def last(self) -> bool:
@@ -166,7 +173,7 @@ class _HandOver:
 
     def _seconds(self) -> float:
         points = self._subsets.size
-        return _SPARE * self._slow * (self._call + _POINT * points * math.sqrt(1 + points / 1000))
+        return _SPARE * self._slow * (_CALL + _POINT * points * math.sqrt(1 + points / 1000))
 
 
 def largest(objectives: int, memory: int) -> int:
