@@ -63,8 +63,11 @@ class Halves:
             Half(np.zeros_like(base), np.zeros_like(words), base),
         )
 
-    def grow(self, memory: int) -> bool:
-        """Take every job into one of the lists; False where they outgrow the memory [bytes]."""
+    def grow(self, memory: int, between: Callable[[int], None] | None = None) -> bool:
+        """Take every job into one of the lists; False where they outgrow the memory [bytes].
+
+        ``between`` is called after each of them with the length of its list.
+        """
         # At the peak a row stands in the old list, the new one, the keys and the tree; twice as many come as go.
         most = memory // (8 * 8 * (self._halves[0].rows.shape[1] + self._data.words))
         for unit in self._units:
@@ -73,6 +76,8 @@ class Halves:
                 if 2 * len(half.rows) > most:
                     return False
                 self._take(half, job)
+                if between is not None:
+                    between(len(half.rows))
         return True
 
     def join(self, told: Callable[[], None]) -> None:

@@ -22,11 +22,18 @@ _SOME = 200  # points whose judging takes long enough to learn from
 _SECONDS = 0.002  # about what a portion takes
 _SHARE = 20  # what is known is handed over where the search since the last time took so many times as long
 _PATIENCE = 200  # neighbourhoods without anything new after which a search without any other end gives up
+_BARREN = 20  # the same for neighbourhoods beside a search of everything
+_NEARBY, _NEARBY_LONG, _LONG = 0.3, 0.75, 2**15  # share of the portions for those, beside lists up to and beyond it
+_SIZES = ((4, 22), (6, 18), (2**62, 14))  # jobs of a neighbourhood, by objectives: of many, more points are new
 _SMALL = 2**26  # most memory for the lists of a neighbourhood [bytes]
 
 
 class Halt(Exception):
     """Leaves the search: its budget is spent."""
+
+
+class _Settled(Exception):
+    """Leaves the lists: a point reaches what no point exceeds."""
 
 
 class Search:
@@ -44,8 +51,14 @@ class Search:
         self._data = scaled(reduced)
         self._known = Archive(self._data.terms, self._data.words)
         self._orders = np.empty((0, self._data.jobs), np.int64)
-        self._told = self._since = 0
+        self._size = next(size for terms, size in _SIZES if self._data.terms <= terms)
+        self._told = self._since = self._barren = self._nearby = 0
         self._extra, self._slowness = 0.0, 1.0
+
+    @property
+    def wide(self) -> bool:
+        """Whether there are more jobs than a neighbourhood has."""
+        return self._data.jobs > self._size
 
     def begin(self, starts: int, exchanges: int) -> None:
         """Fill the archive with greedy selections and what comes of exchanges of jobs in them."""
@@ -75,25 +88,21 @@ class Search:
                 self._known.spread(self._pause)
             self._tick()
 
-    def neighbourhoods(self, size: int, number: int | None = None) -> None:
+    def neighbourhoods(self, number: int | None = None) -> None:
         """Search all choices among a few jobs, the others as in a known selection, again and again.
 
         Parameters
         ----------
-        size : of how many jobs, about.
-        number : of neighbourhoods; until nothing new comes of them by default.
+        number : of neighbourhoods; by default until nothing new comes of them.
         """
-        done = barren = 0
-        while (done < number) if number is not None else (barren < _PATIENCE):
-            if self.settled():
-                return
-            before = self._known.added
-            self._neighbourhood(size)
+        done = self._barren = 0
+        while not self.settled() and ((done < number) if number is not None else (self._barren < _PATIENCE)):
+            self._neighbourhood()
             done += 1
-            barren = 0 if self._known.added > before else barren + 1
 
-    def _neighbourhood(self, size: int) -> None:
+    def _neighbourhood(self) -> None:
         data, rng = self._data, self._rng
+        before, spent = self._known.added, self._budget.iterations
         points = self._known.content()
         # A point that is close to the ceiling, seen from a random side.
         lack = (data.most - points[:, : data.terms]) / np.maximum(1, data.most) * rng.dirichlet(np.ones(data.terms))
@@ -101,7 +110,7 @@ class Search:
         taken = chosen(best[None, data.terms :], data.jobs)[0]
         units, free = [], 0
         for at in rng.permutation(len(data.units)).tolist():
-            if free + len(data.units[at]) <= size:
+            if free + len(data.units[at]) <= self._size:
                 units.append(data.units[at])
                 free += len(data.units[at])
         for job in (job for unit in units for job in unit):
@@ -110,16 +119,33 @@ class Search:
         halves = self._halves(units, base, bits(np.flatnonzero(taken), data.jobs))
         if halves.grow(_SMALL):
             halves.join(self._tell)
+        self._barren = 0 if self._known.added > before else self._barren + 1
+        self._nearby += self._budget.iterations - spent
 
     def complete(self, memory: int) -> bool:
         """Search all choices; False where the lists outgrow the memory [bytes]."""
         data = self._data
         base = np.zeros(data.terms + len(data.room), np.int64)
         halves = self._halves(data.units, base, np.zeros(data.words, np.int64))
-        if not halves.grow(memory):
-            return False
+        self._barren = 0
+        try:
+            if not halves.grow(memory, self._between):
+                return False
+        except _Settled:
+            return True
         halves.join(self._tell)
         return True
+
+    def _between(self, rows: int) -> None:
+        # Neighbourhoods get a share of the work while something comes of them: what they find keeps lists short, and
+        # is what there will be where the lists become too long.
+        share = _NEARBY if rows <= _LONG else _NEARBY_LONG
+        while self._barren < _BARREN and self.wide:
+            if self._nearby > share * self._budget.iterations:
+                return
+            if self.settled():
+                raise _Settled
+            self._neighbourhood()
 
     def settled(self) -> bool:
         """Whether a point reaches what no point exceeds."""

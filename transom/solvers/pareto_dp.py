@@ -15,9 +15,6 @@ from transom.solvers._pareto_search import Halt, Search
 from transom.solving import settled
 from transom.stop import Budget, Stop
 
-_FEW_TERMS = 4
-_FREE, _FREE_MANY = 22, 14  # jobs of a neighbourhood: with many objectives far more of its points are new
-
 
 @dataclass(frozen=True, slots=True)
 class ParetoDp:
@@ -106,15 +103,15 @@ class ParetoDp:
     def _search(self, problem: Selection, reduced: ReducedSelection, budget: Budget, rng: np.random.Generator) -> None:
         search = Search(problem, reduced, budget, rng)
         budget.notes["front"] = "not complete"
-        size = _FREE if len(problem.terms) <= _FEW_TERMS else _FREE_MANY
         try:
             search.begin(self.starts, self.exchanges)
-            if len(reduced.jobs) > size:
-                search.neighbourhoods(size, self.neighbourhoods)
+            if search.wide:
+                search.neighbourhoods(self.neighbourhoods)
             complete = search.settled() or search.complete(self.memory * 2**20)
             if not complete:
                 budget.notes["limit"] = "memory"
-                search.neighbourhoods(size)
+                search.neighbourhoods()
+                complete = search.settled()
         except Halt:
             complete = False
         search.hand_over()
