@@ -15,6 +15,7 @@ from transom.models import Cluster, Job, Selection, Window
 from transom.simulation import MODES, Reservation, make_policy, simulate
 from transom.simulation.selection_policy import SelectionPolicy
 from transom.simulation.verification import check_schedule
+from transom.solving import parameters
 from transom.traces import TracedJob, Workload
 
 
@@ -329,6 +330,38 @@ def test_methods_of_the_poster(spec: str, solver: str, k: float | None, rule: st
     policy = make_policy(spec)
     assert isinstance(policy, SelectionPolicy)
     assert (policy.solver, policy.k, policy.rule) == (solver, k, rule)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "selection:solver=pareto-dp,bound=2,seconds=none",
+        "selection:solver=exhaustive,k=0.5,bound=2,seconds=none,rule=knee",
+        "selection:solver=epsilon,objectives=nodes/wait,bound=2,seconds=none,rule=2x",
+        "selection:solver=nsga2,size=9,bound=2,seconds=none,iterations=3",
+        "multisched:bound=2,seconds=none,iterations=3,exhaustive=4",
+        "bbsched:bound=2,seconds=none,iterations=9",
+        "weighted:bound=2,seconds=none",
+        "constrained:bound=2,seconds=none",
+        "dot-product:bound=2",
+    ],
+)
+def test_every_method_keeps_promises_and_repeats_itself(spec: str) -> None:
+    rng = np.random.default_rng(7)
+    rows = (
+        (i, i // 2, int(rng.integers(1, 9)), int(rng.integers(11)), int(walltime), int(rng.integers(1, walltime + 1)))
+        for i, walltime in enumerate(rng.integers(1, 9, 60), 1)
+    )
+    workload = machine(*rows)
+    made = make_policy(spec)
+    assert isinstance(made, SelectionPolicy)
+    policy = Recording(**parameters(made))
+    schedule = simulate(workload, policy, seed=2)
+    assert check_schedule(workload, schedule) == []
+    check_promises(workload, schedule, policy)
+    assert schedule.decisions["promised"].any()
+    again = simulate(workload, Recording(**parameters(made)), seed=2)
+    assert np.array_equal(again.start, schedule.start)
 
 
 @pytest.mark.parametrize("name", ["multisched", "bbsched", "weighted", "constrained", "dot-product"])
