@@ -31,8 +31,8 @@ def test_every_resource_has_a_column_and_every_decision_a_row(
     given = ["simulate", str(trace), *RESOURCES, "--policy", "fcfs-easy", "--policy", POLICY, "--out", str(out)]
     assert run([*given, "--no-figures"]) == 0
     table = capsys.readouterr().out
-    assert "bb [%]" in table
-    assert "gpu [%]" in table
+    assert "bb used [%]" in table
+    assert "gpu used [%]" in table
     rows = pl.read_parquet(out / "mine" / "decisions.parquet")
     added = ["window", "pruned", "barred", "points", "status", "seconds", "cut", "promised"]
     assert rows.columns == [

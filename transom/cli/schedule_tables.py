@@ -57,9 +57,12 @@ def print_summaries(
         mean, deviation = aggregate(many)[name]
         return f"{number(mean / unit, digits)} ± {number(deviation / unit, digits)}"
 
-    columns = {**_COLUMNS, **(_HOP_COLUMNS if "mean_hop_cost" in summaries[0] else {})}
-    resources = [name.removeprefix(_EACH) for name in summaries[0] if name.startswith(_EACH)]
-    columns |= {f"{name} [%]": (f"utilisation_{name}", 0.01, 1) for name in resources}
+    columns: dict[str, tuple[str, float, int]] = {}
+    for heading, column in {**_COLUMNS, **(_HOP_COLUMNS if "mean_hop_cost" in summaries[0] else {})}.items():
+        columns[heading] = column
+        if column[0] == "utilisation":
+            each = [name.removeprefix(_EACH) for name in summaries[0] if name.startswith(_EACH)]
+            columns |= {f"{name} used [%]": (f"utilisation_{name}", 0.01, 1) for name in each}
     rows = [
         [run.label, *(cell(*column, one, many) for column in columns.values())]
         for run, one, many in zip(runs, summaries, repeated, strict=True)
