@@ -271,11 +271,14 @@ def kernels():
     return {f"{kernel.__module__}.{kernel.__name__}": len(kernel.signatures) for kernel in found if kernel._dispatcher}
 
 worth = Selection(medium().demands, medium().capacity, np.arange(36).reshape(18, 2) % 7)
+problems = (medium(), worth, large(), wide(), EDGES["a chain"], EDGES["one resource"])
+for problem in problems:
+    problem.warm_up()
 for spec in json.loads(sys.argv[1]):
     solver = made(spec)
     solver.warm_up()
     before = kernels()
-    for problem in (medium(), worth, large(), wide(), EDGES["a chain"], EDGES["one resource"]):
+    for problem in problems:
         if solver.supports(problem) is None:
             first = solve(problem, solver, Stop(seconds=0.5))
             solve(problem, solver, Stop(seconds=0.2, iterations=20), start=first.solution)

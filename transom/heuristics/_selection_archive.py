@@ -45,6 +45,7 @@ class Archive:
 
     def add(self, chosen: BoolArray) -> BoolArray:
         """Let choices of shape ``(n, k)`` in, one by one; which of them came in, shape ``(n,)``."""
+        chosen = np.ascontiguousarray(chosen)  # columns picked from a front are not, and would compile a kernel again
         values: IntArray = (chosen @ self._objectives).astype(np.int64)
         need = self._size + len(chosen)
         if need > len(self._values):

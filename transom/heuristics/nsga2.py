@@ -233,3 +233,5 @@ def _warm_up() -> None:
     problem = Selection(np.array([[4, 1], [3, 3], [1, 4], [2, 2]]), np.array([7, 6]), requires=((3, 0),))
     budget = Stop(iterations=3).start(problem)
     Nsga2(population=4)(problem, budget, np.random.default_rng(0))
+    known = KnownRows(4, np.random.default_rng(0))
+    known.reserve(len(known.table))  # a table that grows
