@@ -18,7 +18,7 @@ from transom.solvers._pareto_start import exchange, fill, greedy_orders
 from transom.stop import Budget
 
 _FEW = 16  # greedy selections that are handed over before anything else
-_SOME = 200  # points whose judging takes long enough to learn from
+_MARKS = (200, 2000)  # numbers of points that are handed over in any case, to learn how long it takes
 _SECONDS = 0.002  # about what a portion takes
 _SHARE = 20  # what is known is handed over where the search since the last time took so many times as long
 _PATIENCE = 200  # neighbourhoods without anything new after which a search without any other end gives up
@@ -160,7 +160,7 @@ class Search:
         self._budget.found(self._problem.front(self._reduced.selections(taken)))
         took, expected = self._budget.seconds() - began, self._judging(len(rows))
         # Of a few points only what comes with any number of them is learnt, else how fast this machine is.
-        if len(rows) < _SOME:
+        if len(rows) < _MARKS[0]:
             self._extra = max(0.0, took - expected)
         else:
             self._slowness = min(5.0, max(0.5, (took - self._extra) / expected))
@@ -177,18 +177,21 @@ class Search:
     def _pause(self) -> None:
         # What is known has to be judged in the time that is left.
         left = self._budget.seconds_left()
-        if left < math.inf and left < self._extra + 1.5 * self._slowness * self._judging(1.2 * self._known.size):
+        if left < math.inf and left < self._extra + 1.8 * self._slowness * self._judging(1.3 * self._known.size):
             raise Halt
 
     def _tell(self) -> None:
+        # Some sizes are handed over to learn how long that takes, the others where the search has been long enough.
         # Counted in portions, not in seconds: the same seed and iterations give the same answer.
-        spent = (self._budget.iterations - self._since) * _SECONDS
-        if self._known.size >= 2 * self._told and spent > _SHARE * self._judging(self._known.size):
+        size, spent = self._known.size, (self._budget.iterations - self._since) * _SECONDS
+        if any(self._told < mark <= size for mark in _MARKS) or (
+            size >= 2 * self._told and spent > _SHARE * self._judging(size)
+        ):
             self.hand_over()
 
     def _judging(self, points: float) -> float:
         # About what it takes to hand over so many points [s]: values, filters, and the hypervolume.
-        each = 4e-7 * len(self._problem)
+        each = 1.5e-7 * len(self._problem)
         if self._data.terms > EXACT_OBJECTIVES:
-            return 3e-2 + (2.5e-5 + each) * points + 5e-10 * points**2
-        return 2e-3 + (6e-6 + each) * points + (2e-8 if self._data.terms == EXACT_OBJECTIVES else 3e-9) * points**2
+            return 3e-3 + (1.4e-5 + each) * points + 5e-10 * points**2
+        return 2e-3 + (4e-6 + each) * points + (1e-8 if self._data.terms == EXACT_OBJECTIVES else 3e-9) * points**2
