@@ -15,6 +15,7 @@ demo: $(VENV)/.installed
 	@echo "The pictures are in $(DEMO)/figures: open timeline.png, wait_by_size.png and kiviat.png first."
 	@echo "Next: $(BIN)/transom simulate YOUR_TRACE.swf.gz --policy fcfs-easy --policy saf-easy --out out/mine"
 	@echo "      $(BIN)/transom solve instances/windows/lublin.jsonl --solver auto"
+	@echo "      $(BIN)/transom solve instances/selection/replay.jsonl.gz --decide knee"
 	@echo "      $(BIN)/transom solvers"
 
 test: $(VENV)/.tested
