@@ -15,7 +15,7 @@ _MOST_SLOTS = 1 << 24  # of the largest one, 128 MiB; then it forgets all
 _TRIES = 6  # attempts at a child that is not known yet, with more and more mutation
 _FRESH = 2  # attempts after those at a random row in its place
 _FLIPS = 2.0  # bits of a child that are flipped at the first attempt, on average
-_BLIND = 0.25  # share of the rows whose jobs are dropped and added in random order
+_BLIND = 0.5  # share of the rows whose jobs are dropped and added in random order
 
 
 @dataclass(frozen=True, eq=False, slots=True)
