@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from tests.selection_cases import random_selection
 from transom.heuristics._crowding import survivors
+from transom.heuristics._known_rows import KnownRows
 from transom.heuristics._selection_archive import Archive
-from transom.heuristics._selection_rows import Ground, KnownRows, breed
+from transom.heuristics._selection_rows import Ground, breed
 from transom.models import Selection
 from transom.models._arrays import BoolArray
 from transom.models.pareto_front import nondominated

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from transom.compiling import compiled
+from transom.heuristics._known_rows import signature, slot
 from transom.models._arrays import BoolArray, FloatArray, IntArray
 from transom.models.selection_reduction import ReducedSelection
 
-_SLOTS = 1 << 12  # of the first table of known rows, a power of two
-_MOST_SLOTS = 1 << 24  # of the largest one, 128 MiB; then it forgets all
 _TRIES = 6  # attempts at a child that is not known yet, with more and more mutation
 _FRESH = 2  # attempts after those at a random row in its place
 _FLIPS = 2.0  # bits of a child that are flipped at the first attempt, on average
@@ -83,42 +82,6 @@ class Ground:
         row = np.zeros(self.jobs, np.bool_)
         _by_dot_product(row, self.demands, self.costs, self.room, self.parents)
         return row
-
-
-class KnownRows:
-    """Which rows have been seen: a set of 64-bit signatures.
-
-    Two rows share one with a probability of about 1e-19; the second is then taken for known and not tried.
-
-    Parameters
-    ----------
-    jobs : length of the rows.
-    rng : where the signatures come from.
-    """
-
-    def __init__(self, jobs: int, rng: np.random.Generator) -> None:
-        self.marks: IntArray = rng.integers(1, 2**63 - 1, jobs, np.int64)
-        self.table: IntArray = np.zeros(_SLOTS, np.int64)
-        self.count = 0
-
-    def reserve(self, rows: int) -> None:
-        """Make room for so many further ones."""
-        if 2 * (self.count + rows) > _MOST_SLOTS:
-            self.table, self.count = np.zeros(_SLOTS, np.int64), 0
-        slots = len(self.table)
-        while 2 * (self.count + rows) > slots:
-            slots *= 2
-        if slots > len(self.table):
-            old = self.table[self.table != 0]
-            self.table = np.zeros(slots, np.int64)
-            _insert(self.table, old)
-
-    def add(self, rows: BoolArray) -> BoolArray:
-        """Note rows; which of them were new, shape ``(rows,)``."""
-        self.reserve(len(rows))
-        fresh = np.zeros(len(rows), np.bool_)
-        self.count += int(_note(rows, self.marks, self.table, fresh))
-        return fresh
 
 
 @compiled
@@ -238,43 +201,6 @@ def _by_dot_product(chosen, demands, costs, room, parents):  # type: ignore[no-u
 
 
 @compiled
-def _slot(table, signature):  # type: ignore[no-untyped-def]
-    mask = len(table) - 1
-    at = signature & mask
-    while table[at] != 0 and table[at] != signature:
-        at = (at + 1) & mask
-    return at
-
-
-@compiled
-def _insert(table, signatures):  # type: ignore[no-untyped-def]
-    for signature in signatures:
-        table[_slot(table, signature)] = signature
-
-
-@compiled
-def _signature(row, marks):  # type: ignore[no-untyped-def]
-    signature = np.int64(0)
-    for job in range(len(row)):
-        if row[job]:
-            signature ^= marks[job]
-    return signature if signature != 0 else np.int64(1)  # 0 is an empty slot
-
-
-@compiled
-def _note(rows, marks, table, fresh):  # type: ignore[no-untyped-def]
-    count = 0
-    for row in range(len(rows)):
-        signature = _signature(rows[row], marks)
-        at = _slot(table, signature)
-        if table[at] == 0:
-            table[at] = signature
-            fresh[row] = True
-            count += 1
-    return count
-
-
-@compiled
 def breed(rng, children, population, elite, demands, room, gains, costs, parents, marks, table):  # type: ignore[no-untyped-def]
     """Make children that are feasible, maximal and not known yet.
 
@@ -290,7 +216,7 @@ def breed(rng, children, population, elite, demands, room, gains, costs, parents
     population : bool, shape ``(m, k)``, the best first.
     elite : bool, shape ``(e, k)``; e > 0.
     demands, room, gains, costs, parents : as in :class:`Ground`.
-    marks, table : as in :class:`KnownRows`, with room for ``n`` more.
+    marks, table : as in :class:`~transom.heuristics._known_rows.KnownRows`, with room for ``n`` more.
 
     Returns
     -------
@@ -318,10 +244,10 @@ def breed(rng, children, population, elite, demands, room, gains, costs, parents
                 child[:] = False
             _score(rng, scores, blind, gains, costs)
             _mend(child, np.argsort(scores), demands, room, parents, left)
-            signature = _signature(child, marks)
-            at = _slot(table, signature)
+            mark = signature(child, marks)
+            at = slot(table, mark)
             if table[at] == 0:
-                table[at] = signature
+                table[at] = mark
                 made += 1
                 break
     return made

@@ -12,8 +12,9 @@ import numpy as np
 from transom.errors import SpecError
 from transom.heuristics._crowding import survivors
 from transom.heuristics._handing_over import HandingOver, undecided
+from transom.heuristics._known_rows import KnownRows
 from transom.heuristics._selection_archive import Archive
-from transom.heuristics._selection_rows import Ground, KnownRows, breed
+from transom.heuristics._selection_rows import Ground, breed
 from transom.models import Selection
 from transom.models._arrays import BoolArray, FloatArray, IntArray
 from transom.models.selection_reduction import ReducedSelection
@@ -32,9 +33,10 @@ class Nsga2:
 
     Children have two parents, one of them often from the archive, uniform crossover and bit flips; then jobs are
     dropped until it fits, and every further one that fits is added, by efficiency in a random weighting of the
-    objectives or in random order. No child is evaluated twice. The first population holds greedy solutions (by each
-    objective, by random weightings, by dot product), each job alone, completed, and random ones; a start goes
-    into the archive. It ends early when no new children come about.
+    objectives or in random order. A generation has twice as many children as the population, none of them met
+    before; pymoo sees those that can survive. The first population holds greedy solutions (by each objective, by
+    random weightings, by dot product), each job alone, completed, and random ones; a start goes into the archive. It
+    ends early when no new children come about.
 
     An iteration is a generation, the first population included. Time only ever ends the search: the same seed and
     number of iterations give the same answer. Without any limit it ends after 100 generations that add nothing.
