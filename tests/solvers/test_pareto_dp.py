@@ -10,6 +10,7 @@ from transom import Stop, check, registry, solve
 from transom.errors import SpecError
 from transom.models import Selection
 from transom.models.pareto_front import nondominated
+from transom.solvers import _pareto_search
 from transom.solvers._pareto_archive import SLOTS, Archive, beaten, insert
 from transom.solvers._pareto_lists import bits, bound, chosen, limits
 from transom.solvers._pareto_tree import Tree, needed
@@ -67,6 +68,28 @@ def test_little_help_from_the_start_changes_nothing(largest: int) -> None:
         for terms in (False, True):
             problem = random_selection(rng, 13, 3, largest=largest, terms=terms, marks=False, tightness=tightness)
             agrees(problem, starts=1, exchanges=0)
+
+
+@pytest.mark.parametrize("size", [1, 3, 6])
+def test_neighbourhoods_leave_the_front_as_it_is(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows small enough to enumerate, and neighbourhoods smaller than those, beside lists of any length."""
+    monkeypatch.setattr(_pareto_search, "_SIZES", ((2**62, size),))
+    monkeypatch.setattr(_pareto_search, "_LONG", 4)
+    rng = np.random.default_rng(size)
+    for _ in range(50):
+        problem = random_selection(rng, int(rng.integers(7, 13)), int(rng.integers(1, 5)))
+        agrees(problem, starts=1, exchanges=0, neighbourhoods=3)
+
+
+def test_a_perfect_fit_ends_the_search_of_a_large_window() -> None:
+    """60 jobs and three resources: a point that uses up all there is, which no list could be long enough for."""
+    rng = np.random.default_rng(12)
+    demands = rng.integers(1, 12, (60, 3))
+    problem = Selection(demands, demands[:25].sum(axis=0))
+    result = solve(problem, "pareto-dp", Stop(seconds=60))
+    assert result.status == "optimal"
+    assert values_of(result.solution) == {tuple(problem.capacity.tolist())}
+    assert check(problem, result) == []
 
 
 def test_chains_of_jobs_that_require_each_other_stay_in_one_half() -> None:
@@ -185,22 +208,23 @@ def test_an_archive_knows_what_beats_a_point() -> None:
     assert SLOTS > 1
 
 
-def test_bounds_hold_and_are_tight_for_one_resource() -> None:
-    rng = np.random.default_rng(11)
+def test_bounds_hold_and_are_those_of_dantzig() -> None:
+    rng, most, other = np.random.default_rng(11), np.empty(2, np.int64), np.array([-1, -1])
     for _ in range(100):
         demands, objectives = rng.integers(0, 20, (6, 2)), rng.integers(0, 20, (6, 2))
+        same = np.array([1, -1]) if rng.random() < 0.5 else other
+        if same[0] == 1:
+            objectives[:, 0] = demands[:, 1]
         room = (demands.sum(axis=0) * rng.uniform(0, 1.1, 2)).astype(np.int64)
         problem = Selection(demands, room, objectives)
         choices = chosen(np.arange(64)[:, None], 6)
         best = problem.worth(choices[problem.feasible(choices)]).max(axis=0)
-        most = np.empty(2, np.int64)
-        nothing = np.zeros(4, np.int64)
-        bound(nothing, room, limits(demands, objectives), np.array([-1, -1]), most)
+        bound(np.zeros(4, np.int64), room, limits(demands, objectives, same), same, most)
         assert (most >= best).all()
         assert (most <= objectives.sum(axis=0)).all()
-    # Dantzig: 7 + 2 / 4 * 6 of the three.
-    bound(np.zeros(2, np.int64), np.array([5]), limits(np.array([[3], [4], [5]]), np.array([[7], [6], [5]])),
-          np.array([-1]), most[:1])  # fmt: skip
+    # The first job whole and half of the second: 7 + 2 / 4 * 6.
+    demands, objectives = np.array([[3], [4], [5]]), np.array([[7], [6], [5]])
+    bound(np.zeros(2, np.int64), np.array([5]), limits(demands, objectives, other[:1]), other[:1], most[:1])
     assert most[0] == 10
 
 

@@ -71,7 +71,7 @@ def scaled(reduced: ReducedSelection) -> Data:
 def _ceiling(demands: IntArray, room: IntArray, objectives: IntArray, same: IntArray) -> IntArray:
     # Demands as far as their sums come to it, else Dantzig's bound.
     most = np.empty(len(same), np.int64)
-    bound(np.zeros(len(same) + len(room), np.int64), room, limits(demands, objectives), same, most)
+    bound(np.zeros(len(same) + len(room), np.int64), room, limits(demands, objectives, same), same, most)
     for k in np.flatnonzero((same >= 0) & (most < _SUMS)).tolist():
         sums, within = 1, (1 << int(most[k]) + 1) - 1
         for amount in objectives[:, k].tolist():

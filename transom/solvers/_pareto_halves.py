@@ -112,7 +112,7 @@ class Halves:
         open_[half.jobs] = False  # the jobs of the other list are still to be chosen from, seen from this one
         demands = np.concatenate((data.demands[open_], half.apart[None, terms:]))
         objectives = np.concatenate((data.objectives[open_], half.apart[None, :terms]))
-        table, rest = limits(demands, objectives), demands.sum(axis=0)
+        table, rest = limits(demands, objectives, data.same), demands.sum(axis=0)
         needs = bits(np.flatnonzero(data.parents[job] & self._free), data.jobs)
         size, columns = 2 * len(half.rows), half.rows.shape[1]
         rows, keys = np.empty((size, columns), np.int64), np.empty((size, columns), np.int64)

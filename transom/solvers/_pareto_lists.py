@@ -35,12 +35,13 @@ def chosen(words: IntArray, total: int) -> BoolArray:
     return taken
 
 
-def limits(demands: IntArray, objectives: IntArray) -> IntArray:
+def limits(demands: IntArray, objectives: IntArray, same: IntArray) -> IntArray:
     """What undecided jobs add at most to an objective within a resource, by what they take of it.
 
     Parameters
     ----------
     demands, objectives : of the undecided jobs, shapes ``(jobs, resources)`` and ``(jobs, objectives)``.
+    same : the resource that an objective is the demand on, or -1; of those only the last sum is filled in.
 
     Returns
     -------
@@ -48,7 +49,8 @@ def limits(demands: IntArray, objectives: IntArray) -> IntArray:
     ``(objectives, resources, jobs + 1, 2)``.
     """
     table = np.zeros((objectives.shape[1], demands.shape[1], len(demands) + 1, 2), np.int64)
-    for k in range(objectives.shape[1]):
+    table[:, 0, -1, 1] = objectives.sum(axis=0)
+    for k in np.flatnonzero(same < 0).tolist():
         for r in range(demands.shape[1]):
             with np.errstate(divide="ignore", invalid="ignore"):
                 ratio = np.where(demands[:, r] > 0, objectives[:, k] / demands[:, r], np.inf)

@@ -57,8 +57,8 @@ class Search:
 
     @property
     def wide(self) -> bool:
-        """Whether there are more jobs than a neighbourhood has."""
-        return self._data.jobs > self._size
+        """Whether there are so many jobs that neighbourhoods are much smaller."""
+        return self._data.jobs > self._size + 4
 
     def begin(self, starts: int, exchanges: int) -> None:
         """Fill the archive with greedy selections and what comes of exchanges of jobs in them."""
