@@ -10,7 +10,7 @@ from transom.models._arrays import BoolArray, IntArray
 from transom.models.selection_reduction import ReducedSelection
 from transom.solvers._pareto_lists import bound, empty, limits
 
-_SUMS = 2**24  # largest amount for which all sums of demands are listed
+_SUMS = 2**27  # most bits, over all jobs, for which all sums of demands are listed: some milliseconds
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -72,7 +72,7 @@ def _ceiling(demands: IntArray, room: IntArray, objectives: IntArray, same: IntA
     # Demands as far as their sums come to it, else Dantzig's bound.
     most = np.empty(len(same), np.int64)
     bound(np.zeros(len(same) + len(room), np.int64), room, limits(demands, objectives, same), same, most)
-    for k in np.flatnonzero((same >= 0) & (most < _SUMS)).tolist():
+    for k in np.flatnonzero((same >= 0) & (most * float(len(demands)) < _SUMS)).tolist():
         sums, within = 1, (1 << int(most[k]) + 1) - 1
         for amount in objectives[:, k].tolist():
             sums |= sums << amount & within
