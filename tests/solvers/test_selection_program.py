@@ -62,9 +62,11 @@ def sound(program: Program, best: Best, wanted: int | None, above: int) -> None:
     assert best.bound == (above if wanted is None else wanted)
 
 
-def test_programmes_are_solved_to_the_optimum() -> None:
-    rng = np.random.default_rng(0)
-    for seed in range(250):
+@pytest.mark.parametrize(("few", "count"), [(0, 250), (3, 150), (18, 150)])
+def test_programmes_are_solved_to_the_optimum(monkeypatch: pytest.MonkeyPatch, few: int, count: int) -> None:
+    monkeypatch.setattr("transom.solvers._selection_program._FEW", few)
+    rng = np.random.default_rng(few)
+    for seed in range(count):
         program = random_program(rng, int(rng.integers(1, 11)), int(rng.choice([1, 4, 50, 10**6, 2**46])))
         above = -1 if seed % 2 else int(rng.integers(0, program.weights.sum() + 2)) // 2
         near = None if seed % 3 else int(rng.integers(0, 10))

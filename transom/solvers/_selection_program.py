@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,6 +17,7 @@ _SECONDS = 0.004  # between two looks at the clock
 _DIVES = 8  # short searches after each stage of the long one, and by how much their objectives differ
 _BENT = 0.2
 _FLAT = 1e-7
+_FEW = 18  # free variables from which on all choices are gone through: 2**18 take some milliseconds
 _FIRST = 64  # nodes after which what is decided at the root leaves the problem
 
 
@@ -71,7 +73,7 @@ class Best:
         nothing above what was asked for is known.
     bound : no choice is worth more.
     proved : whether nothing better than the best (or than what was asked for) is left.
-    basis : where the relaxation at the root began, for a program that differs in its limits only.
+    basis : where the relaxation at the root ended, for a program that differs in its limits only.
     root : the bound at the root.
     """
 
@@ -148,8 +150,8 @@ def _maximised(
     program: Program, budget: Budget, above: int, most: int, basis: IntArray | None, near: int | None
 ) -> Best:
     root = _Search(program, above, most, basis)
-    basis = root.basis.copy()
     finished = root.run(budget, 1)
+    basis = root.basis.copy()
     gap = most if near is None else max(1, near)
     if finished or root.found or near is None or root.bound - gap <= above:
         return _searched(root, budget, above, most, finished, basis)
@@ -202,6 +204,12 @@ def _searched(search: _Search, budget: Budget, above: int, most: int, finished: 
     return Best(tuple(found), bound, finished, basis, top.bound)
 
 
+def run_out(budget: Budget, reserve: float) -> None:
+    """Let what was kept back to hand over the last points pass, so that time is the reason that is stated."""
+    if 0 < budget.seconds_left() <= reserve:
+        time.sleep(budget.seconds_left())
+
+
 class _Search:
     """The arrays of one search (:func:`transom.solvers._selection_tree.search`)."""
 
@@ -234,6 +242,7 @@ class _Search:
         self._trail, self._branches = np.zeros(n, np.int64), np.zeros((n + 1, 3), np.int64)
         self._state = np.zeros(tree.FIELDS, np.int64)
         self._state[tree.BEST], self._state[tree.ENOUGH], self._state[tree.ROOT] = above, self.enough, self.enough
+        self._state[tree.FEW] = _FEW
         self._nodes = 16
         rebuild(self._table, self._scaled, self._worth[1], self.basis, self._place)
 

@@ -12,10 +12,11 @@ import numpy as np
 from transom.compiling import compiled
 from transom.solvers._selection_lp import GIVEN_UP, INFEASIBLE, OPTIMAL, cannot_be_met, rebuild, relax, safe_bound
 
-DEPTH, TRAIL, NODES, BEST, FOUND, AGE, ENOUGH, ROOT = range(8)
+DEPTH, TRAIL, NODES, BEST, FOUND, AGE, ENOUGH, ROOT, FEW = range(9)
 """Fields of ``state``: depth; fixed variables; nodes so far; value to beat; whether ``best`` is new; steps since the
-tableau was computed anew; a value that is known to be the most; the bound at the root."""
-FIELDS = 8
+tableau was computed anew; a value that is known to be the most; the bound at the root;
+from how many free variables on all choices are gone through."""
+FIELDS = 9
 
 PAUSED, FINISHED = range(2)
 """Why :func:`search` returned: its nodes are spent, or nothing better than ``best`` is left."""
@@ -23,7 +24,6 @@ PAUSED, FINISHED = range(2)
 _STEPS = 400  # of the dual simplex at a node
 _ANEW = 300  # steps after which the tableau is computed anew
 _WHOLE = 1e-6  # how near to 0 or 1 a variable counts as such
-_FEW = 18  # free variables from which on all choices are gone through: 2**18 take some milliseconds
 _WORK = 200_000  # steps through such choices after which to look at the clock
 _ROUNDED = 4  # most fractional variables of which all roundings are tried
 
@@ -89,7 +89,7 @@ def search(state, exact, wholes, limits, weights, scaled, bounds, worth, scale, 
                     dead = not _fix(state, fixed, trail, order, linked, j, 1 if reduced[j] > 0 else 0)
                     if dead:
                         break
-        if not dead and n - state[TRAIL] <= _FEW:
+        if not dead and n - state[TRAIL] <= state[FEW]:
             work += enumerate_few(state, exact, limits, weights, order, linked, fixed, reduced, bound, scale, best)
             dead = True
         if not dead:

@@ -14,7 +14,7 @@ from transom.models.selection import Selection
 from transom.models.selection_reduction import ReducedSelection, reduce_selection
 from transom.solvers._native import import_back_end, settle
 from transom.solvers._selection_cpsat import maximise_cpsat
-from transom.solvers._selection_program import Best, Program, maximise, relations
+from transom.solvers._selection_program import Best, Program, maximise, relations, run_out
 from transom.solvers._selection_zones import Zones
 from transom.solving import settled
 from transom.stop import Budget, Stop
@@ -86,6 +86,8 @@ class Epsilon:
         budget.notes["programmes"] = sweep.programmes
         if complete and budget.value is not None:
             budget.prove(budget.value)
+        else:
+            run_out(budget, sweep.reserve)
 
 
 class _Sweep:
@@ -98,9 +100,11 @@ class _Sweep:
         self._zones = Zones(problem.ceiling)
         self._waiting: list[BoolArray] = []
         self._known = 0
-        self._reserve = 0.005
+        self.reserve = 0.005
         if budget.solution is not None:
             for value in budget.solution.values:
+                if budget.done():
+                    break  # zones that are larger than need be are zones all the same
                 self._zones.add(value)
         self._point(problem.completed(reduced.taken[None, :])[0])
 
@@ -158,12 +162,12 @@ class _Sweep:
             self._budget.found(self._problem.front(np.array(self._waiting)))
             self._known += len(self._waiting)
             self._waiting = []
-            self._reserve = max(self._reserve, 0.005 + 3 * (self._budget.seconds() - since))
+            self.reserve = max(self.reserve, 0.005 + 3 * (self._budget.seconds() - since))
 
     def _part(self, nodes: int | None = None) -> Budget:
         left, allowed = self._budget.seconds_left(), self._budget.iterations_left()
         stop = Stop(
-            seconds=None if left == math.inf else max(1e-6, left - self._reserve),
+            seconds=None if left == math.inf else max(1e-6, left - self.reserve),
             iterations=min((limit for limit in (nodes, allowed) if limit is not None), default=None),
         )
         return stop.start(self._problem, self._budget.threads)
@@ -181,7 +185,7 @@ class _Sweep:
         return value
 
     def _over(self) -> bool:
-        return self._budget.done() or self._budget.seconds_left() <= self._reserve
+        return self._budget.done() or self._budget.seconds_left() <= self.reserve
 
 
 def _directions(objectives: int, steps: int) -> list[IntArray]:

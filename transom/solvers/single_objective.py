@@ -18,7 +18,7 @@ from transom.models.selection import Selection
 from transom.models.selection_reduction import ReducedSelection, reduce_selection
 from transom.solvers._native import import_back_end, settle
 from transom.solvers._selection_cpsat import maximise_cpsat
-from transom.solvers._selection_program import Best, Program, maximise, relations
+from transom.solvers._selection_program import Best, Program, maximise, relations, run_out
 from transom.solvers._selection_scip import maximise_scip
 from transom.solving import settled
 from transom.stop import Budget, Stop
@@ -28,6 +28,7 @@ By = Literal["core", "cpsat", "scip"]
 
 _EXACT = 2**53
 _RESOLVED = 2.0**50
+_RESERVE = 0.002  # for handing over [s]
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +244,9 @@ class _Task:
             relations=self._relations,
         )
         part = Stop(
-            seconds=None if self._budget.seconds_left() == math.inf else max(1e-6, self._budget.seconds_left() - 0.002),
+            seconds=None
+            if self._budget.seconds_left() == math.inf
+            else max(1e-6, self._budget.seconds_left() - _RESERVE),
             iterations=self._budget.iterations_left(),
         ).start(problem, self._budget.threads)
         if not len(reduced.jobs):
@@ -269,6 +272,8 @@ class _Task:
         if chosen is not None:
             self._budget.found(self._problem.front(chosen[None, :]))
         self._budget.notes["proved"] = "yes" if proved else "no"
+        if not proved:
+            run_out(self._budget, _RESERVE)
 
 
 def _task(problem: Selection, budget: Budget, by: By, rng: np.random.Generator, floored: bool = False) -> _Task | None:
