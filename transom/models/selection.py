@@ -288,6 +288,8 @@ class Selection(Frozen):
 
     def _parents_in(self, chosen: BoolArray, job: int) -> BoolArray:
         others = [other for child, other in self.requires if child == job]
+        if not others:
+            return np.ones(len(chosen), bool)  # as for nearly every job of every window
         there: BoolArray = np.all(chosen[:, others], axis=1)
         return there
 
