@@ -27,9 +27,11 @@ def test_utilisation_lies_on_its_spoke() -> None:
     assert list(lines) == list(METHODS)
     for name, values in METHODS.items():
         x, y = (np.array(each) for each in lines[name])
-        assert np.hypot(x, y)[:3] == pytest.approx(values)
-        assert (x[0], y[0]) == pytest.approx((0, values[0])), "the first spoke points up"
-    assert {text.get_text() for text in figure.axes[0].texts} >= {"nodes", "bb", "gpu"}
+        level = (np.array(values) - 0.45) / 0.55  # from the step below the least to the one above the most
+        assert np.hypot(x, y)[:3] == pytest.approx(0.12 + 0.88 * level)
+        assert (x[0], y[0]) == pytest.approx((0, 0.12 + 0.88 * level[0])), "the first spoke points up"
+    texts = {text.get_text() for text in figure.axes[0].texts}
+    assert texts >= {"nodes", "bb", "gpu", "45 %", "72.5 %", "100 %"}
 
 
 def test_the_knob_sweep_has_both_sides() -> None:

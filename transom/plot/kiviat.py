@@ -48,7 +48,7 @@ def kiviat(
     scores = normalised([summary(schedule, tau, trim) for schedule in schedules], metrics)
     figure = new_figure(3.3)
     axes = figure.add_subplot()
-    angles = spokes(axes, [_label(name) for name in metrics], _HOLE)
+    angles = spokes(axes, [_label(name) for name in metrics], _HOLE, {0.5: "0.5", 1: "1"})
     styles = policy_styles([schedule.policy for schedule in schedules])
     for schedule, score in zip(schedules, scores, strict=True):
         x, y = ring(angles, score, _HOLE)

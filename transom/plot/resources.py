@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -29,11 +30,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MARKERS = "osD^vP*X"
+_HOLE = 0.12  # of a graph on spokes: the least lies on a small ring
+_LINEAR = 2.5  # percentage points up to which the scale of gains is linear
 
 
 @styled
 def utilisation_kiviat(resources: Sequence[str], methods: Mapping[str, Sequence[float]], title: str) -> Figure:
-    """Utilisation of each resource under each method, on spokes from 0 to 1.
+    """Utilisation of each resource under each method, on spokes whose range holds all of them in steps of 5 %.
 
     Parameters
     ----------
@@ -54,9 +57,19 @@ def utilisation_kiviat(resources: Sequence[str], methods: Mapping[str, Sequence[
     _same_length(methods.values(), len(resources))
     figure = new_figure(3.3)
     axes = figure.add_subplot()
-    angles = spokes(axes, resources)
+    table = np.array(list(methods.values()))
+    low = max(0.0, math.floor(20 * np.nanmin(table)) / 20 - 0.05)
+    high = max(low + 0.1, math.ceil(20 * np.nanmax(table)) / 20)
+    ticks = {level: f"{100 * (low + level * (high - low)):g} %" for level in (0, 0.5, 1)}
+    angles = spokes(axes, resources, _HOLE, ticks)
     for (name, values), look in zip(methods.items(), policy_styles(list(methods)).values(), strict=True):
-        axes.plot(*ring(angles, np.array(values)), marker="o", markersize=2.5, label=shortened(name), **look)
+        axes.plot(
+            *ring(angles, (np.array(values) - low) / (high - low), _HOLE),
+            marker="o",
+            markersize=2.5,
+            label=shortened(name),
+            **look,
+        )
     heading(axes, title)
     figure.legend(loc="outside right center", title="utilisation", alignment="left")
     return figure
@@ -142,7 +155,8 @@ def gain_over_time(schedules: Sequence[Schedule], bins: int = 60) -> Figure:
     """How much more of its resources the machine has used under the first schedule than under each other one.
 
     Used share is the mean over all resources, from the first submission up to each instant; above zero the first
-    schedule is ahead.
+    schedule is ahead. The scale is linear up to 2.5 percentage points and logarithmic beyond, so that one method far
+    behind does not hide the others.
 
     Parameters
     ----------
@@ -169,6 +183,11 @@ def gain_over_time(schedules: Sequence[Schedule], bins: int = 60) -> Figure:
         gained = 100 * (own - _used_so_far(other, begin, instants))
         axes.plot((instants - begin) / unit, gained, label=shortened(other.policy), **look)
     axes.axhline(0, color="#444444", linewidth=0.6)
+    axes.set_yscale("symlog", linthresh=_LINEAR, linscale=2)
+    low, high = axes.get_ylim()
+    marks = [mark for mark in (-40, -20, -10, -5, -2, -1, 0, 1, 2, 5, 10, 20, 40) if low <= mark <= high]
+    axes.set_yticks(marks, [f"{mark:+d}" if mark else "0" for mark in marks])
+    axes.set_yticks([], minor=True)
     axes.set_xlabel(f"time since the first submission [{word}]")
     axes.set_ylabel("utilisation gained so far\n[percentage points]")
     axes.grid(axis="y")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _GREY = "#CCCCCC"
 
 
-def spokes(axes: Axes, labels: Sequence[str], hole: float = 0.0) -> FloatArray:
+def spokes(axes: Axes, labels: Sequence[str], hole: float, ticks: Mapping[float, str]) -> FloatArray:
     """Draw the grid of one spoke for each label, from 0 inside to 1 outside.
 
     Parameters
@@ -23,6 +23,7 @@ def spokes(axes: Axes, labels: Sequence[str], hole: float = 0.0) -> FloatArray:
     axes : where; their frame goes away.
     labels : what stands at the end of each spoke, the first at the top, on clockwise.
     hole : radius at which 0 lies, of the outer one.
+    ticks : what is written at which levels of the first spoke.
 
     Returns
     -------
@@ -39,11 +40,11 @@ def spokes(axes: Axes, labels: Sequence[str], hole: float = 0.0) -> FloatArray:
         axes.plot([hole * x, x], [hole * y, y], color=_GREY, linewidth=0.5, zorder=1)
         side = "center" if abs(x) < 0.1 else ("left" if x > 0 else "right")
         axes.text(1.07 * x, 1.07 * y, label, ha=side, va="bottom" if y > 0.9 else ("top" if y < -0.9 else "center"))
-    for level in (0.5, 1):
+    for level, tick in ticks.items():
         axes.text(
             -0.02,
             hole + (1 - hole) * level,
-            f"{level:g}",
+            tick,
             fontsize=6.5,
             color="#555555",
             ha="right",
@@ -54,7 +55,7 @@ def spokes(axes: Axes, labels: Sequence[str], hole: float = 0.0) -> FloatArray:
     return angles
 
 
-def ring(angles: FloatArray, score: FloatArray | float, hole: float = 0.0) -> tuple[FloatArray, FloatArray]:
+def ring(angles: FloatArray, score: FloatArray | float, hole: float) -> tuple[FloatArray, FloatArray]:
     """The closed line through a score on each spoke; parameters as in :func:`spokes`."""
     radius = hole + (1 - hole) * np.broadcast_to(score, angles.shape)
     x, y = radius * np.cos(angles), radius * np.sin(angles)
