@@ -358,3 +358,9 @@ WRONG = [
 def test_wrong_parameters_are_errors(spec: str) -> None:
     with pytest.raises(SpecError):
         made(spec)
+
+
+@pytest.mark.parametrize("spec", ["auto", "bbsched-ga:generations=none", "epsilon", "multisched", "nsga2", "pareto-dp"])
+def test_time_is_why_a_search_ends_that_needs_its_rest_to_answer(spec: str) -> None:
+    result = solve(wide(), spec, Stop(seconds=0.2))
+    assert (result.status, result.reason) == ("feasible", "time")

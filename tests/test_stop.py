@@ -121,3 +121,16 @@ def test_a_stop_is_data_and_a_budget_is_fresh() -> None:
     first.spend()
     assert first.done()
     assert not stop.start(PROBLEM).done()
+
+
+def test_a_budget_remembers_that_time_was_too_short() -> None:
+    now = [0.0]
+    budget = Budget(Stop(seconds=10), Knapsack([1], [1], 1), clock=lambda: now[0])
+    assert not budget.short(3)
+    now[0] = 8.0
+    assert budget.short(3)
+    assert budget.ran_short
+    assert not budget.done()
+    assert not budget.short(1)
+    assert not budget.ran_short, "what it needs next is what counts"
+    assert not Budget(Stop(), Knapsack([1], [1], 1)).short(1e9)

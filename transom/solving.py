@@ -201,4 +201,4 @@ def _reason(budget: Budget, error: str | None) -> Reason:
         return "error"
     # Asked once more, for a native solver that met its limit without asking.
     budget.done()
-    return budget.reason or "finished"  # type: ignore[return-value]
+    return budget.reason or ("time" if budget.ran_short else "finished")  # type: ignore[return-value]

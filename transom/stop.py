@@ -109,6 +109,7 @@ class Budget:
     bound : the best proved bound so far; None while nothing is proved.
     infeasible : whether a solver proved that there is no solution.
     reason : why :meth:`done` said yes; None before.
+    ran_short : whether a solver found the time that is left too short to go on (:meth:`short`).
     curve : (seconds, value, bound) at every improvement of either.
     notes : what a solver wants to be known, such as the method that ``auto`` chose.
     """
@@ -123,6 +124,7 @@ class Budget:
         self.bound: float | None = None
         self.infeasible = False
         self.reason: str | None = None
+        self.ran_short = False
         self.curve: list[tuple[float, float | None, float | None]] = []
         self.notes: dict[str, Any] = {}
         self.iterations = 0
@@ -141,6 +143,14 @@ class Budget:
         if self.stop.seconds is None:
             return math.inf
         return max(0.0, self.stop.seconds - self.seconds())
+
+    def short(self, seconds: float) -> bool:
+        """Whether less time is left than a solver needs for its next step or for its answer [s].
+
+        If it then ends, that was for want of time, although the time is not up.
+        """
+        self.ran_short = self.seconds_left() < seconds
+        return self.ran_short
 
     def iterations_left(self) -> int | None:
         """Iterations left until the limit or the stall, None without either."""

@@ -93,4 +93,4 @@ class HandingOver:
     def pressing(self, points: int) -> bool:
         """Whether the time that is left is what it takes to hand over so many points."""
         grown = max(1.0, points / self._points)
-        return self._budget.seconds_left() < _SPARE * self._took * grown**self._power
+        return self._budget.short(_SPARE * self._took * grown**self._power)

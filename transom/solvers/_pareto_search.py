@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from transom.models import Selection
@@ -176,8 +174,7 @@ class Search:
 
     def _pause(self) -> None:
         # What is known has to be judged in the time that is left.
-        left = self._budget.seconds_left()
-        if left < math.inf and left < self._extra + 1.8 * self._slowness * self._judging(1.3 * self._known.size):
+        if self._budget.short(self._extra + 1.8 * self._slowness * self._judging(1.3 * self._known.size)):
             raise Halt
 
     def _tell(self) -> None:

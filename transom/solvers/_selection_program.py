@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -202,12 +201,6 @@ def _searched(search: _Search, budget: Budget, above: int, most: int, finished: 
     value = int(program.weights @ found[-1]) if found else above
     bound = value if finished else max(value, min(most, top.bound))
     return Best(tuple(found), bound, finished, basis, top.bound)
-
-
-def run_out(budget: Budget, reserve: float) -> None:
-    """Let what was kept back to hand over the last points pass, so that time is the reason that is stated."""
-    if 0 < budget.seconds_left() <= reserve:
-        time.sleep(budget.seconds_left())
 
 
 class _Search:

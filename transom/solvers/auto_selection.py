@@ -61,7 +61,7 @@ class AutoSelection:
             solver = _solver(name)
             if solver.supports(problem) is not None:
                 continue
-            if chose and budget.seconds_left() < _WORTH_IT:
+            if chose and budget.short(_WORTH_IT):
                 return
             chose.append(name)
             budget.notes["chose"] = "+".join(chose)

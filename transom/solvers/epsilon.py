@@ -14,7 +14,7 @@ from transom.models.selection import Selection
 from transom.models.selection_reduction import ReducedSelection, reduce_selection
 from transom.solvers._native import import_back_end, settle
 from transom.solvers._selection_cpsat import maximise_cpsat
-from transom.solvers._selection_program import Best, Program, maximise, relations, run_out
+from transom.solvers._selection_program import Best, Program, maximise, relations
 from transom.solvers._selection_zones import Zones
 from transom.solving import settled
 from transom.stop import Budget, Stop
@@ -87,7 +87,7 @@ class Epsilon:
         if complete and budget.value is not None:
             budget.prove(budget.value)
         else:
-            run_out(budget, sweep.reserve)
+            budget.short(2 * sweep.reserve)
 
 
 class _Sweep:
@@ -185,7 +185,7 @@ class _Sweep:
         return value
 
     def _over(self) -> bool:
-        return self._budget.done() or self._budget.seconds_left() <= self.reserve
+        return self._budget.done() or self._budget.short(self.reserve)
 
 
 def _directions(objectives: int, steps: int) -> list[IntArray]:

@@ -154,13 +154,13 @@ class _HandOver:
 
     def in_time(self) -> None:
         """Hand over if that is the last moment to do it."""
-        if not (self._subsets.finished or self._late) and self._budget.seconds_left() < self._seconds():
+        if not (self._subsets.finished or self._late) and self._budget.short(self._seconds()):
             self._late = True
             self._all()
 
     def last(self) -> bool:
         """Hand over what is left to; whether all that was found has been handed over."""
-        if self._subsets.found != self._handed and not (self._late and self._budget.seconds_left() < self._seconds()):
+        if self._subsets.found != self._handed and not (self._late and self._budget.short(self._seconds())):
             self._all()
         return self._subsets.found == self._handed
 

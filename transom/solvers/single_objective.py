@@ -18,7 +18,7 @@ from transom.models.selection import Selection
 from transom.models.selection_reduction import ReducedSelection, reduce_selection
 from transom.solvers._native import import_back_end, settle
 from transom.solvers._selection_cpsat import maximise_cpsat
-from transom.solvers._selection_program import Best, Program, maximise, relations, run_out
+from transom.solvers._selection_program import Best, Program, maximise, relations
 from transom.solvers._selection_scip import maximise_scip
 from transom.solving import settled
 from transom.stop import Budget, Stop
@@ -273,7 +273,7 @@ class _Task:
             self._budget.found(self._problem.front(chosen[None, :]))
         self._budget.notes["proved"] = "yes" if proved else "no"
         if not proved:
-            run_out(self._budget, _RESERVE)
+            self._budget.short(_RESERVE)
 
 
 def _task(problem: Selection, budget: Budget, by: By, rng: np.random.Generator, floored: bool = False) -> _Task | None:
