@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from operator import index
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ from transom.traces.workload import Workload
 Progress = Callable[[int], None]
 """Called now and then with the number of jobs that have started."""
 
+_REPORTS = 0.2  # seconds between two looks at the progress bar, where decisions are made one by one
 _CHUNK = 8192  # decisions between two looks at the progress bar and Ctrl-C
 _LONGEST = 10**9  # period of a policy [s]
 _WORK = 50_000_000  # the same in waiting jobs x steps of the plan
@@ -262,6 +264,7 @@ def _period(policy: Policy) -> int | None:
 def _run_policy(replay: Replay, policy: Policy, report: Progress) -> dict[str, NDArray[Any]]:
     rows: list[IntArray] = []
     notes: list[Any] = []
+    due = 0.0
     while replay.advance():
         decision = policy.decide(replay.window())
         if not isinstance(decision, Decision):
@@ -271,8 +274,9 @@ def _run_policy(replay: Replay, policy: Policy, report: Progress) -> dict[str, N
         rows.append(row)
         if decision.notes:
             notes.append(decision.notes)
-        if len(rows) % 256 == 0:
+        if perf_counter() >= due:  # by time: a decision may take seconds
             report(int(replay.state.at[events.STARTED]))
+            due = perf_counter() + _REPORTS
     log = np.array(rows, np.int64).reshape(len(rows), len(COLUMNS))
     decisions: dict[str, NDArray[Any]] = dict(zip(COLUMNS, log.T, strict=True))
     if notes:
