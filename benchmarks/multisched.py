@@ -140,10 +140,9 @@ def compare(arguments: argparse.Namespace) -> None:
     spread = {
         label: np.std(rows, axis=0, ddof=1) if len(rows) > 1 else np.nan * means[label] for label, rows in table.items()
     }
-    title = (
-        f"{workload.name}: {len(workload):,} jobs, {arguments.seeds} seed{'s' * (arguments.seeds > 1)}, windows of {arguments.size}, offered load "
-        f"{' '.join(f'{100 * load:.0f}' for load in np.mean(loads, axis=0))} %"
-    )
+    told = _told(workload, arguments.seeds)
+    load = " ".join(f"{100 * load:.0f}" for load in np.mean(loads, axis=0))
+    title = f"{told}, windows of {arguments.size}, offered load {load} %"
     count = len(resources)
     shares = [[label, *(number(100 * share, 1) for share in mean[:count])] for label, mean in means.items()]
     print_table(f"{title}: utilisation while jobs are submitted", ["method", *(f"{r} [%]" for r in resources)], shares)
@@ -164,7 +163,6 @@ def compare(arguments: argparse.Namespace) -> None:
     print(
         "no resource is oversubscribed at any event; every promise is kept, and who is passed over often enough has one"
     )
-    told = f"{workload.name}, {len(workload):,} jobs, {arguments.seeds} seed{'s' * (arguments.seeds > 1)}"
     spokes = utilisation_kiviat(resources, {label: mean[:count].tolist() for label, mean in means.items()}, told)
     print(f"figure: {save(spokes, arguments.out / 'utilisation.png')}")
     ahead = [schedule for schedule in shown if schedule.policy == "MultiSched"]
@@ -188,7 +186,7 @@ def knob(arguments: argparse.Namespace) -> None:
                 each.append([*used(schedule), kept_order(schedule), summary(schedule)["mean_wait"] / 3600])
                 bars.advance(task)
             rows.append(np.mean(each, axis=0))
-    told = f"{workload.name}, {len(workload):,} jobs, {arguments.seeds} seed{'s' * (arguments.seeds > 1)}"
+    told = _told(workload, arguments.seeds)
     columns = ["k", *(f"{name} [%]" for name in resources), "not overtaken [%]", "mean wait [h]"]
     cells = [
         [f"{k:g}", *(number(100 * x, 1) for x in row[:-1]), number(row[-1], 2)]
@@ -226,6 +224,10 @@ def times(arguments: argparse.Namespace) -> None:
     ]
     print_table(f"mean time of a decision: {told}", columns, rows)
     print(f"figure: {save(decision_times(counts, lines, 0.6, told), arguments.out / 'times.png')}")
+
+
+def _told(workload: Workload, seeds: int) -> str:
+    return f"{workload.name}, {len(workload):,} jobs, {seeds} seed{'s' * (seeds > 1)}"
 
 
 def main(given: Sequence[str] | None = None) -> None:
