@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -53,6 +55,34 @@ def test_ties_go_to_the_first_objective_then_to_the_earlier_point() -> None:
     assert pick("trade-off", [[50, 20, 20], [50, 30, 10]]) == 0
     assert pick("weighted", [[10, 30], [20, 20], [30, 10]]) == 2
     assert pick("trade-off", [[50, 10, 20], [45, 30, 30], [48, 20, 40]]) == 2
+
+
+@pytest.mark.parametrize("rule", ["trade-off", "2x", "weighted", "knee"])
+def test_bounds_and_ties_are_those_of_exact_fractions(rule: str) -> None:
+    rng, chosen = np.random.default_rng(3), registry.make(registry.DECISION_RULES, rule)
+    for _ in range(600):
+        values = rng.integers(0, 11, (int(rng.integers(2, 7)), int(rng.integers(2, 4))))
+        totals = rng.integers(10, 13, values.shape[1])
+        problem = Selection(values, totals)
+        u = [[Fraction(int(v), int(c)) for v, c in zip(row, totals, strict=True)] for row in values]
+        index, rest = range(len(u)), [sum(row[1:]) for row in u]
+        best = max(index, key=lambda i: (u[i][0], rest[i], -i))
+        up, down = [each - rest[best] for each in rest], [u[best][0] - row[0] for row in u]
+        sums, among = rest, list(index)
+        if rule == "trade-off":
+            among = [i for i in index if down[i] < Fraction(1, 10) and up[i] > Fraction(3, 10) * rest[best]] or [best]
+        elif rule == "2x":
+            among = [i for i in index if up[i] > 2 * down[i]] or [best]
+        elif rule == "weighted":
+            sums = [sum(row) for row in u]
+        else:
+            low, high = values.min(axis=0).tolist(), values.max(axis=0).tolist()
+            sums = [
+                sum(Fraction(int(v) - b, t - b) if t > b else 1 for v, b, t in zip(row, low, high, strict=True))
+                for row in values
+            ]
+        wanted = max(among, key=lambda i: (sums[i], u[i][0], -i))
+        assert chosen(ParetoFront(values, np.eye(len(values), dtype=bool)), problem) == wanted
 
 
 @pytest.mark.parametrize("rule", registry.names(registry.DECISION_RULES))

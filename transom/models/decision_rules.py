@@ -3,6 +3,7 @@ r"""Decision rules: which point of a front to take. Named and registered.
 With :math:`u_{ik}` the share of point :math:`i` in objective :math:`k`: utilisation (value over the resource's total)
 where the objective is a resource, else value over its ceiling. The first objective (the nodes, as a rule) is
 :math:`k = 1`, and :math:`s_i = \sum_{k > 1} u_{ik}`. Ties go to the larger :math:`u_{i1}`, then to the earlier point.
+Sums of shares and bounds on them are compared to twelve digits: a tie must not hang on how tenths are rounded.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from transom.models.pareto_front import EXACT_OBJECTIVES, ParetoFront, hypervolu
 from transom.models.selection import Selection
 
 _DIRECTIONS = 4096
+_DIGITS = 12
 
 
 class DecisionRule(Protocol):
@@ -69,7 +71,8 @@ class TradeOff:
     def __call__(self, front: ParetoFront, problem: Selection, /) -> int:
         u, rest, best = _from_the_best(front, problem)
         needed = self.gain * rest[best] if self.relative else self.gain
-        return _replaced(u, rest, best, (u[best] - u < self.give) & (rest - rest[best] > needed))
+        allowed = _above(self.give, u[best] - u) & _above(rest - rest[best], needed)
+        return _replaced(u, rest, best, allowed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,7 @@ class TwiceOver:
 
     def __call__(self, front: ParetoFront, problem: Selection, /) -> int:
         u, rest, best = _from_the_best(front, problem)
-        return _replaced(u, rest, best, rest - rest[best] > self.factor * (u[best] - u))
+        return _replaced(u, rest, best, _above(rest - rest[best], self.factor * (u[best] - u)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +120,7 @@ class Knee:
     def __call__(self, front: ParetoFront, problem: Selection, /) -> int:
         low, high = front.values.min(axis=0), front.values.max(axis=0)
         scaled = np.where(high > low, (front.values - low) / np.maximum(high - low, 1), 1.0)
-        return _largest(scaled.sum(axis=1), shares(front, problem)[:, 0])
+        return _largest(_summed(scaled), shares(front, problem)[:, 0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +144,7 @@ class WeightedSum:
     def __call__(self, front: ParetoFront, problem: Selection, /) -> int:
         u = shares(front, problem)
         weights = weights_for(problem, "weighted", self.weights)
-        return _largest((u * weights).sum(axis=1), u[:, 0])
+        return _largest(_summed(u * (weights / weights.max())), u[:, 0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +242,7 @@ def lexicographic_order(problem: Selection, text: str) -> list[int]:
 def _from_the_best(front: ParetoFront, problem: Selection) -> tuple[FloatArray, FloatArray, int]:
     """Shares in the first objective, sums of the others, and the point with the largest share."""
     u = shares(front, problem)
-    rest = u[:, 1:].sum(axis=1)
+    rest = _summed(u[:, 1:])
     return u[:, 0], rest, _largest(u[:, 0], rest)
 
 
@@ -250,6 +253,16 @@ def _replaced(u: FloatArray, rest: FloatArray, best: int, allowed: BoolArray) ->
 
 def _largest(first: FloatArray, then: FloatArray) -> int:
     return int(np.lexsort((-then, -first))[0])
+
+
+def _summed(terms: FloatArray) -> FloatArray:
+    total: FloatArray = np.round(terms.sum(axis=1), _DIGITS)
+    return total
+
+
+def _above(larger: FloatArray | float, smaller: FloatArray | float) -> BoolArray:
+    above: BoolArray = np.round(np.subtract(larger, smaller), _DIGITS) > 0
+    return above
 
 
 def _lost_along_directions(points: FloatArray) -> FloatArray:
