@@ -16,7 +16,8 @@ class Cluster(Frozen):
     Parameters
     ----------
     num_nodes : number of nodes, > 0.
-    resources : names of the further resources (``"burst_buffer"``, ``"gpu"`` ...), distinct.
+    resources : names of the further resources (``"burst_buffer"``, ``"gpu"`` ...), distinct; not ``nodes``, and none
+        that begins with ``submitting``, which metrics are called by.
     capacities : amount of each further resource, >= 0, in the unit of the jobs' demands.
     topology : where each node hangs; None where nodes have no identity that matters.
 
@@ -40,6 +41,12 @@ class Cluster(Frozen):
             raise ModelError(f"cluster: {len(self.resources)} resources but {len(self.capacities)} capacities")
         if len(set(self.resources)) != len(self.resources) or "nodes" in self.resources:
             raise ModelError(f"cluster: resource names must be distinct and not 'nodes', got {self.resources}")
+        for name in self.resources:
+            # utilisation_submitting is that of the nodes, utilisation_submitting_gpu that of gpu.
+            if not name or name.startswith("submitting"):
+                raise ModelError(
+                    f"cluster: a resource must have a name that does not begin with 'submitting', got {name!r}"
+                )
         for name, capacity in zip(self.resources, self.capacities, strict=True):
             if capacity < 0:
                 raise ModelError(f"cluster: capacity of {name} must be >= 0, got {capacity}")
