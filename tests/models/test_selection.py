@@ -72,6 +72,14 @@ def test_nothing_is_lost_by_the_reduction(seed: int) -> None:
     assert values_of(problem.front(chosen)) == true_front(problem)
 
 
+def test_many_equal_jobs_are_no_search() -> None:
+    problem = Selection([[9, 9, 9], *[[2, 1, 3]] * 500], [333, 200, 400], forced=[1] + [0] * 500)
+    assert values_of(problem.trivial()) == {(9 + 260, 9 + 130, 9 + 390)}  # type: ignore[arg-type]
+    worth = [[0], *[[k % 2] for k in range(500)]]
+    assert Selection(problem.demands, problem.capacity, worth).trivial() is None
+    assert Selection([[1]] * 3, [2], requires=[(1, 0)]).trivial() is None
+
+
 def test_pruned_jobs_are_counted() -> None:
     reduced = reduce_selection(Selection([[5], [2], [3], [9]], [4]))
     assert reduced is not None
@@ -144,6 +152,7 @@ BAD = [
     ({"demands": [[2**53, 1]]}, r"demands does not stay below 2\*\*53"),
     ({"resources": ("nodes",)}, "resources must be 2 distinct names"),
     ({"resources": ("bb", "bb")}, "resources must be 2 distinct names"),
+    ({"resources": ("bb", "")}, "resources must be 2 distinct names"),
     ({"objectives": [[7]], "terms": ("r0",)}, "'r0' is not the demand on that resource"),
     ({"scales": (1,)}, "expected a scale > 0 for each of 2"),
     ({"scales": (1, 0)}, "expected a scale > 0"),

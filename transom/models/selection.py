@@ -262,8 +262,8 @@ class Selection(Frozen):
         return solution
 
     def trivial(self) -> ParetoFront | str | None:
-        """The only point where every job that fits beside the forced ones fits at once, ``infeasible`` where the
-        forced ones do not fit, else None.
+        """The only point where every job that fits beside the forced ones fits at once, or where those jobs are all
+        equal; ``infeasible`` where the forced ones do not fit, else None.
         """
         must = self.forced.copy()
         while more := [other for job, other in self.requires if must[job] and not must[other]]:
@@ -272,8 +272,11 @@ class Selection(Frozen):
         if (room < 0).any() or (must & self.excluded).any():
             return "infeasible"
         chosen = self.completed(must[None, :])
-        fits = (self.demands <= room).all(axis=1) & ~self.excluded
-        return None if (fits & ~chosen[0]).any() else self.front(chosen)
+        fits = (self.demands <= room).all(axis=1) & ~self.excluded & ~must
+        open_ = np.hstack((self.demands, self.objectives))[fits]
+        # As many equal jobs as fit are worth the same, whichever they are.
+        equal = not self.requires and bool((open_ == open_[:1]).all())
+        return self.front(chosen) if equal or not (fits & ~chosen[0]).any() else None
 
     def warm_up(self) -> None:
         """Import and compile what fronts are judged with, which is no part of a solver's time."""
@@ -307,7 +310,7 @@ def _amounts(values: ArrayLike, name: str, shape: tuple[int, ...]) -> IntArray:
 
 def _names(given: Sequence[str], what: str, default: tuple[str, ...]) -> tuple[str, ...]:
     names = tuple(given) or default
-    if len(names) != len(default) or len(set(names)) != len(names):
+    if len(names) != len(default) or len(set(names)) != len(names) or "" in names:
         raise ModelError(f"selection: {what} must be {len(default)} distinct names, got {names}")
     return names
 
