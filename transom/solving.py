@@ -20,7 +20,8 @@ class Solver(Protocol):
     """Anything that searches for solutions of one type of problem.
 
     A solver may also have ``warm_up()``, called before the clock starts: it imports the back end
-    and compiles kernels, and does nothing that depends on the problem.
+    and compiles kernels, and does nothing that depends on the problem. One with a true ``called_always``, because it
+    has conditions or notes of its own, is called even where the problem itself knows the answer (``trivial()``).
     """
 
     @property
@@ -88,7 +89,7 @@ def solve(
     if start is not None:
         budget.found(start)
     try:
-        trivial = settled(problem, budget)
+        trivial = not getattr(chosen, "called_always", False) and settled(problem, budget)
         answer = None if trivial else chosen(problem, budget, stream(seed, chosen.name), start=start)
         if answer is not None:
             budget.found(answer)
@@ -124,7 +125,8 @@ def solve(
 def settled(problem: Problem, budget: Budget) -> bool:
     """Whether the problem itself knows the answer (``trivial()``), so that no solver is needed; the budget is told.
 
-    :func:`solve` asks before it calls a solver; a solver asks for those who call it directly.
+    :func:`solve` asks before it calls a solver, with the exception of those that are called in any case; a solver
+    asks for those who call it directly.
     """
     trivial = getattr(problem, "trivial", None)
     answer = None if trivial is None else trivial()

@@ -228,3 +228,11 @@ def test_objectives_of_a_window() -> None:
         Selection.from_window(a_window(), {"gpu": Waited()})
     with pytest.raises(ModelError, match="are not all among the jobs"):
         Selection.from_window(a_window(), jobs=[0], forced=[1])
+
+
+def test_capacities_of_several_resources_are_not_added_up() -> None:
+    most = 2**53 - 1
+    problem = Selection([[most, 1], [0, most - 1]], [most, most])
+    assert problem.trivial() is not None
+    with pytest.raises(ModelError, match=r"selection: capacity does not stay below 2\*\*53"):
+        Selection([[1, 1]], [1, 2**53])

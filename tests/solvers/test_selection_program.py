@@ -160,3 +160,43 @@ def test_the_same_iterations_give_the_same_choices() -> None:
     program = Program(rows.sum(axis=0), rows, rows.sum(axis=1) // 3, unrelated(60))
     first, second = (maximise(program, budget(iterations=400)) for _ in range(2))
     assert [chosen.tolist() for chosen in first.found] == [chosen.tolist() for chosen in second.found]
+
+
+def test_presolve_of_cpsat_loses_no_best_choice() -> None:
+    """google/or-tools issue 5293."""
+    rows = np.array(
+        [
+            [708482301878, 122068226157, 291752651127, 780039782751, 281512648674],
+            [601064443508, 385236466908, 635720626032, 949645359868, 651644903220],
+            [510447863783, 983353119223, 474094864288, 541223547105, 949091675046],
+        ]
+    )
+    program = Program(rows[0], rows, np.array([963345765349, 1421872287449, 1525491416779]), unrelated(5))
+    wanted = best_by_hand(program, -1)
+    assert wanted == 902108008908
+    sound(program, maximise_cpsat(program, budget()), wanted, -1)
+
+
+def test_scip_survives_large_numbers_and_proves_nothing_about_them() -> None:
+    rows = np.array(
+        [
+            [913040807, 223835196, 183704216, 1034947372],
+            [372477221, 861732047, 864132, 94020616],
+            [148984751, 905801286, 210047536, 969821473],
+            [-450929268, -536452638, -559482921, -786436883],
+        ]
+    )
+    limits = np.array([1749760163, 987292940, 1659972225, 0])
+    program = Program(np.array([1069778082, 179623361, 772529181, 1062487727]), rows, limits, unrelated(4))
+    sound(program, maximise_scip(program, budget(), 1842307262), best_by_hand(program, 1842307262), 1842307262)
+    assert maximise_scip(program, budget(), 1842307263).found == ()
+    rng = np.random.default_rng(38)
+    for _ in range(20):
+        rows = rng.integers(2**33, 2**38, (2, 5))
+        program = Program(rng.integers(1, 1000, 5), rows, rows.sum(axis=1) // 3, unrelated(5))
+        best = maximise_scip(program, budget())
+        wanted = best_by_hand(program, -1)
+        assert not best.proved
+        assert wanted is not None
+        assert best.bound >= wanted
+        assert all(feasible(program, chosen) for chosen in best.found)

@@ -168,3 +168,26 @@ def test_wrong_parameters_are_refused() -> None:
     ):
         with pytest.raises(UnsupportedError, match=reason):
             solve(problem, spec)
+
+
+@pytest.mark.parametrize("by", BACK_ENDS)
+def test_the_only_point_there_is_has_notes_and_has_to_meet_the_floors(by: str) -> None:
+    problem = Selection([[1], [3]], [2], [[306, 562], [260, 150]])
+    assert problem.trivial() is not None
+    best = solve(problem, f"weighted:by={by}", Stop(seconds=5))
+    assert (best.status, best.parameters["proved"]) == ("optimal", "yes")
+    assert best.parameters["objective"] == float(Fraction(306, 566) + Fraction(562, 712))
+    assert solve(problem, f"lexicographic:by={by}", Stop(seconds=5)).parameters["objective"] == "306/562"
+    met = solve(problem, f"constrained:by={by},floors=0.7", Stop(seconds=5))
+    assert (met.status, met.parameters["floors"]) == ("optimal", "met")
+    missed = solve(problem, f"constrained:by={by},floors=1", Stop(seconds=5))
+    assert (missed.solution, missed.status, missed.parameters["floors"]) == (None, "unknown", "cannot be met")
+
+
+def test_an_objective_of_nothing_does_not_make_the_others_coarse() -> None:
+    worth = np.array([[409748963454061, 253070313986432, 0], [472307807533834, 402772322710697, 0], [7, 5, 0]])
+    problem = Selection([[3], [3], [3]], [6], worth)
+    result = solve(problem, "weighted:weights=0/1/7", Stop(seconds=5))
+    assert sound(problem, result)[1] == 402772322710697 + 253070313986432
+    assert "resolution" not in result.parameters
+    assert sound(problem, solve(problem, "weighted:weights=0/0/1", Stop(seconds=5)))

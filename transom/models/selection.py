@@ -303,8 +303,10 @@ def _amounts(values: ArrayLike, name: str, shape: tuple[int, ...]) -> IntArray:
         at = np.unravel_index(int(array.argmin()), array.shape)
         where = f"job {at[0]}: " if array.ndim == 2 else ""
         raise ModelError(f"selection: {where}{name} must be >= 0, got {array[at]}")
-    if array.size and array.astype(np.float64).sum(axis=0).max() >= _EXACT:
-        raise ModelError(f"selection: the sum of the {name} does not stay below 2**53")
+    # Jobs are added up, resources are not.
+    if array.size and (array.astype(np.float64).sum(axis=0) if array.ndim == 2 else array).max() >= _EXACT:
+        what = f"the sum of the {name}" if array.ndim == 2 else name
+        raise ModelError(f"selection: {what} does not stay below 2**53")
     return array
 
 

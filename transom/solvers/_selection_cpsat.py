@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from transom.models._arrays import BoolArray
+from transom.solvers._cpsat_search import cpsat_solver
 from transom.solvers._native import run_native
 from transom.solvers._selection_program import Best, Program
 from transom.stop import Budget
@@ -34,15 +33,7 @@ def maximise_cpsat(program: Program, budget: Budget, above: int = -1, enough: in
     worth = cp_model.LinearExpr.weighted_sum(chosen, program.weights.tolist())
     model.add_linear_constraint(worth, above + 1, most)
     model.maximize(worth)
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = budget.threads
-    solver.parameters.random_seed = seed
-    solver.parameters.catch_sigint_signal = False
-    if (left := budget.iterations_left()) is not None:
-        solver.parameters.max_number_of_conflicts = left
-    if budget.seconds_left() < math.inf:
-        # Only a backstop: CP-SAT leaves a margin before its own limit, up to a quarter of a second.
-        solver.parameters.max_time_in_seconds = 1 + 2 * budget.seconds_left()
+    solver = cpsat_solver(budget, seed)
     found: list[BoolArray] = []
     bounds = [most]
 

@@ -14,16 +14,16 @@ from transom.solvers._selection_program import Best, Program
 from transom.solvers.scip import interrupt
 from transom.stop import Budget
 
-_PROVABLE = 1e10  # up to which sum of weights rounding errors of linear programmes are far below a unit
+_PROVABLE = 1e10  # up to which sums rounding errors of linear programmes are far below a unit
 _AGAIN = 20  # how often a solution that breaks a condition by SCIP's tolerance is excluded
 
 
 def maximise_scip(program: Program, budget: Budget, above: int = -1, enough: int | None = None, seed: int = 0) -> Best:
     """Solve a program with SCIP, in floating point; an iteration is a node.
 
-    A solution that breaks a constraint by no more than SCIP's tolerance is excluded, and the search begins again. A
-    bound is raised by the tolerance before it is rounded down, and by a unit more where the weights add up to more
-    than 1e10, so that nothing is proved there unless the bound is met by that much.
+    A solution that breaks a constraint, or is worth too little, by no more than SCIP's tolerance is excluded, and the
+    search begins again. A bound is raised by the tolerance before it is rounded down. Nothing is proved where the
+    numbers of a row or the weights add up to more than 1e10.
 
     Parameters
     ----------
@@ -38,13 +38,13 @@ def maximise_scip(program: Program, budget: Budget, above: int = -1, enough: int
     known, bound, proved = None, most, False
     while len(excluded) <= _AGAIN and not budget.done():
         solutions, limit, ended = _search(program, budget, above, seed, excluded)
-        fits = [chosen for chosen in solutions if _feasible(program, chosen)]
+        fits = [chosen for chosen in solutions if _fine(program, chosen, above)]
         if fits:
             known = max((known, *fits) if known is not None else fits, key=lambda x: int(program.weights @ x))
         bound = min(bound, limit)
         value = above if known is None else int(program.weights @ known)
         proved = ended and bound <= value
-        if proved or not ended or not solutions or _feasible(program, solutions[0]):
+        if proved or not ended or not solutions or _fine(program, solutions[0], above):
             break
         excluded.append(solutions[0])
     value = above if known is None else int(program.weights @ known)
@@ -58,6 +58,7 @@ def _search(
     model = scip_model(seed)
     total = int(program.weights.sum())
     tolerance = min(1e-9, max(1e-11, 0.1 / max(total, 1)))
+    provable = max(total, int(np.abs(program.rows).sum(axis=1).max(initial=0))) <= _PROVABLE
     with building():
         chosen = [model.addVar("", vtype="B", obj=float(weight)) for weight in program.weights.tolist()]
         model.setMaximize()
@@ -71,6 +72,8 @@ def _search(
             model.addCons(_sum(chosen, np.where(choice, -1, 1).tolist()) >= 1 - int(choice.sum()))
     model.setParam("numerics/epsilon", tolerance)
     model.setParam("numerics/feastol", 1e-7)
+    # Beside a small epsilon it can end the process (SCIP 10.0, numbers from 2**30 on).
+    model.setParam("constraints/linear/simplifyinequalities", False)
     if (left := budget.iterations_left()) is not None:
         model.setParam("limits/totalnodes", left)
     if budget.seconds_left() < math.inf:
@@ -81,10 +84,10 @@ def _search(
         model.optimizeNogil()
         status = model.getStatus()
         read = [np.array([model.getSolVal(solution, x) for x in chosen]) > 0.5 for solution in model.getSols()]
-        bound = above if status == "infeasible" else total
-        if status == "optimal":
+        bound = above if status == "infeasible" and provable else total
+        if status == "optimal" and provable:
             known = model.getDualbound()
-            bound = math.floor(known + tolerance * abs(known) + (1 if total > _PROVABLE else 0))
+            bound = math.floor(known + tolerance * abs(known))
         budget.spend(max(0, int(model.getNTotalNodes())))
         ended.append((read, min(bound, total), status in ("optimal", "infeasible")))
 
@@ -102,6 +105,6 @@ def _sum(chosen: list[Any], factors: list[int]) -> Any:
     return quicksum(factor * variable for factor, variable in zip(factors, chosen, strict=True) if factor)
 
 
-def _feasible(program: Program, chosen: BoolArray) -> bool:
-    below = bool(np.all(program.rows @ chosen <= program.limits))
+def _fine(program: Program, chosen: BoolArray, above: int) -> bool:
+    below = int(program.weights @ chosen) > above and bool(np.all(program.rows @ chosen <= program.limits))
     return below and not bool((program.relations.needs & chosen[:, None] & ~chosen[None, :]).any())

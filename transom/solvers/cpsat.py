@@ -12,6 +12,7 @@ from transom.errors import SpecError
 from transom.models._arrays import BoolArray
 from transom.models.knapsack import Knapsack
 from transom.models.reduction import Reduced, reduce
+from transom.solvers._cpsat_search import cpsat_solver
 from transom.solvers._native import Handover, import_back_end, run_native, settle
 from transom.solvers.incumbent import first_incumbent, warm_up
 from transom.stop import Budget
@@ -72,16 +73,8 @@ def _search(reduced: Reduced, budget: Budget, seed: int, presolve: bool) -> None
     for variable, hint in zip(chosen, budget.solution[reduced.items].tolist(), strict=True):
         model.add_hint(variable, hint)
 
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = budget.threads
-    solver.parameters.random_seed = seed
+    solver = cpsat_solver(budget, seed)
     solver.parameters.cp_model_presolve = presolve
-    solver.parameters.catch_sigint_signal = False
-    if (left := budget.iterations_left()) is not None:
-        solver.parameters.max_number_of_conflicts = left
-    if budget.seconds_left() < math.inf:
-        # Only a backstop: CP-SAT leaves a margin before its own limit, up to a quarter of a second.
-        solver.parameters.max_time_in_seconds = 1 + 2 * budget.seconds_left()
 
     if budget.done():
         return  # building the model counts

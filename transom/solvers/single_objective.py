@@ -59,6 +59,7 @@ class Weighted:
     name: ClassVar[str] = "weighted"
     solves: ClassVar[type] = Selection
     needs: ClassVar[tuple[str, ...]] = ("ortools", "pyscipopt", "moocore")
+    called_always: ClassVar[bool] = True
 
     weights: str = ""
     by: By = "core"
@@ -106,6 +107,7 @@ class Lexicographic:
     name: ClassVar[str] = "lexicographic"
     solves: ClassVar[type] = Selection
     needs: ClassVar[tuple[str, ...]] = ("ortools", "pyscipopt", "moocore")
+    called_always: ClassVar[bool] = True
 
     order: str = ""
     by: By = "core"
@@ -165,6 +167,7 @@ class Constrained:
     name: ClassVar[str] = "constrained"
     solves: ClassVar[type] = Selection
     needs: ClassVar[tuple[str, ...]] = ("ortools", "pyscipopt", "moocore")
+    called_always: ClassVar[bool] = True
 
     objective: str = ""
     floors: str = ""
@@ -197,7 +200,7 @@ class Constrained:
         shares = [Fraction(part) for part in self.floors.split("/")] if self.floors else []
         others = [k for k in range(_p(problem)) if k != first]
         floors = [(k, math.ceil(share * totals[k])) for k, share in zip(others, shares, strict=False)]
-        task = _task(problem, budget, self.by, rng, bool(floors))
+        task = _task(problem, budget, self.by, rng)
         if task is None:
             return
         chosen, bound, proved = task.best([int(k == first) for k in range(_p(problem))], floors)
@@ -271,15 +274,13 @@ class _Task:
         """Give the selection to the budget, as a front of one point, and say whether it is proved to be best."""
         if chosen is not None:
             self._budget.found(self._problem.front(chosen[None, :]))
+            settled(self._problem, self._budget)  # the only point that there is may be the whole front
         self._budget.notes["proved"] = "yes" if proved else "no"
         if not proved:
             self._budget.short(_RESERVE)
 
 
-def _task(problem: Selection, budget: Budget, by: By, rng: np.random.Generator, floored: bool = False) -> _Task | None:
-    # The only point there is may not meet the floors.
-    if not floored and settled(problem, budget):
-        return None
+def _task(problem: Selection, budget: Budget, by: By, rng: np.random.Generator) -> _Task | None:
     reduced = reduce_selection(problem)
     if reduced is None:
         budget.prove_infeasible()
@@ -302,9 +303,11 @@ def _totals(problem: Selection) -> list[int]:
 
 def _whole(factors: list[Fraction], ceiling: list[int]) -> tuple[list[int], Fraction, Fraction]:
     """Whole factors, what they were multiplied by, and the largest error of the sum that follows from rounding."""
+    # What is never worth anything must not make the others coarse.
+    factors = [factor if most else Fraction(0) for factor, most in zip(factors, ceiling, strict=True)]
     scale = Fraction(math.lcm(*(factor.denominator for factor in factors)))
     exact = [int(factor * scale) for factor in factors]
-    common = math.gcd(*exact)
+    common = math.gcd(*exact) or 1
     exact, scale = [factor // common for factor in exact], scale / common
     if sum(factor * most for factor, most in zip(exact, ceiling, strict=True)) < _EXACT:
         return exact, scale, Fraction(0)
