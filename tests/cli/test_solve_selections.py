@@ -282,6 +282,15 @@ def test_results_are_kept_and_checked(transom: Transom, window: Path, tmp_path: 
         (lambda row: row.update(solution={"values": [[3, 1]], "jobs": [[0]]}), "the solution is worth"),
         (lambda row: row.update(status="feasible"), "a complete front is claimed, but the status is feasible"),
         (lambda row: row.update(bound=None, gap=None), "optimal is claimed, but the value is"),
+        (lambda row: row["parameters"].update(front="not complete"), "the front is said to be not complete"),
+        (
+            lambda row: row.update(solution={"values": [[3, 1]], "jobs": [[0]]}, value=0.4, bound=0.4),
+            "a complete front is claimed, but it lacks [2, 2] (1 in all)",
+        ),
+        (
+            lambda row: row.update(status="infeasible", solution=None, value=None, bound=None, gap=None),
+            "infeasible is claimed, but the forced jobs fit together",
+        ),
     ],
 )
 def test_wrong_results_are_named(

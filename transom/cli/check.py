@@ -53,8 +53,9 @@ def command(
     Everything is computed again from the data: whether an answer is feasible and worth what is
     claimed, whether its bound and its optimum can be; whether every job starts once, in time, and on
     nodes that are free, and what the hops between them cost; whether each point of a front is feasible,
-    takes every job that still fits, and is beaten by no other one. A trace is read and cut as the recording
-    says, further resources and all, unless an option says otherwise. The exit status is 1 if something is wrong.
+    takes every job that still fits, and is beaten by no other one; and, where at most 14 jobs fit, whether a
+    front that is said to be complete lacks a point. A trace is read and cut as the recording says, further
+    resources and all, unless an option says otherwise. The exit status is 1 if something is wrong.
     """
     from transom.errors import DocumentError
 
@@ -141,7 +142,7 @@ def _judge_results(instance: Path, results: Path, reading: _Reading) -> list[Jud
             hint = _how_read(instance, result.problem, reading)
             raise DocumentError(f"{where}: is for instance {result.instance}, which {instance} does not hold{hint}")
         label, problem = problems[result.instance]
-        judged.append(Judged(where, label, _what(result), check(problem, result) + _overclaimed(result)))
+        judged.append(Judged(where, label, _what(result), check(problem, result) + _overclaimed(problem, result)))
         solved.add(result.instance)
     if missing := len(problems) - len(solved):
         note(f"{instance}: {missing} of {len(problems)} instances have no result")
@@ -155,10 +156,27 @@ def _what(result: Result) -> str:
     return f"{told}, front {'complete' if result.status == 'optimal' else 'not complete'}"
 
 
-def _overclaimed(result: Result) -> list[str]:
-    if result.problem != "selection" or result.parameters.get("front") != "complete" or result.status == "optimal":
+def _overclaimed(problem: Any, result: Result) -> list[str]:
+    """What is wrong with the claims that there is no selection, or that a front is complete."""
+    from transom.models.front_completeness import missing_points
+
+    if result.problem != "selection":
         return []
-    return [f"a complete front is claimed, but the status is {result.status}"]
+    if result.status == "infeasible" and problem.trivial() != "infeasible":
+        return ["infeasible is claimed, but the forced jobs fit together"]
+    said = result.parameters.get("front")
+    if said == "complete" and result.status != "optimal":
+        return [f"a complete front is claimed, but the status is {result.status}"]
+    if result.status != "optimal":
+        return []
+    if said == "not complete":
+        return ["optimal is claimed, but the front is said to be not complete"]
+    if result.solution is None or problem.violations(result.solution):
+        return []
+    lacking = missing_points(problem, result.solution)
+    if lacking is None or not len(lacking):
+        return []
+    return [f"a complete front is claimed, but it lacks {lacking[0].tolist()} ({len(lacking)} in all)"]
 
 
 def _how_read(instance: Path, problem: str, reading: _Reading) -> str:
