@@ -15,7 +15,6 @@ from transom.errors import SpecError, UnsupportedError
 from transom.models import Selection
 from transom.models.pareto_front import nondominated
 from transom.models.selection_reduction import reduce_selection
-from transom.solvers import _point_tree as trees
 from transom.solvers._subsets import Subsets, decision_order
 from transom.solvers.exhaustive import Exhaustive, estimate, largest
 
@@ -242,32 +241,3 @@ def test_edges() -> None:
     budget = Stop().start(impossible)
     Exhaustive()(impossible, budget, np.random.default_rng(0))
     assert budget.infeasible
-
-
-def test_a_tree_of_points_answers_as_a_list_does() -> None:
-    rng = np.random.default_rng(0)
-    for size in (1, 2, 4):
-        points = np.unique(rng.integers(0, 40, (1500, size)), axis=0)
-        rng.shuffle(points)
-        tree = trees.new_tree(512, size)
-        marked = np.column_stack((points, np.arange(len(points))))
-        assert trees.insert_all(*tree, marked, 0, len(points)) == len(points)
-        held = trees.points_of(tree)
-        assert np.array_equal(held[held[:, -1].argsort()], marked)
-        stack = np.zeros(trees.DEEPEST + 2, np.int64)
-        for point in rng.integers(0, 45, (300, size)):
-            better = (points >= point).all(axis=1)
-            assert trees.covered(*tree[1:], stack, point, False) == better.any()
-            assert trees.covered(*tree[1:], stack, point, True) == (better & (points > point).any(axis=1)).any()
-
-
-def test_a_tree_says_where_it_has_no_room() -> None:
-    # Rising points make one long branch: it says so rather than overrun its stack.
-    points = np.column_stack((np.arange(4000), np.arange(4000)[::-1], np.arange(4000)))
-    tree = trees.new_tree(1000, 2)
-    reached = trees.insert_all(*tree, points, 0, len(points))
-    assert trees.SLOTS * 2 < reached < len(points)
-    small = trees.new_tree(2, 2)
-    reached = trees.insert_all(*small, points, 0, 100)
-    assert trees.SLOTS <= reached <= 2 * trees.SLOTS
-    assert trees.insert_all(*trees.larger(small), points, reached, 36) == 36

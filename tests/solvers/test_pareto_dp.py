@@ -11,7 +11,6 @@ from transom.errors import SpecError
 from transom.models import Selection
 from transom.models.pareto_front import nondominated
 from transom.solvers import _pareto_search
-from transom.solvers._pareto_archive import SLOTS, Archive, beaten, insert
 from transom.solvers._pareto_lists import bits, bound, chosen, limits
 from transom.solvers._pareto_tree import Tree, needed
 from transom.solvers.pareto_dp import ParetoDp
@@ -187,25 +186,6 @@ def test_a_tree_keeps_the_rows_that_are_needed() -> None:
             equal = (rows == rows[i]).all(axis=1) & (has == has[i])[:, 0]
             better &= ~equal | (np.arange(len(rows)) < i)
             assert kept[i] == (not better.any())
-
-
-def test_an_archive_knows_what_beats_a_point() -> None:
-    rng = np.random.default_rng(10)
-    for columns in (1, 2, 4, 8):
-        archive, points = Archive(columns, 1), np.empty((0, columns), np.int64)
-        for number in range(400):
-            row = rng.integers(0, 12, columns)
-            is_beaten = bool((points >= row).all(axis=1).any())
-            assert beaten(row, columns, archive.rows, archive.nodes, archive.last) == is_beaten
-            if not is_beaten:
-                points = np.concatenate((points, row[None]))
-                if insert(np.append(row, number), columns, archive.rows, archive.nodes):
-                    archive.spread(lambda: None)
-        assert len(archive) == len(archive.content()) >= nondominated(points).sum()
-        kept = archive.content()[:, :columns]
-        best = {tuple(row) for row in points[nondominated(points)].tolist()}
-        assert {tuple(row) for row in kept[nondominated(kept)].tolist()} == best
-    assert SLOTS > 1
 
 
 def test_bounds_hold_and_are_those_of_dantzig() -> None:

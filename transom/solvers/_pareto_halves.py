@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from transom.models._arrays import BoolArray, IntArray
-from transom.solvers._pareto_archive import Archive
+from transom.solvers._front_archive import FrontArchive
 from transom.solvers._pareto_data import Data
 from transom.solvers._pareto_join import DEPTH, FINISHED, FULL, join
 from transom.solvers._pareto_lists import BITS, bits, extend, limits
@@ -51,7 +51,7 @@ class Halves:
         units: Sequence[Sequence[int]],
         base: IntArray,
         words: IntArray,
-        known: Archive,
+        known: FrontArchive,
         tick: Callable[[], None],
         pause: Callable[[], None],
     ) -> None:
@@ -99,10 +99,10 @@ class Halves:
             while True:
                 why = join(*trees, data.terms, data.room, data.most, least, *known.arrays, stack, top, _PAIRS)
                 if why == FULL:
-                    known.spread(self._pause)
-                    told()
+                    known.make_room(self._pause)
                 if why == FINISHED:
                     break
+                told()
                 self._tick()
 
     def _take(self, half: Half, job: int) -> None:

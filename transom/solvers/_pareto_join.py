@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from transom.compiling import compiled
-from transom.solvers._pareto_archive import beaten, insert
+from transom.solvers._front_archive import beaten, insert
 
 DEPTH = 256  # more pairs than ever wait on the stack: it grows by one with every level of either tree
 # Why the search returned.
@@ -18,9 +18,9 @@ WORKED, FULL, FINISHED = 0, 1, 2
 
 @compiled
 def join(  # type: ignore[no-untyped-def]
-    a_rows, a_nodes, a_words, b_rows, b_nodes, b_words, terms, room, most, least, rows, nodes, last, stack, top, work
+    a_rows, a_nodes, a_words, b_rows, b_nodes, b_words, terms, room, most, least, rows, nodes, counts, stack, top, work
 ):
-    """Put the pairs that fit and are worth something new into an archive (``rows``, ``nodes``, ``last``).
+    """Put the pairs that fit and are worth something new into an archive (``rows``, ``nodes``, ``counts``).
 
     ``most`` is an upper bound of each objective; pairs worth less than ``least`` in one of them are left out.
     ``stack`` holds the pairs of nodes that are still open, ``top[0]``
@@ -43,7 +43,7 @@ def join(  # type: ignore[no-untyped-def]
         for c in range(terms):
             point[c] = min(a_nodes[a, columns + c] + b_nodes[b, columns + c], most[c])
             fine &= point[c] >= least[c]
-        if not fine or beaten(point, terms, rows, nodes, last):
+        if not fine or beaten(point, terms, rows, nodes, counts):
             continue
         if a >= a_inner and b >= b_inner:
             full = False
@@ -60,7 +60,7 @@ def join(  # type: ignore[no-untyped-def]
                 for c in range(terms):
                     point[c] = min(a_rows[i, c] + b_nodes[b, columns + c], most[c])
                     fine &= point[c] >= least[c]
-                if not fine or beaten(point, terms, rows, nodes, last):
+                if not fine or beaten(point, terms, rows, nodes, counts):
                     continue
                 for j in range(b_nodes[b, 2 * columns], b_nodes[b, 2 * columns + 1]):
                     fine = not full
@@ -74,11 +74,11 @@ def join(  # type: ignore[no-untyped-def]
                     for c in range(terms):
                         point[c] = a_rows[i, c] + b_rows[j, c]
                         fine &= point[c] >= least[c]
-                    if not fine or beaten(point, terms, rows, nodes, last):
+                    if not fine or beaten(point, terms, rows, nodes, counts):
                         continue
                     for w in range(a_words.shape[1]):
                         point[terms + w] = a_words[i, w] | b_words[j, w]
-                    full = insert(point, terms, rows, nodes)
+                    full = insert(point, terms, rows, nodes, counts)
             if full:
                 # Once more when there is room: what has been found of this pair is known then.
                 top[0] += 1

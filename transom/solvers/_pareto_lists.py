@@ -10,7 +10,7 @@ import numpy as np
 
 from transom.compiling import compiled
 from transom.models._arrays import BoolArray, IntArray
-from transom.solvers._pareto_archive import beaten
+from transom.solvers._front_archive import beaten
 
 BITS = 60  # jobs per word: no bit near the sign
 
@@ -93,7 +93,24 @@ def bound(row, room, table, same, best):  # type: ignore[no-untyped-def]
 
 @compiled
 def extend(  # type: ignore[no-untyped-def]
-    old, old_words, new, new_words, keys, state, job, word, bit, needs, room, rest, table, same, rows, nodes, last, work
+    old,
+    old_words,
+    new,
+    new_words,
+    keys,
+    state,
+    job,
+    word,
+    bit,
+    needs,
+    room,
+    rest,
+    table,
+    same,
+    rows,
+    nodes,
+    counts,
+    work,
 ):
     """Every choice without and with a job, as far as it fits and may come to something that is not known yet.
 
@@ -119,7 +136,7 @@ def extend(  # type: ignore[no-untyped-def]
             for c in range(columns):
                 new[count, c] = old[at, c] + take * job[c]
             bound(new[count], room, table, same, best)
-            if beaten(best, objectives, rows, nodes, last):
+            if beaten(best, objectives, rows, nodes, counts):
                 continue
             for w in range(len(needs)):
                 new_words[count, w] = old_words[at, w]

@@ -8,7 +8,7 @@ from transom.models import Selection
 from transom.models._arrays import IntArray
 from transom.models.pareto_front import EXACT_OBJECTIVES
 from transom.models.selection_reduction import ReducedSelection
-from transom.solvers._pareto_archive import Archive, beaten
+from transom.solvers._front_archive import FrontArchive, beaten
 from transom.solvers._pareto_data import scaled
 from transom.solvers._pareto_halves import WORK, Halves
 from transom.solvers._pareto_lists import bits, chosen
@@ -19,6 +19,7 @@ _FEW = 16  # greedy selections that are handed over before anything else
 _MARKS = (200, 2000)  # numbers of points that are handed over in any case, to learn how long it takes
 _SECONDS = 0.002  # about what a portion takes
 _SHARE = 20  # what is known is handed over where the search since the last time took so many times as long
+_STALE = 0.1  # share of the points that came since the archive was filtered, from which that is worth its time
 _PATIENCE = 200  # neighbourhoods without anything new after which a search without any other end gives up
 _BARREN = 20  # the same for neighbourhoods beside a search of everything
 _NEARBY, _NEARBY_LONG, _LONG = 0.3, 0.75, 2**15  # share of the portions for those, beside lists up to and beyond it
@@ -47,10 +48,10 @@ class Search:
     def __init__(self, problem: Selection, reduced: ReducedSelection, budget: Budget, rng: np.random.Generator) -> None:
         self._problem, self._reduced, self._budget, self._rng = problem, reduced, budget, rng
         self._data = scaled(reduced)
-        self._known = Archive(self._data.terms, self._data.words)
+        self._known = FrontArchive(self._data.terms, self._data.words)
         self._orders = np.empty((0, self._data.jobs), np.int64)
         self._size = next(size for terms, size in _SIZES if self._data.terms <= terms)
-        self._told = self._since = self._barren = self._nearby = 0
+        self._told = self._since = self._barren = self._nearby = self._points = 0
         self._extra, self._slowness = 0.0, 1.0
 
     @property
@@ -73,7 +74,7 @@ class Search:
                     orders, begin, data.demands, data.room, data.objectives, data.parents, *self._known.arrays, WORK
                 )
                 if full:
-                    self._known.spread(self._pause)
+                    self._known.make_room(self._pause)
                 self._tick()
             if not self._told:
                 self.hand_over()
@@ -83,7 +84,7 @@ class Search:
                 points, state, self._orders, data.demands, data.room, data.objectives, data.parents,
                 *self._known.arrays, 10 * WORK,
             ):  # fmt: skip
-                self._known.spread(self._pause)
+                self._known.make_room(self._pause)
             self._tick()
 
     def neighbourhoods(self, number: int | None = None) -> None:
@@ -151,9 +152,11 @@ class Search:
 
     def hand_over(self) -> None:
         """Tell the budget what is known."""
-        rows = self._known.content()
-        self._told, self._since = len(rows), self._budget.iterations
         began = self._budget.seconds()
+        # With those that are let go: no number is reached twice.
+        self._told, self._since = len(self._known), self._budget.iterations
+        self._known.shed()
+        rows = self._known.content()
         taken = chosen(rows[:, self._data.terms :], self._data.jobs)
         self._budget.found(self._problem.front(self._reduced.selections(taken)))
         took, expected = self._budget.seconds() - began, self._judging(len(rows))
@@ -170,17 +173,25 @@ class Search:
         self._budget.spend()
         if self._budget.done():
             raise Halt
+        self._points = len(self._known)
+        if self._late() and self._known.unsifted > _STALE * self._points:
+            # Those that have been beaten are not judged.
+            self._known.shed()
+            self._points = len(self._known)
         self._pause()
 
     def _pause(self) -> None:
-        # What is known has to be judged in the time that is left.
-        if self._budget.short(self._extra + 1.8 * self._slowness * self._judging(1.3 * self._known.size)):
+        if self._late():
             raise Halt
+
+    def _late(self) -> bool:
+        # What is known has to be judged in the time that is left.
+        return self._budget.short(self._extra + 1.8 * self._slowness * self._judging(1.3 * self._points))
 
     def _tell(self) -> None:
         # Some sizes are handed over to learn how long that takes, the others where the search has been long enough.
         # Counted in portions, not in seconds: the same seed and iterations give the same answer.
-        size, spent = self._known.size, (self._budget.iterations - self._since) * _SECONDS
+        size, spent = len(self._known), (self._budget.iterations - self._since) * _SECONDS
         if any(self._told < mark <= size for mark in _MARKS) or (
             size >= 2 * self._told and spent > _SHARE * self._judging(size)
         ):

@@ -6,7 +6,7 @@ import numpy as np
 
 from transom.compiling import compiled
 from transom.models._arrays import FloatArray, IntArray
-from transom.solvers._pareto_archive import beaten, insert
+from transom.solvers._front_archive import beaten, insert
 from transom.solvers._pareto_lists import BITS
 
 
@@ -33,10 +33,10 @@ def greedy_orders(
 
 
 @compiled
-def fill(orders, begin, demands, room, objectives, parents, rows, nodes, last, work):  # type: ignore[no-untyped-def]
+def fill(orders, begin, demands, room, objectives, parents, rows, nodes, counts, work):  # type: ignore[no-untyped-def]
     """Fill the room in each order from ``begin`` on and put what is new into an archive.
 
-    Returns the next order and whether the archive has to be spread before it.
+    Returns the next order and whether the archive needs room before it.
     """
     jobs, resources = demands.shape
     terms = objectives.shape[1]
@@ -68,17 +68,17 @@ def fill(orders, begin, demands, room, objectives, parents, rows, nodes, last, w
                     point[k] += objectives[job, k]
                 point[terms + job // BITS] |= 1 << job % BITS
         begin += 1
-        if not beaten(point, terms, rows, nodes, last) and insert(point, terms, rows, nodes):
+        if not beaten(point, terms, rows, nodes, counts) and insert(point, terms, rows, nodes, counts):
             return begin, True
     return begin, False
 
 
 @compiled
-def exchange(points, state, orders, demands, room, objectives, parents, rows, nodes, last, work):  # type: ignore[no-untyped-def]
+def exchange(points, state, orders, demands, room, objectives, parents, rows, nodes, counts, work):  # type: ignore[no-untyped-def]
     """Put what comes of known selections by one job less, another one instead, and filling up, into an archive.
 
     ``points`` are rows of an archive; ``state`` holds the next point, the job to leave out and the next order.
-    Returns whether the archive has to be spread before the next call.
+    Returns whether the archive needs room before the next call.
     """
     jobs, resources = demands.shape
     terms = objectives.shape[1]
@@ -145,8 +145,8 @@ def exchange(points, state, orders, demands, room, objectives, parents, rows, no
                 for k in range(terms):
                     point[k] += objectives[job, k]
                 point[terms + job // BITS] |= 1 << job % BITS
-            if not beaten(point, terms, rows, nodes, last):
-                full = insert(point, terms, rows, nodes)
+            if not beaten(point, terms, rows, nodes, counts):
+                full = insert(point, terms, rows, nodes, counts)
         if full:
             return True
     return False

@@ -8,18 +8,13 @@ from transom.compiling import compiled
 from transom.models._arrays import BoolArray, IntArray
 from transom.models.pareto_front import nondominated
 from transom.models.selection_reduction import ReducedSelection
-from transom.solvers import _point_tree as trees
-from transom.solvers._point_tree import covered, insert
-
-_LEAVES = 256  # room of the first tree
-_GROWN = 4  # points are filtered when there are so many times more than after the last filter
-_BLOCK = 2000  # points filtered or inserted between two looks at the clock
+from transom.solvers._front_archive import FrontArchive, beaten, insert
 
 AT, HELD, MASK, END = range(4)
 """Entries of ``place``: the job to decide next, how many are chosen, which (as bits), whether all has been seen."""
 
 SPENT, FINISHED, FULL = range(3)
-"""Why :func:`search` returned: the nodes were spent, all has been seen, the tree has no room."""
+"""Why :func:`search` returned: the nodes were spent, all has been seen, what is known needs room."""
 
 
 class Subsets:
@@ -45,11 +40,8 @@ class Subsets:
         self._rows = np.zeros((k + 1, b + p), np.int64)
         self._rows[0] = np.concatenate((reduced.room, reduced.base))
         self._place, self._held = np.zeros(4, np.int64), np.zeros(k, np.int64)
-        self._stack, self._point = np.zeros(trees.DEEPEST + 2, np.int64), np.zeros(p, np.int64)
-        self._tree = trees.new_tree(_LEAVES, p)
-        self._memory = memory
-        self._filtered = _BLOCK
-        self._dropped, self._tidied = 0, -1
+        self._point = np.zeros(p + 1, np.int64)
+        self._known = FrontArchive(p, 1, memory)
         self.outgrown = False
         """Whether the search had to end because the memory is full."""
 
@@ -61,12 +53,12 @@ class Subsets:
     @property
     def size(self) -> int:
         """How many points there are, at least as many as the front of what has been seen has."""
-        return int(self._tree[0][trees.POINTS])
+        return len(self._known)
 
     @property
     def found(self) -> int:
         """How many points have entered so far."""
-        return self.size + self._dropped
+        return self._known.added
 
     def go_on(self, work: int) -> int:
         """Take about ``work`` further decisions; how many it were."""
@@ -74,68 +66,33 @@ class Subsets:
         while spent < work and not (self.finished or self.outgrown):
             why, took = search(
                 self._place, self._jobs, self._links, self._ranks, self._limits, self._rows, self._held,
-                *self._tree, self._stack, self._point, work - spent,
+                *self._known.arrays, self._point, work - spent,
             )  # fmt: skip
             spent += int(took)
             if why == FULL:
-                self._make_room()
+                self.outgrown = not self._known.make_room()
         return spent
 
     def know(self, chosen: BoolArray) -> None:
         """Begin with feasible choices of shape ``(points, k)``: only what none of them covers is looked for then."""
         chosen = chosen[:, self._order].astype(np.int64)
-        values = self._rows[0, -len(self._point) :] + chosen @ self._worth
+        values = self._rows[0, -self._worth.shape[1] :] + chosen @ self._worth
         marks = (chosen << np.arange(len(self._order))).sum(axis=1)
         points = np.column_stack((values, marks))[nondominated(values)]
-        done = 0
-        while done < len(points):
-            done = trees.insert_all(*self._tree, points, done, len(points))
-            if done < len(points):
-                self._make_room()
+        self.outgrown = not self._known.add(points)
 
     def chosen(self) -> BoolArray:
         """The choices of the front of what has been seen, shape ``(points, k)``, in the order of the reduced jobs.
 
         Until all has been seen, the empty one is among them: what it is completed to is the least that is known.
         """
-        self._filter()
-        marks = trees.points_of(self._tree)[:, -1]
+        self._known.shed()
+        marks = self._known.content()[:, -1]
         if not self.finished:
             marks = np.append(marks, 0)
         chosen = np.empty((len(marks), len(self._order)), bool)
         chosen[:, self._order] = marks[:, None] >> np.arange(len(self._order)) & 1
         return chosen
-
-    def _make_room(self) -> None:
-        too_deep = self._tree[0][trees.LEAVES] < len(self._tree[3])
-        if too_deep or self.size > _GROWN * self._filtered:
-            self.outgrown = self.found == self._tidied  # it has just been balanced, and that did not help
-            self._tidied = self.found
-            self._filter()
-        elif 5 * trees.tree_bytes(self._tree) <= self._memory:
-            # Twice as large, it can still be filtered: that takes a list of its points and a tree beside it.
-            self._tree = trees.larger(self._tree)
-        else:
-            before = self.size
-            self._filter()
-            self.outgrown = 2 * self.size > before
-
-    def _filter(self) -> None:
-        """A balanced tree of the points that no other one beats, with room for as many again."""
-        points = trees.points_of(self._tree)
-        kept = np.ones(len(points), bool)
-        for first in range(0, len(points), _BLOCK):
-            last = min(first + _BLOCK, len(points))
-            trees.uncovered(*self._tree[1:], self._stack, points, first, last, kept)
-        points = points[kept]
-        self._dropped += int((~kept).sum())
-        # In an order without any order, so that no branch becomes long.
-        points = points[np.argsort(np.arange(len(points)) * 0x9E3779B1 % 2**32, kind="stable")]
-        tree = trees.new_tree(len(self._tree[3]), points.shape[1] - 1)
-        for first in range(0, len(points), _BLOCK):
-            trees.insert_all(*tree, points, first, min(first + _BLOCK, len(points)))
-        self._tree = tree
-        self._filtered = max(len(points), _BLOCK)
 
 
 def decision_order(reduced: ReducedSelection) -> IntArray:
@@ -169,8 +126,8 @@ def _limits(reduced: ReducedSelection) -> IntArray:
 
 
 @compiled
-def search(place, jobs, links, ranks, limits, rows, held, counts, nodes, boxes, blocks, stack, point, work):  # type: ignore[no-untyped-def]
-    """Go on through the choices; those that no point of the tree covers enter it.
+def search(place, jobs, links, ranks, limits, rows, held, known, nodes, counts, point, work):  # type: ignore[no-untyped-def]
+    """Go on through the choices; those that nothing known is as good as become known.
 
     Parameters
     ----------
@@ -184,8 +141,8 @@ def search(place, jobs, links, ranks, limits, rows, held, counts, nodes, boxes, 
     rows : what is left of each resource and what is reached in each objective with the first so many of the chosen
         jobs, shape ``(k + 1, b + p)``.
     held : the chosen jobs, shape ``(k,)``.
-    counts, nodes, boxes, blocks : the tree, see :mod:`~transom.solvers._point_tree`.
-    stack, point : room for node numbers and for a point.
+    known, nodes, counts : what has been found, see :class:`~transom.solvers._front_archive.FrontArchive`.
+    point : room for a point and its mark.
     work : decisions after which to return.
 
     Returns
@@ -222,9 +179,8 @@ def search(place, jobs, links, ranks, limits, rows, held, counts, nodes, boxes, 
         if _maximal(jobs, links, rows[c], mask, b):
             for o in range(p):
                 point[o] = rows[c, b + o]
-            if not covered(nodes, boxes, blocks, stack, point, False) and not insert(
-                counts, nodes, boxes, blocks, point, mask
-            ):
+            point[p] = mask
+            if not beaten(point, p, known, nodes, counts) and insert(point, p, known, nodes, counts):
                 why = FULL
                 break
         # Up: leave out the last job without which there is still something to find.
@@ -234,7 +190,7 @@ def search(place, jobs, links, ranks, limits, rows, held, counts, nodes, boxes, 
             i = held[c]
             left -= 1
             mask ^= one << i
-            if i + 1 < k and _open(jobs, links, ranks, limits, rows[c], mask, i, b, nodes, boxes, blocks, stack, point):
+            if i + 1 < k and _open(jobs, links, ranks, limits, rows[c], mask, i, b, known, nodes, counts, point):
                 d = i + 1
                 break
         if d < 0:
@@ -260,7 +216,7 @@ def _maximal(jobs, links, row, mask, b):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _open(jobs, links, ranks, limits, row, mask, i, b, nodes, boxes, blocks, stack, point):  # type: ignore[no-untyped-def]
+def _open(jobs, links, ranks, limits, row, mask, i, b, known, nodes, counts, point):  # type: ignore[no-untyped-def]
     """Whether a choice without job ``i`` and with ``mask`` of those before it can be new, maximal and not covered."""
     p = limits.size
     # The job fits whatever comes after it: no choice without it is maximal.
@@ -272,7 +228,7 @@ def _open(jobs, links, ranks, limits, row, mask, i, b, nodes, boxes, blocks, sta
     if free:
         return False
     _reach(jobs, links, ranks, limits, row, i, b, point)
-    return not covered(nodes, boxes, blocks, stack, point, False)
+    return not beaten(point, p, known, nodes, counts)
 
 
 @compiled
