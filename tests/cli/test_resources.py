@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,8 @@ from tests.cli.conftest import Ran
 from transom.generate import generate_lublin
 from transom.generate.demands import offered_load, with_resources
 from transom.io import read_documents
-from transom.models import Window
-from transom.simulation.recording import read_details, read_schedule
+from transom.models import Cluster, JobTable, Window
+from transom.simulation.recording import read_details, read_node_runs, read_schedule, write_schedule
 from transom.simulation.verification import check_schedule
 from transom.traces import read_swf, write_swf
 
@@ -96,6 +97,26 @@ def test_check_makes_the_resources_again(transom: Transom, trace: Path, tmp_path
     ran = transom("check", trace, tmp_path, "--seed", 5)
     assert ran.status == 2
     assert "--seed is for those" in ran.err
+
+
+def test_check_names_forged_demands_and_capacities(transom: Transom, trace: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    transom("simulate", trace, "--policy", "fcfs", "--jobs", 50, "--resources", "bb=800", "--out", out, "--no-figures")
+    kept = read_schedule(out / "fcfs")
+    details, runs = read_details(out / "fcfs")["details"], read_node_runs(out / "fcfs")
+    data = kept.jobs.data.copy()
+    data[7, -1] -= 1
+    forged = {
+        f"job {kept.jobs.id[7]}: holds another demand than it asked for": replace(kept, jobs=JobTable(data)),
+        "the machine has 64 nodes, 900 of bb, not 64 nodes, 800 of bb": replace(
+            kept, cluster=Cluster(64, ("bb",), (900,))
+        ),
+    }
+    for says, schedule in forged.items():
+        write_schedule(schedule, out / "fcfs", runs, details)
+        ran = transom("check", trace, out)
+        assert ran.status == 1
+        assert says in ran.out
 
 
 def test_windows_tell_demands(transom: Transom, trace: Path, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from transom.cli.output import note, print_json
 from transom.cli.resource_options import Resources, equipped
 
 if TYPE_CHECKING:
-    from transom.models import FatTree, HopCost
+    from transom.models import Cluster, FatTree, HopCost
     from transom.result import Result
     from transom.traces import Workload
 
@@ -235,11 +235,16 @@ def _judge_recording(
         raise DocumentError(f"{path}: is a replay of another workload than {trace} as it is read here")
     wrong = check_schedule(workload, schedule)
     if schedule.cluster != workload.cluster:
-        wrong.append(f"the machine has {schedule.cluster.num_nodes} nodes, not {workload.cluster.num_nodes}")
+        wrong.append(f"the machine has {_told(schedule.cluster)}, not {_told(workload.cluster)}")
     runs = read_node_runs(folder)
     unheld = check_nodes(schedule, runs)
     wrong += unheld or check_spread(schedule, runs, _recorded_cost(details, folder))
     return Judged(str(folder), str(trace), f"schedule of {len(schedule):,} jobs", wrong)
+
+
+def _told(cluster: Cluster) -> str:
+    further = zip(cluster.resources, cluster.capacities, strict=True)
+    return ", ".join([f"{cluster.num_nodes} nodes", *(f"{amount} of {name}" for name, amount in further)])
 
 
 def _on_tree(workload: Workload, tree: FatTree | None) -> Workload:
