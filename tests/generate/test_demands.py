@@ -211,6 +211,7 @@ def test_what_is_parsed() -> None:
         ("bb=[column:field=19]", "field must be from 1 to 18"),
         ("bb=[column:unit=0]", "unit must be > 0"),
         ("bb=[column:per=core]", "per must be node or job"),
+        ("bb=[normal:means=3]", "'normal' has no parameter 'means'. Known: mean, deviation, capacity, load, share"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(text: str, says: str) -> None:

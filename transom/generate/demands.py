@@ -40,7 +40,7 @@ class Resource:
 
     Parameters
     ----------
-    name : letters, digits, ``_`` and ``-``; not ``nodes``.
+    name : letters, digits, ``_`` and ``-``; as :class:`~transom.models.Cluster` takes it.
     law : how much jobs ask for; :class:`~transom.generate.demand_laws.Normal` with its defaults unless stated.
     capacity : how much the machine has, > 0; by default it follows from ``load``.
     load : the load to have, > 0; by default that of the nodes. Given with a capacity it settles the mean.
@@ -194,6 +194,9 @@ def _resource(name: str, spec: str) -> Resource:
     law, settings = registry.parse(spec)
     if law not in LAWS:
         raise registry.unknown(f"demand law of resource {name!r}:", law, LAWS)
+    known = [*(each.name for each in fields(LAWS[law])), *_COMMON]
+    if odd := [key for key in settings if key not in known]:
+        raise SpecError(f"resource {name!r}: {law!r} has no parameter {odd[0]!r}. Known: {', '.join(known)}")
     common = {key: settings.pop(key) for key in _COMMON if key in settings}
     built: Law = registry.build(LAWS[law], law, settings)
 
