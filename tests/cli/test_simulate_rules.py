@@ -167,6 +167,7 @@ def test_each_program_reads_traces_in_its_way(odd: Path, tmp_path: Path, transom
         (("rlscheduler", "--policy", "fcfs", "--size", "max"), "--size does not go with --rules rlscheduler"),
         (("rlscheduler", "--policy", "fcfs", "--long-runs", "cut"), "--long-runs does not go with --rules rlscheduler"),
         (("rlscheduler", "--policy", "fcfs", "--jitter", 5, "--repeats", 2), "--jitter does not go with"),
+        (("rlscheduler", "--policy", "fcfs", "--seed", 4), "which sequences are drawn says rlscheduler:seed=NUMBER"),
         ((DRAWN, "--policy", "fcfs", "--figures"), f"--figures does not go with --rules {DRAWN}"),
         ((DRAWN, "--policy", "fcfs", "--format", "pdf"), f"--format does not go with --rules {DRAWN}"),
         ((DRAWN, "--policy", "fcfs", "--by", "week"), f"--by does not go with --rules {DRAWN}"),

@@ -86,6 +86,8 @@ def read_under(text: str, context: typer.Context, trace: Path, nodes: int | None
         return Read(workload, rules, {**card, **{name: value.value for name, value in reading.items()}})
 
     options.refuse(_spelt(stated, *READING, "jitter", "repeats"), where)
+    if "seed" in stated:
+        raise SpecError(f"{where}: --seed draws nothing here; which sequences are drawn says rlscheduler:seed=NUMBER")
     settings = parse(text)[1]
     if "unasked" in settings:
         raise SpecError(f"{where}: which jobs ask for no time is found in the trace")
