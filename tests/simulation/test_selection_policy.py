@@ -304,7 +304,7 @@ def test_the_same_seed_gives_the_same_schedule() -> None:
 
 
 def test_a_solver_that_fails_is_an_error() -> None:
-    workload = machine((1, 0, 5, 0, 10), (2, 0, 5, 0, 10))
+    workload = machine((1, 0, 5, 0, 10), (2, 0, 6, 0, 10))
     with pytest.raises(PolicyError, match="at 0 s: solver 'broken' failed: RuntimeError: out of order"):
         simulate(workload, "selection:solver=broken")
 
