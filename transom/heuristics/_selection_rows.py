@@ -44,7 +44,7 @@ class Ground:
             room=reduced.room,
             gains=reduced.objectives / np.maximum(1, reduced.objectives.sum(axis=0)),
             costs=reduced.demands / np.maximum(1, reduced.room),
-            parents=np.argwhere(reduced.parents).astype(np.int64),
+            parents=_pairs(reduced.parents),
         )
 
     @property
@@ -82,6 +82,11 @@ class Ground:
         row = np.zeros(self.jobs, np.bool_)
         _by_dot_product(row, self.demands, self.costs, self.room, self.parents)
         return row
+
+
+def _pairs(parents: BoolArray) -> IntArray:
+    none = np.empty((0, 2), np.int64)
+    return np.argwhere(parents).astype(np.int64) if parents.any() else none
 
 
 @compiled

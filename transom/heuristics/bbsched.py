@@ -153,7 +153,8 @@ class _Population:
         self._values: IntArray = np.zeros((2 * size, self._objectives.shape[1]), np.int64)
         self._born: IntArray = np.zeros(2 * size, np.int64)
         alone = self._ground.one_hot()
-        first = alone[(alone @ self._ground.demands <= self._ground.room).all(axis=1)]
+        asked = alone @ self._ground.demands if len(self._ground.parents) else self._ground.demands
+        first = alone[(asked <= self._ground.room).all(axis=1)]
         if budget.solution is not None:
             first = np.concatenate((budget.solution.selections[:, reduced.jobs], first))
         drawn = np.zeros((max(0, size - len(first)), jobs), np.bool_)

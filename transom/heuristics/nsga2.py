@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar
@@ -97,7 +98,7 @@ class _Search:
     def run(self) -> None:
         """Search to the end."""
         first = self.seeds()
-        if self.budget.done():
+        if self.budget.done() or self.pressed():
             self.handing.give_news(self.archive)
             return
         algorithm = _algorithm(self, first)
@@ -125,22 +126,27 @@ class _Search:
         self.handing.give_news(self.archive)
         weights = rng.exponential(size=(_WEIGHTINGS * objectives, objectives))
         alone = ground.one_hot()
-        batches: list[tuple[BoolArray | None, FloatArray]] = [
-            (None, pure @ ground.gains.T),
-            (None, _efficiency(ground, weights)),
-            (alone, _efficiency(ground, rng.exponential(size=(len(alone), objectives)))),
-            (None, rng.random((self.given.population, ground.jobs))),
+        # Scores are made when they are needed: those of each job alone take the square of the jobs.
+        batches: list[tuple[BoolArray | None, FloatArray, Callable[[FloatArray], FloatArray]]] = [
+            (None, pure, lambda part: part @ ground.gains.T),
+            (None, weights, lambda part: _efficiency(ground, part)),
+            (alone, rng.exponential(size=(len(alone), objectives)), lambda part: _efficiency(ground, part)),
+            (None, rng.random((self.given.population, ground.jobs)), lambda part: part),
         ]
         step = max(1, _WORK // ground.demands.size)
-        for begun, scores in batches:
-            for at in range(0, len(scores), step):
-                if self.budget.seconds_left() == 0:
+        for begun, given, scores in batches:
+            for at in range(0, len(given), step):
+                if self.pressed():
                     return np.concatenate(rows)
-                made = ground.greedy(scores[at : at + step], None if begun is None else begun[at : at + step])
+                made = ground.greedy(scores(given[at : at + step]), None if begun is None else begun[at : at + step])
                 rows.append(made)
                 self.archive.add(made)
         first = np.concatenate(rows)
         return first[self.known.add(first)]
+
+    def pressed(self) -> bool:
+        """Whether what has been found has to be handed over now; a generation of thousands of jobs takes long."""
+        return self.handing.pressing(len(self.archive))
 
     def brood(self, population: BoolArray, ranks: IntArray) -> BoolArray:
         """Children worth showing to the population, best first as the rows of the population are, shape ``(n, k)``.
@@ -162,7 +168,7 @@ class _Search:
         step = max(1, _WORK // (4 * ground.demands.size))
         known.reserve(count)
         for at in range(0, count, step):
-            if at and self.budget.seconds_left() == 0:
+            if at and self.pressed():
                 break
             new = breed(
                 self.rng, rows[made : made + min(step, count - at)], population, self.archive.chosen, ground.demands,

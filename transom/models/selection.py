@@ -200,7 +200,7 @@ class Selection(Frozen):
         while True:
             added = False
             for job in self._addable(chosen, room):
-                fits = ~chosen[:, job] & (self.demands[job] <= room).all(axis=1) & self._parents_in(chosen, job)
+                fits = self._fits(job, chosen, room)
                 if fits.any():
                     chosen[fits, job] = True
                     room[fits] -= self.demands[job]
@@ -253,8 +253,7 @@ class Selection(Frozen):
             return broken
         room = self.capacity - used
         for job in self._addable(chosen, room):
-            fits = ~chosen[:, job] & (self.demands[job] <= room).all(axis=1) & self._parents_in(chosen, job)
-            broken += _told(fits, f"leaves out job {job}, which still fits")
+            broken += _told(self._fits(job, chosen, room), f"leaves out job {job}, which still fits")
         return broken + _told(~nondominated(solution.values), "is no better than another point in any objective")
 
     def frozen(self, solution: ParetoFront) -> ParetoFront:
@@ -271,11 +270,13 @@ class Selection(Frozen):
         room = self.capacity - self.demands[must].sum(axis=0)
         if (room < 0).any() or (must & self.excluded).any():
             return "infeasible"
-        chosen = self.completed(must[None, :])
         fits = (self.demands <= room).all(axis=1) & ~self.excluded & ~must
         open_ = np.hstack((self.demands, self.objectives))[fits]
         # As many equal jobs as fit are worth the same, whichever they are.
         equal = not self.requires and bool((open_ == open_[:1]).all())
+        if not equal and (self.demands[fits].sum(axis=0) > room).any():
+            return None
+        chosen = self.completed(must[None, :])
         return self.front(chosen) if equal or not (fits & ~chosen[0]).any() else None
 
     def warm_up(self) -> None:
@@ -289,12 +290,13 @@ class Selection(Frozen):
         fits = (self.demands <= room.max(axis=0)).all(axis=1) & ~self.excluded & ~chosen.all(axis=0)
         return np.flatnonzero(fits).tolist()
 
-    def _parents_in(self, chosen: BoolArray, job: int) -> BoolArray:
-        others = [other for child, other in self.requires if child == job]
-        if not others:
-            return np.ones(len(chosen), bool)  # as for nearly every job of every window
-        there: BoolArray = np.all(chosen[:, others], axis=1)
-        return there
+    def _fits(self, job: int, chosen: BoolArray, room: IntArray) -> BoolArray:
+        """To which selections a job can be added, of which ``room`` says what they leave."""
+        fits: BoolArray = np.all(self.demands[job] <= room, axis=1)
+        if fits.any():  # few do, of most jobs
+            fits &= ~chosen[:, job]
+            fits &= np.all(chosen[:, [other for child, other in self.requires if child == job]], axis=1)
+        return fits
 
 
 def _amounts(values: ArrayLike, name: str, shape: tuple[int, ...]) -> IntArray:
@@ -370,6 +372,8 @@ def _total(selections: ArrayLike, columns: IntArray) -> IntArray:
 
 
 def _told(wrong: BoolArray, what: str) -> list[str]:
+    if not wrong.any():
+        return []
     at = np.flatnonzero(wrong)
     more = f" and {len(at) - _SHOWN} more points" if len(at) > _SHOWN else ""
     return [f"point {point} {what}" + (more if n == _SHOWN - 1 else "") for n, point in enumerate(at[:_SHOWN].tolist())]

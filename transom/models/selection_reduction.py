@@ -71,7 +71,9 @@ def reduce_selection(problem: Selection) -> ReducedSelection | None:
         open_ = ~taken & ~out
         binding: BoolArray = problem.demands[open_].sum(axis=0) > room
         # Nothing is worth less than nothing, so what costs nothing is taken.
-        free = open_ & ~problem.demands[:, binding].any(axis=1) & ~(parents & ~taken).any(axis=1)
+        free = open_ & ~problem.demands[:, binding].any(axis=1)
+        if problem.requires:
+            free &= ~(parents & ~taken).any(axis=1)
         if not free.any():
             break
         taken |= free
@@ -82,7 +84,7 @@ def reduce_selection(problem: Selection) -> ReducedSelection | None:
         demands=np.ascontiguousarray(problem.demands[np.ix_(jobs, np.flatnonzero(binding))]),
         room=room[binding],
         objectives=np.ascontiguousarray(problem.objectives[jobs]),
-        parents=np.ascontiguousarray(parents[np.ix_(jobs, jobs)]),
+        parents=among(parents, jobs),
         taken=taken,
         base=problem.objectives[taken].sum(axis=0),
         pruned=pruned,
@@ -92,6 +94,13 @@ def reduce_selection(problem: Selection) -> ReducedSelection | None:
 def forced_jobs(problem: Selection) -> BoolArray:
     """The forced jobs of a selection and all that they require, bool, shape ``(jobs,)``."""
     return _closed(problem.forced, _parents(problem))
+
+
+def among(pairs: BoolArray, kept: IntArray) -> BoolArray:
+    """Relations of jobs, shape ``(jobs, jobs)``, of those kept only."""
+    # Where there are none, as a rule, the copy would take longer than all the rest.
+    none = np.zeros((len(kept), len(kept)), bool)
+    return np.ascontiguousarray(pairs[np.ix_(kept, kept)]) if pairs.any() else none
 
 
 def _parents(problem: Selection) -> BoolArray:
@@ -104,8 +113,9 @@ def _parents(problem: Selection) -> BoolArray:
 def _closed(marks: BoolArray, leads_to: BoolArray) -> BoolArray:
     """``marks`` and all that can be reached from them."""
     closed = marks.copy()
-    while True:
+    while closed.any():
         more = leads_to[closed].any(axis=0) & ~closed
         if not more.any():
-            return closed
+            break
         closed |= more
+    return closed

@@ -84,6 +84,8 @@ def _units(demands: IntArray, room: IntArray, objectives: IntArray, parents: Boo
     worth = objectives / np.maximum(1, objectives.sum(axis=0))
     asked = demands / np.maximum(1, room)
     order = np.argsort(-worth.sum(axis=1) / (asked.sum(axis=1) + 1e-12), kind="stable")
+    if not parents.any():
+        return [[job] for job in order.tolist()]
     group = np.arange(len(demands))
     for job, other in np.argwhere(parents).tolist():
         group[group == group[other]] = group[job]

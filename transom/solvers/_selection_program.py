@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from transom.models._arrays import BoolArray, FloatArray, IntArray
+from transom.models.selection_reduction import among
 from transom.solvers import _selection_tree as tree
 from transom.solvers._selection_lp import rebuild
 from transom.stop import Budget
 
 _SECONDS = 0.004  # between two looks at the clock
+_ENTRIES = 100_000  # of tableaus before the first look at the clock
 _DIVES = 8  # short searches after each stage of the long one, and by how much their objectives differ
 _BENT = 0.2
 _FLAT = 1e-7
@@ -38,10 +40,7 @@ class Relations:
 
     def among(self, kept: IntArray) -> Relations:
         """The relations of some variables, without the pairs."""
-        grid = np.ix_(kept, kept)
-        return Relations(
-            np.ascontiguousarray(self.needs[grid]), np.ascontiguousarray(self.order[grid]), np.empty((0, 2), np.int64)
-        )
+        return Relations(among(self.needs, kept), among(self.order, kept), np.empty((0, 2), np.int64))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -92,13 +91,17 @@ def relations(parents: BoolArray, *columns: IntArray) -> Relations:
     columns : what the jobs are, each of shape ``(n, any)``.
     """
     needs = parents.copy()
+    pairs: list[list[int]] = []
+    alone: BoolArray = np.ones(len(parents), bool)
     while needs.any():
         more = needs | (needs.astype(np.float32) @ needs.astype(np.float32) > 0)
         if (more == needs).all():
             break
         needs = more
-    order, pairs = needs.copy(), np.argwhere(parents).tolist()
-    alone = ~(needs.any(axis=0) | needs.any(axis=1))
+    if needs.any():
+        alone = ~(np.any(needs, axis=0) | np.any(needs, axis=1))
+        pairs = np.argwhere(parents).tolist()
+    order = needs.copy()
     alike: dict[bytes, list[int]] = {}
     table = np.ascontiguousarray(np.hstack(columns))
     for job in np.flatnonzero(alone).tolist():
@@ -236,7 +239,7 @@ class _Search:
         self._state = np.zeros(tree.FIELDS, np.int64)
         self._state[tree.BEST], self._state[tree.ENOUGH], self._state[tree.ROOT] = above, self.enough, self.enough
         self._state[tree.FEW] = _FEW
-        self._nodes = 16
+        self._nodes = min(16, max(1, _ENTRIES // self._table.size))
         rebuild(self._table, self._scaled, self._worth[1], self.basis, self._place)
 
     def run(self, budget: Budget, nodes: int | None = None) -> bool:
