@@ -48,8 +48,8 @@ def timeline(schedules: Sequence[Schedule]) -> Figure:
         queued.set_ylim(0, max(1.0, 1.05 * max(each.max() for each in waiting)))
         queued.spines["right"].set_visible(True)
         thousands(queued.yaxis, whole=True)
-        name = f"{schedule.policy} on {schedule.workload}" if count == 1 else schedule.policy
-        heading(panel, told(schedule, name))
+        what = f"{schedule.policy} on {schedule.workload}" if count == 1 else schedule.policy
+        heading(panel, told(schedule, what))
         if panel is panels[count // 2]:
             # One label per side, in the middle panel or at the edge between the two in the middle.
             height = 0.5 if count % 2 else 1.15

@@ -129,4 +129,4 @@ def settle(seconds: float = 2.0) -> None:
         _clean_ups.pop()()
 
 
-atexit.register(settle)
+atexit.register(settle, 10.0)  # a process that ends with a search at work is aborted
