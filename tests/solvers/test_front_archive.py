@@ -194,3 +194,12 @@ def test_what_ends_a_pause_leaves_it_as_it_was() -> None:
         archive.shed()
         assert len(archive) == len(values)
         assert archive.added == len(before)
+
+
+def test_a_leaf_is_split_by_what_its_own_rows_differ_in() -> None:
+    # The point that comes in differs most from the full leaf in a column in which that has one value only.
+    values = np.column_stack((np.full(SLOTS, 10**6), np.arange(SLOTS), SLOTS - np.arange(SLOTS)))
+    archive = FrontArchive(3, 1)
+    one_by_one(archive, marked(np.vstack((values, [[0, SLOTS, SLOTS]]))), 3)
+    assert archive.counts[NODES] == 3
+    assert as_sorted(archive.content()[:, :3]) == as_sorted(np.vstack((values, [[0, SLOTS, SLOTS]])))

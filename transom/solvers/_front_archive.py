@@ -220,13 +220,14 @@ def insert(point, columns, rows, nodes, counts):  # type: ignore[no-untyped-def]
     """
     node = 0
     while True:
+        if nodes[node, CHILD] < 0 and nodes[node, HELD] == SLOTS:
+            # Before the point widens its box: a leaf is told apart by what its own rows differ in.
+            _split(columns, rows, nodes, counts, node)
         for c in range(columns):
             nodes[node, LEAST + c] = min(nodes[node, LEAST + c], point[c])
             nodes[node, LEAST + columns + c] = max(nodes[node, LEAST + columns + c], point[c])
         if nodes[node, CHILD] < 0:
-            if nodes[node, HELD] < SLOTS:
-                break
-            _split(columns, rows, nodes, counts, node)
+            break
         node = nodes[node, CHILD] + (1 if point[nodes[node, AXIS]] > nodes[node, SPLIT] else 0)
     at = (-1 - nodes[node, CHILD]) * SLOTS + nodes[node, HELD]
     for c in range(len(point)):
