@@ -128,6 +128,8 @@ def test_bad_input_is_one_line(
 
 def test_ctrl_c_leaves_whole_files_or_none_and_the_next_run_goes_on(trace: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
+    # What the second policy needs is compiled before, so that the signal meets the replay and not the compiler.
+    assert run(["simulate", str(trace), "--policy", "window:solver=[sa:steps=10],seconds=0.2,size=20"]) == 0
     slow = "slow=window:solver=[sa:steps=100000000],seconds=0.2,size=20"
     command = [sys.executable, "-c", "from transom.cli import main; main()", "simulate", str(trace)]
     command += ["--policy", "fcfs-easy", "--policy", slow, "--out", str(out)]
