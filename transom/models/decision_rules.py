@@ -16,10 +16,10 @@ import numpy as np
 
 from transom.errors import SpecError
 from transom.models._arrays import BoolArray, FloatArray
+from transom.models.hypervolume import directions
 from transom.models.pareto_front import EXACT_OBJECTIVES, ParetoFront, hypervolume_share
 from transom.models.selection import Selection
 
-_DIRECTIONS = 4096
 _DIGITS = 12
 
 
@@ -171,7 +171,7 @@ class Lexicographic:
 class Contribution:
     """The point without which the front would dominate the least.
 
-    The volume is that of :func:`~transom.models.pareto_front.hypervolume_share`, over fixed random directions
+    The volume is that of :func:`~transom.models.pareto_front.hypervolume_share`, over fixed directions
     where there are more than five objectives.
 
     References
@@ -268,11 +268,9 @@ def _above(larger: FloatArray | float, smaller: FloatArray | float) -> BoolArray
 def _lost_along_directions(points: FloatArray) -> FloatArray:
     """How much farther the front reaches with each point, to the power that makes a volume of it."""
     count, objectives = points.shape
-    directions = np.abs(np.random.default_rng(0).standard_normal((_DIRECTIONS, objectives)))
-    directions /= np.linalg.norm(directions, axis=1)[:, None]
     lost = np.zeros(count)
-    for chunk in np.array_split(directions, 16):
-        reach = (points[:, None, :] / chunk).min(axis=2)
+    for chunk in np.array_split(directions(objectives), 16, axis=1):
+        reach = (points[:, :, None] * chunk).min(axis=1)
         second, best = np.partition(reach, -2, axis=0)[-2:]
         np.add.at(lost, reach.argmax(axis=0), best**objectives - second**objectives)
     return lost
