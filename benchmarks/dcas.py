@@ -20,7 +20,7 @@ from time import perf_counter, thread_time
 import numpy as np
 
 from transom import Stop
-from transom.cli.instances import read_instances
+from transom.bench.instances import read_instances
 from transom.models import Allocation
 from transom.solvers.dcas_exact import DcasExact
 from transom.solvers.scas_dp import static_optimum

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from transom import Stop, check, registry, solve
-from transom.cli.instances import read_instances
+from transom.bench.instances import read_instances
 from transom.models import Allocation, FatTree, HopCost
 from transom.rng import stream
 from transom.solvers.free_exact import FreeExact

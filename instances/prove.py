@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from instances.fronts import Fronts, proved_front
 from transom import Stop, solve
-from transom.cli.instances import read_instances
+from transom.bench.instances import read_instances
 from transom.files import whole_file
 from transom.models import Allocation, Selection
 from transom.result import Result

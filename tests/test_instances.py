@@ -17,8 +17,8 @@ from instances import prove
 from instances.fronts import Fronts, enumerated, fronts_path, values_of
 from tests.allocation_cases import optimum
 from transom import Stop, read_swf, solve
+from transom.bench.instances import read_instances
 from transom.cli import run
-from transom.cli.instances import read_instances
 from transom.io import read_documents
 from transom.models import Allocation, ConstrainedPath
 from transom.result import Result

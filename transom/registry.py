@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import re
 import types
 import typing
 from collections.abc import Iterable
@@ -38,6 +39,9 @@ _WORDS = {
     COST_MODELS: "cost model",
     DECISION_RULES: "decision rule",
 }
+
+
+_LABEL = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,99})=(.+)", re.DOTALL)
 
 
 @cache
@@ -120,6 +124,12 @@ def make(group: str, spec: str, problem: type | None = None) -> Any:
     """
     name, settings = parse(spec)
     return build(load(group, name, problem), name, settings)
+
+
+def labelled(text: str) -> tuple[str, str]:
+    """Label and specification out of ``[LABEL=]SPEC``; the label is the name in the specification unless given."""
+    found = _LABEL.fullmatch(text)
+    return (found[1], found[2]) if found else (text.partition(":")[0], text)
 
 
 def parse(spec: str) -> tuple[str, dict[str, str]]:

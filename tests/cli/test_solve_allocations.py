@@ -12,7 +12,7 @@ import pytest
 
 from tests.allocation_cases import figure_2, optimum
 from tests.cli.conftest import Ran
-from transom.cli.instances import read_instances, read_labelled
+from transom.bench.instances import read_instances, read_labelled
 from transom.io import PeriodWindow, read_documents, write_documents
 from transom.models import (
     AUTHORS,

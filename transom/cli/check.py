@@ -112,7 +112,7 @@ class _Reading(NamedTuple):
 
 
 def _judge_results(instance: Path, results: Path, reading: _Reading) -> list[Judged]:
-    from transom.cli.instances import read_instances
+    from transom.bench.instances import read_instances
     from transom.errors import DocumentError, SpecError
     from transom.io import name_of, read_documents
     from transom.result import Result

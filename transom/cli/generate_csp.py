@@ -76,6 +76,6 @@ def _random(count: int, chosen: dict[str, float], seed: int) -> Iterator[Constra
 def _like(like: Path, count: int | None, cost_model: str | None) -> Iterator[ConstrainedPath]:
     from itertools import islice
 
-    from transom.cli.instances import read_instances
+    from transom.bench.instances import read_instances
 
     return (problem for _, problem in islice(read_instances([like], "csp", None, cost_model), count))

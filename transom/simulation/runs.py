@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
@@ -27,8 +26,6 @@ from transom.simulation.recording import read_details, read_node_runs, read_sche
 from transom.simulation.schedule import Schedule
 from transom.simulation.verification import check_nodes, check_schedule
 from transom.traces.workload import Workload
-
-_LABEL = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,99})=(.+)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +52,7 @@ def parse_runs(policies: list[str], seed: int = 0) -> list[Run]:
     """
     runs: list[Run] = []
     for text in policies:
-        labelled = _LABEL.fullmatch(text)
-        label, spec = (labelled[1], labelled[2]) if labelled else (text.partition(":")[0], text)
+        label, spec = registry.labelled(text)
         make_policy(spec)
         if label in (run.label for run in runs):
             raise SpecError(f"two policies are called {label!r}; name one by LABEL=SPEC, such as {label}-2={spec}")

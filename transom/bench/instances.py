@@ -1,4 +1,4 @@
-"""Problems out of files: what ``solve`` and ``check`` take as instances."""
+"""Problems out of files: what ``solve``, ``check`` and plans take as instances."""
 
 from __future__ import annotations
 
