@@ -20,7 +20,7 @@ FORMAT = "transom/plan/1"
 
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 Natural = Annotated[int, msgspec.Meta(ge=0)]
-Seconds = Annotated[float, msgspec.Meta(gt=0)]
+Seconds = Annotated[float, msgspec.Meta(gt=0, le=1e8)]  # three years; not infinite
 
 
 class InstanceSet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
