@@ -1,0 +1,239 @@
+"""Solvers that go wrong in every way there is, installed the way other packages are.
+
+``faulty_solvers`` is a fixture: it makes a distribution in a temporary folder and puts it on the path of this process
+and of all that it starts. The solvers take knapsacks; in plans and tasks they are specifications such as
+``faulty:how=segfault``. ``steady`` is one that works.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from transom import registry
+from transom.bench.task import Task
+from transom.io.documents import encode
+from transom.models import Knapsack
+from transom.stop import Stop
+
+MODULE = '''
+import ctypes
+import os
+import signal
+import sys
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from transom.models import Knapsack
+
+
+def spin_compiled():
+    from numba import njit
+
+    @njit
+    def spin(n):
+        total = 0
+        while n > 0:
+            total = total * 3 + n
+        return total
+
+    spin(1)
+
+
+def touch(gibibytes):
+    """Take memory step by step, so that whoever watches has the time to see it."""
+    kept = []
+    for _ in range(int(gibibytes * 32)):
+        kept.append(np.ones(32 * 2**20, np.uint8))
+        time.sleep(0.02)
+
+
+@dataclass(frozen=True)
+class Faulty:
+    how: str = "raise"
+    solves = Knapsack
+    name = "faulty"
+
+    def supports(self, problem):
+        if self.how == "refuse":
+            return "it is in a bad mood"
+        if self.how == "raise-supports":
+            raise RuntimeError("no idea what that is")
+        return None
+
+    def warm_up(self):
+        if self.how == "raise-warm":
+            raise RuntimeError("cannot get warm")
+        if self.how == "hang-warm":
+            while True:
+                pass
+        if self.how == "crash-warm":
+            os._exit(7)
+
+    def __call__(self, problem, budget, rng, start=None):
+        empty = np.zeros(len(problem), bool)
+        how = self.how
+        if how == "raise":
+            raise RuntimeError("deliberate\\nsecond line")
+        if how == "leave":
+            sys.exit(3)
+        if how == "segfault":
+            ctypes.string_at(0)
+        if how == "exit":
+            print("last words", flush=True)
+            os._exit(9)
+        if how == "exit-well":
+            os._exit(0)
+        if how == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if how == "kill-parent":
+            os.kill(os.getppid(), signal.SIGKILL)
+            time.sleep(60)
+        if how == "spin":
+            while True:
+                pass
+        if how == "spin-compiled":
+            spin_compiled()
+        if how == "stop-late":
+            budget.found(empty)
+            while not budget.done():
+                pass
+            time.sleep(0.2)
+        if how == "memory":
+            touch(10)
+        if how == "child-memory":
+            import subprocess
+
+            code = "import faulty_solvers; faulty_solvers.touch(10)"
+            subprocess.run([sys.executable, "-c", code], start_new_session=True)
+        if how == "child":
+            import subprocess
+
+            child = subprocess.Popen(["sleep", "1000"])
+            print("child", child.pid, flush=True)
+            ctypes.string_at(0)
+        if how == "infeasible":
+            return np.ones(len(problem), bool)
+        if how == "shape":
+            return np.zeros(len(problem) + 1, bool)
+        if how == "wrong-bound":
+            budget.found(empty)
+            budget.prove(-5.0 if problem.sense == "max" else 5.0)
+        if how == "wrong-value":
+            budget.found(empty)
+            budget.value = 10**9
+        if how == "wrong-proof":
+            budget.found(empty)
+            budget.prove_infeasible()
+        if how == "print":
+            for _ in range(200):
+                print("x" * 100_000)
+            print("said enough", file=sys.stderr)
+            os.write(1, b"y" * 5_000_000)
+        if how == "curve":
+            for i in range(100_000):
+                budget.prove(10.0**9 - i)
+        if how == "notes":
+            budget.notes["odd"] = {1: np.float64("nan"), "set": {3}, "many": np.arange(3)}
+        if how == "nap":
+            time.sleep(0.3)
+        if how == "ignore-signals":
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+                signal.signal(number, signal.SIG_IGN)
+            while True:
+                pass
+        return empty
+
+
+@dataclass(frozen=True)
+class Steady:
+    iterations: int = 50
+    solves = Knapsack
+    name = "steady"
+
+    def supports(self, problem):
+        return None
+
+    def __call__(self, problem, budget, rng, start=None):
+        for _ in range(self.iterations):
+            if budget.done():
+                break
+            budget.iterations += 1
+            chosen = np.zeros(len(problem), bool)
+            chosen[rng.integers(len(problem))] = True
+            if not problem.violations(chosen):
+                budget.found(chosen)
+'''
+
+ENTRY_POINTS = """[transom.solvers]
+faulty = faulty_solvers:Faulty
+steady = faulty_solvers:Steady
+"""
+
+METADATA = "Metadata-Version: 2.1\nName: transom-faulty\nVersion: 1.0\n"
+
+
+def install(folder: Path) -> None:
+    """Write the distribution into a folder that is on the path of whoever uses it."""
+    (folder / "faulty_solvers.py").write_text(MODULE)
+    info = folder / "transom_faulty-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(METADATA)
+    (info / "entry_points.txt").write_text(ENTRY_POINTS)
+
+
+@pytest.fixture(scope="session")
+def faulty_solvers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder of the distribution, found by this process and by all processes that it starts meanwhile."""
+    folder = tmp_path_factory.mktemp("faulty")
+    install(folder)
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(folder), *([before] if before else [])])
+    sys.path.insert(0, str(folder))
+    importlib.invalidate_caches()
+    registry._entries.cache_clear()
+    yield folder
+    sys.path.remove(str(folder))
+    sys.modules.pop("faulty_solvers", None)
+    registry._entries.cache_clear()
+    if before is None:
+        del os.environ["PYTHONPATH"]
+    else:
+        os.environ["PYTHONPATH"] = before
+
+
+def knapsack(n: int = 8, seed: int = 0) -> Knapsack:
+    """A small knapsack into which not everything fits."""
+    rng = np.random.default_rng(seed)
+    weights = rng.integers(1, 20, n)
+    return Knapsack(weights, rng.integers(1, 50, n), int(weights.sum()) // 2)
+
+
+def task(spec: str, problem: object | None = None, seconds: float = 1.0, **changes: object) -> Task:
+    """A run of a solver, by default on a small knapsack, ended soon after its budget."""
+    problem = knapsack() if problem is None else problem
+    facts: dict[str, object] = {
+        "set": "tests",
+        "label": "tests:1",
+        "document": encode(problem),  # type: ignore[arg-type]
+        "instance": problem.digest(),  # type: ignore[attr-defined]
+        "problem": problem.kind,  # type: ignore[attr-defined]
+        "name": spec.partition(":")[0],
+        "spec": spec,
+        "stop": Stop(seconds=seconds),
+        "seed": 0,
+        "grace": 1.0,
+        "memory": 600,
+    }
+    import msgspec
+
+    facts["document"] = msgspec.Raw(facts["document"])  # type: ignore[arg-type]
+    return Task(**{**facts, **changes})  # type: ignore[arg-type]

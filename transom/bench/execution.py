@@ -1,0 +1,215 @@
+"""One run, carried out in this process: prepared, timed, judged, told."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import math
+import resource
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Literal
+
+import msgspec
+
+from transom.bench.circumstances import circumstances
+from transom.bench.documents import problem_of
+from transom.bench.failures import failed, one_line
+from transom.bench.machine import machine
+from transom.bench.task import Outcome, Row, Task
+from transom.bench.threads import limit_threads
+from transom.compiling import source_digest
+from transom.errors import TransomError
+from transom.result import Result, versions
+
+Stage = Literal["warm-up", "run", "judging"]
+Announce = Callable[[Stage], None]
+
+LONGEST_CURVE = 5000
+"""Points of a curve that are kept."""
+
+_DECODER = msgspec.json.Decoder(Task)
+_warm: set[tuple[str, type]] = set()
+_threads = 0
+
+
+def get_ready() -> None:
+    """Load, and find out once, what is the same for all runs, so that no run pays for it."""
+    import transom.io.documents
+    import transom.solving  # noqa: F401
+    from transom.rng import stream
+
+    stream(0)
+    machine()
+    versions()
+    source_digest()
+
+
+def execute(data: bytes, announce: Announce = lambda stage: None) -> bytes:
+    """Carry out a task that comes as JSON, and give its row as JSON."""
+    return msgspec.json.encode(carry_out(_DECODER.decode(data), announce), enc_hook=_plain)
+
+
+def carry_out(task: Task, announce: Announce = lambda stage: None) -> Row:
+    """Carry out a task in this process.
+
+    What the solver raises, refuses or gets wrong becomes part of the row. Nothing here ends a run that does not stop
+    by itself, or survives a crash: that is for whoever keeps this process.
+
+    Parameters
+    ----------
+    task : the run.
+    announce : told when a stage begins; the clock of the budget runs during ``run``.
+    """
+    if task.what == "replay":
+        from transom.bench.sequences import replay_task
+
+        announce("run")
+        return replay_task(task)
+    announce("warm-up")
+    get_ready()
+    try:
+        return _solved(task, announce)
+    except (Exception, SystemExit) as fault:
+        return failed(task, "error", _words(fault))
+
+
+def _solved(task: Task, announce: Announce) -> Row:
+    from transom import registry
+    from transom.solving import check, refusal, solve
+
+    entered = perf_counter()
+    problem, judges = problem_of(task, "solver"), problem_of(task)
+    decoded = perf_counter()
+    try:
+        solver = registry.make(registry.SOLVERS, task.spec, type(problem))
+        reason = refusal(solver, problem)
+        if reason is None:
+            cold = _prepare(task, solver, problem, decoded)
+    except (Exception, SystemExit) as fault:
+        return failed(task, "error", f"before the run: {_words(fault)}")
+    facts = {**circumstances(task), "sense": judges.sense, "size": len(judges)}
+    if reason is not None:
+        return Row(**facts, outcome="refused", cause=one_line(reason))
+
+    gc.collect()
+    _forget_peak()
+    announce("run")
+    begun = perf_counter()
+    try:
+        result = solve(problem, solver, task.stop, task.seed, threads=task.threads)
+    except (Exception, SystemExit) as fault:
+        wall = perf_counter() - begun
+        return Row(**facts, outcome="error", cause=one_line(_words(fault)), wall=wall, cold=cold, memory=_peak())
+    wall = perf_counter() - begun
+    memory = _peak()
+    announce("judging")
+    try:
+        outcome, cause = _verdict(result, check(judges, result))
+    except Exception as fault:
+        outcome, cause = "error", f"the answer cannot be judged: {_words(fault)}"
+    curve = _thinned(result)
+    overhead = perf_counter() - entered - wall - (cold or 0.0)
+    return Row(
+        **facts,
+        outcome=outcome,
+        cause=cause if cause is None else one_line(cause),
+        status=result.status,
+        reason=result.reason,
+        value=_number(result.value),
+        bound=_number(result.bound),
+        curve=curve,
+        seconds=result.seconds,
+        wall=wall,
+        cold=cold,
+        overhead=overhead,
+        memory=memory,
+        parameters={
+            **{name: _plain(value) for name, value in result.parameters.items()},
+            **({"curve_points": len(result.curve)} if len(curve) < len(result.curve) else {}),
+        },
+    )
+
+
+def _prepare(task: Task, solver: Any, problem: Any, since: float) -> float | None:
+    """Import and compile what the run needs; how long that took where it is the first time in this process [s]."""
+    from transom.solving import warm_up
+
+    global _threads
+    warm_up(solver)
+    warm_up(problem)
+    kind = (task.spec, type(problem))
+    cold = None
+    if kind not in _warm:
+        _warm.add(kind)
+        cold = perf_counter() - since
+    if cold is not None or task.threads != _threads:
+        limit_threads(task.threads)
+        _threads = task.threads
+    if cold is not None:
+        # Modules and compiled code stay for good: without them a collection takes no time worth mentioning.
+        gc.collect()
+        gc.freeze()
+    return cold
+
+
+def _verdict(result: Result, wrong: list[str]) -> tuple[Outcome, str | None]:
+    if wrong:
+        return "wrong", "; ".join(wrong)
+    if result.error is None:
+        return "ok", None
+    return ("wrong" if result.error.startswith("infeasible answer") else "error"), result.error
+
+
+def _thinned(result: Result) -> tuple[tuple[float, float | None, float | None], ...]:
+    """The curve; of a very long one the last point in each of many stretches of equal length, and the first."""
+    points = result.curve
+    if len(points) > LONGEST_CURVE:
+        width = (points[-1][0] or 1.0) / (LONGEST_CURVE - 2)
+        last = {int(point[0] / width): point for point in points}
+        points = (points[0], *(point for point in last.values() if point is not points[0]))
+    return tuple((seconds, _number(value), _number(bound)) for seconds, value, bound in points)
+
+
+def _number(value: Any) -> float | None:
+    """A value as JSON can carry it: a plain number; None where it is not finite."""
+    if value is None or not math.isfinite(value):
+        return None
+    return float(value)
+
+
+def _plain(thing: Any) -> Any:
+    """A parameter or note as JSON can carry it."""
+    if isinstance(thing, float) and not math.isfinite(thing):
+        return None
+    if thing is None or isinstance(thing, (bool, int, float, str)):
+        return thing
+    if isinstance(thing, dict):
+        return {str(name): _plain(value) for name, value in thing.items()}
+    if isinstance(thing, (list, tuple)):
+        return [_plain(value) for value in thing]
+    if hasattr(thing, "tolist"):
+        return _plain(thing.tolist())
+    return str(thing)
+
+
+def _words(fault: BaseException) -> str:
+    return str(fault) if isinstance(fault, TransomError) else f"{type(fault).__name__}: {fault}"
+
+
+def _forget_peak() -> None:
+    """Begin the high-water mark of resident memory afresh, where the system can do that."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+def _peak() -> float:
+    """The most resident memory since the mark was begun afresh, or else in the life of the process [MiB]."""
+    try:
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
+    except OSError:
+        pass
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

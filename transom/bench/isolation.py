@@ -1,0 +1,306 @@
+"""One run at a time in a process of its own, whatever becomes of that process."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import tempfile
+from concurrent.futures import wait
+from pathlib import Path
+from threading import Lock
+from time import monotonic, perf_counter
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from transom.bench.engine import EngineError
+from transom.bench.failures import failed
+from transom.bench.notice import DONE, IDLE, RUNNING, WORDS, Notice
+from transom.bench.task import Outcome, Row, Task
+from transom.bench.worker import NOTICE, OUTPUT, begin, ready, work
+
+if TYPE_CHECKING:
+    from pebble import ProcessPool
+
+PREPARING = 600.0
+"""How long a warm-up may take, which compiles, by default [s]."""
+
+TICK = 0.05
+"""How often a worker is looked at [s]."""
+
+_START = 120.0  # how long a process may take to start [s]
+_TRIES = 3  # to start a worker, and to hand one a task before it dies of something else
+_NOTICED = 1.0  # by when the pool has told of the death of a worker [s]
+_OUTPUT = 1 << 20  # of a worker's output file, which is emptied beyond that [bytes]
+_TAIL = 1 << 13  # of it that is read after a crash [bytes]
+
+_ROW = msgspec.json.Decoder(Row)
+
+
+class Closed(Exception):
+    """The isolation was closed while a run was going on."""
+
+
+class Isolation:
+    """Carries out tasks one after another in a worker process, which is kept while it behaves.
+
+    The worker is the only one of a pool of the library ``pebble``: so it is known which process a task is in, and a
+    process that is killed at any moment, even while it holds the pool's lock, takes nobody with it. Limits are watched
+    here and not by the pool, since the clock of a run starts after its warm-up.
+
+    Parameters
+    ----------
+    workers : how many runs go on side by side, for the rows.
+    preparing : how long a warm-up may take, and judging an answer [s].
+    """
+
+    def __init__(self, workers: int = 1, preparing: float = PREPARING) -> None:
+        self._workers = workers
+        self._preparing = preparing
+        self._folder = Path(tempfile.mkdtemp(prefix="transom-bench-"))
+        self._pool: ProcessPool | None = None
+        self._process: Any = None
+        self._notice = Notice(self._folder / NOTICE, new=True)
+        self._closed = False
+        self._lock = Lock()  # closing comes from another thread
+
+    def run_one(self, task: Task) -> Row:
+        """Carry out a task; whatever happens, there is a row.
+
+        Raises
+        ------
+        EngineError : no worker can be started.
+        Closed : :meth:`close` was called meanwhile.
+        """
+        data = msgspec.json.encode(task)
+        for _ in range(_TRIES):
+            self._start(task.memory)
+            self._notice.begin(IDLE)
+            sent = perf_counter()
+            try:
+                assert self._pool is not None
+                future = self._pool.schedule(work, (data,))
+            except RuntimeError:  # it died since it was last seen
+                self._end()
+                continue
+            watch = _Watch(task, self._notice, self._process, self._folder / OUTPUT)
+            while not wait([future], timeout=TICK).done and watch.well():
+                if self._closed:
+                    raise Closed
+            if watch.verdict is not None:
+                self._end()
+                return self._told(failed(task, *watch.verdict), watch)
+            fault = future.exception()
+            if fault is None:
+                row = _ROW.decode(future.result())
+                spent = perf_counter() - sent
+                overhead = spent - (row.wall or 0.0) - (row.cold or 0.0)
+                return self._told(msgspec.structs.replace(row, overhead=overhead), watch)
+            stage = int(self._notice.stage)
+            code = getattr(fault, "exitcode", None)
+            verdict = watch.death(code, fault)
+            self._end()
+            if self._closed:
+                raise Closed
+            if stage not in (IDLE, DONE):  # else it was not the run that it died of
+                return self._told(failed(task, *verdict), watch)
+        return self._told(failed(task, "crash", f"{_TRIES} worker processes died before they took the run"), None)
+
+    def close(self) -> None:
+        """End the worker, in the middle of a run if need be."""
+        self._closed = True
+        self._end()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _told(self, row: Row, watch: _Watch | None) -> Row:
+        memory = max(row.memory or 0.0, watch.most if watch else 0.0) or None
+        return msgspec.structs.replace(row, workers=self._workers, memory=memory)
+
+    def _start(self, memory: int) -> None:
+        """See to it that there is a worker that is alive and not too fat for a run with so much memory [MiB]."""
+        if self._pool is not None:
+            if self._process.is_running() and self._pool.active and _resident(self._process) < memory / 2:
+                return
+            self._end()
+        import psutil
+        from pebble import ProcessPool
+
+        last: BaseException | str = ""
+        for _ in range(_TRIES):
+            self._notice.sign(0)
+            with self._lock:
+                if self._closed:
+                    raise Closed
+                _allow_children()
+                self._pool = ProcessPool(
+                    1, initializer=begin, initargs=(str(self._folder), self._preparing), context=_context()
+                )
+            try:
+                self._pool.schedule(ready).result(timeout=_START)
+                self._process = psutil.Process(int(self._notice.pid))
+                return
+            except Exception as fault:
+                last = fault
+                self._end()
+                if self._closed:
+                    raise Closed from None
+        raise EngineError(f"no worker process starts: {_last_words(self._folder / OUTPUT) or last}")
+
+    def _end(self) -> None:
+        """End the worker with all its children, and its pool."""
+        with self._lock:
+            pool, self._pool = self._pool, None
+            process, self._process = self._process, None
+            if pool is None:
+                return
+            pool.stop()
+            _end_group(process, int(self._notice.pid))
+            pool.join()
+            _end_group(process, int(self._notice.pid))
+
+
+class _Watch:
+    """Looks at a worker during one run."""
+
+    def __init__(self, task: Task, notice: Notice, process: Any, output: Path) -> None:
+        self._task = task
+        self._notice = notice
+        self._process = process
+        self._output = output
+        self.most = 0.0
+        self._gone: float | None = None
+        self.verdict: tuple[Outcome, str, float | None] | None = None
+
+    def well(self) -> bool:
+        """Whether the run may go on; else ``verdict`` says why not."""
+        deadline, now = self._notice.deadline, monotonic()
+        if deadline and now > deadline:
+            stage = int(self._notice.stage)
+            took = now - self._notice.since
+            self.verdict = ("timeout", f"{WORDS.get(stage, 'the run')} was ended after {took:.1f} s", self._wall())
+        resident = resident_together(self._process)
+        self.most = max(self.most, resident)
+        if resident > self._task.memory:
+            cause = f"ended at {resident:,.0f} MiB of resident memory, the limit is {self._task.memory:,} MiB"
+            self.verdict = ("memory", cause, self._wall())
+        _bound(self._output)
+        if not self._process.is_running():  # the pool tells of that too, unless it ended with status 0
+            self._gone = self._gone or now
+            if now - self._gone > _NOTICED:
+                self.verdict = self.death(0, "")
+        return self.verdict is None
+
+    def death(self, code: int | None, fault: BaseException | str) -> tuple[Outcome, str, float | None]:
+        """What to say of a worker that died by itself."""
+        if code == -signal.SIGALRM:
+            return "timeout", "the run was ended by the kernel's timer", self._wall()
+        words = _exit_words(code) if code is not None else str(fault)
+        stage = int(self._notice.stage)
+        if stage != RUNNING:
+            words = f"{WORDS.get(stage, 'the run')}: {words}"
+        last = _last_words(self._output)
+        return "crash", f"{words}: {last}" if last else words, self._wall()
+
+    def _wall(self) -> float | None:
+        return monotonic() - self._notice.since if int(self._notice.stage) == RUNNING else None
+
+
+def resident_together(process: Any) -> float:
+    """Resident memory of a process and all its children [MiB]."""
+    import psutil
+
+    total = _resident(process)
+    if _may_have_children(process.pid):
+        with contextlib.suppress(psutil.Error):
+            total += sum(_resident(child) for child in process.children(recursive=True))
+    return total
+
+
+def _end_group(process: Any, pid: int) -> None:
+    """Kill a worker, its process group and whatever else it started; the pool may have begun a new one by now."""
+    for each in {process.pid if process is not None else 0, pid} - {0}:
+        end_group(each)
+
+
+def end_group(pid: int) -> None:
+    """Kill a process, its process group and whatever else it started."""
+    import psutil
+
+    try:
+        others = psutil.Process(pid).children(recursive=True)
+    except psutil.Error:
+        others = []
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+    for other in others:
+        with contextlib.suppress(psutil.Error):
+            other.kill()
+
+
+def _resident(process: Any) -> float:
+    import psutil
+
+    try:
+        return float(process.memory_info().rss) / 2**20
+    except psutil.Error:
+        return 0.0
+
+
+def _may_have_children(pid: int) -> bool:
+    # Asking for children walks over all processes of the machine; most workers have none.
+    try:
+        return any((task / "children").read_bytes() for task in Path(f"/proc/{pid}/task").iterdir())
+    except OSError:
+        return True
+
+
+def _context() -> Any:
+    import multiprocessing
+
+    return multiprocessing.get_context("spawn")
+
+
+def _allow_children() -> None:
+    """Let this process have children of its own, also where it is a daemonic worker of another pool.
+
+    The rule against that is there so that none is left behind when a daemon is ended. Ours end by themselves: an idle
+    one when its pipe closes, a busy one by the kernel's timer.
+    """
+    import multiprocessing
+
+    multiprocessing.current_process()._config.pop("daemon", None)  # type: ignore[attr-defined]
+
+
+def _bound(output: Path) -> None:
+    try:
+        if output.stat().st_size > _OUTPUT:
+            os.truncate(output, 0)
+    except OSError:
+        pass
+
+
+def _exit_words(code: int) -> str:
+    if code >= 0:
+        return f"its process ended with status {code}"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    hint = " (by hand, or by the system for want of memory)" if code == -signal.SIGKILL else ""
+    return f"its process was killed by {name}{hint}"
+
+
+def _last_words(output: Path) -> str:
+    """What a worker printed last: where it crashed, if it said so, else its last line."""
+    try:
+        with output.open("rb") as file:
+            file.seek(max(0, output.stat().st_size - _TAIL))
+            lines = [line.strip() for line in file.read().decode(errors="replace").splitlines() if line.strip()]
+    except OSError:
+        return ""
+    for i, line in enumerate(lines):
+        if line.endswith("(most recent call first):") and i + 1 < len(lines):
+            return lines[i + 1]
+    return lines[-1] if lines else ""

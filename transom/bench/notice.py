@@ -1,0 +1,68 @@
+"""What a worker process says of itself while it works: numbers in memory that it shares with its keeper."""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from pathlib import Path
+from time import monotonic
+
+IDLE, TAKEN, WARMING, RUNNING, JUDGING, DONE = range(6)
+"""Stages of a worker."""
+
+WORDS = {TAKEN: "before the run", WARMING: "warm-up", RUNNING: "the run", JUDGING: "judging", DONE: "sending the row"}
+
+_FIELD = struct.Struct("d")
+_NAMES = ("pid", "stage", "since", "deadline")
+
+
+class Notice:
+    """A page of shared memory, which stays whatever happens to the worker, and never makes it wait.
+
+    Parameters
+    ----------
+    path : the file behind it.
+    new : whether to begin it, with zeros.
+
+    Attributes
+    ----------
+    pid : the worker's process; 0 before there is one.
+    stage : where it is, see above.
+    since : when that stage began, by ``time.monotonic`` [s].
+    deadline : when the worker has to be ended, by the same clock; 0 for never [s].
+    """
+
+    pid: float
+    stage: float
+    since: float
+    deadline: float
+
+    def __init__(self, path: Path, new: bool = False) -> None:
+        if new:
+            path.write_bytes(bytes(_FIELD.size * len(_NAMES)))
+        with path.open("r+b") as file:
+            self._memory = mmap.mmap(file.fileno(), _FIELD.size * len(_NAMES))
+
+    def __getattr__(self, name: str) -> float:
+        if name not in _NAMES:
+            raise AttributeError(name)
+        return float(_FIELD.unpack_from(self._memory, _NAMES.index(name) * _FIELD.size)[0])
+
+    def begin(self, stage: int, longest: float = 0.0) -> None:
+        """Say that a stage begins, and how long it may take at most; 0 for as long as it likes [s]."""
+        # Each number is written at once, and the deadline first: whoever reads in between gets a later one.
+        now = monotonic()
+        self._set("deadline", now + longest if longest else 0.0)
+        self._set("since", now)
+        self._set("stage", stage)
+
+    def sign(self, pid: int) -> None:
+        """Say which process this is about."""
+        self._set("pid", pid)
+
+    def close(self) -> None:
+        """Let go of the memory."""
+        self._memory.close()
+
+    def _set(self, name: str, value: float) -> None:
+        _FIELD.pack_into(self._memory, _NAMES.index(name) * _FIELD.size, value)

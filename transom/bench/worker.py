@@ -1,0 +1,92 @@
+"""What runs in a worker process of the bench. Loads nothing before the threads of libraries are fixed."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import resource
+import signal
+from pathlib import Path
+
+import msgspec
+
+from transom.bench.notice import DONE, JUDGING, RUNNING, TAKEN, WARMING, Notice
+from transom.bench.threads import announce_threads
+
+NOTICE, OUTPUT = "notice", "output"
+"""Files in a worker's folder."""
+
+MARGIN = 5.0
+"""How long past its deadline a worker lives on where nobody ends it, because the bench itself was killed [s]."""
+
+_STAGES = {"warm-up": WARMING, "run": RUNNING, "judging": JUDGING}
+_notice: Notice
+_preparing: float
+
+
+class Limit(msgspec.Struct):
+    """What of a task decides how long its run may take; the rest is not looked at here."""
+
+    what: str = "solve"
+    stop: dict[str, float | None] = {}
+    grace: float = 5.0
+    limit: float = 3600.0
+
+    @property
+    def seconds(self) -> float:
+        """As :attr:`transom.bench.task.Task.seconds`."""
+        budget = self.stop.get("seconds")
+        return (self.limit if budget is None else budget) + self.grace
+
+
+def begin(folder: str, preparing: float) -> None:
+    """Make this process a worker: its own group, its output in a file, its threads fixed.
+
+    Parameters
+    ----------
+    folder : of this worker alone.
+    preparing : how long a warm-up, or judging an answer, may take [s].
+    """
+    global _notice, _preparing
+    os.setpgid(0, 0)  # so that its children can be ended with it, and Ctrl-C at the terminal goes to the bench alone
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    output = os.open(Path(folder, OUTPUT), os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for source, target in ((nothing, 0), (output, 1), (output, 2)):
+        os.dup2(source, target)
+    faulthandler.enable(2)
+    announce_threads(1)
+    _preparing = preparing
+    _notice = Notice(Path(folder, NOTICE))
+    _notice.sign(os.getpid())
+
+
+def ready() -> None:
+    """Load what every run needs: whoever gets an answer knows that the worker is there, and warm."""
+    from transom.bench.execution import get_ready
+
+    get_ready()
+
+
+def work(data: bytes) -> bytes:
+    """Carry out a task, and give its row; both in JSON."""
+    limit = msgspec.json.decode(data, type=Limit)
+    longest = {"warm-up": _preparing, "run": limit.seconds, "judging": _preparing}
+    if limit.what == "replay":  # it prepares itself in the same stage
+        longest["run"] += _preparing
+    os.ftruncate(1, 0)
+    _begin(TAKEN, _preparing)
+    try:
+        from transom.bench.execution import execute
+
+        return execute(data, lambda stage: _begin(_STAGES[stage], longest[stage]))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        _notice.begin(DONE)
+
+
+def _begin(stage: int, longest: float) -> None:
+    # The kernel ends this process even where compiled code spins for ever and nobody watches any more.
+    signal.setitimer(signal.ITIMER_REAL, longest + MARGIN)
+    _notice.begin(stage, longest)
