@@ -23,6 +23,10 @@ class DocumentError(TransomError):
     """One of Transom's own files (JSON document, Parquet) cannot be read or does not fit."""
 
 
+class StoreError(TransomError):
+    """A store of the bench is in use by another process, cannot be written, or is none."""
+
+
 class SpecError(TransomError):
     """A name or parameter of a solver, policy, objective or rule is unknown or out of range."""
 

@@ -1,0 +1,333 @@
+"""Results of the bench in a folder: nothing that was finished is lost, whenever the process ends.
+
+A store is a folder. A finished run is appended at once as a line of JSON to ``journal.jsonl``; when the journal has
+grown, it becomes a Parquet file in ``rows/`` and is emptied. Between the two a row may stand in both: readers count
+the last attempt of each key once. ``plan.json`` keeps the plans whose runs are here, ``lock`` says who writes.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+import msgspec
+
+from transom.bench.frame import to_frame
+from transom.bench.journal import Journal, read_lines
+from transom.bench.parts import FORMAT, read_part, replaced, write_part
+from transom.bench.plan import Plan
+from transom.bench.task import Outcome, Row
+from transom.errors import DocumentError, StoreError
+from transom.files import whole_file
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PART_ROWS = 5_000
+"""Rows of the journal that make a part."""
+PART_BYTES = 1 << 24
+"""Bytes of the journal that make a part, however few rows they are."""
+MERGED_BYTES = 1 << 25
+"""Parts are merged up to so many bytes."""
+_NAMES = {"journal.jsonl", "rows", "plan.json", "lock"}
+_ROW = msgspec.json.Decoder(Row)
+_TRIES = 5  # of reading a folder whose parts are merged meanwhile
+
+
+class Kept(NamedTuple):
+    """What a store remembers of the last attempt of a key; ``digest`` is of the code and versions that made it."""
+
+    outcome: Outcome
+    status: str
+    attempt: int
+    digest: int
+
+
+class Store:
+    """A folder of results, open for writing; use it as a context manager, which holds its lock.
+
+    Only keys and :class:`Kept` are held in memory.
+
+    Parameters
+    ----------
+    folder : it is made if need be; it must be empty or hold a store.
+
+    Raises
+    ------
+    StoreError : the folder holds something else, or cannot be written; on entering also: another process writes here.
+    DocumentError : a file in it is damaged.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+        self._kept: dict[str, Kept] = {}
+        self._shared: dict[Kept, Kept] = {}
+        self._journal: Journal | None = None
+        self._lock: int | None = None
+        self._lines = 0
+        self._next = 1
+
+    def __enter__(self) -> Self:
+        with _written(self.folder):
+            if self.folder.is_dir():
+                there = {path.name for path in self.folder.iterdir()}
+                if there and not there & _NAMES:
+                    raise StoreError(f"{self.folder}: is not empty and holds no results of the bench")
+            (self.folder / "rows").mkdir(parents=True, exist_ok=True)
+            self._lock = _locked(self.folder)
+        try:
+            with _written(self.folder):
+                self._tidy()
+                self._journal = Journal(self.folder / "journal.jsonl")
+            self._load()
+        except BaseException:
+            self._close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if error is None:  # else there may be no time or no space for it: the next one to open the store does it
+                self.compact()
+        finally:
+            self._close()
+
+    def outcomes(self) -> dict[str, Outcome]:
+        """The outcome of the last attempt of every key."""
+        return {key: kept.outcome for key, kept in self._kept.items()}
+
+    def find(self, key: str) -> Kept | None:
+        """What is known of a key, or None."""
+        return self._kept.get(key)
+
+    def append(self, row: Row) -> None:
+        """Keep a row; when this returns, the death of the process does not lose it.
+
+        Raises
+        ------
+        StoreError : it cannot be written; the store stays as it was.
+        """
+        assert self._journal is not None
+        with _written(self.folder):
+            self._journal.append(encode_row(row))
+        self._lines += 1
+        self._remember(row.key, row.outcome, row.status, row.attempt, made_by(row.code, row.versions))
+        if self._lines >= PART_ROWS or self._journal.size >= PART_BYTES:
+            self.compact()
+
+    def add_plan(self, plan: Plan) -> None:
+        """Note that runs of this plan are here.
+
+        Raises
+        ------
+        StoreError : it cannot be written.
+        """
+        plans = {each.digest(): each for each in [*read_plans(self.folder), plan]}
+        listed = [{"digest": digest, "plan": msgspec.to_builtins(each)} for digest, each in plans.items()]
+        with _written(self.folder), whole_file(self.folder / "plan.json") as file:
+            json.dump({"format": FORMAT, "plans": listed}, file, indent=1)
+
+    def compact(self) -> None:
+        """Turn the journal into a part, together with small parts before it, and empty it.
+
+        Raises
+        ------
+        StoreError : it cannot be written; the rows stay in the journal.
+        """
+        assert self._journal is not None
+        if not self._lines:
+            return
+        import polars as pl
+
+        frame = to_frame(_journal_rows(self._journal.path))
+        size, taken = self._journal.size, []
+        for path in reversed(_parts(self.folder)):
+            # One that is at least twice as large stays alone, so that no row is written again more than log n times.
+            with _written(self.folder):
+                other = path.stat().st_size
+            older = None if size + other > MERGED_BYTES else read_part(path)
+            if older is None or len(older) >= 2 * len(frame):
+                break
+            frame, size = pl.concat([older, frame]), size + other
+            taken.append(path)
+        with _written(self.folder):
+            write_part(self.folder / "rows" / f"{self._next:05d}.parquet", frame, [path.name for path in taken])
+            self._next += 1
+            self._journal.clear()
+            self._lines = 0
+            for path in taken:
+                path.unlink()
+
+    def _tidy(self) -> None:
+        """Remove what a process left that died while it wrote."""
+        for path in [*self.folder.glob(".*.part"), *(self.folder / "rows").glob(".*.part")]:
+            path.unlink(missing_ok=True)
+        if parts := _parts(self.folder):
+            self._next = int(parts[-1].stem) + 1
+            for name in replaced(parts[-1]):
+                (self.folder / "rows" / Path(name).name).unlink(missing_ok=True)
+
+    def _load(self) -> None:
+        columns = ("key", "outcome", "status", "attempt", "code", "versions")
+        for path in _parts(self.folder):
+            table = read_part(path, columns)
+            digests: dict[tuple[str, str], int] = {}
+            for key, outcome, status, attempt, code, versions in table.select(columns).iter_rows():
+                made = (code or "", versions or "{}")
+                if made not in digests:
+                    digests[made] = made_by(made[0], msgspec.json.decode(made[1]))
+                self._remember(key, outcome, status or "unknown", attempt or 1, digests[made])
+        for row in _journal_rows(self.folder / "journal.jsonl"):
+            self._lines += 1
+            self._remember(row.key, row.outcome, row.status, row.attempt, made_by(row.code, row.versions))
+
+    def _remember(self, key: str, outcome: Outcome, status: str, attempt: int, digest: int) -> None:
+        known = self._kept.get(key)
+        if known is None or known.attempt <= attempt:
+            kept = Kept(outcome, status, attempt, digest)
+            self._kept[key] = self._shared.setdefault(kept, kept)
+
+    def _close(self) -> None:
+        if self._journal is not None:
+            self._journal.close()
+            self._journal = None
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def made_by(code: str, versions: dict[str, str]) -> int:
+    """A number that tells code and versions apart."""
+    return hash((code, *sorted(versions.items())))
+
+
+def encode_row(row: Row) -> bytes:
+    """A row as a line of JSON; a metric that is not a finite number is left out, which JSON could not tell."""
+    metrics = {name: each for name, each in row.metrics.items() if each == each and abs(each) != float("inf")}
+    return msgspec.json.encode(
+        row if len(metrics) == len(row.metrics) else msgspec.structs.replace(row, metrics=metrics)
+    )
+
+
+def read_results(path: str | os.PathLike[str]) -> pl.DataFrame:
+    """The rows of a store, also while a bench writes to it, or of a single Parquet file.
+
+    Returns
+    -------
+    A table with the columns of :func:`~transom.bench.frame.schema`: the last attempt of each key, in the order in
+    which they were stored.
+
+    Raises
+    ------
+    StoreError : there is nothing, or the folder holds no store.
+    DocumentError : a file is damaged or something else; the message names it, in the journal with its line.
+    """
+    import polars as pl
+
+    place = Path(path)
+    if place.is_file():
+        return _last_attempts(read_part(place))
+    if not place.exists():
+        raise StoreError(f"{place}: no such file or folder")
+    if not (place / "journal.jsonl").exists() and not (place / "rows").is_dir():
+        raise StoreError(f"{place}: holds no results of the bench: neither journal.jsonl nor rows/")
+    for tries in range(_TRIES):
+        # The journal first: what becomes a part meanwhile is then read twice, and not lost.
+        journal = to_frame(_journal_rows(place / "journal.jsonl"))
+        parts = _parts(place)
+        try:
+            return _last_attempts(pl.concat([*map(read_part, parts), journal]))
+        except DocumentError:
+            if tries == _TRIES - 1 or all(part.exists() for part in parts):
+                raise
+    raise AssertionError
+
+
+def read_plans(folder: str | os.PathLike[str]) -> list[Plan]:
+    """The plans whose runs are in a store, oldest first.
+
+    Raises
+    ------
+    DocumentError : the file of plans is damaged.
+    """
+    path = Path(folder) / "plan.json"
+    try:
+        listed = msgspec.json.decode(path.read_bytes())["plans"]
+        return [msgspec.convert(each["plan"], Plan) for each in listed]
+    except FileNotFoundError:
+        return []
+    except (OSError, msgspec.MsgspecError, ValueError, KeyError, TypeError) as error:
+        raise DocumentError(f"{path}: is damaged: {error}") from None
+
+
+def write_results(path: str | os.PathLike[str], frame: pl.DataFrame) -> None:
+    """Write rows into a single Parquet file that :func:`read_results` takes.
+
+    Raises
+    ------
+    StoreError : it cannot be written.
+    """
+    with _written(Path(path)):
+        write_part(Path(path), frame)
+
+
+def _last_attempts(frame: pl.DataFrame) -> pl.DataFrame:
+    if frame["key"].n_unique() == len(frame):
+        return frame
+    numbered = frame.with_row_index("_at").sort("attempt", "_at", nulls_last=False)
+    return numbered.unique("key", keep="last", maintain_order=True).sort("_at").drop("_at")
+
+
+def _journal_rows(path: Path) -> Iterator[Row]:
+    try:
+        for number, line in read_lines(path):
+            try:
+                yield _ROW.decode(line)
+            except (msgspec.MsgspecError, ValueError) as error:
+                raise DocumentError(
+                    f"{path}:{number}: is damaged: {error}; without this line the rest is good"
+                ) from None
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise DocumentError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _parts(folder: Path) -> list[Path]:
+    found = (path for path in (folder / "rows").glob("*.parquet") if path.stem.isdecimal())
+    return sorted(found, key=lambda path: int(path.stem))
+
+
+def _locked(folder: Path) -> int:
+    """Take the lock of a store; who holds it is told by number and host."""
+    lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.pread(lock, 200, 0).decode(errors="replace").strip() or "another process"
+            raise StoreError(f"{folder}: in use: {holder} writes here; wait for it, or take another folder") from None
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
+    except BaseException:
+        os.close(lock)
+        raise
+    return lock
+
+
+@contextmanager
+def _written(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise StoreError(f"{path}: cannot be written: {reason}; what is there is kept") from None
