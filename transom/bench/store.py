@@ -34,6 +34,8 @@ PART_ROWS = 5_000
 """Rows of the journal that make a part."""
 PART_BYTES = 1 << 24
 """Bytes of the journal that make a part, however few rows they are."""
+MERGED_ROWS = 20_000
+"""Parts are merged up to so many rows."""
 MERGED_BYTES = 1 << 25
 """Parts are merged up to so many bytes."""
 _NAMES = {"journal.jsonl", "rows", "plan.json", "lock"}
@@ -155,7 +157,7 @@ class Store:
             with _written(self.folder):
                 other = path.stat().st_size
             older = None if size + other > MERGED_BYTES else read_part(path)
-            if older is None or len(older) >= 2 * len(frame):
+            if older is None or len(older) >= 2 * len(frame) or len(older) + len(frame) > MERGED_ROWS:
                 break
             frame, size = pl.concat([older, frame]), size + other
             taken.append(path)
