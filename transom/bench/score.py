@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from transom.bench.frame import schema
 from transom.bench.gaps import SAME, mean_over_time, primal_gap, proved_gap
 
 if TYPE_CHECKING:
@@ -94,13 +95,14 @@ def scored(frame: pl.DataFrame, references: pl.DataFrame) -> pl.DataFrame:
 
     Parameters
     ----------
-    frame : rows of a store; replays are left out.
+    frame : rows of a store, or of a table of scores; replays are left out.
     references : of :func:`references`, of the same rows or of more.
 
     Returns
     -------
-    The rows and columns of ``frame``, the columns of ``references``, and
+    The solves of ``frame`` with the columns of a store and of ``references``, and
 
+    - ``solver``: its name, with the specification where the name stands for several;
     - ``budget``: the budget in words, such as ``1 s``;
     - ``counted``, ``counted_bound``: value and bound that it had when its budget was over;
     - ``solved``: whether it had a solution by then, or had proved that there is none;
@@ -127,7 +129,7 @@ def scored(frame: pl.DataFrame, references: pl.DataFrame) -> pl.DataFrame:
         late="seconds", settled="infeasible", primal_gap="primal_gap", proved_gap="proved_gap",
     )  # fmt: skip
     ends = ends.with_columns(**{name: pl.Series(values, nan_to_null=True) for name, values in integrals.items()})
-    states_bounds = pl.col("bound").is_not_null().any().over("problem", "name")
+    states_bounds = pl.col("bound").is_not_null().any().over("problem", "solver")
     claimed = (pl.col("status") == "optimal") & (pl.col("counted") == pl.col("value"))
     claimed = claimed & (pl.col("counted_bound") == pl.col("bound"))
     spent = pl.min_horizontal(pl.coalesce("seconds", "wall"), "budget_seconds")
@@ -223,12 +225,15 @@ def _runs(frame: pl.DataFrame, references: pl.DataFrame) -> pl.DataFrame:
     import polars as pl
 
     second, share = ALLOWANCE
+    several = pl.col("spec").n_unique().over("problem", "name") > 1
     return (
         _solves(frame)
+        .select(*schema())
         .join(references, on=_INSTANCE, how="left", maintain_order="left")
         .with_row_index("run")
         .with_columns(
             budget=_in_words(),
+            solver=pl.when(several).then(pl.format("{} ({})", "name", "spec")).otherwise("name"),
             allowed=((1 + share) * pl.col("budget_seconds") + second).fill_null(float("inf")),
             disproved=_answered() & _contradicted(),
             reference_infeasible=pl.col("reference_infeasible").fill_null(False),

@@ -1,0 +1,226 @@
+"""What a difference between solvers is worth: intervals, wins and losses, rank tests.
+
+The sample is the instances. The runs of a solver on one instance with several seeds are averaged before; more seeds
+make an instance's figure sharper, they are no further instances.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from transom.models._arrays import FloatArray
+from transom.rng import stream
+
+CONFIDENCE = 0.95
+RESAMPLES = 2000
+LEVEL = 0.05
+"""Below this a p-value, corrected where there are several, counts as a difference."""
+FEWEST = 6
+"""Differing instances that a signed-rank test needs: with five even the clearest outcome has p = 2/32 > 0.05."""
+TOLERANCE = {"primal_gap": 1e-4, "primal_integral": 1e-2}
+"""Two solvers tie on an instance where they differ by no more: 0.01 points of the gap, 1 % of the budget."""
+
+
+class Pair(NamedTuple):
+    """Two solvers on the instances that both met; lower figures are better.
+
+    Attributes
+    ----------
+    first, second : the solvers.
+    instances : how many both met.
+    wins, ties, losses : of the first, on instances.
+    difference : mean of first minus second; below 0 the first is better.
+    low, high : its 95 % bootstrap interval; None with fewer than two instances.
+    p : of the Wilcoxon signed-rank test over the instances without a tie; None where fewer than
+        :data:`FEWEST` are left.
+    p_corrected : after Holm, for all pairs that were tested together.
+    verdict : ``better``, ``worse``, ``no difference shown``, ``all ties`` or ``too few instances``.
+    """
+
+    first: str
+    second: str
+    instances: int
+    wins: int
+    ties: int
+    losses: int
+    difference: float
+    low: float | None
+    high: float | None
+    p: float | None
+    p_corrected: float | None
+    verdict: str
+
+
+class Friedman(NamedTuple):
+    """All solvers at once, on the instances that all of them met.
+
+    Attributes
+    ----------
+    instances : how many these are.
+    ranks : mean rank of each solver, 1 is the best; ties share.
+    p : of the Friedman test that all are equal; None where it says nothing, ``why`` then tells.
+    why : None if there is a p-value.
+    """
+
+    instances: int
+    ranks: dict[str, float]
+    p: float | None
+    why: str | None
+
+
+def shifted_geometric_mean(values: ArrayLike, shift: float, axis: int = -1) -> FloatArray:
+    r"""The shifted geometric mean :math:`\prod_i (v_i + s)^{1/n} - s`: small values do not rule it, nor large ones.
+
+    Parameters
+    ----------
+    values : >= 0.
+    shift : s > 0, in their unit.
+    axis : to average over.
+
+    References
+    ----------
+    Achterberg, Constraint integer programming, PhD thesis, TU Berlin 2007, appendix A.3.
+    """
+    mean: FloatArray = np.exp(np.log(np.asarray(values, np.float64) + shift).mean(axis=axis)) - shift
+    return mean
+
+
+def interval(
+    values: ArrayLike, statistic: Callable[..., FloatArray] = np.mean, resamples: int = RESAMPLES
+) -> tuple[FloatArray, FloatArray] | None:
+    """The 95 % percentile bootstrap interval of a statistic of a sample; always the same for the same values.
+
+    Parameters
+    ----------
+    values : the sample, shape ``(instances,)`` or ``(instances, ...)``.
+    statistic : of an array, with ``axis``.
+    resamples : how many samples are drawn from it.
+
+    Returns
+    -------
+    Its ends, or None for fewer than two instances.
+    """
+    from scipy.stats import bootstrap
+
+    sample = np.asarray(values, np.float64)
+    if len(sample) < 2:
+        return None
+    if (sample == sample[:1]).all():  # nothing varies; the library warns of it
+        same = np.asarray(statistic(sample, axis=0))
+        return same, same
+    drawn = bootstrap(
+        (sample,), statistic, axis=0, n_resamples=resamples, batch=max(1, min(resamples, 10**6 // sample.size)),
+        confidence_level=CONFIDENCE, method="percentile", rng=stream(0, "bootstrap"),
+    )  # fmt: skip
+    return drawn.confidence_interval.low, drawn.confidence_interval.high
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """P-values corrected for their number, in their order.
+
+    Five lines of our own: scipy corrects for the false discovery rate alone.
+
+    References
+    ----------
+    Holm, A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6 (1979).
+    """
+    corrected, largest = [0.0] * len(p_values), 0.0
+    for rank, position in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[position]))
+        corrected[position] = largest
+    return corrected
+
+
+def signed_rank(differences: ArrayLike) -> float | None:
+    """The two-sided p-value of the Wilcoxon signed-rank test, zeros left out.
+
+    None where fewer than :data:`FEWEST` differ from zero: no outcome could then be told from chance.
+    """
+    from scipy.stats import wilcoxon
+
+    left = np.asarray(differences, np.float64)
+    left = left[left != 0]
+    return float(wilcoxon(left).pvalue) if len(left) >= FEWEST else None
+
+
+def pairs(figures: Mapping[str, Mapping[str, float]], tolerance: float) -> list[Pair]:
+    """Every two solvers against each other.
+
+    Parameters
+    ----------
+    figures : per solver its figure on each instance that it met, over which lower is better.
+    tolerance : differences up to it are ties.
+    """
+    found = [
+        _pair(first, second, figures[first], figures[second], tolerance) for first, second in combinations(figures, 2)
+    ]
+    tested = [i for i, pair in enumerate(found) if pair.p is not None]
+    for i, corrected in zip(tested, holm([found[i].p or 0.0 for i in tested]), strict=True):
+        verdict = "no difference shown"
+        if corrected < LEVEL:
+            verdict = _direction(found[i])
+        found[i] = found[i]._replace(p_corrected=corrected, verdict=verdict)
+    return found
+
+
+def friedman(figures: Mapping[str, Mapping[str, float]], tolerance: float) -> Friedman:
+    """Whether several solvers differ at all; parameters as of :func:`pairs`.
+
+    References
+    ----------
+    Friedman, The use of ranks to avoid the assumption of normality implicit in the analysis of variance, Journal of
+    the American Statistical Association 32 (1937).
+    """
+    from scipy.stats import friedmanchisquare, rankdata
+
+    shared = _shared(*figures.values())
+    # Ranks of what is within the tolerance are shared, which rounding to it comes near to.
+    matrix = np.array([[round(each[instance] / tolerance) for each in figures.values()] for instance in shared])
+    if not len(matrix):
+        return Friedman(0, {}, None, "no instance was met by all")
+    ranks = dict(zip(figures, rankdata(matrix, axis=1).mean(axis=0).tolist(), strict=True))
+    if len(figures) < 3:
+        return Friedman(len(shared), ranks, None, "it takes three solvers")
+    if len(shared) < FEWEST:
+        return Friedman(len(shared), ranks, None, f"it takes {FEWEST} instances that all met, there are {len(shared)}")
+    if (matrix == matrix[:, :1]).all():
+        return Friedman(len(shared), ranks, None, "all tie on every instance")
+    return Friedman(len(shared), ranks, float(friedmanchisquare(*matrix.T).pvalue), None)
+
+
+def _shared(*figures: Mapping[str, float]) -> list[str]:
+    """Instances that all met, in the order of the first."""
+    return [instance for instance in figures[0] if all(instance in each for each in figures)] if figures else []
+
+
+def _pair(first: str, second: str, a: Mapping[str, float], b: Mapping[str, float], tolerance: float) -> Pair:
+    shared = _shared(a, b)
+    differences = np.array([a[instance] - b[instance] for instance in shared])
+    wins, losses = int((differences < -tolerance).sum()), int((differences > tolerance).sum())
+    ends = interval(differences)
+    p = signed_rank(np.where(np.abs(differences) <= tolerance, 0.0, differences))
+    verdict = "too few instances" if wins + losses or not shared else "all ties"
+    return Pair(
+        first=first,
+        second=second,
+        instances=len(shared),
+        wins=wins,
+        ties=len(shared) - wins - losses,
+        losses=losses,
+        difference=float(differences.mean()) if shared else float("nan"),
+        low=None if ends is None else float(ends[0]),
+        high=None if ends is None else float(ends[1]),
+        p=p,
+        p_corrected=None,
+        verdict=verdict,
+    )
+
+
+def _direction(pair: Pair) -> str:
+    """Which way a difference goes: by instances, and where these are even by the mean."""
+    return "better" if (pair.losses - pair.wins, pair.difference) < (0, 0.0) else "worse"

@@ -1,0 +1,118 @@
+"""One line per solver: what scores come to over the instances of a comparison."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+from transom.bench.statistics import interval, shifted_geometric_mean
+from transom.bench.task import FAILED
+
+if TYPE_CHECKING:
+    import polars as pl
+
+By = Literal["problem", "set"]
+
+SHIFT_GAP = 0.01
+"""Shift of geometric means of gaps: one point."""
+SHIFT_TIME = 0.1
+"""Shift of geometric means of times, as a share of the budget; 1 s where the budget is none of time."""
+
+_AVERAGED = ("solved", "proved", "primal_gap", "primal_integral", "proved_gap", "proved_integral", "time")
+
+
+def per_instance(table: pl.DataFrame, by: By = "problem") -> pl.DataFrame:
+    """Scores of :func:`transom.bench.score.scored`, averaged over the seeds of each solver on each instance.
+
+    Returns
+    -------
+    One row per ``by``, ``budget``, ``threads``, ``solver`` and ``instance``: ``runs``, the means of the scores (of
+    ``solved`` and ``proved`` the shares), and ``budget_seconds``.
+    """
+    import polars as pl
+
+    return table.group_by(by, "budget", "threads", "solver", "instance", maintain_order=True).agg(
+        pl.len().alias("runs"), pl.col("budget_seconds").first(), pl.col(_AVERAGED).mean()
+    )
+
+
+def summaries(table: pl.DataFrame, by: By = "problem") -> pl.DataFrame:
+    """Scores summed up, one line per solver in each comparison.
+
+    A comparison is all that has one ``by`` (a problem, or a set of the plan), budget and number of threads.
+
+    Parameters
+    ----------
+    table : of :func:`transom.bench.score.scored`.
+    by : what to keep apart.
+
+    Returns
+    -------
+    In the order of the comparisons, the best mean gap first: ``by``, ``budget``, ``threads``, ``solver``, ``runs``,
+    ``instances``; counts of runs ``failed`` (of whatever kind), ``refused``, ``wrong`` (wrong answers and contradicted
+    bounds); ``solved`` and ``proved`` (shares); ``gap``, ``integral`` (means), ``gap_median``, ``integral_median``,
+    ``gap_shifted``, ``integral_shifted``, ``time_shifted`` (shifted geometric means), ``proved_gap``,
+    ``proved_integral`` (means, null for solvers without bounds), the mean ``time``; 95 % intervals of ``gap``,
+    ``integral`` and ``time_shifted`` as ``..._low`` and ``..._high``; ``complete``, whether the solver met every
+    instance of the comparison; ``best``, whether none of those that did has a smaller mean gap.
+    """
+    import polars as pl
+
+    keys = [by, "budget", "threads"]
+    counts = table.group_by(*keys, "solver", maintain_order=True).agg(
+        failed=pl.col("outcome").is_in(FAILED).sum(),
+        refused=(pl.col("outcome") == "refused").sum(),
+        wrong=((pl.col("outcome") == "wrong") | pl.col("disproved")).sum(),
+    )
+    averaged = per_instance(table, by)
+    lines = [
+        {**dict(zip([*keys, "solver"], key, strict=True)), **_line(each)}
+        for key, each in averaged.group_by(*keys, "solver", maintain_order=True)
+    ]
+    columns = (*keys, "solver", "runs", "instances", "failed", "refused", "wrong", *_FIGURES, "complete", "best")
+    if not lines:
+        return pl.DataFrame(schema=columns)
+    summed = pl.DataFrame(lines, infer_schema_length=None).join(counts, on=[*keys, "solver"])
+    all_instances = averaged.group_by(keys).agg(all=pl.col("instance").n_unique())
+    order = averaged.select(*keys, "budget_seconds").unique(maintain_order=True)
+    rank = order.sort(by, "budget_seconds", "budget", "threads", maintain_order=True).with_row_index("place")
+    return (
+        summed.join(all_instances, on=keys)
+        .join(rank.drop("budget_seconds"), on=keys)
+        .with_columns(complete=pl.col("instances") == pl.col("all"))
+        .with_columns(least=pl.col("gap").filter("complete").min().over(keys))
+        .with_columns(best=(pl.col("complete") & (pl.col("gap") <= pl.col("least") + 1e-12)).fill_null(False))
+        .sort("place", "gap", "integral", "solver", nulls_last=True)
+        .select(columns)
+    )
+
+
+_FIGURES = (
+    "solved", "proved", "gap", "gap_low", "gap_high", "gap_median", "gap_shifted",
+    "integral", "integral_low", "integral_high", "integral_median", "integral_shifted",
+    "proved_gap", "proved_integral", "time", "time_shifted", "time_shifted_low", "time_shifted_high",
+)  # fmt: skip
+
+
+def _line(instances: pl.DataFrame) -> dict[str, Any]:
+    """The figures of one solver over its instances."""
+    budget = instances["budget_seconds"][0]
+    line: dict[str, Any] = {"runs": instances["runs"].sum(), "instances": len(instances)}
+    line |= {name: instances[name].mean() for name in ("solved", "proved", "proved_gap", "proved_integral", "time")}
+    for name, column in (("gap", "primal_gap"), ("integral", "primal_integral")):
+        values = instances[column].drop_nulls().to_numpy()
+        if len(values):
+            line |= {name: values.mean(), f"{name}_median": instances[column].median()}
+            line |= {f"{name}_shifted": float(shifted_geometric_mean(values, SHIFT_GAP))}
+        else:
+            line |= dict.fromkeys((name, f"{name}_median", f"{name}_shifted"))
+        line |= _ends(name, interval(values))
+    times = instances["time"].drop_nulls().to_numpy()
+    mean = partial(shifted_geometric_mean, shift=SHIFT_TIME * (budget or 1 / SHIFT_TIME))
+    line["time_shifted"] = float(mean(times)) if len(times) else None
+    return line | _ends("time_shifted", interval(times, mean))
+
+
+def _ends(name: str, ends: tuple[Any, Any] | None) -> dict[str, float | None]:
+    low, high = (None, None) if ends is None else map(float, ends)
+    return {f"{name}_low": low, f"{name}_high": high}
