@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -131,10 +132,7 @@ def gap_curves(frame: pl.DataFrame, references: pl.DataFrame) -> Lines:
     run, seconds, gap = (points[name].to_numpy() for name in ("run", "seconds", "primal_gap"))
     begin = np.searchsorted(run, np.arange(len(table) + 1))
     levels = np.array(
-        [
-            gap[a + np.searchsorted(seconds[a:b], x, side="right") - 1]
-            for a, b in zip(begin[:-1], begin[1:], strict=True)
-        ]
+        [gap[a + np.searchsorted(seconds[a:b], x, side="right") - 1] for a, b in pairwise(begin)]
     ).reshape(len(table), _STEPS)
     y, low, high = {}, {}, {}
     for solver in _solvers(table):
