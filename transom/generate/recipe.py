@@ -1,0 +1,109 @@
+"""What a recipe is: plain, typed parameters, and documents made from them and a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any, TypeVar
+
+import msgspec
+
+from transom.errors import SpecError
+from transom.registry import unknown
+
+_EMPTY = 100  # epochs in a row that give nothing, before it is said that none will
+
+
+class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A maker of documents: its fields are its parameters.
+
+    What it makes comes in *units*, numbered from 1, each from random streams of its own: a single document, or, of a
+    recipe that is ``sequential``, an epoch, whose documents come out of one workload or one run of a cluster. So no
+    unit depends on how many are made, and units can be made anywhere in any order.
+    """
+
+    @property
+    def sequential(self) -> bool:
+        """Whether a unit is an epoch of documents that have jobs in common, instead of one document."""
+        return False
+
+    @property
+    def units(self) -> int | None:
+        """How many different units there are; None is no limit."""
+        return None
+
+    def check(self) -> None:
+        """Refuse parameters that the generator would refuse.
+
+        Raises
+        ------
+        SpecError : a name is unknown, a number out of range, or parameters do not go together.
+        """
+        next(self.unit(0, 1))
+
+    def unit(self, seed: int, number: int) -> Iterator[Any]:
+        """The documents of a unit.
+
+        Parameters
+        ----------
+        seed : >= 0.
+        number : of the unit, from 1.
+        """
+        raise NotImplementedError
+
+    def make(self, seed: int, count: int) -> Iterator[Any]:
+        """The first ``count`` documents; fewer where there are no more units."""
+        return self.make_from(seed, 0, count)
+
+    def make_from(self, seed: int, first: int, count: int) -> Iterator[Any]:
+        """Documents ``first``, ``first + 1`` ... of all that there are, from 0.
+
+        A sequential recipe has to make those before ``first`` too, because no one knows how many an epoch gives.
+
+        Raises
+        ------
+        SpecError : epoch after epoch gives nothing.
+        """
+        if self.sequential:
+            return islice(self._one_after_another(seed), first, first + count)
+        return (each for number in range(first + 1, first + count + 1) for each in self.unit(seed, number))
+
+    def _one_after_another(self, seed: int) -> Iterator[Any]:
+        number, empty = 1, 0
+        while self.units is None or number <= self.units:
+            empty += 1
+            for each in self.unit(seed, number):
+                empty = 0
+                yield each
+            if empty == _EMPTY:
+                raise SpecError(f"recipe: {_EMPTY} epochs in a row gave nothing")
+            number += 1
+
+
+_R = TypeVar("_R", bound=Recipe)
+
+
+def read_parameters(kind: type[_R], name: str, parameters: Mapping[str, Any]) -> _R:
+    """A recipe of a kind out of plain parameters.
+
+    Parameters
+    ----------
+    kind : which class of recipe.
+    name : what it is called, for messages.
+    parameters : as they stand in a plan.
+
+    Raises
+    ------
+    SpecError : a parameter is unknown, or a value has a wrong type or is out of range; the message names the place.
+    """
+    known = [field.encode_name for field in msgspec.structs.fields(kind)]
+    for key in parameters:
+        if key not in known:
+            raise unknown(f"parameter of recipe {name!r}:", key, known)
+    try:
+        return msgspec.convert(dict(parameters), kind)
+    except msgspec.ValidationError as error:
+        words, _, place = str(error).partition(" - at ")
+        raise SpecError(
+            f"recipe {name!r}: {place.strip('`').removeprefix('$.')}: {words[0].lower()}{words[1:]}"
+        ) from None
