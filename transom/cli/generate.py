@@ -14,8 +14,6 @@ from transom.cli.output import check_writable, describe, note, print_json
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy as np
-
     from transom.models import Knapsack
     from transom.traces import Workload
 
@@ -43,11 +41,6 @@ class Walltimes(StrEnum):
     exact = "exact"
 
 
-_NODES = 512
-_JOBS = 5000  # of the workload whose windows become knapsacks
-_ITEMS = {"windows": 50, "hard": 10_000, "class": 100}
-
-
 @app.command("workload")
 def workload(
     out: Annotated[Path, typer.Option("--out", help="Where to write it: .swf or .swf.gz.")],
@@ -56,7 +49,7 @@ def workload(
         Model.lublin
     ),
     nodes: Annotated[
-        int | None, typer.Option("--nodes", min=1, help=f"Nodes of the machine; lublin: {_NODES} by default.")
+        int | None, typer.Option("--nodes", min=1, help="Nodes of the machine; lublin: 512 by default.")
     ] = None,
     load: Annotated[
         float | None, typer.Option("--load", help="lublin: scale the gaps to this offered load, such as 0.85.")
@@ -77,20 +70,28 @@ def workload(
     lublin is the model of Lublin and Feitelson (2003) for rigid jobs; weekly draws jobs of the trace
     given by --like, in arrivals whose rate in each hour of the week is fitted to it.
     """
+    from transom.errors import SpecError
+    from transom.generate.workload_recipe import NODES, WorkloadRecipe
     from transom.traces import write_swf
 
     check_writable(out, ".swf")
     if model is Model.lublin:
         options.refuse({"--like": like, "--rate": rate}, "--model lublin")
         chosen = walltimes or Walltimes.overestimated
-        made = _lublin(jobs, nodes or _NODES, load, chosen, seed)
-        told: dict[str, Any] = {"nodes": nodes or _NODES, "load": load, "walltimes": chosen.value}
+        told: dict[str, Any] = {"nodes": nodes or NODES, "load": load, "walltimes": chosen.value}
         source = "model of Lublin and Feitelson, JPDC 63(11), 2003"
     else:
         options.refuse({"--load": load, "--walltimes": walltimes}, "--model weekly")
-        made = _weekly(jobs, nodes, like, 1.0 if rate is None else rate, seed)
-        told = {"nodes": nodes, "like": like and like.name, "rate": rate}
+        if like is None:
+            raise SpecError("--model weekly needs --like TRACE")
+        told = {"nodes": nodes, "like": like.name, "rate": rate}
         source = "jobs drawn from a trace, arrivals with its weekly rhythm"
+    given = {**told, "like": None if like is None else str(like), "jobs": jobs, "model": model.value}
+    recipe = WorkloadRecipe(**{name: value for name, value in given.items() if value is not None})
+    if like is not None:
+        for line in describe(recipe.trace()):
+            note(line)
+    made = recipe.workload(seed, 1)
     words = [f"--{name} {value}" for name, value in told.items() if value is not None]
     command = " ".join(["transom generate workload", f"--model {model.value} --jobs {jobs}", *words, f"--seed {seed}"])
     write_swf(made, out, (f"Generated, not logged: {source}", f"Made by: {command}"))
@@ -152,38 +153,18 @@ def knapsack(
         options.refuse(
             {"--range": value_range, "--ratio": ratio, "--series": series, "--capacity": capacity}, "windows"
         )
-        made = _window_knapsacks(items or _ITEMS["windows"], count, objective, like, nodes, seed)
+        made = _window_knapsacks(items, count, objective, like, nodes, seed)
     else:
         options.refuse({"--objective": objective, "--like": like, "--nodes": nodes}, f"--class {klass}")
         if capacity is not None:
             options.refuse({"--range": value_range, "--ratio": ratio, "--series": series}, "--capacity")
-        size = items or _ITEMS["class" if capacity is None else "hard"]
-        made = _class_knapsacks(klass, size, count, value_range or 1000, ratio, series, capacity, seed)
+        shape = {"items": items, "range": value_range, "ratio": ratio, "series": series, "capacity": capacity}
+        made = _class_knapsacks(klass, count, {name: value for name, value in shape.items() if value is not None}, seed)
     number = write_documents(out, made)
     if json:
         print_json({"out": str(out), "knapsacks": number})
     else:
         print(f"{out}: {number} knapsacks" if number > 1 else f"{out}: 1 knapsack")
-
-
-def _lublin(jobs: int, nodes: int, load: float | None, walltimes: Walltimes, seed: int) -> Workload:
-    from transom.generate import generate_lublin
-    from transom.rng import stream
-
-    return generate_lublin(jobs, nodes, stream(seed, "workload"), load, walltimes.value)
-
-
-def _weekly(jobs: int, nodes: int | None, like: Path | None, rate: float, seed: int) -> Workload:
-    from transom.errors import SpecError
-    from transom.generate import fit_arrivals
-    from transom.rng import stream
-
-    if like is None:
-        raise SpecError("--model weekly needs --like TRACE")
-    given = options.read_workload(like, nodes)
-    for line in describe(given):
-        note(line)
-    return fit_arrivals(given).sample(jobs, stream(seed, "workload"), rate)
 
 
 def _offered_load(workload: Workload) -> float:
@@ -192,54 +173,31 @@ def _offered_load(workload: Workload) -> float:
 
 
 def _window_knapsacks(
-    items: int, count: int, objective: str | None, like: Path | None, nodes: int | None, seed: int
+    items: int | None, count: int, objective: str | None, like: Path | None, nodes: int | None, seed: int
 ) -> Iterator[Knapsack]:
-    from transom.generate import window_knapsacks
-    from transom.rng import stream
+    from transom.generate.recipes import recipe
+    from transom.generate.workload_recipe import WorkloadRecipe
 
-    if like is None:
-        workload = _lublin(_JOBS, nodes or _NODES, None, Walltimes.overestimated, seed)
-    else:
-        workload = options.read_workload(like, nodes)
-        for line in describe(workload):
+    workload = {"model": "lublin" if like is None else "trace", "like": like and str(like), "nodes": nodes}
+    stated: dict[str, Any] = {name: value for name, value in workload.items() if value is not None}
+    if like is not None:
+        for line in describe(WorkloadRecipe(**stated).trace()):
             note(line)
-    return window_knapsacks(workload, count, items, stream(seed, "windows"), objective or "nodes")
+    chosen = {"items": items, "objective": objective}
+    chosen = {name: value for name, value in chosen.items() if value is not None}
+    return recipe("knapsack", {"class": "windows", "windows": count, "workload": stated, **chosen}).make(seed, count)
 
 
-def _class_knapsacks(
-    klass: str,
-    items: int,
-    count: int,
-    value_range: int,
-    ratio: float | None,
-    series: str | None,
-    capacity: int | None,
-    seed: int,
-) -> Iterator[Knapsack]:
+def _class_knapsacks(klass: str, count: int, shape: dict[str, Any], seed: int) -> Iterator[Knapsack]:
+    from itertools import chain
+
     from transom.errors import SpecError
-    from transom.generate import CLASSES, generate_knapsack, hard_knapsack
-    from transom.registry import unknown
-    from transom.rng import stream
+    from transom.generate import CLASSES
+    from transom.generate.recipes import recipe
 
-    if klass not in (*CLASSES, "all"):
-        raise unknown("knapsack class", klass, (*CLASSES, "all", "windows"))
-    if ratio is not None and series is not None:
+    if "ratio" in shape and "series" in shape:
         raise SpecError("--ratio does not go with --series")
-    fixed = None if series is None else _series(series)
-    for each in CLASSES if klass == "all" else (klass,):
-        for i in range(1, count + 1):
-            # A stream of its own for each, so that the first of many are those of few.
-            rng: np.random.Generator = stream(seed, "knapsack", each, i)
-            if capacity is not None:
-                yield hard_knapsack(each, rng, items, capacity)
-            else:
-                yield generate_knapsack(each, items, value_range, rng, ratio, fixed or (i, count))
-
-
-def _series(text: str) -> tuple[int, int]:
-    from transom.errors import SpecError
-
-    number, slash, length = text.partition("/")
-    if not slash or not number.isdecimal() or not length.isdecimal():
-        raise SpecError(f"--series: expected h/H such as 50/100, got {text!r}")
-    return int(number), int(length)
+    if not shape.keys() & {"ratio", "series", "capacity"}:
+        shape["length"] = count
+    made = [recipe("knapsack", {"class": each, **shape}) for each in (CLASSES if klass == "all" else (klass,))]
+    return chain.from_iterable(each.make(seed, count) for each in made)

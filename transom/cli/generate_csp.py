@@ -14,8 +14,6 @@ from transom.cli.output import check_writable, print_json
 if TYPE_CHECKING:
     from transom.models import ConstrainedPath
 
-_DEFAULTS = {"length": 100, "sizes": 3, "arcs": 6, "longest": 20, "most": 1000, "density": 1.0, "load": 0.9}
-
 
 def command(
     out: Annotated[Path, typer.Option("--out", help="Where to write them: .jsonl or .jsonl.gz, or .json for one.")],
@@ -46,6 +44,7 @@ def command(
     --like FILE they are what the static allocations of that file amount to on the line; --cost-model says
     what hops cost where the file holds windows.
     """
+    from transom.generate.recipes import recipe
     from transom.io import write_documents
 
     check_writable(out, ".jsonl", ".json")
@@ -57,20 +56,12 @@ def command(
     else:
         options.refuse({"--cost-model": cost_model}, "random costs")
         chosen = {name: value for name, value in {**given, **shares}.items() if value is not None}
-        made = _random(count or 1, {**_DEFAULTS, **chosen}, seed)
+        made = recipe("csp", chosen).make(seed, count or 1)
     number = write_documents(out, made)
     if json:
         print_json({"out": str(out), "paths": number})
     else:
         print(f"{out}: {number} paths" if number > 1 else f"{out}: 1 path")
-
-
-def _random(count: int, chosen: dict[str, float], seed: int) -> Iterator[ConstrainedPath]:
-    from transom.generate import random_path
-    from transom.rng import stream
-
-    for i in range(1, count + 1):
-        yield random_path(stream(seed, "csp", i), **chosen)  # type: ignore[arg-type]
 
 
 def _like(like: Path, count: int | None, cost_model: str | None) -> Iterator[ConstrainedPath]:

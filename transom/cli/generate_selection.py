@@ -10,25 +10,13 @@ import typer
 
 from transom.cli import options
 from transom.cli.output import check_writable, describe, note, print_json, progress
-from transom.cli.resource_options import Resources, equipped
+from transom.cli.resource_options import Resources
 
 if TYPE_CHECKING:
     from transom.models import Selection
 
-_RANDOM = {
-    "family": "uniform", "jobs": 20, "number": 3, "largest": 100, "tightness": 0.5,
-    "forced": 0.0, "excluded": 0.0, "requires": 0.0,
-}  # fmt: skip
-_CUT = {
-    "resources": None,
-    "policy": "fcfs-easy",
-    "every": 3600,
-    "minimum": 2,
-    "start": 0,
-    "replay": None,
-    "nodes": None,
-}
-_SIZE = 20
+_RANDOM = ("family", "jobs", "number", "largest", "tightness", "forced", "excluded", "requires")
+_CUT = ("resources", "policy", "every", "minimum", "start", "replay", "nodes")
 
 
 def command(
@@ -108,12 +96,15 @@ def command(
     given = dict(locals())
     if like is None:
         options.refuse({f"--{name}": given[name] for name in _CUT}, "random families; it needs --like")
-        chosen = {name: default if given[name] is None else given[name] for name, default in _RANDOM.items()}
-        made = _families(chosen, objectives or "", count or 1, seed)
+        chosen = {name: given[name] for name in (*_RANDOM, "objectives") if given[name] is not None}
+        made = _families(chosen, count or 1, seed)
     else:
         options.refuse({f"--{name}": given[name] for name in _RANDOM if name != "jobs"}, "--like")
-        chosen = {name: default if given[name] is None else given[name] for name, default in _CUT.items()}
-        made = _replayed(like, chosen, _SIZE if jobs is None else jobs, objectives or "", count, seed)
+        names = ("resources", "policy", "every", "minimum", "jobs", "objectives")
+        chosen = {name: given[name] for name in names if given[name] is not None}
+        trace = {"model": "trace", "like": str(like), "nodes": nodes, "start": start, "jobs": replay}
+        chosen["workload"] = {name: value for name, value in trace.items() if value is not None}
+        made = _replayed(like, chosen, count, seed)
     _write(out, made, json)
 
 
@@ -127,48 +118,37 @@ def _write(out: Path, made: Iterator[Selection], json: bool) -> None:
         print(f"{out}: {number} selections" if number != 1 else f"{out}: 1 selection")
 
 
-def _families(chosen: dict[str, Any], objectives: str, count: int, seed: int) -> Iterator[Selection]:
-    from transom.generate import FAMILIES, family_selection
-    from transom.registry import unknown
-    from transom.rng import stream
+def _families(chosen: dict[str, Any], count: int, seed: int) -> Iterator[Selection]:
+    from itertools import chain
 
-    family, resources = chosen.pop("family"), chosen.pop("number")
-    if family not in (*FAMILIES, "all"):
-        raise unknown("selection family", family, (*FAMILIES, "all"))
-    return (
-        family_selection(each, stream(seed, "selection", each, i), resources=resources, objectives=objectives, **chosen)
-        for each in (FAMILIES if family == "all" else (family,))
-        for i in range(1, count + 1)
-    )
+    from transom.generate import FAMILIES
+    from transom.generate.recipes import recipe
+
+    names = tuple(FAMILIES) if chosen.get("family") == "all" else (chosen.get("family", "uniform"),)
+    made = [recipe("selection", {**chosen, "family": each}) for each in names]
+    return chain.from_iterable(each.make(seed, count) for each in made)
 
 
-def _replayed(
-    like: Path, chosen: dict[str, Any], size: int, objectives: str, count: int | None, seed: int
-) -> Iterator[Selection]:
+def _replayed(like: Path, chosen: dict[str, Any], count: int | None, seed: int) -> Iterator[Selection]:
     from itertools import islice
 
+    from transom.cli.resource_options import Equipped
     from transom.errors import SpecError
-    from transom.generate import replayed_selections
-    from transom.simulation import make_policy, simulate
-    from transom.simulation.terms import named_terms
+    from transom.generate.recipe import read_parameters
+    from transom.generate.selection_recipes import ReplayedSelections
 
-    policy = make_policy(chosen["policy"])
-    read = options.read_workload(like, chosen["nodes"], chosen["start"], chosen["replay"])
-    extended = equipped(read, like, chosen["resources"], seed)
-    workload = extended.workload
-    named_terms(objectives, workload.cluster)  # refuses what is not known before the replay
-    for line in describe(workload) + extended.lines:
+    recipe = read_parameters(ReplayedSelections, "selection", chosen)
+    recipe.check()
+    workload, provisions = recipe.equipped(seed, 1)
+    for line in describe(workload) + Equipped(workload, provisions, {}).lines:
         note(line)
     with progress() as bars:
-        task = bars.add_task(chosen["policy"], total=len(workload))
-        schedule = simulate(
-            workload, policy, seed=seed, label=chosen["policy"], progress=lambda done: bars.update(task, completed=done)
-        )
-    order = str(getattr(policy, "order", "fcfs"))
-    found = replayed_selections(schedule, chosen["every"], size, chosen["minimum"], objectives, order)
+        task = bars.add_task(recipe.policy, total=len(workload))
+        schedule = recipe.replay(workload, seed, lambda done: bars.update(task, completed=done))
+    found = recipe.cut(schedule)
     first = next(found, None)
     if first is None:
-        raise SpecError(f"{like}: no window of the replay leaves {chosen['minimum']} jobs to choose among")
+        raise SpecError(f"{like}: no window of the replay leaves {recipe.minimum} jobs to choose among")
     return islice(_with(first, found), count)
 
 

@@ -14,8 +14,7 @@ from transom.cli.output import check_writable, number, print_json, progress
 
 if TYPE_CHECKING:
     from transom.generate.tjap import Step
-    from transom.models import Allocation, HopCost
-    from transom.models.allocation import Rule
+    from transom.generate.tjap_recipes import FragmentedAllocations, StreamAllocations
 
 
 class Family(StrEnum):
@@ -61,15 +60,14 @@ class ProblemName(StrEnum):
     free = "free"
 
 
-_JOBS, _CAP, _LOAD = 50, 256, 0.95  # of windows with uniform sizes
 _FILL_UP = 15  # periods in which the empty cluster of the paper fills
 
-_STREAM: dict[str, Any] = {
-    "epochs": 1, "periods": 100, "period": 60, "gaps": "5-30", "sizes": "1-40", "runtimes": "10-1800",
-    "window": WindowRule.paper, "most": None, "one_node": OneNode.lowest, "policy": "scas-dp", "iterations": None,
-    "form": Form.documents,
-}  # fmt: skip
+_RANGES = ("gaps", "sizes", "runtimes")
+_STREAM = (
+    "epochs", "periods", "period", *_RANGES, "window", "most", "one_node", "policy", "iterations", "form",
+)  # fmt: skip
 _FRAGMENTED = ("count", "idle", "jobs", "law", "mean", "spread", "cap", "longest", "load")
+_BOTH = ("nodes", "k", "leaf_nodes", "pod_nodes", "problem", "cost_model", "wrap")
 
 
 def command(
@@ -157,76 +155,52 @@ def command(
     fragmented: windows of their own, each with the idle nodes that random busy runs leave, and jobs up to a
     share of them; without wrap-around unless --wrap is given.
     """
-    from transom import registry
-    from transom.models import FatTree
-    from transom.models.allocation import RULES
+    from transom.generate.recipe import read_parameters
+    from transom.generate.tjap_recipes import FragmentedAllocations, StreamAllocations
 
     check_writable(out, ".jsonl")
     given = dict(locals())
-    cost: HopCost = registry.make(registry.COST_MODELS, cost_model or "paper")
     if k is not None:
         options.refuse({"--leaf-nodes": leaf_nodes, "--pod-nodes": pod_nodes}, "--k")
-        FatTree.k_ary(k, 1)  # refuses what is no radix
-    others = _FRAGMENTED if family is Family.stream else tuple(_STREAM)
+    others = _FRAGMENTED if family is Family.stream else _STREAM
     options.refuse({f"--{name.replace('_', '-')}": given[name] for name in others}, f"--family {family.value}")
-    rule = None if problem is None else RULES[problem.value]
+    own = _STREAM if family is Family.stream else _FRAGMENTED
     # What is not given is left to each family.
-    cluster = {"nodes": nodes, "leaf_nodes": leaf_nodes or (k and k // 2), "pod_nodes": pod_nodes or (k and k * k // 4)}
-    cluster = {name: value for name, value in cluster.items() if value is not None}
+    chosen: dict[str, Any] = {name: given[name] for name in (*_BOTH, *own) if given[name] is not None}
+    chosen.update({name: _range(name, chosen[name]) for name in _RANGES if name in chosen})
     if family is Family.stream:
-        chosen = {name: default if given[name] is None else given[name] for name, default in _STREAM.items()}
-        _write_stream(out, cluster, chosen, rule, wrap is not False, cost, seed, json)
+        epochs = chosen.pop("epochs", 1)
+        _write_stream(out, read_parameters(StreamAllocations, "tjap", chosen), epochs, seed, json)
     else:
-        chosen = {name: given[name] for name in _FRAGMENTED if given[name] is not None}
-        _write_fragmented(out, {**cluster, **chosen}, rule or "static", wrap is True, cost, seed, json)
+        if law is Law.uniform:
+            options.refuse({"--mean": mean, "--spread": spread}, "--law uniform")
+        windows = chosen.pop("count", 1)
+        _write_fragmented(out, read_parameters(FragmentedAllocations, "tjap", chosen), windows, seed, json)
 
 
-def _write_stream(
-    out: Path,
-    cluster: dict[str, Any],
-    chosen: dict[str, Any],
-    rule: Rule | None,
-    wrap: bool,
-    cost: HopCost,
-    seed: int,
-    json: bool,
-) -> None:
-    from transom.generate.tjap import StreamModel, solver_policy, stream_steps
+def _write_stream(out: Path, recipe: StreamAllocations, epochs: int, seed: int, json: bool) -> None:
     from transom.io import write_documents
-    from transom.rng import stream
-    from transom.simulation.period_policy import CODE_LIMIT
-    from transom.stop import Stop
 
-    most = chosen["most"] or (CODE_LIMIT if chosen["window"] is WindowRule.code else None)
-    model = StreamModel(
-        **cluster,
-        **{name: chosen[name] for name in ("period", "window", "one_node")},
-        **{name: _range(name, chosen[name]) for name in ("gaps", "sizes", "runtimes")},
-        most=most,
-    )
-    stop = Stop(seconds=60.0) if chosen["iterations"] is None else Stop(iterations=chosen["iterations"])
-    policy, taken = solver_policy(chosen["policy"], rule, wrap, stop, seed)
-    told = _Told(chosen["epochs"], chosen["periods"])
+    recipe.check()
+    told = _Told(epochs, recipe.periods)
 
     def steps() -> Iterator[Any]:
         with progress(hidden=json) as bars:
-            task = bars.add_task(chosen["policy"], total=chosen["epochs"])
-            for epoch in range(1, chosen["epochs"] + 1):
-                rng = stream(seed, "tjap", epoch)
-                for step in stream_steps(model, chosen["periods"], rng, policy, taken, wrap, cost, epoch):
+            task = bars.add_task(recipe.policy, total=epochs)
+            for epoch in range(1, epochs + 1):
+                for step in recipe.steps(seed, epoch):
                     told.add(step)
-                    yield step.problem if chosen["form"] is Form.documents else step.window
+                    yield recipe.document(step)
                 bars.advance(task)
 
     count = write_documents(out, steps())
-    facts = {"windows": count, "policy": chosen["policy"], **told.facts()}
+    facts = {"windows": count, "policy": recipe.policy, **told.facts()}
     if json:
         print_json({"out": str(out), **facts})
     else:
-        periods = chosen["epochs"] * chosen["periods"]
-        print(f"{out}: {count:,} windows in {periods:,} periods, {facts['jobs']} jobs each on average")
+        print(f"{out}: {count:,} windows in {epochs * recipe.periods:,} periods, {facts['jobs']} jobs each on average")
         costs = ", ".join(f"{where} {number(value)}" for where, value in facts["cost_per_period"].items())
-        print(f"{chosen['policy']}, cost per period: {costs}")
+        print(f"{recipe.policy}, cost per period: {costs}")
 
 
 class _Told:
@@ -253,7 +227,7 @@ class _Told:
         return {"jobs": round(self._jobs / max(self._windows, 1), 2), "cost_per_period": costs}
 
 
-def _range(name: str, text: str) -> Any:
+def _range(name: str, text: str) -> tuple[int, int]:
     from transom.errors import SpecError
 
     least, dash, largest = text.partition("-")
@@ -262,36 +236,11 @@ def _range(name: str, text: str) -> Any:
     return int(least), int(largest)
 
 
-def _write_fragmented(
-    out: Path, chosen: dict[str, Any], rule: Rule, wrap: bool, cost: HopCost, seed: int, json: bool
-) -> None:
+def _write_fragmented(out: Path, recipe: FragmentedAllocations, count: int, seed: int, json: bool) -> None:
     from transom.io import write_documents
 
-    count, law = chosen.pop("count", 1), chosen.pop("law", Law.lognormal)
-    made = (_fragmented(chosen, law, rule, wrap, cost, seed, i) for i in range(1, count + 1))
-    number = write_documents(out, made)
+    number = write_documents(out, recipe.make(seed, count))
     if json:
         print_json({"out": str(out), "windows": number})
     else:
         print(f"{out}: {number} windows" if number > 1 else f"{out}: 1 window")
-
-
-def _fragmented(
-    chosen: dict[str, Any], law: Law, rule: Rule, wrap: bool, cost: HopCost, seed: int, number: int
-) -> Allocation:
-    """Window ``number`` of a set, from a stream of its own."""
-    from transom.generate import uniform_sizes
-    from transom.generate.fragmented import fragmented_allocation
-    from transom.models import Allocation
-    from transom.rng import stream
-
-    rng = stream(seed, "fragmented", number)
-    if law is Law.lognormal:
-        return fragmented_allocation(rng, **chosen, rule=rule, wrap=wrap, cost=cost)
-    options.refuse({f"--{name}": chosen.get(name) for name in ("mean", "spread")}, "--law uniform")
-    own: dict[str, Any] = {"jobs": _JOBS, "cap": _CAP, "load": _LOAD}
-    own.update({name: chosen[name] for name in own if name in chosen})
-    shape = {name: value for name, value in chosen.items() if name not in ("jobs", "cap")}
-    empty = fragmented_allocation(rng, **shape, jobs=0, rule=rule, wrap=wrap, cost=cost)
-    sizes = uniform_sizes(rng, own["jobs"], own["cap"], int(own["load"] * len(empty.idle)))
-    return Allocation(empty.tree, empty.idle, sizes, rule, wrap, cost)

@@ -61,14 +61,9 @@ def equipped(workload: Workload, trace: Path, resources: str | None, seed: int) 
     """
     if resources is None:
         return Equipped(workload, (), {})
-    from transom.generate.demand_laws import Column
-    from transom.generate.demands import parse_resources, provide
-    from transom.traces.swf_columns import read_fields
+    from transom.generate.replays import equip
 
-    listed = parse_resources(resources)
-    fields = [resource.law.field for resource in listed if isinstance(resource.law, Column)]
-    columns = read_fields(trace, fields, workload.jobs.id) if fields else {}
-    larger, made = provide(workload, listed, seed, columns)
+    larger, made = equip(workload, str(trace), resources, seed)
     return Equipped(larger, made, {"spec": resources, "seed": seed})
 
 

@@ -123,7 +123,11 @@ class StreamAllocations(_OnTree, frozen=True, kw_only=True):
         return stream_steps(self.model, self.periods, rng, place, rule, wrap, self.cost, number)
 
     def unit(self, seed: int, number: int) -> Iterator[Allocation | PeriodWindow]:
-        return (step.problem if self.form == "documents" else step.window for step in self.steps(seed, number))
+        return (self.document(step) for step in self.steps(seed, number))
+
+    def document(self, step: Step) -> Allocation | PeriodWindow:
+        """What is written of a period."""
+        return step.problem if self.form == "documents" else step.window
 
     def _placing(self, seed: int) -> tuple[Policy, Rule]:
         stop = Stop(seconds=60.0) if self.iterations is None else Stop(iterations=self.iterations)
