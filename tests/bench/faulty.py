@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -46,6 +47,9 @@ def spin_compiled():
         return total
 
     spin(1)
+
+
+leaked = []
 
 
 def touch(gibibytes):
@@ -109,6 +113,8 @@ class Faulty:
             time.sleep(0.2)
         if how == "memory":
             touch(10)
+        if how == "leak":
+            leaked.append(np.ones(300 * 2**20, np.uint8))
         if how == "child-memory":
             import subprocess
 
@@ -117,8 +123,7 @@ class Faulty:
         if how == "child":
             import subprocess
 
-            child = subprocess.Popen(["sleep", "1000"])
-            print("child", child.pid, flush=True)
+            subprocess.Popen(["sleep", "1000.25"])
             ctypes.string_at(0)
         if how == "infeasible":
             return np.ones(len(problem), bool)
@@ -133,6 +138,8 @@ class Faulty:
         if how == "wrong-proof":
             budget.found(empty)
             budget.prove_infeasible()
+        if how == "change-problem":
+            object.__setattr__(problem, "values", problem.values * 10**6)
         if how == "print":
             for _ in range(200):
                 print("x" * 100_000)
@@ -223,7 +230,7 @@ def task(spec: str, problem: object | None = None, seconds: float = 1.0, **chang
     facts: dict[str, object] = {
         "set": "tests",
         "label": "tests:1",
-        "document": encode(problem),  # type: ignore[arg-type]
+        "document": msgspec.Raw(encode(problem)),  # type: ignore[arg-type]
         "instance": problem.digest(),  # type: ignore[attr-defined]
         "problem": problem.kind,  # type: ignore[attr-defined]
         "name": spec.partition(":")[0],
@@ -233,7 +240,4 @@ def task(spec: str, problem: object | None = None, seconds: float = 1.0, **chang
         "grace": 1.0,
         "memory": 600,
     }
-    import msgspec
-
-    facts["document"] = msgspec.Raw(facts["document"])  # type: ignore[arg-type]
     return Task(**{**facts, **changes})  # type: ignore[arg-type]

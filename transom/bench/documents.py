@@ -19,7 +19,11 @@ def problem_of(task: Task, whose: Literal["judge", "solver"] = "judge") -> Any:
     ------
     DocumentError : the document cannot be read, or its digest is not that of the task.
     """
-    return _decoded(bytes(task.document), task.instance, task.label, whose)
+    problem = _decoded(bytes(task.document), task.instance, task.label, whose)
+    if whose == "solver" and problem.digest() != task.instance:  # a solver of an earlier run changed it
+        _decoded.cache_clear()
+        problem = _decoded(bytes(task.document), task.instance, task.label, whose)
+    return problem
 
 
 @lru_cache(maxsize=8)

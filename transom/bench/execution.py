@@ -62,14 +62,14 @@ def carry_out(task: Task, announce: Announce = lambda stage: None) -> Row:
     task : the run.
     announce : told when a stage begins; the clock of the budget runs during ``run``.
     """
-    if task.what == "replay":
-        from transom.bench.sequences import replay_task
-
-        announce("run")
-        return replay_task(task)
     announce("warm-up")
     get_ready()
     try:
+        if task.what == "replay":
+            from transom.bench.sequences import replay_task
+
+            announce("run")
+            return replay_task(task)
         return _solved(task, announce)
     except (Exception, SystemExit) as fault:
         return failed(task, "error", _words(fault))

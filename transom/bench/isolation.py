@@ -63,6 +63,7 @@ class Isolation:
         self._pool: ProcessPool | None = None
         self._process: Any = None
         self._notice = Notice(self._folder / NOTICE, new=True)
+        self._lean = 0.0  # resident memory of the worker after its first run [MiB]
         self._closed = False
         self._lock = Lock()  # closing comes from another thread
 
@@ -74,18 +75,21 @@ class Isolation:
         EngineError : no worker can be started.
         Closed : :meth:`close` was called meanwhile.
         """
+        from concurrent.futures.process import BrokenProcessPool
+
+        from pebble import ProcessExpired
+
         data = msgspec.json.encode(task)
         for _ in range(_TRIES):
-            self._start(task.memory)
+            pool, process = self._worker(task.memory)
             self._notice.begin(IDLE)
             sent = perf_counter()
             try:
-                assert self._pool is not None
-                future = self._pool.schedule(work, (data,))
+                future = pool.schedule(work, (data,))
             except RuntimeError:  # it died since it was last seen
                 self._end()
                 continue
-            watch = _Watch(task, self._notice, self._process, self._folder / OUTPUT)
+            watch = _Watch(task, self._notice, process, self._folder / OUTPUT)
             while not wait([future], timeout=TICK).done and watch.well():
                 if self._closed:
                     raise Closed
@@ -98,9 +102,10 @@ class Isolation:
                 spent = perf_counter() - sent
                 overhead = spent - (row.wall or 0.0) - (row.cold or 0.0)
                 return self._told(msgspec.structs.replace(row, overhead=overhead), watch)
+            if not isinstance(fault, (ProcessExpired, BrokenProcessPool)):  # nothing died: the run could not be told
+                return self._told(failed(task, "error", f"{type(fault).__name__}: {fault}"), watch)
             stage = int(self._notice.stage)
-            code = getattr(fault, "exitcode", None)
-            verdict = watch.death(code, fault)
+            verdict = watch.death(getattr(fault, "exitcode", None), fault)
             self._end()
             if self._closed:
                 raise Closed
@@ -118,29 +123,32 @@ class Isolation:
         memory = max(row.memory or 0.0, watch.most if watch else 0.0) or None
         return msgspec.structs.replace(row, workers=self._workers, memory=memory)
 
-    def _start(self, memory: int) -> None:
-        """See to it that there is a worker that is alive and not too fat for a run with so much memory [MiB]."""
-        if self._pool is not None:
-            if self._process.is_running() and self._pool.active and _resident(self._process) < memory / 2:
-                return
+    def _worker(self, memory: int) -> tuple[ProcessPool, Any]:
+        """The worker and its pool; a new one where it is gone, or where earlier runs left too little memory [MiB]."""
+        pool, process = self._pool, self._process
+        if pool is not None and process is not None:
+            resident = _resident(process)
+            self._lean = self._lean or resident
+            if pool.active and process.is_running() and resident <= max(memory / 2, 2 * self._lean):
+                return pool, process
             self._end()
         import psutil
         from pebble import ProcessPool
 
-        last: BaseException | str = ""
+        self._lean = 0.0
+        last: BaseException | None = None
         for _ in range(_TRIES):
             self._notice.sign(0)
             with self._lock:
                 if self._closed:
                     raise Closed
                 _allow_children()
-                self._pool = ProcessPool(
-                    1, initializer=begin, initargs=(str(self._folder), self._preparing), context=_context()
-                )
+                known = (str(self._folder), self._preparing)
+                pool = self._pool = ProcessPool(1, initializer=begin, initargs=known, context=_context())
             try:
-                self._pool.schedule(ready).result(timeout=_START)
-                self._process = psutil.Process(int(self._notice.pid))
-                return
+                pool.schedule(ready).result(timeout=_START)
+                process = self._process = psutil.Process(int(self._notice.pid))
+                return pool, process
             except Exception as fault:
                 last = fault
                 self._end()
@@ -175,8 +183,13 @@ class _Watch:
 
     def well(self) -> bool:
         """Whether the run may go on; else ``verdict`` says why not."""
-        deadline, now = self._notice.deadline, monotonic()
-        if deadline and now > deadline:
+        now = monotonic()
+        if not self._process.is_running():  # the pool tells of that too, unless it ended with status 0
+            self._gone = self._gone or now
+            if now - self._gone > _NOTICED:
+                self.verdict = self.death(0, "")
+            return self.verdict is None
+        if self._notice.deadline and now > self._notice.deadline:
             stage = int(self._notice.stage)
             took = now - self._notice.since
             self.verdict = ("timeout", f"{WORDS.get(stage, 'the run')} was ended after {took:.1f} s", self._wall())
@@ -186,10 +199,6 @@ class _Watch:
             cause = f"ended at {resident:,.0f} MiB of resident memory, the limit is {self._task.memory:,} MiB"
             self.verdict = ("memory", cause, self._wall())
         _bound(self._output)
-        if not self._process.is_running():  # the pool tells of that too, unless it ended with status 0
-            self._gone = self._gone or now
-            if now - self._gone > _NOTICED:
-                self.verdict = self.death(0, "")
         return self.verdict is None
 
     def death(self, code: int | None, fault: BaseException | str) -> tuple[Outcome, str, float | None]:
@@ -204,7 +213,7 @@ class _Watch:
         return "crash", f"{words}: {last}" if last else words, self._wall()
 
     def _wall(self) -> float | None:
-        return monotonic() - self._notice.since if int(self._notice.stage) == RUNNING else None
+        return (self._gone or monotonic()) - self._notice.since if int(self._notice.stage) == RUNNING else None
 
 
 def resident_together(process: Any) -> float:

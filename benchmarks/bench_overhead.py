@@ -1,0 +1,81 @@
+"""What the bench costs beside the runs themselves.
+
+    python -m benchmarks.bench_overhead                       # 10,000 runs of 5 ms on 2 workers
+    python -m benchmarks.bench_overhead --rows 100000 --milliseconds 1
+
+Prints the time before the first row (processes, imports, compilation), the overhead of a run with warm workers as the
+row states it (decoding, judging, sending, waiting: all but the run and its warm-up), the time of everything, and the
+resident memory of the bench after 1,000, 10,000 and 100,000 rows. Times are on this machine at this moment.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator
+
+import msgspec
+import numpy as np
+import psutil
+
+from transom.bench.local_engine import LocalEngine
+from transom.bench.task import Task
+from transom.generate.knapsacks import generate_knapsack
+from transom.io.documents import encode
+from transom.rng import stream
+from transom.stop import Stop
+
+RUNS_OF_ONE = 10
+
+
+def tasks(rows: int, seconds: float) -> Iterator[Task]:
+    """Runs of annealing, which uses up its budget, ten on each knapsack of 100 items."""
+    for i in range(0, rows, RUNS_OF_ONE):
+        problem = generate_knapsack("strongly-correlated", 100, 1000, stream(i, "overhead"))
+        document = msgspec.Raw(encode(problem))
+        for seed in range(min(RUNS_OF_ONE, rows - i)):
+            yield Task(
+                set="overhead",
+                label=f"overhead:{i}",
+                document=document,
+                instance=problem.digest(),
+                problem=problem.kind,
+                name="sa",
+                spec="sa",
+                stop=Stop(seconds=seconds),
+                seed=seed,
+            )
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=10_000)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--milliseconds", type=float, default=5.0, help="budget of a run")
+    options = parser.parse_args()
+
+    me = psutil.Process()
+    overhead, wall, failed = [], [], 0
+    begun = time.perf_counter()
+    first = 0.0
+    for done, row in enumerate(
+        LocalEngine(options.workers).run(tasks(options.rows, options.milliseconds / 1000)), start=1
+    ):
+        if done == 1:
+            first = time.perf_counter() - begun
+        failed += row.outcome != "ok"
+        if row.cold is None and row.overhead is not None and row.wall is not None:
+            overhead.append(1000 * row.overhead)
+            wall.append(1000 * row.wall)
+        if done in (1000, 10_000, 100_000):
+            print(f"after {done:>7,} rows: {me.memory_info().rss / 2**20:7.1f} MiB resident in the bench", flush=True)
+    took = time.perf_counter() - begun
+    print(f"{options.rows:,} runs on {options.workers} workers: {took:.1f} s, {failed} failed; first row {first:.1f} s")
+    for name, times in (("run", wall), ("overhead", overhead)):
+        middle, high, worst = np.percentile(times, (50, 99, 100))
+        print(f"{name:<9} median {middle:6.2f} ms, 99th percentile {high:6.2f} ms, worst {worst:6.2f} ms")
+
+
+if __name__ == "__main__":
+    main()

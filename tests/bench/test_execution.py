@@ -1,0 +1,194 @@
+"""One run in this process: what its row says."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from tests.bench.faulty import knapsack, task
+from transom.bench import threads
+from transom.bench.execution import LONGEST_CURVE, carry_out, execute
+from transom.bench.failures import LONGEST_CAUSE, failed
+from transom.bench.frame import to_frame
+from transom.bench.task import Row
+from transom.compiling import source_digest
+from transom.solving import solve
+from transom.stop import Stop
+
+pytestmark = pytest.mark.usefixtures("faulty_solvers")
+
+
+@pytest.fixture(autouse=True)
+def variables_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs in this process set them; they are put back."""
+    for variable in threads.VARIABLES:
+        monkeypatch.setenv(variable, "1")
+
+
+def test_a_row_says_what_solve_found() -> None:
+    problem = knapsack(30)
+    run = task("sa", problem, stop=Stop(iterations=2000), seed=3)
+    row = carry_out(run)
+    result = solve(problem, "sa", Stop(iterations=2000), 3)
+    assert row.outcome == "ok"
+    assert row.cause is None
+    assert (row.status, row.reason, row.value, row.bound) == (
+        result.status,
+        result.reason,
+        result.value,
+        result.bound,
+    )
+    assert [point[1:] for point in row.curve] == [point[1:] for point in result.curve]
+    assert row.key == run.key()
+    assert (row.sense, row.size) == ("max", 30)
+    assert row.code == source_digest()
+    assert row.versions["numpy"] == np.__version__
+    assert row.machine["cores"] >= 1
+    assert row.memory is not None
+    assert 20 < row.memory < 4000
+    assert row.wall is not None
+    assert row.seconds is not None
+    assert row.wall >= row.seconds > 0
+    assert row.parameters["steps"] == result.parameters["steps"]
+    assert len(to_frame([row])) == 1
+
+
+def test_the_first_run_of_a_solver_is_cold_and_the_next_is_warm() -> None:
+    first, second = (carry_out(task("steady:iterations=7", knapsack(5, seed))) for seed in (1, 2))
+    assert first.cold is not None
+    assert first.cold > 0
+    assert second.cold is None
+
+
+def test_warm_up_is_outside_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    import time
+
+    import faulty_solvers  # type: ignore[import-not-found]
+
+    calls = []
+
+    def warm_up(self: Any) -> None:
+        if not calls:
+            calls.append(1)
+            time.sleep(0.3)
+
+    monkeypatch.setattr(faulty_solvers.Steady, "warm_up", warm_up, raising=False)
+    stages: list[str] = []
+    row = carry_out(task("steady:iterations=8"), stages.append)  # type: ignore[arg-type]
+    assert row.cold is not None
+    assert row.cold >= 0.3
+    assert row.wall is not None
+    assert row.wall < 0.3
+    assert stages == ["warm-up", "run", "judging"]
+
+
+def test_bytes_in_and_bytes_out_are_the_same_run() -> None:
+    run = task("steady", stop=Stop(iterations=20))
+    row = msgspec.json.decode(execute(msgspec.json.encode(run)), type=Row)
+    assert row.value == carry_out(run).value
+    assert row.stop == run.stop
+
+
+@pytest.mark.parametrize(
+    ("how", "outcome", "cause"),
+    [
+        ("refuse", "refused", "it is in a bad mood"),
+        ("raise", "error", "RuntimeError: deliberate"),
+        ("leave", "error", "SystemExit: 3"),
+        ("raise-warm", "error", "before the run: RuntimeError: cannot get warm"),
+        ("raise-supports", "error", "before the run: RuntimeError: no idea what that is"),
+        ("infeasible", "wrong", "infeasible answer: weight"),
+        ("shape", "wrong", "infeasible answer: a solution has shape (8,), got (9,)"),
+        ("wrong-bound", "wrong", "the value 0 is better than the proved bound -5.0"),
+        ("wrong-value", "wrong", "the solution is worth 0, not 1000000000"),
+        ("change-problem", "wrong", "the result is for instance"),
+    ],
+)
+def test_what_a_solver_does_wrong_is_in_the_row(how: str, outcome: str, cause: str) -> None:
+    row = carry_out(task(f"faulty:how={how}"))
+    assert row.outcome == outcome
+    assert row.cause is not None
+    assert cause in row.cause
+    assert "\n" not in row.cause
+    # and the next run of the same instance is not touched by it
+    after = carry_out(task("steady"))
+    assert after.outcome == "ok"
+    assert after.value is not None
+
+
+def test_a_type_that_the_solver_does_not_take_is_refused() -> None:
+    row = carry_out(task("scas-dp"))
+    assert row.outcome == "refused"
+    assert row.cause == "it solves Allocation problems"
+
+
+@pytest.mark.parametrize("spec", ["no-such-solver", "steady:speed=3", "steady:iterations=many"])
+def test_a_specification_that_does_not_fit_is_an_error_of_the_row(spec: str) -> None:
+    row = carry_out(task(spec))
+    assert row.outcome == "error"
+    assert row.cause is not None
+    assert row.cause.startswith("before the run: ")
+
+
+def test_a_document_that_is_not_the_instance_is_an_error_of_the_row() -> None:
+    other = carry_out(task("steady", instance="0" * 32))
+    assert other.outcome == "error"
+    assert "the task is about 000000" in str(other.cause)
+    broken = carry_out(task("steady", document=msgspec.Raw(b'{"format": "transom/knapsack/1"}')))
+    assert broken.outcome == "error"
+    assert "tests:1" in str(broken.cause)
+
+
+def test_a_very_long_curve_is_thinned_and_keeps_its_ends() -> None:
+    row = carry_out(task("faulty:how=curve"))
+    assert row.outcome == "ok"
+    assert row.parameters["curve_points"] == 100_001
+    assert 2 < len(row.curve) <= LONGEST_CURVE
+    assert row.curve[0][2] == 10**9
+    assert row.curve[-1] == (row.curve[-1][0], 0.0, 10**9 - 99_999)
+    assert [point[0] for point in row.curve] == sorted(point[0] for point in row.curve)
+
+
+def test_odd_notes_become_plain() -> None:
+    row = carry_out(task("faulty:how=notes"))
+    assert row.parameters["odd"] == {"1": None, "set": "{3}", "many": [0, 1, 2]}
+    assert msgspec.json.decode(msgspec.json.encode(row), type=Row) == row
+
+
+def test_failed_tells_the_instance_and_one_short_line() -> None:
+    row = failed(task("steady"), "crash", "\n  first " + "x" * 10_000 + "\nsecond", 1.5)
+    assert (row.sense, row.size, row.outcome, row.wall) == ("max", 8, "crash", 1.5)
+    assert row.cause is not None
+    assert row.cause.startswith("first x")
+    assert len(row.cause) == LONGEST_CAUSE
+    unread = failed(task("steady", document=msgspec.Raw(b"{}")), "error", "broken")
+    assert unread.size == 0
+
+
+def test_threads_are_fixed_for_libraries_and_children() -> None:
+    import numba
+    from threadpoolctl import threadpool_info, threadpool_limits
+
+    with threadpool_limits():  # puts back what was
+        for count in (2, 1):
+            threads.limit_threads(count)
+            assert {os.environ[variable] for variable in threads.VARIABLES} == {str(count)}
+            assert {pool["num_threads"] for pool in threadpool_info()} == {count}
+            assert numba.get_num_threads() == min(count, numba.config.NUMBA_NUM_THREADS)
+
+
+def test_a_replay_goes_to_its_own_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    import types
+
+    place: Any = types.ModuleType("transom.bench.sequences")
+    place.replay_task = lambda run: failed(run, "wrong", "replayed")
+    monkeypatch.setitem(sys.modules, "transom.bench.sequences", place)
+    assert carry_out(task("fcfs", what="replay")).cause == "replayed"
+    place.replay_task = lambda run: {}["nothing"]
+    row = carry_out(task("fcfs", what="replay"))
+    assert (row.outcome, row.cause) == ("error", "KeyError: 'nothing'")

@@ -1,0 +1,132 @@
+"""Runs that go wrong: each becomes a row that says what happened, and the next run is not touched."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+
+import psutil
+import pytest
+
+from tests.bench.faulty import task
+from transom.bench.isolation import Isolation
+from transom.bench.local_engine import LocalEngine
+from transom.bench.task import Outcome
+
+pytestmark = pytest.mark.usefixtures("faulty_solvers")
+
+FAULTS: dict[str, tuple[Outcome, str]] = {
+    "raise": ("error", "RuntimeError: deliberate"),
+    "leave": ("error", "SystemExit: 3"),
+    "infeasible": ("wrong", "infeasible answer: weight"),
+    "wrong-bound": ("wrong", "better than the proved bound"),
+    "wrong-value": ("wrong", "the solution is worth 0, not 1000000000"),
+    "change-problem": ("wrong", "the result is for instance"),
+    "print": ("ok", ""),
+    "curve": ("ok", ""),
+    "segfault": ("crash", "its process was killed by SIGSEGV"),
+    "child": ("crash", "its process was killed by SIGSEGV"),
+    "exit": ("crash", "its process ended with status 9: last words"),
+    "exit-well": ("crash", "its process ended with status 0"),
+    "kill": ("crash", "its process was killed by SIGKILL"),
+    "spin": ("timeout", "the run was ended after 0."),
+    "ignore-signals": ("timeout", "the run was ended after 0."),
+    "spin-compiled": ("timeout", "the run was ended after 0."),
+    "memory": ("memory", "the limit is 300 MiB"),
+    "child-memory": ("memory", "the limit is 300 MiB"),
+    "raise-warm": ("error", "before the run: RuntimeError: cannot get warm"),
+    "hang-warm": ("timeout", "warm-up was ended after 3."),
+    "crash-warm": ("crash", "warm-up: its process ended with status 7"),
+}
+
+
+def test_every_fault_is_a_row_and_the_bench_goes_on() -> None:
+    tasks = []
+    for number, how in enumerate(FAULTS):
+        # Memory may take its time; compiling the spinning loop is part of its run.
+        seconds = 30.0 if "memory" in how else 0.5
+        tasks += [
+            task(f"faulty:how={how}", seconds=seconds, grace=0.3, memory=300),
+            task("steady", seed=number),
+        ]
+    rows = list(LocalEngine(2, preparing=3.0).run(iter(tasks)))
+    assert sorted(row.key for row in rows) == sorted(run.key() for run in tasks)
+    told = {row.spec.removeprefix("faulty:how="): row for row in rows}
+    for how, (outcome, cause) in FAULTS.items():
+        row = told[how]
+        assert row.outcome == outcome, (how, row.cause)
+        assert cause in (row.cause or ""), how
+        assert row.size == 8
+        assert row.sense == "max"
+    steady = [row for row in rows if row.name == "steady"]
+    assert len(steady) == len(FAULTS)
+    assert {row.outcome for row in steady} == {"ok"}
+    for how in ("spin", "ignore-signals", "spin-compiled"):
+        wall = told[how].wall
+        assert wall is not None
+        assert 0.8 <= wall < 8
+    assert told["hang-warm"].wall is None
+    assert 300 < (told["memory"].memory or 0) < 3000
+    assert 300 < (told["child-memory"].memory or 0) < 3000
+    assert told["segfault"].cause is not None
+    assert "line" in told["segfault"].cause  # where it was
+
+
+@pytest.fixture
+def isolation() -> Iterator[Isolation]:
+    made = Isolation(preparing=60.0)
+    yield made
+    made.close()
+
+
+def worker(isolation: Isolation) -> psutil.Process:
+    """The worker process."""
+    assert isolation._process is not None
+    process: psutil.Process = isolation._process
+    return process
+
+
+def test_a_worker_killed_while_it_is_idle_costs_no_row(isolation: Isolation) -> None:
+    assert isolation.run_one(task("steady")).outcome == "ok"
+    for _ in range(2):
+        before = worker(isolation)
+        os.kill(before.pid, signal.SIGKILL)
+        row = isolation.run_one(task("steady"))
+        assert (row.outcome, row.cause) == ("ok", None)
+        assert worker(isolation).pid != before.pid
+
+
+def test_a_worker_killed_in_the_middle_of_a_run_costs_that_run_alone(isolation: Isolation) -> None:
+    from threading import Timer
+
+    assert isolation.run_one(task("steady")).outcome == "ok"
+    pid = worker(isolation).pid
+    timer = Timer(0.15, os.kill, (pid, signal.SIGKILL))
+    timer.start()
+    row = isolation.run_one(task("faulty:how=nap", seconds=5.0))
+    timer.join()
+    assert row.outcome == "crash"
+    assert row.cause == "its process was killed by SIGKILL (by hand, or by the system for want of memory)"
+    assert row.wall is not None
+    assert isolation.run_one(task("steady")).outcome == "ok"
+
+
+def test_children_of_a_worker_die_with_it(
+    isolation: Isolation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = isolation.run_one(task("faulty:how=child"))
+    assert row.outcome == "crash"
+    assert [each for each in psutil.process_iter(["cmdline"]) if each.info["cmdline"] == ["sleep", "1000.25"]] == []
+
+
+def test_a_worker_that_grew_is_replaced_before_a_run_that_needs_the_room(isolation: Isolation) -> None:
+    assert isolation.run_one(task("steady")).outcome == "ok"
+    lean = worker(isolation)
+    assert isolation.run_one(task("faulty:how=leak", seconds=20.0, memory=4096)).outcome == "ok"
+    assert isolation.run_one(task("steady", memory=4096)).outcome == "ok"
+    assert worker(isolation) == lean
+    row = isolation.run_one(task("steady", memory=300))
+    assert row.outcome == "ok"
+    assert (row.memory or 0) < 200
+    assert worker(isolation) != lean

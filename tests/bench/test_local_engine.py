@@ -1,0 +1,174 @@
+"""Workers side by side: every task has one row, nothing is taken too early, nothing is left behind."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.bench.faulty import knapsack, task
+from transom.bench.engine import Engine, EngineError
+from transom.bench.execution import carry_out
+from transom.bench.isolation import Isolation
+from transom.bench.local_engine import LocalEngine
+from transom.bench.task import Task
+from transom.errors import ModelError
+from transom.stop import Stop
+
+pytestmark = pytest.mark.usefixtures("faulty_solvers")
+
+KINDS = {"steady": 30, "greedy": 0, "sa": 3000}
+
+
+def plain_tasks() -> list[Task]:
+    """Runs whose results depend on nothing but the task."""
+    return [
+        task(spec, knapsack(20, seed), stop=Stop(iterations=iterations), seed=seed)
+        for seed in range(3)
+        for spec, iterations in KINDS.items()
+    ]
+
+
+def test_rows_are_those_of_this_process_and_workers_are_warm_and_bounded() -> None:
+    tasks = plain_tasks()
+    engine: Engine = LocalEngine(2)
+    rows = {row.key: row for row in engine.run(iter(tasks))}
+    assert rows.keys() == {run.key() for run in tasks}
+    for run in tasks:
+        here, there = carry_out(run), rows[run.key()]
+        assert (there.outcome, there.value, there.bound, there.status, there.reason, there.parameters) == (
+            here.outcome,
+            here.value,
+            here.bound,
+            here.status,
+            here.reason,
+            here.parameters,
+        )
+        assert there.workers == 2
+        assert there.overhead is not None
+        assert there.overhead >= 0
+        assert there.load is not None
+    assert 0 < sum(row.cold is not None for row in rows.values()) <= 2 * len(KINDS)
+
+
+def test_tasks_are_taken_as_they_are_needed_and_closing_ends_the_workers() -> None:
+    taken = []
+
+    def tasks() -> Iterator[Task]:
+        for seed in range(1000):
+            taken.append(seed)
+            yield task("faulty:how=nap", seed=seed, seconds=5.0)
+
+    before = set(psutil.Process().children(recursive=True))
+    folders = set(Path(tempfile.gettempdir()).glob("transom-bench-*"))
+    rows = LocalEngine(2).run(tasks())
+    next(rows)
+    next(rows)
+    assert len(taken) <= 2 + 2 * 2
+    begun = time.monotonic()
+    rows.close()  # type: ignore[attr-defined]
+    assert time.monotonic() - begun < 10
+    left = [child for child in psutil.Process().children(recursive=True) if child not in before]
+    assert [child for child in left if "resource_tracker" not in " ".join(child.cmdline())] == []
+    assert set(Path(tempfile.gettempdir()).glob("transom-bench-*")) <= folders
+
+
+def test_what_the_plan_raises_reaches_the_caller() -> None:
+    def tasks() -> Iterator[Task]:
+        yield task("steady")
+        raise ZeroDivisionError("in the plan")
+
+    with pytest.raises(ZeroDivisionError, match="in the plan"):
+        list(LocalEngine(1).run(tasks()))
+
+
+def test_no_worker_is_an_error_and_no_task_is_no_row() -> None:
+    with pytest.raises(ModelError, match="workers must be > 0, got 0"):
+        LocalEngine(0)
+    assert list(LocalEngine(2).run(iter([]))) == []
+
+
+def test_a_worker_that_cannot_start_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transom.bench.isolation.begin", _cannot_begin)
+    with pytest.raises(EngineError, match="no worker process starts"):
+        list(LocalEngine(1).run(iter([task("steady")])))
+
+
+def _cannot_begin(*_: object) -> None:
+    os._exit(5)
+
+
+def test_one_run_in_a_daemonic_process(faulty_solvers: Path) -> None:
+    """Workers of other engines are daemonic, which may not have children of their own."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_run_one, args=(theirs,), daemon=True)
+    process.start()
+    assert ours.poll(60)
+    assert ours.recv() == ["ok", "crash", "ok"]
+    process.join(30)
+    assert process.exitcode == 0
+
+
+def _run_one(answers: object) -> None:
+    isolation = Isolation()
+    outcomes = [isolation.run_one(task(spec)).outcome for spec in ("steady", "faulty:how=segfault", "steady")]
+    isolation.close()
+    answers.send(outcomes)  # type: ignore[attr-defined]
+
+
+SCRIPT = """
+import sys
+from tests.bench.faulty import task
+from transom.bench.local_engine import LocalEngine
+
+if __name__ == "__main__":
+    spin = task("faulty:how=ignore-signals", seconds=float(sys.argv[1]), grace=0.1)
+    try:
+        for row in LocalEngine(1).run(iter([task("steady"), spin])):
+            print(row.outcome, flush=True)
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+"""
+
+
+def started(folder: Path, seconds: float) -> tuple[subprocess.Popen[str], list[psutil.Process]]:
+    """A bench in a process of its own, in the middle of a run that never ends by itself; and its processes."""
+    script = folder / "bench.py"
+    script.write_text(SCRIPT)
+    root = str(Path(__file__).resolve().parents[2])
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])}
+    bench = subprocess.Popen(
+        [sys.executable, str(script), str(seconds)], stdout=subprocess.PIPE, text=True, env=environment
+    )
+    assert bench.stdout is not None
+    assert bench.stdout.readline() == "ok\n"
+    time.sleep(0.3)
+    return bench, psutil.Process(bench.pid).children(recursive=True)
+
+
+def test_ctrl_c_ends_a_run_that_hears_nothing(tmp_path: Path) -> None:
+    bench, workers = started(tmp_path, 1000.0)
+    assert len(workers) >= 1
+    bench.send_signal(signal.SIGINT)
+    out, _ = bench.communicate(timeout=10)
+    assert out == "interrupted\n"
+    _, alive = psutil.wait_procs(workers, timeout=5)
+    assert alive == []
+
+
+def test_a_spinning_worker_ends_after_the_bench_was_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench, workers = started(tmp_path, 0.5)
+    bench.kill()
+    bench.communicate()
+    _, alive = psutil.wait_procs(workers, timeout=15)
+    assert alive == []
