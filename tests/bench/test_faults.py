@@ -112,9 +112,7 @@ def test_a_worker_killed_in_the_middle_of_a_run_costs_that_run_alone(isolation: 
     assert isolation.run_one(task("steady")).outcome == "ok"
 
 
-def test_children_of_a_worker_die_with_it(
-    isolation: Isolation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_children_of_a_worker_die_with_it(isolation: Isolation) -> None:
     row = isolation.run_one(task("faulty:how=child"))
     assert row.outcome == "crash"
     assert [each for each in psutil.process_iter(["cmdline"]) if each.info["cmdline"] == ["sleep", "1000.25"]] == []
