@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -73,21 +73,45 @@ def read_labelled(
     SpecError : a name is unknown, or a choice would be ignored.
     DocumentError : a file cannot be read, or holds something else.
     """
+    from transom.io import read_documents
+
+    documents = (pair for path in files for pair in read_documents(path))
+    return from_documents(documents, problem, objective, cost_model, wrap, objectives)
+
+
+def from_documents(
+    documents: Iterable[tuple[str, Document]],
+    problem: str | None = None,
+    objective: str | None = None,
+    cost_model: str | None = None,
+    wrap: bool | None = None,
+    objectives: str | None = None,
+) -> Iterator[Instance]:
+    """Make problems of documents, one at a time.
+
+    Parameters
+    ----------
+    documents : each with its label.
+    problem, objective, cost_model, wrap, objectives : as of :func:`read_labelled`.
+
+    Raises
+    ------
+    SpecError : a name is unknown, or a choice would be ignored.
+    DocumentError : a document holds something else.
+    """
     from transom import registry
     from transom.errors import DocumentError, ModelError
-    from transom.io import read_documents
 
     if problem is not None and problem not in PROBLEMS:
         raise registry.unknown("problem", problem, PROBLEMS)
     worth = registry.make(registry.OBJECTIVES, objective or "nodes")
     cost = None if cost_model is None else registry.make(registry.COST_MODELS, cost_model)
     choices = _Choices(problem, objective, worth, cost, wrap, objectives)
-    for path in files:
-        for label, document in read_documents(path):
-            try:
-                yield _instance(label, document, choices)
-            except ModelError as error:
-                raise DocumentError(f"{label}: {error}") from None
+    for label, document in documents:
+        try:
+            yield _instance(label, document, choices)
+        except ModelError as error:
+            raise DocumentError(f"{label}: {error}") from None
 
 
 @dataclass(frozen=True)

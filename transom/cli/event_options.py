@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -11,7 +10,7 @@ import typer
 from transom.cli import options
 
 if TYPE_CHECKING:
-    from transom.simulation.event_rules import EventRules, RLScheduler
+    from transom.simulation.event_rules import EventRules
     from transom.simulation.runs import Run
     from transom.traces import Workload
 
@@ -68,6 +67,7 @@ def read_under(text: str, context: typer.Context, trace: Path, nodes: int | None
     from transom.registry import parse
     from transom.simulation.event_rules import RLScheduler, Textbook, parse_rules, suited_policy
     from transom.simulation.policies import make_policy
+    from transom.simulation.reading import asking, read_sequence, reading_under
     from transom.traces.locked_reading import read_locked
 
     rules, stated, where = parse_rules(text), given(context), f"--rules {text}"
@@ -80,8 +80,8 @@ def read_under(text: str, context: typer.Context, trace: Path, nodes: int | None
         for run in runs:
             suited_policy(rules, make_policy(run.spec), run.spec)
     if not isinstance(rules, RLScheduler):
-        if not isinstance(rules, Textbook) and "walltime" not in stated:
-            reading["walltime"] = options.Walltime.requested
+        if "walltime" not in stated:
+            reading["walltime"] = options.Walltime(reading_under(rules).walltime)
         workload = options.read_workload(trace, nodes, start, jobs, **reading, events=rules.name)
         return Read(workload, rules, {**card, **{name: value.value for name, value in reading.items()}})
 
@@ -91,22 +91,16 @@ def read_under(text: str, context: typer.Context, trace: Path, nodes: int | None
     settings = parse(text)[1]
     if "unasked" in settings:
         raise SpecError(f"{where}: which jobs ask for no time is found in the trace")
-    locked = read_locked(trace, nodes)
     if not {"start", "jobs"} & stated.keys():
         options.refuse(_spelt(stated, "by", "figures", "formats", "warm_up", "cool_down"), where)
-        return Read(locked.workload, _asking(rules, locked.workload, locked.unasked), card, protocol=True)
+        locked = read_locked(trace, nodes)
+        return Read(locked.workload, asking(rules, locked.workload, locked.unasked), card, protocol=True)
     for name in ("sequences", "length", "first", "seed"):
         if name in settings:
             raise SpecError(f"{where}: {name} does not go with --start and --jobs, which state one sequence")
-    workload = options.stretch_by_id(locked.workload, start, jobs)
-    return Read(workload, _asking(rules, workload, locked.unasked), card)
+    return Read(*read_sequence(trace, rules, nodes, start, jobs), card)
 
 
 def _spelt(stated: dict[str, Any], *names: str) -> dict[str, Any]:
     """Values of options as they are spelt on the command line, None where an option is not stated."""
     return {"--" + {"formats": "format"}.get(name, name).replace("_", "-"): stated.get(name) for name in names}
-
-
-def _asking(rules: RLScheduler, workload: Workload, unasked: tuple[int, ...]) -> RLScheduler:
-    here = set(workload.jobs.id.tolist())
-    return replace(rules, unasked="/".join(str(job) for job in unasked if job in here))

@@ -117,22 +117,9 @@ def read_workload(
     ``events`` names the event rules of the replay: under those of other programs jobs wait for no others, and
     ``rlscheduler`` reads jobs by rules of its own and cuts by id.
     """
-    from transom.simulation.event_rules import parse_rules, without_dependencies
-    from transom.traces import ReadingRules, cut, read_swf
-    from transom.traces.locked_reading import read_locked
+    from transom.simulation.event_rules import parse_rules
+    from transom.simulation.reading import read_sequence
+    from transom.traces import ReadingRules
 
-    if events == "rlscheduler":
-        return stretch_by_id(read_locked(trace, nodes).workload, start, jobs)
-    rules = ReadingRules(size.value, walltime.value, long_runs.value, nonpositive.value, oversized.value)
-    workload = without_dependencies(parse_rules(events), read_swf(trace, rules, nodes))
-    return cut(workload, start, jobs) if start or jobs is not None else workload
-
-
-def stretch_by_id(workload: Workload, start: int, jobs: int | None) -> Workload:
-    """Consecutive jobs of a workload by id, their submission times unchanged."""
-    import numpy as np
-
-    from transom.traces import cut
-
-    count = len(cut(workload, start, jobs))  # which also refuses what does not lie inside
-    return workload.take(np.argsort(workload.jobs.id)[start : start + count])
+    reading = ReadingRules(size.value, walltime.value, long_runs.value, nonpositive.value, oversized.value)
+    return read_sequence(trace, parse_rules(events), nodes, start, jobs, reading).workload
