@@ -82,3 +82,9 @@ def replaced(path: Path) -> list[str]:
     """
     names = read_card(path, FORMAT).get("replaces", [])
     return [str(name) for name in names] if isinstance(names, list) else []
+
+
+def parts_of(folder: Path) -> list[Path]:
+    """The parts of a store, in the order in which they were written."""
+    found = (path for path in (folder / "rows").glob("*.parquet") if path.stem.isdecimal())
+    return sorted(found, key=lambda path: int(path.stem))

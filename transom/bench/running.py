@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from transom.bench.holdings import Holdings, Kept, made_by
 from transom.bench.plan import Plan
-from transom.bench.store import Kept, Store, made_by
+from transom.bench.store import Store
 from transom.bench.task import FAILED, Outcome, Row, Task
 from transom.bench.tasks import Known, State, Survey, survey, tasks
 from transom.stop import Stop
@@ -166,7 +167,7 @@ def run_plan(
     return summary
 
 
-def states(store: Store) -> Known:
+def states(store: Store | Holdings) -> Known:
     """Tells the state of a run from what a store holds."""
     from transom.compiling import source_digest
     from transom.result import versions

@@ -15,13 +15,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Self
 
 import msgspec
 
 from transom.bench.frame import to_frame
-from transom.bench.journal import Journal, read_lines
-from transom.bench.parts import FORMAT, read_part, replaced, write_part
+from transom.bench.holdings import Holdings, Kept, journal_rows
+from transom.bench.journal import Journal
+from transom.bench.parts import FORMAT, parts_of, read_part, replaced, write_part
 from transom.bench.plan import Plan
 from transom.bench.task import Outcome, Row
 from transom.errors import DocumentError, StoreError
@@ -39,23 +40,13 @@ MERGED_ROWS = 20_000
 MERGED_BYTES = 1 << 25
 """Parts are merged up to so many bytes."""
 _NAMES = {"journal.jsonl", "rows", "plan.json", "lock"}
-_ROW = msgspec.json.Decoder(Row)
 _TRIES = 5  # of reading a folder whose parts are merged meanwhile
-
-
-class Kept(NamedTuple):
-    """What a store remembers of the last attempt of a key; ``digest`` is of the code and versions that made it."""
-
-    outcome: Outcome
-    status: str
-    attempt: int
-    digest: int
 
 
 class Store:
     """A folder of results, open for writing; use it as a context manager, which holds its lock.
 
-    Only keys and :class:`Kept` are held in memory.
+    Only what :class:`~transom.bench.holdings.Holdings` says is held in memory.
 
     Parameters
     ----------
@@ -69,8 +60,7 @@ class Store:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
-        self._kept: dict[str, Kept] = {}
-        self._shared: dict[Kept, Kept] = {}
+        self._holdings: Holdings | None = None
         self._journal: Journal | None = None
         self._lock: int | None = None
         self._lines = 0
@@ -88,7 +78,8 @@ class Store:
             with _written(self.folder):
                 self._tidy()
                 self._journal = Journal(self.folder / "journal.jsonl")
-            self._load()
+            self._holdings = Holdings(self.folder)
+            self._lines = self._holdings.journal_rows
         except BaseException:
             self._close()
             raise
@@ -105,11 +96,13 @@ class Store:
 
     def outcomes(self) -> dict[str, Outcome]:
         """The outcome of the last attempt of every key."""
-        return {key: kept.outcome for key, kept in self._kept.items()}
+        assert self._holdings is not None
+        return self._holdings.outcomes()
 
     def find(self, key: str) -> Kept | None:
         """What is known of a key, or None."""
-        return self._kept.get(key)
+        assert self._holdings is not None
+        return self._holdings.find(key)
 
     def append(self, row: Row) -> None:
         """Keep a row; when this returns, the death of the process does not lose it.
@@ -119,10 +112,11 @@ class Store:
         StoreError : it cannot be written; the store stays as it was.
         """
         assert self._journal is not None
+        assert self._holdings is not None
         with _written(self.folder):
             self._journal.append(encode_row(row))
         self._lines += 1
-        self._remember(row.key, row.outcome, row.status, row.attempt, made_by(row.code, row.versions))
+        self._holdings.add(row)
         if self._lines >= PART_ROWS or self._journal.size >= PART_BYTES:
             self.compact()
 
@@ -150,9 +144,9 @@ class Store:
             return
         import polars as pl
 
-        frame = to_frame(_journal_rows(self._journal.path))
+        frame = to_frame(journal_rows(self._journal.path))
         size, taken = self._journal.size, []
-        for path in reversed(_parts(self.folder)):
+        for path in reversed(parts_of(self.folder)):
             # One that is at least twice as large stays alone, so that no row is written again more than log n times.
             with _written(self.folder):
                 other = path.stat().st_size
@@ -173,30 +167,10 @@ class Store:
         """Remove what a process left that died while it wrote."""
         for path in [*self.folder.glob(".*.part"), *(self.folder / "rows").glob(".*.part")]:
             path.unlink(missing_ok=True)
-        if parts := _parts(self.folder):
+        if parts := parts_of(self.folder):
             self._next = int(parts[-1].stem) + 1
             for name in replaced(parts[-1]):
                 (self.folder / "rows" / Path(name).name).unlink(missing_ok=True)
-
-    def _load(self) -> None:
-        columns = ("key", "outcome", "status", "attempt", "code", "versions")
-        for path in _parts(self.folder):
-            table = read_part(path, columns)
-            digests: dict[tuple[str, str], int] = {}
-            for key, outcome, status, attempt, code, versions in table.select(columns).iter_rows():
-                made = (code or "", versions or "{}")
-                if made not in digests:
-                    digests[made] = made_by(made[0], msgspec.json.decode(made[1]))
-                self._remember(key, outcome, status or "unknown", attempt or 1, digests[made])
-        for row in _journal_rows(self.folder / "journal.jsonl"):
-            self._lines += 1
-            self._remember(row.key, row.outcome, row.status, row.attempt, made_by(row.code, row.versions))
-
-    def _remember(self, key: str, outcome: Outcome, status: str, attempt: int, digest: int) -> None:
-        known = self._kept.get(key)
-        if known is None or known.attempt <= attempt:
-            kept = Kept(outcome, status, attempt, digest)
-            self._kept[key] = self._shared.setdefault(kept, kept)
 
     def _close(self) -> None:
         if self._journal is not None:
@@ -205,11 +179,6 @@ class Store:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
-
-
-def made_by(code: str, versions: dict[str, str]) -> int:
-    """A number that tells code and versions apart."""
-    return hash((code, *sorted(versions.items())))
 
 
 def encode_row(row: Row) -> bytes:
@@ -244,8 +213,8 @@ def read_results(path: str | os.PathLike[str]) -> pl.DataFrame:
         raise StoreError(f"{place}: holds no results of the bench: neither journal.jsonl nor rows/")
     for tries in range(_TRIES):
         # The journal first: what becomes a part meanwhile is then read twice, and not lost.
-        journal = to_frame(_journal_rows(place / "journal.jsonl"))
-        parts = _parts(place)
+        journal = to_frame(journal_rows(place / "journal.jsonl"))
+        parts = parts_of(place)
         try:
             return _last_attempts(pl.concat([*map(read_part, parts), journal]))
         except DocumentError:
@@ -287,26 +256,6 @@ def _last_attempts(frame: pl.DataFrame) -> pl.DataFrame:
         return frame
     numbered = frame.with_row_index("_at").sort("attempt", "_at", nulls_last=False)
     return numbered.unique("key", keep="last", maintain_order=True).sort("_at").drop("_at")
-
-
-def _journal_rows(path: Path) -> Iterator[Row]:
-    try:
-        for number, line in read_lines(path):
-            try:
-                yield _ROW.decode(line)
-            except (msgspec.MsgspecError, ValueError) as error:
-                raise DocumentError(
-                    f"{path}:{number}: is damaged: {error}; without this line the rest is good"
-                ) from None
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise DocumentError(f"{path}: cannot be read: {error.strerror}") from None
-
-
-def _parts(folder: Path) -> list[Path]:
-    found = (path for path in (folder / "rows").glob("*.parquet") if path.stem.isdecimal())
-    return sorted(found, key=lambda path: int(path.stem))
 
 
 def _locked(folder: Path) -> int:

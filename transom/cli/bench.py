@@ -1,0 +1,15 @@
+"""``transom bench``: solvers compared within a time budget. The commands stand in modules of their own."""
+
+from __future__ import annotations
+
+import typer
+
+from transom.cli import bench_plan, bench_run
+
+app = typer.Typer(
+    help="Compare solvers on the same instances within the same time, and policies on the same traces.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.command("run")(bench_run.command)
+app.command("plan")(bench_plan.command)
