@@ -34,7 +34,7 @@ class Pair(NamedTuple):
     first, second : the solvers.
     instances : how many both met.
     wins, ties, losses : of the first, on instances.
-    difference : mean of first minus second; below 0 the first is better.
+    difference : mean of first minus second; below 0 the first is better; None without instances.
     low, high : its 95 % bootstrap interval; None with fewer than two instances.
     p : of the Wilcoxon signed-rank test over the instances without a tie; None where fewer than
         :data:`FEWEST` are left.
@@ -48,7 +48,7 @@ class Pair(NamedTuple):
     wins: int
     ties: int
     losses: int
-    difference: float
+    difference: float | None
     low: float | None
     high: float | None
     p: float | None
@@ -212,7 +212,7 @@ def _pair(first: str, second: str, a: Mapping[str, float], b: Mapping[str, float
         wins=wins,
         ties=len(shared) - wins - losses,
         losses=losses,
-        difference=float(differences.mean()) if shared else float("nan"),
+        difference=float(differences.mean()) if shared else None,
         low=None if ends is None else float(ends[0]),
         high=None if ends is None else float(ends[1]),
         p=p,
@@ -223,4 +223,4 @@ def _pair(first: str, second: str, a: Mapping[str, float], b: Mapping[str, float
 
 def _direction(pair: Pair) -> str:
     """Which way a difference goes: by instances, and where these are even by the mean."""
-    return "better" if (pair.losses - pair.wins, pair.difference) < (0, 0.0) else "worse"
+    return "better" if (pair.losses - pair.wins, pair.difference or 0.0) < (0, 0.0) else "worse"
