@@ -114,7 +114,7 @@ def test_solvers_are_compared_on_what_both_met() -> None:
 
 def test_friedman_is_that_of_the_library() -> None:
     rng = np.random.default_rng(4)
-    matrix = np.round(rng.random((15, 4)), 2) + [0, 0.1, 0.3, 0.3]
+    matrix = np.round(rng.random((15, 4)), 2) + np.array([0, 0.1, 0.3, 0.3])
     found = friedman({name: named(*column) for name, column in zip("abcd", matrix.T, strict=True)}, tolerance=1e-3)
     assert found.p == pytest.approx(scipy.stats.friedmanchisquare(*matrix.T).pvalue)
     assert sum(found.ranks.values()) == pytest.approx(10)

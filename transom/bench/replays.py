@@ -1,0 +1,54 @@
+"""Window sequences summed up: what a policy comes to on a workload, over the seeds of its replays.
+
+The digest of a sequence is of its jobs, event rules and jitter: policies are compared within it, and nothing is ever
+averaged over two of them. The sample is the seeds, each a moved copy of the same workload.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from transom.bench.statistics import interval
+from transom.bench.task import FAILED
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def replay_summaries(frame: pl.DataFrame) -> pl.DataFrame:
+    """The metrics of every policy on every sequence.
+
+    Parameters
+    ----------
+    frame : rows of a store; solves are left out.
+
+    Returns
+    -------
+    One row per sequence, policy and metric: ``set``, ``instance`` (its digest), ``policy``, ``runs``, ``failed``,
+    ``metric`` (null for a policy without a finished replay), ``mean`` over the finished replays, and the ends ``low``
+    and ``high`` of its 95 % bootstrap interval, null with one of them.
+    """
+    import polars as pl
+
+    columns = {
+        "set": pl.String, "instance": pl.String, "policy": pl.String, "runs": pl.Int64, "failed": pl.Int64,
+        "metric": pl.String, "mean": pl.Float64, "low": pl.Float64, "high": pl.Float64,
+    }  # fmt: skip
+    lines: list[dict[str, Any]] = []
+    replays = frame.filter(pl.col("what") == "replay")
+    for key, rows in replays.group_by("set", "instance", "name", maintain_order=True):
+        head = dict(zip(("set", "instance", "policy"), key, strict=True))
+        head |= {"runs": len(rows), "failed": int(rows["outcome"].is_in(FAILED).sum())}
+        measured: dict[str, list[float]] = {}
+        for text in rows.filter(pl.col("outcome") == "ok")["metrics"]:
+            for name, value in msgspec.json.decode(text).items():
+                measured.setdefault(name, []).append(float(value))
+        if not measured:
+            lines.append(head)
+        for name, values in measured.items():
+            low, high = (None, None) if (ends := interval(values)) is None else map(float, ends)
+            lines.append({**head, "metric": name, "mean": float(np.mean(values)), "low": low, "high": high})
+    return pl.DataFrame(lines, schema=columns)
