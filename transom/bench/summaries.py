@@ -36,6 +36,32 @@ def per_instance(table: pl.DataFrame, by: By = "problem") -> pl.DataFrame:
     )
 
 
+def figures(
+    table: pl.DataFrame, measure: str, by: By = "problem"
+) -> list[tuple[dict[str, Any], dict[str, dict[str, float]]]]:
+    """One measure of every solver on every instance, for tests between solvers.
+
+    Parameters
+    ----------
+    table : of :func:`transom.bench.score.scored`.
+    measure : ``primal_gap`` or ``primal_integral``.
+    by : what to keep apart.
+
+    Returns
+    -------
+    For each comparison (``by``, ``budget``, ``threads``, in words) per solver its figure on each instance; comparisons
+    that lack the measure, such as the integral under a budget of iterations, are left out.
+    """
+    found: dict[tuple[Any, ...], dict[str, dict[str, float]]] = {}
+    keys = (by, "budget", "threads")
+    rows = (
+        per_instance(table, by).drop_nulls(measure).sort(by, "budget_seconds", "budget", "threads", maintain_order=True)
+    )
+    for *key, solver, instance, figure in rows.select(*keys, "solver", "instance", measure).iter_rows():
+        found.setdefault(tuple(key), {}).setdefault(solver, {})[instance] = figure
+    return [(dict(zip(keys, key, strict=True)), each) for key, each in found.items()]
+
+
 def summaries(table: pl.DataFrame, by: By = "problem") -> pl.DataFrame:
     """Scores summed up, one line per solver in each comparison.
 

@@ -1,0 +1,103 @@
+"""What has to be said beside the scores: wrong answers, failures, gaps in the comparison, differing circumstances."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from transom.bench.summaries import By
+from transom.bench.task import FAILED
+
+if TYPE_CHECKING:
+    import polars as pl
+
+CONVENTIONS = (
+    "Means over instances, the seeds of each averaged first. Gap: primal gap to the best known value when the budget "
+    "is over; unsolved, failed, wrong and refused runs count 100 %. Integral: mean gap over the time of the budget. "
+    "Solvers that state no bound are not compared on bounds. Time: shifted geometric mean (shift: 10 % of the budget), "
+    "without an answer the whole budget."
+)
+
+
+def remarks(table: pl.DataFrame, by: By = "problem") -> list[str]:
+    """Sentences about a table of scores, the gravest first.
+
+    Parameters
+    ----------
+    table : of :func:`transom.bench.score.scored`.
+    by : what comparisons are kept apart by.
+    """
+    return [*_wrong(table), *_failed(table), *_unmet(table, by), *_unknown(table), *_mixed(table)]
+
+
+def _wrong(table: pl.DataFrame) -> list[str]:
+    import polars as pl
+
+    told = []
+    wrong = table.filter(pl.col("outcome") == "wrong").group_by("solver", maintain_order=True)
+    for solver, count, label, cause in wrong.agg(pl.len(), pl.first("label"), pl.first("cause")).iter_rows():
+        told.append(f"wrong: {_runs(count)} of {solver} gave an answer that did not pass the judge: {label}: {cause}")
+    void = table.filter(pl.col("disproved")).group_by("solver", maintain_order=True)
+    for solver, count, label in void.agg(pl.len(), pl.first("label")).iter_rows():
+        told.append(f"wrong: {_runs(count)} of {solver} claimed a bound or proof that a solution contradicts: {label}")
+    return told
+
+
+def _failed(table: pl.DataFrame) -> list[str]:
+    import polars as pl
+
+    kinds = [kind for kind in (*FAILED, "refused") if kind != "wrong"]
+    failed = table.filter(pl.col("outcome").is_in(kinds)).group_by("solver", "outcome", maintain_order=True)
+    return [
+        f"{outcome}: {_runs(count)} of {solver}: {label}: {cause}"
+        for solver, outcome, count, label, cause in failed.agg(
+            pl.len(), pl.first("label"), pl.first("cause")
+        ).iter_rows()
+    ]
+
+
+def _unmet(table: pl.DataFrame, by: By) -> list[str]:
+    """Solvers that met fewer instances, or with fewer runs, than others beside them."""
+    import polars as pl
+
+    keys = [by, "budget", "threads"]
+    counts = table.group_by(*keys, "solver", maintain_order=True).agg(
+        met=pl.col("instance").n_unique(), runs=pl.struct("instance", "seed").n_unique()
+    )
+    every = table.group_by(keys).agg(
+        all=pl.col("instance").n_unique(), possible=pl.struct("instance", "seed").n_unique()
+    )
+    short = counts.join(every, on=keys, maintain_order="left").filter(pl.col("runs") < pl.col("possible"))
+    return [
+        f"{row[by]}, {row['budget']}: {row['solver']} met {row['met']} of {row['all']} instances in {row['runs']} of "
+        f"{row['possible']} runs: its means are over these, and not marked as best"
+        if row["met"] < row["all"]
+        else f"{row[by]}, {row['budget']}: {row['solver']} has {row['runs']} of {row['possible']} runs"
+        for row in short.iter_rows(named=True)
+    ]
+
+
+def _unknown(table: pl.DataFrame) -> list[str]:
+    import polars as pl
+
+    open_ones = table.filter(pl.col("reference").is_null() & ~pl.col("reference_infeasible"))["instance"].n_unique()
+    return [f"of {_instances(open_ones)} no solution is known: every solver counts 100 % there"] if open_ones else []
+
+
+def _mixed(table: pl.DataFrame) -> list[str]:
+    several = {
+        "machine": "machines", "code": "states of Transom's code", "versions": "sets of versions",
+        "workers": "numbers of runs side by side",
+    }  # fmt: skip
+    return [
+        f"the runs are of {count} {words}: times are not strictly comparable"
+        for column, words in several.items()
+        if (count := table[column].n_unique()) > 1
+    ]
+
+
+def _runs(count: int) -> str:
+    return "1 run" if count == 1 else f"{count} runs"
+
+
+def _instances(count: int) -> str:
+    return "1 instance" if count == 1 else f"{count} instances"

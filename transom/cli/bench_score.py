@@ -1,0 +1,276 @@
+"""``transom bench score``: the comparison of solvers out of stored results."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from transom.cli import options
+from transom.cli.output import number, print_json, print_table
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from transom.bench.statistics import Friedman, Pair
+
+
+class By(StrEnum):
+    """What comparisons are kept apart by."""
+
+    problem = "problem"
+    set = "set"
+
+
+Library = Annotated[
+    Path | None,
+    typer.Option("--library", help="A folder of instances with best-known values, as transom library keeps it."),
+]
+
+
+def command(
+    results: Annotated[
+        list[Path], typer.Argument(metavar="RESULTS...", help="Folders of bench run, or Parquet files.")
+    ],
+    library: Library = None,
+    by: Annotated[By, typer.Option("--by", help="Compare solvers per problem, or per set of the plan.")] = By.problem,
+    budget: Annotated[
+        list[float] | None, typer.Option("--budget", help="Only runs under this budget [s]; may be repeated.")
+    ] = None,
+    pairs: Annotated[bool, typer.Option("--pairs", help="Also every two solvers against each other, tested.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print one short table in Markdown.")] = False,
+    json: options.Json = False,
+) -> None:
+    """Compare solvers out of results of bench run: gaps, integrals, proofs, times, with 95 % intervals.
+
+    One table for each problem (or set), budget and number of threads. The best of a column has a star, among solvers
+    that met all instances. Values are measured against the best known: of all runs, and of a library. Window sequences
+    have tables of their own, one for each trace. What is computed, and how, is in docs/benchmarking.md.
+    """
+    import polars as pl
+
+    from transom.bench.joined_results import joined_results
+    from transom.bench.remarks import remarks
+    from transom.bench.replays import replay_summaries
+    from transom.bench.score import references, scored
+    from transom.bench.summaries import summaries
+    from transom.errors import DocumentError, SpecError
+
+    if markdown:
+        options.refuse({"--json": json or None, "--pairs": pairs or None}, "--markdown")
+    rows = joined_results(results)
+    if not len(rows):
+        raise DocumentError(f"{results[0]}: there is no run in it yet")
+    known = references(rows, read_library(library))
+    table = scored(rows, known)
+    if budget:
+        there = sorted(table["budget_seconds"].drop_nulls().unique().to_list())
+        for seconds in budget:
+            if seconds not in there:
+                listed = ", ".join(f"{each:g}" for each in there) or "none"
+                raise SpecError(f"--budget: no run has {seconds:g} s; there are: {listed}")
+        table = table.filter(pl.col("budget_seconds").is_in(budget))
+    summed, replayed = summaries(table, by.value), replay_summaries(rows)
+    told = remarks(table, by.value) if len(table) else []
+    tests = _tested(table, by.value) if pairs else []
+    if json:
+        print_json(
+            {
+                "comparisons": summed.to_dicts(),
+                "tests": [
+                    {
+                        **where,
+                        "measure": measure,
+                        "pairs": [pair._asdict() for pair in found],
+                        "friedman": all_._asdict(),
+                    }
+                    for where, measure, found, all_ in tests
+                ],
+                "sequences": replayed.to_dicts(),
+                "remarks": told,
+            }
+        )
+    elif markdown:
+        _print_markdown(summed, by.value, told)
+    else:
+        _print_summaries(summed, by.value)
+        _print_tests(tests)
+        _print_replays(replayed)
+        _print_remarks(table, told)
+
+
+def read_library(folder: Path | None) -> Any:
+    """The library in a folder, None without one."""
+    if folder is None:
+        return None
+    from transom.bench.library import read_library
+
+    return read_library(folder)
+
+
+def percent(share: float | None, digits: int) -> str:
+    """A share for a table [%]."""
+    return "-" if share is None else number(100 * share, digits)
+
+
+_COLUMNS = {  # heading: column, digits, whether more is better (None: not marked)
+    "solved [%]": ("solved", 1, True),
+    "proved [%]": ("proved", 1, True),
+    "gap [%]": ("gap", 3, False),
+    "median [%]": ("gap_median", 3, False),
+    "shifted [%]": ("gap_shifted", 3, False),
+    "integral [%]": ("integral", 2, False),
+    "proved gap [%]": ("proved_gap", 3, False),
+}
+
+
+def _print_summaries(summed: pl.DataFrame, by: str) -> None:
+    for at, (key, rows) in enumerate(summed.group_by(by, "budget", "threads", maintain_order=True)):
+        what, budget, threads = key
+        best = {
+            column: _best(rows.filter("complete")[column].drop_nulls().to_list(), more, digits)
+            for column, digits, more in _COLUMNS.values()
+        }
+        cells = []
+        for row in rows.iter_rows(named=True):
+            line = [row["solver"], str(row["runs"]), str(row["failed"] + row["refused"])]
+            for column, digits, _ in _COLUMNS.values():
+                cell = percent(row[column], digits)
+                line.append(cell + ("*" if row["complete"] and cell == best[column] else " "))
+                if column in ("gap", "integral"):
+                    line.append(_interval(row[f"{column}_low"], row[f"{column}_high"], digits))
+            line.append("-" if row["time_shifted"] is None else f"{row['time_shifted']:.3g}")
+            cells.append(line)
+        headings = ["solver", "runs", "no answer"]
+        for heading, (column, _, _) in _COLUMNS.items():
+            headings += [heading, "95 %"] if column in ("gap", "integral") else [heading]
+        instances = max(rows["instances"])
+        if at:
+            print()
+        wide = "" if threads == 1 else f", {threads} threads"
+        print_table(f"{what}, {budget}{wide}: {_count(instances, 'instance')}", [*headings, "time [s]"], cells)
+
+
+def _best(values: list[float], more: bool, digits: int) -> str | None:
+    """The best figure of a column as it is printed; None where all are the same."""
+    if len({percent(value, digits) for value in values}) < 2:
+        return None
+    return percent(max(values) if more else min(values), digits)
+
+
+def _interval(low: float | None, high: float | None, digits: int) -> str:
+    return "-" if low is None else f"{percent(low, digits)} to {percent(high, digits)}"
+
+
+def _count(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count:,} {what}s"
+
+
+_MEASURES = {"primal_gap": "gap", "primal_integral": "integral"}
+
+
+def _tested(table: pl.DataFrame, by: Any) -> list[tuple[dict[str, Any], str, list[Pair], Friedman]]:
+    """Pairs and the test of all, for each comparison and measure."""
+    from transom.bench.statistics import TOLERANCE, friedman, pairs
+    from transom.bench.summaries import figures
+
+    return [
+        (where, name, pairs(each, TOLERANCE[measure]), friedman(each, TOLERANCE[measure]))
+        for measure, name in _MEASURES.items()
+        for where, each in figures(table, measure, by)
+        if len(each) > 1
+    ]
+
+
+def _print_tests(tests: list[tuple[dict[str, Any], str, list[Pair], Friedman]]) -> None:
+    headings = ["solver", "against", "instances", "wins", "ties", "losses", "difference [points]", "95 %", "p (Holm)"]
+    for where, measure, found, together in tests:
+        cells = [
+            [
+                pair.first, pair.second, str(pair.instances), str(pair.wins), str(pair.ties), str(pair.losses),
+                percent(pair.difference, 3), _interval(pair.low, pair.high, 3),
+                "-" if pair.p_corrected is None else f"{pair.p_corrected:.2g}", pair.verdict,
+            ]
+            for pair in found
+        ]  # fmt: skip
+        print()
+        print_table(f"{', '.join(map(str, where.values()))}: {measure}, pairs", [*headings, "verdict"], cells, left=2)
+        ranks = ", ".join(f"{solver} {rank:.2f}" for solver, rank in sorted(together.ranks.items(), key=lambda i: i[1]))
+        said = f"p = {together.p:.2g}" if together.p is not None else f"no test: {together.why}"
+        print(f"Friedman over all: {said}" + (f"; mean ranks: {ranks}" if ranks else ""))
+
+
+_METRICS = {  # heading: metric, unit, digits
+    "mean wait [h]": ("mean_wait", 3600, 2),
+    "p95 wait [h]": ("p95_wait", 3600, 2),
+    "mean bounded slowdown": ("mean_bounded_slowdown", 1, 2),
+    "utilisation [%]": ("utilisation", 0.01, 1),
+}
+
+
+def _print_replays(replayed: pl.DataFrame) -> None:
+    import polars as pl
+
+    for (name, instance), rows in replayed.group_by("set", "instance", maintain_order=True):
+        cells = []
+        for (policy,), measured in rows.group_by("policy", maintain_order=True):
+            line = [str(policy), str(measured["runs"][0]), str(measured["failed"][0])]
+            for metric, unit, digits in _METRICS.values():
+                found = measured.filter(pl.col("metric") == metric)
+                line.append("-" if not len(found) else _replayed(found.row(0, named=True), unit, digits))
+            cells.append(line)
+        print()
+        title = f"{name}: a sequence of windows ({str(instance)[:8]}); means over seeds, with 95 % intervals"
+        print_table(title, ["policy", "runs", "failed", *_METRICS], cells)
+
+
+def _replayed(row: dict[str, Any], unit: float, digits: int) -> str:
+    mean = number(row["mean"] / unit, digits)
+    if row["low"] is None:
+        return mean
+    return f"{mean} ({number(row['low'] / unit, digits)} to {number(row['high'] / unit, digits)})"
+
+
+def _print_remarks(table: pl.DataFrame, told: list[str]) -> None:
+    from textwrap import fill
+
+    from transom.bench.remarks import CONVENTIONS
+
+    if told:
+        print()
+        print("\n".join(told))
+    if len(table):
+        proved = table.filter("reference_proved")["instance"].n_unique()
+        print()
+        print(fill(f"{CONVENTIONS} Of {table['instance'].n_unique()} best known values {proved} are proved.", 120))
+
+
+def _print_markdown(summed: pl.DataFrame, by: str, told: list[str]) -> None:
+    """One table: a line per problem or set and solver, a column per budget."""
+    from textwrap import fill
+
+    from transom.bench.remarks import CONVENTIONS
+
+    several = summed["threads"].n_unique() > 1
+    columns: dict[tuple[str, int], str] = {}
+    lines: dict[tuple[str, str], dict[tuple[str, int], str]] = {}
+    instances: dict[str, int] = {}
+    for row in summed.iter_rows(named=True):
+        column = (row["budget"], row["threads"])
+        columns[column] = row["budget"] + (f", {_count(row['threads'], 'thread')}" if several else "")
+        cell = percent(row["gap"], 2)
+        cell = f"**{cell}**" if row["best"] else cell
+        lines.setdefault((row[by], row["solver"]), {})[column] = f"{cell} ({percent(row['proved'], 0)})"
+        instances[row[by]] = max(instances.get(row[by], 0), row["instances"])
+    print(f"| {by} | solver | {' | '.join(columns.values())} |")
+    print(f"|---|---|{'---:|' * len(columns)}")
+    for (what, solver), cells in lines.items():
+        shown = " | ".join(cells.get(column, "") for column in columns)
+        print(f"| {what} ({instances[what]}) | `{solver}` | {shown} |")
+    print()
+    text = f"Mean gap in %, in brackets the share of proved optima in %; behind a {by} its instances. {CONVENTIONS}"
+    print(fill(text, 120))
+    for remark in told:
+        print(f"- {remark}")
