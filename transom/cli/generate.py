@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from transom.cli import generate_csp, generate_selection, generate_tjap, options
+from transom.cli import generate_csp, generate_dataset, generate_selection, generate_tjap, options
 from transom.cli.output import check_writable, describe, note, print_json
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ app = typer.Typer(
 app.command("tjap")(generate_tjap.command)
 app.command("csp")(generate_csp.command)
 app.command("selection")(generate_selection.command)
+app.command("dataset")(generate_dataset.command)
 
 
 class Model(StrEnum):
