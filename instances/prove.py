@@ -1,12 +1,11 @@
-"""Prove the optimum of every bundled instance by independent exact methods; write optima.csv, and the fronts.
+"""Prove the optimum of every bundled instance by independent exact methods, and search where none reaches it.
 
-Run it from the checkout: ``python -m instances.prove``. What optima.csv holds already is not proved again, unless
-``--again``; interrupted, it goes on where it was. From nothing it takes some minutes.
+Run it from the checkout: ``python -m instances.prove``. What the index says is proved already is not proved again,
+unless ``--again``; interrupted, it goes on where it was. From nothing it takes a quarter of an hour.
 """
 
 from __future__ import annotations
 
-import csv
 import itertools
 import math
 import sys
@@ -14,14 +13,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from instances.fronts import Fronts, proved_front
+import msgspec
+
+from instances.fronts import enumerated_front, values_of
 from transom import Stop, solve
-from transom.bench.instances import read_instances
-from transom.files import whole_file
+from transom.bench.library import INDEX, Entry, Library, better, read_library, write_library
+from transom.bench.library_update import improved, new_entries, now
+from transom.errors import UnsupportedError
 from transom.models import Allocation, Selection
-from transom.result import Result
 
 HERE = Path(__file__).resolve().parent
+SOURCE = "instances.prove"
 ALLOCATIONS = ("scas", "free", "dcas")  # the free optimum is a bound for the dynamic one
 
 
@@ -43,7 +45,7 @@ SETS = (
     Set("tjap/small.jsonl", ALLOCATIONS),
     Set("tjap/paper_stream.jsonl.gz", ALLOCATIONS),
     Set("tjap/code_stream.jsonl.gz", ALLOCATIONS),
-    Set("tjap/fragmented_2000.jsonl.gz", ("scas",), large=True),
+    Set("tjap/fragmented_2000.jsonl.gz", ALLOCATIONS, large=True),
     Set("csp/stream.jsonl.gz", ("csp",)),
     Set("csp/random.jsonl.gz", ("csp",)),
     Set("selection/families.jsonl.gz", ("selection",)),
@@ -54,23 +56,25 @@ SETS = (
     Set("selection/replay_waited.jsonl.gz", ("selection",)),
 )
 
-COLUMNS = ("file", "line", "problem", "objective", "digest", "items", "capacity", "scale", "optimum", "proved_by")
-KEY = COLUMNS[:5]
-Row = dict[str, str]
-
 METHODS = {
     "knapsack": ("dp", "cpsat"),
     "scas": ("scas-dp", "scas-cpsat"),
     "dcas": ("dcas-exact",),
     "free": ("free-exact", "free-cpsat"),
     "csp": ("csp-dp", "csp-cpsat"),
+    "selection": ("exhaustive:limit=60", "pareto-dp", "epsilon"),
 }
-LARGE = {**METHODS, "scas": ("scas-lagrangian", "scas-flow")}
-NEEDED = {"knapsack": 2, "scas": 2, "dcas": 1, "free": 1, "csp": 2}
+"""Exact methods by problem; ``epsilon`` takes two or three objectives."""
+
+LARGE = {"scas": ("scas-lagrangian", "scas-flow")}
+"""Where those above do not reach."""
+
+NEEDED = {"knapsack": 2, "scas": 2, "dcas": 1, "free": 1, "csp": 2, "selection": 2}
 """How many methods have to prove it; the second ones for ``dcas`` and ``free`` reach only a part."""
 
-SECONDS = {"free-cpsat": 3.0}  # of a method that proves what it can; else 60
+SECONDS = {"exhaustive": 120.0, "pareto-dp": 120.0, "epsilon": 10.0, "free-cpsat": 3.0}  # of a method; else 60
 _IDLE, _JOBS = 10, 3  # what is enumerated has at most so many
+_FRONT_JOBS = 14
 
 
 def close(a: float, b: float) -> bool:
@@ -99,119 +103,102 @@ def enumerated(problem: Allocation) -> float:
     return best
 
 
-def proofs(
-    label: str, problem: Any, free: float | None, large: bool, fronts: dict[str, Result]
-) -> tuple[float | None, list[str]]:
-    """The optimum, None if too few methods prove it, and the methods that do; a front goes to ``fronts``.
+def settled(entry: Entry) -> bool:
+    """Whether as many methods as are needed have proved it."""
+    return entry.proved and len(entry.proved_by) >= NEEDED[entry.problem]
 
-    ``free`` is the optimum of the same window under the free rule, where it is known.
+
+def proved(entry: Entry, problem: Any, free: float | None, large: bool, library: Library) -> Entry:
+    """An entry after all methods had their turn.
+
+    ``free`` is the optimum of the same window under the free rule, where it is proved.
+
+    Raises
+    ------
+    Contradiction : two methods disagree.
     """
-    kind = problem.kind
-    if isinstance(problem, Selection):
-        result, by = proved_front(label, problem)
-        if result is None:
-            return None, by
-        fronts[result.instance] = result
-        return result.value, by
-    methods = (LARGE if large else METHODS)[kind]
-    results: list[Result] = [solve(problem, name, Stop(seconds=SECONDS.get(name, 60.0))) for name in methods]
-    proved = {result.solver: result.value for result in results if result.status == "optimal"}
-    values = [value for value in proved.values() if value is not None]
-    by = list(proved)
-    if kind == "dcas" and values:
+    methods = LARGE if large and entry.problem in LARGE else METHODS
+    for spec in methods[entry.problem]:
+        name = spec.partition(":")[0]
+        try:
+            result = solve(problem, spec, Stop(seconds=SECONDS.get(name, 60.0)))
+        except UnsupportedError:
+            continue
+        entry = improved(entry, result, library, SOURCE, None, now())
+    by = tuple(by for by in counted(entry, problem, free) if entry.proved and by not in entry.proved_by)
+    return msgspec.structs.replace(entry, proved_by=(*entry.proved_by, *by))
+
+
+def counted(entry: Entry, problem: Any, free: float | None) -> Iterator[str]:
+    """What proves an optimum without a solver: going through everything, or an optimum of less restricted windows.
+
+    Raises
+    ------
+    SystemExit : another optimum comes out of it.
+    """
+    value = entry.value
+    if entry.problem == "dcas" and value is not None:
         if len(problem.idle) <= _IDLE and len(problem) <= _JOBS:
-            values.append(enumerated(problem))
-            by.append("enumeration")
-        if free is not None and close(values[0], free):
-            by.append("free-exact")  # what is free cannot be better, and is not
-    better = [r for r in results if r.value is not None and values and _beats(r.value, values[0], problem.sense)]
-    if better or not all(close(values[0], value) for value in values):
-        raise SystemExit(f"{label}: the methods disagree: {[(r.solver, r.status, r.value) for r in results]} {values}")
-    return (values[0] if len(by) >= NEEDED[kind] else None), by
+            if not close(enumerated(problem), value):
+                raise SystemExit(f"{entry.place}: dcas: {value} is not the optimum, {enumerated(problem)} is")
+            yield "enumeration"
+        if free is not None and better(value, free, "min"):
+            raise SystemExit(f"{entry.place}: dcas: {value} is better than the free optimum {free}")
+        if free is not None and close(value, free):
+            yield "free-exact"
+    if isinstance(problem, Selection) and len(problem) <= _FRONT_JOBS:
+        result = entry.result()
+        if result is not None and enumerated_front(problem) != values_of(result.solution):
+            raise SystemExit(f"{entry.place}: the front is not that of all choices")
+        yield "enumeration"
 
 
-def _beats(value: float, optimum: float, sense: str) -> bool:
-    return not close(value, optimum) and (value > optimum) == (sense == "max")
+def all_entries(known: Library, each: Set, problem: str) -> list[Entry]:
+    """The entries of a set and a problem, new or known."""
+    of_set = (each.name, problem, each.objective)
+    old = [entry for entry in known.entries if (entry.file, entry.problem, entry.objective) == of_set]
+    return [*old, *new_entries(known, [HERE / each.name], problem, each.objective)]
 
 
-def capacity(problem: Any) -> int | str:
-    """What items are packed into: a capacity, one for each resource, idle nodes, entries."""
-    if isinstance(problem, Selection):
-        return "/".join(map(str, problem.capacity.tolist()))
-    if isinstance(problem, Allocation):
-        return len(problem.idle)
-    return int(getattr(problem, "capacity", getattr(problem, "length", 0)))
-
-
-def rows(known: dict[tuple[str, ...], Row], fronts: Fronts) -> Iterator[Row]:
-    """One row per instance and problem, in the order of the files and their lines."""
+def prove(known: Library, again: bool) -> Iterator[Entry]:
+    """Every entry once, proved if it is not yet."""
     for each in SETS:
-        kept = fronts.of(each.name) if "selection" in each.problems else {}
-        read = [list(read_instances([HERE / each.name], problem, each.objective)) for problem in each.problems]
-        for same in zip(*read, strict=True):
-            free: float | None = None
-            for label, problem in same:
-                line = label.rpartition(":")[2]
-                row = dict(
-                    zip(KEY, (each.name, line, problem.kind, each.objective or "", problem.digest()), strict=True)
-                )
-                found = known.get(tuple(row.values()))
-                if found is None or (problem.kind == "selection" and row["digest"] not in kept):
-                    optimum, by = proofs(label, problem, free, each.large, kept)
-                    if optimum is None:
-                        print(f"{label}: {problem.kind} is not proved", file=sys.stderr)
-                        continue
-                    facts = (len(problem), capacity(problem), getattr(problem, "scale", 1), optimum, "+".join(by))
-                    found = {**row, **{name: str(fact) for name, fact in zip(COLUMNS[5:], facts, strict=True)}}
-                if problem.kind == "free":
-                    free = float(found["optimum"])
-                yield found
+        free: dict[int | None, float | None] = {}  # proved optima by line
+        for problem in each.problems:
+            for entry in prove_set(known, each, problem, free, again):
+                if problem == "free" and entry.proved:
+                    free[entry.line] = entry.value
+                yield entry
 
 
-def read_rows(path: Path) -> dict[tuple[str, ...], Row]:
-    """The rows of optima.csv by what they are for."""
-    if not path.exists():
-        return {}
-    with path.open(encoding="utf-8", newline="") as file:
-        return {tuple(row[name] for name in KEY): row for row in csv.DictReader(file) if set(KEY) <= row.keys()}
-
-
-def write_rows(path: Path, made: list[Row], known: dict[tuple[str, ...], Row]) -> None:
-    """Write what is proved by now, and what was before."""
-    keys = {tuple(row[name] for name in KEY) for row in made}
-    with whole_file(path) as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(made + [row for key, row in known.items() if key not in keys])
+def prove_set(
+    known: Library, each: Set, problem: str, free: dict[int | None, float | None], again: bool
+) -> Iterator[Entry]:
+    """The entries of a set and a problem, those that are proved already first."""
+    entries = all_entries(known, each, problem)
+    yield from (entry for entry in entries if settled(entry) and not again)
+    for entry, posed in known.problems(entry for entry in entries if again or not settled(entry)):
+        made = proved(entry, posed, free.get(entry.line), each.large, known)
+        if not settled(made):
+            print(f"{made.place}: {problem} is not proved, {made.value} found", file=sys.stderr)
+        yield made
 
 
 def main() -> None:
-    """Write optima.csv and the fronts."""
-    path, fronts = HERE / "optima.csv", Fronts(HERE)
-    known = {} if "--again" in sys.argv[1:] else read_rows(path)
-    made: list[Row] = []
+    """Bring the index up to date."""
+    known = read_library(HERE) if (HERE / INDEX).exists() else Library(HERE, ())
+    made: list[Entry] = []
     try:
-        for row in rows(known, fronts):
-            if made and row["file"] != made[-1]["file"]:
-                write(path, made, known, fronts)
-            made.append(row)
-        known = {}  # what is not made any more is not kept
+        for entry in prove(known, "--again" in sys.argv[1:]):
+            if made and entry.file != made[-1].file:
+                write_library(known.with_entries(made))
+            made.append(entry)
+        known = Library(HERE, ())  # what is not made any more is not kept
     except KeyboardInterrupt:
         raise SystemExit("interrupted: what was proved is kept") from None
     finally:
-        write(path, made, known, fronts)
-    print(f"{path}: {len(made)} optima")
-
-
-def write(path: Path, made: list[Row], known: dict[tuple[str, ...], Row], fronts: Fronts) -> None:
-    """Write what is proved by now: the fronts first, without which their rows count for nothing."""
-    order: dict[str, list[str]] = {}
-    for row in [*made, *known.values()]:
-        digests = order.setdefault(row["file"], []) if row["problem"] == "selection" else []
-        if row["digest"] not in digests:
-            digests.append(row["digest"])
-    fronts.write(order)
-    write_rows(path, made, known)
+        write_library(known.with_entries(made))
+    print(f"{HERE / INDEX}: {len(made)} entries, {sum(entry.proved for entry in made)} proved")
 
 
 if __name__ == "__main__":

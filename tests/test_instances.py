@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
 import shlex
 from collections import defaultdict
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from instances import prove
-from instances.fronts import Fronts, enumerated, fronts_path, values_of
+from instances.fronts import enumerated_front, values_of
 from tests.allocation_cases import optimum
 from transom import Stop, read_swf, solve
-from transom.bench.instances import read_instances
+from transom.bench.library import Entry, Library, read_library
 from transom.cli import run
-from transom.io import read_documents
 from transom.models import Allocation, ConstrainedPath
-from transom.result import Result
 from transom.solving import check
 
 FILES = (
@@ -45,7 +42,6 @@ FILES = (
     "selection/replay_waited.jsonl.gz",
 )
 SELECTIONS = tuple(name for name in FILES if name.startswith("selection/"))
-FRONTS = tuple(name.replace("selection/", "selection/fronts/") for name in SELECTIONS)
 
 # What proves again, and on which share of the instances: every so many.
 AGAIN = {
@@ -63,22 +59,17 @@ def instances(root: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def optima(instances: Path) -> dict[str, list[dict[str, str]]]:
-    with (instances / "optima.csv").open(encoding="utf-8", newline="") as file:
-        rows = defaultdict(list)
-        for row in csv.DictReader(file):
-            rows[row["file"]].append(row)
-    return rows
+def library(instances: Path) -> Library:
+    return read_library(instances)
 
 
-def problems(instances: Path, name: str, kind: str, rows: list[dict[str, str]]) -> Iterator[tuple[Any, dict[str, str]]]:
-    """The problems of a kind that a file poses, with the rows of those that are proved."""
-    stated = {int(row["line"]): row for row in rows if row["problem"] == kind}
-    objective = next(iter(stated.values()))["objective"] or None
-    for label, problem in read_instances([instances / name], kind, objective):
-        if row := stated.pop(int(label.rpartition(":")[2]), None):
-            yield problem, row
-    assert not stated
+def of_kind(library: Library, kind: str) -> dict[str, list[tuple[Entry, Any]]]:
+    """The entries of a kind with their problems, by file."""
+    found = defaultdict(list)
+    for entry, problem in library.problems(entry for entry in library.entries if entry.problem == kind):
+        assert problem is not None, entry.place
+        found[entry.file].append((entry, problem))
+    return found
 
 
 def content(path: Path) -> bytes:
@@ -101,15 +92,15 @@ def test_the_commands_of_the_readme_make_the_files(
         assert content(tmp_path / "instances" / name) == content(instances / name), name
 
 
-def test_the_folder_holds_what_it_says(instances: Path, optima: dict[str, list[dict[str, str]]]) -> None:
+def test_the_folder_holds_what_it_says(instances: Path, library: Library) -> None:
     held = {str(path.relative_to(instances)) for path in instances.rglob("*") if path.is_file()}
     held = {name for name in held if "__pycache__" not in name}
-    assert held == {*FILES, *FRONTS, "README.md", "optima.csv", "prove.py", "fronts.py"}
+    assert held == {*FILES, "README.md", "index.jsonl.gz", "prove.py", "fronts.py"}
     assert sum((instances / name).stat().st_size for name in held) < 3_000_000
-    assert sum((instances / name).stat().st_size for name in (*SELECTIONS, *FRONTS)) < 200_000
-    assert set(optima) == {name for name in FILES if not name.startswith("workloads")}
+    assert (instances / "index.jsonl.gz").stat().st_size < 200_000
+    assert {entry.file for entry in library.entries} == {name for name in FILES if not name.startswith("workloads")}
     text = (instances / "README.md").read_text("utf-8")
-    assert all(f"`{name}`" in text for name in (*FILES, "optima.csv"))
+    assert all(f"`{name}`" in text for name in (*FILES, "index.jsonl.gz"))
 
 
 def test_the_workload(instances: Path) -> None:
@@ -122,78 +113,74 @@ def test_the_workload(instances: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", AGAIN)
-def test_optima_are_proved_again(instances: Path, optima: dict[str, list[dict[str, str]]], kind: str) -> None:
-    names = [name for name, rows in optima.items() if any(row["problem"] == kind for row in rows)]
-    assert names
-    for name in names:
-        found = list(problems(instances, name, kind, optima[name]))
-        for problem, row in found:
-            assert problem.digest() == row["digest"]
-            assert (len(problem), _capacity(problem), getattr(problem, "scale", 1)) == tuple(
-                int(row[column]) for column in ("items", "capacity", "scale")
-            )
+def test_optima_are_proved_again(library: Library, kind: str) -> None:
+    files = of_kind(library, kind)
+    assert files
+    for found in files.values():
+        for entry, problem in found:
+            assert problem.digest() == entry.digest
+            facts = (len(problem), _capacity(problem), getattr(problem, "scale", 1))
+            assert facts == (entry.items, entry.capacity, entry.scale)
         for solver, every in AGAIN[kind]:
-            for problem, row in found[::every]:
+            for entry, problem in found[::every]:
                 result = solve(problem, solver, Stop(seconds=60))
-                assert result.status == "optimal", f"{name}:{row['line']}"
-                assert result.value == pytest.approx(float(row["optimum"]), rel=1e-9), f"{name}:{row['line']}"
+                assert result.status == "optimal", entry.place
+                assert result.value == pytest.approx(entry.value, rel=1e-9), entry.place
+
+
+def test_every_optimum_is_proved(library: Library) -> None:
+    assert len(library.entries) == 1341
+    assert [entry.place for entry in library.entries if not prove.settled(entry)] == []
+    assert all(library.best(entry.digest) == (entry.value, entry.bound, True, entry.sense) for entry in library.entries)
 
 
 @pytest.mark.parametrize("name", SELECTIONS)
-def test_fronts_are_proved_again(instances: Path, optima: dict[str, list[dict[str, str]]], name: str) -> None:
-    found = list(problems(instances, name, "selection", optima[name]))
-    fronts = [front for _, front in read_documents(fronts_path(instances, name))]
-    assert len(found) == len(fronts) == len(optima[name])
-    for position, ((problem, row), front) in enumerate(zip(found, fronts, strict=True)):
-        assert isinstance(front, Result)
-        assert front.instance == row["digest"] == problem.digest()
+def test_fronts_are_proved_again(library: Library, name: str) -> None:
+    found = of_kind(library, "selection")[name]
+    assert found
+    for position, (entry, problem) in enumerate(found):
+        front = entry.result()
+        assert front is not None
         assert check(problem, front) == []
         assert (front.status, front.parameters["front"]) == ("optimal", "complete")
-        assert row["items"] == str(len(problem))
-        assert row["capacity"] == "/".join(map(str, problem.capacity.tolist()))
-        assert float(row["optimum"]) == front.value
-        assert row["proved_by"].startswith("exhaustive+pareto-dp")
+        assert entry.capacity == tuple(problem.capacity.tolist())
+        assert entry.proved_by[:2] == ("exhaustive", "pareto-dp")
         for solver, every in (("pareto-dp", 3), ("exhaustive:limit=60", 4)):
             if position % every == 0:
                 again = solve(problem, solver, Stop(seconds=60))
                 assert again.status == "optimal"
                 assert values_of(again.solution) == values_of(front.solution)
         if len(problem) <= 12:
-            assert enumerated(problem) == values_of(front.solution)
+            assert enumerated_front(problem) == values_of(front.solution)
 
 
-def test_what_is_proved_is_not_proved_again(
-    instances: Path, optima: dict[str, list[dict[str, str]]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_proved_is_not_proved_again(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    def proofs(label: str, problem: Any, free: float | None, large: bool, fronts: dict[str, Result]) -> Any:
-        asked.append(problem.digest())
-        return None, []
+    def proved(entry: Entry, *_: Any) -> Entry:
+        asked.append(entry.digest)
+        return entry
 
-    monkeypatch.setattr(prove, "proofs", proofs)
+    monkeypatch.setattr(prove, "proved", proved)
     monkeypatch.setattr(prove, "SETS", tuple(each for each in prove.SETS if each.name in (SELECTIONS[0], FILES[1])))
-    known, fronts = prove.read_rows(instances / "optima.csv"), Fronts(instances)
-    kept = [row for name in (FILES[1], SELECTIONS[0]) for row in optima[name]]
-    assert list(prove.rows(known, fronts)) == kept
+    kept = [entry for entry in library.entries if entry.file in (SELECTIONS[0], FILES[1])]
+    assert sorted(prove.prove(library, False), key=str) == sorted(kept, key=str)
     assert asked == []
-    # A row whose front is gone counts for nothing.
-    gone = optima[SELECTIONS[0]][4]["digest"]
-    del fronts.of(SELECTIONS[0])[gone]
-    assert len(list(prove.rows(known, fronts))) == len(kept) - 1
-    assert asked == [gone]
+    less = msgspec.structs.replace(kept[4], proved_by=kept[4].proved_by[:1])
+    assert len(list(prove.prove(library.with_entries([less]), False))) == len(kept)
+    assert asked == [less.digest]
 
 
-def test_fronts_are_written_in_the_order_of_the_instances(
-    instances: Path, optima: dict[str, list[dict[str, str]]], tmp_path: Path
-) -> None:
-    name, rows = SELECTIONS[1], optima[SELECTIONS[1]]
-    fronts = Fronts(tmp_path)
-    kept = Fronts(instances).of(name)
-    fronts.of(name).update(reversed(kept.items()))
-    (tmp_path / "selection").mkdir()
-    fronts.write({name: [row["digest"] for row in rows]})
-    assert content(fronts_path(tmp_path, name)) == content(fronts_path(instances, name))
+def test_instances_are_proved_from_nothing(instances: Path, library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    sets = [prove.Set(SELECTIONS[1], ("selection",)), prove.Set("classes/pisinger_50.jsonl")]
+    monkeypatch.setattr(prove, "SETS", tuple(sets))
+    made = list(prove.prove(Library(instances, ()), False))
+    known = {entry.digest: entry for entry in library.entries}
+    assert len(made) == 12 + 52
+    for entry in made:
+        other = known[entry.digest]
+        assert (entry.value, entry.bound, entry.proved_by) == (other.value, other.bound, other.proved_by)
+        assert len(entry.history) == 1
 
 
 def _capacity(problem: Any) -> int:
@@ -202,24 +189,24 @@ def _capacity(problem: Any) -> int:
     return problem.length if isinstance(problem, ConstrainedPath) else problem.capacity
 
 
-def test_less_contiguity_is_never_worse(optima: dict[str, list[dict[str, str]]]) -> None:
+def test_less_contiguity_is_never_worse(library: Library) -> None:
     compared = 0
-    for name, rows in optima.items():
-        values: dict[str, dict[str, float]] = defaultdict(dict)
-        for row in rows:
-            values[row["line"]][row["problem"]] = float(row["optimum"])
-        for line, of in values.items():
-            chain = [of[kind] for kind in ("free", "dcas", "scas") if kind in of]
-            assert all(a <= b * (1 + 1e-9) for a, b in pairwise(chain)), f"{name}:{line}"
-            compared += len(chain) == 3
+    values: dict[str, dict[str, float]] = defaultdict(dict)
+    for entry in library.entries:
+        if entry.value is not None:
+            values[entry.place][entry.problem] = entry.value
+    for place, of in values.items():
+        chain = [of[kind] for kind in ("free", "dcas", "scas") if kind in of]
+        assert all(a <= b * (1 + 1e-9) for a, b in pairwise(chain)), place
+        compared += len(chain) == 3
     assert compared > 200
 
 
-def test_small_ones_by_trying_everything(instances: Path, optima: dict[str, list[dict[str, str]]]) -> None:
+def test_small_ones_by_trying_everything(library: Library) -> None:
     tried = 0
     for kind in ("scas", "dcas", "free"):
-        for problem, row in problems(instances, "tjap/small.jsonl", kind, optima["tjap/small.jsonl"]):
+        for entry, problem in of_kind(library, kind)["tjap/small.jsonl"]:
             if len(problem.idle) <= 9 and len(problem) <= 3:
-                assert optimum(problem) == pytest.approx(float(row["optimum"]), rel=1e-12)
+                assert optimum(problem) == pytest.approx(entry.value, rel=1e-12)
                 tried += 1
     assert tried >= 30

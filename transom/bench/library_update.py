@@ -165,7 +165,8 @@ def improved(entry: Entry, result: Result, library: Library, source: str, row: s
     """An entry after a result of its problem that was checked; itself if the result adds nothing.
 
     The value and the bound are taken apart: a worse value may come with a better bound. A further method that proves
-    what is proved is added to those that did. Of two complete fronts the points have to be the same.
+    what is proved is added to those that did, which is no step of the history. Of two complete fronts the points have
+    to be the same.
 
     Raises
     ------
@@ -179,15 +180,15 @@ def improved(entry: Entry, result: Result, library: Library, source: str, row: s
     found = result.value is not None and (entry.value is None or better(result.value, entry.value, entry.sense))
     proof = settled and (entry.best is None or entry.best.status not in ("optimal", "infeasible"))
     tighter = result.bound is not None and (entry.bound is None or better(entry.bound, result.bound, entry.sense))
+    proves = tighter or (settled and not entry.proved)
+    if not (found or proof or proves):
+        further = settled and claim.by not in entry.proved_by
+        return msgspec.structs.replace(entry, proved_by=(*entry.proved_by, claim.by)) if further else entry
     changed = entry
     if found or proof:
         changed = msgspec.structs.replace(changed, best=result_document(replace(result, curve=())))
-    if tighter or (settled and not entry.proved):
+    if proves:
         changed = msgspec.structs.replace(changed, bound=result.bound, proved_by=(claim.by,))
-    elif settled and claim.by not in entry.proved_by:
-        changed = msgspec.structs.replace(changed, proved_by=(*entry.proved_by, claim.by))
-    if changed is entry:
-        return entry
     step = Improvement(when=when, source=source, row=row, solver=claim.by, value=changed.value, bound=changed.bound)
     return msgspec.structs.replace(changed, history=(*entry.history, step))
 

@@ -113,10 +113,10 @@ class _Reading(NamedTuple):
 
 def _judge_results(instance: Path, results: Path, reading: _Reading) -> list[Judged]:
     from transom.bench.instances import read_instances
+    from transom.bench.judgement import faults
     from transom.errors import DocumentError, SpecError
     from transom.io import name_of, read_documents
     from transom.result import Result
-    from transom.solving import check
 
     claimed: list[tuple[str, Result]] = []
     for where, document in read_documents(results):
@@ -142,7 +142,7 @@ def _judge_results(instance: Path, results: Path, reading: _Reading) -> list[Jud
             hint = _how_read(instance, result.problem, reading)
             raise DocumentError(f"{where}: is for instance {result.instance}, which {instance} does not hold{hint}")
         label, problem = problems[result.instance]
-        judged.append(Judged(where, label, _what(result), check(problem, result) + _overclaimed(problem, result)))
+        judged.append(Judged(where, label, _what(result), faults(problem, result)))
         solved.add(result.instance)
     if missing := len(problems) - len(solved):
         note(f"{instance}: {missing} of {len(problems)} instances have no result")
@@ -154,29 +154,6 @@ def _what(result: Result) -> str:
     if result.problem != "selection" or result.solution is None:
         return told
     return f"{told}, front {'complete' if result.status == 'optimal' else 'not complete'}"
-
-
-def _overclaimed(problem: Any, result: Result) -> list[str]:
-    """What is wrong with the claims that there is no selection, or that a front is complete."""
-    from transom.models.front_completeness import missing_points
-
-    if result.problem != "selection":
-        return []
-    if result.status == "infeasible" and problem.trivial() != "infeasible":
-        return ["infeasible is claimed, but the forced jobs fit together"]
-    said = result.parameters.get("front")
-    if said == "complete" and result.status != "optimal":
-        return [f"a complete front is claimed, but the status is {result.status}"]
-    if result.status != "optimal":
-        return []
-    if said == "not complete":
-        return ["optimal is claimed, but the front is said to be not complete"]
-    if result.solution is None or problem.violations(result.solution):
-        return []
-    lacking = missing_points(problem, result.solution)
-    if lacking is None or not len(lacking):
-        return []
-    return [f"a complete front is claimed, but it lacks {lacking[0].tolist()} ({len(lacking)} in all)"]
 
 
 def _how_read(instance: Path, problem: str, reading: _Reading) -> str:

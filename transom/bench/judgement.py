@@ -1,0 +1,42 @@
+"""What is wrong with a result: what the judge of ``solve`` says, and what only instances of some kind can tell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transom.models import Selection
+from transom.models.front_completeness import missing_points
+from transom.result import Result
+from transom.solving import check
+
+
+def faults(problem: Any, result: Result) -> list[str]:
+    """Judge a result as ``transom check`` does.
+
+    Returns
+    -------
+    What :func:`~transom.solving.check` says; of a selection also what is wrong with the claims that there is no choice
+    or that a front is complete.
+    """
+    wrong = check(problem, result)
+    if isinstance(problem, Selection) and result.problem == Selection.kind:
+        wrong += _overclaimed(problem, result)
+    return wrong
+
+
+def _overclaimed(problem: Selection, result: Result) -> list[str]:
+    if result.status == "infeasible" and problem.trivial() != "infeasible":
+        return ["infeasible is claimed, but the forced jobs fit together"]
+    said = result.parameters.get("front")
+    if said == "complete" and result.status != "optimal":
+        return [f"a complete front is claimed, but the status is {result.status}"]
+    if result.status != "optimal":
+        return []
+    if said == "not complete":
+        return ["optimal is claimed, but the front is said to be not complete"]
+    if result.solution is None or problem.violations(result.solution):
+        return []
+    lacking = missing_points(problem, result.solution)
+    if lacking is None or not len(lacking):
+        return []
+    return [f"a complete front is claimed, but it lacks {lacking[0].tolist()} ({len(lacking)} in all)"]
