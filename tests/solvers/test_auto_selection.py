@@ -8,7 +8,6 @@ import pytest
 from tests.selection_cases import random_selection, true_front, values_of
 from transom import Stop, check, solve
 from transom.models import Selection
-from transom.solvers.auto_selection import _Part
 
 
 def crowded(jobs: int, resources: int, share: float = 0.4) -> Selection:
@@ -16,25 +15,20 @@ def crowded(jobs: int, resources: int, share: float = 0.4) -> Selection:
     return Selection(demands, (demands.sum(axis=0) * share).astype(int))
 
 
-@pytest.mark.parametrize(
-    ("jobs", "resources", "chose"),
-    [(20, 3, "exhaustive"), (21, 2, "pareto-dp"), (24, 3, "pareto-dp"), (25, 4, "pareto-dp")],
-)
-def test_fronts_that_can_be_had_are_complete(jobs: int, resources: int, chose: str) -> None:
+@pytest.mark.parametrize(("jobs", "resources"), [(12, 3), (20, 3), (21, 2), (24, 3), (25, 4)])
+def test_fronts_that_can_be_had_are_complete(jobs: int, resources: int) -> None:
     result = solve(crowded(jobs, resources), "auto", Stop(seconds=30))
-    assert result.status == "optimal"
-    assert (result.parameters["chose"], result.parameters["front"]) == (chose, "complete")
+    assert (result.status, result.parameters["front"]) == ("optimal", "complete")
+    assert result.parameters["chose"]
 
 
-@pytest.mark.parametrize(("jobs", "resources", "chose"), [(80, 4, "pareto-dp+nsga2"), (200, 2, "epsilon+nsga2")])
-def test_what_is_left_of_the_time_goes_to_nsga2(jobs: int, resources: int, chose: str) -> None:
+@pytest.mark.parametrize(("jobs", "resources"), [(80, 4), (200, 2)])
+def test_what_cannot_be_completed_in_time_ends_with_a_heuristic(jobs: int, resources: int) -> None:
     problem = crowded(jobs, resources)
-    results = [solve(problem, "auto", Stop(seconds=1.0)) for _ in range(2)]
-    for result in results:
-        assert result.error is None
-        assert check(problem, result) == []
-        assert result.status == "optimal" or result.parameters["chose"] == chose
-    assert min(result.seconds for result in results) < 1.2
+    result = solve(problem, "auto", Stop(seconds=1.0))
+    assert result.error is None
+    assert check(problem, result) == []
+    assert result.status == "optimal" or result.parameters["chose"].endswith("nsga2")
 
 
 def test_iterations_are_shared_too() -> None:
@@ -42,7 +36,7 @@ def test_iterations_are_shared_too() -> None:
     results = [solve(problem, "auto", Stop(iterations=6)) for _ in range(2)]
     assert results[0].solution == results[1].solution
     assert results[0].reason == "iterations"
-    assert results[0].parameters["chose"] == "pareto-dp+nsga2"
+    assert results[0].parameters["chose"] == results[1].parameters["chose"]
 
 
 def test_small_ones_of_every_kind() -> None:
@@ -60,24 +54,3 @@ def test_a_start_is_kept() -> None:
     start = solve(problem, "nsga2", Stop(iterations=20)).solution
     result = solve(problem, "auto", Stop(seconds=0.3), start=start)
     assert problem.merged(result.solution, start) is result.solution
-
-
-def test_a_part_of_a_budget_hands_all_on() -> None:
-    problem = crowded(12, 2)
-    whole = Stop(seconds=100, iterations=11).start(problem)
-    part = _Part(problem, whole, 0.5)
-    assert 49 < part.seconds_left() <= 50
-    assert part.iterations_left() == 6
-    part.notes["front"] = "not complete"
-    part.spend(5)
-    assert part.found(problem.front(np.zeros((1, 12), bool)))
-    assert (whole.iterations, whole.notes["front"], whole.solution) == (5, "not complete", part.solution)
-    part.spend(1)
-    assert part.done()
-    assert part.reason == "iterations"
-    assert not whole.done()
-    part.prove(1.0)
-    assert whole.bound == 1.0
-    part.prove_infeasible()
-    assert whole.infeasible
-    assert _Part(problem, Stop().start(problem), 0.5).iterations_left() is None
