@@ -1,0 +1,296 @@
+"""The table of ``auto`` out of results: which schedule of solvers for which instances and budgets.
+
+For each kind of problem a few schedules are picked one by one, each the one that helps most beside those picked
+before; a regression tree on the features of the instances predicts what each of these costs, and a leaf takes the one
+that costs the least in it. How deep the tree may be, cross-validation says, with all cases of an instance in one fold.
+
+What a schedule costs is its primal gap. Proofs and time (on a scale of logarithms) count less: together a quarter of
+what there is to win by choosing well, which settles what the gap leaves open.
+
+References
+----------
+Xu, Hoos, Leyton-Brown, Hydra: automatically configuring algorithms for portfolio-based selection, AAAI 2010 (one by
+one). Kotthoff, Algorithm selection for combinatorial search problems: a survey, AI Magazine 35 (2014).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from transom.bench.cases import Case, Reached, Schedule, reached, read_cases, schedules
+from transom.bench.plan import Plan
+from transom.errors import DocumentError
+from transom.files import whole_file
+from transom.models._arrays import FloatArray, IntArray
+from transom.solvers._portfolio import FORMAT, SECONDS, Choice, Leaf, Making, Split, Step, Table, parse_table
+from transom.solvers.features import FEATURES, features
+
+COMMAND = "python -m benchmarks.portfolio"
+"""What makes the table of the package again, from the plans on."""
+
+_MEMBERS = 8
+"""Schedules that a tree may choose from."""
+
+_DEPTHS = (0, 1, 2, 3, 4, 5)
+_FOLDS = 5
+_WORTH_A_LEVEL = 0.98
+"""A deeper tree has to cost less than this share of a shallower one, in cross-validation."""
+
+_LEAST = 10
+"""Cases that fall into a leaf at least."""
+
+_QUARTER = 0.25
+
+_MOMENT = 1e-3
+"""Below it all times are alike [s]."""
+
+
+_Cost = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
+"""What is to be small, out of gaps [%], efforts and proofs, shape ``(cases, schedules)`` each."""
+
+
+def make_table(stores: Sequence[Path]) -> Table:
+    """The table out of stores of results; the instances are read or made again from their plans.
+
+    Parameters
+    ----------
+    stores : folders of results, which hold all kinds of problems together.
+
+    Raises
+    ------
+    StoreError, DocumentError : a folder holds no results or no plan, or a kind of problem is missing.
+    """
+    import polars as pl
+
+    from transom.bench.store import read_plans, read_results
+
+    plans: dict[str, str] = {}
+    facts: dict[str, dict[str, float]] = {}
+    for store in stores:
+        if not (listed := read_plans(store)):
+            raise DocumentError(f"{store}: holds no plan, from which the instances could be made again")
+        for plan in listed:
+            plans[plan.name or store.name] = plan.digest()
+            facts.update(_facts(plan))
+    frame = pl.concat([read_results(store) for store in stores])
+    cases = read_cases(frame, facts)
+    problems = {}
+    for kind in FEATURES:
+        if not (mine := [case for case in cases if case.kind == kind]):
+            raise DocumentError(f"portfolio: there are no results of {kind} with a limit of time to learn from")
+        problems[kind] = make_choice(mine)
+    made = Making(
+        date=datetime.now(UTC).date().isoformat(),
+        command=COMMAND,
+        plans=plans,
+        code=tuple(sorted(frame["code"].unique().to_list())),
+        machines=tuple(sorted(_machine(each) for each in frame["machine"].unique().to_list())),
+        budgets=tuple(sorted({case.seconds for case in cases})),
+    )
+    return Table(FORMAT, made, problems)
+
+
+def write_table(path: Path, table: Table) -> None:
+    """Write a table as JSON that people can read; it is read again before it is there."""
+    text = msgspec.json.format(msgspec.json.encode(table), indent=1)
+    parse_table(text, str(path))
+    with whole_file(path) as file:
+        file.write(text.decode() + "\n")
+
+
+def _facts(plan: Plan) -> Iterator[tuple[str, dict[str, float]]]:
+    from transom.bench.tasks import read_set
+
+    for each in plan.instances:
+        for instance in read_set(each):
+            if instance.problem.kind in FEATURES:
+                yield instance.problem.digest(), features(instance.problem)
+
+
+def _machine(facts: str) -> str:
+    """The facts of a machine in words, without its name."""
+    known = msgspec.json.decode(facts)
+    return ", ".join(f"{name}: {known[name]}" for name in sorted(known) if name not in ("host", "hostname"))
+
+
+def make_choice(cases: Sequence[Case]) -> Choice:
+    """The trees for one kind of problem.
+
+    Parameters
+    ----------
+    cases : of that kind, of one instance at least.
+
+    Raises
+    ------
+    DocumentError : there is no case, or no solver took all instances.
+    """
+    if not cases:
+        raise DocumentError("portfolio: there is no case to learn from")
+    kind = cases[0].kind
+    longest = max(case.seconds for case in cases)
+    last = [case for case in cases if case.seconds == longest]
+    specs = sorted({spec for case in cases for spec in case.runs})
+    proves = _provers(last, specs)
+    # What may prove comes first: a heuristic ahead of it would make everyone wait for what is proved at once. Without
+    # a limit of time, only what comes to an end by itself may stand before another at all.
+    timed, untimed = schedules(specs, proves or specs, specs), schedules(specs, proves, proves)
+    return Choice(
+        timed=_tree(cases, list(timed), [*FEATURES[kind], SECONDS], _timed_cost),
+        untimed=_tree(last, list(untimed), list(FEATURES[kind]), _untimed_cost),
+        otherwise=_otherwise(cases, specs),
+    )
+
+
+def _provers(cases: Sequence[Case], specs: Sequence[str]) -> list[str]:
+    """Those that prove at least half as many cases as the one that proves the most; the others do by chance."""
+    proved = {spec: sum(reached(case, ((spec, 1.0),)).proved for case in cases) for spec in specs}
+    most = max(proved.values())
+    return [spec for spec in specs if most and 2 * proved[spec] >= most]
+
+
+def _otherwise(cases: Sequence[Case], specs: Sequence[str]) -> str:
+    """The best solver of those that took every instance."""
+    takers = [
+        spec for spec in specs if all(spec in case.runs and all(run.takes for run in case.runs[spec]) for case in cases)
+    ]
+    if not takers:
+        raise DocumentError(f"portfolio: no solver took every {cases[0].kind} instance")
+    return min(takers, key=lambda spec: float(np.mean([reached(case, ((spec, 1.0),)).gap for case in cases])))
+
+
+def _timed_cost(gap: FloatArray, effort: FloatArray, proved: FloatArray) -> FloatArray:
+    to_win = float(gap.mean(axis=0).min() - gap.min(axis=1).mean())
+    return gap + max(_QUARTER * to_win, 1e-9) * (0.5 * (1 - proved) + 0.5 * effort)
+
+
+def _untimed_cost(gap: FloatArray, effort: FloatArray, proved: FloatArray) -> FloatArray:
+    return gap + 100 * (1 - proved) + effort
+
+
+def _tree(cases: Sequence[Case], options: list[Schedule], names: list[str], cost: _Cost) -> Split | Leaf:
+    table = [[reached(case, option) for option in options] for case in cases]
+    gap = np.array([[each.gap for each in row] for row in table])
+    proved = np.array([[float(each.proved) for each in row] for row in table])
+    effort = np.array([[_effort(each, case) for each in row] for row, case in zip(table, cases, strict=True)])
+    costs = cost(gap, effort, proved)
+    costs -= costs.min(axis=1, keepdims=True)  # what nothing avoids is no reason for anything
+    facts = np.array([[_fact(case, name) for name in names] for case in cases])
+    depth = _best_depth(facts, costs, np.unique([case.instance for case in cases], return_inverse=True)[1])
+    chooser = _Chooser(facts, costs, depth)
+
+    def written(node: int, rows: IntArray) -> Split | Leaf:
+        question = chooser.question(node)
+        if question is None:
+            taken = chooser.column(node)
+            return Leaf(
+                steps=tuple(Step(spec, share) for spec, share in options[taken]),
+                cases=len(rows),
+                gap=round(float(gap[rows, taken].mean()), 6),
+                proved=round(float(proved[rows, taken].mean()), 4),
+            )
+        feature, at_most, below, above = question
+        holds = facts[rows, feature] <= at_most
+        return _merged(Split(names[feature], at_most, written(below, rows[holds]), written(above, rows[~holds])))
+
+    return written(0, np.arange(len(cases)))
+
+
+def _effort(what: Reached, case: Case) -> float:
+    """0 for a moment, 1 for the whole budget."""
+    return float(np.log1p(what.seconds / _MOMENT) / np.log1p(case.seconds / _MOMENT))
+
+
+def _merged(split: Split) -> Split | Leaf:
+    """A question whose answers come to the same is none."""
+    yes, no = split.yes, split.no
+    if not isinstance(yes, Leaf) or not isinstance(no, Leaf) or yes.steps != no.steps:
+        return split
+    cases = yes.cases + no.cases
+    gap, proved = ((yes.cases * a + no.cases * b) / cases for a, b in ((yes.gap, no.gap), (yes.proved, no.proved)))
+    return Leaf(yes.steps, cases, round(gap, 6), round(proved, 4))
+
+
+def _fact(case: Case, name: str) -> float:
+    return float(np.log10(case.seconds)) if name == SECONDS else case.facts[name]
+
+
+class _Chooser:
+    """A tree over facts, shape ``(cases, facts)``, that takes one schedule in each leaf.
+
+    Parameters
+    ----------
+    facts, costs : what it learns from; costs have the shape ``(cases, schedules)``.
+    depth : of the tree, at most.
+    """
+
+    def __init__(self, facts: FloatArray, costs: FloatArray, depth: int) -> None:
+        from sklearn.tree import DecisionTreeRegressor
+
+        members = _picked(costs)
+        mine = costs[:, members]
+        self._tree = None
+        if depth and len(facts) >= 2 * _LEAST:
+            self._tree = DecisionTreeRegressor(max_depth=depth, min_samples_leaf=_LEAST, random_state=0)
+            self._tree.fit(facts, mine)
+        nodes = self._nodes(facts)
+        self._columns = {
+            int(node): members[int(mine[nodes == node].mean(axis=0).argmin())] for node in np.unique(nodes)
+        }
+
+    def columns(self, facts: FloatArray) -> list[int]:
+        """The schedule for each case."""
+        return [self._columns[int(node)] for node in self._nodes(facts)]
+
+    def column(self, node: int) -> int:
+        """The schedule of a leaf."""
+        return self._columns[node]
+
+    def question(self, node: int) -> tuple[int, float, int, int] | None:
+        """Feature, threshold and the nodes for at most that and for more; None for a leaf."""
+        if self._tree is None or self._tree.tree_.children_left[node] < 0:
+            return None
+        tree = self._tree.tree_
+        at_most = float(tree.threshold[node])
+        return int(tree.feature[node]), at_most, int(tree.children_left[node]), int(tree.children_right[node])
+
+    def _nodes(self, facts: FloatArray) -> IntArray:
+        if self._tree is None:
+            return np.zeros(len(facts), np.int64)
+        nodes: IntArray = self._tree.apply(facts)
+        return nodes
+
+
+def _best_depth(facts: FloatArray, costs: FloatArray, groups: IntArray) -> int:
+    """The depth that costs the least on cases of instances that a tree has not seen."""
+    from sklearn.model_selection import GroupKFold
+
+    folds = min(_FOLDS, int(groups.max()) + 1)
+    if folds < 2:
+        return 0
+    best, lowest = 0, np.inf
+    for depth in _DEPTHS:
+        total = 0.0
+        for train, test in GroupKFold(folds).split(facts, groups=groups):
+            chooser = _Chooser(facts[train], costs[train], depth)
+            total += float(costs[test, chooser.columns(facts[test])].sum())
+        if total < lowest * _WORTH_A_LEVEL:
+            best, lowest = depth, total
+    return best
+
+
+def _picked(cost: FloatArray) -> list[int]:
+    members = [int(cost.mean(axis=0).argmin())]
+    best = cost[:, members[0]].copy()
+    while len(members) < _MEMBERS:
+        together = np.minimum(cost, best[:, None]).mean(axis=0)
+        more = int(together.argmin())
+        if together[more] > best.mean() * (1 - 1e-3) - 1e-12:
+            break
+        members.append(more)
+        best = np.minimum(best, cost[:, more])
+    return members

@@ -1,0 +1,121 @@
+"""What choosing is worth: ``auto`` against the best single solver and the best solver for each instance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from transom.bench.gaps import primal_gap
+from transom.models._arrays import FloatArray
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_SAME = 1e-7
+"""Gaps that differ by no more are the same [%]."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """Mean primal gaps over the instances of one problem under one budget [%].
+
+    Parameters
+    ----------
+    problem : its kind.
+    seconds : the budget [s].
+    instances : those that count: not all solvers came to the same value.
+    ties : instances on which all did, which are left out.
+    auto, virtual : of ``auto``, and of the best solver for each instance.
+    single, name : of the solver that is best over these instances, with hindsight, and which it is.
+    """
+
+    problem: str
+    seconds: float
+    instances: int
+    ties: int
+    auto: float
+    virtual: float
+    single: float
+    name: str
+
+    @property
+    def behind(self) -> float:
+        """Points that ``auto`` loses against the best solver for each instance; negative where it wins."""
+        return self.auto - self.virtual
+
+    @property
+    def closed(self) -> float:
+        """Share of the way from the best single solver to the best for each instance, nan where these are equal."""
+        way = self.single - self.virtual
+        return (self.single - self.auto) / way if way > _SAME else float("nan")
+
+    def holds(self, points: float) -> bool:
+        """Whether at most so many points are lost and the best single solver is beaten.
+
+        Where no choice could win anything over that solver, it has to be met.
+        """
+        if self.single - self.virtual <= _SAME:
+            return self.behind <= points and self.auto <= self.single + _SAME
+        return self.behind <= points and self.auto < self.single
+
+
+def scores(frame: pl.DataFrame, chooser: str = "auto") -> list[Score]:
+    """Score the runs of ``auto`` for each problem and budget.
+
+    An instance counts with the mean of its seeds; a run without a value counts 100 %. The reference is the best value
+    of any run of the instance under any budget.
+
+    Parameters
+    ----------
+    frame : results with the columns of :func:`transom.bench.frame.schema`: of ``auto`` and of single solvers.
+    chooser : name of the solver that chooses.
+    """
+    import polars as pl
+
+    rows = frame.filter((pl.col("what") == "solve") & pl.col("budget_seconds").is_not_null())
+    found = []
+    for (problem,), group in rows.group_by("problem", maintain_order=True):
+        maximise = group["sense"][0] == "max"
+        ok = pl.col("outcome") == "ok"
+        best = pl.col("value").filter(ok).max() if maximise else pl.col("value").filter(ok).min()
+        # An instance that no run solved tells nothing about choosing.
+        group = group.with_columns(reference=best.over("instance")).filter(pl.col("reference").is_not_null())
+        value = group.select(pl.when(ok).then(pl.col("value")).otherwise(None).fill_null(float("nan")))
+        gap = 100 * primal_gap(value.to_series().to_numpy(), group["reference"].to_numpy(), maximise)
+        group = group.with_columns(gap=pl.Series(gap))
+        for (seconds,), here in group.group_by("budget_seconds"):
+            mean = here.group_by("instance", "spec", maintain_order=True).agg(pl.col("gap").mean())
+            wide = mean.pivot("spec", index="instance", values="gap")
+            score = _scored(str(problem), _number(seconds), wide.drop("instance"), chooser)
+            found += [score] if score is not None else []
+    return sorted(found, key=lambda score: (score.problem, score.seconds))
+
+
+def _scored(problem: str, seconds: float, gaps: pl.DataFrame, chooser: str) -> Score | None:
+    mine = [name for name in gaps.columns if name.partition(":")[0] == chooser]
+    names = [name for name in gaps.columns if name not in mine]
+    if len(mine) != 1 or not names:
+        return None
+    ours: FloatArray = gaps[mine[0]].fill_null(100.0).to_numpy()
+    theirs: FloatArray = gaps.select(names).fill_null(100.0).to_numpy()  # not run: the solver does not take it
+    every = np.column_stack((ours, theirs))
+    counts = np.ptp(every, axis=1) > _SAME
+    if not counts.any():
+        return Score(problem, seconds, 0, len(ours), 0.0, 0.0, 0.0, names[0])
+    single = theirs[counts].mean(axis=0)
+    return Score(
+        problem=problem,
+        seconds=seconds,
+        instances=int(counts.sum()),
+        ties=int((~counts).sum()),
+        auto=float(ours[counts].mean()),
+        virtual=float(theirs[counts].min(axis=1).mean()),
+        single=float(single.min()),
+        name=names[int(single.argmin())],
+    )
+
+
+def _number(value: Any) -> float:
+    return float(value)

@@ -1,0 +1,131 @@
+"""``transom bench portfolio``: make the table of ``auto`` out of results, and score ``auto``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from transom.cli.output import check_writable, note, print_json, print_table
+
+if TYPE_CHECKING:
+    from transom.bench.portfolio_score import Score
+    from transom.solvers._portfolio import Leaf, Split, Table
+
+
+def portfolio(
+    train: Annotated[list[Path] | None, typer.Argument(help="Results to learn from; without, the table stays.")] = None,
+    test: Annotated[list[Path] | None, typer.Option(help="Results with auto on other instances, to score it.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the table here (JSON).")] = None,
+    require: Annotated[
+        float | None,
+        typer.Option(help="Exit with status 1 if auto loses more points to the best solver for each instance, "
+                     "or does not beat the best single one."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    markdown: Annotated[bool, typer.Option(help="Print the scores as a Markdown table.")] = False,
+) -> None:  # fmt: skip
+    """Make the table by which auto chooses out of results of the bench, and score auto on other instances."""
+    from transom.errors import SpecError
+
+    if not train and not test:
+        raise SpecError("bench portfolio: nothing to do: neither results to learn from nor --test")
+    if out is not None:
+        if not train:
+            raise SpecError("bench portfolio: --out needs results to learn from")
+        check_writable(out, ".json")
+    if require is not None and not test:
+        raise SpecError("bench portfolio: --require needs --test")
+    table, told = (_made(train, out), {}) if train else (None, {})
+    found = _scored(test, set(table.made.plans.values()) if table is not None else set()) if test else []
+    if as_json:
+        import msgspec
+
+        if table is not None:
+            told["table"] = msgspec.to_builtins(table)
+        print_json({**told, "scores": [_plain(score) for score in found]})
+    else:
+        if table is not None:
+            for kind, choice in table.problems.items():
+                for words, root in (("", choice.timed), (", without a limit of time", choice.untimed)):
+                    print(f"{kind}{words}:")
+                    print("\n".join(_words(root, "  ")))
+        if test:
+            _print_scores(found, markdown)
+    if require is not None:
+        short = [score for score in found if not score.holds(require)]
+        for score in short:
+            note(f"does not hold: {score.problem} at {score.seconds:g} s")
+        if short or not found:
+            raise typer.Exit(1)
+
+
+def _made(train: Sequence[Path], out: Path | None) -> Table:
+    from transom.bench.portfolio import make_table, write_table
+
+    table = make_table(train)
+    if out is not None:
+        write_table(out, table)
+        note(f"wrote {out}")
+    return table
+
+
+def _scored(test: Sequence[Path], plans: set[str]) -> list[Score]:
+    import polars as pl
+
+    from transom.bench.portfolio_score import scores
+    from transom.bench.store import read_plans, read_results
+
+    for folder in test:
+        if folder.is_dir() and any(plan.digest() in plans for plan in read_plans(folder)):
+            note(f"{folder}: the table was made from these instances; the score says little")
+    return scores(pl.concat([read_results(folder) for folder in test]))
+
+
+def _words(node: Split | Leaf, indent: str) -> list[str]:
+    from transom.solvers._portfolio import SECONDS, Leaf
+
+    if isinstance(node, Leaf):
+        parts = [f"{step.solver}{'' if step.share == 1 else f' ({100 * step.share:.0f} %)'}" for step in node.steps]
+        told = f"[{node.cases} cases, gap {node.gap:.3g} %, {100 * node.proved:.0f} % proved]"
+        return [f"{indent}{', then '.join(parts)}   {told}"]
+    name, at_most = (SECONDS, 10**node.at_most) if node.feature == SECONDS else (node.feature, node.at_most)
+    return [
+        f"{indent}if {name} <= {at_most:.3g}:",
+        *_words(node.yes, indent + "  "),
+        f"{indent}else:",
+        *_words(node.no, indent + "  "),
+    ]
+
+
+_COLUMNS = ("problem", "seconds", "instances", "auto [%]", "best for each [%]", "best single [%]", "which", "behind",
+            "way closed")  # fmt: skip
+
+
+def _row(score: Score) -> list[str]:
+    closed = "-" if score.closed != score.closed else f"{100 * score.closed:.0f} %"
+    numbers = (score.auto, score.virtual, score.single)
+    return [
+        score.problem, f"{score.seconds:g}", f"{score.instances} of {score.instances + score.ties}",
+        *(f"{number:.4f}" for number in numbers), score.name, f"{score.behind:+.4f}", closed,
+    ]  # fmt: skip
+
+
+def _print_scores(found: Sequence[Score], markdown: bool) -> None:
+    rows = [_row(score) for score in found]
+    if markdown:
+        print("| " + " | ".join(_COLUMNS) + " |")
+        print("|---|" + "---:|" * 5 + "---|---:|---:|")
+        for row in rows:
+            print("| " + " | ".join(row) + " |")
+        return
+    print_table("Mean primal gap of auto, of the best solver for each instance, of the best single one", _COLUMNS, rows)
+    print("Instances on which all come to the same value are left out; no solution counts 100 %.")
+
+
+def _plain(score: Score) -> dict[str, object]:
+    from dataclasses import asdict
+
+    return {**asdict(score), "behind": score.behind, "closed": score.closed}
