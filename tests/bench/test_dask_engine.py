@@ -1,0 +1,172 @@
+"""Runs on a real Dask cluster of several processes: the same rows, whoever dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import psutil
+import pytest
+
+from tests.bench.faulty import faulty_solvers, knapsack, task
+from transom.bench.dask_clusters import OwnCluster, RunningCluster
+from transom.bench.dask_engine import DEATHS, DaskEngine
+from transom.bench.engine import EngineError
+from transom.bench.local_engine import LocalEngine
+from transom.bench.task import Row, Task
+from transom.models import Allocation, FatTree, Knapsack, Selection
+from transom.stop import Stop
+
+pytest.importorskip("distributed")
+
+__all__ = ["faulty_solvers"]
+
+CLOCK_MEMORY_PLACE = {
+    *("curve", "seconds", "wall", "cold", "overhead", "memory", "begun", "machine", "load", "workers", "attempt"),
+}
+
+
+@pytest.fixture(scope="module")
+def cluster(faulty_solvers: Path) -> Iterator[RunningCluster]:
+    """A scheduler with three worker processes that runs already, as somebody else would have started it."""
+    import dask
+    from distributed import LocalCluster
+
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
+        LocalCluster(
+            n_workers=3,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            dashboard_address=None,
+            memory_limit=0,
+            silence_logs="CRITICAL",
+        ) as started,
+    ):
+        yield RunningCluster(started.scheduler_address)
+
+
+def worker_pids(cluster: RunningCluster) -> dict[str, int]:
+    """Address and process of each worker."""
+    from distributed import Client
+
+    with Client(cluster.address, set_as_default=False) as client:
+        return {address: found["pid"] for address, found in client.run(_facts).items()}
+
+
+def _facts() -> dict[str, int]:
+    return {"pid": os.getpid()}
+
+
+def allocation() -> Allocation:
+    return Allocation(FatTree.k_ary(4), np.arange(12), np.array([3, 4, 2]))
+
+
+def problems() -> list[Any]:
+    rng = np.random.default_rng(1)
+    selection = Selection(rng.integers(1, 9, (8, 2)), np.array([20, 20]))
+    return [knapsack(12, 1), knapsack(15, 2), allocation(), selection]
+
+
+def plain_tasks(seeds: int = 3) -> list[Task]:
+    """Runs of three types of problems under budgets of iterations."""
+    specs = {Knapsack: ("sa", "steady", "greedy"), Allocation: ("sa", "best-fit"), Selection: ("bbsched-ga", "fcfs")}
+    return [
+        task(spec, problem, stop=Stop(iterations=40), seed=seed, memory=2000)
+        for problem in problems()
+        for seed in range(seeds)
+        for spec in specs[type(problem)]
+    ]
+
+
+def facts(row: Row) -> dict[str, Any]:
+    """All of a row that has to be the same wherever it was carried out."""
+    found = {name: value for name, value in msgspec.to_builtins(row).items() if name not in CLOCK_MEMORY_PLACE}
+    return {**found, "curve": [point[1:] for point in row.curve]}
+
+
+def by_key(rows: Iterator[Row]) -> dict[str, dict[str, Any]]:
+    found = [(row.key, facts(row)) for row in rows]
+    assert max(Counter(key for key, _ in found).values()) == 1
+    return dict(found)
+
+
+def test_rows_are_those_of_the_local_engine(cluster: RunningCluster) -> None:
+    tasks = plain_tasks()
+    there = by_key(DaskEngine(cluster).run(iter(tasks)))
+    here = by_key(LocalEngine(2).run(iter(tasks)))
+    assert set(here) == {task.key() for task in tasks}
+    assert there == here
+    assert {row["outcome"] for row in here.values()} == {"ok"}
+
+
+def test_a_killed_worker_loses_no_row(cluster: RunningCluster) -> None:
+    tasks = [task("faulty:how=nap", seed=seed) for seed in range(24)]
+    victim = next(iter(worker_pids(cluster).values()))
+    rows: list[Row] = []
+    for row in DaskEngine(cluster).run(iter(tasks)):
+        rows.append(row)
+        if len(rows) == 4:
+            os.kill(victim, signal.SIGKILL)
+    assert sorted(row.key for row in rows) == sorted(task.key() for task in tasks)
+    assert {row.outcome for row in rows} == {"ok"}
+    assert victim not in worker_pids(cluster).values()
+
+
+def test_faults_are_rows(cluster: RunningCluster) -> None:
+    faults = {"segfault": "crash", "spin": "timeout", "memory": "memory", "raise": "error", "infeasible": "wrong"}
+    tasks = [task(f"faulty:how={how}", seconds=0.3) for how in faults]
+    tasks += [task("steady", seed=seed) for seed in range(10)]
+    before = worker_pids(cluster)
+    rows = {row.key: row for row in DaskEngine(cluster).run(iter(tasks))}
+    assert len(rows) == len(tasks)
+    for each, outcome in zip(tasks, faults.values(), strict=False):
+        assert rows[each.key()].outcome == outcome, rows[each.key()]
+        assert rows[each.key()].cause
+    assert all(rows[each.key()].outcome == "ok" for each in tasks[len(faults) :])
+    assert worker_pids(cluster) == before
+
+
+def test_a_run_that_kills_its_worker_is_a_crash_and_takes_nobody_with_it(cluster: RunningCluster) -> None:
+    innocent = [task("steady", seed=seed) for seed in range(40)]
+    killer = task("faulty:how=kill-parent")
+    tasks = [*innocent[:20], killer, *innocent[20:]]
+    rows = {row.key: row for row in DaskEngine(cluster).run(iter(tasks))}
+    assert len(rows) == len(tasks)
+    row = rows.pop(killer.key())
+    assert row.outcome == "crash"
+    assert "its worker died" in str(row.cause)
+    assert int(str(row.cause).split("died ")[1].split()[0]) >= DEATHS
+    assert {row.outcome for row in rows.values()} == {"ok"}
+
+
+def test_nothing_is_left_on_a_scheduler_that_is_not_ours(cluster: RunningCluster) -> None:
+    from distributed import Client
+
+    tasks = iter([task("faulty:how=spin", seconds=60.0, seed=seed) for seed in range(20)])
+    threading.Timer(3.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+    begun = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        list(DaskEngine(cluster).run(tasks))
+    assert time.monotonic() - begun < 30
+    assert len(list(tasks)) > 5  # no more was taken than the workers needed
+    with Client(cluster.address, set_as_default=False) as client:
+        assert len(client.nthreads()) == 3
+        deadline = time.monotonic() + 20
+        while any(client.run(_children).values()) or any(client.processing().values()):
+            assert time.monotonic() < deadline, "something of ours still runs"
+            time.sleep(0.1)
+    rows = list(DaskEngine(cluster).run(iter([task("steady")])))
+    assert [row.outcome for row in rows] == ["ok"]
+
+
+def _children() -> list[str]:
+    return [" ".join(child.cmdline()) for child in psutil.Process().children() if "spawn_main" in str(child.cmdline())]
