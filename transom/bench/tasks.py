@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
@@ -213,7 +214,11 @@ def _met(plan: Plan) -> Iterator[_Met]:
     shared: dict[frozenset[str], frozenset[str]] = {}
     sets = [(each, set_name(each), _named(plan, each)) for each in plan.instances]
     for each, name, named in sets:
+        files = [Path(file).name for file in each.files]
+        distinct = len(set(files)) == len(files)
         for instance in read_set(each):
+            if distinct:  # then tables need not show the folders, which differ from machine to machine
+                instance = instance._replace(label=Path(instance.label).name)
             digest = f"{instance.problem.kind} {instance.problem.digest()}"
             before = seen.get(digest, frozenset())
             specs = before | {solver.spec for solver in named}

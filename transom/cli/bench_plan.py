@@ -64,19 +64,18 @@ def command(
     _print(chosen, surveyed, workers, out is not None)
 
 
-def forecast(plan: Plan, surveyed: Survey, todo: int, workers: int) -> str:
-    """How many runs there are, and how long those that are left take at most."""
+def forecast(surveyed: Survey, todo: int, workers: int) -> str:
+    """How many runs there are, and how long those that are to be done take at most, as far as time ends them."""
     told = f"{surveyed.runs():,} runs"
-    there = {
-        "done": surveyed.runs("done", "outdated"),
-        "failed": surveyed.runs("failed"),
-    }
+    there = {"done": surveyed.runs("done", "outdated"), "failed": surveyed.runs("failed")}
     if any(there.values()):
         told += " (" + ", ".join(f"{count:,} {what} before" for what, count in there.items() if count) + ")"
-    share = todo / (surveyed.runs() or 1)
-    least = surveyed.seconds() * share / workers
-    side = f"{workers} side by side" if workers > 1 else "one after another"
-    return f"{told}, {todo:,} to do: budgets of {duration(least)} in all, {side}"
+    told += f", {todo:,} to do"
+    timed = sum(share.longest * share.runs() for share in surveyed.shares if share.stop.seconds is not None)
+    if timed and todo:
+        side = f", {workers} side by side" if workers > 1 else ""
+        told += f": budgets of {duration(timed * todo / surveyed.runs() / workers)} in all{side}"
+    return told
 
 
 def duration(seconds: float) -> str:
@@ -128,6 +127,8 @@ def _print(plan: Plan, surveyed: Survey, workers: int, stored: bool) -> None:
         f"{surveyed.runs():,} runs: at most {duration(alone)} one after another, "
         f"{duration(alone / workers)} with {workers} workers; {duration(graced / workers)} if every run had to be ended"
     )
+    if free := sum(share.runs() for share in surveyed.shares if share.stop.seconds is None):
+        print(f"{free:,} of them have no budget in time: each counts for {duration(plan.limit)}, when it is ended")
     if stored:
         left = surveyed.runs("open")
         print(f"{left:,} of them are not done yet: at most {duration(surveyed.seconds('open') / workers)}")

@@ -79,7 +79,7 @@ def command(
 
         def advance(summary: Summary) -> None:
             if not summary.done:
-                note(forecast(chosen, summary.survey, summary.todo, engine.workers))
+                note(forecast(summary.survey, summary.todo, engine.workers))
                 _warn(summary)
             bars.update(bar, total=summary.todo, completed=summary.done, description=_counts(summary) or "runs")
 

@@ -110,10 +110,12 @@ def _changed(plan: Plan, changes: dict[str, Any], flags: Flags) -> Plan:
     from msgspec.structs import replace
 
     plan = replace(plan, **changes)
-    inner: dict[str, Any] = {} if flags.take is None else {"take": flags.take}
+    sets = plan.instances
+    if flags.take is not None:
+        sets = tuple(replace(each, take=min(each.take or flags.take, flags.take)) for each in sets)
     if flags.solver is not None:
-        inner["solvers"] = ()  # else a set would keep its own
-    return replace(plan, instances=tuple(replace(each, **inner) for each in plan.instances)) if inner else plan
+        sets = tuple(replace(each, solvers=()) for each in sets)  # else a set would keep its own
+    return replace(plan, instances=sets)
 
 
 def _sets(flags: Flags) -> list[Any]:

@@ -1,0 +1,26 @@
+"""An engine without worker processes, for tests of what stands around one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from transom.bench.execution import carry_out
+from transom.bench.task import Row, Task
+
+
+class InProcess:
+    """Carries out one task after another in this process, and remembers what it was given."""
+
+    workers = 1
+
+    def __init__(self) -> None:
+        self.given: list[Task] = []
+        self.closed = False
+
+    def run(self, tasks: Iterator[Task]) -> Iterator[Row]:
+        try:
+            for task in tasks:
+                self.given.append(task)
+                yield carry_out(task)
+        finally:
+            self.closed = True

@@ -1,0 +1,82 @@
+"""Traces replayed as runs of the bench."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.bench.in_process import InProcess
+from transom.bench.execution import carry_out
+from transom.bench.plan import Plan, TraceSet
+from transom.bench.sequences import replay_tasks
+from transom.bench.tasks import tasks
+from transom.cli import run
+from transom.errors import SpecError
+
+TRACE = "instances/workloads/lublin_5000.swf.gz"
+
+
+def trace_set(root: Path, **changes: object) -> TraceSet:
+    each = TraceSet(name="l", file=str(root / TRACE), jobs=150, policies=("fcfs-easy", "r=random"))
+    return msgspec.structs.replace(each, **changes)
+
+
+def test_replays_agree_with_simulate(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = Plan(traces=(trace_set(root, jitter=60),), seeds=(0, 3))
+    rows = {(row.name, row.seed): row for row in InProcess().run(tasks(plan))}
+    assert set(rows) == {("fcfs-easy", 0), ("fcfs-easy", 3), ("r", 0), ("r", 3)}
+    for (name, seed), row in rows.items():
+        capsys.readouterr()
+        options = ["--jobs", "150", "--seed", str(seed), "--jitter", "60", "--repeats", "1", "--json", "--no-figures"]
+        assert run(["simulate", str(root / TRACE), "--policy", row.spec, *options]) == 0
+        told = json.loads(capsys.readouterr().out)["policies"][0]["jittered"]
+        assert row.outcome == "ok", row.cause
+        assert {metric: told[metric]["mean"] for metric in row.metrics} == pytest.approx(row.metrics)
+        assert (row.value, row.sense, row.size) == (row.metrics["mean_bounded_slowdown"], "min", 150)
+        assert (row.set, row.problem, row.status) == ("l", "sequence", "feasible"), name
+    assert rows["fcfs-easy", 0].metrics != rows["fcfs-easy", 3].metrics
+
+
+def test_the_instance_is_all_that_policies_share(root: Path) -> None:
+    def instances(**changes: object) -> set[str]:
+        return {each.instance for each in replay_tasks(Plan(seeds=(0, 1)), trace_set(root, **changes))}
+
+    base = instances()
+    assert len(base) == 1
+    assert instances(name="other", policies=("sjf",)) == base
+    for change in ({"jobs": 151}, {"start": 1}, {"jitter": 5}, {"rules": "cqsim", "policies": ("sjf",)}):
+        assert not instances(**change) & base, change
+
+
+def test_a_generated_workload(root: Path) -> None:
+    each = TraceSet(generate="workload", parameters={"jobs": 60}, workload_seed=2, policies=("sjf-easy",), jobs=40)
+    row = carry_out(next(iter(tasks(Plan(traces=(each,))))))
+    assert (row.outcome, row.size, row.set) == ("ok", 40, "workload"), row.cause
+
+
+def test_one_sequence_of_the_locked_environment(root: Path) -> None:
+    with pytest.raises(SpecError, match="start and jobs say which"):
+        list(replay_tasks(Plan(), trace_set(root, rules="rlscheduler", policies=("sjf",), jobs=None)))
+    each = trace_set(root, rules="rlscheduler", policies=("sjf-easy",), start=10)
+    row = carry_out(next(iter(replay_tasks(Plan(), each))))
+    assert (row.outcome, row.size) == ("ok", 150), row.cause
+
+
+def test_faults_become_rows(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fine = next(iter(replay_tasks(Plan(), trace_set(root))))
+    moved = carry_out(msgspec.structs.replace(fine, instance="0" * 32))
+    assert moved.outcome == "error"
+    assert "the task is about 0000" in str(moved.cause)
+    with monkeypatch.context() as patch:
+        patch.setattr("transom.simulation.verification.check_schedule", lambda *_: ["job 7: starts early"])
+        wrong = carry_out(fine)
+    assert (wrong.outcome, wrong.cause, wrong.value) == ("wrong", "job 7: starts early", None)
+    with monkeypatch.context() as patch:
+        patch.setattr("transom.simulation.metrics.summary", lambda *_: 1 / 0)
+        raised = carry_out(fine)
+    assert raised.outcome == "error"
+    assert "ZeroDivisionError" in str(raised.cause)
+    assert carry_out(fine).outcome == "ok"
