@@ -17,9 +17,8 @@ import psutil
 import pytest
 
 from tests.bench.faulty import faulty_solvers, knapsack, task
-from transom.bench.dask_clusters import OwnCluster, RunningCluster
+from transom.bench.dask_clusters import RunningCluster
 from transom.bench.dask_engine import DEATHS, DaskEngine
-from transom.bench.engine import EngineError
 from transom.bench.local_engine import LocalEngine
 from transom.bench.task import Row, Task
 from transom.models import Allocation, FatTree, Knapsack, Selection

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from transom.bench.journal import read_lines
-from transom.bench.parts import parts_of, read_part
+from transom.bench.parts import read_parts
 from transom.bench.task import Outcome, Row
 from transom.errors import DocumentError
 
@@ -46,8 +46,7 @@ class Holdings:
             self.journal_rows += 1
             self.add(row)
         columns = ("key", "outcome", "status", "attempt", "code", "versions")
-        for path in parts_of(folder):
-            table = read_part(path, columns)
+        for table in read_parts(folder, columns):
             digests: dict[tuple[str, str], int] = {}
             for key, outcome, status, attempt, code, versions in table.select(columns).iter_rows():
                 made = (code or "", versions or "{}")

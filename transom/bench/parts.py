@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 FORMAT = "transom/bench/1"
 
+_TRIES = 5  # of reading parts that are merged meanwhile
+
 _NEEDED = ("key", "set", "label", "instance", "problem", "name", "spec", "seed", "threads", "sense", "size", "outcome")
 """Columns without which a row says nothing; others may be absent, as from an older version."""
 
@@ -88,3 +90,20 @@ def parts_of(folder: Path) -> list[Path]:
     """The parts of a store, in the order in which they were written."""
     found = (path for path in (folder / "rows").glob("*.parquet") if path.stem.isdecimal())
     return sorted(found, key=lambda path: int(path.stem))
+
+
+def read_parts(folder: Path, columns: Sequence[str] | None = None) -> list[pl.DataFrame]:
+    """The rows of all parts of a store; that they are merged meanwhile does no harm.
+
+    Raises
+    ------
+    DocumentError : as of :func:`read_part`.
+    """
+    for tries in range(1, _TRIES + 1):
+        parts = parts_of(folder)
+        try:
+            return [read_part(path, columns) for path in parts]
+        except DocumentError:
+            if tries == _TRIES or all(path.exists() for path in parts):
+                raise
+    raise AssertionError

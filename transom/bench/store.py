@@ -15,17 +15,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
 from transom.bench.frame import to_frame
 from transom.bench.holdings import Holdings, Kept, journal_rows
 from transom.bench.journal import Journal
-from transom.bench.parts import FORMAT, parts_of, read_part, replaced, write_part
+from transom.bench.parts import FORMAT, parts_of, read_part, read_parts, replaced, write_part
 from transom.bench.plan import Plan
 from transom.bench.task import Outcome, Row
-from transom.errors import DocumentError, StoreError
+from transom.errors import DocumentError, StopError, StoreError
 from transom.files import whole_file
 
 if TYPE_CHECKING:
@@ -40,7 +40,10 @@ MERGED_ROWS = 20_000
 MERGED_BYTES = 1 << 25
 """Parts are merged up to so many bytes."""
 _NAMES = {"journal.jsonl", "rows", "plan.json", "lock"}
-_TRIES = 5  # of reading a folder whose parts are merged meanwhile
+
+
+class _Plans(msgspec.Struct):
+    plans: list[dict[str, Any]]
 
 
 class Store:
@@ -127,10 +130,12 @@ class Store:
         ------
         StoreError : it cannot be written.
         """
-        plans = {each.digest(): each for each in [*read_plans(self.folder), plan]}
-        listed = [{"digest": digest, "plan": msgspec.to_builtins(each)} for digest, each in plans.items()]
-        with _written(self.folder), whole_file(self.folder / "plan.json") as file:
-            json.dump({"format": FORMAT, "plans": listed}, file, indent=1)
+        listed = _plans(self.folder)
+        digest = plan.digest()
+        if all(each["digest"] != digest for each in listed):
+            listed.append({"digest": digest, "plan": msgspec.to_builtins(plan)})
+            with _written(self.folder), whole_file(self.folder / "plan.json") as file:
+                json.dump({"format": FORMAT, "plans": listed}, file, indent=1)
 
     def compact(self) -> None:
         """Turn the journal into a part, together with small parts before it, and empty it.
@@ -211,16 +216,9 @@ def read_results(path: str | os.PathLike[str]) -> pl.DataFrame:
         raise StoreError(f"{place}: no such file or folder")
     if not (place / "journal.jsonl").exists() and not (place / "rows").is_dir():
         raise StoreError(f"{place}: holds no results of the bench: neither journal.jsonl nor rows/")
-    for tries in range(_TRIES):
-        # The journal first: what becomes a part meanwhile is then read twice, and not lost.
-        journal = to_frame(journal_rows(place / "journal.jsonl"))
-        parts = parts_of(place)
-        try:
-            return _last_attempts(pl.concat([*map(read_part, parts), journal]))
-        except DocumentError:
-            if tries == _TRIES - 1 or all(part.exists() for part in parts):
-                raise
-    raise AssertionError
+    # The journal first: what becomes a part meanwhile is then read twice, and not lost.
+    journal = to_frame(journal_rows(place / "journal.jsonl"))
+    return _last_attempts(pl.concat([*read_parts(place), journal]))
 
 
 def read_plans(folder: str | os.PathLike[str]) -> list[Plan]:
@@ -228,16 +226,12 @@ def read_plans(folder: str | os.PathLike[str]) -> list[Plan]:
 
     Raises
     ------
-    DocumentError : the file of plans is damaged.
+    DocumentError : the file of plans is damaged, or one is of another version.
     """
-    path = Path(folder) / "plan.json"
     try:
-        listed = msgspec.json.decode(path.read_bytes())["plans"]
-        return [msgspec.convert(each["plan"], Plan) for each in listed]
-    except FileNotFoundError:
-        return []
-    except (OSError, msgspec.MsgspecError, ValueError, KeyError, TypeError) as error:
-        raise DocumentError(f"{path}: is damaged: {error}") from None
+        return [msgspec.convert(each["plan"], Plan) for each in _plans(Path(folder))]
+    except (msgspec.ValidationError, StopError) as error:
+        raise DocumentError(f"{folder}/plan.json: holds a plan that this version does not know: {error}") from None
 
 
 def write_results(path: str | os.PathLike[str], frame: pl.DataFrame) -> None:
@@ -249,6 +243,17 @@ def write_results(path: str | os.PathLike[str], frame: pl.DataFrame) -> None:
     """
     with _written(Path(path)):
         write_part(Path(path), frame)
+
+
+def _plans(folder: Path) -> list[dict[str, Any]]:
+    """Plans as they stand in the file, which may be of other versions."""
+    path = folder / "plan.json"
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=_Plans).plans
+    except FileNotFoundError:
+        return []
+    except (OSError, msgspec.MsgspecError) as error:
+        raise DocumentError(f"{path}: is damaged: {error}") from None
 
 
 def _last_attempts(frame: pl.DataFrame) -> pl.DataFrame:

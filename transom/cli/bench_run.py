@@ -14,7 +14,8 @@ from transom.cli.engine_options import On, Workers, chosen_engine
 from transom.cli.output import note, print_json, print_table, progress
 
 if TYPE_CHECKING:
-    from transom.bench.running import Summary
+    from transom.bench.running import Summary, Tally
+    from transom.stop import Stop
 
 _SHOWN = 10  # causes of failures that are shown
 
@@ -100,8 +101,11 @@ def command(
 def _warn(summary: Summary) -> None:
     if old := summary.survey.runs("outdated"):
         note(f"{old:,} were done by other code or versions and count as done; --only outdated does them anew")
+    unsuited: dict[str, dict[str, None]] = {}
     for each in summary.survey.unsuited:
-        note(f"not applicable: {each.name} on {each.instances:,} x {each.problem} of {each.set}: {each.reason}")
+        unsuited.setdefault(each.problem, {})[each.name] = None
+    for problem, names in unsuited.items():
+        note(f"not applicable to {problem}: {', '.join(names)} (bench plan says why)")
 
 
 def _counts(summary: Summary) -> str:
@@ -114,10 +118,17 @@ def _print(title: str, summary: Summary) -> None:
     several = len({threads for _, _, threads in summary.tallies}) > 1
     columns = ["solver", "budget", *["threads"] * several, "runs", "ok", "refused", "failed", "solved", "proved"]
     rows = []
-    for (name, stop, threads), tally in summary.tallies.items():
+    for (name, stop, threads), tally in sorted(summary.tallies.items(), key=_order):
         counts = (tally.runs, tally.outcomes["ok"], tally.outcomes["refused"], tally.failed, tally.solved, tally.proved)
         rows.append([name, budget_words(stop), *[str(threads)] * several, *(f"{count:,}" for count in counts)])
-    print_table(title, columns, sorted(rows), left=2)
+    print_table(title, columns, rows, left=2)
+
+
+def _order(entry: tuple[tuple[str, Stop, int], Tally]) -> tuple[Any, ...]:
+    from transom.bench.budgets import budget_words
+
+    (name, stop, threads), _ = entry
+    return name, stop.seconds or 0.0, stop.iterations or 0, budget_words(stop), threads
 
 
 def _print_failures(summary: Summary) -> None:
