@@ -305,10 +305,12 @@ def _changes(old: pl.DataFrame, new: pl.DataFrame) -> list[Change]:
     timed = pl.col("timed")
     averaged = both.group_by(*_GROUP, "instance", maintain_order=True).agg(
         pl.len().alias("runs"),
+        pl.col("budget_seconds").first(),
         pl.col("primal_gap", "primal_gap_after").mean(),
         pl.col("primal_integral", "primal_integral_after").filter(~timed).mean(),
         pl.col("ratio").filter(timed).mean(),
     )
+    averaged = averaged.sort("problem", "budget_seconds", *_GROUP[1:], nulls_last=True, maintain_order=True)
     groups = list(averaged.group_by(_GROUP, maintain_order=True))
     quality = [_difference(rows, "primal_gap") for _, rows in groups]
     ratios = [rows["ratio"].drop_nulls().to_numpy() for _, rows in groups]

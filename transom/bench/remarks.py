@@ -10,11 +10,13 @@ from transom.bench.task import FAILED
 if TYPE_CHECKING:
     import polars as pl
 
-CONVENTIONS = (
+CONVENTIONS_OF_GAPS = (
     "Means over instances, the seeds of each averaged first. Gap: primal gap to the best known value when the budget "
-    "is over; unsolved, failed, wrong and refused runs count 100 %. Integral: mean gap over the time of the budget. "
-    "Solvers that state no bound are not compared on bounds. Time: shifted geometric mean (shift: 10 % of the budget), "
-    "without an answer the whole budget."
+    "is over; unsolved, failed, wrong and refused runs count 100 %."
+)
+CONVENTIONS = (
+    f"{CONVENTIONS_OF_GAPS} Integral: mean gap over the time of the budget. Solvers that state no bound are not "
+    "compared on bounds. Time: shifted geometric mean (shift: 10 % of the budget), without an answer the whole budget."
 )
 
 

@@ -87,7 +87,7 @@ def shifted_geometric_mean(values: ArrayLike, shift: float, axis: int = -1) -> F
     Achterberg, Constraint integer programming, PhD thesis, TU Berlin 2007, appendix A.3.
     """
     mean: FloatArray = np.exp(np.log(np.asarray(values, np.float64) + shift).mean(axis=axis)) - shift
-    return mean
+    return np.maximum(mean, 0.0)  # what is left of the shift by rounding
 
 
 def interval(

@@ -54,9 +54,8 @@ def figures(
     """
     found: dict[tuple[Any, ...], dict[str, dict[str, float]]] = {}
     keys = (by, "budget", "threads")
-    rows = (
-        per_instance(table, by).drop_nulls(measure).sort(by, "budget_seconds", "budget", "threads", maintain_order=True)
-    )
+    order = (by, "budget_seconds", "budget", "threads")
+    rows = per_instance(table, by).drop_nulls(measure).sort(order, nulls_last=True, maintain_order=True)
     for *key, solver, instance, figure in rows.select(*keys, "solver", "instance", measure).iter_rows():
         found.setdefault(tuple(key), {}).setdefault(solver, {})[instance] = figure
     return [(dict(zip(keys, key, strict=True)), each) for key, each in found.items()]
@@ -101,7 +100,8 @@ def summaries(table: pl.DataFrame, by: By = "problem") -> pl.DataFrame:
     summed = pl.DataFrame(lines, infer_schema_length=None).join(counts, on=[*keys, "solver"])
     all_instances = averaged.group_by(keys).agg(all=pl.col("instance").n_unique())
     order = averaged.select(*keys, "budget_seconds").unique(maintain_order=True)
-    rank = order.sort(by, "budget_seconds", "budget", "threads", maintain_order=True).with_row_index("place")
+    order = order.sort(by, "budget_seconds", "budget", "threads", nulls_last=True, maintain_order=True)
+    rank = order.with_row_index("place")
     return (
         summed.join(all_instances, on=keys)
         .join(rank.drop("budget_seconds"), on=keys)

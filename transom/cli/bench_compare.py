@@ -56,11 +56,10 @@ def _print(found: Comparison) -> None:
     for word, runs in (("missing", found.missing), ("new", found.added)):
         for told in runs:
             print(f"{word}: {told}")
+    print()
     if found.changes:
-        print()
         _print_changes(found)
     if found.events:
-        print()
         cells = [
             [
                 event.kind,
@@ -78,7 +77,6 @@ def _print(found: Comparison) -> None:
         print_table("Runs that came out another way", headings, cells, left=len(headings))
         if (more := len(found.events) - _SHOWN) > 0:
             print(f"and {more} more; --json prints all of them")
-    print()
     print("worse: see above" if found.regressed else "nothing became wrong, worse or failed")
 
 

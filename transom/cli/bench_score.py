@@ -72,6 +72,8 @@ def command(
                 listed = ", ".join(f"{each:g}" for each in there) or "none"
                 raise SpecError(f"--budget: no run has {seconds:g} s; there are: {listed}")
         table = table.filter(pl.col("budget_seconds").is_in(budget))
+    if markdown and not len(table):
+        raise DocumentError(f"{results[0]}: --markdown is a table of solves; there are replays alone")
     summed, replayed = summaries(table, by.value), replay_summaries(rows)
     told = remarks(table, by.value) if len(table) else []
     tests = _tested(table, by.value) if pairs else []
@@ -127,16 +129,16 @@ _COLUMNS = {  # heading: column, digits, whether more is better (None: not marke
 
 
 def _print_summaries(summed: pl.DataFrame, by: str) -> None:
-    for at, (key, rows) in enumerate(summed.group_by(by, "budget", "threads", maintain_order=True)):
-        what, budget, threads = key
+    for (what, budget, threads), rows in summed.group_by(by, "budget", "threads", maintain_order=True):
         best = {
             column: _best(rows.filter("complete")[column].drop_nulls().to_list(), more, digits)
             for column, digits, more in _COLUMNS.values()
         }
+        shown = {heading: each for heading, each in _COLUMNS.items() if rows[each[0]].count()}
         cells = []
         for row in rows.iter_rows(named=True):
             line = [row["solver"], str(row["runs"]), str(row["failed"] + row["refused"])]
-            for column, digits, _ in _COLUMNS.values():
+            for column, digits, _ in shown.values():
                 cell = percent(row[column], digits)
                 line.append(cell + ("*" if row["complete"] and cell == best[column] else " "))
                 if column in ("gap", "integral"):
@@ -144,13 +146,14 @@ def _print_summaries(summed: pl.DataFrame, by: str) -> None:
             line.append("-" if row["time_shifted"] is None else f"{row['time_shifted']:.3g}")
             cells.append(line)
         headings = ["solver", "runs", "no answer"]
-        for heading, (column, _, _) in _COLUMNS.items():
+        for heading, (column, _, _) in shown.items():
             headings += [heading, "95 %"] if column in ("gap", "integral") else [heading]
         instances = max(rows["instances"])
-        if at:
-            print()
-        wide = "" if threads == 1 else f", {threads} threads"
-        print_table(f"{what}, {budget}{wide}: {_count(instances, 'instance')}", [*headings, "time [s]"], cells)
+        print_table(f"{_title(what, budget, threads)}: {_count(instances, 'instance')}", [*headings, "time [s]"], cells)
+
+
+def _title(what: Any, budget: Any, threads: Any) -> str:
+    return f"{what}, {budget}" + ("" if threads == 1 else f", {threads} threads")
 
 
 def _best(values: list[float], more: bool, digits: int) -> str | None:
@@ -195,11 +198,10 @@ def _print_tests(tests: list[tuple[dict[str, Any], str, list[Pair], Friedman]]) 
             ]
             for pair in found
         ]  # fmt: skip
-        print()
-        print_table(f"{', '.join(map(str, where.values()))}: {measure}, pairs", [*headings, "verdict"], cells, left=2)
+        print_table(f"{_title(*where.values())}: {measure}, every two solvers", [*headings, "verdict"], cells, left=2)
         ranks = ", ".join(f"{solver} {rank:.2f}" for solver, rank in sorted(together.ranks.items(), key=lambda i: i[1]))
         said = f"p = {together.p:.2g}" if together.p is not None else f"no test: {together.why}"
-        print(f"Friedman over all: {said}" + (f"; mean ranks: {ranks}" if ranks else ""))
+        print(f"Friedman over all: {said}" + (f"; mean ranks: {ranks}" if ranks else ""), end="\n\n")
 
 
 _METRICS = {  # heading: metric, unit, digits
@@ -221,7 +223,6 @@ def _print_replays(replayed: pl.DataFrame) -> None:
                 found = measured.filter(pl.col("metric") == metric)
                 line.append("-" if not len(found) else _replayed(found.row(0, named=True), unit, digits))
             cells.append(line)
-        print()
         title = f"{name}: a sequence of windows ({str(instance)[:8]}); means over seeds, with 95 % intervals"
         print_table(title, ["policy", "runs", "failed", *_METRICS], cells)
 
@@ -239,11 +240,9 @@ def _print_remarks(table: pl.DataFrame, told: list[str]) -> None:
     from transom.bench.remarks import CONVENTIONS
 
     if told:
-        print()
-        print("\n".join(told))
+        print("\n".join(told), end="\n\n")
     if len(table):
         proved = table.filter("reference_proved")["instance"].n_unique()
-        print()
         print(fill(f"{CONVENTIONS} Of {table['instance'].n_unique()} best known values {proved} are proved.", 120))
 
 
@@ -251,7 +250,7 @@ def _print_markdown(summed: pl.DataFrame, by: str, told: list[str]) -> None:
     """One table: a line per problem or set and solver, a column per budget."""
     from textwrap import fill
 
-    from transom.bench.remarks import CONVENTIONS
+    from transom.bench.remarks import CONVENTIONS_OF_GAPS
 
     several = summed["threads"].n_unique() > 1
     columns: dict[tuple[str, int], str] = {}
@@ -270,7 +269,8 @@ def _print_markdown(summed: pl.DataFrame, by: str, told: list[str]) -> None:
         shown = " | ".join(cells.get(column, "") for column in columns)
         print(f"| {what} ({instances[what]}) | `{solver}` | {shown} |")
     print()
-    text = f"Mean gap in %, in brackets the share of proved optima in %; behind a {by} its instances. {CONVENTIONS}"
+    text = f"Mean gap in %, in brackets the share of proved optima in %; behind a {by} its instances."
+    text = f"{text} {CONVENTIONS_OF_GAPS}"
     print(fill(text, 120))
     for remark in told:
         print(f"- {remark}")
