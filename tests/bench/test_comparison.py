@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -164,10 +165,12 @@ def test_nothing_in_common_is_an_error() -> None:
 def test_circumstances_that_differ_are_told() -> None:
     before = row("a", machine={"host": "x", "cores": 4}, versions={"numpy": "1"}, code="c1")
     after = row("a", machine={"host": "y", "cores": 4}, versions={"numpy": "2", "scipy": "1"}, code="c2", workers=3)
+    before, after = (msgspec.structs.replace(run, load=load) for run, load in ((before, 0.2), (after, 4.0)))
     assert compared([before], [after]).circumstances == [
         "machine: host: x before, y after",
         "versions: numpy: 1 before, 2 after",
         "versions: scipy: none before, 1 after",
+        "load of the machine: 0.2 before, 4.0 after (median)",
         "code of Transom: c1 before, c2 after",
         "runs side by side: 1 before, 3 after",
     ]

@@ -6,8 +6,8 @@ as a change:
 - A run that the clock did not end (one thread, stopped for a reason other than time, in both stores) gives the same
   answer every time: any other value is a change.
 - Runs that the clock ended are compared by their gaps, averaged over seeds, in a paired rank test over instances.
-- A solution, or a proof, that took more than half of the budget before may be late after by chance; one that came
-  earlier and is now missing is a change.
+- A solution, or a proof, that took more than a quarter of the budget may be late by chance another time, as machines
+  that are shared become slower by some factor; one that came earlier and is now missing is a change.
 - Times are compared where both runs ended by themselves, by the geometric mean of their ratio: a change is one of
   more than 10 % that the rank test confirms; 1 ms is added to every time, so that microseconds decide nothing. Runs
   that the clock ended are compared by their primal integral in the same way.
@@ -44,6 +44,9 @@ Kind = Literal[
 WORSE: tuple[Kind, ...] = ("wrong", "failing", "solution lost", "proof lost", "value worse")
 """Changes of single runs that count against the second store."""
 
+EARLY = 0.25
+"""What came within this share of the budget should come inside the budget another time."""
+
 _GROUP = ("problem", "budget", "threads", "solver")
 
 
@@ -77,8 +80,8 @@ class Change(NamedTuple):
     problem, budget, threads, solver : what is compared.
     instances, runs : in both stores.
     gap_before, gap_after : mean primal gap to the best value of both.
-    quality : ``better``, ``worse``, ``same`` (no difference shown), or ``unclear``: too few instances differ for
-        a test, or the mean and most instances disagree.
+    quality : ``better``, ``worse``, ``same``, or ``unclear``: the means differ, and no test shows that this is more
+        than chance (or the mean and most instances disagree).
     integral_before, integral_after : mean primal integral of the runs that the clock ended; None without any.
     time_ratio : geometric mean of time after over time before, of the runs that ended by themselves; None without any.
     timed : how many instances these were on.
@@ -172,6 +175,9 @@ def _circumstances(before: pl.DataFrame, after: pl.DataFrame) -> list[str]:
         for fact in sorted({*first, *second}):
             if first.get(fact) != second.get(fact):
                 told.append(f"{column}: {fact}: {_or(first.get(fact))} before, {_or(second.get(fact))} after")
+    load_before, load_after = (rows["load"].median() for rows in (before, after))
+    if isinstance(load_before, float) and isinstance(load_after, float) and abs(load_before - load_after) > _LOAD:
+        told.append(f"load of the machine: {load_before:.1f} before, {load_after:.1f} after (median)")
     for column, words in (("code", "code of Transom"), ("workers", "runs side by side")):
         one, other = (sorted(map(str, rows[column].unique().to_list())) for rows in (before, after))
         if one != other:
@@ -230,6 +236,7 @@ def _kind(a: dict[str, Any], b: dict[str, Any]) -> Kind | None:
 
 
 _LEAST = 1e-9  # of a gap that is one
+_LOAD = 0.5  # processes: below it, two loads are the same
 
 
 def _wrong(run: dict[str, Any]) -> bool:
@@ -250,7 +257,7 @@ def _telling(having: dict[str, Any], lacking: dict[str, Any]) -> bool:
     budget = having["budget_seconds"]
     if budget is None or (_repeatable(having) and _repeatable(lacking)):
         return True
-    return having["seconds"] is not None and having["seconds"] < budget / 2
+    return having["seconds"] is not None and having["seconds"] < EARLY * budget
 
 
 def _in_words(run: dict[str, Any]) -> str:
@@ -331,7 +338,7 @@ def _changes(old: pl.DataFrame, new: pl.DataFrame) -> list[Change]:
                 runs=int(rows["runs"].sum()),
                 gap_before=float(rows["primal_gap"].to_numpy().mean()),
                 gap_after=float(rows["primal_gap_after"].to_numpy().mean()),
-                quality=_verdict(quality[i], p_quality[i], 0.0, ("better", "worse")),
+                quality=_verdict(quality[i], p_quality[i], TOLERANCE["primal_gap"], ("better", "worse")),
                 integral_before=_mean(rows["primal_integral"]),
                 integral_after=_mean(rows["primal_integral_after"]),
                 time_ratio=float(np.exp(ratios[i].mean())) if timed_here else None,
@@ -357,14 +364,12 @@ def _corrected(samples: Sequence[FloatArray]) -> list[float | None]:
 
 
 def _verdict(sample: FloatArray, p: float | None, least: float, words: tuple[str, str]) -> str:
-    """Which way a sample of differences goes; ``least`` is how far its mean must be from 0."""
+    """Which way a sample of differences goes; up to ``least`` its mean is none."""
     mean = float(sample.mean()) if len(sample) else 0.0
     if abs(mean) <= least:
         return "same"
-    if p is None:
+    if p is None or p >= LEVEL:
         return "unclear"
-    if p >= LEVEL:
-        return "same"
     # Many instances one way and a few far the other way are no verdict.
     return words[int(mean > 0)] if mean * np.sign(sample).sum() >= 0 else "unclear"
 
