@@ -79,7 +79,8 @@ def _print(index: DatasetIndex, out: Path, json: bool) -> None:
     rows = [
         [each.name, *(f"{each.splits.get(name, 0):,}" for name in splits), f"{each.removed:,}"] for each in index.sets
     ]
-    print_table(f"{out}: {index.count:,} instances in {len(index.files):,} files", ["set", *splits, "repeated"], rows)
+    print(f"{out}: {index.count:,} instances in {len(index.files):,} files")
+    print_table("", ["set", *splits, "repeated"], rows)
 
 
 def _check(folder: Path, json: bool) -> int:

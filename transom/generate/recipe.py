@@ -66,7 +66,8 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         """
         if self.sequential:
             return islice(self._one_after_another(seed), first, first + count)
-        return (each for number in range(first + 1, first + count + 1) for each in self.unit(seed, number))
+        last = first + count if self.units is None else min(first + count, self.units)
+        return (each for number in range(first + 1, last + 1) for each in self.unit(seed, number))
 
     def _one_after_another(self, seed: int) -> Iterator[Any]:
         number, empty = 1, 0

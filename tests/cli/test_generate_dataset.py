@@ -1,0 +1,159 @@
+"""``transom generate dataset``: killed and run again, the same files come out."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Ran
+
+Transom = Callable[..., Ran]
+
+PLAN = """
+format = "transom/dataset/1"
+name = "large windows"
+licence = "CC0-1.0"
+shard = 5
+
+[[sets]]
+recipe = "tjap"
+count = COUNT
+parameters = { family = "fragmented" }
+
+[[sets]]
+name = "repeated"
+recipe = "selection"
+count = 20
+parameters = { family = "ties", jobs = 1, number = 1, largest = 2 }
+"""
+
+
+def plan(tmp_path: Path, count: int) -> Path:
+    path = tmp_path / "plan.toml"
+    path.write_text(PLAN.replace("COUNT", str(count)))
+    return path
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    files = (path for path in folder.rglob("*") if path.is_file() and ".shards" not in path.parts)
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def started(*arguments: object) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", "from transom.cli import main; main()", *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+
+
+def records(folder: Path) -> dict[str, int]:
+    """When the record of each shard was written."""
+    return {path.name: path.stat().st_mtime_ns for path in (folder / ".shards").glob("[0-9]*.json")}
+
+
+def wait_for(folder: Path, number: int, process: subprocess.Popen[str]) -> None:
+    late = time.monotonic() + 60
+    while len(records(folder)) < number and process.poll() is None and time.monotonic() < late:
+        time.sleep(0.005)
+    assert process.poll() is None, process.communicate()
+
+
+@pytest.mark.parametrize(("ending", "after"), [(signal.SIGKILL, (2, 6)), (signal.SIGINT, (3,))])
+def test_broken_off_and_run_again(
+    transom: Transom, tmp_path: Path, ending: signal.Signals, after: tuple[int, ...]
+) -> None:
+    toml = plan(tmp_path, 200)
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    assert transom("generate", "dataset", toml, "--out", whole).status == 0
+    for finished in after:
+        process = started("generate", "dataset", toml, "--out", broken, "--workers", 2)
+        wait_for(broken, finished, process)
+        os.killpg(process.pid, ending) if ending is signal.SIGKILL else process.send_signal(ending)
+        _, said = process.communicate(timeout=60)
+        assert process.returncode == (-9 if ending is signal.SIGKILL else 130), said
+        assert "Traceback" not in said
+        assert not (broken / "dataset.json").exists()
+    before = records(broken)
+    assert transom("generate", "dataset", toml, "--out", broken, "--json").status == 0
+    assert content(broken) == content(whole)
+    now = records(broken)
+    assert len(now) == 44
+    # Where repeated instances are left out, a record is written once more; the others stay.
+    assert {name: when for name, when in now.items() if name in before and name < "000040"} == {
+        name: when for name, when in before.items() if name < "000040"
+    }
+    assert transom("generate", "dataset", "--check", broken).status == 0
+
+
+def test_what_is_printed(transom: Transom, tmp_path: Path) -> None:
+    toml, out = plan(tmp_path, 10), tmp_path / "out"
+    ran = transom("generate", "dataset", toml, "--out", out)
+    assert ran.status == 0
+    assert ran.out.splitlines()[0].startswith(f"{out}: ")
+    (line,) = transom("generate", "dataset", toml, "--out", out, "--json").lines
+    assert line["sets"]["repeated"]["removed"] >= 18
+    assert line["instances"] == 10 + sum(line["sets"]["repeated"]["splits"].values())
+    again = transom("generate", "dataset", toml, "--out", out, "--force", "--json")
+    assert again.lines == [line]
+    checked = transom("generate", "dataset", "--check", out)
+    assert checked.status == 0
+    assert checked.out.endswith("all as stated\n")
+    files = sorted(out.glob("*/*.gz"))
+    files[0].write_bytes(files[0].read_bytes()[:-5])
+    checked = transom("generate", "dataset", "--check", out, "--json")
+    assert checked.status == 1
+    assert checked.lines[0]["files"] == len(files)
+    assert any(str(files[0]) in each for each in checked.lines[0]["wrong"])
+    # Made again, it is whole.
+    assert transom("generate", "dataset", toml, "--out", out).status == 0
+    assert transom("generate", "dataset", "--check", out).status == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "expected PLAN and --out DIR, or --check DIR"),
+        (["plan.toml"], "expected PLAN and --out DIR"),
+        (["none.toml", "--out", "d"], "none.toml: cannot be read: No such file"),
+        (["plan.toml", "--out", "plan.toml"], "plan.toml: is a file, not a folder"),
+        (["plan.toml", "--out", "d", "--on", "moon"], "moon"),
+        (["plan.toml", "--out", "d", "--workers", "0"], "--workers"),
+        (["plan.toml", "--check", "d"], "PLAN does not go with --check"),
+        (["--check", "d"], "d/dataset.json: cannot be read: No such file"),
+    ],
+)
+def test_bad_input(
+    transom: Transom, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], says: str
+) -> None:
+    plan(tmp_path, 5)
+    monkeypatch.chdir(tmp_path)
+    ran = transom("generate", "dataset", *arguments)
+    assert ran.status == 2
+    assert says in ran.err
+    assert len(ran.err.splitlines()) == 1
+    assert not (tmp_path / "d").exists()
+
+
+def test_a_folder_that_cannot_be_written(transom: Transom, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import resource
+
+    toml = plan(tmp_path, 30)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, limits[1]))
+    try:
+        ran = transom("generate", "dataset", toml, "--out", tmp_path / "out")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, before)
+    assert ran.status == 2
+    assert "File too large" in ran.err
+    assert len(ran.err.splitlines()) == 1
+    assert content(tmp_path / "out") == {}
+    assert transom("generate", "dataset", toml, "--out", tmp_path / "out").status == 0
+    assert transom("generate", "dataset", "--check", tmp_path / "out").status == 0
