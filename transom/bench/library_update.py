@@ -13,8 +13,8 @@ import msgspec
 from transom.bench.instances import PROBLEMS, read_instances
 from transom.bench.library import Entry, Improvement, Library, better, line_of
 from transom.errors import DocumentError, SpecError, TransomError
-from transom.io import name_of, read_documents
-from transom.io.result_conversion import result_document
+from transom.io import encode
+from transom.io.formats import ResultDocument
 from transom.models import Allocation, Selection
 from transom.result import Result
 
@@ -186,24 +186,13 @@ def improved(entry: Entry, result: Result, library: Library, source: str, row: s
         return msgspec.structs.replace(entry, proved_by=(*entry.proved_by, claim.by)) if further else entry
     changed = entry
     if found or proof:
-        changed = msgspec.structs.replace(changed, best=result_document(replace(result, curve=())))
+        # As it will be read, so that the same content gives the same bytes: a budget of 60 is then one of 60.0.
+        best = msgspec.json.decode(encode(replace(result, curve=())), type=ResultDocument)
+        changed = msgspec.structs.replace(changed, best=best)
     if proves:
         changed = msgspec.structs.replace(changed, bound=result.bound, proved_by=(claim.by,))
     step = Improvement(when=when, source=source, row=row, solver=claim.by, value=changed.value, bound=changed.bound)
     return msgspec.structs.replace(changed, history=(*entry.history, step))
-
-
-def read_results_of(path: Path) -> Iterator[tuple[str, Result]]:
-    """The results in a file of ``transom solve --out``, each with its place.
-
-    Raises
-    ------
-    DocumentError : the file holds something else.
-    """
-    for where, document in read_documents(path):
-        if not isinstance(document, Result):
-            raise DocumentError(f"{where}: holds {name_of(document)}; expected a result")
-        yield where, document
 
 
 def _refuse_other_front(entry: Entry, result: Result, claim: Claim) -> None:
