@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,11 +32,12 @@ _ENDINGS = (".json", ".jsonl", ".kp", ".dat")
 
 
 class Verdict(NamedTuple):
-    """What is wrong with an entry, each in a line, and whether its proof was repeated (None: nobody tried)."""
+    """What is wrong with an entry, each in a line; whether it was solved again, and which method then proved it."""
 
     entry: Entry
     wrong: list[str]
-    repeated: bool | None = None
+    tried: bool = False
+    proved_by: str | None = None
 
 
 def verify(library: Library, seconds: float | None = None) -> Iterator[Verdict]:
@@ -45,8 +46,8 @@ def verify(library: Library, seconds: float | None = None) -> Iterator[Verdict]:
     Parameters
     ----------
     library : what is judged.
-    seconds : proofs are repeated, each with so much time, by an exact method other than the one that found the result
-        where there is one that takes the problem [s].
+    seconds : every proof is repeated by an exact method other than the one that the result is from; where there is
+        none, or it does not prove it in so much time, by that one [s].
     """
     for entry, problem in _posed(library):
         if isinstance(problem, str):
@@ -56,8 +57,8 @@ def verify(library: Library, seconds: float | None = None) -> Iterator[Verdict]:
         if wrong or seconds is None or not entry.proved or entry.value is None:
             yield Verdict(entry, wrong)
             continue
-        fault, repeated = _proved_again(library, entry, problem, seconds)
-        yield Verdict(entry, fault, repeated)
+        fault, method = _proved_again(library, entry, problem, seconds)
+        yield Verdict(entry, fault, True, method)
 
 
 def between_entries(library: Library) -> list[str]:
@@ -176,27 +177,19 @@ def _solution(entry: Entry, problem: Any) -> list[str]:
     return faults(problem, result)
 
 
-def _proved_again(library: Library, entry: Entry, problem: Any, seconds: float) -> tuple[list[str], bool]:
-    assert entry.best is not None
-    spec = _second_method(problem, entry.best.solver)
-    if spec is None:
-        return [], False
-    result = solve(problem, spec, Stop(seconds=seconds))
-    if result.error is not None:
-        return [f"{spec} fails on it: {result.error}"], False
-    try:
-        improved(entry, result, library, "just now", None, now())
-    except Contradiction as error:
-        return [str(error).removeprefix(f"{entry.place}: {entry.problem}: ")], False
-    return [], result.status == "optimal"
-
-
-def _second_method(problem: Any, first: str) -> str | None:
-    """An exact method that takes the problem, another one than the first if there is any."""
-    able: Iterable[str] = (
-        spec
-        for spec in EXACT[problem.kind]
-        if refusal(registry.make(registry.SOLVERS, spec, type(problem)), problem) is None
-    )
-    specs = sorted(able, key=lambda spec: spec.partition(":")[0] == first)
-    return specs[0] if specs else None
+def _proved_again(library: Library, entry: Entry, problem: Any, seconds: float) -> tuple[list[str], str | None]:
+    """What is wrong when it is solved again, and the method that proved it."""
+    first = "" if entry.best is None else entry.best.solver
+    for spec in sorted(EXACT[entry.problem], key=lambda spec: spec.partition(":")[0] == first):
+        if refusal(registry.make(registry.SOLVERS, spec, type(problem)), problem) is not None:
+            continue
+        result = solve(problem, spec, Stop(seconds=seconds))
+        if result.error is not None:
+            return [f"{spec} fails on it: {result.error}"], None
+        try:
+            improved(entry, result, library, "just now", None, now())
+        except Contradiction as error:
+            return [str(error).removeprefix(f"{entry.place}: {entry.problem}: ")], None
+        if result.status == "optimal":
+            return [], result.solver
+    return [], None

@@ -179,7 +179,11 @@ def verify_command(
     folder: Folder = _HERE,
     seconds: Annotated[
         float | None,
-        typer.Option("--solve", metavar="SECONDS", help="Repeat every proof with another exact solver [s each]."),
+        typer.Option(
+            "--solve",
+            metavar="SECONDS",
+            help="Repeat every proof, with another exact solver where there is one [s each].",
+        ),
     ] = None,
 ) -> None:
     """Judge everything that a library says by its instances.
@@ -195,20 +199,21 @@ def verify_command(
     if seconds is not None and not 0 < seconds < float("inf"):
         raise StopError(f"--solve must be > 0 and finite, got {seconds}")
     library = read_library(folder)
-    wrong = repeated = tried = 0
+    wrong = tried = again = otherwise = 0
     with progress() as bar:
         for verdict in bar.track(verify(library, seconds), total=len(library.entries), description="entries"):
             for fault in verdict.wrong:
                 print(f"{verdict.entry.place}: {verdict.entry.problem}: {fault}")
             wrong += bool(verdict.wrong)
-            tried += verdict.repeated is not None
-            repeated += verdict.repeated is True
+            tried += verdict.tried
+            again += verdict.proved_by is not None
+            otherwise += verdict.proved_by not in (None, verdict.entry.best and verdict.entry.best.solver)
     others = [*between_entries(library), *without_entry(library)]
     for line in others:
         print(line)
     proved = sum(entry.proved for entry in library.entries)
     if seconds is not None:
-        print(f"{folder}: {repeated} of {tried} proofs repeated within {seconds:g} s each")
+        print(f"{folder}: {again} of {tried} proofs repeated within {seconds:g} s, {otherwise} by another method")
     if wrong or others:
         more = f"; further faults: {len(others)}" if others else ""
         print(f"{folder}: {wrong} of {len(library.entries)} entries wrong{more}")
