@@ -1,0 +1,280 @@
+"""The table out of results, on results of which the best choice is known; scores by brute force."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from transom.bench.cases import Case, Reached, Run, reached, read_cases, schedules
+from transom.bench.frame import to_frame
+from transom.bench.portfolio import make_choice
+from transom.bench.portfolio_score import Score, scores
+from transom.bench.task import Row
+from transom.errors import DocumentError
+from transom.solvers._portfolio import Leaf, Split, leaf_of, leaves
+from transom.solvers.features import FEATURES
+from transom.stop import Stop
+
+BUDGETS = (0.1, 1.0)
+
+
+def run(budget: float, *curve: tuple[float, float], seconds: float | None = None, proved: bool = False) -> Run:
+    times, values = (np.array([point[i] for point in curve]) for i in (0, 1))
+    return Run(budget, True, budget if seconds is None else seconds, proved, times, values)
+
+
+def case(runs: dict[str, list[Run]], seconds: float = 1.0, reference: float = 100.0) -> Case:
+    return Case("knapsack", "set", "digest", True, seconds, {}, reference, runs)
+
+
+def row(instance: str, spec: str, budget: float, value: float | None, **more: Any) -> Row:
+    given = {
+        "curve": () if value is None else ((0.001, value, None),),
+        "outcome": "ok",
+        "status": "unknown" if value is None else "feasible",
+        "seconds": budget,
+        **more,
+    }
+    return Row(
+        key=f"{instance} {spec} {budget} {more}", set="s", label=instance, instance=instance, problem="knapsack",
+        name=spec.partition(":")[0], spec=spec, stop=Stop(seconds=budget), seed=0, threads=1, sense="max", size=10,
+        value=value, **given,
+    )  # fmt: skip
+
+
+def test_a_schedule_takes_the_best_of_its_solvers_at_their_times() -> None:
+    early, late = run(1.0, (0.1, 50.0), (0.6, 90.0)), run(1.0, (0.3, 80.0))
+    here = case({"a": [early], "b": [late]})
+    assert reached(here, (("a", 1.0),)) == Reached(pytest.approx(10.0), False, 1.0)
+    # a until 0.5 s, then 0.5 s for b
+    assert reached(here, (("a", 0.5), ("b", 1.0))) == Reached(pytest.approx(20.0), False, 1.0)
+    # b until 0.25 s has nothing yet, then 0.75 s for a
+    assert reached(here, (("b", 0.25), ("a", 1.0))).gap == pytest.approx(10.0)
+
+
+def test_what_ends_early_leaves_its_time_and_a_proof_ends_all() -> None:
+    quick, slow = run(1.0, (0.05, 60.0), seconds=0.1), run(1.0, (0.85, 100.0))
+    assert reached(case({"a": [quick], "b": [slow]}), (("a", 0.5), ("b", 1.0))).gap == 0.0
+    proof = run(1.0, (0.2, 100.0), seconds=0.3, proved=True)
+    assert reached(case({"a": [proof], "b": [slow]}), (("a", 0.5), ("b", 1.0))) == Reached(0.0, True, 0.3)
+    assert not reached(case({"a": [proof], "b": [slow]}), (("a", 0.25), ("b", 1.0))).proved
+
+
+def test_a_share_is_read_from_the_run_with_the_nearest_budget() -> None:
+    runs = {"a": [run(0.1, (0.05, 70.0)), run(1.0, (0.05, 10.0), (0.4, 20.0))]}
+    assert reached(case(runs), (("a", 0.1), ("c", 1.0))).gap == pytest.approx(30.0)
+    assert reached(case(runs), (("a", 0.5), ("c", 1.0))).gap == pytest.approx(80.0)
+
+
+def test_a_solver_that_refuses_costs_nothing_and_one_that_fails_its_time() -> None:
+    nothing = np.empty(0)
+    other = run(1.0, (0.8, 100.0))
+    refuses, fails = Run(1.0, False, 1.0, False, nothing, nothing), Run(1.0, True, 1.0, False, nothing, nothing)
+    assert reached(case({"a": [refuses], "b": [other]}), (("a", 0.5), ("b", 1.0))).gap == 0.0
+    assert reached(case({"a": [fails], "b": [other]}), (("a", 0.5), ("b", 1.0))).gap == 100.0
+
+
+def test_which_schedules_there_are() -> None:
+    every = list(schedules(["a", "b", "c"], ["a"], ["b"]))
+    assert len(set(every)) == len(every)
+    assert {tuple(spec for spec, _ in each) for each in every} == {
+        ("a",), ("b",), ("c",), ("a", "b"), ("a", "c"), ("a", "b", "c"),
+    }  # fmt: skip
+    assert all(each[-1][1] == 1.0 and all(0 < share < 1 for _, share in each[:-1]) for each in every)
+
+
+def facts(**known: float) -> dict[str, float]:
+    return {**dict.fromkeys(FEATURES["knapsack"], 0.0), **known}
+
+
+def a_store(best: Any, solvers: Sequence[str], count: int = 40) -> tuple[list[Row], dict[str, dict[str, float]]]:
+    """Instances that spread over two features, and runs in which ``best(x, y, seconds)`` has 100, all others 60."""
+    rng = np.random.default_rng(3)
+    rows, known = [], {}
+    for number in range(count):
+        x, y = rng.random(2)
+        known[f"i{number}"] = facts(items=float(x), spread=float(y))
+        for budget in BUDGETS:
+            for spec in solvers:
+                rows.append(row(f"i{number}", spec, budget, 100.0 if best(x, y, budget) == spec else 60.0))
+    return rows, known
+
+
+def points() -> Iterator[tuple[dict[str, float], float]]:
+    for x in (0.1, 0.3, 0.7, 0.9):
+        for y in (0.1, 0.9):
+            for seconds in BUDGETS:
+                yield facts(items=x, spread=y), seconds
+
+
+@pytest.mark.parametrize(
+    "best",
+    [
+        lambda x, y, seconds: "dp",
+        lambda x, y, seconds: "dp" if x < 0.5 else "sa",
+        lambda x, y, seconds: "dp" if seconds < 0.5 else "sa",
+        lambda x, y, seconds: "dp" if x < 0.5 else "sa" if y < 0.5 else "scip",
+    ],
+    ids=["one for all", "by a feature", "by the budget", "by two features"],
+)
+def test_it_finds_who_is_best_where(best: Any) -> None:
+    # A value stands at once, so that with "a while, then the other" there would be nothing to choose: forbid it by
+    # values that come as the budget ends.
+    rows, known = a_store(best, ["dp", "sa", "scip"])
+    late = [
+        Row(**{**{f: getattr(each, f) for f in Row.__struct_fields__}, "curve": ((t, each.value, None),)})
+        for each in rows
+        for t in [0.99 * (each.stop.seconds or 0)]
+    ]
+    choice = make_choice(read_cases(to_frame(late), known))
+    for where, seconds in points():
+        assert leaf_of(choice, where, seconds).steps[-1].solver == best(where["items"], where["spread"], seconds)
+    assert all(leaf.gap == 0 for leaf in leaves(choice.timed))
+    assert sum(leaf.cases for leaf in leaves(choice.timed)) == len(known) * len(BUDGETS)
+
+
+def test_a_share_of_the_time_for_each_beats_a_choice_that_no_feature_tells() -> None:
+    flips = np.random.default_rng(1).random(40) < 0.5
+    rows = [
+        row(f"i{i}", spec, budget, 100.0 if flip == (spec == "dp") else 60.0)
+        for i, flip in enumerate(flips)
+        for spec in ("dp", "sa")
+        for budget in BUDGETS
+    ]
+    choice = make_choice(read_cases(to_frame(rows), {f"i{i}": facts() for i in range(40)}))
+    assert isinstance(choice.timed, Leaf)
+    assert {step.solver for step in choice.timed.steps} == {"dp", "sa"}
+    assert choice.timed.gap == 0
+
+
+def test_among_equals_the_one_that_proves_is_taken_and_sooner_is_better() -> None:
+    rows = []
+    for i in range(30):
+        for budget in BUDGETS:
+            rows += [
+                row(f"i{i}", "sa", budget, 100.0),
+                row(f"i{i}", "dp", budget, 100.0, status="optimal", seconds=0.05),
+                row(f"i{i}", "scip", budget, 100.0, status="optimal", seconds=0.002),
+            ]
+    choice = make_choice(read_cases(to_frame(rows), {f"i{i}": facts() for i in range(30)}))
+    for root in (choice.timed, choice.untimed):
+        assert isinstance(root, Leaf)
+        assert root.steps[0].solver == "scip"
+        assert root.proved == 1
+
+
+def test_without_a_limit_of_time_proofs_come_first() -> None:
+    rows = []
+    for i in range(30):
+        for budget in BUDGETS:
+            # sa is best within the time, dp would prove a third of them.
+            rows.append(row(f"i{i}", "sa", budget, 100.0))
+            proved: dict[str, Any] = {"status": "optimal", "seconds": 0.5 * budget} if i % 3 == 0 else {}
+            rows.append(row(f"i{i}", "dp", budget, 100.0 if i % 3 == 0 else 90.0, **proved))
+    choice = make_choice(read_cases(to_frame(rows), {f"i{i}": facts() for i in range(30)}))
+    assert all(leaf.steps[0].solver == "dp" for leaf in leaves(choice.untimed))
+
+
+def test_failures_count_as_no_solution_and_the_rest_is_for_everyone() -> None:
+    rows = []
+    for i in range(20):
+        for budget in BUDGETS:
+            rows += [
+                row(f"i{i}", "dp", budget, 100.0, outcome="wrong"),
+                row(f"i{i}", "sa", budget, 90.0),
+                row(f"i{i}", "scip", budget, None, outcome="refused" if i % 2 else "ok"),
+            ]
+    cases = read_cases(to_frame(rows), {f"i{i}": facts() for i in range(20)})
+    assert {each.reference for each in cases} == {90.0}
+    choice = make_choice(cases)
+    assert isinstance(choice.timed, Leaf)
+    assert "sa" in [step.solver for step in choice.timed.steps]
+    assert choice.otherwise == "sa"
+
+
+def test_rows_that_teach_nothing_are_left_out() -> None:
+    rows = [
+        row("a", "dp", 1.0, 5.0),
+        row("a", "auto", 1.0, 9.0),
+        row("b", "dp", 1.0, None),
+        row("unknown", "dp", 1.0, 5.0),
+    ]
+    (only,) = read_cases(to_frame(rows), {"a": facts(), "b": facts()})
+    assert (only.instance, list(only.runs)) == ("a", ["dp"])
+    assert only.reference == 9.0  # what auto found counts as known
+    with pytest.raises(DocumentError, match="no case"):
+        make_choice([])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_scores_by_brute_force(data: st.DataObject) -> None:
+    names = ["auto", "dp", "sa"]
+    values = st.one_of(st.none(), st.integers(1, 4).map(float))
+    table = data.draw(st.lists(st.tuples(values, values, values), min_size=1, max_size=6))
+    rows = [
+        row(f"i{i}", name, 1.0, value)
+        for i, line in enumerate(table)
+        for name, value in zip(names, line, strict=True)
+    ]  # fmt: skip
+    gaps = []
+    ties = 0
+    for line in table:
+        known = [value for value in line if value is not None]
+        if not known:
+            continue
+        gap = [100.0 if value is None else 100 * (max(known) - value) / max(known) for value in line]
+        if len(set(gap)) == 1:
+            ties += 1
+        else:
+            gaps.append(gap)
+    found = scores(to_frame(rows))
+    if not gaps:
+        assert all(score.instances == 0 for score in found)
+        return
+    (score,) = found
+    assert (score.instances, score.ties) == (len(gaps), ties)
+    auto, dp, sa = np.mean(gaps, axis=0)
+    assert score.auto == pytest.approx(auto)
+    assert score.single == pytest.approx(min(dp, sa))
+    assert score.virtual == pytest.approx(np.mean([min(gap[1:]) for gap in gaps]))
+    assert score.behind == pytest.approx(score.auto - score.virtual)
+
+
+def test_when_the_condition_holds() -> None:
+    def score(auto: float, virtual: float, single: float) -> Score:
+        return Score("csp", 1.0, 5, 0, auto, virtual, single, "sa")
+
+    assert score(3, 1, 4).holds(5)
+    assert not score(3, 1, 4).holds(1)  # two points behind
+    assert not score(4, 1, 4).holds(5)  # does not beat the best single one
+    assert score(1, 1, 1).holds(5)  # nothing to win
+    assert not score(1.1, 1, 1).holds(5)
+    assert score(0, 1, 4).closed == pytest.approx(4 / 3)
+    assert np.isnan(score(1, 1, 1).closed)
+
+
+def test_a_solver_that_was_not_run_on_an_instance_has_no_solution_there() -> None:
+    ran = (("a", "auto"), ("a", "dp"), ("b", "auto"), ("b", "sa"))
+    rows = [row(instance, spec, 1.0, 10.0) for instance, spec in ran]
+    (score,) = scores(to_frame(rows))
+    assert (score.auto, score.virtual, score.single) == (0.0, 0.0, 50.0)
+
+
+def test_questions_with_one_answer_are_left_out() -> None:
+    def check(node: Split | Leaf) -> None:
+        if isinstance(node, Split):
+            both = (node.yes, node.no)
+            assert not all(isinstance(each, Leaf) for each in both) or both[0].steps != both[1].steps  # type: ignore[union-attr]
+            for each in both:
+                check(each)
+
+    rows, known = a_store(lambda x, y, seconds: "dp" if x < 0.5 else "sa", ["dp", "sa", "scip"], 60)
+    choice = make_choice(read_cases(to_frame(rows), known))
+    check(choice.timed)
+    check(choice.untimed)

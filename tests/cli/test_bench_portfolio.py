@@ -1,0 +1,173 @@
+"""``transom bench portfolio``: the table of ``auto`` and its scores, from the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Ran
+from transom.bench.plan import parse_plan
+from transom.bench.store import Store
+from transom.bench.task import Row
+from transom.bench.tasks import read_set
+from transom.solvers._portfolio import leaves, parse_table
+from transom.stop import Stop
+
+Transom = Callable[..., Ran]
+
+PLAN = """
+name = "tiny"
+seconds = [0.1, 1.0]
+solvers = ["auto"]
+[[instances]]
+generate = "knapsack"
+count = 4
+parameters = { items = 20 }
+[[instances]]
+name = "scas"
+generate = "tjap"
+count = 2
+parameters = { family = "fragmented", nodes = 200, idle = 80, jobs = 4, mean = 8.0 }
+[[instances]]
+name = "dcas"
+generate = "tjap"
+count = 2
+parameters = { family = "fragmented", nodes = 200, idle = 80, jobs = 4, mean = 8.0, problem = "dcas" }
+[[instances]]
+name = "free"
+generate = "tjap"
+count = 2
+parameters = { family = "fragmented", nodes = 200, idle = 80, jobs = 4, mean = 8.0, problem = "free" }
+[[instances]]
+generate = "csp"
+count = 2
+parameters = { length = 60 }
+[[instances]]
+generate = "selection"
+count = 2
+parameters = { jobs = 10 }
+"""
+
+SOLVERS = {
+    "knapsack": ("dp", "sa"),
+    "scas": ("scas-dp", "best-fit"),
+    "dcas": ("dp-polish", "best-fit"),
+    "free": ("count-search", "best-fit"),
+    "csp": ("csp-dp", "sa"),
+    "selection": ("nsga2", "fcfs"),
+}
+
+
+def a_store(folder: Path, auto: float = 100.0, kinds: set[str] = frozenset(SOLVERS)) -> Path:  # type: ignore[assignment]
+    """Results that nobody computed: on each other instance the first solver of its kind is twice as good."""
+    plan = parse_plan(PLAN, "plan.toml", folder)
+    with Store(folder) as store:
+        store.add_plan(plan)
+        for each in plan.instances:
+            for number, instance in enumerate(read_set(each)):
+                problem = instance.problem
+                if problem.kind not in kinds:
+                    continue
+                for spec in (*SOLVERS[problem.kind], "auto"):
+                    for seconds in plan.seconds:
+                        good = (spec == SOLVERS[problem.kind][0]) == (number % 2 == 0)
+                        value = auto if spec == "auto" else 100.0 if good == (problem.sense == "max") else 50.0
+                        store.append(a_row(problem, spec, seconds, value))
+    return folder
+
+
+def a_row(problem: Any, spec: str, seconds: float, value: float) -> Row:
+    return Row(
+        key=f"{problem.digest()} {spec} {seconds}", set="s", label="l", instance=problem.digest(),
+        problem=problem.kind, name=spec, spec=spec, stop=Stop(seconds=seconds), seed=0, threads=1,
+        sense=problem.sense, size=len(problem), outcome="ok", status="feasible", value=value,
+        curve=((0.001, value, None),), seconds=seconds, machine={"host": "secret", "cores": 4}, code="abc",
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return a_store(tmp_path_factory.mktemp("store"))
+
+
+def test_the_table_is_written_and_told_in_words(transom: Transom, store: Path, tmp_path: Path) -> None:
+    out = tmp_path / "table.json"
+    ran = transom("bench", "portfolio", store, "--out", out)
+    assert (ran.status, ran.err) == (0, f"wrote {out}\n")
+    table = parse_table(out.read_bytes(), "table.json")
+    assert list(table.made.plans) == ["tiny"]
+    assert (table.made.code, table.made.budgets) == (("abc",), (0.1, 1.0))
+    assert "secret" not in out.read_text()
+    for kind, choice in table.problems.items():
+        assert f"{kind}:" in ran.out
+        for leaf in leaves(choice.timed):
+            assert {step.solver for step in leaf.steps} <= set(SOLVERS[kind])
+            assert leaf.steps[0].solver in ran.out
+    assert "knapsack, without a limit of time:" in ran.out
+
+
+def test_the_same_results_give_the_same_table(transom: Transom, store: Path) -> None:
+    one, two = (json.loads(transom("bench", "portfolio", store, "--json").out) for _ in range(2))
+    assert one == two
+    assert sorted(one["table"]["problems"]) == sorted(SOLVERS)
+
+
+def test_scores(transom: Transom, store: Path) -> None:
+    ran = transom("bench", "portfolio", "--test", store, "--json")
+    scores = {(each["problem"], each["seconds"]): each for each in ran.lines[0]["scores"]}
+    assert len(scores) == 2 * len(SOLVERS)
+    knapsack = scores["knapsack", 1.0]
+    assert (knapsack["instances"], knapsack["auto"], knapsack["virtual"], knapsack["single"]) == (4, 0, 0, 25)
+    assert (knapsack["behind"], knapsack["closed"]) == (0, 1)
+    assert scores["dcas", 1.0]["auto"] == 50  # costs: 100 is twice the best
+
+
+def test_scores_as_tables(transom: Transom, store: Path) -> None:
+    told = transom("bench", "portfolio", "--test", store)
+    assert "way closed" in told.out
+    assert "no solution counts 100 %" in told.out
+    lines = transom("bench", "portfolio", "--test", store, "--markdown").out.splitlines()
+    assert all(line.count("|") == lines[0].count("|") for line in lines)
+    assert len(lines) == 2 + 2 * len(SOLVERS)
+
+
+def test_a_condition_that_does_not_hold_is_an_exit_status(transom: Transom, tmp_path: Path) -> None:
+    good = a_store(tmp_path / "good", kinds={"knapsack"})
+    assert transom("bench", "portfolio", "--test", good, "--require", 5).status == 0
+    bad = a_store(tmp_path / "bad", auto=90.0, kinds={"knapsack"})
+    ran = transom("bench", "portfolio", "--test", bad, "--require", 5)
+    assert ran.status == 1
+    assert "does not hold: knapsack at 0.1 s" in ran.err
+    assert transom("bench", "portfolio", "--test", bad, "--require", 15).status == 0
+
+
+def test_learning_and_scoring_on_the_same_instances_is_told(transom: Transom, store: Path) -> None:
+    assert "the score says little" in transom("bench", "portfolio", store, "--test", store).err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "nothing to do"),
+        (["--test", "no"], "no such file or folder"),
+        (["no"], "no plan"),
+        (["--test", "no", "--out", "x.json"], "--out needs"),
+        (["no", "--require", "5"], "--require needs"),
+        (["no", "--out", "x.csv"], "must end in .json"),
+    ],
+)
+def test_what_does_not_go_is_told_in_one_line(transom: Transom, arguments: list[str], words: str) -> None:
+    ran = transom("bench", "portfolio", *arguments)
+    assert ran.status == 2
+    assert words in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_a_kind_without_results_is_told(transom: Transom, tmp_path: Path) -> None:
+    ran = transom("bench", "portfolio", a_store(tmp_path / "part", kinds={"knapsack"}))
+    assert ran.status == 2
+    assert "no results of scas" in ran.err
