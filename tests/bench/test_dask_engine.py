@@ -34,7 +34,7 @@ CLOCK_MEMORY_PLACE = {
 
 
 @pytest.fixture(scope="module")
-def cluster(faulty_solvers: Path) -> Iterator[RunningCluster]:
+def running(faulty_solvers: Path) -> Iterator[RunningCluster]:
     """A scheduler with three worker processes that runs already, as somebody else would have started it."""
     import dask
     from distributed import LocalCluster
@@ -51,6 +51,16 @@ def cluster(faulty_solvers: Path) -> Iterator[RunningCluster]:
         ) as started,
     ):
         yield RunningCluster(started.scheduler_address)
+
+
+@pytest.fixture
+def cluster(running: RunningCluster) -> RunningCluster:
+    """The same, when the workers are back that an earlier test killed."""
+    from distributed import Client
+
+    with Client(running.address, set_as_default=False) as client:
+        client.wait_for_workers(3, timeout=60)
+    return running
 
 
 def worker_pids(cluster: RunningCluster) -> dict[str, int]:
@@ -122,7 +132,7 @@ def test_a_killed_worker_loses_no_row(cluster: RunningCluster) -> None:
 
 def test_faults_are_rows(cluster: RunningCluster) -> None:
     faults = {"segfault": "crash", "spin": "timeout", "memory": "memory", "raise": "error", "infeasible": "wrong"}
-    tasks = [task(f"faulty:how={how}", seconds=0.3) for how in faults]
+    tasks = [task(f"faulty:how={how}", seconds=5.0 if how == "memory" else 0.3) for how in faults]
     tasks += [task("steady", seed=seed) for seed in range(10)]
     before = worker_pids(cluster)
     rows = {row.key: row for row in DaskEngine(cluster).run(iter(tasks))}
