@@ -9,24 +9,41 @@ from transom.plot.kiviat import kiviat
 from transom.plot.parallel import parallel
 from transom.plot.periods import hops_and_waits
 from transom.plot.resources import decision_times, gain_over_time, knob_sweep, utilisation_kiviat
-from transom.plot.style import save
+from transom.plot.solver_curves import (
+    Line,
+    gap_over_time,
+    hypervolume_over_time,
+    overshoots,
+    performance_profile,
+    proofs_over_time,
+    targets_reached,
+)
+from transom.plot.style import encoded, save
 from transom.plot.timeline import timeline
 from transom.plot.waits import wait_by_mode, wait_by_size
 from transom.plot.weekly import weekly
 
 __all__ = [
+    "Line",
     "allocation_figure",
     "anytime",
     "decision_times",
+    "encoded",
     "figures",
-    "gain_over_time",
     "front_figure",
+    "gain_over_time",
     "gantt",
+    "gap_over_time",
     "hops_and_waits",
+    "hypervolume_over_time",
     "kiviat",
     "knob_sweep",
+    "overshoots",
     "parallel",
+    "performance_profile",
+    "proofs_over_time",
     "save",
+    "targets_reached",
     "timeline",
     "utilisation_kiviat",
     "wait_by_mode",

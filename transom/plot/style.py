@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable, Sequence
 from functools import wraps
@@ -31,6 +32,13 @@ MODE_COLOURS = {"ready": "#88CCEE", "reserved": "#332288", "backfilled": "#DD778
 
 FORMATS = ("png", "pdf", "svg")
 """Kinds of file that :func:`save` writes."""
+
+# Without the time of writing: the same figure gives the same bytes.
+_METADATA: dict[str, dict[str, None]] = {
+    "png": {"Software": None},
+    "pdf": {"CreationDate": None},
+    "svg": {"Date": None},
+}
 
 _SETTINGS: dict[str, Any] = {
     "font.size": 8,
@@ -105,10 +113,17 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> Path:
     kind = target.suffix[1:].lower()
     if kind not in FORMATS:
         raise ModelError(f"{target}: figures are written as {', '.join(FORMATS)}")
-    metadata = {"png": {"Software": None}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}[kind]
     with whole_path(target) as temporary:
-        figure.savefig(temporary, format=kind, metadata=metadata)
+        figure.savefig(temporary, format=kind, metadata=_METADATA[kind])
     return target
+
+
+@styled
+def encoded(figure: Figure, kind: str) -> bytes:
+    """What :func:`save` writes into a file of that kind (png, pdf or svg)."""
+    file = io.BytesIO()
+    figure.savefig(file, format=kind, metadata=_METADATA[kind])
+    return file.getvalue()
 
 
 def policy_styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:
