@@ -22,6 +22,7 @@ COLUMN = 3.6
 _LEGEND_ROW = 0.17  # [inch]
 _NAME = 24  # characters of a name in a legend of two columns
 _LEAST_GAP = 0.01  # below it the axis is linear [%]
+_THICK, _THIN = 2.4, 0.9  # of lines [points]
 _POINTS = 400  # of a line at most: more are not seen
 
 
@@ -53,9 +54,10 @@ def gap_over_time(lines: Mapping[str, Line], title: str, order: Sequence[str] = 
     ModelError : there is no line, or one has arrays of different lengths.
     """
     figure, axes = _drawn(lines, title, order, 100)
-    top = max((float(np.nanmax(_array(line.y), initial=0)) for line in lines.values()), default=0)
+    ends = [each for line in lines.values() for each in (line.y, line.high) if each is not None]
+    top = max(float(np.nanmax(_array(each), initial=0)) for each in ends)
     axes.set_yscale("symlog", linthresh=_LEAST_GAP, linscale=0.5)
-    axes.set_ylim(0, max(150 * top, 10 * _LEAST_GAP))
+    axes.set_ylim(-_LEAST_GAP / 10, max(min(130 * top, 110), 10 * _LEAST_GAP))
     axes.yaxis.set_major_formatter(lambda gap, _: f"{gap:g}")
     axes.set_yticks([], minor=True)
     axes.set_ylabel("mean primal gap [%]")
@@ -75,7 +77,7 @@ def hypervolume_over_time(lines: Mapping[str, Line], title: str, order: Sequence
 
 @styled
 def performance_profile(lines: Mapping[str, Line], title: str, target: str, order: Sequence[str] = ()) -> Figure:
-    """Share of the instances that a solver solves within a factor of the fastest one.
+    """Share of the runs that a solver solves within a factor of the fastest one.
 
     Parameters
     ----------
@@ -99,7 +101,7 @@ def performance_profile(lines: Mapping[str, Line], title: str, target: str, orde
 
 @styled
 def targets_reached(lines: Mapping[str, Line], title: str, order: Sequence[str] = ()) -> Figure:
-    """Share of all pairs of instance and target that a solver has reached by when.
+    """Share of all pairs of run and target that a solver has reached by when.
 
     Parameters are those of :func:`gap_over_time`, with shares for gaps.
 
@@ -109,7 +111,7 @@ def targets_reached(lines: Mapping[str, Line], title: str, order: Sequence[str] 
     black-box setting, Optimization Methods and Software 36 (2021).
     """
     figure, axes = _drawn(lines, title, order, 100)
-    _share(axes, "instances x targets reached [%]")
+    _share(axes, "runs x targets reached [%]")
     _seconds(axes)
     return figure
 
@@ -174,16 +176,18 @@ def _drawn(lines: Mapping[str, Line], title: str, order: Sequence[str], scale: f
     rows = -(-len(lines) // 2)
     figure = new_figure(2.3 + _LEGEND_ROW * rows, COLUMN)
     axes = figure.subplots()
-    for name, line in lines.items():
+    # Where lines lie upon each other, the thicker ones below stay seen at the edges of those above.
+    widths = np.linspace(_THICK, _THIN, len(lines)) if len(lines) > 1 else [_THIN]
+    for width, (name, line) in zip(widths, lines.items(), strict=True):
         x, y = _array(line.x), scale * _array(line.y)
         band = [None if each is None else scale * _array(each) for each in (line.low, line.high)]
         if len({len(x), len(y), *(len(each) for each in band if each is not None)}) > 1:
             raise ModelError(f"figure: {name!r} has arrays of different lengths")
         kept = _seen(x)
-        axes.step(x[kept], y[kept], where="post", label=shortened(name, _NAME), **looks[name])
+        axes.step(x[kept], y[kept], where="post", label=shortened(name, _NAME), linewidth=width, **looks[name])
         if band[0] is not None and band[1] is not None:
             colour = looks[name]["color"]
-            axes.fill_between(x[kept], band[0][kept], band[1][kept], step="post", color=colour, alpha=0.15, linewidth=0)
+            axes.fill_between(x[kept], band[0][kept], band[1][kept], step="post", color=colour, alpha=0.1, linewidth=0)
     axes.grid(axis="y")
     heading(axes, title)
     figure.legend(loc="outside lower left", ncols=2, handlelength=1.8, columnspacing=1)
