@@ -1,0 +1,58 @@
+"""``transom report``: results of the bench as one page to look at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from transom.cli.output import check_writable, note, progress
+
+
+def command(
+    results: Annotated[
+        list[Path], typer.Argument(help="Folders of results, or Parquet files of rows.", metavar="RESULTS...")
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The page, a file that ends in .html.")] = Path(
+        "report.html"
+    ),
+    title: Annotated[str | None, typer.Option("--title", help="Title of the page.")] = None,
+    figures: Annotated[
+        Path | None, typer.Option("--figures", help="Write every figure as SVG and PDF into this folder, too.")
+    ] = None,
+) -> None:
+    """Write one self-contained page: what ran, tables, curves, single instances, failures."""
+    check_writable(out, ".html")
+    import polars as pl
+
+    from transom.bench.store import read_plans, read_results
+    from transom.errors import DocumentError
+    from transom.report.page import render, write_report
+
+    if figures is not None and figures.exists() and not figures.is_dir():
+        raise DocumentError(f"{figures}: is a file, not a folder")
+    frames = [read_results(path) for path in results]
+    plans = [plan for path in results if path.is_dir() for plan in read_plans(path)]
+    frame = pl.concat(frames)
+    once = frame.unique("key", keep="last", maintain_order=True)
+    notes = []
+    if twice := len(frame) - len(once):
+        notes.append(f"{twice:,} runs were in several of the results given; those of the last one count.")
+    names = [plan.name for plan in plans if plan.name]
+    shown = progress()
+    task = shown.add_task("figures", total=None)
+    with shown:
+        page = render(
+            once,
+            title or (f"Solvers compared: {', '.join(dict.fromkeys(names))}" if names else "Solvers compared"),
+            plans,
+            notes=notes,
+            progress=lambda done: shown.update(task, description=f"drawn: {done}"),
+        )
+    written = write_report(out, page, figures)
+    size = out.stat().st_size / 2**20
+    note(f"{len(once):,} runs; {size:.1f} MiB in {out}")
+    if len(written) > 1:
+        note(f"{len(written) - 1} figures in {figures}")
+    print(out)

@@ -1,0 +1,210 @@
+"""Tables of solvers compared, and what they come to in two sentences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from transom.bench.statistics import FEWEST, TOLERANCE, Pair, pairs
+from transom.bench.summaries import per_instance, summaries
+from transom.report.table import Cell, Column, Table, count, interval, number, percent, percentage, several, words
+
+if TYPE_CHECKING:
+    import polars as pl
+
+ANSWERS = 4
+"""Answers in the head of the page at most."""
+
+LISTED = 600
+"""Lines of a table at most."""
+
+
+def comparison_tables(scored: pl.DataFrame) -> list[Table]:
+    """Solvers of one problem side by side, over all its sets and in each set.
+
+    Parameters
+    ----------
+    scored : of :func:`transom.bench.score.scored`, of one problem.
+    """
+    overall = summaries(scored, "problem")
+    problem = scored["problem"][0]
+    tables = [_summed(overall, "", f"{problem}: solvers compared", f"comparison-{problem}")]
+    if scored["set"].n_unique() > 1:
+        tables.append(_summed(summaries(scored, "set"), "set", f"{problem}: set by set", f"sets-{problem}"))
+    return tables
+
+
+def pair_tables(scored: pl.DataFrame) -> list[Table]:
+    """Solvers of one problem two at a time; empty where there is one solver only.
+
+    Parameters
+    ----------
+    scored : of :func:`transom.bench.score.scored`, of one problem.
+    """
+    found, problem = _all_pairs(scored), scored["problem"][0]
+    if not any(pair.instances for _, pair in found):
+        return []
+    return [_paired(found, f"{problem}: two at a time", f"pairs-{problem}", scored["threads"].n_unique() > 1)]
+
+
+def answers(scored: pl.DataFrame) -> list[str]:
+    """Which solver is best for each problem and budget, and whether by more than chance: two sentences each.
+
+    Where these would be more than :data:`ANSWERS`, only the largest budget in seconds of each problem is told.
+
+    Parameters
+    ----------
+    scored : of :func:`transom.bench.score.scored`.
+    """
+    told: list[tuple[str, bool, str]] = []
+    for (problem,), table in scored.group_by("problem", maintain_order=True):
+        lines = summaries(table, "problem")
+        found = {(key, pair.first, pair.second): pair for key, pair in _all_pairs(table)}
+        groups = lines.partition_by("budget", "threads", maintain_order=True)
+        for place, group in enumerate(groups):
+            answer = _answer(group.to_dicts(), found, f"on {problem}", scored["threads"].n_unique() > 1)
+            told.append((str(problem), place == len(groups) - 1, answer))
+    told = [each for each in told if each[2]]
+    if len(told) > ANSWERS:
+        told = [each for each in told if each[1]]
+    shown = [answer for _, _, answer in told[:ANSWERS]]
+    if more := len(told) - len(shown):
+        shown.append(f"{more} more problems: see the tables.")
+    return shown
+
+
+def _answer(lines: list[dict[str, Any]], found: dict[Any, Pair], where: str, threaded: bool) -> str:
+    best = [line for line in lines if line["best"]]
+    if not best:
+        return ""
+    first = best[0]
+    under = _under(first["budget"]) + (f" with {first['threads']} threads" if threaded else "")
+    over = f"{percentage(first['gap'])} % over {first['instances']:,} instance{'s' * (first['instances'] != 1)}"
+    names = several([line["solver"] for line in best], 4)
+    has = "has" if len(best) == 1 else "share"
+    said = f"{under}, {names} {has} the smallest mean primal gap {where} ({over})."
+    others = [line for line in lines if line["complete"] and not line["best"]]
+    if not others:
+        return said + (" No other solver met all of these instances." if len(lines) == 1 else "")
+    second = others[0]
+    key = (first["budget"], first["threads"])
+    pair = found.get((key, first["solver"], second["solver"])) or found.get((key, second["solver"], first["solver"]))
+    to = f"{second['solver']} ({percentage(second['gap'])} %)"
+    if pair is not None and pair.verdict == "all ties":
+        return f"{said} {to} ties with it on every instance."
+    if pair is None or pair.p_corrected is None:
+        differing = 0 if pair is None else pair.wins + pair.losses
+        told = f"{differing} instance{'s' * (differing != 1)}"
+        return f"{said} Whether the difference to {to} is more than chance cannot be told: they differ on {told}."
+    if pair.verdict not in ("better", "worse"):
+        return f"{said} The difference to {to} is not significant (p = {_p(pair.p_corrected)})."
+    # The test is of ranks: whoever is better on most instances may still have the larger mean.
+    agrees = (pair.verdict == "better") == (pair.first == first["solver"])
+    if agrees:
+        return f"{said} The difference to {to} is significant (p = {_p(pair.p_corrected)})."
+    return f"{said} But {to} is better on significantly more instances (p = {_p(pair.p_corrected)})."
+
+
+def _under(budget: str | None) -> str:
+    if budget is None:
+        return "Without a limit"
+    return f"At {budget}" if budget.endswith(" s") else f"Under a budget of {budget}"
+
+
+def _all_pairs(scored: pl.DataFrame) -> list[tuple[tuple[str, int], Pair]]:
+    """Pairs of every budget and number of threads, over all sets of one problem."""
+    found = []
+    averaged = per_instance(scored, "problem").sort("budget_seconds", "budget", "threads", nulls_last=True)
+    for (budget, threads), group in averaged.group_by("budget", "threads", maintain_order=True):
+        figures = {
+            str(solver): dict(each.select("instance", "primal_gap").iter_rows())
+            for (solver,), each in group.sort("solver").group_by("solver", maintain_order=True)
+        }
+        found += [((str(budget), int(threads)), pair) for pair in pairs(figures, TOLERANCE["primal_gap"])]
+    return found
+
+
+def _summed(lines: pl.DataFrame, by: str, caption: str, name: str) -> Table:
+    threaded = lines["threads"].n_unique() > 1
+    columns = [Column("Solver", choose=True)]
+    columns += [Column("Set", choose=True)] if by else []
+    columns += [Column("Budget", choose=True)]
+    columns += [Column("Threads", number=True, choose=True)] if threaded else []
+    columns += [
+        Column("Mean gap [%]", number=True, meaning="mean primal gap over instances; smaller is better"),
+        Column("95 % interval", number=True, meaning="of the mean gap, over instances"),
+        Column("Integral [%]", number=True, meaning="mean primal gap over the time of the budget"),
+        Column("Solved [%]", number=True, meaning="runs that had a solution when the budget was over"),
+        Column("Proved [%]", number=True, meaning="runs that had proved their answer"),
+        Column("Proved gap [%]", number=True, meaning="mean gap between value and own bound"),
+        Column("Time [s]", number=True, meaning="shifted geometric mean of the time used"),
+        Column("Runs", number=True),
+        Column("Instances", number=True),
+        Column("Failed", number=True, meaning="errors, wrong answers, time-outs, out of memory, crashes"),
+        Column("Wrong", number=True, meaning="wrong answers and contradicted bounds"),
+        Column("Refused", number=True, meaning="instances that the solver said it cannot take"),
+    ]
+    rows = []
+    for place, line in enumerate(lines.head(LISTED).iter_rows(named=True)):
+        row = [words(line["solver"])] + ([words(line[by])] if by else [])
+        row.append(Cell(line["budget"] or "none", place))
+        row += [count(line["threads"])] if threaded else []
+        instances = count(line["instances"])
+        row += [
+            percent(line["gap"], best=line["best"]), interval(line["gap_low"], line["gap_high"]),
+            percent(line["integral"]), percent(line["solved"]), percent(line["proved"]), percent(line["proved_gap"]),
+            number(line["time_shifted"]), count(line["runs"]),
+            instances if line["complete"] else instances._replace(text=f"{instances.text} (not all)"),
+            count(line["failed"]), count(line["wrong"]), count(line["refused"]),
+        ]  # fmt: skip
+        rows.append(row)
+    note = "A star marks the smallest mean gap among the solvers that met every instance of the comparison."
+    if len(lines) > LISTED:
+        note = f"The first {LISTED:,} of {len(lines):,} lines. {note}"
+    return Table(caption, columns, rows, note, name)
+
+
+def _paired(found: list[tuple[tuple[str, int], Pair]], caption: str, name: str, threaded: bool) -> Table:
+    columns = [Column("First", choose=True), Column("Second", choose=True), Column("Budget", choose=True)]
+    columns += [Column("Threads", number=True, choose=True)] if threaded else []
+    columns += [
+        Column("Instances", number=True), Column("Wins", number=True), Column("Ties", number=True),
+        Column("Losses", number=True),
+        Column("Difference [points]", number=True, meaning="mean gap of the first less that of the second"),
+        Column("95 % interval", number=True), Column("p", number=True, meaning="Wilcoxon signed-rank, after Holm"),
+        Column("The first is", choose=True),
+    ]  # fmt: skip
+    rows = []
+    for place, ((budget, threads), pair) in enumerate(found[:LISTED]):
+        row = [words(pair.first), words(pair.second), Cell(budget, place)] + ([count(threads)] if threaded else [])
+        p = Cell("–", "") if pair.p_corrected is None else Cell(_p(pair.p_corrected), pair.p_corrected)
+        row += [
+            count(pair.instances), count(pair.wins), count(pair.ties), count(pair.losses), _points(pair.difference),
+            _points_interval(pair.low, pair.high), p, words(pair.verdict),
+        ]  # fmt: skip
+        rows.append(row)
+    tie = f"{100 * TOLERANCE['primal_gap']:g}"
+    note = (
+        f"Mean primal gaps, a figure per instance. A tie is a difference of up to {tie} points; the test needs "
+        f"{FEWEST} instances without one."
+    )
+    if len(found) > LISTED:
+        note = f"The first {LISTED:,} of {len(found):,} pairs. {note}"
+    return Table(caption, columns, rows, note, name)
+
+
+def _points(share: float | None) -> Cell:
+    if share is None or share != share:
+        return Cell("–", "")
+    text = f"{100 * share:+.2f}"
+    text = "0.00" if text in ("+0.00", "-0.00") else text
+    return Cell(text.replace("-", "−"), round(100 * share, 9))
+
+
+def _points_interval(low: float | None, high: float | None) -> Cell:
+    if low is None or high is None:
+        return Cell("–", "")
+    return Cell(f"{_points(low).text} to {_points(high).text}", round(100 * low, 9))
+
+
+def _p(p: float) -> str:
+    return "<0.001" if p < 0.001 else f"{p:.3f}"

@@ -1,0 +1,195 @@
+"""The page, put together."""
+
+from __future__ import annotations
+
+import os
+from base64 import b64encode
+from collections.abc import Callable, Sequence
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from transom.bench.score import BestKnown, references, scored
+from transom.errors import DocumentError
+from transom.files import whole_file
+from transom.report import comparison, facts, failures, sequences
+from transom.report.pictures import Picture, comparison_pictures, overshoot_pictures
+from transom.report.runs import embedded, solvers_of
+from transom.report.table import Table
+
+if TYPE_CHECKING:
+    import polars as pl
+    from jinja2 import Template
+    from markupsafe import Markup
+
+    from transom.bench.plan import Plan
+
+DRAWN = 12
+"""Comparisons (a problem under a budget) that are drawn at most; each has up to five figures."""
+
+WORDS = (
+    (
+        "Primal gap",
+        "how far a value is from the best known one: 0 % is as good, 100 % is no solution or the wrong sign.",
+    ),
+    ("Integral", "the mean primal gap over the time of the budget: what is found early counts more."),
+    ("Proved gap", "the gap between a value and the bound that its own solver proved; a dash where it states none."),
+    (
+        "Best known",
+        "the best value of any run on this page, or of the library of best-known values where one was given.",
+    ),
+    ("Interval", "95 %, by bootstrap over instances; seeds are averaged first, for the sample is the instances."),
+    ("p", "of the Wilcoxon signed-rank test over instances, corrected after Holm for all pairs of the comparison."),
+    ("A failed run", "counts with a gap of 100 % and the whole budget in times."),
+)
+"""Terms of the page, in short; docs/benchmarking.md defines them with their sources."""
+
+
+class Part(NamedTuple):
+    """A section of the page: one problem, with its tables and figures, and tables after these."""
+
+    name: str
+    heading: str
+    tables: list[Table]
+    pictures: list[Picture]
+    further: list[Table]
+
+
+class Page(NamedTuple):
+    """The text of the page, and the figures in it."""
+
+    html: str
+    pictures: list[Picture]
+
+
+def render(
+    frame: pl.DataFrame,
+    title: str = "Solvers compared",
+    plans: Sequence[Plan] = (),
+    library: BestKnown | None = None,
+    notes: Sequence[str] = (),
+    progress: Callable[[str], None] = lambda done: None,
+) -> Page:
+    """Make the page. The same rows give the same bytes.
+
+    Parameters
+    ----------
+    frame : rows of a store, with the columns of :func:`transom.bench.frame.schema`.
+    title : of the page.
+    plans : whose runs they are, where that is known.
+    library : best-known values beside those of the rows.
+    notes : further things that readers have to keep in mind.
+    progress : called with what was drawn.
+
+    Raises
+    ------
+    DocumentError : there is no row.
+    """
+    if not len(frame):
+        raise DocumentError("report: there are no runs to report on")
+    known = references(frame, library)
+    table = scored(frame, known)
+    parts, left_out = _parts(table, known, progress)
+    past = list(overshoot_pictures(table))
+    progress("overshoots")
+    data, runs_left_out = embedded(table)
+    replays = sequences.sequence_tables(frame)
+    sections = [("what", "What ran"), *((part.name, part.heading) for part in parts)]
+    sections += [("sequences", "Window sequences")] if replays else []
+    sections += [("instances", "Instance by instance")] if len(table) else []
+    sections += [("failures", "Failures and overshoots"), ("reading", "How to read this")]
+    script = _file("script.js")
+    html = _template().render(
+        title=title,
+        answers=comparison.answers(table),
+        warnings=[*notes, *facts.warnings(frame), *([left_out] if left_out else [])],
+        sections=sections,
+        facts=facts.facts(frame, plans),
+        about=facts.about(frame),
+        comparisons=parts,
+        sequences=replays,
+        data=_json(data) if len(table) else None,
+        runs_left_out=runs_left_out,
+        failures=failures.failures(frame),
+        overshoot_pictures=past,
+        overshoot_tables=failures.overshoots(table),
+        words=WORDS,
+        style=_own(_file("style.css")),
+        script=_own(script),
+        script_digest=b64encode(sha256(script.encode()).digest()).decode(),
+    )
+    return Page(html, [picture for part in parts for picture in part.pictures] + past)
+
+
+def write_report(path: str | os.PathLike[str], page: Page, figures: str | os.PathLike[str] | None = None) -> list[Path]:
+    """Write the page, and its figures as files if a folder is given.
+
+    Returns
+    -------
+    The paths that were written, the page first.
+    """
+    with whole_file(path) as file:
+        file.write(page.html)
+    written = [Path(path)]
+    for picture in page.pictures if figures is not None else ():
+        for kind, content in (("svg", picture.svg), ("pdf", picture.pdf)):
+            target = Path(figures or "") / f"{picture.name}.{kind}"
+            with whole_file(target, "wb") as file:
+                file.write(content)
+            written.append(target)
+    return written
+
+
+def _parts(table: pl.DataFrame, known: pl.DataFrame, progress: Callable[[str], None]) -> tuple[list[Part], str]:
+    """A section per problem; the comparisons with the longest budgets are drawn where there are very many."""
+    groups = table.sort("problem", "budget_seconds", "budget", "threads", nulls_last=True).partition_by(
+        "problem", "budget", "threads", maintain_order=True
+    )
+    ranked = sorted(range(len(groups)), key=lambda i: (-(groups[i]["budget_seconds"][0] or 0), i))
+    drawn = set(ranked[:DRAWN])
+    order = solvers_of(table)
+    pictures: dict[str, list[Picture]] = {}
+    for place, runs in enumerate(groups):
+        listed = pictures.setdefault(runs["problem"][0], [])
+        if place in drawn:
+            listed += comparison_pictures(runs, known, order[runs["problem"][0]])
+            progress(f"{runs['problem'][0]}, {runs['budget'][0]}")
+    parts = []
+    for problem, drawings in pictures.items():
+        runs = table.filter(table["problem"] == problem)
+        tables, further = comparison.comparison_tables(runs), comparison.pair_tables(runs)
+        parts.append(Part(f"problem-{problem}", f"Problem: {problem}", tables, drawings, further))
+    more = len(groups) - len(drawn)
+    return parts, f"{more} more comparisons have tables, but no figures." if more else ""
+
+
+def _json(data: Any) -> Markup:
+    """Data as JSON that cannot end the element it stands in."""
+    import msgspec
+    from markupsafe import Markup
+
+    text = msgspec.json.encode(data).decode()
+    for sign in "<>&":  # they occur in strings alone
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return Markup(text)
+
+
+def _own(text: str) -> Markup:
+    from markupsafe import Markup
+
+    return Markup(text)
+
+
+@cache
+def _file(name: str) -> str:
+    return (files("transom.report") / name).read_text(encoding="utf-8")
+
+
+@cache
+def _template() -> Template:
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return environment.from_string(_file("page.html.j2"))

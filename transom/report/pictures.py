@@ -1,0 +1,177 @@
+"""Figures of the page: drawn once, inline as SVG, and to be saved as SVG and PDF."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from transom.bench import profiles
+from transom.bench.score import ALLOWANCE
+from transom.plot import (
+    Line,
+    encoded,
+    gap_over_time,
+    hypervolume_over_time,
+    overshoots,
+    performance_profile,
+    proofs_over_time,
+    targets_reached,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+    from markupsafe import Markup
+    from matplotlib.figure import Figure
+
+PROFILED = 0.01
+"""The gap of performance profiles: that of 1 % is what windows that last seconds are solved to."""
+
+LINES = 14
+"""Solvers in one figure at most: with more no line can be told from the others."""
+
+
+class Picture(NamedTuple):
+    """A figure: a name for files, what stands below it, what it shows for those who do not see it, and its bytes."""
+
+    name: str
+    caption: str
+    alt: str
+    svg: bytes
+    pdf: bytes
+
+    @property
+    def inline(self) -> Markup:
+        """The drawing itself, to stand in the page: ids of its own, hidden from screen readers, which get ``alt``."""
+        from markupsafe import Markup
+
+        text = self.svg.decode()
+        text = text[text.index("<svg") :]
+        text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+        text = re.sub(r"<style .*?</style>", "", text, flags=re.DOTALL)  # it would hold for the whole page
+        text = re.sub(r' id="[A-Za-z0-9]+_[0-9]+"', "", text)
+        text = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{self.name}-", text)
+        return Markup(text.replace("<svg ", '<svg aria-hidden="true" ', 1))
+
+    @property
+    def svg_link(self) -> str:
+        """The SVG file as a data URI."""
+        return f"data:image/svg+xml;base64,{b64encode(self.svg).decode()}"
+
+    @property
+    def pdf_link(self) -> str:
+        """The PDF file as a data URI."""
+        return f"data:application/pdf;base64,{b64encode(self.pdf).decode()}"
+
+
+def picture(figure: Figure, name: str, caption: str, alt: str) -> Picture:
+    """Draw a figure in both formats; ``name`` becomes letters, digits and dashes."""
+    # The layout is the same for both formats, and takes longer than all the rest.
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    plain = re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-").lower()
+    return Picture(plain, caption, alt, encoded(figure, "svg"), encoded(figure, "pdf"))
+
+
+def comparison_pictures(runs: pl.DataFrame, references: pl.DataFrame, solvers: Sequence[str]) -> Iterator[Picture]:
+    """The figures of one problem under one budget and number of threads.
+
+    Parameters
+    ----------
+    runs : scored runs (:func:`transom.bench.score.scored`) of that comparison.
+    references : of :func:`transom.bench.score.references`.
+    solvers : all names, in the order of their colours.
+    """
+    problem, budget, threads = runs["problem"][0], runs["budget"][0] or "no limit", runs["threads"][0]
+    where = f"{problem}, {budget}" + (f", {threads} threads" if threads > 1 else "")
+    order = list(solvers)
+    profile = profiles.performance_profile(runs, references, PROFILED)
+    if not profile.instances:
+        return
+    seen = f"{len(profile.y)} solvers on {profile.instances} instances"
+    if runs["budget_seconds"][0] is not None:
+        if problem == "selection":
+            lines = profiles.hypervolume_curves(runs, references)
+            yield picture(
+                hypervolume_over_time(_lines(lines), where, order),
+                f"{where} hypervolume",
+                "Hypervolume of the fronts, of the best known, with 95 % intervals over instances.",
+                f"Mean hypervolume ratio over time of {seen}; {where}. {_ends(lines)}",
+            )
+        lines = profiles.gap_curves(runs, references)
+        yield picture(
+            gap_over_time(_lines(lines), where, order),
+            f"{where} gap over time",
+            "Mean primal gap over time, with 95 % intervals over instances; lower is better.",
+            f"Mean primal gap over time of {seen}; {where}. {_ends(lines)}",
+        )
+    ecdf = profiles.target_ecdf(runs, references)
+    targets = ", ".join(f"{100 * target:g}" for target in profiles.TARGETS)
+    yield picture(
+        targets_reached(_lines(ecdf), where, order),
+        f"{where} targets",
+        f"Share of runs x targets (gaps of {targets} %) reached by then; higher is better.",
+        f"Targets reached over time of {seen}; {where}. {_ends(ecdf)}",
+    )
+    yield picture(
+        performance_profile(_lines(profile), where, f"gap of {100 * PROFILED:g} %", order),
+        f"{where} profile",
+        f"Performance profile: runs solved to a gap of {100 * PROFILED:g} % within a factor of the fastest solver.",
+        f"Performance profile of {seen}; {where}. {_ends(profile)}",
+    )
+    proofs = _proofs(runs)
+    if proofs:
+        yield picture(
+            proofs_over_time(proofs, where, order),
+            f"{where} proofs",
+            "Share of runs that had proved their answer by then; solvers that proved nothing are left out.",
+            f"Proofs over time; {where}.",
+        )
+
+
+def overshoot_pictures(scored: pl.DataFrame) -> Iterator[Picture]:
+    """How far solvers went past each budget in seconds, one figure per budget."""
+    import polars as pl
+
+    timed = scored.filter(pl.col("overshoot").is_not_null()).sort("solver")
+    second, share = ALLOWANCE
+    for (budget,), runs in timed.sort("budget_seconds", maintain_order=True).group_by(
+        "budget_seconds", maintain_order=True
+    ):
+        samples = {
+            str(name): each["overshoot"].to_numpy() for (name,), each in runs.group_by("solver", maintain_order=True)
+        }
+        where = f"all problems, {budget:g} s"
+        high = {name: 1000 * float(sample.max()) for name, sample in samples.items()}
+        worst = max(high, key=lambda name: high[name])
+        yield picture(
+            overshoots(samples, where, second + share * float(budget)),
+            f"overshoot {where}",
+            "Time past the budget, measured outside the solver.",
+            f"Time past a budget of {budget:g} s; the worst is {worst} with {high[worst]:.0f} ms.",
+        )
+
+
+def _lines(lines: profiles.Lines) -> dict[str, Line]:
+    chosen = sorted(lines.y)[:LINES]
+    return {name: Line(lines.x, lines.y[name], lines.low.get(name), lines.high.get(name)) for name in chosen}
+
+
+def _ends(lines: profiles.Lines) -> str:
+    """Where lines end, in words."""
+    return "At the end: " + ", ".join(f"{name} {100 * line[-1]:.1f} %" for name, line in sorted(lines.y.items())) + "."
+
+
+def _proofs(runs: pl.DataFrame) -> dict[str, Line]:
+    import numpy as np
+
+    lines = {}
+    end = float(runs["time"].max() or 0)  # type: ignore[arg-type]
+    for (solver,), each in runs.sort("solver").group_by("solver", maintain_order=True):
+        times = np.sort(np.maximum(each.filter("proved")["time"].to_numpy(), profiles.FINEST))
+        if len(times):
+            x = np.concatenate(([profiles.FINEST], times, [max(end, times[-1])]))
+            shares = np.concatenate(([0], np.arange(1, len(times) + 1), [len(times)])) / len(each)
+            lines[str(solver)] = Line(x, shares)
+    return dict(list(lines.items())[:LINES])
