@@ -142,7 +142,7 @@ def overshoots(seconds: Mapping[str, ArrayLike], title: str, limit: float | None
     samples = {name: 1000 * _array(each) for name, each in seconds.items()}
     if not samples or not all(len(each) for each in samples.values()):
         raise ModelError("figure: there is no run to draw")
-    figure = new_figure(0.85 + 0.2 * len(samples), COLUMN)
+    figure = new_figure(1.15 + 0.2 * len(samples), COLUMN)
     axes = figure.subplots()
     for place, sample in enumerate(samples.values()):
         middle, high = np.quantile(sample, (0.5, 0.99))

@@ -1,0 +1,324 @@
+"""The page: what it says, that nothing in it can run or reach out, and that it stays bounded."""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64decode, b64encode
+from hashlib import sha256
+from html.parser import HTMLParser
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.report.rows import EVIL, MACHINE, failed, replaced, replays, solves
+from transom.bench.frame import to_frame
+from transom.bench.task import Row
+from transom.errors import DocumentError
+from transom.report import comparison, pictures, render, runs, write_report
+from transom.report import page as pages
+from transom.report.page import Page
+from transom.stop import Stop
+
+
+class Read(HTMLParser):
+    """Text of tables by their ids, and every attribute that could load something."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tables: dict[str, list[list[str]]] = {}
+        self.loads: list[tuple[str, str, str]] = []
+        self.handlers: list[str] = []
+        self.ids: list[str] = []
+        self.scripts: list[str] = []
+        self._rows: list[list[str]] = []
+        self._inside = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        facts = {name: value or "" for name, value in attrs}
+        self.ids += [facts["id"]] if "id" in facts else []
+        self.handlers += [name for name in facts if name.startswith("on")]
+        self.loads += [(tag, name, facts[name]) for name in ("src", "href", "xlink:href", "action") if name in facts]
+        if tag == "table":
+            self._rows = self.tables.setdefault(facts.get("id", str(len(self.tables))), [])
+        elif tag == "tr":
+            self._rows.append([])
+        elif tag in ("td", "th"):
+            self._rows[-1].append("")
+        if tag in ("td", "th", "script"):
+            self._inside = tag
+            self.scripts += [""] if tag == "script" else []
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("td", "th", "script"):
+            self._inside = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._inside in ("td", "th"):
+            self._rows[-1][-1] += data
+        elif self._inside == "script":
+            self.scripts[-1] += data
+
+    @property
+    def data(self) -> dict[str, Any]:
+        return json.loads(self.scripts[0])
+
+
+def rows() -> list[Row]:
+    return [*solves(), *failed(), *replays()]
+
+
+@pytest.fixture(scope="module")
+def made() -> Page:
+    return render(to_frame(rows()), "A <title> & more")
+
+
+@pytest.fixture(scope="module")
+def read(made: Page) -> Read:
+    return Read(made.html)
+
+
+def test_the_front_says_who_is_best_and_by_how_much(made: Page) -> None:
+    answers = re.findall(r'<p class="answer">(.*?)</p>', made.html)
+    assert len(answers) == 2
+    assert answers[1].startswith(
+        "At 1 s, exact has the smallest mean primal gap on knapsack (0.00 % over 8 instances)."
+    )
+    assert re.search(r"The difference to walk \(\d\.\d\d %\) is significant \(p = 0\.\d+\)\.$", answers[1])
+
+
+def test_answers_never_claim_what_the_numbers_do_not_show() -> None:
+    few = comparison.answers(_scored(solves(instances=2)))
+    assert all("cannot be told: they differ on 2 instances" in answer for answer in few)
+    alone = comparison.answers(_scored(row for row in solves() if row.name == "exact"))
+    assert all(answer.endswith("No other solver met all of these instances.") for answer in alone)
+    same = (replaced(row, value=1.0, curve=(), bound=None, status="feasible") for row in solves())
+    assert all("exact, greedy, walk share the smallest" in answer for answer in comparison.answers(_scored(same)))
+    # The same gaps on all instances, up and down: no test can tell these two apart.
+    even = (
+        replaced(row, name=name, spec=name, value=1000.0 - 10 * (i % 2 == place), curve=(), bound=None)
+        for i, row in enumerate(solves(instances=16, seeds=1, budgets=(1.0,)))
+        for place, name in enumerate(("a", "b"))
+        if row.name == "walk"
+    )
+    (told,) = comparison.answers(_scored(even))
+    assert "significant" not in told or "not significant" in told
+
+
+def test_many_problems_get_one_answer_each() -> None:
+    frame = to_frame(row for problem in "abcde" for row in solves(2, 1, (0.1, 1.0), problem))
+    answers = comparison.answers(_scored_frame(frame))
+    assert len(answers) == comparison.ANSWERS + 1
+    assert all(answer.startswith("At 1 s") for answer in answers[:-1])
+    assert answers[-1] == "1 more problems: see the tables."
+
+
+def test_the_table_has_a_line_per_solver_and_budget(read: Read) -> None:
+    head, *lines = read.tables["comparison-knapsack"]
+    named = [dict(zip(head, line, strict=True)) for line in lines]
+    assert {(line["Solver"], line["Budget"]) for line in named} >= {
+        (solver, budget) for solver in ("exact", "walk", "greedy") for budget in ("0.1 s", "1 s")
+    }
+    best = [line for line in named if line["Mean gap [%]"].startswith("★ best: ")]
+    assert {line["Solver"] for line in best} == {"exact"}
+    (exact,) = (line for line in best if line["Budget"] == "1 s")
+    assert exact["Mean gap [%]"] == "★ best: 0.00"
+    assert (exact["Proved [%]"], exact["Runs"], exact["Instances"]) == ("100.00", "16", "8")
+    (faulty,) = (line for line in named if line["Solver"] == "faulty")
+    assert (faulty["Failed"], faulty["Wrong"], faulty["Refused"]) == ("5", "1", "1")
+    assert faulty["Instances"] == "6 (not all)"
+    assert {line[1] for line in read.tables["sets-knapsack"][1:]} == {"knapsack-a", "knapsack-b"}
+
+
+def test_pairs_carry_wins_and_losses(read: Read) -> None:
+    head, *lines = read.tables["pairs-knapsack"]
+    named = [dict(zip(head, line, strict=True)) for line in lines]
+    (pair,) = (x for x in named if (x["First"], x["Second"], x["Budget"]) == ("exact", "greedy", "1 s"))
+    assert (pair["Wins"], pair["Ties"], pair["Losses"], pair["The first is"]) == ("8", "0", "0", "better")
+    assert pair["Difference [points]"].startswith("−9.")
+
+
+def test_failures_stand_there_with_their_causes(read: Read) -> None:
+    causes = {line[2]: line[5] for line in read.tables["causes"][1:]}
+    assert causes["crash"] == EVIL
+    assert causes["timeout"] == "ended 5 s past its budget"
+    assert set(causes) == {"crash", "timeout", "memory", "error", "wrong", "refused"}
+    assert len(read.tables["failed"]) == 1 + 6
+
+
+def test_nothing_of_the_data_becomes_a_part_of_the_page(made: Page, read: Read) -> None:
+    assert "<title>A &lt;title&gt; &amp; more</title>" in made.html
+    assert "<img" not in made.html
+    assert len(read.scripts) == 2, "the data and the script, and none out of a cause"
+    assert read.handlers == []
+    assert EVIL in {run["cause"] for each in read.data["instances"] for run in each["runs"]}
+
+
+def test_nothing_is_loaded_from_anywhere(made: Page, read: Read) -> None:
+    for tag, name, value in read.loads:
+        assert value.startswith(("data:", "#")), f"{tag} {name}={value[:60]}"
+    assert re.findall(r"@import|url\((?!#)", made.html) == []
+    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', made.html)
+    assert policy.startswith("default-src 'none';")
+    digest = b64encode(sha256(read.scripts[1].encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in policy
+    assert "unsafe" not in policy.replace("style-src 'unsafe-inline'", "")
+
+
+def test_ids_are_there_once_and_links_lead_to_them(made: Page, read: Read) -> None:
+    assert len(set(read.ids)) == len(read.ids)
+    inside = {value[1:] for _, _, value in read.loads if value.startswith("#")}
+    inside |= set(re.findall(r"url\(#([^)]*)\)", made.html))
+    assert inside <= {*read.ids, "inside"}, "the last one is made by the script"
+
+
+def test_each_figure_can_be_saved_as_svg_and_pdf(made: Page, read: Read) -> None:
+    names = {"gap over time", "targets", "profile", "proofs"}
+    assert {picture.name for picture in made.pictures} == {
+        *(f"knapsack-{budget}-s-{name.replace(' ', '-')}" for budget in ("0-1", "1") for name in names),
+        *(f"overshoot-all-problems-{budget}-s" for budget in ("0-1", "1")),
+    }
+    links = [value for tag, _, value in read.loads if tag == "a" and value.startswith("data:")]
+    assert len(links) == 2 * len(made.pictures)
+    kinds = {"data:image/svg+xml": b"<?xml", "data:application/pdf": b"%PDF"}
+    for link in links:
+        kind, _, content = link.partition(";base64,")
+        assert b64decode(content).startswith(kinds[kind])
+    assert made.html.count('role="img" aria-label="') == len(made.pictures)
+    (alt,) = {p.alt for p in made.pictures if p.name == "knapsack-0-1-s-gap-over-time"}
+    assert "exact 0.0 %" in alt
+
+
+def test_sequences_have_tables_of_their_own(read: Read) -> None:
+    head, first, second = read.tables["sequence-lublin"]
+    assert head[:3] == ["Policy", "Seeds", "mean bounded slowdown [1]"]
+    assert head[-1] == "utilisation gpu [1]"
+    assert first[:2] == ["fcfs", "3"]
+    assert first[2] == "10.00 (9.000 to 11.00)"
+    assert second[2].startswith("★ best: 4.000 (")
+    solvers = {line[0] for name, table in read.tables.items() if "knapsack" in name for line in table}
+    assert not solvers & {"fcfs", "sjf-easy"}
+
+
+def test_single_instances_travel_with_the_page(read: Read) -> None:
+    data = read.data
+    assert [each["label"] for each in data["instances"]] == [f"made up, number {i}" for i in (0, 2, 4, 6, 1, 3, 5, 7)]
+    first = data["instances"][0]
+    assert first["best"] == 1000
+    run = next(run for run in first["runs"] if data["solvers"][run["solver"]] == "exact")
+    assert run["curve"][-1][1:] == [1000, 1000]
+    assert data["budgets"] == ["0.1 s", "1 s"]
+
+
+def test_the_same_rows_give_the_same_bytes() -> None:
+    frame = to_frame(solves(2, 1, (1.0,)))
+    assert render(frame).html == render(frame).html
+
+
+def test_what_makes_times_incomparable_is_told() -> None:
+    mixed = to_frame(
+        [
+            *solves(1, 1),
+            *solves(1, 1, problem="scas", machine={**MACHINE, "host": "node2"}, code="f00", load=9.0, workers=2),
+            *solves(1, 1, problem="csp", versions={"python": "3.12.1", "transom": "0.1.0"}),
+        ]
+    )
+    from transom.report.facts import warnings
+
+    told = " ".join(warnings(mixed))
+    for part in (
+        "of 2 machines",
+        "of 2 states of Transom's code",
+        "python (3.11.7, 3.12.1)",
+        "6 of 18 runs began on a",
+    ):
+        assert part in told
+    assert warnings(to_frame(solves(1, 1))) == []
+
+
+def test_a_big_store_gives_a_small_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "comparison_pictures", lambda *_: iter(()))
+    curve = tuple((0.001 * step, float(step), 2000.0 - step) for step in range(1, 60))
+    many = to_frame(
+        row for number in range(15) for row in solves(40, 10, (1.0,), f"kind{number:02d}", curve=curve, outcome="crash")
+    )
+    assert len(many) == 18_000
+    page = render(many)
+    assert len(page.html) < 12e6
+    data = Read(page.html).data
+    assert sum(len(run["curve"]) for each in data["instances"] for run in each["runs"]) <= runs.ALL_STEPS
+    assert all(len(run["curve"]) <= runs.STEPS for each in data["instances"] for run in each["runs"])
+    assert f"Of 600 instances {len(data['instances'])} are here" in page.html
+    assert "The first 300 of 18,000 runs." in page.html
+    assert "3 more comparisons have tables, but no figures." in page.html
+
+
+def test_thinned_curves_keep_their_ends() -> None:
+    curve = tuple((0.001 * step, float(step), None) for step in range(500))
+    (row, *_) = solves(1, 1, (1.0,))
+    data, _ = runs.embedded(_scored([replaced(row, curve=curve)]))
+    kept = data["instances"][0]["runs"][0]["curve"]
+    assert len(kept) == runs.STEPS
+    assert (kept[0], kept[-1]) == ((0.0, 0.0, None), (0.499, 499.0, None))
+
+
+ODD = {
+    "only replays": [*replays()],
+    "only failures": [*failed()],
+    "no value": [replaced(row, value=None, curve=(), status="unknown", bound=None) for row in solves(2, 1, (1.0,))],
+    "one run": [*solves(1, 1, (1.0,))][:1],
+    "fronts": [*solves(2, 1, (1.0,), problem="selection")],
+    "iterations": [replaced(row, stop=Stop(iterations=100)) for row in solves(2, 1, (1.0,))],
+}
+
+
+@pytest.mark.parametrize("only", ODD.values(), ids=ODD.keys())
+def test_any_rows_give_a_page(only: list[Row]) -> None:
+    page = render(to_frame(only))
+    assert Read(page.html).tables
+    assert ">nan" not in page.html
+    assert "None" not in page.html.replace("'none'", "")
+
+
+def test_no_rows_are_an_error() -> None:
+    with pytest.raises(DocumentError, match="no runs"):
+        render(to_frame([]))
+
+
+def test_a_figure_is_inline_without_what_would_leak_into_the_page(made: Page) -> None:
+    drawing = str(made.pictures[0].inline)
+    assert drawing.startswith('<svg aria-hidden="true"')
+    assert "<style" not in drawing
+    assert "<metadata" not in drawing
+    assert not re.search(r'id="(?!knapsack-)', drawing)
+
+
+def test_files_of_the_page_are_those_of_the_package() -> None:
+    folder = Path(pages.__file__).parent
+    assert {path.name for path in folder.iterdir() if path.is_file()} >= {"page.html.j2", "script.js", "style.css"}
+    assert "http" not in (folder / "style.css").read_text()
+    script = (folder / "script.js").read_text()
+    assert set(re.findall(r"https?://[^\"]*", script)) == {"http://www.w3.org/2000/svg"}
+    for way_out in ("fetch(", "XMLHttpRequest", "innerHTML", "eval(", "import(", "sendBeacon", "WebSocket"):
+        assert way_out not in script
+
+
+def test_pictures_are_written_whole(made: Page, tmp_path: Path) -> None:
+    first, *rest = write_report(tmp_path / "page.html", made, tmp_path / "deep" / "figures")
+    assert first.read_text(encoding="utf-8") == made.html
+    assert len(rest) == 2 * len(made.pictures)
+    assert {path.suffix for path in rest} == {".svg", ".pdf"}
+    assert isinstance(made.pictures[0], pictures.Picture)
+
+
+def _scored(some: Any) -> Any:
+    return _scored_frame(to_frame(chain(some)))
+
+
+def _scored_frame(frame: Any) -> Any:
+    from transom.bench.score import references, scored
+
+    return scored(frame, references(frame))
