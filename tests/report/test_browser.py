@@ -1,0 +1,232 @@
+"""The page in a real browser, without a network: it loads, sorts, filters, draws, fits a phone and prints."""
+
+from __future__ import annotations
+
+import os
+from base64 import b64decode
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.report.rows import EVIL, failed, replays, solves
+from transom.bench.frame import to_frame
+from transom.report import render, write_report
+
+CHROMIUM = Path(os.environ.get("CHROMIUM", "/usr/bin/chromium"))
+DRIVER = Path(os.environ.get("CHROMEDRIVER", "/usr/bin/chromedriver"))
+FLAGS = (
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-dev-shm-usage",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--window-size=1280,900",
+)  # fmt: skip
+
+pytestmark = [
+    pytest.mark.xdist_group("browser"),
+    pytest.mark.skipif(not (CHROMIUM.exists() and DRIVER.exists()), reason=f"no {CHROMIUM} or no {DRIVER} here"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = str(CHROMIUM)
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(executable_path=str(DRIVER)))
+    try:
+        driver.execute_cdp_cmd("Network.enable", {})
+        driver.set_network_conditions(offline=True, latency=0, throughput=0)
+        yield driver
+    finally:
+        driver.quit()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    write_report(path, render(to_frame([*solves(4, 2, (1.0,)), *failed(), *replays()]), "Made up"))
+    return path.as_uri()
+
+
+@pytest.fixture
+def page(browser: Any, address: str) -> Any:
+    """The page, freshly loaded on a wide screen."""
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    browser.get(address)
+    return browser
+
+
+def test_it_loads_without_a_word_or_a_request(page: Any, address: str) -> None:
+    import json
+
+    assert page.title == "Made up"
+    assert page.get_log("browser") == []
+    events = [json.loads(entry["message"])["message"] for entry in page.get_log("performance")]
+    asked = {each["params"]["request"]["url"] for each in events if each["method"] == "Network.requestWillBeSent"}
+    assert address in asked, "the log has requests"
+    assert {url.partition(":")[0] for url in asked} <= {"file", "data", "chrome", "about"}
+    assert {url for url in asked if url.startswith("file:")} == {address}
+    assert page.execute_script("return document.querySelectorAll('.figures svg').length") == 5
+
+
+def test_what_a_cause_holds_does_not_run(page: Any) -> None:
+    assert page.title == "Made up"
+    assert page.execute_script("return document.images.length") == 0
+    assert EVIL in column(page, "causes", 5)
+
+
+def test_a_click_sorts_and_a_second_one_turns_it_round(page: Any) -> None:
+    gaps = [float(text.split()[-1].strip("<")) for text in column(page, "comparison-knapsack", 2)]
+    button = heading(page, "comparison-knapsack", 2)
+    button.click()
+    assert sort_states(page, "comparison-knapsack")[2] == "ascending"
+    assert shown_numbers(page, "comparison-knapsack", 2) == sorted(gaps)
+    button.click()
+    assert sort_states(page, "comparison-knapsack")[2] == "descending"
+    assert shown_numbers(page, "comparison-knapsack", 2) == sorted(gaps, reverse=True)
+    heading(page, "comparison-knapsack", 0).click()
+    assert column(page, "comparison-knapsack", 0) == ["exact", "faulty", "greedy", "walk"]
+    assert sort_states(page, "comparison-knapsack")[:3] == ["ascending", "none", "none"]
+
+
+def test_the_keyboard_sorts_too(page: Any) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    before = column(page, "comparison-knapsack", 0)
+    for key in (Keys.ENTER, Keys.SPACE):
+        heading(page, "comparison-knapsack", 0).send_keys(key)
+    assert column(page, "comparison-knapsack", 0) == sorted(before, reverse=True)
+
+
+def test_what_is_missing_is_sorted_last_both_ways(page: Any) -> None:
+    for _ in range(2):
+        heading(page, "comparison-knapsack", 7).click()
+        assert column(page, "comparison-knapsack", 7)[-1] == "–"
+
+
+def test_rows_are_filtered_by_text_and_by_choice(page: Any) -> None:
+    controls = page.execute_script("return document.getElementById('failed').closest('.box').previousElementSibling")
+    assert controls.get_attribute("class") == "controls"
+    assert len(visible(page, "failed")) == 6
+    text = controls.find_element("css selector", "input")
+    text.send_keys("grace past")
+    assert visible(page, "failed") == []
+    text.clear()
+    text.send_keys("PAST its")
+    assert [row[3] for row in visible(page, "failed")] == ["timeout"]
+    assert controls.find_element("css selector", "output").text == "1 of 6 rows"
+    text.clear()
+    text.send_keys("faulty")
+    for select in controls.find_elements("css selector", "select"):
+        if any(option.text == "crash" for option in select.find_elements("css selector", "option")):
+            select.send_keys("crash")
+    assert [row[3] for row in visible(page, "failed")] == ["crash"]
+
+
+def test_an_instance_shows_its_runs_and_curves(page: Any) -> None:
+    curves = "return [...document.querySelectorAll('.chart path.value')].map(path => path.getAttribute('d'))"
+    first = page.execute_script(curves)
+    assert len(first) == 6, "three solvers with two seeds; what failed has no curve"
+    assert all(line.startswith("M") and "V" in line for line in first)
+    page.find_element("id", "instance").send_keys("knapsack-b: made up, number 3")
+    assert page.execute_script(curves) != first
+    assert "best known value 1003" in page.find_element("id", "drill").text
+    assert {row[0] for row in visible(page, "runs")} == {"exact", "walk", "greedy", "faulty"}
+    button = page.find_element("css selector", ".legend button")
+    button.click()
+    assert button.get_attribute("aria-pressed") == "false"
+    assert len(page.execute_script(curves)) == 4
+    find = page.find_element("id", "find")
+    find.send_keys("number 5")
+    assert page.execute_script("return document.getElementById('instance').options.length") == 1
+    assert len(visible(page, "runs")) == 1, "of this one there is the failed run alone"
+    assert "No run under this budget" in page.find_element("css selector", ".chart").text
+    find.send_keys(" nowhere")
+    assert "No instance has all of these words" in page.find_element("id", "drill").text
+    assert page.get_log("browser") == []
+
+
+def test_a_bound_is_drawn_beside_the_value(page: Any) -> None:
+    lines = page.execute_script(
+        "return [...document.querySelectorAll('.chart path.bound')].map(x => x.getAttribute('d'))"
+    )
+    assert sum(line != "" for line in lines) == 2, "exact proves, with two seeds"
+
+
+@pytest.mark.parametrize("width", [360, 800])
+def test_only_tables_scroll_sideways(page: Any, width: int) -> None:
+    size = {"width": width, "height": 740, "deviceScaleFactor": 2, "mobile": True}
+    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    page.refresh()
+    assert page.execute_script("return [innerWidth, document.documentElement.scrollWidth]") == [width, width]
+    beyond = """
+        const inside = (e) => e.closest('.box, svg, .unseen') === null && !e.matches('.unseen');
+        return [...document.body.querySelectorAll('*')]
+            .filter(e => inside(e) && e.getBoundingClientRect().right > innerWidth + 1)
+            .map(e => e.outerHTML.slice(0, 80));
+    """
+    assert page.execute_script(beyond) == []
+    boxes = "return [...document.querySelectorAll('.box')].filter(e => e.scrollWidth > e.clientWidth).length"
+    assert page.execute_script(boxes) > 0, "what is wider scrolls in its own box"
+
+
+def test_letters_of_figures_can_be_read_on_a_phone(page: Any) -> None:
+    size = {"width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": True}
+    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    page.refresh()
+    heights = page.execute_script(
+        "return [...document.querySelectorAll('.figures svg text, .chart svg text')]"
+        ".map(e => Math.min(e.getBoundingClientRect().height, e.getBoundingClientRect().width)).filter(h => h > 5)"
+    )
+    assert len(heights) > 50
+    assert sorted(heights)[len(heights) // 2] >= 9, "of a line, in points of the screen"
+
+
+def test_paper_gets_everything_and_no_controls(page: Any) -> None:
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        seen = "return [...document.querySelectorAll(arguments[0])].filter(e => e.getClientRects().length).length"
+        for hidden in (".controls", "nav", ".links"):
+            assert page.execute_script(seen, hidden) == 0, hidden
+        assert page.execute_script(seen, "main > section") == page.execute_script(
+            "return document.querySelectorAll('main > section').length"
+        )
+    finally:
+        page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    pdf = b64decode(page.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})["data"])
+    assert pdf.startswith(b"%PDF")
+    assert len(pdf) > 50_000
+    assert page.execute_script("return [...document.querySelectorAll('details')].every(each => each.open)")
+
+
+def column(page: Any, table: str, place: int) -> list[str]:
+    return page.execute_script(  # type: ignore[no-any-return]
+        "return [...document.getElementById(arguments[0]).tBodies[0].rows].map(r => r.cells[arguments[1]].textContent)",
+        table,
+        place,
+    )
+
+
+def shown_numbers(page: Any, table: str, place: int) -> list[float]:
+    return [float(text.split()[-1].strip("<")) for text in column(page, table, place)]
+
+
+def visible(page: Any, table: str) -> list[list[str]]:
+    return page.execute_script(  # type: ignore[no-any-return]
+        "return [...document.getElementById(arguments[0]).tBodies[0].rows].filter(r => r.getClientRects().length)"
+        ".map(r => [...r.cells].map(c => c.textContent))",
+        table,
+    )
+
+
+def heading(page: Any, table: str, place: int) -> Any:
+    return page.find_elements("css selector", f"#{table} thead th button")[place]
+
+
+def sort_states(page: Any, table: str) -> list[str]:
+    return [each.get_attribute("aria-sort") for each in page.find_elements("css selector", f"#{table} thead th")]
