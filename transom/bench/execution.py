@@ -29,6 +29,7 @@ Announce = Callable[[Stage], None]
 LONGEST_CURVE = 5000
 """Points of a curve that are kept."""
 
+_NOTABLE = 0.05  # from when on the warm-up of a solver that was warm before is told [s]
 _DECODER = msgspec.json.Decoder(Task)
 _warm: set[tuple[str, type]] = set()
 _threads = 0
@@ -133,22 +134,28 @@ def _solved(task: Task, announce: Announce) -> Row:
 
 
 def _prepare(task: Task, solver: Any, problem: Any, since: float) -> float | None:
-    """Import and compile what the run needs; how long that took where it is the first time in this process [s]."""
+    """Import and compile what the run needs.
+
+    Returns
+    -------
+    How long that took where it is the first time in this process, or where something had to be started anew, such as a
+    child process that an earlier run ended [s].
+    """
     from transom.solving import warm_up
 
     global _threads
     warm_up(solver)
     warm_up(problem)
     kind = (task.spec, type(problem))
-    cold = None
-    if kind not in _warm:
-        _warm.add(kind)
-        cold = perf_counter() - since
-    if cold is not None or task.threads != _threads:
+    took = perf_counter() - since
+    cold = took if kind not in _warm or took > _NOTABLE else None
+    if task.threads != _threads or kind not in _warm:  # a library that has just been loaded has threads of its own
         limit_threads(task.threads)
         _threads = task.threads
-    if cold is not None:
-        # Modules and compiled code stay for good: without them a collection takes no time worth mentioning.
+    if kind not in _warm:
+        _warm.add(kind)
+        # Modules and compiled code stay for good: without them a collection takes no time worth mentioning, and
+        # those within a run need not be put off.
         gc.collect()
         gc.freeze()
     return cold

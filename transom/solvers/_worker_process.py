@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
 
+from transom.solvers._native import clean_later
+
 READY = b"r"
 """What a worker writes once it can be asked."""
 
@@ -83,10 +85,10 @@ class WorkerProcess:
         return self._process.poll() is None
 
     def kill(self) -> None:
-        """End the process."""
+        """End the process; it is waited for later, since the system may take its time to clear up a large one."""
         self.alive = False
         self._process.kill()
-        self._process.communicate()
+        clean_later(self._process.communicate)
 
 
 def _wait(deadline: float) -> float | None:

@@ -15,6 +15,7 @@ from transom.errors import SpecError
 from transom.models.knapsack import Knapsack
 from transom.models.reduction import Reduced, reduce
 from transom.solvers import _knapsack_worker as worker
+from transom.solvers._native import settle
 from transom.solvers._worker_process import WorkerProcess, borrowed_worker
 from transom.solvers.incumbent import first_incumbent, warm_up
 from transom.stop import Budget
@@ -76,6 +77,7 @@ class OrToolsKnapsack:
     def warm_up(self) -> None:
         """Start a worker, which imports OR-Tools."""
         warm_up()
+        settle()
         with _worker(self.memory):
             pass
 

@@ -170,15 +170,19 @@ def _worker() -> AbstractContextManager[WorkerProcess]:
 def _solve(problem: Allocation | ConstrainedPath, budget: Budget, seed: int, backend: str) -> None:
     if settled(problem, budget):
         return
+    began = budget.seconds()
     packed = packing(problem)
+    if budget.done():
+        return  # building the model counts
     if has_no_arc(packed):
         budget.prove_infeasible()
         return
     unit = cost_unit(packed.costs)
     flow = _flow(packed, unit)
     first = None if budget.solution is None else _values(packed, flow, *blocks(problem, budget.solution))
-    if budget.done():
-        return  # building the model counts
+    # To hand the model over, which cannot be cut short, takes about as long as to build it.
+    if budget.done() or budget.short(budget.seconds() - began):
+        return
 
     def read(used: BoolArray) -> Any:
         arcs = np.flatnonzero(used[packed.length :])
