@@ -166,9 +166,22 @@ def test_ctrl_c_ends_a_run_that_hears_nothing(tmp_path: Path) -> None:
     assert alive == []
 
 
-def test_a_spinning_worker_ends_after_the_bench_was_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    bench, workers = started(tmp_path, 0.5)
+def test_a_spinning_worker_dies_with_the_bench(tmp_path: Path) -> None:
+    bench, workers = started(tmp_path, 1000.0)
     bench.kill()
     bench.communicate()
-    _, alive = psutil.wait_procs(workers, timeout=15)
+    _, alive = psutil.wait_procs(workers, timeout=10)
     assert alive == []
+
+
+def test_a_spinning_worker_is_ended_by_the_kernel_while_the_bench_is_stopped(tmp_path: Path) -> None:
+    bench, workers = started(tmp_path, 0.5)
+    spinning = next(worker for worker in workers if "spawn_main" in " ".join(worker.cmdline()))
+    bench.send_signal(signal.SIGSTOP)
+    deadline = time.monotonic() + 20
+    while spinning.is_running() and spinning.status() != psutil.STATUS_ZOMBIE and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert time.monotonic() < deadline
+    bench.send_signal(signal.SIGCONT)
+    out, _ = bench.communicate(timeout=20)
+    assert out == "timeout\n"

@@ -29,6 +29,7 @@ Announce = Callable[[Stage], None]
 LONGEST_CURVE = 5000
 """Points of a curve that are kept."""
 
+_PATIENCE = 60.0  # how long to wait for what an earlier run left behind [s]
 _NOTABLE = 0.05  # from when on the warm-up of a solver that was warm before is told [s]
 _DECODER = msgspec.json.Decoder(Task)
 _warm: set[tuple[str, type]] = set()
@@ -141,9 +142,11 @@ def _prepare(task: Task, solver: Any, problem: Any, since: float) -> float | Non
     How long that took where it is the first time in this process, or where something had to be started anew, such as a
     child process that an earlier run ended [s].
     """
+    from transom.solvers._native import settle
     from transom.solving import warm_up
 
     global _threads
+    settle(_PATIENCE)  # a native search of an earlier run that has not stopped yet would run beside this one
     warm_up(solver)
     warm_up(problem)
     kind = (task.spec, type(problem))

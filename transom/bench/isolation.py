@@ -7,7 +7,7 @@ import os
 import shutil
 import signal
 import tempfile
-from concurrent.futures import wait
+from concurrent.futures import Future, wait
 from pathlib import Path
 from threading import Lock
 from time import monotonic, perf_counter
@@ -146,7 +146,7 @@ class Isolation:
                 known = (str(self._folder), self._preparing)
                 pool = self._pool = ProcessPool(1, initializer=begin, initargs=known, context=_context())
             try:
-                pool.schedule(ready).result(timeout=_START)
+                self._await(pool.schedule(ready))
                 process = self._process = psutil.Process(int(self._notice.pid))
                 return pool, process
             except Exception as fault:
@@ -155,6 +155,16 @@ class Isolation:
                 if self._closed:
                     raise Closed from None
         raise EngineError(f"no worker process starts: {_last_words(self._folder / OUTPUT) or last}")
+
+    def _await(self, started: Future[None]) -> None:
+        """Wait until a worker is there; not for one that was stopped meanwhile, of which nothing is ever heard."""
+        latest = monotonic() + _START
+        while not wait([started], timeout=TICK).done:
+            if self._closed:
+                raise Closed
+            if monotonic() > latest:
+                raise TimeoutError(f"no sign of it after {_START:.0f} s")
+        started.result()
 
     def _end(self) -> None:
         """End the worker with all its children, and its pool."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import faulthandler
 import os
 import resource
 import signal
+import sys
 from pathlib import Path
 
 import msgspec
@@ -17,7 +19,9 @@ NOTICE, OUTPUT = "notice", "output"
 """Files in a worker's folder."""
 
 MARGIN = 5.0
-"""How long past its deadline a worker lives on where nobody ends it, because the bench itself was killed [s]."""
+"""How long past its deadline a worker lives on where nobody ends it, because the bench itself was stopped [s]."""
+
+_SET_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl(2), which Python has no name for
 
 _STAGES = {"warm-up": WARMING, "run": RUNNING, "judging": JUDGING}
 _notice: Notice
@@ -49,6 +53,7 @@ def begin(folder: str, preparing: float) -> None:
     """
     global _notice, _preparing
     os.setpgid(0, 0)  # so that its children can be ended with it, and Ctrl-C at the terminal goes to the bench alone
+    _die_with_parent()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     output = os.open(Path(folder, OUTPUT), os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
@@ -60,6 +65,16 @@ def begin(folder: str, preparing: float) -> None:
     _preparing = preparing
     _notice = Notice(Path(folder, NOTICE))
     _notice.sign(os.getpid())
+
+
+def _die_with_parent() -> None:
+    """Have the kernel end this process when the bench is killed, so that no run of it disturbs the next bench.
+
+    Strictly, when the thread ends that started this process. That thread keeps the worker; where it does not any more,
+    the worker is idle, and one that is gone is replaced.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
 
 
 def ready() -> None:
@@ -87,6 +102,6 @@ def work(data: bytes) -> bytes:
 
 
 def _begin(stage: int, longest: float) -> None:
-    # The kernel ends this process even where compiled code spins for ever and nobody watches any more.
+    # The kernel ends this process even where compiled code spins for ever and nobody watches.
     signal.setitimer(signal.ITIMER_REAL, longest + MARGIN)
     _notice.begin(stage, longest)
