@@ -31,11 +31,11 @@ from transom.files import whole_file
 if TYPE_CHECKING:
     import polars as pl
 
-PART_ROWS = 5_000
+PART_ROWS = 2_000
 """Rows of the journal that make a part."""
 PART_BYTES = 1 << 24
 """Bytes of the journal that make a part, however few rows they are."""
-MERGED_ROWS = 20_000
+MERGED_ROWS = 10_000
 """Parts are merged up to so many rows."""
 MERGED_BYTES = 1 << 25
 """Parts are merged up to so many bytes."""

@@ -13,7 +13,7 @@ from transom.cli.output import note, print_json, print_table
 
 if TYPE_CHECKING:
     from transom.bench.plan import Plan
-    from transom.bench.tasks import Survey
+    from transom.bench.tasks import Share, Survey
 
 
 def command(
@@ -109,15 +109,19 @@ def _document(plan: Plan, surveyed: Survey, workers: int) -> dict[str, Any]:
 def _print(plan: Plan, surveyed: Survey, workers: int, stored: bool) -> None:
     from transom.bench.budgets import budget_words
 
-    columns = ["set", "problem", "solver", "budget", "threads", "runs", "at most"]
-    rows = []
+    together: dict[tuple[str, str, str], list[Share]] = {}
     for share in surveyed.shares:
-        row = [share.set, share.problem, share.name, budget_words(share.stop), str(share.threads), f"{share.runs():,}"]
-        row.append(duration(share.longest * share.runs()))
+        together.setdefault((share.set, share.problem, share.name), []).append(share)
+    rows = []
+    for terms, shares in together.items():
+        budgets = "; ".join(dict.fromkeys(budget_words(share.stop) for share in shares))
+        longest = sum(share.longest * share.runs() for share in shares)
+        row = [*terms, budgets, f"{sum(share.runs() for share in shares):,}", duration(longest)]
         if stored:
-            row += [f"{share.runs(*each):,}" for each in (("done", "outdated"), ("failed",))]
+            row += [f"{sum(share.runs(*each) for share in shares):,}" for each in (("done", "outdated"), ("failed",))]
         rows.append(row)
-    print_table(plan.name, columns + ["done", "failed"] * stored, rows, left=4)
+    columns = ["set", "problem", "solver", "budgets", "runs", "at most", *["done", "failed"] * stored]
+    print_table(plan.name, columns, rows, left=4)
     sets = ", ".join(f"{name} {count:,}" for name, count in surveyed.instances.items())
     print(f"instances: {sets}")
     for each in surveyed.unsuited:
