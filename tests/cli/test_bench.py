@@ -265,6 +265,7 @@ def test_interrupted_and_used_by_another(transom: Command, three: Path, tmp_path
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert "Traceback" not in err
+    assert "runs were finished; the same command goes on with the others" in err
     kept = len(read_results(store))
     assert 4 <= kept < 30
     done = lines(counted)

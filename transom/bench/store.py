@@ -2,7 +2,9 @@
 
 A store is a folder. A finished run is appended at once as a line of JSON to ``journal.jsonl``; when the journal has
 grown, it becomes a Parquet file in ``rows/`` and is emptied. Between the two a row may stand in both: readers count
-the last attempt of each key once. ``plan.json`` keeps the plans whose runs are here, ``lock`` says who writes.
+the last attempt of each key once. The death of the process costs nothing; that of the machine may cost the last rows
+of the journal, which is not forced to the disk row by row. ``plan.json`` keeps the plans whose runs are here, ``lock``
+says who writes.
 """
 
 from __future__ import annotations

@@ -78,13 +78,21 @@ def command(
     with progress(hidden=json and sys.stdout.isatty()) as bars:
         bar = bars.add_task("reading", total=None)
 
+        done = 0
+
         def advance(summary: Summary) -> None:
+            nonlocal done
+            done = summary.done
             if not summary.done:
                 note(forecast(summary.survey, summary.todo, engine.workers))
                 _warn(summary)
             bars.update(bar, total=summary.todo, completed=summary.done, description=_counts(summary) or "runs")
 
-        summary = run_plan(chosen, out, engine, force, None if only is None else only.value, advance)
+        try:
+            summary = run_plan(chosen, out, engine, force, None if only is None else only.value, advance)
+        except KeyboardInterrupt:
+            note(f"{done:,} runs were finished; the same command goes on with the others")
+            raise
     if json:
         print_json({"plan": chosen.digest(), "results": str(out), **_document(summary)})
         return
