@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from transom.bench import parts
@@ -309,3 +309,44 @@ def test_memory_grows_by_the_keys_alone(tmp_path: Path) -> None:
             tracemalloc.stop()
     assert held < 10_000 * 250  # a quarter of what a row takes as JSON
     assert len(keys(tmp_path)) == 11_000
+
+
+OPERATIONS = st.one_of(
+    st.tuples(st.just("append"), st.integers(0, 5)),
+    st.tuples(st.sampled_from(["compact", "close", "die", "die while writing"]), st.just(0)),
+)
+
+
+@given(operations=st.lists(OPERATIONS, max_size=30))
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_life_of_a_store(
+    tmp_path_factory: pytest.TempPathFactory, operations: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever happens in whatever order, the store holds the last attempt of every key."""
+    monkeypatch.setattr(stores, "PART_ROWS", 3)
+    monkeypatch.setattr(stores, "MERGED_ROWS", 5)
+    folder = tmp_path_factory.mktemp("life")
+    truth: dict[str, int] = {}
+    store = Store(folder).__enter__()
+    for what, number in operations:
+        if what == "append":
+            known = store.find(str(number))
+            assert (known.attempt if known else 0) == truth.get(str(number), 0)
+            truth[str(number)] = truth.get(str(number), 0) + 1
+            store.append(a_row(number, attempt=truth[str(number)]))
+        elif what == "compact":
+            store.compact()
+        else:
+            if what == "close":
+                store.__exit__(None, None, None)
+            else:
+                store._close()
+            if what == "die while writing":
+                with (folder / "journal.jsonl").open("ab") as journal:
+                    journal.write(b'{"key":"torn')
+            store = Store(folder).__enter__()
+        found = read_results(folder)
+        assert dict(found.select("key", "attempt").iter_rows()) == truth
+        assert len(found) == len(truth)
+    store._close()
+    shutil.rmtree(folder)
