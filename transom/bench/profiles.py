@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from transom.bench.score import curve_points, scored, time_to_target
+from transom.bench.score import curve_points, scored, time_to_target, times_to_targets
 from transom.bench.statistics import interval
 from transom.errors import ModelError
 from transom.models._arrays import FloatArray
@@ -106,7 +106,7 @@ def target_ecdf(frame: pl.DataFrame, references: pl.DataFrame, gaps: Sequence[fl
     gaps : the targets, each from 0 to 1.
     """
     table = shared(frame, references)
-    times = np.stack([time_to_target(table, references, gap).to_numpy() for gap in gaps], axis=1)
+    times = np.stack(times_to_targets(table, references, gaps), axis=1)
     times = np.maximum(times, FINEST)
     x = np.unique(np.append(times[np.isfinite(times)], FINEST))
     y = {}

@@ -8,6 +8,7 @@ of anyone contradicts is void, with every proof that hangs on it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -157,13 +158,21 @@ def time_to_target(frame: pl.DataFrame, references: pl.DataFrame, gap: float) ->
     -------
     One time for each row of :func:`scored`, in that order; infinite if it was not met inside the budget.
     """
+    return times_to_targets(frame, references, [gap])[0]
+
+
+def times_to_targets(frame: pl.DataFrame, references: pl.DataFrame, gaps: Sequence[float]) -> list[pl.Series]:
+    """:func:`time_to_target` for several gaps, with the curves gone through once."""
     import polars as pl
 
     runs = _runs(frame, references)
-    met = _points(runs).filter((pl.col("primal_gap") <= gap + SAME) & (pl.col("seconds") <= pl.col("allowed")))
-    first = met.group_by("run").agg(pl.col("seconds").min())
-    times = runs.select("run").join(first, on="run", how="left", maintain_order="left")["seconds"]
-    return times.fill_null(float("inf")).rename("time_to_target")
+    points = _points(runs).filter(pl.col("seconds") <= pl.col("allowed"))
+    times = []
+    for gap in gaps:
+        first = points.filter(pl.col("primal_gap") <= gap + SAME).group_by("run").agg(pl.col("seconds").min())
+        met = runs.select("run").join(first, on="run", how="left", maintain_order="left")["seconds"]
+        times.append(met.fill_null(float("inf")).rename("time_to_target"))
+    return times
 
 
 def curve_points(frame: pl.DataFrame, references: pl.DataFrame) -> pl.DataFrame:
