@@ -269,3 +269,8 @@ def test_curves_begin_at_nothing_and_hold_every_step() -> None:
     assert points["seconds"].to_list() == [0, 0.1, 0.3, 0.5]
     assert points["primal_gap"].to_list() == [1, 0.5, 0, 0]
     assert points["value"].to_list() == [None, 5, 10, 10]
+
+
+def test_times_to_the_usual_targets_stand_beside_the_scores() -> None:
+    (run,) = table(row("a", **curve((0.1, 96, None), (0.2, 99.5, None), (0.4, 100, None)))).iter_rows(named=True)
+    assert [run[name] for name in ("to_5", "to_1", "to_0.1", "to_0")] == [0.1, 0.2, 0.4, 0.4]

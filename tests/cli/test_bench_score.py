@@ -54,7 +54,7 @@ def test_a_table_for_each_problem_and_budget(transom: Run, tmp_path: Path) -> No
     assert [line[0] for line in lines] == ["exact", "quick"] * 2
     assert "0.000*" in lines[0]
     assert "25.000" in lines[1]
-    assert "unsolved, failed, wrong and refused runs count 100 %" in " ".join(ran.out.split())
+    assert "a run without a solution (nothing found, failed, wrong, refused) counts 100 %" in " ".join(ran.out.split())
     assert "Of 8 best known values 8 are proved." in " ".join(ran.out.split())
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from transom.bench.score import ALLOWANCE
 from transom.bench.summaries import By
 from transom.bench.task import FAILED
 
@@ -12,11 +13,12 @@ if TYPE_CHECKING:
 
 CONVENTIONS_OF_GAPS = (
     "Means over instances, the seeds of each averaged first. Gap: primal gap to the best known value when the budget "
-    "is over; unsolved, failed, wrong and refused runs count 100 %."
+    "is over; a run without a solution (nothing found, failed, wrong, refused) counts 100 %."
 )
 CONVENTIONS = (
     f"{CONVENTIONS_OF_GAPS} Integral: mean gap over the time of the budget. Solvers that state no bound are not "
-    "compared on bounds. Time: shifted geometric mean (shift: 10 % of the budget), without an answer the whole budget."
+    "compared on bounds. Times: shifted geometric means (shift: 10 % of the budget) of the time to a gap of 1 % and to "
+    "the end of the run; who did not get there took the whole budget."
 )
 
 
@@ -28,7 +30,7 @@ def remarks(table: pl.DataFrame, by: By = "problem") -> list[str]:
     table : of :func:`transom.bench.score.scored`.
     by : what comparisons are kept apart by.
     """
-    return [*_wrong(table), *_failed(table), *_unmet(table, by), *_unknown(table), *_mixed(table)]
+    return [*_wrong(table), *_failed(table), *_late(table), *_unmet(table, by), *_unknown(table), *_mixed(table)]
 
 
 def _wrong(table: pl.DataFrame) -> list[str]:
@@ -54,6 +56,22 @@ def _failed(table: pl.DataFrame) -> list[str]:
         for solver, outcome, count, label, cause in failed.agg(
             pl.len(), pl.first("label"), pl.first("cause")
         ).iter_rows()
+    ]
+
+
+def _late(table: pl.DataFrame) -> list[str]:
+    """Solvers that use more than their budget, beyond the allowance, in more than one run of a hundred."""
+    import polars as pl
+
+    second, share = ALLOWANCE
+    over = table.drop_nulls("overshoot").group_by("solver", "budget", "budget_seconds", maintain_order=True)
+    late = over.agg(p99=pl.col("overshoot").quantile(0.99, "nearest"), most=pl.col("overshoot").max()).filter(
+        pl.col("p99") > second + share * pl.col("budget_seconds")
+    )
+    return [
+        f"late: {row['solver']} under {row['budget']}: 99th percentile of the overshoot {row['p99']:.3g} s, at most "
+        f"{row['most']:.3g} s"
+        for row in late.iter_rows(named=True)
     ]
 
 

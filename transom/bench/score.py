@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 ALLOWANCE = (0.05, 0.05)
 """What a run may take past its budget: so many seconds, and this share of it."""
 
+TARGETS = {"to_5": 0.05, "to_1": 0.01, "to_0.1": 0.001, "to_0": 0.0}
+"""Gaps that times to target are given for, by the name of their column."""
+
 _INSTANCE = ("instance", "problem", "sense")
 _NO_ANSWER = ("wrong", "refused")
 
@@ -113,6 +116,7 @@ def scored(frame: pl.DataFrame, references: pl.DataFrame) -> pl.DataFrame:
     - ``proved_gap``, ``proved_integral``: the same between value and bound; null for solvers that state no bound on
       any instance of this problem;
     - ``time``: what it took of its budget, all of it if it has no answer [s];
+    - ``to_5``, ``to_1``, ``to_0.1``, ``to_0``: when its gap was first at most so many percent, infinite if never [s];
     - ``overshoot``: time beyond the budget, measured outside the solver [s]; null without a budget in seconds.
     """
     import polars as pl
@@ -120,7 +124,9 @@ def scored(frame: pl.DataFrame, references: pl.DataFrame) -> pl.DataFrame:
     runs = _runs(frame, references)
     points = _points(runs)
     run, until = points["run"].to_numpy(), runs["budget_seconds"].to_numpy()
-    in_time = points.filter(pl.col("seconds") <= pl.col("allowed")).group_by("run", maintain_order=True).last()
+    in_time = points.filter(pl.col("seconds") <= pl.col("allowed"))
+    times = {name: _first_within(runs, in_time, gap) for name, gap in TARGETS.items()}
+    in_time = in_time.group_by("run", maintain_order=True).last()
     integrals = {
         name: mean_over_time(run, points["seconds"], points[gap], until)
         for name, gap in (("primal_integral", "primal_gap"), ("proved_integral", "proved_gap"))
@@ -140,6 +146,7 @@ def scored(frame: pl.DataFrame, references: pl.DataFrame) -> pl.DataFrame:
             proved=(pl.col("settled") | (claimed & ~pl.col("disproved"))).fill_null(False),
             time=pl.when("solved").then(spent).otherwise(pl.coalesce("budget_seconds", spent)),
             overshoot=pl.col("wall") - pl.col("budget_seconds"),
+            **times,
             **{gap: pl.when(states_bounds).then(pl.col(gap)) for gap in ("proved_gap", "proved_integral")},
         )
         .drop("run", "allowed", "settled", "late")
@@ -166,13 +173,8 @@ def times_to_targets(frame: pl.DataFrame, references: pl.DataFrame, gaps: Sequen
     import polars as pl
 
     runs = _runs(frame, references)
-    points = _points(runs).filter(pl.col("seconds") <= pl.col("allowed"))
-    times = []
-    for gap in gaps:
-        first = points.filter(pl.col("primal_gap") <= gap + SAME).group_by("run").agg(pl.col("seconds").min())
-        met = runs.select("run").join(first, on="run", how="left", maintain_order="left")["seconds"]
-        times.append(met.fill_null(float("inf")).rename("time_to_target"))
-    return times
+    in_time = _points(runs).filter(pl.col("seconds") <= pl.col("allowed"))
+    return [_first_within(runs, in_time, gap) for gap in gaps]
 
 
 def curve_points(frame: pl.DataFrame, references: pl.DataFrame) -> pl.DataFrame:
@@ -184,6 +186,15 @@ def curve_points(frame: pl.DataFrame, references: pl.DataFrame) -> pl.DataFrame:
     step of every run is at 0 s, steps ascend.
     """
     return _points(_runs(frame, references)).drop("allowed", "infeasible")
+
+
+def _first_within(runs: pl.DataFrame, in_time: pl.DataFrame, gap: float) -> pl.Series:
+    """When each run first had a gap of at most so much, infinite if never [s]."""
+    import polars as pl
+
+    first = in_time.filter(pl.col("primal_gap") <= gap + SAME).group_by("run").agg(pl.col("seconds").min())
+    met = runs.select("run").join(first, on="run", how="left", maintain_order="left")["seconds"]
+    return met.fill_null(float("inf")).rename("time_to_target")
 
 
 def _solves(frame: pl.DataFrame) -> pl.DataFrame:

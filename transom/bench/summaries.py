@@ -18,7 +18,8 @@ SHIFT_GAP = 0.01
 SHIFT_TIME = 0.1
 """Shift of geometric means of times, as a share of the budget; 1 s where the budget is none of time."""
 
-_AVERAGED = ("solved", "proved", "primal_gap", "primal_integral", "proved_gap", "proved_integral", "time")
+_MEANS = ("solved", "proved", "proved_gap", "proved_integral", "time", "within_1")
+_AVERAGED = (*_MEANS, "primal_gap", "primal_integral", "to_1")
 
 
 def per_instance(table: pl.DataFrame, by: By = "problem") -> pl.DataFrame:
@@ -27,10 +28,15 @@ def per_instance(table: pl.DataFrame, by: By = "problem") -> pl.DataFrame:
     Returns
     -------
     One row per ``by``, ``budget``, ``threads``, ``solver`` and ``instance``: ``runs``, the means of the scores (of
-    ``solved`` and ``proved`` the shares), and ``budget_seconds``.
+    ``solved``, ``proved`` and ``within_1``, a gap of at most 1 %, the shares; ``to_1`` is the budget where it was not
+    met, null without one), and ``budget_seconds``.
     """
     import polars as pl
 
+    reached = pl.col("to_1").is_finite()
+    # Who did not reach it took all there was; without a budget of time there is no saying how much that is.
+    seconds = pl.when(pl.col("budget_seconds").is_not_null()).then(pl.min_horizontal("to_1", "budget_seconds"))
+    table = table.with_columns(within_1=reached, to_1=seconds)
     return table.group_by(by, "budget", "threads", "solver", "instance", maintain_order=True).agg(
         pl.len().alias("runs"), pl.col("budget_seconds").first(), pl.col(_AVERAGED).mean()
     )
@@ -74,12 +80,14 @@ def summaries(table: pl.DataFrame, by: By = "problem") -> pl.DataFrame:
     Returns
     -------
     In the order of the comparisons, the best mean gap first: ``by``, ``budget``, ``threads``, ``solver``, ``runs``,
-    ``instances``; counts of runs ``failed`` (of whatever kind), ``refused``, ``wrong`` (wrong answers and contradicted
-    bounds); ``solved`` and ``proved`` (shares); ``gap``, ``integral`` (means), ``gap_median``, ``integral_median``,
-    ``gap_shifted``, ``integral_shifted``, ``time_shifted`` (shifted geometric means), ``proved_gap``,
-    ``proved_integral`` (means, null for solvers without bounds), the mean ``time``; 95 % intervals of ``gap``,
-    ``integral`` and ``time_shifted`` as ``..._low`` and ``..._high``; ``complete``, whether the solver met every
-    instance of the comparison; ``best``, whether none of those that did has a smaller mean gap.
+    ``instances``; counts of runs ``failed`` (of whatever kind), ``refused``, ``wrong`` (wrong answers and
+    contradicted bounds); ``solved`` and ``proved`` (shares); ``gap``, ``integral`` (means), ``gap_median``,
+    ``integral_median``, ``gap_shifted``, ``integral_shifted``, ``time_shifted`` (shifted geometric means),
+    ``proved_gap``, ``proved_integral`` (means, null for solvers without bounds), the mean ``time``; ``within_1``, the
+    share of runs that met a gap of 1 %, and ``to_1_shifted``, their time, the budget for the others;
+    ``overshoot_p99`` and ``overshoot_max`` of all runs [s]; 95 % intervals of ``gap``, ``integral`` and
+    ``time_shifted`` as ``..._low`` and ``..._high``; ``complete``, whether the solver met every instance of the
+    comparison; ``best``, whether none of those that did has a smaller mean gap.
     """
     import polars as pl
 
@@ -88,6 +96,8 @@ def summaries(table: pl.DataFrame, by: By = "problem") -> pl.DataFrame:
         failed=pl.col("outcome").is_in(FAILED).sum(),
         refused=(pl.col("outcome") == "refused").sum(),
         wrong=((pl.col("outcome") == "wrong") | pl.col("disproved")).sum(),
+        overshoot_p99=pl.col("overshoot").quantile(0.99, "nearest"),
+        overshoot_max=pl.col("overshoot").max(),
     )
     averaged = per_instance(table, by)
     lines = [
@@ -117,6 +127,7 @@ _FIGURES = (
     "solved", "proved", "gap", "gap_low", "gap_high", "gap_median", "gap_shifted",
     "integral", "integral_low", "integral_high", "integral_median", "integral_shifted",
     "proved_gap", "proved_integral", "time", "time_shifted", "time_shifted_low", "time_shifted_high",
+    "within_1", "to_1_shifted", "overshoot_p99", "overshoot_max",
 )  # fmt: skip
 
 
@@ -124,7 +135,7 @@ def _line(instances: pl.DataFrame) -> dict[str, Any]:
     """The figures of one solver over its instances."""
     budget = instances["budget_seconds"][0]
     line: dict[str, Any] = {"runs": instances["runs"].sum(), "instances": len(instances)}
-    line |= {name: instances[name].mean() for name in ("solved", "proved", "proved_gap", "proved_integral", "time")}
+    line |= {name: instances[name].mean() for name in _MEANS}
     for name, column in (("gap", "primal_gap"), ("integral", "primal_integral")):
         values = instances[column].drop_nulls().to_numpy()
         if len(values):
@@ -136,6 +147,8 @@ def _line(instances: pl.DataFrame) -> dict[str, Any]:
     times = instances["time"].drop_nulls().to_numpy()
     mean = partial(shifted_geometric_mean, shift=SHIFT_TIME * (budget or 1 / SHIFT_TIME))
     line["time_shifted"] = float(mean(times)) if len(times) else None
+    within = instances["to_1"].drop_nulls().to_numpy()
+    line["to_1_shifted"] = float(mean(within)) if len(within) else None
     return line | _ends("time_shifted", interval(times, mean))
 
 

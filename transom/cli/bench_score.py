@@ -122,10 +122,11 @@ _COLUMNS = {  # heading: column, digits, whether more is better (None: not marke
     "proved [%]": ("proved", 1, True),
     "gap [%]": ("gap", 3, False),
     "median [%]": ("gap_median", 3, False),
-    "shifted [%]": ("gap_shifted", 3, False),
     "integral [%]": ("integral", 2, False),
     "proved gap [%]": ("proved_gap", 3, False),
 }
+
+_TIMES = {"to 1 % [s]": "to_1_shifted", "time [s]": "time_shifted"}
 
 
 def _print_summaries(summed: pl.DataFrame, by: str) -> None:
@@ -135,6 +136,7 @@ def _print_summaries(summed: pl.DataFrame, by: str) -> None:
             for column, digits, more in _COLUMNS.values()
         }
         shown = {heading: each for heading, each in _COLUMNS.items() if rows[each[0]].count()}
+        times = {heading: each for heading, each in _TIMES.items() if rows[each].count()}
         cells = []
         for row in rows.iter_rows(named=True):
             line = [row["solver"], str(row["runs"]), str(row["failed"] + row["refused"])]
@@ -143,13 +145,18 @@ def _print_summaries(summed: pl.DataFrame, by: str) -> None:
                 line.append(cell + ("*" if row["complete"] and cell == best[column] else " "))
                 if column in ("gap", "integral"):
                     line.append(_interval(row[f"{column}_low"], row[f"{column}_high"], digits))
-            line.append("-" if row["time_shifted"] is None else f"{row['time_shifted']:.3g}")
+            line += [_seconds(row[column]) for column in times.values()]
             cells.append(line)
         headings = ["solver", "runs", "no answer"]
         for heading, (column, _, _) in shown.items():
             headings += [heading, "95 %"] if column in ("gap", "integral") else [heading]
+        headings += times
         instances = max(rows["instances"])
-        print_table(f"{_title(what, budget, threads)}: {_count(instances, 'instance')}", [*headings, "time [s]"], cells)
+        print_table(
+            f"{_title(what, budget, threads)}: {_count(instances, 'instance')}",
+            headings,
+            cells,
+        )
 
 
 def _title(what: Any, budget: Any, threads: Any) -> str:
@@ -161,6 +168,10 @@ def _best(values: list[float], more: bool, digits: int) -> str | None:
     if len({percent(value, digits) for value in values}) < 2:
         return None
     return percent(max(values) if more else min(values), digits)
+
+
+def _seconds(seconds: float | None) -> str:
+    return "-" if seconds is None else f"{seconds:.3g}"
 
 
 def _interval(low: float | None, high: float | None, digits: int) -> str:
