@@ -133,7 +133,7 @@ def scored(frame: pl.DataFrame, references: pl.DataFrame) -> pl.DataFrame:
     }
     ends = in_time.select(
         counted="value", counted_bound="bound", solved=pl.col("value").is_not_null() | pl.col("infeasible"),
-        late="seconds", settled="infeasible", primal_gap="primal_gap", proved_gap="proved_gap",
+        settled="infeasible", primal_gap="primal_gap", proved_gap="proved_gap",
     )  # fmt: skip
     ends = ends.with_columns(**{name: pl.Series(values, nan_to_null=True) for name, values in integrals.items()})
     states_bounds = pl.col("bound").is_not_null().any().over("problem", "solver")
@@ -149,7 +149,7 @@ def scored(frame: pl.DataFrame, references: pl.DataFrame) -> pl.DataFrame:
             **times,
             **{gap: pl.when(states_bounds).then(pl.col(gap)) for gap in ("proved_gap", "proved_integral")},
         )
-        .drop("run", "allowed", "settled", "late")
+        .drop("run", "allowed", "settled")
     )
 
 

@@ -84,11 +84,11 @@ def command(
                 "tests": [
                     {
                         **where,
-                        "measure": measure,
+                        "measure": name,
                         "pairs": [pair._asdict() for pair in found],
-                        "friedman": all_._asdict(),
+                        "friedman": together._asdict(),
                     }
-                    for where, measure, found, all_ in tests
+                    for where, name, found, together in tests
                 ],
                 "sequences": replayed.to_dicts(),
                 "remarks": told,
