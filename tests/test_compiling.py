@@ -1,10 +1,49 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 from transom.compiling import source_digest
+
+# The signal comes while the compiler is at work, as its own events say; presses of Ctrl-C are counted down.
+INTERRUPTED = """
+import os, signal, threading
+from numba.core import event
+from transom.compiling import compiled
+
+presses = PRESSES
+
+class Listener(event.Listener):
+    def on_start(self, event):
+        global presses
+        while presses:
+            presses -= 1
+            os.kill(os.getpid(), signal.SIGINT)
+
+    def on_end(self, event):
+        print("compiled", flush=True)
+
+event.register("numba:compile", Listener())
+
+@compiled
+def inner(x):
+    return x + 1
+
+@compiled
+def outer(x):
+    return inner(x) + 1
+
+def run():
+    print(outer(1))
+
+try:
+    RUN
+except KeyboardInterrupt:
+    print("interrupted", signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+    print(outer(1))
+"""
 
 SOLVE = "from transom import Knapsack, solve; print(solve(Knapsack([5, 4, 3], [3, 2, 2], 4), 'dp').value)"
 
@@ -31,3 +70,27 @@ def test_without_a_folder_to_write_to_it_works_all_the_same(tmp_path: Path) -> N
     run = [sys.executable, "-c", SOLVE]
     done = subprocess.run(run, capture_output=True, text=True, env={"XDG_CACHE_HOME": str(nowhere)}, check=True)
     assert done.stdout == "7\n"
+
+
+def interrupted(path: Path, presses: int, run: str) -> list[str]:
+    path.joinpath("kernels.py").write_text(INTERRUPTED.replace("PRESSES", str(presses)).replace("RUN", run))
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, str(path / "kernels.py")]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=True).stdout.splitlines()
+
+
+def test_ctrl_c_waits_until_a_kernel_is_compiled(tmp_path: Path) -> None:
+    # Both kernels are done when it comes, and nothing is compiled a second time.
+    assert interrupted(tmp_path, 1, "run()") == ["compiled", "compiled", "interrupted True", "3"]
+
+
+def test_a_second_ctrl_c_does_not_wait(tmp_path: Path) -> None:
+    # The compiler tells the end of what failed as well; the kernels are then compiled again.
+    told = interrupted(tmp_path, 2, "run()")
+    assert told.index("interrupted True") < told.index("3")
+    assert len([line for line in told[told.index("interrupted True") :] if line == "compiled"]) == 2
+
+
+def test_kernels_are_compiled_in_other_threads_too(tmp_path: Path) -> None:
+    run = "thread = threading.Thread(target=run); thread.start(); thread.join()"
+    assert interrupted(tmp_path, 0, run) == ["compiled", "compiled", "3"]

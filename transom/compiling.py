@@ -10,12 +10,16 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import signal
 import tempfile
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache, update_wrapper
 from hashlib import blake2b
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 _FORGET = 30 * 86_400  # caches of other versions that nobody used for so long are removed [s]
@@ -47,15 +51,59 @@ class compiled:
         return getattr(self._dispatcher or self._compiler(), name)
 
     def _compiler(self) -> Any:
-        from numba import config, njit
+        with uninterrupted():
+            from numba import config, njit
 
         theirs = config.CACHE_DIR
         config.CACHE_DIR = str(_folder())
         try:
-            self._dispatcher = njit(cache=True)(self._function)
+            dispatcher = njit(cache=True)(self._function)
         finally:
             config.CACHE_DIR = theirs
-        return self._dispatcher
+        compile_one = dispatcher.compile
+
+        def compile_whole(signature: Any) -> Any:
+            with uninterrupted():
+                return compile_one(signature)
+
+        dispatcher.compile = compile_whole
+        self._dispatcher = dispatcher
+        return dispatcher
+
+
+class _Held:
+    """A handler of Ctrl-C that only remembers it the first time, and leaves the second to the one before it."""
+
+    def __init__(self, before: Callable[[int, FrameType | None], Any]) -> None:
+        self.before = before
+        self.pressed = 0
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        self.pressed += 1
+        if self.pressed > 1:
+            self.before(number, frame)
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Hold Ctrl-C back until the block ends, and let it happen then; a second one is not held back.
+
+    The compiler does not survive an exception out of nowhere in all of its states. Python raises it in the main thread
+    alone, so in others there is nothing to hold back.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    main = threading.current_thread() is threading.main_thread()
+    if not main or not callable(before) or isinstance(before, _Held):
+        yield
+        return
+    held = _Held(before)
+    signal.signal(signal.SIGINT, held)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if held.pressed == 1:
+            signal.raise_signal(signal.SIGINT)
 
 
 @cache
