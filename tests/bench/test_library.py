@@ -179,6 +179,28 @@ def test_a_further_method_that_proves_it_is_noted(folder: Path) -> None:
     assert (again.best, again.history) == (entry.best, entry.history)
 
 
+def test_a_value_and_a_bound_of_different_methods_make_a_proof_but_not_of_fronts(folder: Path) -> None:
+    problem = knapsack(2)
+    entry, front = (read_library(folder).entries[at] for at in (-1, 4))
+    library, whole = Library(folder, [entry]), solve(problem, "dp", Stop(seconds=30))
+    empty = {"bound": None, "proved_by": (), "best": None, "history": ()}
+    found = replace(whole, bound=None, status="feasible", solver="sa")
+    bound = replace(whole, solution=None, value=None, status="unknown", solver="scip")
+    for each in (found, bound):
+        entry = improved(
+            msgspec.structs.replace(entry, **empty) if each is found else entry, each, library, "t", None, ""
+        )
+    assert (entry.proved, entry.proved_by, entry.best and entry.best.solver) == (True, ("scip",), "sa")
+    entry = improved(entry, whole, library, "t", None, "")
+    assert (entry.proved_by, entry.best and entry.best.status) == (("scip", "dp"), "optimal")
+    known = front.result()
+    assert known is not None
+    poorer = replace(known, status="feasible", parameters={**known.parameters, "front": "not complete"})
+    front = improved(msgspec.structs.replace(front, **empty), poorer, library, "t", None, "")
+    assert front.value == front.bound
+    assert not front.proved
+
+
 def test_instances_are_added_once(folder: Path) -> None:
     library = read_library(folder)
     assert list(new_entries(library, [folder / "packs.jsonl"])) == []

@@ -103,9 +103,8 @@ def candidates(path: Path, library: Library) -> tuple[list[Candidate], int]:
             continue
         claim, optimal = claim_of(document, where), document.status == "optimal"
         row = blake2b(encode(document), digest_size=16).hexdigest()
-        found.append(
-            Candidate(document.instance, claim, optimal, row, path.name, document.seconds, result=document)
-        )  # fmt: skip
+        seconds = document.seconds
+        found.append(Candidate(document.instance, claim, optimal, row, path.name, seconds, result=document))
     return found, foreign
 
 
@@ -118,16 +117,14 @@ def _of_store(path: Path, library: Library) -> tuple[list[Candidate], int]:
     known = frame.filter(pl.col("instance").is_in(list({entry.digest for entry in library.entries})))
     budget = [field.name for field in fields(Stop)]
     columns = ["key", "instance", "name", "spec", "seed", "threads", "status", "value", "bound", "seconds"]
-    found = []
+    found, name = [], path.resolve().name
     for row in known.select(*columns, *(f"budget_{name}" for name in budget)).iter_rows(named=True):
         infeasible = row["status"] == "infeasible"
         claim = Claim(row["value"], row["bound"], infeasible, row["name"], f"{path}, row {row['key']}")
         stop = Stop(**{name: row[f"budget_{name}"] for name in budget})
         terms = Terms(row["spec"], stop, row["seed"], row["threads"])
-        optimal, name = row["status"] == "optimal", path.resolve().name
-        found.append(
-            Candidate(row["instance"], claim, optimal, row["key"], name, row["seconds"] or 0.0, terms=terms)
-        )  # fmt: skip
+        optimal, seconds = row["status"] == "optimal", row["seconds"] or 0.0
+        found.append(Candidate(row["instance"], claim, optimal, row["key"], name, seconds, terms=terms))
     return found, len(frame) - len(known)
 
 
@@ -238,10 +235,9 @@ def _repeated(problem: Any, terms: Terms, seconds: float | None) -> Result:
 
 def _shortfall(entry: Entry, each: Candidate, result: Result) -> str | None:
     """What a repeated run did not reach of what was claimed."""
-    if each.claim.value is not None and (
-        result.value is None or better(each.claim.value, result.value, entry.sense)
-    ):  # fmt: skip
-        return f"{each.claim.value:g} became {'nothing' if result.value is None else format(result.value, 'g')}"
+    claimed, found = each.claim.value, result.value
+    if claimed is not None and (found is None or better(claimed, found, entry.sense)):
+        return f"{claimed:.12g} became {'nothing' if found is None else format(found, '.12g')}"
     if (each.optimal or each.claim.infeasible) and result.status not in ("optimal", "infeasible"):
         return "it was not proved again"
     return None

@@ -181,10 +181,11 @@ def improved(entry: Entry, result: Result, library: Library, source: str, row: s
     proof = settled and (entry.best is None or entry.best.status not in ("optimal", "infeasible"))
     tighter = result.bound is not None and (entry.bound is None or better(entry.bound, result.bound, entry.sense))
     proves = tighter or (settled and not entry.proved)
-    if not (found or proof or proves):
-        further = settled and claim.by not in entry.proved_by
-        return msgspec.structs.replace(entry, proved_by=(*entry.proved_by, claim.by)) if further else entry
     changed = entry
+    if settled and not proves and claim.by not in entry.proved_by:
+        changed = msgspec.structs.replace(changed, proved_by=(*entry.proved_by, claim.by))
+    if not (found or proof or proves):
+        return changed
     if found or proof:
         # As it will be read, so that the same content gives the same bytes: a budget of 60 is then one of 60.0.
         best = msgspec.json.decode(encode(replace(result, curve=())), type=ResultDocument)
