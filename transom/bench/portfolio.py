@@ -186,7 +186,7 @@ def _tree(cases: Sequence[Case], options: list[Schedule], names: list[str], cost
     def written(node: int, rows: IntArray) -> Split | Leaf:
         question = chooser.question(node)
         if question is None:
-            taken = chooser.column(node)
+            taken = _shortest(chooser.column(node), options, costs[rows])
             return Leaf(
                 steps=tuple(Step(spec, share) for spec, share in options[taken]),
                 cases=len(rows),
@@ -198,6 +198,19 @@ def _tree(cases: Sequence[Case], options: list[Schedule], names: list[str], cost
         return _merged(Split(names[feature], at_most, written(below, rows[holds]), written(above, rows[~holds])))
 
     return written(0, np.arange(len(cases)))
+
+
+def _shortest(column: int, options: list[Schedule], costs: FloatArray) -> int:
+    """The schedule with fewest steps that costs the same: without those that never come up in a leaf, say."""
+    specs = [spec for spec, _ in options[column]]
+    mean = costs.mean(axis=0)
+    parts = [i for i, option in enumerate(options) if _within([spec for spec, _ in option], specs)]
+    return min((i for i in parts if mean[i] <= mean[column] + 1e-12), key=lambda i: (len(options[i]), mean[i]))
+
+
+def _within(part: Sequence[str], whole: Sequence[str]) -> bool:
+    rest = iter(whole)
+    return all(each in rest for each in part)
 
 
 def _effort(what: Reached, case: Case) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from transom.cli import bench_compare, bench_plan, bench_run, bench_score
+from transom.cli import bench_compare, bench_plan, bench_portfolio, bench_run, bench_score
 
 app = typer.Typer(
     help="Compare solvers on the same instances within the same time, and policies on the same traces.",
@@ -15,3 +15,4 @@ app.command("run")(bench_run.command)
 app.command("plan")(bench_plan.command)
 app.command("score")(bench_score.command)
 app.command("compare")(bench_compare.command)
+app.command("portfolio")(bench_portfolio.command)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from transom.solvers._portfolio import Leaf, Split, Table
 
 
-def portfolio(
+def command(
     train: Annotated[list[Path] | None, typer.Argument(help="Results to learn from; without, the table stays.")] = None,
     test: Annotated[list[Path] | None, typer.Option(help="Results with auto on other instances, to score it.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write the table here (JSON).")] = None,
