@@ -132,7 +132,7 @@ def test_a_killed_worker_loses_no_row(cluster: RunningCluster) -> None:
 
 def test_faults_are_rows(cluster: RunningCluster) -> None:
     faults = {"segfault": "crash", "spin": "timeout", "memory": "memory", "raise": "error", "infeasible": "wrong"}
-    tasks = [task(f"faulty:how={how}", seconds=5.0 if how == "memory" else 0.3) for how in faults]
+    tasks = [task(f"faulty:how={how}", seconds=40.0 if how == "memory" else 0.3) for how in faults]
     tasks += [task("steady", seed=seed) for seed in range(10)]
     before = worker_pids(cluster)
     rows = {row.key: row for row in DaskEngine(cluster).run(iter(tasks))}
@@ -160,11 +160,13 @@ def test_a_run_that_kills_its_worker_is_a_crash_and_takes_nobody_with_it(cluster
 def test_nothing_is_left_on_a_scheduler_that_is_not_ours(cluster: RunningCluster) -> None:
     from distributed import Client
 
-    tasks = iter([task("faulty:how=spin", seconds=60.0, seed=seed) for seed in range(20)])
-    threading.Timer(3.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+    tasks = iter([task("steady"), *(task("faulty:how=spin", seconds=60.0, seed=seed) for seed in range(20))])
+    rows = DaskEngine(cluster).run(tasks)
+    assert next(rows).outcome == "ok"
+    threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGINT)).start()
     begun = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        list(DaskEngine(cluster).run(tasks))
+        list(rows)
     assert time.monotonic() - begun < 30
     assert len(list(tasks)) > 5  # no more was taken than the workers needed
     with Client(cluster.address, set_as_default=False) as client:
@@ -173,8 +175,7 @@ def test_nothing_is_left_on_a_scheduler_that_is_not_ours(cluster: RunningCluster
         while any(client.run(_children).values()) or any(client.processing().values()):
             assert time.monotonic() < deadline, "something of ours still runs"
             time.sleep(0.1)
-    rows = list(DaskEngine(cluster).run(iter([task("steady")])))
-    assert [row.outcome for row in rows] == ["ok"]
+    assert [row.outcome for row in DaskEngine(cluster).run(iter([task("steady")]))] == ["ok"]
 
 
 def _children() -> list[str]:
