@@ -8,9 +8,10 @@ import shutil
 import socket
 import tomllib
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from time import sleep
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 from urllib.parse import urlsplit
 
@@ -265,15 +266,20 @@ class BatchCluster:
             heard = stack.enter_context(overheard())
             stack.enter_context(dask.config.set({**_ALWAYS, **_OURS}))
             with _reaching(self.system, heard):
-                cluster = stack.enter_context(self.make())
+                cluster = self.make()
+                stack.callback(_close, cluster)
                 command = cluster.job_cls.submit_command.split()[0]
                 if shutil.which(command) is None:
                     raise EngineError(f"{self.system}: {command} is not on the path of this machine")
                 client = stack.enter_context(Client(cluster, set_as_default=False, timeout=_CONNECT))
-                if self.jobs.maximum is None:
-                    cluster.scale(jobs=self.jobs.jobs or 1)
-                else:
+                if self.jobs.maximum is not None:
                     cluster.adapt(minimum_jobs=self.jobs.minimum, maximum_jobs=self.jobs.maximum)
+                else:
+                    cluster.scale(jobs=self.jobs.jobs or 1)
+                    while not (said := heard.last()) and _handed_in(cluster) < (self.jobs.jobs or 1):
+                        sleep(0.1)
+                    if said and not _handed_in(cluster):
+                        raise EngineError(f"{self.system}: no job can be handed in: {said}")
             yield client
 
     def make(self) -> Any:
@@ -332,6 +338,18 @@ class BatchCluster:
                 "--tls-cert and --tls-key, install cryptography for temporary certificates, or accept it with "
                 "--insecure"
             ) from None
+
+
+def _handed_in(cluster: Any) -> int:
+    """How many jobs the batch system has taken."""
+    return sum(getattr(job, "job_id", None) is not None for job in list(cluster.workers.values()))
+
+
+def _close(cluster: Any) -> None:
+    """Cancel the jobs and stop the scheduler."""
+    # Of jobs that were never handed in dask-jobqueue says by an assertion that there is nothing to cancel.
+    with suppress(AssertionError):
+        cluster.close()
 
 
 SYSTEMS = ("slurm", "pbs", "sge", "lsf")
