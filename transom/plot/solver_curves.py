@@ -159,7 +159,7 @@ def overshoots(seconds: Mapping[str, ArrayLike], title: str, limit: float | None
     axes.set_yticks(range(len(samples)), [shortened(name, _NAME) for name in samples])
     axes.set_ylim(len(samples) - 0.5, -0.5)
     axes.set_xscale("symlog", linthresh=1, linscale=0.5)
-    axes.set_xlim(-0.1, None)
+    axes.set_xlim(-0.1, None if limit is None else max(axes.get_xlim()[1], 1500 * limit))
     axes.xaxis.set_major_formatter(lambda time, _: f"{time:g}")
     axes.set_xticks([], minor=True)
     axes.set_xlabel("past the budget [ms]")
