@@ -22,6 +22,8 @@ from transom.report import page as pages
 from transom.report.page import Page
 from transom.stop import Stop
 
+pytestmark = pytest.mark.xdist_group("report")  # what is drawn once serves all
+
 
 class Read(HTMLParser):
     """Text of tables by their ids, and every attribute that could load something."""
@@ -85,9 +87,9 @@ def test_the_front_says_who_is_best_and_by_how_much(made: Page) -> None:
     answers = re.findall(r'<p class="answer">(.*?)</p>', made.html)
     assert len(answers) == 2
     assert answers[1].startswith(
-        "At 1 s, exact has the smallest mean primal gap on knapsack (0.00 % over 8 instances)."
+        "At 1 s, exact has the smallest mean primal gap on knapsack (0.00\u00a0% over 8 instances)."
     )
-    assert re.search(r"The difference to walk \(\d\.\d\d %\) is significant \(p = 0\.\d+\)\.$", answers[1])
+    assert re.search(r"The difference to walk \(\d\.\d\d\u00a0%\) is significant \(p = 0\.\d+\)\.$", answers[1])
 
 
 def test_answers_never_claim_what_the_numbers_do_not_show() -> None:
@@ -194,11 +196,12 @@ def test_each_figure_can_be_saved_as_svg_and_pdf(made: Page, read: Read) -> None
 
 def test_sequences_have_tables_of_their_own(read: Read) -> None:
     head, first, second = read.tables["sequence-lublin"]
-    assert head[:3] == ["Policy", "Seeds", "mean bounded slowdown [1]"]
-    assert head[-1] == "utilisation gpu [1]"
-    assert first[:2] == ["fcfs", "3"]
-    assert first[2] == "10.00 (9.000 to 11.00)"
-    assert second[2].startswith("★ best: 4.000 (")
+    assert head[:4] == ["Policy", "Runs", "Failed", "mean bounded slowdown"]
+    assert head[-1] == "utilisation gpu [%]"
+    assert first[:3] == ["fcfs", "3", "0"]
+    assert first[3] == "10.00 (9.000 to 11.00)"
+    assert (head[4], first[4], first[-1]) == ("mean wait [h]", "0.2500", "★ best: 25.00")
+    assert second[3].startswith("★ best: 4.000 (")
     solvers = {line[0] for name, table in read.tables.items() if "knapsack" in name for line in table}
     assert not solvers & {"fcfs", "sjf-easy"}
 
@@ -254,6 +257,14 @@ def test_a_big_store_gives_a_small_page(monkeypatch: pytest.MonkeyPatch) -> None
     assert f"Of 600 instances {len(data['instances'])} are here" in page.html
     assert "The first 300 of 18,000 runs." in page.html
     assert "3 more comparisons have tables, but no figures." in page.html
+
+
+def test_paths_are_told_from_their_common_folder_on() -> None:
+    paths = ("/data/instances/a/one.jsonl:1", "/data/instances/b/two.jsonl:7")
+    some = [replaced(row, label=paths[i % 2]) for i, row in enumerate(solves(2, 1, (1.0,)))]
+    html = render(to_frame(some)).html
+    assert "/data" not in html
+    assert {each["label"] for each in Read(html).data["instances"]} <= {"a/one.jsonl:1", "b/two.jsonl:7"}
 
 
 def test_thinned_curves_keep_their_ends() -> None:

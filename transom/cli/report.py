@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from transom.cli.bench_score import Library, read_library
 from transom.cli.output import check_writable, note, progress
 
 
@@ -18,41 +19,40 @@ def command(
         "report.html"
     ),
     title: Annotated[str | None, typer.Option("--title", help="Title of the page.")] = None,
+    library: Library = None,
     figures: Annotated[
         Path | None, typer.Option("--figures", help="Write every figure as SVG and PDF into this folder, too.")
     ] = None,
 ) -> None:
     """Write one self-contained page: what ran, tables, curves, single instances, failures."""
     check_writable(out, ".html")
-    import polars as pl
-
+    from transom.bench.joined_results import joined_results
     from transom.bench.store import read_plans, read_results
     from transom.errors import DocumentError
     from transom.report.page import render, write_report
 
     if figures is not None and figures.exists() and not figures.is_dir():
         raise DocumentError(f"{figures}: is a file, not a folder")
-    frames = [read_results(path) for path in results]
-    plans = [plan for path in results if path.is_dir() for plan in read_plans(path)]
-    frame = pl.concat(frames)
-    once = frame.unique("key", keep="last", maintain_order=True)
+    rows = joined_results(results)
     notes = []
-    if twice := len(frame) - len(once):
-        notes.append(f"{twice:,} runs were in several of the results given; those of the last one count.")
-    names = [plan.name for plan in plans if plan.name]
+    if len(results) > 1 and (twice := sum(len(read_results(path)) for path in results) - len(rows)):
+        notes.append(f"{twice:,} runs were in several of the results given; those that began last count.")
+    plans = {plan.digest(): plan for path in results if path.is_dir() for plan in read_plans(path)}
+    names = [plan.name for plan in plans.values() if plan.name]
     shown = progress()
     task = shown.add_task("figures", total=None)
     with shown:
         page = render(
-            once,
+            rows,
             title or (f"Solvers compared: {', '.join(dict.fromkeys(names))}" if names else "Solvers compared"),
-            plans,
+            list(plans.values()),
+            read_library(library),
             notes=notes,
             progress=lambda done: shown.update(task, description=f"drawn: {done}"),
         )
     written = write_report(out, page, figures)
     size = out.stat().st_size / 2**20
-    note(f"{len(once):,} runs; {size:.1f} MiB in {out}")
+    note(f"{len(rows):,} runs; {size:.1f} MiB in {out}")
     if len(written) > 1:
         note(f"{len(written) - 1} figures in {figures}")
     print(out)

@@ -5,8 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from transom.bench.statistics import FEWEST, TOLERANCE, Pair, pairs
-from transom.bench.summaries import per_instance, summaries
-from transom.report.table import Cell, Column, Table, count, interval, number, percent, percentage, several, words
+from transom.bench.summaries import figures, summaries
+from transom.report.table import (
+    Cell,
+    Column,
+    Table,
+    anchor,
+    count,
+    interval,
+    number,
+    percent,
+    percentage,
+    several,
+    words,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,9 +39,9 @@ def comparison_tables(scored: pl.DataFrame) -> list[Table]:
     """
     overall = summaries(scored, "problem")
     problem = scored["problem"][0]
-    tables = [_summed(overall, "", f"{problem}: solvers compared", f"comparison-{problem}")]
+    tables = [_summed(overall, "", f"{problem}: solvers compared", anchor("comparison", problem))]
     if scored["set"].n_unique() > 1:
-        tables.append(_summed(summaries(scored, "set"), "set", f"{problem}: set by set", f"sets-{problem}"))
+        tables.append(_summed(summaries(scored, "set"), "set", f"{problem}: set by set", anchor("sets", problem)))
     return tables
 
 
@@ -43,7 +55,7 @@ def pair_tables(scored: pl.DataFrame) -> list[Table]:
     found, problem = _all_pairs(scored), scored["problem"][0]
     if not any(pair.instances for _, pair in found):
         return []
-    return [_paired(found, f"{problem}: two at a time", f"pairs-{problem}", scored["threads"].n_unique() > 1)]
+    return [_paired(found, f"{problem}: two at a time", anchor("pairs", problem), scored["threads"].n_unique() > 1)]
 
 
 def answers(scored: pl.DataFrame) -> list[str]:
@@ -66,7 +78,7 @@ def answers(scored: pl.DataFrame) -> list[str]:
     told = [each for each in told if each[2]]
     if len(told) > ANSWERS:
         told = [each for each in told if each[1]]
-    shown = [answer for _, _, answer in told[:ANSWERS]]
+    shown = [answer.replace(" %", "\u00a0%") for _, _, answer in told[:ANSWERS]]  # lines do not end before it
     if more := len(told) - len(shown):
         shown.append(f"{more} more problems: see the tables.")
     return shown
@@ -112,15 +124,11 @@ def _under(budget: str | None) -> str:
 
 def _all_pairs(scored: pl.DataFrame) -> list[tuple[tuple[str, int], Pair]]:
     """Pairs of every budget and number of threads, over all sets of one problem."""
-    found = []
-    averaged = per_instance(scored, "problem").sort("budget_seconds", "budget", "threads", nulls_last=True)
-    for (budget, threads), group in averaged.group_by("budget", "threads", maintain_order=True):
-        figures = {
-            str(solver): dict(each.select("instance", "primal_gap").iter_rows())
-            for (solver,), each in group.sort("solver").group_by("solver", maintain_order=True)
-        }
-        found += [((str(budget), int(threads)), pair) for pair in pairs(figures, TOLERANCE["primal_gap"])]
-    return found
+    return [
+        ((str(where["budget"]), int(where["threads"])), pair)
+        for where, each in figures(scored, "primal_gap")
+        for pair in pairs({solver: each[solver] for solver in sorted(each)}, TOLERANCE["primal_gap"])
+    ]
 
 
 def _summed(lines: pl.DataFrame, by: str, caption: str, name: str) -> Table:

@@ -11,13 +11,15 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from transom.bench.remarks import remarks
 from transom.bench.score import BestKnown, references, scored
+from transom.bench.task import FAILED
 from transom.errors import DocumentError
 from transom.files import whole_file
 from transom.report import comparison, facts, failures, sequences
 from transom.report.pictures import Picture, comparison_pictures, overshoot_pictures
 from transom.report.runs import embedded, solvers_of
-from transom.report.table import Table
+from transom.report.table import Table, anchor
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from transom.bench.plan import Plan
+
+REMARKS = 12
+"""Remarks about the scores in front at most."""
 
 DRAWN = 12
 """Comparisons (a problem under a budget) that are drawn at most; each has up to five figures."""
@@ -89,6 +94,7 @@ def render(
     """
     if not len(frame):
         raise DocumentError("report: there are no runs to report on")
+    frame = _shortened(frame)
     known = references(frame, library)
     table = scored(frame, known)
     parts, left_out = _parts(table, known, progress)
@@ -104,7 +110,7 @@ def render(
     html = _template().render(
         title=title,
         answers=comparison.answers(table),
-        warnings=[*notes, *facts.warnings(frame), *([left_out] if left_out else [])],
+        warnings=[*notes, *_remarks(table), *facts.warnings(frame), *([left_out] if left_out else [])],
         sections=sections,
         facts=facts.facts(frame, plans),
         about=facts.about(frame),
@@ -142,6 +148,19 @@ def write_report(path: str | os.PathLike[str], page: Page, figures: str | os.Pat
     return written
 
 
+def _shortened(frame: pl.DataFrame) -> pl.DataFrame:
+    """Rows whose labels that are paths begin below the folder that they all have in common."""
+    import polars as pl
+
+    labels = frame["label"].unique().to_list()
+    paths = [label for label in labels if os.path.isabs(label)]
+    if not paths:
+        return frame
+    common = os.path.commonpath([os.path.dirname(path) for path in paths])
+    short = {path: os.path.relpath(path, common) for path in paths}
+    return frame.with_columns(pl.col("label").replace(short))
+
+
 def _parts(table: pl.DataFrame, known: pl.DataFrame, progress: Callable[[str], None]) -> tuple[list[Part], str]:
     """A section per problem; the comparisons with the longest budgets are drawn where there are very many."""
     groups = table.sort("problem", "budget_seconds", "budget", "threads", nulls_last=True).partition_by(
@@ -160,9 +179,18 @@ def _parts(table: pl.DataFrame, known: pl.DataFrame, progress: Callable[[str], N
     for problem, drawings in pictures.items():
         runs = table.filter(table["problem"] == problem)
         tables, further = comparison.comparison_tables(runs), comparison.pair_tables(runs)
-        parts.append(Part(f"problem-{problem}", f"Problem: {problem}", tables, drawings, further))
+        parts.append(Part(anchor("problem", problem), f"Problem: {problem}", tables, drawings, further))
     more = len(groups) - len(drawn)
     return parts, f"{more} more comparisons have tables, but no figures." if more else ""
+
+
+def _remarks(table: pl.DataFrame) -> list[str]:
+    """What has to be said beside the scores, but for what stands in sections of its own."""
+    if not len(table):
+        return []
+    elsewhere = (*FAILED, "refused", "the runs are of")
+    told = [each for each in remarks(table) if each.startswith("wrong: ") or not each.startswith(elsewhere)]
+    return told[:REMARKS] + ([f"{more} more remarks: transom bench score"] if (more := len(told) - REMARKS) > 0 else [])
 
 
 def _json(data: Any) -> Markup:

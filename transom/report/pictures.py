@@ -19,6 +19,7 @@ from transom.plot import (
     proofs_over_time,
     targets_reached,
 )
+from transom.report.table import anchor
 
 if TYPE_CHECKING:
     import polars as pl
@@ -70,8 +71,7 @@ def picture(figure: Figure, name: str, caption: str, alt: str) -> Picture:
     # The layout is the same for both formats, and takes longer than all the rest.
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
-    plain = re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-").lower()
-    return Picture(plain, caption, alt, encoded(figure, "svg"), encoded(figure, "pdf"))
+    return Picture(anchor(name), caption, alt, encoded(figure, "svg"), encoded(figure, "pdf"))
 
 
 def comparison_pictures(runs: pl.DataFrame, references: pl.DataFrame, solvers: Sequence[str]) -> Iterator[Picture]:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from transom.bench.statistics import interval
-from transom.report.table import Cell, Column, Table, count, significant, words
+from transom.bench.replays import replay_summaries
+from transom.report.table import Cell, Column, Table, anchor, count, significant, words
 from transom.simulation.metrics import HOP_METRICS, METRICS, Metric
 
 if TYPE_CHECKING:
@@ -23,71 +20,73 @@ further resources come after them."""
 
 
 def sequence_tables(frame: pl.DataFrame) -> list[Table]:
-    """One table per trace: its policies, each figure the mean over seeds with its 95 % interval.
+    """One table per sequence: its policies, each figure the mean over seeds with its 95 % interval.
 
     Parameters
     ----------
     frame : rows of a store; solves are left out.
     """
-    replays = frame.filter((frame["what"] == "replay") & (frame["outcome"] == "ok")).sort("set", "name", "seed")
-    return [_table(str(name), runs) for (name,), runs in replays.group_by("set", maintain_order=True)]
-
-
-def _table(name: str, runs: pl.DataFrame) -> Table:
-    policies: dict[str, list[dict[str, float]]] = {}
-    for policy, metrics in runs.select("name", "metrics").iter_rows():
-        policies.setdefault(policy, []).append(json.loads(metrics or "{}"))
-    there = {key for each in policies.values() for metrics in each for key in metrics}
-    kinds = {**METRICS, **HOP_METRICS}
-    shown = [key for key in SHOWN if key in there]
-    shown += sorted(key for key in there - kinds.keys() if key.startswith("utilisation_"))
-    columns = [Column("Policy"), Column("Seeds", number=True)]
-    columns += [_column(key, kinds.get(key)) for key in shown]
-    means = {
-        policy: {key: _mean([each[key] for each in metrics if key in each]) for key in shown}
-        for policy, metrics in policies.items()
-    }
-    best = {key: _best([of[key][0] for of in means.values()], kinds.get(key)) for key in shown}
-    rows = [
-        [words(policy), count(len(metrics)), *(_cell(means[policy][key], best[key]) for key in shown)]
-        for policy, metrics in policies.items()
+    found = replay_summaries(frame).sort("set", "instance", "policy", maintain_order=True)
+    groups = found.partition_by("set", "instance", maintain_order=True)
+    names = [group["set"][0] for group in groups]
+    return [
+        _table(name if names.count(name) == 1 else f"{name} ({group['instance'][0][:8]})", group)
+        for name, group in zip(names, groups, strict=True)
     ]
-    several = max(len(metrics) for metrics in policies.values()) > 1
-    note = "Means over seeds, with 95 % bootstrap intervals; a star marks the best mean." if several else (
-        "One seed: there is no interval. A star marks the best figure."
-    )  # fmt: skip
-    return Table(f"{name}: policies compared", columns, rows, note, f"sequence-{name}")
+
+
+def _table(name: str, figures: pl.DataFrame) -> Table:
+    policies: dict[str, dict[str, dict[str, Any]]] = {}
+    for row in figures.iter_rows(named=True):
+        policies.setdefault(row["policy"], {})[row["metric"]] = row
+    there = {metric for measured in policies.values() for metric in measured if metric is not None}
+    kinds = {**METRICS, **HOP_METRICS}
+    shown = [metric for metric in SHOWN if metric in there]
+    shown += sorted(metric for metric in there - kinds.keys() if metric.startswith("utilisation_"))
+    columns = [Column("Policy"), Column("Runs", number=True), Column("Failed", number=True)]
+    columns += [_column(metric, kinds.get(metric)) for metric in shown]
+    best = {
+        metric: _best([of[metric]["mean"] for of in policies.values() if metric in of], kinds.get(metric))
+        for metric in shown
+    }
+    rows = []
+    for policy, measured in policies.items():
+        first = next(iter(measured.values()))
+        cells = [_cell(measured.get(each), best[each], _unit(each, kinds.get(each))[1]) for each in shown]
+        rows.append([words(policy), count(first["runs"]), count(first["failed"]), *cells])
+    note = "Means over seeds, in brackets their 95 % intervals where there are several; a star marks the best mean."
+    return Table(f"{name}: policies compared", columns, rows, note, anchor("sequence", name))
 
 
 def _column(key: str, metric: Metric | None) -> Column:
     words_of = key.replace("_", " ")
+    unit = _unit(key, metric)[0]
+    title = f"{words_of} [{unit}]" if unit else words_of
     if metric is None:
-        return Column(f"{words_of} [1]", number=True, meaning="higher is better")
+        return Column(title, number=True, meaning="higher is better")
     way = f"; {metric.better} is better" if metric.better else ""
-    return Column(f"{words_of} [{metric.unit or 1}]", number=True, meaning=f"{metric.description}{way}")
+    return Column(title, number=True, meaning=f"{metric.description}{way}")
 
 
-def _mean(values: list[float]) -> tuple[float, float | None, float | None]:
-    if not values:
-        return float("nan"), None, None
-    ends = interval(values)
-    low, high = (None, None) if ends is None else (float(ends[0]), float(ends[1]))
-    return float(np.mean(values)), low, high
+def _unit(key: str, metric: Metric | None) -> tuple[str, float]:
+    """The unit that a figure is shown in, and how much of the stored one that is."""
+    if key.startswith("utilisation"):
+        return "%", 0.01
+    return ("h", 3600) if metric is not None and metric.unit == "s" else ("" if metric is None else metric.unit, 1)
 
 
 def _best(means: list[float], metric: Metric | None) -> float | None:
-    known = [mean for mean in means if mean == mean]
     better = "higher" if metric is None else metric.better
-    if len(known) < 2 or better is None:
+    if len(means) < 2 or better is None:
         return None
-    return min(known) if better == "lower" else max(known)
+    return min(means) if better == "lower" else max(means)
 
 
-def _cell(of: tuple[float, float | None, float | None], best: float | None) -> Cell:
-    mean, low, high = of
-    if mean != mean:
+def _cell(figure: dict[str, Any] | None, best: float | None, unit: float) -> Cell:
+    if figure is None:
         return Cell("–", "")
-    text = significant(mean, 4)
-    if low is not None and high is not None and low < high:
-        text += f" ({significant(low, 4)} to {significant(high, 4)})"
+    mean, low, high = figure["mean"], figure["low"], figure["high"]
+    text = significant(mean / unit, 4)
+    if low is not None and low < high:
+        text += f" ({significant(low / unit, 4)} to {significant(high / unit, 4)})"
     return Cell(text, mean, best is not None and mean == best)

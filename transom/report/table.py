@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import NamedTuple
 
 
@@ -32,6 +33,11 @@ class Table(NamedTuple):
     rows: list[list[Cell]]
     note: str = ""
     name: str = ""
+
+
+def anchor(*names: str) -> str:
+    """A name in the page: letters, digits and dashes."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", "-".join(names)).strip("-").lower()
 
 
 def words(thing: object) -> Cell:
