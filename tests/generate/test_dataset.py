@@ -27,7 +27,7 @@ from transom.generate.dataset_index import read_index
 from transom.generate.dataset_plan import Source, quotas, read_dataset_plan
 from transom.generate.dataset_shards import digest_of, read_instances_of
 from transom.generate.instance_statistics import statistics
-from transom.generate.recipes import recipe
+from transom.generate.recipes import RECIPES, recipe
 from transom.generate.shard_workers import WorkersLost, on_this_machine
 from transom.models import Allocation, ConstrainedPath, FatTree, Knapsack, Selection
 
@@ -451,3 +451,10 @@ def test_statistics() -> None:
     assert found["jobs"] == len(window.queue)
     assert found["running"] == len(window.running)
     assert found["capacity"] == window.available[0]
+
+
+def test_the_plan_of_the_page_and_the_example_are_plans(root: Path, tmp_path: Path) -> None:
+    text = (root / "docs/datasets.md").read_text("utf-8").partition("```toml\n")[2].partition("```")[0]
+    assert [each.called for each in planned(tmp_path, text).plan.sets] == ["classes", "windows"]
+    example = read_dataset_plan(root / "examples/dataset.toml")
+    assert {each.recipe for each in example.plan.sets} == set(RECIPES)

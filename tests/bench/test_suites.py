@@ -1,0 +1,67 @@
+"""The suites that come with the package: generated, so that they run anywhere; nothing in them is unknown."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from transom.bench.instances import from_documents
+from transom.bench.named_solver import NamedSolver
+from transom.bench.plan import Plan, read_plan, suites
+from transom.generate.recipes import recipe
+from transom.registry import labelled
+from transom.simulation import make_policy
+from transom.solving import refusal
+
+LARGE = ("knapsack", "tjap", "selection", "csp")
+
+
+def test_they_are_there() -> None:
+    assert set(suites()) >= {"smoke", "sequences", *LARGE}
+
+
+@pytest.mark.parametrize("name", suites())
+def test_every_set_can_be_made_and_every_solver_takes_something(name: str) -> None:
+    plan = read_plan(name)
+    assert plan.name == name
+    assert len(plan.description) > 40
+    taken: dict[str, list[bool]] = {}
+    for each in plan.instances:
+        assert each.generate is not None, "a suite has no files: it also runs where the package alone is installed"
+        assert not each.files
+        made = recipe(each.generate, each.parameters).make(each.seed, 1)
+        labelled_documents = ((f"{each.name}:1", document) for document in made)
+        choices = (each.problem, each.objective, each.cost_model, each.wrap, each.objectives)
+        ((_, problem, _),) = from_documents(labelled_documents, *choices)
+        for spec in each.solvers or plan.solvers:
+            solver = NamedSolver(labelled(spec)[1]).for_type(type(problem))
+            taken.setdefault(spec, []).append(refusal(solver, problem) is None)
+    assert [spec for spec, answers in taken.items() if not any(answers)] == []
+    for trace in plan.traces:
+        assert trace.generate is not None
+        made_workload = next(recipe(trace.generate, trace.parameters).make(trace.workload_seed, 1))
+        assert len(made_workload) > 0
+        for spec in trace.policies:
+            make_policy(labelled(spec)[1])
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_the_large_ones_have_the_budgets_that_are_promised(name: str) -> None:
+    plan = read_plan(name)
+    assert plan.seconds == (0.1, 1.0, 5.0)
+    hours = _runs(plan) * sum(plan.seconds) / 3600 / 2
+    assert hours < 3
+
+
+def test_smoke_is_short() -> None:
+    plan = read_plan("smoke")
+    assert _runs(plan) * sum(plan.seconds) / 2 < 45
+
+
+def _runs(plan: Plan) -> int:
+    """Runs under one budget at most."""
+    return sum(
+        min(each.count, each.take or math.inf) * len(each.solvers or plan.solvers) * len(plan.seeds)  # type: ignore[misc]
+        for each in plan.instances
+    )
