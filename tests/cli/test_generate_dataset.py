@@ -157,3 +157,12 @@ def test_a_folder_that_cannot_be_written(transom: Transom, tmp_path: Path, monke
     assert content(tmp_path / "out") == {}
     assert transom("generate", "dataset", toml, "--out", tmp_path / "out").status == 0
     assert transom("generate", "dataset", "--check", tmp_path / "out").status == 0
+
+
+def test_on_a_cluster_the_files_are_the_same(transom: Transom, tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    toml = plan(tmp_path, 20)
+    assert transom("generate", "dataset", toml, "--out", tmp_path / "here").status == 0
+    ran = transom("generate", "dataset", toml, "--out", tmp_path / "there", "--on", "dask", "--workers", 2, "--json")
+    assert ran.status == 0, ran.err
+    assert content(tmp_path / "there") == content(tmp_path / "here")

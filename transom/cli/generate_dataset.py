@@ -61,13 +61,14 @@ def command(
 def _mapping(on: str, workers: int) -> Mapping:
     from functools import partial
 
-    from transom.registry import unknown
-
     if on == "local":
         from transom.generate.shard_workers import on_this_machine
 
         return partial(on_this_machine, workers)
-    raise unknown("engine", on, ("local",))
+    from transom.bench.dask_clusters import parse_cluster
+    from transom.bench.mapping import on_cluster
+
+    return partial(on_cluster, parse_cluster(on, workers))
 
 
 def _print(index: DatasetIndex, out: Path, json: bool) -> None:

@@ -14,7 +14,7 @@ from transom.registry import unknown
 _EMPTY = 100  # epochs in a row that give nothing, before it is said that none will
 
 
-class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A maker of documents: its fields are its parameters.
 
     What it makes comes in *units*, numbered from 1, each from random streams of its own: a single document, or, of a
