@@ -12,7 +12,7 @@ import pytest
 from transom.errors import SpecError, TransomError
 from transom.generate import CLASSES, FAMILIES
 from transom.generate.recipe import Recipe
-from transom.generate.recipes import RECIPES, recipe
+from transom.generate.recipes import RECIPES, recipe, rooted
 from transom.io import PeriodWindow
 from transom.models import Allocation, ConstrainedPath, Knapsack, Selection, Window
 from transom.traces import Workload, write_swf
@@ -171,3 +171,10 @@ def test_what_does_not_go_is_told_before_anything_is_made(name: str, parameters:
     with pytest.raises(TransomError) as told:
         recipe(name, parameters)
     assert says in str(told.value)
+
+
+def test_files_start_at_the_folder_of_a_plan() -> None:
+    given = {"like": "a.swf", "items": 5, "workload": {"like": "/b.swf", "jobs": 3, "class": "like"}}
+    assert rooted(given, Path("/plans")) == {
+        "like": "/plans/a.swf", "items": 5, "workload": {"like": "/b.swf", "jobs": 3, "class": "like"},
+    }  # fmt: skip

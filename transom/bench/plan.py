@@ -221,12 +221,19 @@ def _distinct(where: str, place: str, specs: tuple[str, ...]) -> None:
 
 
 def _rooted(plan: Plan, folder: Path) -> Plan:
-    def rooted(path: str) -> str:
+    from transom.generate.recipes import rooted
+
+    def start(path: str) -> str:
         return str(folder / Path(path).expanduser())
 
-    instances = (msgspec.structs.replace(each, files=tuple(map(rooted, each.files))) for each in plan.instances)
+    instances = (
+        msgspec.structs.replace(each, files=tuple(map(start, each.files)), parameters=rooted(each.parameters, folder))
+        for each in plan.instances
+    )
     traces = (
-        trace if trace.file is None else msgspec.structs.replace(trace, file=rooted(trace.file))
+        msgspec.structs.replace(
+            trace, file=trace.file and start(trace.file), parameters=rooted(trace.parameters, folder)
+        )
         for trace in plan.traces
     )
     return msgspec.structs.replace(plan, instances=tuple(instances), traces=tuple(traces))

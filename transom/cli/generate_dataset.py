@@ -11,7 +11,7 @@ from transom.cli import options
 from transom.cli.output import note, print_json, print_table, progress
 
 if TYPE_CHECKING:
-    from transom.generate.dataset import Mapping
+    from transom.generate.dataset import Apply
     from transom.generate.dataset_index import DatasetIndex
 
 
@@ -58,7 +58,7 @@ def command(
     _print(index, out, json)
 
 
-def _mapping(on: str, workers: int) -> Mapping:
+def _mapping(on: str, workers: int) -> Apply:
     from functools import partial
 
     if on == "local":

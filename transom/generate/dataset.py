@@ -30,7 +30,7 @@ from transom.generate.dataset_shards import (
     write_record,
 )
 
-Mapping = Callable[[Callable[[int], bytes], Iterable[int]], Iterator[bytes]]
+Apply = Callable[[Callable[[int], bytes], Iterable[int]], Iterator[bytes]]
 """Applies a function to items, somewhere, and gives the answers as they come, in whatever order."""
 
 INDEX, CARD = "dataset.json", "README.md"
@@ -39,14 +39,14 @@ INDEX, CARD = "dataset.json", "README.md"
 def make_dataset(
     source: Source,
     folder: str | os.PathLike[str],
-    mapping: Mapping = map,
+    mapping: Apply = map,
     force: bool = False,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> DatasetIndex:
     """Make a data set, or what is missing of it.
 
     Shards that the same plan and code have made before stay. The files are the same however many shards are made at a
-    time and however often it is broken off; the process that calls this keeps about 100 bytes an instance, to find
+    time and however often it is broken off; the process that calls this keeps about 150 bytes an instance, to find
     the same one twice.
 
     Parameters

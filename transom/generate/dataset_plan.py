@@ -15,7 +15,7 @@ import numpy as np
 
 from transom.errors import DocumentError, SpecError
 from transom.generate.recipe import Recipe
-from transom.generate.recipes import recipe
+from transom.generate.recipes import recipe, rooted
 from transom.rng import stream
 
 FORMAT = "transom/dataset/1"
@@ -105,7 +105,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
         ------
         SpecError : it or a parameter is unknown or out of range.
         """
-        return recipe(of.recipe, _rooted(of.parameters, Path(self.folder)))
+        return recipe(of.recipe, rooted(of.parameters, Path(self.folder)))
 
     def seed_of(self, of: DatasetSet) -> int:
         """The seed of a set."""
@@ -274,15 +274,6 @@ def _files(parameters: dict[str, Any]) -> Iterator[str]:
             yield from _files(value)
         elif key == "like" and isinstance(value, str):
             yield value
-
-
-def _rooted(parameters: dict[str, Any], folder: Path) -> dict[str, Any]:
-    def rooted(key: str, value: Any) -> Any:
-        if isinstance(value, dict):
-            return _rooted(value, folder)
-        return str(folder / Path(value).expanduser()) if key == "like" and isinstance(value, str) else value
-
-    return {key: rooted(key, value) for key, value in parameters.items()}
 
 
 def _sha256(where: str, folder: Path, name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from transom.generate.csp_recipes import PathsOfAllocations, RandomPaths
@@ -45,3 +46,14 @@ def recipe(name: str, parameters: Mapping[str, Any] | None = None) -> Recipe:
     made = read_parameters(_KINDS[name](given), name, given)
     made.check()
     return made
+
+
+def rooted(parameters: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Parameters whose files (``like``, wherever it stands) start at a folder, such as that of the plan they are in."""
+
+    def start(key: str, value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return rooted(value, folder)
+        return str(folder / Path(value).expanduser()) if key == "like" and isinstance(value, str) else value
+
+    return {key: start(key, value) for key, value in parameters.items()}
