@@ -54,15 +54,22 @@ class Isolation:
     ----------
     workers : how many runs go on side by side, for the rows.
     preparing : how long a warm-up may take, and judging an answer [s].
+
+    Raises
+    ------
+    EngineError : there is no room for temporary files.
     """
 
     def __init__(self, workers: int = 1, preparing: float = PREPARING) -> None:
         self._workers = workers
         self._preparing = preparing
-        self._folder = Path(tempfile.mkdtemp(prefix="transom-bench-"))
+        try:
+            self._folder = Path(tempfile.mkdtemp(prefix="transom-bench-"))
+            self._notice = Notice(self._folder / NOTICE, new=True)
+        except OSError as error:
+            raise EngineError(f"{tempfile.gettempdir()}: no place for what workers need: {error.strerror}") from None
         self._pool: ProcessPool | None = None
         self._process: Any = None
-        self._notice = Notice(self._folder / NOTICE, new=True)
         self._lean = 0.0  # resident memory of the worker after its first run [MiB]
         self._closed = False
         self._lock = Lock()  # closing comes from another thread
@@ -73,7 +80,7 @@ class Isolation:
         Raises
         ------
         EngineError : no worker can be started.
-        Closed : :meth:`close` was called meanwhile.
+        Closed : :meth:`stop` or :meth:`close` was called meanwhile.
         """
         from concurrent.futures.process import BrokenProcessPool
 
@@ -113,9 +120,13 @@ class Isolation:
                 return self._told(failed(task, *verdict), watch)
         return self._told(failed(task, "crash", f"{_TRIES} worker processes died before they took the run"), None)
 
+    def stop(self) -> None:
+        """Have :meth:`run_one`, in whatever thread it is, end at once."""
+        self._closed = True
+
     def close(self) -> None:
         """End the worker, in the middle of a run if need be."""
-        self._closed = True
+        self.stop()
         self._end()
         shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -204,8 +215,10 @@ class _Watch:
             took = now - self._notice.since
             self.verdict = ("timeout", f"{WORDS.get(stage, 'the run')} was ended after {took:.1f} s", self._wall())
         resident = resident_together(self._process)
-        self.most = max(self.most, resident)
-        if resident > self._task.memory:
+        over = resident > self._task.memory
+        if over or int(self._notice.stage) == RUNNING:  # what was needed to get ready is not the run's
+            self.most = max(self.most, resident)
+        if over:
             cause = f"ended at {resident:,.0f} MiB of resident memory, the limit is {self._task.memory:,} MiB"
             self.verdict = ("memory", cause, self._wall())
         _bound(self._output)

@@ -33,8 +33,7 @@ class LocalEngine:
     def run(self, tasks: Iterator[Task]) -> Iterator[Row]:
         """Carry out tasks; see :class:`~transom.bench.engine.Engine`.
 
-        At most twice as many tasks as there are workers are taken ahead, so that no worker waits while a row is
-        written.
+        As many tasks as there are workers are taken ahead, so that no worker waits while a row is written.
         """
         waiting: SimpleQueue[Task | None] = SimpleQueue()
         ended: SimpleQueue[Row | BaseException] = SimpleQueue()
@@ -61,10 +60,9 @@ class LocalEngine:
                 open_tasks -= 1
                 yield row
         finally:
-            for _ in threads:
+            for isolation in isolations:  # all at once: each closes itself in its own thread
+                isolation.stop()
                 waiting.put(None)
-            for isolation in isolations:
-                isolation.close()
             for thread in threads:
                 thread.join()
 
@@ -77,3 +75,5 @@ def _serve(isolation: Isolation, waiting: SimpleQueue[Task | None], ended: Simpl
         pass
     except BaseException as fault:  # it is raised where rows are read
         ended.put(fault)
+    finally:
+        isolation.close()

@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from transom.bench.notice import DONE, JUDGING, RUNNING, TAKEN, WARMING, Notice
+from transom.bench.task import Task
 from transom.bench.threads import announce_threads
 
 NOTICE, OUTPUT = "notice", "output"
@@ -26,21 +27,6 @@ _SET_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl(2), which Python has no name 
 _STAGES = {"warm-up": WARMING, "run": RUNNING, "judging": JUDGING}
 _notice: Notice
 _preparing: float
-
-
-class Limit(msgspec.Struct):
-    """What of a task decides how long its run may take; the rest is not looked at here."""
-
-    what: str = "solve"
-    stop: dict[str, float | None] = {}
-    grace: float = 5.0
-    limit: float = 3600.0
-
-    @property
-    def seconds(self) -> float:
-        """As :attr:`transom.bench.task.Task.seconds`."""
-        budget = self.stop.get("seconds")
-        return (self.limit if budget is None else budget) + self.grace
 
 
 def begin(folder: str, preparing: float) -> None:
@@ -86,9 +72,9 @@ def ready() -> None:
 
 def work(data: bytes) -> bytes:
     """Carry out a task, and give its row; both in JSON."""
-    limit = msgspec.json.decode(data, type=Limit)
-    longest = {"warm-up": _preparing, "run": limit.seconds, "judging": _preparing}
-    if limit.what == "replay":  # it prepares itself in the same stage
+    task = msgspec.json.decode(data, type=Task)
+    longest = {"warm-up": _preparing, "run": task.seconds, "judging": _preparing}
+    if task.what == "replay":  # it prepares itself in the same stage
         longest["run"] += _preparing
     os.ftruncate(1, 0)
     _begin(TAKEN, _preparing)

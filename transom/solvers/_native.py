@@ -11,7 +11,7 @@ from typing import Any
 from transom.stop import Budget
 
 _LOOK = 0.1  # how long Ctrl-C may have to wait [s]
-_GRACE = 0.03  # how long a search may take to stop before it is left behind [s]
+_GRACE = 0.02  # how long a search may take to stop before it is left behind [s]
 _left_behind: list[Event] = []
 _clean_ups: list[Callable[[], Any]] = []
 
