@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,6 +19,8 @@ from transom.solvers.incumbent import first_incumbent
 from transom.stop import Budget, Stop
 
 _CHUNK = 1_000_000  # states between two looks at the clock: a few milliseconds
+_LARGE = 1 << 20  # lists whose size decides how long they take [bytes]
+_REARRANGED = 1e-9  # what it takes at least to rearrange a byte of the states [s]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +91,8 @@ class PrimalDual:
             if (chosen := states.better()) is not None:
                 budget.found(reduced.solution(chosen))
             budget.prove(reduced.worth(states.bound))
-            if end or budget.done():
+            # To give states more room, or to give up half of them, cannot be cut short.
+            if end or budget.done() or budget.short(states.pause):
                 return
 
 
@@ -127,8 +131,15 @@ class States:
         self._thin = thin
         self._better: BoolArray | None = None
         self._given_up: int | None = None
+        self._waits: int | None = None  # why the list has to be rearranged before it can grow
+        self._rate = _REARRANGED
         self.bound = self._bound()
         """The proved upper bound."""
+
+    @property
+    def pause(self) -> float:
+        """How long :meth:`grow` will first rearrange the states, if it has to, as the last time suggests [s]."""
+        return 0.0 if self._waits is None else self._rate * self._lists.nbytes
 
     def grow(self, work: int, items: int) -> tuple[bool, int]:
         """Take items into the core.
@@ -143,6 +154,8 @@ class States:
         Whether the search is at its end, and how many items were taken in.
         """
         before = int(self._core[_core.ITEMS])
+        if self._waits is not None and not self._rearrange(self._waits):
+            return True, 0
         why = _core.expand(
             self._lists, self._core, self._bits, self._values, self._weights, self._sums,
             self._broken, self._capacity, items, work,
@@ -152,12 +165,15 @@ class States:
             self._better = self._trace()
         if not self._core[_core.MERGING]:
             self.bound = self._bound()
-        end = why == _core.FINISHED
-        if why == _core.FULL:
-            end = not self._make_room()
-        elif why == _core.FILED:
-            end = not self._file()
-        return end, int(self._core[_core.ITEMS]) - before
+        self._waits = why if why in (_core.FULL, _core.FILED) else None
+        return why == _core.FINISHED, int(self._core[_core.ITEMS]) - before
+
+    def _rearrange(self, why: int) -> bool:
+        began, size = perf_counter(), self._lists.nbytes
+        going = self._make_room() if why == _core.FULL else self._file()
+        if size >= _LARGE:  # small lists tell of other things than their size
+            self._rate = max(_REARRANGED, (perf_counter() - began) / size)
+        return going
 
     def better(self) -> BoolArray | None:
         """A choice that is better than every one before, once; shape ``(m,)``."""
