@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from threading import Timer
 
 import psutil
 import pytest
@@ -98,8 +99,6 @@ def test_a_worker_killed_while_it_is_idle_costs_no_row(isolation: Isolation) -> 
 
 
 def test_a_worker_killed_in_the_middle_of_a_run_costs_that_run_alone(isolation: Isolation) -> None:
-    from threading import Timer
-
     assert isolation.run_one(task("steady")).outcome == "ok"
     pid = worker(isolation).pid
     timer = Timer(0.15, os.kill, (pid, signal.SIGKILL))

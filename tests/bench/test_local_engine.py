@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Timer
 
 import psutil
 import pytest
@@ -18,7 +19,7 @@ import pytest
 from tests.bench.faulty import knapsack, task
 from transom.bench.engine import Engine, EngineError
 from transom.bench.execution import carry_out
-from transom.bench.isolation import Isolation
+from transom.bench.isolation import Closed, Isolation
 from transom.bench.local_engine import LocalEngine
 from transom.bench.task import Task
 from transom.errors import ModelError
@@ -105,6 +106,29 @@ def test_a_worker_that_cannot_start_is_told(monkeypatch: pytest.MonkeyPatch) -> 
 
 def _cannot_begin(*_: object) -> None:
     os._exit(5)
+
+
+def test_stopping_does_not_wait_for_a_worker_that_never_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transom.bench.isolation.begin", _never_begins)
+    isolation = Isolation()
+    timer = Timer(0.5, isolation.stop)
+    timer.start()
+    begun = time.monotonic()
+    with pytest.raises(Closed):
+        isolation.run_one(task("steady"))
+    isolation.close()
+    assert time.monotonic() - begun < 60  # a start may take two minutes
+    timer.join()
+
+
+def _never_begins(*_: object) -> None:
+    time.sleep(1000)
+
+
+def test_no_place_for_temporary_files_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "absent"))
+    with pytest.raises(EngineError, match="absent: no place for what workers need: No such file or directory"):
+        list(LocalEngine(1).run(iter([task("steady")])))
 
 
 def test_one_run_in_a_daemonic_process(faulty_solvers: Path) -> None:

@@ -1,0 +1,40 @@
+"""Numbers that a worker shares with its keeper, and facts of the machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import monotonic
+
+import msgspec
+import pytest
+
+from transom.bench.machine import load, machine
+from transom.bench.notice import IDLE, RUNNING, Notice
+
+
+def test_what_one_writes_the_other_reads(tmp_path: Path) -> None:
+    keeper = Notice(tmp_path / "notice", new=True)
+    worker = Notice(tmp_path / "notice")
+    assert (keeper.pid, keeper.stage, keeper.deadline) == (0, IDLE, 0)
+    worker.sign(4711)
+    before = monotonic()
+    worker.begin(RUNNING, 2.5)
+    assert keeper.pid == 4711
+    assert keeper.stage == RUNNING
+    assert before <= keeper.since <= monotonic()
+    assert keeper.deadline == pytest.approx(keeper.since + 2.5, abs=1e-6)
+    worker.begin(IDLE)
+    assert (keeper.stage, keeper.deadline) == (IDLE, 0)
+    with pytest.raises(AttributeError):
+        _ = keeper.nothing
+    worker.close()
+    assert keeper.pid == 4711  # whatever becomes of the worker
+
+
+def test_facts_of_the_machine_are_plain_and_plausible() -> None:
+    facts = machine()
+    assert msgspec.json.decode(msgspec.json.encode(facts)) == facts
+    assert facts["usable"] >= 1
+    assert facts["memory"] > 100
+    assert all(facts[name] for name in ("host", "processor", "system", "cores"))
+    assert (load() or 0.0) >= 0
