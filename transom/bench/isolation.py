@@ -297,8 +297,9 @@ def _context() -> Any:
 def _allow_children() -> None:
     """Let this process have children of its own, also where it is a daemonic worker of another pool.
 
-    The rule against that is there so that none is left behind when a daemon is ended. Ours end by themselves: an idle
-    one when its pipe closes, a busy one by the kernel's timer.
+    The rule against that is there so that none is left behind when a daemon is ended. Ours end by themselves: with the
+    thread that started them, where the kernel can do that; else an idle one when its pipe closes, a busy one by the
+    kernel's timer.
     """
     import multiprocessing
 
