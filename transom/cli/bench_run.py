@@ -111,9 +111,10 @@ def _warn(summary: Summary) -> None:
         note(f"{old:,} were done by other code or versions and count as done; --only outdated does them anew")
     unsuited: dict[str, dict[str, None]] = {}
     for each in summary.survey.unsuited:
-        unsuited.setdefault(each.problem, {})[each.name] = None
-    for problem, names in unsuited.items():
-        note(f"not applicable to {problem}: {', '.join(names)} (bench plan says why)")
+        unsuited.setdefault(each.name, {})[each.set] = None
+    if unsuited:
+        where = "; ".join(f"{name} in {', '.join(sets)}" for name, sets in unsuited.items())
+        note(f"not applicable (bench plan says why): {where}")
 
 
 def _counts(summary: Summary) -> str:
