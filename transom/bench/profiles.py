@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from transom.bench.score import TARGETS, curve_points, scored, time_to_target, times_to_targets
+from transom.bench.score import TARGET_COLUMNS, curve_points, scored, time_to_target, times_to_targets
 from transom.bench.statistics import interval
 from transom.errors import ModelError
 from transom.models._arrays import FloatArray
@@ -29,6 +29,8 @@ from transom.models._arrays import FloatArray
 if TYPE_CHECKING:
     import polars as pl
 
+TARGETS = tuple(TARGET_COLUMNS.values())
+"""Gaps to the best known value that an ECDF counts."""
 FINEST = 1e-3
 """Times are told apart from here on [s]: below it, clocks and the first call of a process decide."""
 _STEPS = 101
@@ -95,9 +97,7 @@ def performance_profile(frame: pl.DataFrame, references: pl.DataFrame, gap: floa
     return _profile(matrix, solvers, table["instance"].n_unique())
 
 
-def target_ecdf(
-    frame: pl.DataFrame, references: pl.DataFrame, gaps: Sequence[float] = tuple(TARGETS.values())
-) -> Lines:
+def target_ecdf(frame: pl.DataFrame, references: pl.DataFrame, gaps: Sequence[float] = TARGETS) -> Lines:
     """The share of all pairs of a run and a target gap that are met by x seconds.
 
     Parameters

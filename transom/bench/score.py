@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 ALLOWANCE = (0.05, 0.05)
 """What a run may take past its budget: so many seconds, and this share of it."""
 
-TARGETS = {"to_5": 0.05, "to_1": 0.01, "to_0.1": 0.001, "to_0": 0.0}
+TARGET_COLUMNS = {"to_5": 0.05, "to_1": 0.01, "to_0.1": 0.001, "to_0": 0.0}
 """Gaps that times to target are given for, by the name of their column."""
 
 _INSTANCE = ("instance", "problem", "sense")
@@ -125,7 +125,7 @@ def scored(frame: pl.DataFrame, references: pl.DataFrame) -> pl.DataFrame:
     points = _points(runs)
     run, until = points["run"].to_numpy(), runs["budget_seconds"].to_numpy()
     in_time = points.filter(pl.col("seconds") <= pl.col("allowed"))
-    times = {name: _first_within(runs, in_time, gap) for name, gap in TARGETS.items()}
+    times = {name: _first_within(runs, in_time, gap) for name, gap in TARGET_COLUMNS.items()}
     in_time = in_time.group_by("run", maintain_order=True).last()
     integrals = {
         name: mean_over_time(run, points["seconds"], points[gap], until)
