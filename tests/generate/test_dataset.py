@@ -252,6 +252,17 @@ def test_another_plan_is_refused_and_replaced_by_force(made: tuple[Source, Path]
     assert (data / "mine.txt").read_text() == "kept"
 
 
+def test_a_published_data_set_is_not_mixed_with_another(made: tuple[Source, Path], tmp_path: Path) -> None:
+    data = copied(made, tmp_path / "data")
+    shutil.rmtree(data / ".shards")
+    other = planned(tmp_path, PLAN.replace('name = "counted"', 'name = "renamed"'))
+    with pytest.raises(DocumentError, match="holds the data set of another plan"):
+        make_dataset(other, data)
+    make_dataset(other, data, force=True)
+    assert [each for each in check_dataset(data) if each] == []
+    assert not list(data.glob("*/counted*"))
+
+
 def test_two_at_once_are_refused(made: tuple[Source, Path], tmp_path: Path) -> None:
     source = made[0]
 

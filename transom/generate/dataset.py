@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -15,7 +16,7 @@ from transom.compiling import source_digest
 from transom.errors import DocumentError
 from transom.files import whole_file
 from transom.generate.dataset_card import card
-from transom.generate.dataset_index import DatasetIndex, Tally, versions
+from transom.generate.dataset_index import DatasetIndex, Tally, read_index, versions
 from transom.generate.dataset_plan import Shard, Source
 from transom.generate.dataset_shards import (
     RECORDS,
@@ -34,6 +35,8 @@ Apply = Callable[[Callable[[int], bytes], Iterable[int]], Iterator[bytes]]
 """Applies a function to items, somewhere, and gives the answers as they come, in whatever order."""
 
 INDEX, CARD = "dataset.json", "README.md"
+
+_OURS = re.compile(r"[a-z0-9][a-z0-9_-]*/[a-z0-9_-]+\.(jsonl|swf)\.gz")
 
 
 def make_dataset(
@@ -102,8 +105,13 @@ def _alone(root: Path) -> Iterator[None]:
 
 
 def _begin(source: Source, root: str, force: bool) -> None:
-    plan = Path(root, RECORDS, "plan.json")
+    plan, index = Path(root, RECORDS, "plan.json"), Path(root, INDEX)
     known = _known_plan(plan)
+    if known is None and index.exists():  # published without its records
+        old = read_index(index)
+        known = old.digest
+    else:
+        old = None
     if known is not None and known != source.digest() and not force:
         raise DocumentError(f"{root}: holds the data set of another plan; --force makes it anew")
     if force or known != source.digest():
@@ -113,10 +121,13 @@ def _begin(source: Source, root: str, force: bool) -> None:
                 path.unlink()
             else:
                 forget(root, int(path.stem), record)
+        for file in old.files if old else ():
+            if _OURS.fullmatch(file.path):
+                Path(root, file.path).unlink(missing_ok=True)
     for part in (*Path(root).glob(".*.part"), *Path(root).glob("*/.*.part")):
         part.unlink(missing_ok=True)  # left by a run that was killed
-    with whole_file(plan, "wb") as file:
-        file.write(msgspec.json.encode({"source": source.digest()}))
+    with whole_file(plan, "wb") as written:
+        written.write(msgspec.json.encode({"source": source.digest()}))
 
 
 def _known_plan(path: Path) -> str | None:
