@@ -88,22 +88,24 @@ class _Held:
 def uninterrupted() -> Iterator[None]:
     """Hold Ctrl-C back until the block ends, and let it happen then; a second one is not held back.
 
-    The compiler does not survive an exception out of nowhere in all of its states. Python raises it in the main thread
-    alone, so in others there is nothing to hold back.
+    The compiler does not survive an exception out of nowhere in all of its states. It does where a kernel asks for
+    another one that it calls, which may fail in any case: blocks may lie within each other, and the end of each is such
+    a place. Python raises it in the main thread alone, so in others there is nothing to hold back.
     """
     before = signal.getsignal(signal.SIGINT)
     main = threading.current_thread() is threading.main_thread()
-    if not main or not callable(before) or isinstance(before, _Held):
+    if not main or not callable(before):
         yield
         return
-    held = _Held(before)
+    held = before if isinstance(before, _Held) else _Held(before)
     signal.signal(signal.SIGINT, held)
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
         if held.pressed == 1:
-            signal.raise_signal(signal.SIGINT)
+            held.pressed = 0
+            held.before(signal.SIGINT, None)
 
 
 @cache
