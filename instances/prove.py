@@ -1,7 +1,8 @@
 """Prove the optimum of every bundled instance by independent exact methods, and search where none reaches it.
 
 Run it from the checkout: ``python -m instances.prove``. What the index says is proved already is not proved again,
-unless ``--again``; interrupted, it goes on where it was. From nothing it takes a quarter of an hour.
+unless ``--again``; interrupted, it goes on where it was. From nothing it takes some minutes. Entries that are
+not made here stay as they are.
 """
 
 from __future__ import annotations
@@ -178,6 +179,8 @@ def prove_set(
     entries = all_entries(known, each, problem)
     yield from (entry for entry in entries if settled(entry) and not again)
     for entry, posed in known.problems(entry for entry in entries if again or not settled(entry)):
+        if posed is None:
+            raise SystemExit(f"{entry.place}: no such instance; 'transom library remove' forgets it")
         made = proved(entry, posed, free.get(entry.line), each.large, known)
         if not settled(made):
             print(f"{made.place}: {problem} is not proved, {made.value} found", file=sys.stderr)
@@ -193,7 +196,6 @@ def main() -> None:
             if made and entry.file != made[-1].file:
                 write_library(known.with_entries(made))
             made.append(entry)
-        known = Library(HERE, ())  # what is not made any more is not kept
     except KeyboardInterrupt:
         raise SystemExit("interrupted: what was proved is kept") from None
     finally:
