@@ -1,4 +1,4 @@
-"""Prove the optimum of every bundled instance by independent exact methods, and search where none reaches it.
+"""Prove the optimum of every bundled instance by independent exact methods, and keep it in the index.
 
 Run it from the checkout: ``python -m instances.prove``. What the index says is proved already is not proved again,
 unless ``--again``; interrupted, it goes on where it was. From nothing it takes some minutes. Entries that are
