@@ -83,7 +83,7 @@ def test_which_schedules_there_are() -> None:
     every = list(schedules(["a", "b", "c"], ["a"], ["b"]))
     assert len(set(every)) == len(every)
     assert {tuple(spec for spec, _ in each) for each in every} == {
-        ("a",), ("b",), ("c",), ("a", "b"), ("a", "c"), ("a", "b", "c"),
+        ("a",), ("b",), ("c",), ("a", "b"), ("a", "c"), ("a", "b", "c"), ("a", "b", "a"),
     }  # fmt: skip
     assert all(each[-1][1] == 1.0 and all(0 < share < 1 for _, share in each[:-1]) for each in every)
 

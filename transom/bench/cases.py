@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Schedule = tuple[tuple[str, float], ...]
 """Solvers in turn, each with the share of the time that is left when it begins; the last one takes all."""
 
-_SHARES = (0.1, 0.25, 0.5)
+_SHARES = (0.05, 0.1, 0.25, 0.5)
 """Of the time that is left, for the first of two."""
 
 _OF_THREE = ((0.05, 0.3), (0.1, 0.5), (0.25, 0.5))
@@ -161,6 +161,9 @@ def schedules(specs: Sequence[str], first: Sequence[str], then: Sequence[str]) -
     for one, two in permutations(specs, 2):
         if one in first:
             yield from (((one, share), (two, 1.0)) for share in _SHARES)
+            if two in then:  # what the first one does not prove in a moment it goes on with in the end
+                a, b = _OF_THREE[0]
+                yield (one, a), (two, b), (one, 1.0)
     for one, two, three in permutations(specs, 3):
         if one in first and two in then:
             yield from (((one, a), (two, b), (three, 1.0)) for a, b in _OF_THREE)
