@@ -38,10 +38,10 @@ _MEMBERS = 8
 
 _DEPTHS = (0, 1, 2, 3, 4, 5)
 _FOLDS = 5
-_WORTH_A_LEVEL = 0.98
+_WORTH_A_LEVEL = 0.95
 """A deeper tree has to cost less than this share of a shallower one, in cross-validation."""
 
-_LEAST = 10
+_LEAST = 18
 """Cases that fall into a leaf at least."""
 
 _PROOF, _EFFORT = 0.1, 0.4
