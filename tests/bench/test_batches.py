@@ -16,7 +16,12 @@ from transom.stop import Stop
 
 def a_task(spec: str = "greedy", seconds: float | None = 0.01, seed: int = 0, size: int = 10) -> Task:
     return Task(
-        **{"set": "s", "label": "l", "instance": "i", "problem": "knapsack", "name": spec, "spec": spec},
+        set="s",
+        label="l",
+        instance="i",
+        problem="knapsack",
+        name=spec,
+        spec=spec,
         document=msgspec.Raw(b'"' + b"x" * size + b'"'),
         stop=Stop(seconds=seconds, iterations=5),
         seed=seed,
@@ -28,9 +33,7 @@ def came_back(pace: Pace, task: Task, wall: float) -> None:
 
 
 @given(
-    st.lists(
-        st.tuples(st.sampled_from(["a", "b", "c"]), st.sampled_from([None, 0.001, 0.1, 0.3, 9.0])), max_size=60
-    )
+    st.lists(st.tuples(st.sampled_from(["a", "b", "c"]), st.sampled_from([None, 0.001, 0.1, 0.3, 9.0])), max_size=60)
 )
 def test_every_task_is_in_one_batch_and_long_ones_are_alone(kinds: list[tuple[str, float | None]]) -> None:
     tasks = [a_task(spec, seconds, seed) for seed, (spec, seconds) in enumerate(kinds)]

@@ -20,6 +20,9 @@ from tests.bench.faulty import faulty_solvers, knapsack, task
 from transom.bench.dask_clusters import RunningCluster
 from transom.bench.dask_engine import DEATHS, DaskEngine
 from transom.bench.local_engine import LocalEngine
+from transom.bench.plan import parse_plan
+from transom.bench.running import Summary, run_plan
+from transom.bench.store import read_results
 from transom.bench.task import Row, Task
 from transom.models import Allocation, FatTree, Knapsack, Selection
 from transom.stop import Stop
@@ -115,6 +118,30 @@ def test_rows_are_those_of_the_local_engine(cluster: RunningCluster) -> None:
     assert set(here) == {task.key() for task in tasks}
     assert there == here
     assert {row["outcome"] for row in here.values()} == {"ok"}
+
+
+def test_a_store_half_filled_here_is_finished_there(cluster: RunningCluster, tmp_path: Path) -> None:
+    plan = parse_plan(
+        'format = "transom/plan/1"\nseeds = [0, 1, 2]\nsolvers = ["sa", "greedy"]\nbudgets = [{iterations = 30}]\n'
+        '[[instances]]\ngenerate = "knapsack"\ncount = 4\n',
+        "plan.toml",
+        tmp_path,
+    )
+
+    def interrupt(summary: Summary) -> None:
+        if summary.done == 10:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_plan(plan, tmp_path / "store", LocalEngine(1), progress=interrupt)
+    summary = run_plan(plan, tmp_path / "store", DaskEngine(cluster))
+    assert (summary.todo, summary.done) == (14, 14)
+    run_plan(plan, tmp_path / "here", LocalEngine(2))
+    mixed, here = (read_results(tmp_path / name).sort("key") for name in ("store", "here"))
+    assert len(mixed) == 24
+    same = [name for name in here.columns if name not in CLOCK_MEMORY_PLACE]
+    assert mixed.select(same).equals(here.select(same))
+    assert run_plan(plan, tmp_path / "store", DaskEngine(cluster)).todo == 0
 
 
 def test_a_killed_worker_loses_no_row(cluster: RunningCluster) -> None:

@@ -296,7 +296,7 @@ class BatchCluster:
 
         jobs = self.jobs
         extra = ["--no-dashboard", "--nthreads", "1"]
-        if jobs.walltime is not None and (lifetime := _lifetime(jobs.walltime)) is not None:
+        if jobs.walltime is not None and (lifetime := _lifetime(jobs.walltime, self.system)) is not None:
             extra += ["--lifetime", f"{lifetime}s"]
         given = {
             "queue": jobs.queue,
@@ -380,6 +380,8 @@ def parse_cluster(
     except ImportError:
         raise SpecError(f"--on {kind} needs Dask: pip install 'transom[distributed]'") from None
     if on == "dask":
+        if insecure:
+            raise SpecError("--on dask stays on this machine; --insecure is for others")
         return OwnCluster(workers, certificates)
     if kind == "dask":
         return RunningCluster(rest, certificates, insecure)
@@ -436,7 +438,7 @@ def _is_loopback(host: str) -> bool:
     return all(ipaddress.ip_address(str(each).partition("%")[0]).is_loopback for each in found)
 
 
-def _lifetime(walltime: str) -> int | None:
+def _lifetime(walltime: str, system: str) -> int | None:
     """When a worker leaves of its own accord, before its job is ended [s]; None if the walltime is not understood.
 
     What it does then goes to another worker and does not count as its death.
@@ -444,16 +446,20 @@ def _lifetime(walltime: str) -> int | None:
     days, _, clock = walltime.rpartition("-")
     try:
         parts = [int(part) for part in clock.split(":")]
-        whole = int(days or 0) * 86_400
+        seconds = int(days or 0) * 86_400
     except ValueError:
         return None
+    if len(parts) > 3:
+        return None
     if days:  # D-HH[:MM[:SS]]
-        parts = [*parts, 0, 0][:3]
-    elif len(parts) == 1:  # minutes
-        parts = [0, parts[0], 0]
-    elif len(parts) == 2:  # MM:SS of Slurm, HH:MM of others: the shorter one errs on the safe side
-        parts = [0, *parts]
-    seconds = whole + parts[0] * 3600 + parts[1] * 60 + parts[2]
+        units = [3600, 60, 1]
+    elif system == "lsf":  # [HH:]MM
+        units = [3600, 60][-len(parts) :]
+    elif system == "slurm":  # MM[:SS] or HH:MM:SS
+        units = [3600, 60, 1] if len(parts) == 3 else [60, 1]
+    else:  # [[HH:]MM:]SS
+        units = [3600, 60, 1][-len(parts) :]
+    seconds += sum(part * unit for part, unit in zip(parts, units, strict=False))
     return max(seconds - max(60, seconds // 20), seconds // 2)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from transom.cli import options, plan_options
-from transom.cli.engine_options import On, Workers, chosen_engine
+from transom.cli.engine_options import Insecure, On, Protection, TlsCa, TlsCert, TlsKey, Workers, chosen_engine
 from transom.cli.output import note, print_json, print_table, progress
 
 if TYPE_CHECKING:
@@ -48,6 +48,10 @@ def command(
     wrap: options.Wrap = None,
     on: On = "local",
     workers: Workers = None,
+    tls_ca: TlsCa = None,
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
+    insecure: Insecure = False,
     force: Annotated[bool, typer.Option("--force", help="Do all runs anew.")] = False,
     only: Annotated[
         Only | None,
@@ -74,7 +78,7 @@ def command(
         *(problem, objective, objectives, cost_model, wrap),
     )
     chosen = plan_options.chosen_plan(plan, flags)
-    engine = chosen_engine(on, workers, max(chosen.threads))
+    engine = chosen_engine(on, workers, max(chosen.threads), Protection(tls_ca, tls_cert, tls_key, insecure))
     with progress(hidden=json and sys.stdout.isatty()) as bars:
         bar = bars.add_task("reading", total=None)
 

@@ -1,16 +1,38 @@
-"""The option ``--on``: what carries runs out."""
+"""The option ``--on``: what carries runs out, and how what travels is protected."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 if TYPE_CHECKING:
+    from transom.bench.dask_clusters import Certificates, Cluster
     from transom.bench.engine import Engine
 
-On = Annotated[str, typer.Option("--on", help="What carries the runs out: local, worker processes of this machine.")]
+On = Annotated[
+    str,
+    typer.Option(
+        "--on",
+        metavar="ENGINE",
+        help="What carries the runs out: local, worker processes of this machine; dask, a Dask cluster on it; "
+        "dask:tcp://HOST:PORT or dask:tls://HOST:PORT, one that runs already; slurm:FILE.toml or slurm:KEY=VALUE,..., "
+        "jobs of a batch system, also pbs, sge, lsf (docs/scale-out.md).",
+    ),
+]
+TlsCa = Annotated[
+    Path | None, typer.Option("--tls-ca", metavar="FILE", help="Dask over TLS: certificate of the authority (PEM).")
+]
+TlsCert = Annotated[Path | None, typer.Option("--tls-cert", metavar="FILE", help="Dask over TLS: our certificate.")]
+TlsKey = Annotated[Path | None, typer.Option("--tls-key", metavar="FILE", help="Dask over TLS: its key.")]
+Insecure = Annotated[
+    bool,
+    typer.Option(
+        "--insecure", help="Accept that code and results travel to other machines unprotected, in a trusted network."
+    ),
+]
 Workers = Annotated[
     int | None,
     typer.Option(
@@ -22,7 +44,7 @@ Workers = Annotated[
 ]
 
 
-def chosen_engine(on: str, workers: int | None, threads: int) -> Engine:
+def chosen_engine(on: str, workers: int | None, threads: int, protection: Protection | None = None) -> Engine:
     """The engine that ``--on`` names.
 
     Parameters
@@ -30,18 +52,76 @@ def chosen_engine(on: str, workers: int | None, threads: int) -> Engine:
     on : what stands there.
     workers : how many runs go on side by side; None by the cores of this machine.
     threads : the most that a run uses.
+    protection : of what travels to other machines.
 
     Raises
     ------
-    SpecError : there is no such engine.
+    SpecError : there is no such engine, or an option does not go with it.
+    DocumentError : the file that describes it cannot be read.
     """
-    from transom.registry import unknown
-
     if on == "local":
         from transom.bench.local_engine import LocalEngine
 
+        (protection or Protection()).refuse(on)
         return LocalEngine(workers or default_workers(threads))
-    raise unknown("engine", on, ("local",))
+    from transom.bench.dask_engine import DaskEngine
+
+    return DaskEngine(chosen_cluster(on, workers, threads, protection or Protection()))
+
+
+def chosen_cluster(on: str, workers: int | None, threads: int, protection: Protection) -> Cluster:
+    """The Dask cluster that ``--on`` names; parameters are those of :func:`chosen_engine`.
+
+    Raises
+    ------
+    SpecError : there is no such cluster, or an option does not go with it.
+    DocumentError : the file that describes it cannot be read.
+    """
+    from transom.bench.dask_clusters import parse_cluster
+    from transom.errors import SpecError
+
+    if workers is not None and on != "dask":
+        raise SpecError(f"--on {on} says itself how many workers there are; --workers is for local and dask")
+    return parse_cluster(on, workers or default_workers(threads), protection.certificates(), protection.insecure)
+
+
+class Protection(NamedTuple):
+    """The options ``--tls-ca``, ``--tls-cert``, ``--tls-key`` and ``--insecure``."""
+
+    ca: Path | None = None
+    cert: Path | None = None
+    key: Path | None = None
+    insecure: bool = False
+
+    def refuse(self, on: str) -> None:
+        """Say no to them where nothing travels.
+
+        Raises
+        ------
+        SpecError : one is given.
+        """
+        from transom.errors import SpecError
+
+        if any(self):
+            raise SpecError(f"--on {on} sends nothing to other machines; --tls-... and --insecure are for Dask")
+
+    def certificates(self) -> Certificates | None:
+        """The three files, or None.
+
+        Raises
+        ------
+        SpecError : only some of them are given, or there is nothing to protect and something to accept.
+        """
+        from transom.bench.dask_clusters import Certificates
+        from transom.errors import SpecError
+
+        if self.ca is None and self.cert is None and self.key is None:
+            return None
+        if self.ca is None or self.cert is None or self.key is None:
+            raise SpecError("--tls-ca, --tls-cert and --tls-key are given together")
+        if self.insecure:
+            raise SpecError("either certificates or --insecure")
+        return Certificates(self.ca, self.cert, self.key)
 
 
 def default_workers(threads: int) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from transom.cli import options
+from transom.cli.engine_options import Insecure, Protection, TlsCa, TlsCert, TlsKey, chosen_cluster
 from transom.cli.output import note, print_json, print_table, progress
 
 if TYPE_CHECKING:
@@ -18,10 +19,21 @@ if TYPE_CHECKING:
 def command(
     plan: Annotated[Path | None, typer.Argument(help="The plan: a TOML file (docs/datasets.md).")] = None,
     out: Annotated[Path | None, typer.Option("--out", help="The folder to write to; made if need be.")] = None,
-    workers: Annotated[int, typer.Option("--workers", min=1, help="How many shards are made at a time.")] = 1,
+    workers: Annotated[
+        int | None, typer.Option("--workers", min=1, help="How many shards are made at a time, by default 1.")
+    ] = None,
     on: Annotated[
-        str, typer.Option("--on", metavar="ENGINE", help="Where: local, or as for `transom bench run`, such as dask.")
+        str,
+        typer.Option(
+            "--on",
+            metavar="ENGINE",
+            help="Where: local, or as for `transom bench run`, such as dask; all machines see --out under one name.",
+        ),
     ] = "local",
+    tls_ca: TlsCa = None,
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
+    insecure: Insecure = False,
     force: Annotated[
         bool, typer.Option("--force", help="Make everything again, and replace the data set of another plan.")
     ] = False,
@@ -54,21 +66,23 @@ def command(
         def told(done: int, total: int) -> None:
             bars.update(task, completed=done, total=total)
 
-        index = make_dataset(source, out, _mapping(on, workers), force, told)
+        index = make_dataset(
+            source, out, _mapping(on, workers, Protection(tls_ca, tls_cert, tls_key, insecure)), force, told
+        )
     _print(index, out, json)
 
 
-def _mapping(on: str, workers: int) -> Apply:
+def _mapping(on: str, workers: int | None, protection: Protection) -> Apply:
     from functools import partial
 
     if on == "local":
         from transom.generate.shard_workers import on_this_machine
 
-        return partial(on_this_machine, workers)
-    from transom.bench.dask_clusters import parse_cluster
+        protection.refuse(on)
+        return partial(on_this_machine, workers or 1)
     from transom.bench.mapping import on_cluster
 
-    return partial(on_cluster, parse_cluster(on, workers))
+    return partial(on_cluster, chosen_cluster(on, workers or (1 if on == "dask" else None), 1, protection))
 
 
 def _print(index: DatasetIndex, out: Path, json: bool) -> None:
