@@ -91,11 +91,8 @@ def test_no_scheduler_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_cluster_of_our_own(faulty_solvers: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    engine = DaskEngine(OwnCluster(2))
-    seen: list[Row] = []
-    for row in engine.run(iter([*(task("steady", seed=seed) for seed in range(30)), task("faulty:how=kill-parent")])):
-        seen.append(row)
-    assert engine.workers == 2
+    tasks = [*(task("steady", seed=seed) for seed in range(30)), task("faulty:how=kill-parent")]
+    seen = list(DaskEngine(OwnCluster(2)).run(iter(tasks)))
     assert sorted(row.outcome for row in seen) == ["crash", *["ok"] * 30]
     assert set(on_cluster(OwnCluster(1), _shard, [1, 2, 3])) == {b"1", b"2", b"3"}
     assert capfd.readouterr() == ("", "")
