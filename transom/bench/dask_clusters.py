@@ -101,7 +101,7 @@ class OwnCluster:
                         threads_per_worker=1,
                         processes=True,
                         host="127.0.0.1",
-                        dashboard_address=None,
+                        scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
                         memory_limit=0,  # runs are watched one by one
                         security=_security(self.certificates, everyone=True),
                         silence_logs=logging.CRITICAL,
@@ -316,7 +316,7 @@ class BatchCluster:
             job_script_prologue=["export DASK_DISTRIBUTED__WORKER__DAEMON=False", *jobs.prologue],
             job_extra_directives=list(jobs.directives),
             worker_extra_args=extra,
-            scheduler_options={"dashboard": False, "dashboard_address": None},
+            scheduler_options={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
             security=self._protection(),
             silence_logs=None,
             **{name: value for name, value in given.items() if value is not None},
