@@ -109,6 +109,15 @@ def test_labels_lie_inside_the_figure() -> None:
             assert box.y1 <= height
 
 
+def test_odd_names_stand_in_the_legend_as_they_are() -> None:
+    names = ["a$x_{$b", "_hidden", "$"]
+    figure = targets_reached(dict.fromkeys(names, LINES["sa"]), "")
+    drawing = encoded(figure, "svg").decode()
+    for name in names:
+        assert f">{name}</text>" in drawing or f"> {name}</text>" in drawing
+    encoded(overshoots({name: [0.1] for name in names}, ""), "pdf")
+
+
 def test_what_does_not_fit_is_an_error() -> None:
     with pytest.raises(ModelError, match="no line"):
         targets_reached({}, "")

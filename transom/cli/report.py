@@ -26,13 +26,12 @@ def command(
 ) -> None:
     """Write one self-contained page: what ran, tables, curves, single instances, failures."""
     check_writable(out, ".html")
+    if figures is not None:
+        check_writable(figures / "figure.svg", ".svg")
     from transom.bench.joined_results import joined_results
     from transom.bench.store import read_plans, read_results
-    from transom.errors import DocumentError
     from transom.report.page import render, write_report
 
-    if figures is not None and figures.exists() and not figures.is_dir():
-        raise DocumentError(f"{figures}: is a file, not a folder")
     rows = joined_results(results)
     notes = []
     if len(results) > 1 and (twice := sum(len(read_results(path)) for path in results) - len(rows)):

@@ -156,7 +156,7 @@ def overshoots(seconds: Mapping[str, ArrayLike], title: str, limit: float | None
         axes.plot([max(0.0, worst)], [place], "x", color="#D55E00", markersize=4, label="_" if place else "worst")
     if limit is not None:
         axes.axvline(1000 * limit, color="#444444", linestyle=":", linewidth=0.9, label=f"limit, {1000 * limit:.0f} ms")
-    axes.set_yticks(range(len(samples)), [shortened(name, _NAME) for name in samples])
+    axes.set_yticks(range(len(samples)), [_plain(name) for name in samples])
     axes.set_ylim(len(samples) - 0.5, -0.5)
     axes.set_xscale("symlog", linthresh=1, linscale=0.5)
     axes.set_xlim(-0.1, None if limit is None else max(axes.get_xlim()[1], 1500 * limit))
@@ -184,7 +184,7 @@ def _drawn(lines: Mapping[str, Line], title: str, order: Sequence[str], scale: f
         if len({len(x), len(y), *(len(each) for each in band if each is not None)}) > 1:
             raise ModelError(f"figure: {name!r} has arrays of different lengths")
         kept = _seen(x)
-        axes.step(x[kept], y[kept], where="post", label=shortened(name, _NAME), linewidth=width, **looks[name])
+        axes.step(x[kept], y[kept], where="post", label=_plain(name), linewidth=width, **looks[name])
         if band[0] is not None and band[1] is not None:
             colour = looks[name]["color"]
             axes.fill_between(x[kept], band[0][kept], band[1][kept], step="post", color=colour, alpha=0.1, linewidth=0)
@@ -210,6 +210,12 @@ def _seconds(axes: Axes) -> None:
 def _share(axes: Axes, label: str) -> None:
     axes.set_ylim(-2, 102)
     axes.set_ylabel(label)
+
+
+def _plain(name: str) -> str:
+    """A name for a legend as it stands: dollars would begin a formula, and what begins with a line is left out."""
+    text = shortened(name, _NAME).replace("$", r"\$")
+    return f" {text}" if text.startswith("_") else text
 
 
 def _array(numbers: ArrayLike) -> FloatArray:
