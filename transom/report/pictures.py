@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from transom.bench import profiles
-from transom.bench.score import ALLOWANCE, TARGETS
+from transom.bench.score import ALLOWANCE
 from transom.plot import (
     Line,
     encoded,
@@ -107,7 +107,7 @@ def comparison_pictures(runs: pl.DataFrame, references: pl.DataFrame, solvers: S
             f"Mean primal gap over time of {seen}; {where}. {_ends(lines)}",
         )
     ecdf = profiles.target_ecdf(runs, references)
-    targets = ", ".join(f"{100 * target:g}" for target in TARGETS.values())
+    targets = ", ".join(f"{100 * target:g}" for target in profiles.TARGETS)
     yield picture(
         targets_reached(_lines(ecdf), where, order),
         f"{where} targets",
