@@ -14,7 +14,7 @@ from transom.bench.plan import parse_plan
 from transom.bench.store import Store
 from transom.bench.task import Row
 from transom.bench.tasks import read_set
-from transom.solvers._portfolio import leaves, parse_table
+from transom.solvers._portfolio import leaves, packaged, parse_table
 from transom.stop import Stop
 
 Transom = Callable[..., Ran]
@@ -110,6 +110,15 @@ def test_the_table_is_written_and_told_in_words(transom: Transom, store: Path, t
     assert "knapsack, without a limit of time:" in ran.out
 
 
+def test_without_results_the_table_of_the_package_is_shown(transom: Transom) -> None:
+    ran = transom("bench", "portfolio")
+    assert (ran.status, ran.err) == (0, "")
+    for kind, choice in packaged().problems.items():
+        assert f"{kind}:" in ran.out
+        assert choice.otherwise in ran.out
+    assert transom("bench", "portfolio", "--json").lines[0]["table"]["format"] == packaged().format
+
+
 def test_the_same_results_give_the_same_table(transom: Transom, store: Path) -> None:
     one, two = (json.loads(transom("bench", "portfolio", store, "--json").out) for _ in range(2))
     assert one == two
@@ -152,7 +161,6 @@ def test_learning_and_scoring_on_the_same_instances_is_told(transom: Transom, st
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], "nothing to do"),
         (["--test", "no"], "no such file or folder"),
         (["no"], "no plan"),
         (["--test", "no", "--out", "x.json"], "--out needs"),

@@ -138,8 +138,8 @@ def make_choice(cases: Sequence[Case]) -> Choice:
     specs = sorted({spec for case in cases for spec in case.runs})
     proves = _provers(last, specs)
     # What may prove comes first: a heuristic ahead of it would make everyone wait for what is proved at once. Without
-    # a limit of time, only what comes to an end by itself may stand before another at all.
-    timed, untimed = schedules(specs, proves or specs, specs), schedules(specs, proves, proves)
+    # a limit of time there is nothing to share, and only what proves has a place before the solver for everything.
+    timed, untimed = schedules(specs, proves or specs, specs), schedules(proves or specs, proves, proves)
     return Choice(
         timed=_tree(cases, list(timed), [*FEATURES[kind], SECONDS], _timed_cost),
         untimed=_tree(last, list(untimed), list(FEATURES[kind]), _untimed_cost),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def command(
-    train: Annotated[list[Path] | None, typer.Argument(help="Results to learn from; without, the table stays.")] = None,
+    train: Annotated[list[Path] | None, typer.Argument(help="Results to learn from; none: show the table.")] = None,
     test: Annotated[list[Path] | None, typer.Option(help="Results with auto on other instances, to score it.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write the table here (JSON).")] = None,
     require: Annotated[
@@ -27,18 +27,21 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     markdown: Annotated[bool, typer.Option(help="Print the scores as a Markdown table.")] = False,
 ) -> None:  # fmt: skip
-    """Make the table by which auto chooses out of results of the bench, and score auto on other instances."""
-    from transom.errors import SpecError
+    """Make the table by which auto chooses out of results of the bench, and score auto on other instances.
 
-    if not train and not test:
-        raise SpecError("bench portfolio: nothing to do: neither results to learn from nor --test")
+    Without any results the table of the package is shown.
+    """
+    from transom.errors import SpecError
+    from transom.solvers._portfolio import packaged
+
     if out is not None:
         if not train:
             raise SpecError("bench portfolio: --out needs results to learn from")
         check_writable(out, ".json")
     if require is not None and not test:
         raise SpecError("bench portfolio: --require needs --test")
-    table, told = (_made(train, out), {}) if train else (None, {})
+    table = _made(train, out) if train else None if test else packaged()
+    told: dict[str, object] = {}
     found = _scored(test, set(table.made.plans.values()) if table is not None else set()) if test else []
     if as_json:
         import msgspec
@@ -52,6 +55,7 @@ def command(
                 for words, root in (("", choice.timed), (", without a limit of time", choice.untimed)):
                     print(f"{kind}{words}:")
                     print("\n".join(_words(root, "  ")))
+                print(f"  if time is left without a proof: {choice.otherwise}")
         if test:
             _print_scores(found, markdown)
     if require is not None:
