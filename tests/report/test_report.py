@@ -7,7 +7,7 @@ import re
 from base64 import b64decode, b64encode
 from hashlib import sha256
 from html.parser import HTMLParser
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +115,7 @@ def test_many_problems_get_one_answer_each() -> None:
     answers = comparison.answers(_scored_frame(frame))
     assert len(answers) == comparison.ANSWERS + 1
     assert all(answer.startswith("At 1 s") for answer in answers[:-1])
-    assert answers[-1] == "1 more problems: see the tables."
+    assert answers[-1] == "1 more problem: see the tables."
 
 
 def test_the_table_has_a_line_per_solver_and_budget(read: Read) -> None:
@@ -194,6 +194,19 @@ def test_each_figure_can_be_saved_as_svg_and_pdf(made: Page, read: Read) -> None
     assert "exact 0.0 %" in alt
 
 
+def test_figures_draw_the_best_where_there_are_very_many() -> None:
+    many = (
+        replaced(row, name=f"s{k:02d}", spec=f"s{k:02d}", value=1000.0 - abs(k - 12), curve=(), bound=None)
+        for row in solves(2, 1, (1.0,))
+        for k in range(25)
+        if row.name == "walk"
+    )
+    table = _scored(many)
+    drawn = pictures._shown(table)
+    assert len(drawn) == pictures.LINES == 14
+    assert {f"s{k:02d}" for k in range(6, 19)} <= set(drawn), "s12 is the best, the further from it the worse"
+
+
 def test_sequences_have_tables_of_their_own(read: Read) -> None:
     head, first, second = read.tables["sequence-lublin"]
     assert head[:4] == ["Policy", "Runs", "Failed", "mean bounded slowdown"]
@@ -216,7 +229,8 @@ def test_single_instances_travel_with_the_page(read: Read) -> None:
     assert data["budgets"] == ["0.1 s", "1 s"]
 
 
-def test_the_same_rows_give_the_same_bytes() -> None:
+def test_the_same_rows_give_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "comparison_pictures", lambda *given: islice(pictures.comparison_pictures(*given), 1))
     frame = to_frame(solves(2, 1, (1.0,)))
     assert render(frame).html == render(frame).html
 
@@ -246,20 +260,21 @@ def test_a_big_store_gives_a_small_page(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(pages, "comparison_pictures", lambda *_: iter(()))
     curve = tuple((0.001 * step, float(step), 2000.0 - step) for step in range(1, 60))
     many = to_frame(
-        row for number in range(15) for row in solves(40, 10, (1.0,), f"kind{number:02d}", curve=curve, outcome="crash")
+        row for number in range(15) for row in solves(40, 4, (1.0,), f"kind{number:02d}", curve=curve, outcome="crash")
     )
-    assert len(many) == 18_000
+    assert len(many) == 7_200
     page = render(many)
     assert len(page.html) < 12e6
     data = Read(page.html).data
     assert sum(len(run["curve"]) for each in data["instances"] for run in each["runs"]) <= runs.ALL_STEPS
     assert all(len(run["curve"]) <= runs.STEPS for each in data["instances"] for run in each["runs"])
     assert f"Of 600 instances {len(data['instances'])} are here" in page.html
-    assert "The first 300 of 18,000 runs." in page.html
+    assert "The first 300 of 7,200 runs." in page.html
     assert "3 more comparisons have tables, but no figures." in page.html
 
 
-def test_paths_are_told_from_their_common_folder_on() -> None:
+def test_paths_are_told_from_their_common_folder_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "comparison_pictures", lambda *_: iter(()))
     paths = ("/data/instances/a/one.jsonl:1", "/data/instances/b/two.jsonl:7")
     some = [replaced(row, label=paths[i % 2]) for i, row in enumerate(solves(2, 1, (1.0,)))]
     html = render(to_frame(some)).html

@@ -80,7 +80,7 @@ def answers(scored: pl.DataFrame) -> list[str]:
         told = [each for each in told if each[1]]
     shown = [answer.replace(" %", "\u00a0%") for _, _, answer in told[:ANSWERS]]  # lines do not end before it
     if more := len(told) - len(shown):
-        shown.append(f"{more} more problems: see the tables.")
+        shown.append(f"{more} more problem{'s' * (more != 1)}: see the tables.")
     return shown
 
 

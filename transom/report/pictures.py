@@ -30,7 +30,7 @@ PROFILED = 0.01
 """The gap of performance profiles: that of 1 % is what windows that last seconds are solved to."""
 
 LINES = 14
-"""Solvers in one figure at most: with more no line can be told from the others."""
+"""Solvers in one figure at most, those with the smallest mean gaps: with more no line can be told from the others."""
 
 
 class Picture(NamedTuple):
@@ -85,23 +85,24 @@ def comparison_pictures(runs: pl.DataFrame, references: pl.DataFrame, solvers: S
     """
     problem, budget, threads = runs["problem"][0], runs["budget"][0] or "no limit", runs["threads"][0]
     where = f"{problem}, {budget}" + (f", {threads} threads" if threads > 1 else "")
-    order = list(solvers)
+    order, shown = list(solvers), _shown(runs)
     profile = profiles.performance_profile(runs, references, PROFILED)
     if not profile.instances:
         return
-    seen = f"{len(profile.y)} solvers on {profile.instances} instances"
+    drawn = f"{len(shown)} of " if len(profile.y) > len(shown) else ""
+    seen = f"{drawn}{len(profile.y)} solvers on {profile.instances} instances"
     if runs["budget_seconds"][0] is not None:
         if problem == "selection":
             lines = profiles.hypervolume_curves(runs, references)
             yield picture(
-                hypervolume_over_time(_lines(lines), where, order),
+                hypervolume_over_time(_lines(lines, shown), where, order),
                 f"{where} hypervolume",
                 "Hypervolume of the fronts, of the best known, with 95 % intervals over instances.",
                 f"Mean hypervolume ratio over time of {seen}; {where}. {_ends(lines)}",
             )
         lines = profiles.gap_curves(runs, references)
         yield picture(
-            gap_over_time(_lines(lines), where, order),
+            gap_over_time(_lines(lines, shown), where, order),
             f"{where} gap over time",
             "Mean primal gap over time, with 95 % intervals over instances; lower is better.",
             f"Mean primal gap over time of {seen}; {where}. {_ends(lines)}",
@@ -109,18 +110,18 @@ def comparison_pictures(runs: pl.DataFrame, references: pl.DataFrame, solvers: S
     ecdf = profiles.target_ecdf(runs, references)
     targets = ", ".join(f"{100 * target:g}" for target in profiles.TARGETS)
     yield picture(
-        targets_reached(_lines(ecdf), where, order),
+        targets_reached(_lines(ecdf, shown), where, order),
         f"{where} targets",
         f"Share of runs x targets (gaps of {targets} %) reached by then; higher is better.",
         f"Targets reached over time of {seen}; {where}. {_ends(ecdf)}",
     )
     yield picture(
-        performance_profile(_lines(profile), where, f"gap of {100 * PROFILED:g} %", order),
+        performance_profile(_lines(profile, shown), where, f"gap of {100 * PROFILED:g} %", order),
         f"{where} profile",
         f"Performance profile: runs solved to a gap of {100 * PROFILED:g} % within a factor of the fastest solver.",
         f"Performance profile of {seen}; {where}. {_ends(profile)}",
     )
-    proofs = _proofs(runs)
+    proofs = _proofs(runs, shown)
     if proofs:
         yield picture(
             proofs_over_time(proofs, where, order),
@@ -153,9 +154,16 @@ def overshoot_pictures(scored: pl.DataFrame) -> Iterator[Picture]:
         )
 
 
-def _lines(lines: profiles.Lines) -> dict[str, Line]:
-    chosen = sorted(lines.y)[:LINES]
-    return {name: Line(lines.x, lines.y[name], lines.low.get(name), lines.high.get(name)) for name in chosen}
+def _shown(runs: pl.DataFrame) -> list[str]:
+    """The solvers that are drawn, by name."""
+    import polars as pl
+
+    ranked = runs.group_by("solver").agg(pl.col("primal_gap").mean()).sort("primal_gap", "solver")
+    return sorted(ranked["solver"].head(LINES).to_list())
+
+
+def _lines(lines: profiles.Lines, shown: Sequence[str]) -> dict[str, Line]:
+    return {name: Line(lines.x, lines.y[name], lines.low.get(name), lines.high.get(name)) for name in shown}
 
 
 def _ends(lines: profiles.Lines) -> str:
@@ -163,15 +171,16 @@ def _ends(lines: profiles.Lines) -> str:
     return "At the end: " + ", ".join(f"{name} {100 * line[-1]:.1f} %" for name, line in sorted(lines.y.items())) + "."
 
 
-def _proofs(runs: pl.DataFrame) -> dict[str, Line]:
+def _proofs(runs: pl.DataFrame, shown: Sequence[str]) -> dict[str, Line]:
     import numpy as np
 
     lines = {}
     end = float(runs["time"].max() or 0)  # type: ignore[arg-type]
-    for (solver,), each in runs.sort("solver").group_by("solver", maintain_order=True):
+    for solver in shown:
+        each = runs.filter(runs["solver"] == solver)
         times = np.sort(np.maximum(each.filter("proved")["time"].to_numpy(), profiles.FINEST))
         if len(times):
             x = np.concatenate(([profiles.FINEST], times, [max(end, times[-1])]))
             shares = np.concatenate(([0], np.arange(1, len(times) + 1), [len(times)])) / len(each)
-            lines[str(solver)] = Line(x, shares)
-    return dict(list(lines.items())[:LINES])
+            lines[solver] = Line(x, shares)
+    return lines
