@@ -48,7 +48,7 @@ def running(faulty_solvers: Path) -> Iterator[RunningCluster]:
             n_workers=3,
             threads_per_worker=1,
             host="127.0.0.1",
-            dashboard_address=None,
+            scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
             memory_limit=0,
             silence_logs="CRITICAL",
         ) as started,
@@ -187,7 +187,7 @@ def test_a_run_that_kills_its_worker_is_a_crash_and_takes_nobody_with_it(cluster
 def test_nothing_is_left_on_a_scheduler_that_is_not_ours(cluster: RunningCluster) -> None:
     from distributed import Client
 
-    tasks = iter([task("steady"), *(task("faulty:how=spin", seconds=60.0, seed=seed) for seed in range(20))])
+    tasks = iter([task("steady"), *(task("faulty:how=spin", seconds=15.0, seed=seed) for seed in range(20))])
     rows = DaskEngine(cluster).run(tasks)
     assert next(rows).outcome == "ok"
     threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGINT)).start()

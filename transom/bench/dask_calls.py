@@ -72,6 +72,8 @@ class Calls(Generic[Tag]):
             sleep(0.1)
         found: dict[str, Any] = self._client.run(code, on_error="return")
         for worker, digest in found.items():
+            if isinstance(digest, OSError):
+                continue  # it has just died; what comes in its place says with its first batch whether it fits
             if isinstance(digest, BaseException):
                 raise EngineError(f"the Dask worker {worker} cannot import Transom: {digest}")
             if digest != source_digest():
