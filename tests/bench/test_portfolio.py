@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from transom.bench.cases import Case, Reached, Run, reached, read_cases, schedules
 from transom.bench.frame import to_frame
@@ -264,6 +265,21 @@ def test_a_solver_that_was_not_run_on_an_instance_has_no_solution_there() -> Non
     rows = [row(instance, spec, 1.0, 10.0) for instance, spec in ran]
     (score,) = scores(to_frame(rows))
     assert (score.auto, score.virtual, score.single) == (0.0, 0.0, 50.0)
+
+
+def test_allocations_count_for_each_rule_and_together() -> None:
+    def allocation(rule: str, spec: str, value: float) -> Row:
+        return replace(row(f"{rule} 1", spec, 1.0, value), problem=rule, sense="min")
+
+    costs = {"scas": {"auto": 10.0, "scas-dp": 10.0, "sa": 20.0}, "free": {"auto": 8.0, "free-exact": 10.0, "sa": 8.0}}
+    rows = [allocation(rule, spec, cost) for rule, each in costs.items() for spec, cost in each.items()]
+    found = {score.problem: score for score in scores(to_frame(rows))}
+    assert (found["scas"].part, found["free"].part, found["tjap"].part) == (True, True, False)
+    together = found["tjap"]
+    # scas-dp has nothing under the other rule: (0 + 100) / 2; annealing is 50 % off under one.
+    assert (together.name, together.single, together.auto, together.virtual) == ("sa", 25.0, 0.0, 0.0)
+    assert together.holds(5)
+    assert [score.part for score in scores(to_frame(rows[:3]))] == [False]
 
 
 def test_questions_with_one_answer_are_left_out() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from transom.bench.gaps import primal_gap
 from transom.models._arrays import FloatArray
+from transom.models.allocation import RULES
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,12 +24,13 @@ class Score:
 
     Parameters
     ----------
-    problem : its kind.
+    problem : its kind; ``tjap`` for allocations under all rules together.
     seconds : the budget [s].
     instances : those that count: not all solvers came to the same value.
     ties : instances on which all did, which are left out.
     auto, virtual : of ``auto``, and of the best solver for each instance.
     single, name : of the solver that is best over these instances, with hindsight, and which it is.
+    part : whether these are the allocations under one rule, which stand in ``tjap`` as well.
     """
 
     problem: str
@@ -39,6 +41,7 @@ class Score:
     virtual: float
     single: float
     name: str
+    part: bool = False
 
     @property
     def behind(self) -> float:
@@ -62,8 +65,9 @@ class Score:
 
 
 def scores(frame: pl.DataFrame, chooser: str = "auto") -> list[Score]:
-    """Score the runs of ``auto`` for each problem and budget.
+    """Score the runs of ``auto`` for each problem and budget; allocations for each rule and together.
 
+    A solver that does not take an instance has no value there: that counts as well where it takes one rule alone.
     An instance counts with the mean of its seeds; a run without a value counts 100 %. The reference is the best value
     of any run of the instance under any budget.
 
@@ -75,22 +79,32 @@ def scores(frame: pl.DataFrame, chooser: str = "auto") -> list[Score]:
     import polars as pl
 
     rows = frame.filter((pl.col("what") == "solve") & pl.col("budget_seconds").is_not_null())
+    gaps = [_gaps(group) for _, group in rows.group_by("problem", maintain_order=True)]
+    rules = [each for each in gaps if each["problem"].first() in RULES]
+    if several := len(rules) > 1:
+        gaps.append(pl.concat(rules).with_columns(problem=pl.lit("tjap")))
     found = []
-    for (problem,), group in rows.group_by("problem", maintain_order=True):
-        maximise = group["sense"][0] == "max"
-        ok = pl.col("outcome") == "ok"
-        best = pl.col("value").filter(ok).max() if maximise else pl.col("value").filter(ok).min()
-        # An instance that no run solved tells nothing about choosing.
-        group = group.with_columns(reference=best.over("instance")).filter(pl.col("reference").is_not_null())
-        value = group.select(pl.when(ok).then(pl.col("value")).otherwise(None).fill_null(float("nan")))
-        gap = 100 * primal_gap(value.to_series().to_numpy(), group["reference"].to_numpy(), maximise)
-        group = group.with_columns(gap=pl.Series(gap))
-        for (seconds,), here in group.group_by("budget_seconds"):
-            mean = here.group_by("instance", "spec", maintain_order=True).agg(pl.col("gap").mean())
-            wide = mean.pivot("spec", index="instance", values="gap")
-            score = _scored(str(problem), _number(seconds), wide.drop("instance"), chooser)
-            found += [score] if score is not None else []
+    for each in gaps:
+        for (problem, seconds), wide in each.group_by("problem", "budget_seconds"):
+            table = wide.pivot("spec", index="instance", values="gap").drop("instance")
+            score = _scored(str(problem), _number(seconds), table, chooser)
+            found += [replace(score, part=several and problem in RULES)] if score is not None else []
     return sorted(found, key=lambda score: (score.problem, score.seconds))
+
+
+def _gaps(group: pl.DataFrame) -> pl.DataFrame:
+    """The mean gap of each solver on each instance of one problem under each budget [%]."""
+    import polars as pl
+
+    maximise = group["sense"][0] == "max"
+    ok = pl.col("outcome") == "ok"
+    best = pl.col("value").filter(ok).max() if maximise else pl.col("value").filter(ok).min()
+    # An instance that no run solved tells nothing about choosing.
+    group = group.with_columns(reference=best.over("instance")).filter(pl.col("reference").is_not_null())
+    value = group.select(pl.when(ok).then(pl.col("value")).otherwise(None).fill_null(float("nan")))
+    gap = 100 * primal_gap(value.to_series().to_numpy(), group["reference"].to_numpy(), maximise)
+    keys = ("problem", "budget_seconds", "instance", "spec")
+    return group.with_columns(gap=pl.Series(gap)).group_by(keys, maintain_order=True).agg(pl.col("gap").mean())
 
 
 def _scored(problem: str, seconds: float, gaps: pl.DataFrame, chooser: str) -> Score | None:

@@ -22,7 +22,7 @@ def command(
     require: Annotated[
         float | None,
         typer.Option(help="Exit with status 1 if auto loses more points to the best solver for each instance, "
-                     "or does not beat the best single one."),
+                     "or does not beat the best single one; allocations count under all rules together."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     markdown: Annotated[bool, typer.Option(help="Print the scores as a Markdown table.")] = False,
@@ -59,7 +59,7 @@ def command(
         if test:
             _print_scores(found, markdown)
     if require is not None:
-        short = [score for score in found if not score.holds(require)]
+        short = [score for score in found if not score.part and not score.holds(require)]
         for score in short:
             note(f"does not hold: {score.problem} at {score.seconds:g} s")
         if short or not found:
@@ -112,7 +112,8 @@ def _row(score: Score) -> list[str]:
     closed = "-" if score.closed != score.closed else f"{100 * score.closed:.0f} %"
     numbers = (score.auto, score.virtual, score.single)
     return [
-        score.problem, f"{score.seconds:g}", f"{score.instances} of {score.instances + score.ties}",
+        f"of tjap: {score.problem}" if score.part else score.problem, f"{score.seconds:g}",
+        f"{score.instances} of {score.instances + score.ties}",
         *(f"{number:.4f}" for number in numbers), score.name, f"{score.behind:+.4f}", closed,
     ]  # fmt: skip
 
