@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from threading import Lock, Timer, get_ident
+from time import sleep
 
 import msgspec
 
@@ -15,6 +16,7 @@ from transom.compiling import source_digest
 BEGUN = "transom-begun"
 """Topic of the scheduler's events under which a run is announced that is suspected of killing its worker."""
 
+_SETTLED = 1.0  # a worker that dies while it is still being started is not replaced by Dask; suspects wait so long [s]
 _IDLE = 120.0  # how long a process is kept that nobody asks anything of: its bench may be gone [s]
 
 _isolations: dict[tuple[str, int], Isolation] = {}
@@ -136,6 +138,7 @@ def _announce(suspect: str) -> None:
     worker = get_worker()
     told = worker.scheduler.log_event(topic=BEGUN, msg={"run": suspect, "worker": worker.address})
     asyncio.run_coroutine_threadsafe(told, worker.loop.asyncio_loop).result(60)
+    sleep(_SETTLED)
 
 
 def _address() -> str:
