@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64decode, b64encode
+from collections.abc import Iterable
 from hashlib import sha256
 from html.parser import HTMLParser
 from itertools import chain, islice
@@ -17,7 +18,7 @@ from tests.report.rows import EVIL, MACHINE, failed, replaced, replays, solves
 from transom.bench.frame import to_frame
 from transom.bench.task import Row
 from transom.errors import DocumentError
-from transom.report import comparison, pictures, render, runs, write_report
+from transom.report import comparison, pictures, render, runs, sequences, write_report
 from transom.report import page as pages
 from transom.report.page import Page
 from transom.stop import Stop
@@ -92,11 +93,17 @@ def test_the_front_says_who_is_best_and_by_how_much(made: Page) -> None:
     assert re.search(r"The difference to walk \(\d\.\d\d\u00a0%\) is significant \(p = 0\.\d+\)\.$", answers[1])
 
 
+def answers_of(rows: Iterable[Row]) -> list[str]:
+    return comparison.answers(_scored(rows))
+
+
 def test_answers_never_claim_what_the_numbers_do_not_show() -> None:
     few = comparison.answers(_scored(solves(instances=2)))
     assert all("cannot be told: they differ on 2 instances" in answer for answer in few)
     alone = comparison.answers(_scored(row for row in solves() if row.name == "exact"))
     assert all(answer.endswith("No other solver met all of these instances.") for answer in alone)
+    partly = (row for row in solves() if row.name == "exact" or row.instance == "knapsack0")
+    assert all("exact has the" in told and told.endswith("met all of these instances.") for told in answers_of(partly))
     same = (replaced(row, value=1.0, curve=(), bound=None, status="feasible") for row in solves())
     assert all("exact, greedy, walk share the smallest" in answer for answer in comparison.answers(_scored(same)))
     # The same gaps on all instances, up and down: no test can tell these two apart.
@@ -116,6 +123,10 @@ def test_many_problems_get_one_answer_each() -> None:
     assert len(answers) == comparison.ANSWERS + 1
     assert all(answer.startswith("At 1 s") for answer in answers[:-1])
     assert answers[-1] == "1 more problem: see the tables."
+    steps = [replaced(row, key=f"{row.key}-steps", stop=Stop(iterations=9)) for row in solves(2, 1, (1.0,))]
+    most = [*solves(2, 1, (0.1, 1.0, 5.0, 10.0)), *steps]
+    (told,) = [answer for answer in answers_of(most) if not answer.endswith("see the tables.")]
+    assert told.startswith("At 10 s"), "the largest budget in seconds, whatever others there are"
 
 
 def test_the_table_has_a_line_per_solver_and_budget(read: Read) -> None:
@@ -217,6 +228,20 @@ def test_sequences_have_tables_of_their_own(read: Read) -> None:
     assert second[3].startswith("★ best: 4.000 (")
     solvers = {line[0] for name, table in read.tables.items() if "knapsack" in name for line in table}
     assert not solvers & {"fcfs", "sjf-easy"}
+
+
+def test_a_policy_that_failed_on_some_seeds_is_not_marked() -> None:
+    hard = [replaced(each, outcome="error", metrics={}) if each.key == "sjf-easy-2" else each for each in replays()]
+    (table,) = sequences.sequence_tables(to_frame(hard))
+    marked = {row[0].text for row in table.rows for cell in row if cell.best}
+    assert marked == set(), "one is left, which beats nobody"
+    assert "most finished replays" in table.note
+
+
+def test_a_name_that_stands_for_two_policies_is_told_apart() -> None:
+    other = [replaced(each, key=f"{each.key}-2", spec="fcfs:x=2") for each in replays() if each.name == "fcfs"]
+    (table,) = sequences.sequence_tables(to_frame([*replays(), *other]))
+    assert [row[0].text for row in table.rows] == ["fcfs (fcfs)", "fcfs (fcfs:x=2)", "sjf-easy"]
 
 
 def test_single_instances_travel_with_the_page(read: Read) -> None:

@@ -27,9 +27,10 @@ def replay_summaries(frame: pl.DataFrame) -> pl.DataFrame:
 
     Returns
     -------
-    One row per sequence, policy and metric: ``set``, ``instance`` (its digest), ``policy``, ``runs``, ``failed``,
-    ``metric`` (null for a policy without a finished replay), ``mean`` over the finished replays, and the ends ``low``
-    and ``high`` of its 95 % bootstrap interval, null with one of them.
+    One row per sequence, policy and metric: ``set``, ``instance`` (its digest), ``policy`` (its name, with the
+    specification where the name stands for several), ``runs``, ``failed``, ``metric`` (null for a policy without a
+    finished replay), ``mean`` over the finished replays, and the ends ``low`` and ``high`` of its 95 % bootstrap
+    interval, null with one of them.
     """
     import polars as pl
 
@@ -39,6 +40,8 @@ def replay_summaries(frame: pl.DataFrame) -> pl.DataFrame:
     }  # fmt: skip
     lines: list[dict[str, Any]] = []
     replays = frame.filter(pl.col("what") == "replay")
+    several = pl.col("spec").n_unique().over("set", "instance", "name") > 1
+    replays = replays.with_columns(name=pl.when(several).then(pl.format("{} ({})", "name", "spec")).otherwise("name"))
     for key, rows in replays.group_by("set", "instance", "name", maintain_order=True):
         head = dict(zip(("set", "instance", "policy"), key, strict=True))
         head |= {"runs": len(rows), "failed": int(rows["outcome"].is_in(FAILED).sum())}

@@ -9,12 +9,15 @@ of anyone contradicts is void, with every proof that hangs on it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from transom.bench.budgets import budget_words
 from transom.bench.frame import schema
 from transom.bench.gaps import SAME, mean_over_time, primal_gap, proved_gap
+from transom.stop import Stop
 
 if TYPE_CHECKING:
     import polars as pl
@@ -262,18 +265,16 @@ def _runs(frame: pl.DataFrame, references: pl.DataFrame) -> pl.DataFrame:
 
 
 def _in_words() -> pl.Expr:
-    """The budget in words: ``1 s``, ``200 iterations``, ``1 s, gap 0.01``."""
+    """The budget in words: ``1 s``, ``200 iterations``, ``1 s, gap 0.01``, ``no limit``."""
     import polars as pl
 
-    def number(name: str) -> pl.Expr:
-        return pl.col(f"budget_{name}").map_elements(lambda limit: f"{limit:g}", return_dtype=pl.String)
+    names = [each.name for each in fields(Stop)]
 
-    words = (
-        number("seconds") + " s", pl.col("budget_iterations").cast(pl.String) + " iterations",
-        "target " + number("target"), "gap " + number("gap"),
-        "stall " + pl.col("budget_stall").cast(pl.String),
-    )  # fmt: skip
-    return pl.concat_str(words, separator=", ", ignore_nulls=True)
+    def told(limits: dict[str, Any]) -> str:
+        stop = Stop(**{name: limits[f"budget_{name}"] for name in names})
+        return "no limit" if stop == Stop() else budget_words(stop)
+
+    return pl.struct(f"budget_{name}" for name in names).map_elements(told, return_dtype=pl.String)
 
 
 def _points(runs: pl.DataFrame) -> pl.DataFrame:

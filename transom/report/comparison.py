@@ -70,11 +70,13 @@ def answers(scored: pl.DataFrame) -> list[str]:
     told: list[tuple[str, bool, str]] = []
     for (problem,), table in scored.group_by("problem", maintain_order=True):
         lines = summaries(table, "problem")
+        longest = table.sort("budget_seconds", "budget", nulls_last=False)["budget"][-1]
         found = {(key, pair.first, pair.second): pair for key, pair in _all_pairs(table)}
         groups = lines.partition_by("budget", "threads", maintain_order=True)
         for place, group in enumerate(groups):
             answer = _answer(group.to_dicts(), found, f"on {problem}", scored["threads"].n_unique() > 1)
-            told.append((str(problem), place == len(groups) - 1, answer))
+            last = all(group["budget"][0] != later["budget"][0] for later in groups[place + 1 :])
+            told.append((str(problem), last and group["budget"][0] == longest, answer))
     told = [each for each in told if each[2]]
     if len(told) > ANSWERS:
         told = [each for each in told if each[1]]
@@ -96,7 +98,8 @@ def _answer(lines: list[dict[str, Any]], found: dict[Any, Pair], where: str, thr
     said = f"{under}, {names} {has} the smallest mean primal gap {where} ({over})."
     others = [line for line in lines if line["complete"] and not line["best"]]
     if not others:
-        return said + (" No other solver met all of these instances." if len(lines) == 1 else "")
+        alone = len(lines) == 1 or len(lines) > len(best)  # else all others share the first place
+        return said + (" No other solver met all of these instances." if alone else "")
     second = others[0]
     key = (first["budget"], first["threads"])
     pair = found.get((key, first["solver"], second["solver"])) or found.get((key, second["solver"], first["solver"]))
@@ -116,8 +119,8 @@ def _answer(lines: list[dict[str, Any]], found: dict[Any, Pair], where: str, thr
     return f"{said} But {to} is better on significantly more instances (p = {_p(pair.p_corrected)})."
 
 
-def _under(budget: str | None) -> str:
-    if budget is None:
+def _under(budget: str) -> str:
+    if budget == "no limit":
         return "Without a limit"
     return f"At {budget}" if budget.endswith(" s") else f"Under a budget of {budget}"
 
@@ -154,7 +157,7 @@ def _summed(lines: pl.DataFrame, by: str, caption: str, name: str) -> Table:
     rows = []
     for place, line in enumerate(lines.head(LISTED).iter_rows(named=True)):
         row = [words(line["solver"])] + ([words(line[by])] if by else [])
-        row.append(Cell(line["budget"] or "none", place))
+        row.append(Cell(line["budget"], place))
         row += [count(line["threads"])] if threaded else []
         instances = count(line["instances"])
         row += [

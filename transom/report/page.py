@@ -47,7 +47,10 @@ WORDS = (
     ),
     ("Interval", "95 %, by bootstrap over instances; seeds are averaged first, for the sample is the instances."),
     ("p", "of the Wilcoxon signed-rank test over instances, corrected after Holm for all pairs of the comparison."),
-    ("A failed run", "counts with a gap of 100 % and the whole budget in times."),
+    (
+        "A run without a solution",
+        "found nothing, was wrong, failed or was refused: 100 %, and all of the budget.",
+    ),
 )
 """Terms of the page, in short; docs/benchmarking.md defines them with their sources."""
 

@@ -83,7 +83,7 @@ def comparison_pictures(runs: pl.DataFrame, references: pl.DataFrame, solvers: S
     references : of :func:`transom.bench.score.references`.
     solvers : all names, in the order of their colours.
     """
-    problem, budget, threads = runs["problem"][0], runs["budget"][0] or "no limit", runs["threads"][0]
+    problem, budget, threads = runs["problem"][0], runs["budget"][0], runs["threads"][0]
     where = f"{problem}, {budget}" + (f", {threads} threads" if threads > 1 else "")
     order, shown = list(solvers), _shown(runs)
     profile = profiles.performance_profile(runs, references, PROFILED)

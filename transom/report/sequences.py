@@ -45,16 +45,20 @@ def _table(name: str, figures: pl.DataFrame) -> Table:
     shown += sorted(metric for metric in there - kinds.keys() if metric.startswith("utilisation_"))
     columns = [Column("Policy"), Column("Runs", number=True), Column("Failed", number=True)]
     columns += [_column(metric, kinds.get(metric)) for metric in shown]
-    best = {
-        metric: _best([of[metric]["mean"] for of in policies.values() if metric in of], kinds.get(metric))
-        for metric in shown
-    }
+    # Means over fewer seeds are of other replays: who failed on the hard ones would look good.
+    finished = {policy: max(row["runs"] - row["failed"] for row in of.values()) for policy, of in policies.items()}
+    whole = [of for policy, of in policies.items() if finished[policy] == max(finished.values())]
+    best = {metric: _best([of[metric]["mean"] for of in whole if metric in of], kinds.get(metric)) for metric in shown}
     rows = []
     for policy, measured in policies.items():
         first = next(iter(measured.values()))
-        cells = [_cell(measured.get(each), best[each], _unit(each, kinds.get(each))[1]) for each in shown]
+        cells = [
+            _cell(measured.get(each), best[each] if measured in whole else None, _unit(each, kinds.get(each))[1])
+            for each in shown
+        ]
         rows.append([words(policy), count(first["runs"]), count(first["failed"]), *cells])
-    note = "Means over seeds, in brackets their 95 % intervals where there are several; a star marks the best mean."
+    note = "Means over seeds, in brackets their 95 % intervals where there are several; a star marks the best mean"
+    note += " of those with the most finished replays." if len(whole) < len(policies) else "."
     return Table(f"{name}: policies compared", columns, rows, note, anchor("sequence", name))
 
 
