@@ -14,16 +14,11 @@ from pathlib import Path
 import pytest
 
 from tests.bench.faulty import faulty_solvers, task
-from transom.bench.dask_clusters import (
-    BatchCluster,
-    Certificates,
-    Jobs,
-    OwnCluster,
-    RunningCluster,
-    _lifetime,
-    parse_cluster,
-)
+from transom.bench.dask_choice import parse_cluster
+from transom.bench.dask_clusters import OwnCluster, RunningCluster
 from transom.bench.dask_engine import DaskEngine
+from transom.bench.dask_jobs import BatchCluster, Jobs, lifetime
+from transom.bench.dask_security import Certificates
 from transom.bench.engine import EngineError
 from transom.bench.mapping import on_cluster
 from transom.bench.task import Row
@@ -85,7 +80,7 @@ def test_no_worker_is_an_error_in_the_end() -> None:
 
 
 def test_no_scheduler_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transom.bench.dask_clusters._CONNECT", 1.0)
+    monkeypatch.setattr("transom.bench.dask_clusters.CONNECT", 1.0)
     with pytest.raises(EngineError, match=r"tcp://127.0.0.1:9: "):
         list(DaskEngine(RunningCluster("tcp://127.0.0.1:9")).run(iter([task("greedy")])))
 
@@ -258,16 +253,16 @@ def test_batch_systems_are_protected_unless_that_is_waived(monkeypatch: pytest.M
 
 
 def test_workers_leave_before_their_job_is_ended() -> None:
-    assert _lifetime("01:00:00", "slurm") == 3600 - 180
-    assert _lifetime("1-00:00:00", "slurm") == 86_400 - 4320
-    assert _lifetime("2-12", "slurm") == 60 * 3600 - 10_800
-    assert _lifetime("30", "slurm") == 1800 - 90
-    assert _lifetime("00:02:00", "pbs") == 60
-    assert _lifetime("1:00", "slurm") == 30
-    assert _lifetime("1:00", "lsf") == 3600 - 180
-    assert _lifetime("30", "lsf") == 1800 - 90
-    assert _lifetime("3600", "sge") == 3600 - 180
-    assert _lifetime("a week", "slurm") is None
+    assert lifetime("01:00:00", "slurm") == 3600 - 180
+    assert lifetime("1-00:00:00", "slurm") == 86_400 - 4320
+    assert lifetime("2-12", "slurm") == 60 * 3600 - 10_800
+    assert lifetime("30", "slurm") == 1800 - 90
+    assert lifetime("00:02:00", "pbs") == 60
+    assert lifetime("1:00", "slurm") == 30
+    assert lifetime("1:00", "lsf") == 3600 - 180
+    assert lifetime("30", "lsf") == 1800 - 90
+    assert lifetime("3600", "sge") == 3600 - 180
+    assert lifetime("a week", "slurm") is None
 
 
 def test_ctrl_c_ends_a_cluster_of_our_own(faulty_solvers: Path, tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 if TYPE_CHECKING:
-    from transom.bench.dask_clusters import Certificates, Cluster
+    from transom.bench.dask_clusters import Cluster
+    from transom.bench.dask_security import Certificates
     from transom.bench.engine import Engine
 
 On = Annotated[
@@ -77,7 +78,7 @@ def chosen_cluster(on: str, workers: int | None, threads: int, protection: Prote
     SpecError : there is no such cluster, or an option does not go with it.
     DocumentError : the file that describes it cannot be read.
     """
-    from transom.bench.dask_clusters import parse_cluster
+    from transom.bench.dask_choice import parse_cluster
     from transom.errors import SpecError
 
     if workers is not None and on != "dask":
@@ -112,7 +113,7 @@ class Protection(NamedTuple):
         ------
         SpecError : only some of them are given, or there is nothing to protect and something to accept.
         """
-        from transom.bench.dask_clusters import Certificates
+        from transom.bench.dask_security import Certificates
         from transom.errors import SpecError
 
         if self.ca is None and self.cert is None and self.key is None:
