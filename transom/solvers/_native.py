@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import atexit
-from collections.abc import Callable
+import gc
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from threading import Event, Lock, Thread
 from typing import Any
@@ -14,6 +17,7 @@ _LOOK = 0.1  # how long Ctrl-C may have to wait [s]
 _GRACE = 0.02  # how long a search may take to stop before it is left behind [s]
 _left_behind: list[Event] = []
 _clean_ups: list[Callable[[], Any]] = []
+_kept: deque[tuple[Any, ...]] = deque(maxlen=4)  # so that memory does not grow where nobody settles
 
 
 class Handover:
@@ -118,6 +122,23 @@ def clean_later(clean_up: Callable[[], Any]) -> None:
     _clean_ups.append(clean_up)
 
 
+def free_later(*things: Any) -> None:
+    """Keep things until :func:`settle`, outside any budget: to free a model of many objects takes long at a stretch."""
+    _kept.append(things)
+
+
+@contextmanager
+def building() -> Iterator[None]:
+    """Keeps the collector of garbage from passing again and again over the many objects of a model."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
 def settle(seconds: float = 2.0) -> None:
     """Wait for searches that were left behind, so that they do not disturb the next one, and clean up."""
     while _left_behind:
@@ -127,6 +148,7 @@ def settle(seconds: float = 2.0) -> None:
             return  # what it still works on must not be cleaned up
     while _clean_ups:
         _clean_ups.pop()()
+    _kept.clear()
 
 
 atexit.register(settle, 10.0)  # a process that ends with a search at work is aborted

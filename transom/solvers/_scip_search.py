@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
-from transom.solvers._native import Handover, clean_later, run_native
+from transom.solvers._native import Handover, clean_later, free_later, run_native
 from transom.solvers._packing_search import honest
 from transom.solvers.scip import KEEPS_TIME, interrupt
 from transom.stop import Budget
@@ -20,7 +17,7 @@ def scip_model(seed: int) -> Any:
     from pyscipopt import Model
 
     model = Model()
-    clean_later(partial(_drop, model))
+    free_later(model)
     model.hideOutput()
     model.setParam("misc/catchctrlc", False)
     model.setParam("timing/clocktype", 2)  # wall clock
@@ -28,22 +25,6 @@ def scip_model(seed: int) -> Any:
     for name, value in KEEPS_TIME.items():
         model.setParam(name, value)
     return model
-
-
-@contextmanager
-def building() -> Iterator[None]:
-    """Keeps the collector of garbage from passing again and again over the many objects of a model."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
-def _drop(_model: Any) -> None:
-    """Nothing to do but to be the last that holds a model: a large one takes long to be freed."""
 
 
 def search_scip(

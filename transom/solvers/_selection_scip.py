@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from transom.models._arrays import BoolArray
-from transom.solvers._native import clean_later, run_native
-from transom.solvers._scip_search import building, scip_model
+from transom.solvers._native import building, clean_later, run_native
+from transom.solvers._scip_search import scip_model
 from transom.solvers._selection_program import Best, Program
 from transom.solvers.scip import interrupt
 from transom.stop import Budget

@@ -12,7 +12,7 @@ from transom.models._arrays import IntArray
 from transom.models.allocation import Allocation
 from transom.models.fat_tree import FatTree
 from transom.solvers._cpsat_search import Scale, scaled, search_cpsat
-from transom.solvers._native import import_back_end, settle
+from transom.solvers._native import building, free_later, import_back_end, settle
 from transom.solving import settled
 from transom.stop import Budget
 
@@ -58,7 +58,8 @@ class FreeCpSat:
         if settled(problem, budget):
             return
         places = _places(problem)
-        built = _build(problem, places, budget)
+        with building():
+            built = _build(problem, places, budget)
         if built is None or budget.done():
             return  # building the model counts
         model, takes, scale = built
@@ -119,6 +120,7 @@ def _build(problem: Allocation, places: _Places, budget: Budget) -> tuple[Any, I
     leaves: list[list[Any]] = []
     shares: list[list[Any]] = []
     saved: list[Any] = []
+    free_later(model, taken, leaves, shares, saved)
     for job, size in enumerate(problem.sizes.tolist()):
         leaves.append([])
         shares.append([])
@@ -139,7 +141,7 @@ def _build(problem: Allocation, places: _Places, budget: Budget) -> tuple[Any, I
                 return None
         model.add(cp_model.LinearExpr.sum(shares[-1]) == size)
         saved.append(cp_model.LinearExpr.sum(saves))
-    if budget.seconds() - began > budget.seconds_left():
+    if budget.short(budget.seconds() - began):
         # What remains takes nearly as long again, in a few calls that do not look at the clock.
         budget.notes["ended"] = "the model takes longer to build than there is time"
         return None

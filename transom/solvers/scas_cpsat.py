@@ -11,7 +11,7 @@ from transom.models._arrays import IntArray
 from transom.models.allocation import Allocation
 from transom.models.shortest_path import ConstrainedPath
 from transom.solvers._cpsat_search import scaled, search_cpsat
-from transom.solvers._native import import_back_end, settle
+from transom.solvers._native import building, free_later, import_back_end, settle
 from transom.solvers._packing import Packing, packing, unpacked
 from transom.solvers._packing_search import blocks, has_no_arc, refused_rule, warm_packing
 from transom.solving import settled
@@ -109,7 +109,8 @@ def _solve(problem: Allocation | ConstrainedPath, budget: Budget, seed: int, pre
     row = np.repeat(np.arange(len(packed.sizes)), packed.counts)  # of each job's size
     finite = np.isfinite(packed.costs)
     whole, scale = scaled(np.where(finite, packed.costs, 0.0), packed.counts, packed.sizes, packed.whole)
-    model = _build(packed, row, finite, whole, first, budget)
+    with building():
+        model = _build(packed, row, finite, whole, first, budget)
     if model is None or budget.done():
         return  # building the model counts
 
@@ -128,7 +129,9 @@ def _build(packed: Packing, row: IntArray, finite: Any, whole: IntArray, first: 
     domains = [cp_model.Domain.from_values(np.flatnonzero(of).tolist()) for of in finite]
     starts = [model.new_int_var_from_domain(domains[r], "") for r in row.tolist()]
     tables = whole.tolist()
-    costs, intervals = [], []
+    costs: list[Any] = []
+    intervals: list[Any] = []
+    free_later(model, domains, starts, tables, costs, intervals)
     for job, r in enumerate(row.tolist()):
         size, table = int(packed.sizes[r]), tables[r]
         some = [table[i] for i in np.flatnonzero(finite[r]).tolist()]

@@ -17,7 +17,7 @@ from transom.models._arrays import BoolArray, FloatArray, IntArray
 from transom.models.allocation import Allocation
 from transom.models.shortest_path import ConstrainedPath
 from transom.solvers import _highs_worker as worker
-from transom.solvers._native import import_back_end, settle
+from transom.solvers._native import building, free_later, import_back_end, settle
 from transom.solvers._packing import Packing, packing, unpacked
 from transom.solvers._packing_search import (
     blocks,
@@ -29,7 +29,7 @@ from transom.solvers._packing_search import (
     refused_rule,
     warm_packing,
 )
-from transom.solvers._scip_search import building, scip_model, search_scip
+from transom.solvers._scip_search import scip_model, search_scip
 from transom.solvers._worker_process import WorkerProcess, borrowed_worker
 from transom.solving import settled
 from transom.stop import Budget
@@ -37,6 +37,7 @@ from transom.stop import Budget
 BackEnd = Literal["highs", "scip"]
 
 _PER_COLUMN, _PER_ENTRY = 4e-6, 3e-7  # what it takes PySCIPOpt to make one, about [s]
+_AT_LEAST = 6e-6  # what it takes at least, for each column, to hand the programme over to HiGHS [s]
 _GRACE = 0.02  # how long past the budget an answer may take that HiGHS' own limit brought about [s]
 
 
@@ -177,9 +178,14 @@ def _solve(problem: Allocation | ConstrainedPath, budget: Budget, seed: int, bac
     if has_no_arc(packed):
         budget.prove_infeasible()
         return
+    columns = packed.length + int(np.isfinite(packed.costs).sum())
+    if backend == "highs" and budget.short(columns * _AT_LEAST):
+        budget.notes["ended"] = f"a model of {columns} columns takes longer to hand over than there is time"
+        return
     unit = cost_unit(packed.costs)
     flow = _flow(packed, unit)
     first = None if budget.solution is None else _values(packed, flow, *blocks(problem, budget.solution))
+    free_later(flow)
     # To hand the model over, which cannot be cut short, takes about as long as to build it.
     if budget.done() or budget.short(budget.seconds() - began):
         return
@@ -250,6 +256,7 @@ def _by_highs(
         -math.inf if budget.stop.target is None else budget.stop.target / unit,
         left,
     )
+    free_later(question)
     with _worker() as process:
         answer = b""
         if process.write(question, deadline):

@@ -11,7 +11,7 @@ import numpy as np
 from transom.models._arrays import IntArray
 from transom.models.allocation import Allocation
 from transom.models.shortest_path import ConstrainedPath
-from transom.solvers._native import import_back_end, settle
+from transom.solvers._native import building, import_back_end, settle
 from transom.solvers._packing import Packing, packing, unpacked
 from transom.solvers._packing_search import (
     blocks,
@@ -22,7 +22,7 @@ from transom.solvers._packing_search import (
     refused_rule,
     warm_packing,
 )
-from transom.solvers._scip_search import building, scip_model, search_scip
+from transom.solvers._scip_search import scip_model, search_scip
 from transom.solving import settled
 from transom.stop import Budget
 
