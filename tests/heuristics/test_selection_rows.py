@@ -46,6 +46,17 @@ def test_mended_rows_are_feasible_and_maximal(seed: int) -> None:
     assert (rows | ~first)[fits].all(), "a row that fits loses nothing"
 
 
+def test_kernels_meet_one_layout_however_many_jobs_require_others() -> None:
+    # Another layout is another kernel, compiled for seconds within the budget.
+    demands = np.array([[4, 1], [3, 3], [1, 4], [2, 2], [2, 1]])
+    for requires in ((), ((3, 0),), ((3, 0), (4, 1)), ((2, 0), (3, 0), (4, 1))):
+        reduced = reduce_selection(Selection(demands, np.array([7, 6]), requires=requires))
+        assert reduced is not None
+        pairs = Ground.of(reduced).parents
+        assert (pairs.tolist(), pairs.dtype) == ([list(pair) for pair in requires], np.int64)
+        assert pairs.flags.c_contiguous
+
+
 @given(st.integers(0, 2**32 - 1))
 def test_every_way_to_begin_is_maximal(seed: int) -> None:
     rng = np.random.default_rng(seed)

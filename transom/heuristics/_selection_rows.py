@@ -85,8 +85,8 @@ class Ground:
 
 
 def _pairs(parents: BoolArray) -> IntArray:
-    none = np.empty((0, 2), np.int64)
-    return np.argwhere(parents).astype(np.int64) if parents.any() else none
+    # In C order, which two pairs out of ``argwhere`` are not: kernels would be compiled once more, within the budget.
+    return np.ascontiguousarray(np.argwhere(parents), np.int64)
 
 
 @compiled

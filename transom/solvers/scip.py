@@ -12,11 +12,12 @@ import numpy as np
 from transom.models._arrays import BoolArray, FloatArray
 from transom.models.knapsack import Knapsack
 from transom.models.reduction import Reduced, reduce
-from transom.solvers._native import Handover, clean_later, import_back_end, run_native, settle
+from transom.solvers._native import Handover, building, clean_later, free_later, import_back_end, run_native, settle
 from transom.solvers.incumbent import first_incumbent, warm_up
 from transom.stop import Budget
 
 _EXACT = 2**53
+_AT_ONCE = 1000  # variables made between two looks at the clock: about 10 ms
 _PROVABLE = 1e10
 """Up to which sum of values the rounding errors of linear programmes are far below a unit."""
 
@@ -72,7 +73,14 @@ def _search(reduced: Reduced, budget: Budget, seed: int) -> None:
 
     model = Model()
     model.hideOutput()
-    chosen = [model.addVar("", vtype="B", obj=value) for value in reduced.values.tolist()]
+    chosen: list[Any] = []
+    free_later(model, chosen)
+    with building():
+        values = reduced.values.tolist()
+        for begin in range(0, len(values), _AT_ONCE):
+            chosen.extend(model.addVar("", vtype="B", obj=value) for value in values[begin : begin + _AT_ONCE])
+            if budget.done():
+                return  # building the model counts
     model.setMaximize()
     model.addConsKnapsack(chosen, reduced.weights.tolist(), reduced.capacity)
     model.setParam("misc/catchctrlc", False)
