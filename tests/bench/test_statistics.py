@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 
 import numpy as np
@@ -134,3 +135,19 @@ def test_friedman_is_that_of_the_library() -> None:
 def test_friedman_says_why_it_says_nothing(figures: dict[str, dict[str, float]], why: str) -> None:
     found = friedman(figures, tolerance=1e-4)
     assert (found.p, found.why) == (None, why)
+
+
+@given(st.lists(st.integers(-4, 4).filter(bool), min_size=FEWEST, max_size=9))
+def test_the_signed_rank_test_goes_through_all_signs(differences: list[int]) -> None:
+    ranks = scipy.stats.rankdata(np.abs(differences))
+    signs = np.array(list(itertools.product((0, 1), repeat=len(ranks))))
+    sums, ours = signs @ ranks, ranks[np.array(differences) > 0].sum()
+    tail = min((sums <= ours).mean(), (sums >= ours).mean())
+    assert signed_rank(differences) == pytest.approx(min(1, 2 * tail))
+
+
+@pytest.mark.parametrize("count", [FEWEST, 20, 50, 51, 80])
+def test_the_signed_rank_test_is_that_of_the_library_where_nothing_is_equal(count: int) -> None:
+    differences = np.random.default_rng(count).normal(0.2, 1, count)
+    assert signed_rank(differences) == pytest.approx(scipy.stats.wilcoxon(differences).pvalue)
+    assert signed_rank(-differences) == pytest.approx(signed_rank(differences))

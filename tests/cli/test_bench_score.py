@@ -137,12 +137,12 @@ def test_what_is_wrong_is_told_first(transom: Run, tmp_path: Path) -> None:
         "wrong: 1 run of liar gave an answer that did not pass the judge: i.json: too heavy",
         "wrong: 1 run of bold claimed a bound or proof that a solution contradicts: i.json",
         "crash: 1 run of dies: i.json: signal 11",
-        "refused: 1 run of shy: i.json: too large",
         "timeout: 1 run of good: j.json: no answer",
+        "refused: 1 run of shy: i.json: too large",
         *(
             f"knapsack, 1 s: {name} met 1 of 2 instances in 1 of 2 runs: its means are over these, "
             "and not marked as best"
-            for name in ("liar", "bold", "dies", "shy")
+            for name in ("bold", "dies", "liar", "shy")
         ),
         "of 1 instance no solution is known: every solver counts 100 % there",
         "the runs are of 2 machines: times are not strictly comparable",

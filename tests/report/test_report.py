@@ -18,7 +18,7 @@ from tests.report.rows import EVIL, MACHINE, failed, replaced, replays, solves
 from transom.bench.frame import to_frame
 from transom.bench.task import Row
 from transom.errors import DocumentError
-from transom.report import comparison, pictures, render, runs, sequences, write_report
+from transom.report import comparison, failures, pictures, render, runs, sequences, write_report
 from transom.report import page as pages
 from transom.report.page import Page
 from transom.stop import Stop
@@ -373,3 +373,17 @@ def _scored_frame(frame: Any) -> Any:
     from transom.bench.score import references, scored
 
     return scored(frame, references(frame))
+
+
+def test_an_instance_of_two_sets_is_one_with_all_its_runs() -> None:
+    rows = [replaced(each, set="also" if each.name == "walk" else each.set) for each in solves(2, 1, (1.0,))]
+    data, left_out = runs.embedded(_scored(rows))
+    assert [(each["set"], len(each["runs"])) for each in data["instances"]] == [("also", 3), ("also", 3)]
+    assert left_out == ""
+
+
+def test_wrong_answers_stand_before_whatever_is_more_frequent() -> None:
+    many = [replaced(row, key=f"c{k}", seed=k) for k in range(400) for row in failed() if row.outcome == "crash"]
+    causes, one_by_one = failures.failures(to_frame([*many, *failed()]))
+    assert [row[2].text for row in causes.rows][::5] == ["wrong", "refused"]
+    assert one_by_one.rows[0][3].text == "wrong"

@@ -30,6 +30,8 @@ def remarks(table: pl.DataFrame, by: By = "problem") -> list[str]:
     table : of :func:`transom.bench.score.scored`.
     by : what comparisons are kept apart by.
     """
+    order = (by, "budget_seconds", "budget", "threads", "solver")  # runs stand in random order
+    table = table.sort(order, nulls_last=True, maintain_order=True)
     return [*_wrong(table), *_failed(table), *_late(table), *_unmet(table, by), *_unknown(table), *_mixed(table)]
 
 
@@ -50,7 +52,8 @@ def _failed(table: pl.DataFrame) -> list[str]:
     import polars as pl
 
     kinds = [kind for kind in (*FAILED, "refused") if kind != "wrong"]
-    failed = table.filter(pl.col("outcome").is_in(kinds)).group_by("solver", "outcome", maintain_order=True)
+    failed = table.filter(pl.col("outcome").is_in(kinds)).sort(pl.col("outcome") == "refused", maintain_order=True)
+    failed = failed.group_by("solver", "outcome", maintain_order=True)
     return [
         f"{outcome}: {_runs(count)} of {solver}: {label}: {cause}"
         for solver, outcome, count, label, cause in failed.agg(

@@ -147,7 +147,7 @@ def _print_summaries(summed: pl.DataFrame, by: str) -> None:
                     line.append(_interval(row[f"{column}_low"], row[f"{column}_high"], digits))
             line += [_seconds(row[column]) for column in times.values()]
             cells.append(line)
-        headings = ["solver", "runs", "no answer"]
+        headings = ["solver", "runs", "not ok"]
         for heading, (column, _, _) in shown.items():
             headings += [heading, "95 %"] if column in ("gap", "integral") else [heading]
         headings += times
@@ -253,8 +253,16 @@ def _print_remarks(table: pl.DataFrame, told: list[str]) -> None:
     if told:
         print("\n".join(told), end="\n\n")
     if len(table):
-        proved = table.filter("reference_proved")["instance"].n_unique()
-        print(fill(f"{CONVENTIONS} Of {table['instance'].n_unique()} best known values {proved} are proved.", 120))
+        print(fill(f"{CONVENTIONS} {_known(table)}", 120))
+
+
+def _known(table: pl.DataFrame) -> str:
+    """How much of what is compared with is proved."""
+    instances = table.unique("instance")
+    known = len(instances) - instances["reference"].null_count()
+    said = f"Of {known} best known values {int(instances['reference_proved'].sum())} are proved."
+    without = int(instances["reference_infeasible"].sum())
+    return said + (f" Of {_count(without, 'instance')} it is proved that there is no solution." if without else "")
 
 
 def _print_markdown(summed: pl.DataFrame, by: str, told: list[str]) -> None:

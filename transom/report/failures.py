@@ -32,9 +32,9 @@ def failures(frame: pl.DataFrame) -> list[Table]:
     kinds = (
         failed.group_by("outcome", "name", "problem", "cause")
         .agg(pl.len(), pl.col("instance").n_unique().alias("instances"))
-        .sort("len", "outcome", "name", "problem", "cause", descending=[True, False, False, False, False])
+        .sort(_grave(), "len", "outcome", "name", "problem", "cause", descending=[False, True, *[False] * 4])
     )
-    one_by_one = failed.sort("outcome", "name", "set", "label", "seed", "key")
+    one_by_one = failed.sort(_grave(), "outcome", "name", "set", "label", "seed", "budget_seconds", "key")
     return [
         Table(
             "Failures by cause",
@@ -79,6 +79,14 @@ def failures(frame: pl.DataFrame) -> list[Table]:
             name="failed",
         ),
     ]  # fmt: skip
+
+
+def _grave() -> pl.Expr:
+    """Wrong answers first and refusals last, so that no limit of a table hides the former behind the others."""
+    import polars as pl
+
+    outcome = pl.col("outcome")
+    return pl.when(outcome == "wrong").then(0).when(outcome == "refused").then(2).otherwise(1)
 
 
 def overshoots(scored: pl.DataFrame) -> list[Table]:

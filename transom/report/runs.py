@@ -40,7 +40,10 @@ def embedded(scored: pl.DataFrame) -> tuple[dict[str, Any], str]:
     """
     import polars as pl
 
+    # An instance that several sets have is one, so that all its runs stand side by side; the first set names it.
     keys = ["set", "label", "instance", "problem"]
+    firsts = scored.select(keys).sort(keys).unique(["instance", "problem"], keep="first", maintain_order=True)
+    scored = scored.drop("set", "label").join(firsts, on=["instance", "problem"], maintain_order="left")
     ranked = (
         scored.group_by(keys)
         .agg(

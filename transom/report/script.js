@@ -255,12 +255,12 @@
     const told = values.length ? values : bounds;
     let [low, high] = [Math.min(...told), Math.max(...told)];
     // Bounds far away would press the values into one line.
-    const room = Math.max(high - low, 0.02 * Math.abs(high), 1e-9);
+    const room = Math.max(high - low, 0.02 * Math.abs(high)) || 1;
     for (const bound of bounds) {
       if (bound > high && bound < high + 1.5 * room) high = bound;
       if (bound < low && bound > low - 1.5 * room) low = bound;
     }
-    const margin = 0.06 * Math.max(high - low, 1e-3 * Math.abs(high), 1e-9);
+    const margin = 0.06 * Math.max(high - low, 1e-3 * Math.abs(high)) || 1;
     [low, high] = [low - margin, high + margin];
     const x = (time) => LEFT + ((WIDE - LEFT - RIGHT) * Math.log(Math.max(time, first) / first)) / Math.log(last / first);
     const y = (value) => TOP + ((HIGH - TOP - BOTTOM) * (high - value)) / (high - low);
