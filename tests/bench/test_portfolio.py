@@ -267,6 +267,12 @@ def test_a_solver_that_was_not_run_on_an_instance_has_no_solution_there() -> Non
     assert (score.auto, score.virtual, score.single) == (0.0, 0.0, 50.0)
 
 
+def test_what_came_when_the_budget_was_over_does_not_count() -> None:
+    late = row("a", "auto", 1.0, 10.0, seconds=1.3, curve=((0.4, 8.0, None), (1.2, 10.0, None)))
+    (score,) = scores(to_frame([late, row("a", "dp", 1.0, 9.0)]))
+    assert (score.auto, score.virtual) == pytest.approx((20.0, 10.0)), "the reference is the late 10"
+
+
 def test_allocations_count_for_each_rule_and_together() -> None:
     def allocation(rule: str, spec: str, value: float) -> Row:
         return replace(row(f"{rule} 1", spec, 1.0, value), problem=rule, sense="min")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transom.bench.gaps import primal_gap
+from transom.bench.score import references, scored
 from transom.models._arrays import FloatArray
 from transom.models.allocation import RULES
 
@@ -68,8 +68,9 @@ def scores(frame: pl.DataFrame, chooser: str = "auto") -> list[Score]:
     """Score the runs of ``auto`` for each problem and budget; allocations for each rule and together.
 
     A solver that does not take an instance has no value there: that counts as well where it takes one rule alone.
-    An instance counts with the mean of its seeds; a run without a value counts 100 %. The reference is the best value
-    of any run of the instance under any budget.
+    An instance counts with the mean of its seeds; a run without a value counts 100 %. Gaps are those of
+    :func:`transom.bench.score.scored`: what came when the budget was over does not count. The reference is the best
+    value of any run of the instance under any budget.
 
     Parameters
     ----------
@@ -78,8 +79,12 @@ def scores(frame: pl.DataFrame, chooser: str = "auto") -> list[Score]:
     """
     import polars as pl
 
-    rows = frame.filter((pl.col("what") == "solve") & pl.col("budget_seconds").is_not_null())
-    gaps = [_gaps(group) for _, group in rows.group_by("problem", maintain_order=True)]
+    table = scored(frame.filter(pl.col("budget_seconds").is_not_null()), references(frame))
+    # An instance that no run solved tells nothing about choosing.
+    table = table.filter(pl.col("reference").is_not_null())
+    keys = ("problem", "budget_seconds", "instance", "spec")
+    mean = table.group_by(keys, maintain_order=True).agg(gap=100 * pl.col("primal_gap").mean())
+    gaps = mean.partition_by("problem", maintain_order=True)
     rules = [each for each in gaps if each["problem"].first() in RULES]
     if several := len(rules) > 1:
         gaps.append(pl.concat(rules).with_columns(problem=pl.lit("tjap")))
@@ -90,21 +95,6 @@ def scores(frame: pl.DataFrame, chooser: str = "auto") -> list[Score]:
             score = _scored(str(problem), _number(seconds), table, chooser)
             found += [replace(score, part=several and problem in RULES)] if score is not None else []
     return sorted(found, key=lambda score: (score.problem, score.seconds))
-
-
-def _gaps(group: pl.DataFrame) -> pl.DataFrame:
-    """The mean gap of each solver on each instance of one problem under each budget [%]."""
-    import polars as pl
-
-    maximise = group["sense"][0] == "max"
-    ok = pl.col("outcome") == "ok"
-    best = pl.col("value").filter(ok).max() if maximise else pl.col("value").filter(ok).min()
-    # An instance that no run solved tells nothing about choosing.
-    group = group.with_columns(reference=best.over("instance")).filter(pl.col("reference").is_not_null())
-    value = group.select(pl.when(ok).then(pl.col("value")).otherwise(None).fill_null(float("nan")))
-    gap = 100 * primal_gap(value.to_series().to_numpy(), group["reference"].to_numpy(), maximise)
-    keys = ("problem", "budget_seconds", "instance", "spec")
-    return group.with_columns(gap=pl.Series(gap)).group_by(keys, maintain_order=True).agg(pl.col("gap").mean())
 
 
 def _scored(problem: str, seconds: float, gaps: pl.DataFrame, chooser: str) -> Score | None:
