@@ -125,6 +125,7 @@ def test_flags_stand_instead_of_what_a_plan_says(
         (["smok"], "did you mean 'smoke'"),
         (["smoke", "--problem", "knapsack"], "--problem does not go with a plan"),
         (["smoke", "--seed", "4-2"], "the range is empty"),
+        (["smoke", "--seed", "0-9999999999999"], "more than 1,000,000 seeds"),
         (["smoke", "--seed", "x"], "expected a number >= 0 or a range"),
         (["smoke", "--seconds", "0"], "seconds must be > 0"),
         (["smoke", "--grace", "-1"], "--grace must be > 0"),

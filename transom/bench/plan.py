@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import tomllib
+from dataclasses import astuple
 from hashlib import blake2b
 from importlib.resources import files
 from pathlib import Path
@@ -18,9 +20,14 @@ from transom.stop import Stop
 
 FORMAT = "transom/plan/1"
 
+LARGEST = 2**63 - 1
+"""Whole numbers of a plan are columns of tables, which hold no larger ones."""
+LONGEST = 1e8
+"""Of a budget: three years [s]."""
+
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 Natural = Annotated[int, msgspec.Meta(ge=0)]
-Seconds = Annotated[float, msgspec.Meta(gt=0, le=1e8)]  # three years; not infinite
+Seconds = Annotated[float, msgspec.Meta(gt=0, le=LONGEST)]
 
 
 class InstanceSet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -185,11 +192,12 @@ def check_plan(plan: Plan, where: str) -> None:
 
     Raises
     ------
-    DocumentError : a set has no source or two, names are twice, or there is nothing to do.
+    DocumentError : a set has no source or two, names are twice, there is nothing to do, or a number cannot be kept.
     SpecError : a solver or policy is unknown, or a parameter does not fit; two have one label.
     """
     if not plan.instances and not plan.traces:
         raise DocumentError(f"{where}: there is nothing to do: neither [[instances]] nor [[traces]]")
+    _check_numbers(plan, where)
     for i, each in enumerate(plan.instances):
         if bool(each.files) == (each.generate is not None):
             raise DocumentError(f"{where}: instances[{i}]: either files or generate is needed")
@@ -209,6 +217,26 @@ def set_name(each: InstanceSet | TraceSet) -> str:
     """What a set is called."""
     source = (each.files[0] if each.files else None) if isinstance(each, InstanceSet) else each.file
     return each.name or each.generate or (Path(source).name.partition(".")[0] if source else "")
+
+
+def _check_numbers(plan: Plan, where: str) -> None:
+    """Refuse what a table could not hold, and what JSON would lose on its way to a worker.
+
+    Raises
+    ------
+    DocumentError : a seed, a number of threads or a limit of a budget is too large or not finite.
+    """
+    for name, numbers in (("seeds", plan.seeds), ("threads", plan.threads)):
+        for number in numbers:
+            if number > LARGEST:
+                raise DocumentError(f"{where}: {name} must be <= {LARGEST}, got {number}")
+    for stop in plan.stops():
+        for name, limit in zip(("seconds", "iterations", "target", "gap", "stall"), astuple(stop), strict=True):
+            if isinstance(limit, float) and not math.isfinite(limit):
+                raise DocumentError(f"{where}: budget: {name} must be finite, got {limit}")
+            most = LONGEST if name == "seconds" else LARGEST
+            if limit is not None and name not in ("target", "gap") and limit > most:
+                raise DocumentError(f"{where}: budget: {name} must be <= {int(most)}, got {limit}")
 
 
 def _distinct(where: str, place: str, specs: tuple[str, ...]) -> None:

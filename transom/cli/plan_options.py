@@ -45,6 +45,7 @@ Problem = Annotated[
     typer.Option("--problem", help="What to make of --instances: knapsack, selection, scas, dcas, free or csp."),
 ]
 
+_MOST_SEEDS = 1_000_000
 _RANGE = re.compile(r"(\d+)-(\d+)")
 
 
@@ -152,6 +153,8 @@ def _seeds(text: str) -> range:
         first, last = int(found[1]), int(found[2])
         if last < first:
             raise SpecError(f"--seed {text}: the range is empty")
+        if last - first >= _MOST_SEEDS:
+            raise SpecError(f"--seed {text}: more than {_MOST_SEEDS:,} seeds")
         return range(first, last + 1)
     if not text.isdecimal():
         raise SpecError(f"--seed {text}: expected a number >= 0 or a range such as 0-4")
