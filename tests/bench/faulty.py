@@ -28,6 +28,7 @@ import ctypes
 import os
 import signal
 import sys
+import threading
 import time
 from dataclasses import dataclass
 
@@ -49,6 +50,12 @@ def spin_compiled():
     spin(1)
 
 
+def spin():
+    while True:
+        pass
+
+
+CAST_OFF = "import subprocess; subprocess.Popen(['sleep', '1000.75'], start_new_session=True)"
 leaked = []
 
 
@@ -149,7 +156,34 @@ class Faulty:
             for i in range(100_000):
                 budget.prove(10.0**9 - i)
         if how == "notes":
+            budget.notes[1, 2] = "half \\udc80"
             budget.notes["odd"] = {1: np.float64("nan"), "set": {3}, "many": np.arange(3)}
+        if how == "fork":
+            os.fork()
+        if how == "interrupt":
+            raise KeyboardInterrupt
+        if how == "close-output":
+            os.close(1)
+        if how == "leave-folder":
+            os.chdir("/")
+        if how == "take-alarm":
+            signal.signal(signal.SIGALRM, signal.SIG_IGN)
+        if how == "raise-floats":
+            np.seterr(all="raise")
+        if how == "leave-thread":
+            threading.Thread(target=spin, daemon=True).start()
+        if how == "leave-idle-thread":
+            threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
+        if how == "leave-child":
+            import subprocess
+
+            subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        if how == "cast-off":
+            import subprocess
+
+            subprocess.run([sys.executable, "-c", CAST_OFF])
+            time.sleep(0.3)
+            ctypes.string_at(0)
         if how == "nap":
             time.sleep(0.3)
         if how == "ignore-signals":

@@ -157,12 +157,14 @@ def test_a_very_long_curve_is_thinned_and_keeps_its_ends() -> None:
 def test_odd_notes_become_plain() -> None:
     row = carry_out(task("faulty:how=notes"))
     assert row.parameters["odd"] == {"1": None, "set": "{3}", "many": [0, 1, 2]}
+    assert row.parameters["(1, 2)"] == "half ?"
     assert msgspec.json.decode(msgspec.json.encode(row), type=Row) == row
 
 
 def test_failed_tells_the_instance_and_one_short_line() -> None:
     row = failed(task("steady"), "crash", "\n  first " + "x" * 10_000 + "\nsecond", 1.5)
     assert (row.sense, row.size, row.outcome, row.wall) == ("max", 8, "crash", 1.5)
+    assert msgspec.json.encode(failed(task("steady"), "error", "half \udc80"))
     assert row.cause is not None
     assert row.cause.startswith("first x")
     assert len(row.cause) == LONGEST_CAUSE

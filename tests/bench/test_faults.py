@@ -20,6 +20,7 @@ pytestmark = pytest.mark.usefixtures("faulty_solvers")
 FAULTS: dict[str, tuple[Outcome, str]] = {
     "raise": ("error", "RuntimeError: deliberate"),
     "leave": ("error", "SystemExit: 3"),
+    "interrupt": ("error", "KeyboardInterrupt"),
     "infeasible": ("wrong", "infeasible answer: weight"),
     "wrong-bound": ("wrong", "better than the proved bound"),
     "wrong-value": ("wrong", "the solution is worth 0, not 1000000000"),
@@ -115,6 +116,36 @@ def test_children_of_a_worker_die_with_it(isolation: Isolation) -> None:
     row = isolation.run_one(task("faulty:how=child"))
     assert row.outcome == "crash"
     assert [each for each in psutil.process_iter(["cmdline"]) if each.info["cmdline"] == ["sleep", "1000.25"]] == []
+
+
+def test_what_a_crashed_worker_had_cast_off_dies_too(isolation: Isolation) -> None:
+    assert isolation.run_one(task("faulty:how=cast-off", seconds=10.0)).outcome == "crash"
+    assert [each for each in psutil.process_iter(["cmdline"]) if each.info["cmdline"] == ["sleep", "1000.75"]] == []
+
+
+@pytest.mark.parametrize(
+    "how", ["close-output", "leave-folder", "take-alarm", "raise-floats", "leave-thread", "leave-child"]
+)
+def test_a_worker_that_a_run_left_otherwise_is_replaced(isolation: Isolation, how: str) -> None:
+    assert isolation.run_one(task(f"faulty:how={how}")).outcome == "ok"
+    assert isolation._process is None
+    assert isolation.run_one(task("faulty:how=print", seconds=5.0)).outcome == "ok"
+
+
+def test_a_worker_with_a_thread_that_waits_is_kept(isolation: Isolation) -> None:
+    assert isolation.run_one(task("steady")).outcome == "ok"
+    before = worker(isolation)
+    assert isolation.run_one(task("faulty:how=leave-idle-thread")).outcome == "ok"
+    assert isolation.run_one(task("steady")).outcome == "ok"
+    assert worker(isolation) == before
+
+
+def test_a_copy_of_the_worker_takes_no_runs(isolation: Isolation) -> None:
+    rows = [isolation.run_one(task("faulty:how=fork", seed=seed)) for seed in range(3)]
+    assert {row.outcome for row in rows} == {"ok"}
+    alive = [each for each in worker(isolation).children(recursive=True) if each.status() != psutil.STATUS_ZOMBIE]
+    _, alive = psutil.wait_procs(alive, timeout=10)
+    assert [each for each in alive if each.status() != psutil.STATUS_ZOMBIE] == []
 
 
 def test_a_worker_that_grew_is_replaced_before_a_run_that_needs_the_room(isolation: Isolation) -> None:

@@ -128,7 +128,7 @@ def _solved(task: Task, announce: Announce) -> Row:
         overhead=overhead,
         memory=memory,
         parameters={
-            **{name: _plain(value) for name, value in result.parameters.items()},
+            **_plain(result.parameters),
             **({"curve_points": len(result.curve)} if len(curve) < len(result.curve) else {}),
         },
     )
@@ -193,15 +193,19 @@ def _plain(thing: Any) -> Any:
     """A parameter or note as JSON can carry it."""
     if isinstance(thing, float) and not math.isfinite(thing):
         return None
-    if thing is None or isinstance(thing, (bool, int, float, str)):
+    if thing is None or isinstance(thing, (bool, int, float)):
         return thing
     if isinstance(thing, dict):
-        return {str(name): _plain(value) for name, value in thing.items()}
+        return {_text(name): _plain(value) for name, value in thing.items()}
     if isinstance(thing, (list, tuple)):
         return [_plain(value) for value in thing]
     if hasattr(thing, "tolist"):
         return _plain(thing.tolist())
-    return str(thing)
+    return _text(thing)
+
+
+def _text(thing: Any) -> str:
+    return str(thing).encode(errors="replace").decode()  # JSON cannot carry half a surrogate pair
 
 
 def _words(fault: BaseException) -> str:

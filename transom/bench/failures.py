@@ -37,6 +37,7 @@ def failed(task: Task, outcome: Outcome, cause: str, wall: float | None = None) 
 
 
 def one_line(text: str) -> str:
-    """A cause as it stands in a row: its first line that says something, not too long."""
+    """A cause as it stands in a row: its first line that says something, not too long, in text that JSON can carry."""
+    text = text.encode(errors="replace").decode()
     line = next((line.strip() for line in text.splitlines() if line.strip()), "no reason given")
     return line if len(line) <= LONGEST_CAUSE else line[: LONGEST_CAUSE - 3] + "..."

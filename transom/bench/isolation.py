@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import tempfile
+from collections.abc import Iterable
 from concurrent.futures import Future, wait
 from pathlib import Path
 from threading import Lock
@@ -17,7 +18,7 @@ import msgspec
 
 from transom.bench.engine import EngineError
 from transom.bench.failures import failed
-from transom.bench.notice import DONE, IDLE, RUNNING, WORDS, Notice
+from transom.bench.notice import DONE, IDLE, RUNNING, SPOILT, WORDS, Notice
 from transom.bench.task import Outcome, Row, Task
 from transom.bench.worker import NOTICE, OUTPUT, begin, ready, work
 
@@ -70,6 +71,7 @@ class Isolation:
             raise EngineError(f"{tempfile.gettempdir()}: no place for what workers need: {error.strerror}") from None
         self._pool: ProcessPool | None = None
         self._process: Any = None
+        self._children: set[Any] = set()  # of the worker, as far as they were seen: they may outlive it
         self._lean = 0.0  # resident memory of the worker after its first run [MiB]
         self._closed = False
         self._lock = Lock()  # closing comes from another thread
@@ -87,16 +89,17 @@ class Isolation:
         from pebble import ProcessExpired
 
         data = msgspec.json.encode(task)
+        words = "nothing is known of them"
         for _ in range(_TRIES):
             pool, process = self._worker(task.memory)
-            self._notice.begin(IDLE)
+            self._notice.begin(IDLE, self._preparing)
             sent = perf_counter()
             try:
                 future = pool.schedule(work, (data,))
             except RuntimeError:  # it died since it was last seen
                 self._end()
                 continue
-            watch = _Watch(task, self._notice, process, self._folder / OUTPUT)
+            watch = _Watch(task, self._notice, process, self._folder / OUTPUT, self._children)
             while not wait([future], timeout=TICK).done and watch.well():
                 if self._closed:
                     raise Closed
@@ -108,6 +111,8 @@ class Isolation:
                 row = _ROW.decode(future.result())
                 spent = perf_counter() - sent
                 overhead = spent - (row.wall or 0.0) - (row.cold or 0.0)
+                if int(self._notice.stage) == SPOILT:
+                    self._end()
                 return self._told(msgspec.structs.replace(row, overhead=overhead), watch)
             if not isinstance(fault, (ProcessExpired, BrokenProcessPool)):  # nothing died: the run could not be told
                 return self._told(failed(task, "error", f"{type(fault).__name__}: {fault}"), watch)
@@ -116,9 +121,10 @@ class Isolation:
             self._end()
             if self._closed:
                 raise Closed
-            if stage not in (IDLE, DONE):  # else it was not the run that it died of
+            if stage not in (IDLE, DONE, SPOILT):  # else it was not the run that it died of
                 return self._told(failed(task, *verdict), watch)
-        return self._told(failed(task, "crash", f"{_TRIES} worker processes died before they took the run"), None)
+            words = verdict[1]
+        return self._told(failed(task, "crash", f"{_TRIES} worker processes died, last: {words}"), None)
 
     def stop(self) -> None:
         """Have :meth:`run_one`, in whatever thread it is, end at once."""
@@ -188,16 +194,19 @@ class Isolation:
             _end_group(process, int(self._notice.pid))
             pool.join()
             _end_group(process, int(self._notice.pid))
+            children, self._children = self._children, set()
+            _kill(children)
 
 
 class _Watch:
     """Looks at a worker during one run."""
 
-    def __init__(self, task: Task, notice: Notice, process: Any, output: Path) -> None:
+    def __init__(self, task: Task, notice: Notice, process: Any, output: Path, children: set[Any]) -> None:
         self._task = task
         self._notice = notice
         self._process = process
         self._output = output
+        self._children = children  # those that are seen are added
         self.most = 0.0
         self._gone: float | None = None
         self.verdict: tuple[Outcome, str, float | None] | None = None
@@ -214,7 +223,7 @@ class _Watch:
             stage = int(self._notice.stage)
             took = now - self._notice.since
             self.verdict = ("timeout", f"{WORDS.get(stage, 'the run')} was ended after {took:.1f} s", self._wall())
-        resident = resident_together(self._process)
+        resident = resident_together(self._process, self._children)
         over = resident > self._task.memory
         if over or int(self._notice.stage) == RUNNING:  # what was needed to get ready is not the run's
             self.most = max(self.most, resident)
@@ -239,14 +248,16 @@ class _Watch:
         return (self._gone or monotonic()) - self._notice.since if int(self._notice.stage) == RUNNING else None
 
 
-def resident_together(process: Any) -> float:
-    """Resident memory of a process and all its children [MiB]."""
+def resident_together(process: Any, seen: set[Any]) -> float:
+    """Resident memory of a process and all its children, which are added to those that were seen [MiB]."""
     import psutil
 
     total = _resident(process)
     if _may_have_children(process.pid):
         with contextlib.suppress(psutil.Error):
-            total += sum(_resident(child) for child in process.children(recursive=True))
+            children = process.children(recursive=True)
+            seen.update(children)
+            total += sum(map(_resident, children))
     return total
 
 
@@ -266,9 +277,16 @@ def end_group(pid: int) -> None:
         others = []
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
-    for other in others:
+    _kill(others)
+
+
+def _kill(processes: Iterable[Any]) -> None:
+    """Kill processes that are still the same ones."""
+    import psutil
+
+    for each in processes:
         with contextlib.suppress(psutil.Error):
-            other.kill()
+            each.kill()
 
 
 def _resident(process: Any) -> float:

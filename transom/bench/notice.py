@@ -7,10 +7,18 @@ import struct
 from pathlib import Path
 from time import monotonic
 
-IDLE, TAKEN, WARMING, RUNNING, JUDGING, DONE = range(6)
-"""Stages of a worker."""
+IDLE, TAKEN, WARMING, RUNNING, JUDGING, DONE, SPOILT = range(7)
+"""Stages of a worker; in the last one the run is over too, but left it so that it should not be used again."""
 
-WORDS = {TAKEN: "before the run", WARMING: "warm-up", RUNNING: "the run", JUDGING: "judging", DONE: "sending the row"}
+WORDS = {
+    IDLE: "taking the run",
+    TAKEN: "before the run",
+    WARMING: "warm-up",
+    RUNNING: "the run",
+    JUDGING: "judging",
+    DONE: "sending the row",
+    SPOILT: "sending the row",
+}
 
 _FIELD = struct.Struct("d")
 _NAMES = ("pid", "stage", "since", "deadline")

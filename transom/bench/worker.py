@@ -12,7 +12,8 @@ from pathlib import Path
 
 import msgspec
 
-from transom.bench.notice import DONE, JUDGING, RUNNING, TAKEN, WARMING, Notice
+from transom.bench.manners import condition, spoilt
+from transom.bench.notice import DONE, JUDGING, RUNNING, SPOILT, TAKEN, WARMING, Notice
 from transom.bench.task import Task
 from transom.bench.threads import announce_threads
 
@@ -22,7 +23,7 @@ NOTICE, OUTPUT = "notice", "output"
 MARGIN = 5.0
 """How long past its deadline a worker lives on where nobody ends it, because the bench itself was stopped [s]."""
 
-_SET_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl(2), which Python has no name for
+_SET_DEATH_SIGNAL, _SET_SUBREAPER = 1, 36  # of prctl(2), which Python has no names for
 
 _STAGES = {"warm-up": WARMING, "run": RUNNING, "judging": JUDGING}
 _notice: Notice
@@ -40,6 +41,7 @@ def begin(folder: str, preparing: float) -> None:
     global _notice, _preparing
     os.setpgid(0, 0)  # so that its children can be ended with it, and Ctrl-C at the terminal goes to the bench alone
     _die_with_parent()
+    _adopt_orphans()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     output = os.open(Path(folder, OUTPUT), os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
@@ -63,6 +65,12 @@ def _die_with_parent() -> None:
         ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
 
 
+def _adopt_orphans() -> None:
+    """Have processes that a solver cast off stay below this one, so that they are counted and ended with it."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_SET_SUBREAPER, 1)
+
+
 def ready() -> None:
     """Load what every run needs: whoever gets an answer knows that the worker is there, and warm."""
     from transom.bench.execution import get_ready
@@ -78,13 +86,30 @@ def work(data: bytes) -> bytes:
         longest["run"] += _preparing
     os.ftruncate(1, 0)
     _begin(TAKEN, _preparing)
+    worker = os.getpid()
+    before = condition()
+
+    def announce(stage: str) -> None:
+        nonlocal before
+        if os.getpid() != worker:
+            os._exit(0)  # a copy of the worker that a solver made; one is enough
+        if stage == "run":  # what loading a library changes is no fault of the run
+            before = condition()
+        _begin(_STAGES[stage], longest[stage])
+
     try:
         from transom.bench.execution import execute
 
-        return execute(data, lambda stage: _begin(_STAGES[stage], longest[stage]))
+        return execute(data, announce)
+    except BaseException as fault:  # such as KeyboardInterrupt, which cannot come from a terminal here
+        from transom.bench.failures import failed
+
+        return msgspec.json.encode(failed(task, "error", f"{type(fault).__name__}: {fault}"))
     finally:
+        if os.getpid() != worker:
+            os._exit(0)
         signal.setitimer(signal.ITIMER_REAL, 0)
-        _notice.begin(DONE)
+        _notice.begin(SPOILT if spoilt(before) else DONE, _preparing)
 
 
 def _begin(stage: int, longest: float) -> None:

@@ -1,0 +1,100 @@
+"""Whether a run left its worker as it found it; else the next run would pay for it, and the worker is replaced."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+from time import process_time, sleep
+from typing import Any, NamedTuple
+
+_LOOKS = 3  # a worker counts as busy that is so each time
+_APART = 0.01  # from one look to the next [s]
+_BUSY = 0.5  # processor time in that of the clock
+_NATIVE = "transom-native"  # threads of searches that were left behind; the next run waits for them
+
+
+class Condition(NamedTuple):
+    """What runs of a process share, and what none may change for others.
+
+    Parameters
+    ----------
+    settings : of the process.
+    threads : how many it has.
+    """
+
+    settings: tuple[Any, ...]
+    threads: int
+
+
+def condition() -> Condition:
+    """As it is now; takes some ten microseconds."""
+    settings: list[Any] = [_folder(), signal.getsignal(signal.SIGALRM), gc.isenabled(), sys.getrecursionlimit()]
+    settings += [_file(number) for number in range(3)]
+    settings += [(id(stream), getattr(stream, "closed", True)) for stream in (sys.stdout, sys.stderr)]
+    if hasattr(os, "sched_getaffinity"):
+        settings.append(frozenset(os.sched_getaffinity(0)))
+    if numpy := sys.modules.get("numpy"):
+        settings.append(tuple(sorted(numpy.geterr().items())))
+    return Condition(tuple(settings), len(_tasks()))
+
+
+def spoilt(before: Condition) -> bool:
+    """Whether settings are other than before, or threads or child processes are at work that should be at rest.
+
+    Those that wait to be used again, as of a pool, do no harm.
+    """
+    now = condition()
+    if now.settings != before.settings:
+        return True
+    threads = now.threads > before.threads and all(each.name != _NATIVE for each in threading.enumerate())
+    if not threads and not _children():
+        return False
+    for _ in range(_LOOKS):
+        used = process_time()
+        sleep(_APART)
+        if process_time() - used < _BUSY * _APART and not any(map(_runs, _children())):
+            return False
+    return True
+
+
+def _folder() -> str | None:
+    try:
+        return os.getcwd()
+    except OSError:
+        return None
+
+
+def _file(number: int) -> tuple[int, int] | None:
+    try:
+        found = os.fstat(number)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _tasks() -> list[str]:
+    try:
+        return os.listdir("/proc/self/task")
+    except OSError:
+        return [each.name for each in threading.enumerate()]
+
+
+def _children() -> list[str]:
+    found: list[str] = []
+    for each in _tasks():
+        try:
+            found += Path(f"/proc/self/task/{each}/children").read_text().split()
+        except OSError:
+            continue
+    return found
+
+
+def _runs(pid: str) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "R"
+    except OSError:
+        return False
