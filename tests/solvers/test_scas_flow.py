@@ -18,6 +18,7 @@ from transom.models import AUTHORS, PAPER, Allocation, ConstrainedPath, FatTree
 from transom.solvers import _worker_process
 from transom.solvers._packing import packing
 from transom.solvers.scas_flow import _flow, _values
+from transom.stop import Budget
 
 ENDLESS = Stop(seconds=20)
 BACK_ENDS = ("highs", "scip")
@@ -161,3 +162,16 @@ def test_whole_costs_are_proved_exactly() -> None:
         result = solve(problem, f"scas-flow:backend={backend}", ENDLESS)
         assert result.status == "optimal"
         assert isinstance(result.bound, int)
+
+
+def test_a_model_that_highs_could_not_even_read_in_time_is_not_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    idle = np.sort(rng.choice(2000, 1000, replace=False))
+    problem = Allocation(FatTree.uniform(2000, 10, 100), idle, np.arange(10, 30))
+    asked = []
+    monkeypatch.setattr(_worker_process.WorkerProcess, "write", lambda *args: asked.append(args))
+    budget = Budget(Stop(seconds=0.1), problem, clock=lambda: 0.0)  # the machine may be as slow as it likes
+    registry.make(registry.SOLVERS, "scas-flow", Allocation)(problem, budget, rng)
+    assert not asked
+    assert (budget.solution, budget.ran_short) == (None, True)
+    assert "longer to hand over" in budget.notes["ended"]

@@ -111,16 +111,18 @@ def _build(problem: Allocation, places: _Places, budget: Budget) -> tuple[Any, I
         takes = [model.new_bool_var("") for _ in range(most)]
         model.add_at_most_one(takes)
         if hinted is not None:
-            hints.extend((variable.index, int(v == hinted)) for v, variable in enumerate(takes, 1))
+            hints.extend(variable.index for variable in takes)
+            hinted_values.extend(int(v == hinted) for v in range(1, most + 1))
         saves = weighted(takes, [worth * (v * (v - 1) // 2) for v in range(1, most + 1)])
         return weighted(takes, list(range(1, most + 1))), saves, takes
 
     taken: list[tuple[int, int, int, int]] = []
-    hints: list[tuple[int, int]] = []
+    hints: list[int] = []
+    hinted_values: list[int] = []
     leaves: list[list[Any]] = []
     shares: list[list[Any]] = []
     saved: list[Any] = []
-    free_later(model, taken, hints, leaves, shares, saved)
+    free_later(model, taken, leaves, shares, saved)
     for job, size in enumerate(problem.sizes.tolist()):
         leaves.append([])
         shares.append([])
@@ -149,11 +151,9 @@ def _build(problem: Allocation, places: _Places, budget: Budget) -> tuple[Any, I
         model.add(cp_model.LinearExpr.sum([of[s] for of in leaves]) <= free)
         if budget.done():
             return None
-    if hints:
-        # As ``add_hint`` writes it, which takes longer than to make the variables.
-        variables, values = zip(*hints, strict=True)
-        model.proto.solution_hint.vars.extend(variables)
-        model.proto.solution_hint.values.extend(values)
+    # As ``add_hint`` writes it, which takes longer than to make the variables.
+    model.proto.solution_hint.vars.extend(hints)
+    model.proto.solution_hint.values.extend(hinted_values)
     _break_symmetry(model, problem, places, leaves, shares, saved)
     scale = _minimise(model, problem, saved)
     return model, np.array(taken).T, scale
