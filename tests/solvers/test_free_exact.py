@@ -24,7 +24,7 @@ from transom.solvers.free_bound import Prices
 from transom.solvers.free_exact import FreeExact
 from transom.solvers.scas_dp import static_optimum
 from transom.solving import check, solve
-from transom.stop import Stop
+from transom.stop import Budget, Stop
 
 SOLVER = FreeExact(contiguous=0)
 
@@ -248,6 +248,28 @@ def test_iterations_decide_alone() -> None:
     assert results[0].value == results[1].value
     assert results[0].bound == results[1].bound
     assert (results[0].solution == results[1].solution).all()
+
+
+def test_nothing_is_rounded_once_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    # On 20,000 nodes one rounding takes 30 ms, and a step of the descent may end when there is no time left.
+    seconds, rounded = [0.0], []
+    descend, round_ = Prices.descend, Prices.round
+
+    def late(prices: Prices, iterations: int) -> bool:
+        seconds[0] = 2.0
+        return descend(prices, iterations)
+
+    def counted(prices: Prices, order: object = None) -> object:
+        rounded.append(seconds[0])
+        return round_(prices, order)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Prices, "descend", late)
+    monkeypatch.setattr(Prices, "round", counted)
+    problem = window(1, 12)
+    budget = Budget(Stop(seconds=1.0), problem, clock=lambda: seconds[0])
+    SOLVER(problem, budget, np.random.default_rng(0))
+    assert rounded == [0.0], "the one with which it begins"
+    assert budget.solution is not None
 
 
 def test_memory_is_kept_and_said() -> None:

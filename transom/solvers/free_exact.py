@@ -120,6 +120,8 @@ class _Search:
                 self._prove(prices.least)
                 if not budget.optimal:
                     for order in orders:
+                        if budget.seconds_left() == 0:  # on large machines each takes tens of milliseconds
+                            break
                         self._take(prices.round(order)[1])
                     self._prove(prices.least)
             more = more and prices.iterations < steps
