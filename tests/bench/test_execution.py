@@ -184,6 +184,15 @@ def test_threads_are_fixed_for_libraries_and_children() -> None:
             assert numba.get_num_threads() == min(count, numba.config.NUMBA_NUM_THREADS)
 
 
+def test_a_replay_has_its_own_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    fixed: list[int] = []
+    monkeypatch.setattr("transom.bench.execution.limit_threads", fixed.append)
+    monkeypatch.setattr("transom.bench.execution._threads", 1)
+    carry_out(task("steady", threads=2))
+    carry_out(task("fcfs", what="replay"))
+    assert fixed[-2:] == [2, 1]
+
+
 def test_a_replay_goes_to_its_own_place(monkeypatch: pytest.MonkeyPatch) -> None:
     import types
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import multiprocessing
 import os
 import signal
@@ -11,16 +12,18 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Timer
+from threading import Thread, Timer
 
 import psutil
 import pytest
 
 from tests.bench.faulty import knapsack, task
+from transom.bench.ctrl_c import kept_from_children
 from transom.bench.engine import Engine, EngineError
 from transom.bench.execution import carry_out
 from transom.bench.isolation import Closed, Isolation
 from transom.bench.local_engine import LocalEngine
+from transom.bench.notice import Notice
 from transom.bench.task import Task
 from transom.errors import ModelError
 from transom.stop import Stop
@@ -125,10 +128,51 @@ def _never_begins(*_: object) -> None:
     time.sleep(1000)
 
 
+def test_what_a_thread_starts_gets_no_ctrl_c() -> None:
+    masks = []
+    with kept_from_children():
+        thread = Thread(target=lambda: masks.append(signal.pthread_sigmask(signal.SIG_BLOCK, [])))
+        thread.start()
+        thread.join()
+        code = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))"
+        assert subprocess.check_output([sys.executable, "-c", code], text=True) == "True\n"
+    assert signal.SIGINT in masks[0]
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
+def test_a_worker_can_tell_its_own_children_to_stop() -> None:
+    isolation = Isolation()
+    try:
+        assert isolation.run_one(task("steady")).outcome == "ok"
+        lines = Path(f"/proc/{isolation._process.pid}/status").read_text().splitlines()
+    finally:
+        isolation.close()
+    blocked = next(int(line.split()[1], 16) for line in lines if line.startswith("SigBlk"))
+    assert not blocked & 1 << (signal.SIGINT - 1)
+
+
 def test_no_place_for_temporary_files_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "absent"))
     with pytest.raises(EngineError, match="absent: no place for what workers need: No such file or directory"):
         list(LocalEngine(1).run(iter([task("steady")])))
+
+
+def test_nothing_is_left_where_there_is_no_place_for_all_workers(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    made = []
+
+    def full(path: Path, new: bool) -> Notice:
+        made.append(path)
+        if len(made) == 2:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return Notice(path, new)
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr("transom.bench.isolation.Notice", full)
+    with pytest.raises(EngineError, match="no place for what workers need: No space left"):
+        list(LocalEngine(2).run(iter([task("steady")])))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_one_run_in_a_daemonic_process(faulty_solvers: Path) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
+from transom.bench.ctrl_c import kept_from_children
 from transom.bench.dask_logs import Overheard, overheard
 from transom.bench.dask_security import Certificates, is_loopback, security_of
 from transom.bench.engine import EngineError
@@ -70,7 +71,7 @@ class OwnCluster:
             heard = stack.enter_context(overheard())
             # The settings count whenever a worker is started again, so they stand until the end.
             stack.enter_context(dask.config.set({**ALWAYS, **OURS, "distributed.worker.profile.enabled": False}))
-            with reaching("this machine", heard):
+            with reaching("this machine", heard), kept_from_children():
                 cluster = stack.enter_context(
                     LocalCluster(
                         n_workers=self.workers,

@@ -70,6 +70,7 @@ def carry_out(task: Task, announce: Announce = lambda stage: None) -> Row:
         if task.what == "replay":
             from transom.bench.sequences import replay_task
 
+            _fix_threads(task.threads)
             announce("run")
             return replay_task(task)
         return _solved(task, announce)
@@ -145,16 +146,13 @@ def _prepare(task: Task, solver: Any, problem: Any, since: float) -> float | Non
     from transom.solvers._native import settle
     from transom.solving import warm_up
 
-    global _threads
     settle(_PATIENCE)  # a native search of an earlier run that has not stopped yet would run beside this one
     warm_up(solver)
     warm_up(problem)
     kind = (task.spec, type(problem))
     took = perf_counter() - since
     cold = took if kind not in _warm or took > _NOTABLE else None
-    if task.threads != _threads or kind not in _warm:  # a library that has just been loaded has threads of its own
-        limit_threads(task.threads)
-        _threads = task.threads
+    _fix_threads(task.threads, loaded=kind not in _warm)
     if kind not in _warm:
         _warm.add(kind)
         # Modules and compiled code stay for good: without them a collection takes no time worth mentioning, and
@@ -162,6 +160,14 @@ def _prepare(task: Task, solver: Any, problem: Any, since: float) -> float | Non
         gc.collect()
         gc.freeze()
     return cold
+
+
+def _fix_threads(threads: int, loaded: bool = False) -> None:
+    """Fix the threads of libraries, where they are other than before or a library with some has just been loaded."""
+    global _threads
+    if threads != _threads or loaded:
+        limit_threads(threads)
+        _threads = threads
 
 
 def _verdict(result: Result, wrong: list[str]) -> tuple[Outcome, str | None]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from transom.bench.ctrl_c import kept_from_children
 from transom.bench.engine import EngineError
 from transom.bench.failures import failed
 from transom.bench.notice import DONE, IDLE, RUNNING, SPOILT, WORDS, Notice
@@ -66,7 +67,11 @@ class Isolation:
         self._preparing = preparing
         try:
             self._folder = Path(tempfile.mkdtemp(prefix="transom-bench-"))
-            self._notice = Notice(self._folder / NOTICE, new=True)
+            try:
+                self._notice = Notice(self._folder / NOTICE, new=True)
+            except OSError:
+                shutil.rmtree(self._folder, ignore_errors=True)
+                raise
         except OSError as error:
             raise EngineError(f"{tempfile.gettempdir()}: no place for what workers need: {error.strerror}") from None
         self._pool: ProcessPool | None = None
@@ -163,7 +168,9 @@ class Isolation:
                 known = (str(self._folder), self._preparing)
                 pool = self._pool = ProcessPool(1, initializer=begin, initargs=known, context=_context())
             try:
-                self._await(pool.schedule(ready))
+                with kept_from_children():
+                    started = pool.schedule(ready)
+                self._await(started)
                 process = self._process = psutil.Process(int(self._notice.pid))
                 return pool, process
             except Exception as fault:

@@ -37,7 +37,13 @@ class LocalEngine:
         """
         waiting: SimpleQueue[Task | None] = SimpleQueue()
         ended: SimpleQueue[Row | BaseException] = SimpleQueue()
-        isolations = [Isolation(self.workers, self._preparing) for _ in range(self.workers)]
+        isolations: list[Isolation] = []
+        try:
+            isolations += (Isolation(self.workers, self._preparing) for _ in range(self.workers))
+        except BaseException:
+            for isolation in isolations:
+                isolation.close()
+            raise
         threads = [Thread(target=_serve, args=(each, waiting, ended), daemon=True) for each in isolations]
         for thread in threads:
             thread.start()

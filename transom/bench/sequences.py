@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 from collections.abc import Iterator
 from functools import lru_cache
@@ -118,6 +119,7 @@ def _replayed(task: Task, document: _Document, read: Sequence) -> dict[str, Any]
     if document.trace.jitter:
         # The copy that `transom simulate --seed SEED --repeats 1` replays.
         workload = workload.jittered(document.trace.jitter, stream(document.seed, "jitter", 0))
+    gc.collect()  # else what earlier runs left is cleared up on the clock of this one
     begun = perf_counter()
     schedule = simulate(workload, task.spec, seed=document.seed, label=task.name, rules=read.rules)
     wall = perf_counter() - begun

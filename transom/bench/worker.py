@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from transom.bench.ctrl_c import HELD
 from transom.bench.manners import condition, spoilt
 from transom.bench.notice import DONE, JUDGING, RUNNING, SPOILT, TAKEN, WARMING, Notice
 from transom.bench.task import Task
@@ -40,6 +41,7 @@ def begin(folder: str, preparing: float) -> None:
     """
     global _notice, _preparing
     os.setpgid(0, 0)  # so that its children can be ended with it, and Ctrl-C at the terminal goes to the bench alone
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD)  # a solver may want to send it to a child of its own
     _die_with_parent()
     _adopt_orphans()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
