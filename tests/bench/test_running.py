@@ -65,6 +65,16 @@ def test_what_is_done_is_not_done_again(tmp_path: Path, plan: Plan) -> None:
     assert len(read_plans(store)) == 2
 
 
+def test_runs_that_stand_under_another_name_are_told(tmp_path: Path, plan: Plan) -> None:
+    assert run_plan(plan, tmp_path / "r", InProcess()).renamed == {}
+    solvers = ("greedy", "calm=steady", "odd=steady:iterations=3")
+    again = run_plan(msgspec.structs.replace(plan, solvers=solvers), tmp_path / "r", InProcess())
+    assert (again.done, again.renamed) == (0, {("steady", "calm"): 3})
+    forced = run_plan(msgspec.structs.replace(plan, solvers=solvers), tmp_path / "r", InProcess(), force=True)
+    assert forced.renamed == {}
+    assert "calm" in table(tmp_path / "r")["name"].to_list()
+
+
 def test_force_and_only_failed(tmp_path: Path, plan: Plan) -> None:
     store = tmp_path / "r"
     part = msgspec.structs.replace(plan, solvers=("steady", "raises=faulty"))

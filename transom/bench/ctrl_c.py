@@ -19,7 +19,7 @@ def kept_from_children() -> Iterator[None]:
     """
     from multiprocessing import resource_tracker
 
-    resource_tracker.ensure_running()  # type: ignore[attr-defined]  # its start would take Ctrl-C in again
+    resource_tracker.ensure_running()  # its start would take Ctrl-C in again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, HELD)
     try:
         yield

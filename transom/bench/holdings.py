@@ -17,12 +17,13 @@ _ROW = msgspec.json.Decoder(Row)
 
 
 class Kept(NamedTuple):
-    """What a store remembers of the last attempt of a key; ``digest`` is of the code and versions that made it."""
+    """What a store remembers of the last attempt of a key: how it ended, under which name it stands, what made it."""
 
     outcome: Outcome
     status: str
     attempt: int
-    digest: int
+    digest: int  # of code and versions
+    name: str
 
 
 class Holdings:
@@ -45,14 +46,14 @@ class Holdings:
         for row in journal_rows(folder / "journal.jsonl"):
             self.journal_rows += 1
             self.add(row)
-        columns = ("key", "outcome", "status", "attempt", "code", "versions")
+        columns = ("key", "name", "outcome", "status", "attempt", "code", "versions")
         for table in read_parts(folder, columns):
             digests: dict[tuple[str, str], int] = {}
-            for key, outcome, status, attempt, code, versions in table.select(columns).iter_rows():
+            for key, name, outcome, status, attempt, code, versions in table.select(columns).iter_rows():
                 made = (code or "", versions or "{}")
                 if made not in digests:
                     digests[made] = made_by(made[0], msgspec.json.decode(made[1]))
-                self._remember(key, Kept(outcome, status or "unknown", attempt or 1, digests[made]))
+                self._remember(key, Kept(outcome, status or "unknown", attempt or 1, digests[made], name))
 
     def outcomes(self) -> dict[str, Outcome]:
         """The outcome of the last attempt of every key."""
@@ -64,7 +65,8 @@ class Holdings:
 
     def add(self, row: Row) -> None:
         """Take in a row."""
-        self._remember(row.key, Kept(row.outcome, row.status, row.attempt, made_by(row.code, row.versions)))
+        digest = made_by(row.code, row.versions)
+        self._remember(row.key, Kept(row.outcome, row.status, row.attempt, digest, row.name))
 
     def _remember(self, key: str, kept: Kept) -> None:
         known = self._kept.get(key)

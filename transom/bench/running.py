@@ -73,6 +73,7 @@ class Summary:
     outcomes : how these ended.
     tallies : all runs of the plan that are in the store, earlier ones too, by name, budget and threads.
     failures : of the runs that were done now: how many by name, outcome and cause.
+    renamed : runs that were there before under another name than the plan's: how many by that name and the plan's.
     seconds : how long it took [s].
     """
 
@@ -82,6 +83,7 @@ class Summary:
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     tallies: dict[tuple[str, Stop, int], Tally] = field(default_factory=dict)
     failures: Counter[tuple[str, Outcome, str]] = field(default_factory=Counter)
+    renamed: Counter[tuple[str, str]] = field(default_factory=Counter)
     seconds: float = 0.0
 
     @property
@@ -144,6 +146,8 @@ def run_plan(
                 under_way.add(key)
             elif (kept := store.find(key)) is not None:
                 summary.tally(run.name, run.stop, run.threads).add(kept.outcome, kept.status)
+                if kept.name != run.name:
+                    summary.renamed[kept.name, run.name] += 1
             return chosen
 
         rows = engine.run(tasks(plan, wanted, surveyed))

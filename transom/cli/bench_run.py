@@ -103,6 +103,8 @@ def command(
     _print(chosen.name, summary)
     _print_failures(summary)
     note(f"{summary.done:,} runs in {duration(summary.seconds)}: {_counts(summary) or 'nothing was left to do'}")
+    for (before, now), count in summary.renamed.items():
+        note(f"{count:,} runs of {now} were done before as {before}, and stand under that name; --force does them anew")
     if summary.done < summary.todo:
         note(f"{summary.todo - summary.done:,} runs have no row; the same command does them")
     if failed := sum(tally.failed for tally in summary.tallies.values()):
