@@ -12,6 +12,7 @@ from tests.bench.made_rows import curve, row
 from tests.cli.conftest import Ran
 from transom.bench.store import Store
 from transom.bench.task import Row
+from transom.cli.bench_score import percent
 from transom.stop import Stop
 
 Run = Callable[..., Ran]
@@ -222,3 +223,7 @@ def test_compare_is_1_where_something_did(transom: Run, tmp_path: Path) -> None:
     assert told.status == 1
     assert [event["kind"] for event in told.lines[0]["events"]] == ["failing", "value worse"]
     assert told.lines[0]["regressed"]
+
+
+def test_what_rounds_to_nothing_has_no_sign() -> None:
+    assert [percent(share, 2) for share in (-1e-6, 0.0, -0.001, None)] == ["0.00", "0.00", "-0.10", "-"]

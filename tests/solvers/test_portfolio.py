@@ -269,3 +269,12 @@ def test_a_proof_ends_the_schedule(table: Any) -> None:
     demands = np.random.default_rng(5).integers(1, 2000, (12, 3))
     result = solve(Selection(demands, demands.sum(axis=0) // 2), "auto", Stop(seconds=20))
     assert (result.status, result.parameters["chose"]) == ("optimal", "exhaustive")
+
+
+def test_a_run_of_which_the_clock_ended_a_part_ended_for_want_of_time(table: Any) -> None:
+    problem = crowded()
+    table(("nsga2", 0.2), ("fcfs", 0.5), otherwise="dot-product")
+    timed = solve(problem, "auto", Stop(seconds=0.3))
+    assert (timed.parameters["chose"], timed.reason) == ("nsga2+fcfs+dot-product", "time")
+    table(("fcfs", 0.5), otherwise="dot-product")
+    assert solve(problem, "auto", Stop(seconds=10)).reason == "finished"

@@ -114,7 +114,10 @@ def read_library(folder: Path | None) -> Any:
 
 def percent(share: float | None, digits: int) -> str:
     """A share for a table [%]."""
-    return "-" if share is None else number(100 * share, digits)
+    if share is None:
+        return "-"
+    text = number(100 * share, digits)
+    return text.lstrip("-") if not text.strip("-0.") else text  # what rounds to nothing has no sign
 
 
 _COLUMNS = {  # heading: column, digits, whether more is better (None: not marked)
@@ -212,7 +215,8 @@ def _print_tests(tests: list[tuple[dict[str, Any], str, list[Pair], Friedman]]) 
         print_table(f"{_title(*where.values())}: {measure}, every two solvers", [*headings, "verdict"], cells, left=2)
         ranks = ", ".join(f"{solver} {rank:.2f}" for solver, rank in sorted(together.ranks.items(), key=lambda i: i[1]))
         said = f"p = {together.p:.2g}" if together.p is not None else f"no test: {together.why}"
-        print(f"Friedman over all: {said}" + (f"; mean ranks: {ranks}" if ranks else ""), end="\n\n")
+        over = "" if together.p is None else f", on {_count(together.instances, 'instance')}"
+        print(f"Friedman over all{over}: {said}" + (f"; mean ranks: {ranks}" if ranks else ""), end="\n\n")
 
 
 _METRICS = {  # heading: metric, unit, digits

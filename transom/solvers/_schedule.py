@@ -34,8 +34,10 @@ def carry_out(problem: Any, budget: Budget, rng: np.random.Generator, start: Any
 
     What was found so far is the next solver's start. Solvers that refuse the problem are passed over. Where the
     schedule ends with time left and no proof, the solver for everything goes on. What was used is noted as ``chose``.
+    Where the clock ended one of them, the run ended for want of time, even if the last one came to its end.
     """
     chose: list[str] = []
+    cut = False
     if start is not None:
         budget.found(start)
     for spec, share in _steps(problem, budget):
@@ -48,8 +50,10 @@ def carry_out(problem: Any, budget: Budget, rng: np.random.Generator, start: Any
         budget.notes["chose"] = "+".join(chose)
         part = budget if share == 1 else BudgetPart(problem, budget, share)
         solver(problem, part, rng, start=budget.solution)
+        cut = cut or part.ran_short or part.seconds_left() == 0
         if budget.done():
             return
+    budget.ran_short = cut
 
 
 @cache
