@@ -299,22 +299,27 @@ def test_what_is_forged_is_found(folder: Path, change: Callable[[dict[str, Any]]
     assert any(told in fault for fault in found), found
 
 
-def test_a_wrong_proof_is_found_by_another_solver(folder: Path) -> None:
+@pytest.mark.parametrize("status", ["optimal", "infeasible"])
+def test_a_wrong_proof_is_found_by_another_solver(folder: Path, status: Any) -> None:
     problem = knapsack(0)
     poor = worse(problem)
-    claimed = replace(poor, status="optimal", bound=poor.value, reason="proof", solver="dp")
+    claimed = replace(poor, status=status, bound=poor.value, reason="proof", solver="dp")
+    if status == "infeasible":
+        claimed = replace(claimed, solution=None, value=None, bound=None)
 
     def lower(line: dict[str, Any]) -> None:
         library = Library(folder, ())
         empty = Entry(file="packs.jsonl", line=1, problem="knapsack", digest=problem.digest(), items=25, capacity=1)
         told = json.loads(msgspec.json.encode(improved(empty, claimed, library, "test", None, "now")))
-        line.update({name: told[name] for name in ("best", "bound", "history", "proved_by")})
+        line.pop("bound")
+        line.update({name: told[name] for name in ("best", "bound", "history", "proved_by") if name in told})
 
     forge(folder, lower, 6)
     assert faults(folder) == []  # the judge cannot know it
     (fault,) = faults(folder, 30.0)
     assert fault.startswith("packs.jsonl:1: cpsat found ")
-    assert "but dp proved that nothing is better than" in fault
+    what = "nothing is better than" if status == "optimal" else "there is no solution"
+    assert f"but dp proved that {what}" in fault
 
 
 def test_proofs_are_repeated_by_another_method(folder: Path) -> None:

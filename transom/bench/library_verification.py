@@ -54,7 +54,7 @@ def verify(library: Library, seconds: float | None = None) -> Iterator[Verdict]:
             yield Verdict(entry, [problem])
             continue
         wrong = _facts(entry, problem) or [*_claims(entry), *_solution(entry, problem)]
-        if wrong or seconds is None or not entry.proved or entry.value is None:
+        if wrong or seconds is None or not entry.proved:
             yield Verdict(entry, wrong)
             continue
         fault, method = _proved_again(library, entry, problem, seconds)
@@ -190,6 +190,6 @@ def _proved_again(library: Library, entry: Entry, problem: Any, seconds: float) 
             improved(entry, result, library, "just now", None, now())
         except Contradiction as error:
             return [str(error).removeprefix(f"{entry.place}: {entry.problem}: ")], None
-        if result.status == "optimal":
+        if result.status in ("optimal", "infeasible"):
             return [], result.solver
     return [], None

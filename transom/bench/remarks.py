@@ -53,10 +53,10 @@ def _failed(table: pl.DataFrame) -> list[str]:
 
     kinds = [kind for kind in (*FAILED, "refused") if kind != "wrong"]
     failed = table.filter(pl.col("outcome").is_in(kinds)).sort(pl.col("outcome") == "refused", maintain_order=True)
-    failed = failed.group_by("solver", "outcome", maintain_order=True)
+    by_cause = failed.group_by("solver", "outcome", maintain_order=True)
     return [
         f"{outcome}: {_runs(count)} of {solver}: {label}: {cause}"
-        for solver, outcome, count, label, cause in failed.agg(
+        for solver, outcome, count, label, cause in by_cause.agg(
             pl.len(), pl.first("label"), pl.first("cause")
         ).iter_rows()
     ]
