@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.cli.conftest import Ran
 from transom.bench.plan import parse_plan
-from transom.bench.store import Store
+from transom.bench.store import Store, read_plans
 from transom.bench.task import Row
 from transom.bench.tasks import read_set
+from transom.solvers import _portfolio
 from transom.solvers._portfolio import leaves, packaged, parse_table
 from transom.stop import Stop
 
@@ -159,8 +163,17 @@ def test_a_condition_that_does_not_hold_is_an_exit_status(transom: Transom, tmp_
     assert transom("bench", "portfolio", "--test", bad, "--require", 15).status == 0
 
 
-def test_learning_and_scoring_on_the_same_instances_is_told(transom: Transom, store: Path) -> None:
+def test_learning_and_scoring_on_the_same_instances_is_told(
+    transom: Transom, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert "the score says little" in transom("bench", "portfolio", store, "--test", store).err
+    alone = Path(shutil.copytree(store, tmp_path / "alone"))
+    (alone / "plan.json").unlink()
+    told = transom("bench", "portfolio", store, "--test", alone).err
+    assert re.search(r"(\d+) of \1 instances were learnt from", told)
+    learnt = replace(packaged(), made=replace(packaged().made, plans={"tiny": read_plans(store)[0].digest()}))
+    monkeypatch.setattr(_portfolio, "packaged", lambda: learnt)
+    assert "the score says little" in transom("bench", "portfolio", "--test", store).err
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def command(
         raise SpecError("bench portfolio: --require needs --test")
     table = _made(train, out) if train else None if test else packaged()
     told: dict[str, object] = {}
-    found = _scored(test, set(table.made.plans.values()) if table is not None else set()) if test else []
+    found = _scored(test, set((table or packaged()).made.plans.values()), train or ()) if test else []
     if as_json:
         import msgspec
 
@@ -76,7 +76,7 @@ def _made(train: Sequence[Path], out: Path | None) -> Table:
     return table
 
 
-def _scored(test: Sequence[Path], plans: set[str]) -> list[Score]:
+def _scored(test: Sequence[Path], plans: set[str], train: Sequence[Path]) -> list[Score]:
     import polars as pl
 
     from transom.bench.portfolio_score import scores
@@ -85,7 +85,11 @@ def _scored(test: Sequence[Path], plans: set[str]) -> list[Score]:
     for folder in test:
         if folder.is_dir() and any(plan.digest() in plans for plan in read_plans(folder)):
             note(f"{folder}: the table was made from these instances; the score says little")
-    return scores(pl.concat([read_results(folder) for folder in test]))
+    rows = pl.concat([read_results(folder) for folder in test])
+    learnt = {digest for folder in train for digest in read_results(folder)["instance"].unique()}
+    if again := len(learnt.intersection(rows["instance"])):
+        note(f"{again} of {rows['instance'].n_unique()} instances were learnt from; the score says little")
+    return scores(rows)
 
 
 def _words(node: Split | Leaf, indent: str) -> list[str]:
