@@ -72,6 +72,14 @@ def test_budgets_threads_and_sets_are_kept_apart() -> None:
     assert sets.select("set", "instances").rows() == [("x", 1), ("y", 1)]
 
 
+def test_a_set_of_two_problems_is_two() -> None:
+    of_csp = {"problem": "csp", "sense": "min", "set": "s"}
+    rows = [row("a", "i", value=9.0, set="s"), row("b", "i", value=10.0, set="s")]
+    rows += [row("a", "j", value=9.0, **of_csp), row("b", "j", value=10.0, **of_csp)]
+    summed = summaries(table(*rows, row("a", "k", set="t", value=1.0)), "set")
+    assert sorted(summed["set"].unique()) == ["s (csp)", "s (knapsack)", "t"]
+
+
 def test_figures_are_per_instance_and_leave_out_what_has_no_measure() -> None:
     rows = [row("a", seed=0, value=8.0), row("a", seed=1, value=10.0), row("b", stop=Stop(iterations=5), value=5.0)]
     gaps = figures(table(*rows), "primal_gap")

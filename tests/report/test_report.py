@@ -382,6 +382,14 @@ def test_an_instance_of_two_sets_is_one_with_all_its_runs() -> None:
     assert left_out == ""
 
 
+def test_a_proof_that_was_contradicted_has_no_ring() -> None:
+    true = [row for row in solves(1, 1, (1.0,)) if row.name == "exact"]
+    lie = replaced(true[0], key="lie", name="lie", spec="lie", value=1.0, bound=1.0, curve=((0.1, 1.0, 1.0),))
+    data, _ = runs.embedded(_scored([*true, lie]))
+    assert [run["proved"] for run in data["instances"][0]["runs"]] == [True, False]
+    assert "run.proved" in pages._file("script.js")
+
+
 def test_wrong_answers_stand_before_whatever_is_more_frequent() -> None:
     many = [replaced(row, key=f"c{k}", seed=k) for k in range(400) for row in failed() if row.outcome == "crash"]
     causes, one_by_one = failures.failures(to_frame([*many, *failed()]))

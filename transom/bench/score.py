@@ -110,6 +110,7 @@ def scored(frame: pl.DataFrame, references: pl.DataFrame) -> pl.DataFrame:
     The solves of ``frame`` with the columns of a store and of ``references``, and
 
     - ``solver``: its name, with the specification where the name stands for several;
+    - ``set``: its name, with the problem where it has several, which are never averaged;
     - ``budget``: the budget in words, such as ``1 s``;
     - ``counted``, ``counted_bound``: value and bound that it had when its budget was over;
     - ``solved``: whether it had a solution by then, or had proved that there is none;
@@ -249,6 +250,7 @@ def _runs(frame: pl.DataFrame, references: pl.DataFrame) -> pl.DataFrame:
 
     second, share = ALLOWANCE
     several = pl.col("spec").n_unique().over("problem", "name") > 1
+    mixed = pl.col("problem").n_unique().over("set") > 1
     return (
         _solves(frame)
         .select(*schema())
@@ -256,6 +258,7 @@ def _runs(frame: pl.DataFrame, references: pl.DataFrame) -> pl.DataFrame:
         .with_row_index("run")
         .with_columns(
             budget=_in_words(),
+            set=pl.when(mixed).then(pl.format("{} ({})", "set", "problem")).otherwise("set"),
             solver=pl.when(several).then(pl.format("{} ({})", "name", "spec")).otherwise("name"),
             allowed=((1 + share) * pl.col("budget_seconds") + second).fill_null(float("inf")),
             disproved=_answered() & _contradicted(),

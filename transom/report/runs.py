@@ -95,6 +95,7 @@ def _instance(rows: pl.DataFrame, numbers: dict[str, int], places: dict[str, int
                 "threads": row["threads"],
                 "outcome": row["outcome"],
                 "status": row["status"],
+                "proved": row["proved"],
                 "value": row["value"],
                 "bound": row["bound"],
                 "seconds": _rounded(row["seconds"]),

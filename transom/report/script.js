@@ -291,7 +291,7 @@
       group.append(drawn("path", { d: path(run, 1), "stroke-width": 1.8, "stroke-dasharray": dash, class: "value" }));
       const value = run.curve.at(-1)[1];
       if (value !== null) {
-        const proved = run.status === "optimal";
+        const proved = run.proved;
         group.append(drawn("circle", { cx: x(end(run)), cy: y(value), r: proved ? 4 : 2.5, fill: proved ? "#fff" : colour }));
       }
       lines.append(group);
