@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from transom.bench.gaps import primal_gap
+from transom.bench.score import ALLOWANCE
 from transom.models._arrays import FloatArray
 
 if TYPE_CHECKING:
@@ -171,8 +172,13 @@ def schedules(specs: Sequence[str], first: Sequence[str], then: Sequence[str]) -
 
 def _run(row: dict[str, Any]) -> Run:
     ok = row["outcome"] == "ok"
-    curve = [(p["seconds"], p["value"]) for p in row["curve"] or () if ok and p["value"] is not None]
     budget = float(row["budget_seconds"])
+    allowed = ALLOWANCE[0] + (1 + ALLOWANCE[1]) * budget  # what comes in the last step counts, as in all scores
+    curve = [
+        (min(p["seconds"], budget), p["value"])
+        for p in row["curve"] or ()
+        if ok and p["value"] is not None and p["seconds"] <= allowed
+    ]
     return Run(
         budget=budget,
         takes=row["outcome"] != "refused",

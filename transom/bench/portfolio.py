@@ -4,8 +4,9 @@ For each kind of problem a few schedules are picked one by one, each the one tha
 before; a regression tree on the features of the instances predicts what each of these costs, and a leaf takes the one
 that costs the least in it. How deep the tree may be, cross-validation says, with all cases of an instance in one fold.
 
-What a schedule costs is its primal gap. Proofs and time (on a scale of logarithms) count less: together half of what
-there is to win by choosing well, so that nobody waits long for a last thousandth.
+What a schedule costs is its primal gap on a scale of logarithms from 0.1 % on: to halve a gap is worth as much wherever
+it stands, and a few hard instances do not decide for all others. A missing proof and a whole budget of time cost a
+little beside it, so that nobody waits long for a last thousandth, or goes without a proof for its sake.
 
 References
 ----------
@@ -44,8 +45,14 @@ _WORTH_A_LEVEL = 0.95
 _LEAST = 18
 """Cases that fall into a leaf at least."""
 
-_PROOF, _EFFORT = 0.1, 0.4
-"""What a missing proof and a whole budget of time weigh, in units of what there is to win by choosing well."""
+_FINE = 0.1
+"""Below it all gaps are nearly alike [%]."""
+
+_PROOF, _EFFORT = 0.01, 0.01
+"""What a missing proof and a whole budget of time weigh, where no solution at all weighs 1."""
+
+_WELL = 5
+"""The last solver of a schedule may have so many times the mean gap of the best one that takes everything."""
 
 _MOMENT = 1e-3
 """Below it all times are alike [s]."""
@@ -139,34 +146,41 @@ def make_choice(cases: Sequence[Case]) -> Choice:
     proves = _provers(last, specs)
     # What may prove comes first: a heuristic ahead of it would make everyone wait for what is proved at once. Without
     # a limit of time there is nothing to share, and only what proves has a place before the solver for everything.
-    timed, untimed = schedules(specs, proves or specs, specs), schedules(proves or specs, proves, proves)
+    takers = _takers(cases, specs)
+    timed = [each for each in schedules(specs, proves or specs, specs) if each[-1][0] in _finishers(takers)]
+    untimed = list(schedules(proves or specs, proves, proves))
     return Choice(
-        timed=_tree(cases, list(timed), [*FEATURES[kind], SECONDS], _timed_cost),
-        untimed=_tree(last, list(untimed), list(FEATURES[kind]), _untimed_cost),
-        otherwise=_otherwise(cases, specs),
+        timed=_tree(cases, timed, [*FEATURES[kind], SECONDS], _timed_cost),
+        untimed=_tree(last, untimed, list(FEATURES[kind]), _untimed_cost),
+        otherwise=min(takers, key=lambda spec: takers[spec]),
     )
 
 
 def _provers(cases: Sequence[Case], specs: Sequence[str]) -> list[str]:
-    """Those that prove at least half as many cases as the one that proves the most; the others do by chance."""
+    """Those that prove at least a third as many cases as the one that proves the most; the others do by chance."""
     proved = {spec: sum(reached(case, ((spec, 1.0),)).proved for case in cases) for spec in specs}
     most = max(proved.values())
-    return [spec for spec in specs if most and 2 * proved[spec] >= most]
+    return [spec for spec in specs if most and 3 * proved[spec] >= most]
 
 
-def _otherwise(cases: Sequence[Case], specs: Sequence[str]) -> str:
-    """The best solver of those that took every instance."""
+def _takers(cases: Sequence[Case], specs: Sequence[str]) -> dict[str, float]:
+    """The solvers that took every instance, with their mean gaps [%]."""
     takers = [
         spec for spec in specs if all(spec in case.runs and all(run.takes for run in case.runs[spec]) for case in cases)
     ]
     if not takers:
         raise DocumentError(f"portfolio: no solver took every {cases[0].kind} instance")
-    return min(takers, key=lambda spec: float(np.mean([reached(case, ((spec, 1.0),)).gap for case in cases])))
+    return {spec: float(np.mean([reached(case, ((spec, 1.0),)).gap for case in cases])) for spec in takers}
+
+
+def _finishers(takers: dict[str, float]) -> list[str]:
+    """The solvers that may stand last: they take everything, and do it well, also what no training instance was like."""
+    return [spec for spec, gap in takers.items() if gap <= _WELL * min(takers.values())]
 
 
 def _timed_cost(gap: FloatArray, effort: FloatArray, proved: FloatArray) -> FloatArray:
-    to_win = float(gap.mean(axis=0).min() - gap.min(axis=1).mean())
-    return gap + max(to_win, 1e-9) * (_PROOF * (1 - proved) + _EFFORT * effort)
+    scaled: FloatArray = np.log1p(gap / _FINE) / np.log1p(100 / _FINE)
+    return scaled + _PROOF * (1 - proved) + _EFFORT * effort
 
 
 def _untimed_cost(gap: FloatArray, effort: FloatArray, proved: FloatArray) -> FloatArray:
