@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -210,6 +211,19 @@ def test_rows_that_teach_nothing_are_left_out() -> None:
     assert only.reference == 9.0  # what auto found counts as known
     with pytest.raises(DocumentError, match="no case"):
         make_choice([])
+
+
+def test_a_schedule_ends_with_a_solver_that_takes_everything_and_does_it_well() -> None:
+    # The exact one proves half of the cases at once and has nothing on the others; "poor" always has half of the value.
+    cases = []
+    for i in range(40):
+        exact = run(1.0, (0.01, 100.0), seconds=0.01, proved=True) if i % 2 == 0 else run(1.0)
+        runs = {"exact": [exact], "fair": [run(1.0, (0.02, 99.0))], "poor": [run(1.0, (0.001, 50.0))]}
+        facts = dict.fromkeys(FEATURES["knapsack"], 0.0)
+        cases.append(dataclasses.replace(case(runs), instance=f"i{i}", facts=facts))
+    for leaf in leaves(make_choice(cases).timed):
+        assert (leaf.steps[0].solver, leaf.steps[-1].solver) == ("exact", "fair")
+        assert leaf.proved == 0.5
 
 
 @settings(max_examples=60, deadline=None)

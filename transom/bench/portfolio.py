@@ -174,7 +174,7 @@ def _takers(cases: Sequence[Case], specs: Sequence[str]) -> dict[str, float]:
 
 
 def _finishers(takers: dict[str, float]) -> list[str]:
-    """The solvers that may stand last: they take everything, and do it well, also what no training instance was like."""
+    """The solvers that may stand last: they take everything, and do it well, so that there always is an answer."""
     return [spec for spec, gap in takers.items() if gap <= _WELL * min(takers.values())]
 
 
