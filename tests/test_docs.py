@@ -54,6 +54,14 @@ def test_links_lead_somewhere() -> None:
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
+def test_the_table_of_solvers_is_what_the_stored_results_say() -> None:
+    results = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "benchmarks" / "results").glob("*.parquet"))]
+    printed = run(["transom", "bench", "score", *results, "--markdown"])
+    table = "\n".join(line for line in printed.splitlines() if line.startswith("|"))
+    assert table.count("\n") > 10
+    assert table in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
 def test_examples_run(example: Path) -> None:
     assert run([sys.executable, str(example)])
