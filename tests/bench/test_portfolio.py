@@ -269,7 +269,8 @@ def test_when_the_condition_holds() -> None:
     assert not score(3, 1, 4).holds(1)  # two points behind
     assert not score(4, 1, 4).holds(5)  # does not beat the best single one
     assert score(1, 1, 1).holds(5)  # nothing to win
-    assert not score(1.1, 1, 1).holds(5)
+    assert score(1.1, 1, 1).holds(5)
+    assert not score(6.1, 1, 1).holds(5)
     assert score(0, 1, 4).closed == pytest.approx(4 / 3)
     assert np.isnan(score(1, 1, 1).closed)
 

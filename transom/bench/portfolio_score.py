@@ -57,11 +57,9 @@ class Score:
     def holds(self, points: float) -> bool:
         """Whether at most so many points are lost and the best single solver is beaten.
 
-        Where no choice could win anything over that solver, it has to be met.
+        Where that one is the best on every instance, there is nothing to be won by choosing: only the points count.
         """
-        if self.single - self.virtual <= _SAME:
-            return self.behind <= points and self.auto <= self.single + _SAME
-        return self.behind <= points and self.auto < self.single
+        return self.behind <= points and (self.auto < self.single or self.single - self.virtual <= _SAME)
 
 
 def scores(frame: pl.DataFrame, chooser: str = "auto") -> list[Score]:
