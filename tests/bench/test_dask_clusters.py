@@ -289,3 +289,16 @@ def test_ctrl_c_ends_a_cluster_of_our_own(faulty_solvers: Path, tmp_path: Path) 
     assert said.strip().splitlines()[-1] == "KeyboardInterrupt"
     left = subprocess.run(["ps", "-o", "cmd", "--sid", str(process.pid)], capture_output=True, text=True, check=False)
     assert "spawn_main" not in left.stdout
+
+
+def test_a_batch_system_leaves_ctrl_c_as_it_is() -> None:
+    # Importing dask-jobqueue makes Ctrl-C an exit of its own, without a word to whoever has to tidy up.
+    code = (
+        "import signal\n"
+        "before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)\n"
+        "from transom.bench.dask_jobs import _library\n"
+        "assert _library().SLURMCluster\n"
+        "assert before == (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

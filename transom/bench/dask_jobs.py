@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -139,11 +140,7 @@ class BatchCluster:
         ------
         SpecError : dask-jobqueue is missing, or there is no protection and nobody said that this is wanted.
         """
-        try:
-            import dask_jobqueue
-        except ImportError:
-            raise SpecError("batch systems need dask-jobqueue: pip install 'transom[distributed]'") from None
-
+        dask_jobqueue = _library()
         jobs = self.jobs
         extra = ["--no-dashboard", "--nthreads", "1"]
         if jobs.walltime is not None and (leaves := lifetime(jobs.walltime, self.system)) is not None:
@@ -188,6 +185,20 @@ class BatchCluster:
                 "--tls-cert and --tls-key, install cryptography for temporary certificates, or accept it with "
                 "--insecure"
             ) from None
+
+
+def _library() -> Any:
+    """The library dask-jobqueue, which replaces what Ctrl-C and an end from outside do when it is imported."""
+    kept = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        import dask_jobqueue
+    except ImportError:
+        raise SpecError("batch systems need dask-jobqueue: pip install 'transom[distributed]'") from None
+    finally:
+        for each, handler in kept.items():
+            if signal.getsignal(each) is not handler:
+                signal.signal(each, handler)
+    return dask_jobqueue
 
 
 def _handed_in(cluster: Any) -> int:
