@@ -92,3 +92,36 @@ def test_a_second_ctrl_c_does_not_wait(tmp_path: Path) -> None:
 def test_kernels_are_compiled_in_other_threads_too(tmp_path: Path) -> None:
     run = "thread = threading.Thread(target=run); thread.start(); thread.join()"
     assert interrupted(tmp_path, 0, run) == ["3"]
+
+
+# Taking a generator apart is nearly all that this kernel does, so that is where Ctrl-C comes.
+DRAWING = """
+import os, signal, threading, time
+import numpy as np
+from transom.compiling import compiled
+
+@compiled
+def draw(rng):
+    return rng.random()
+
+rng = np.random.default_rng(0)
+draw(rng)
+caught = 0
+for _ in range(200):
+    pressed = threading.Timer(0.0002, os.kill, (os.getpid(), signal.SIGINT))
+    try:
+        pressed.start()
+        while True:
+            draw(rng)
+    except KeyboardInterrupt:
+        caught += 1
+    pressed.join()
+print(caught)
+"""
+
+
+def test_an_interrupt_while_a_generator_is_taken_apart_is_one_exception(tmp_path: Path) -> None:
+    script = tmp_path / "drawing.py"
+    script.write_text(DRAWING)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "200\n", "")

@@ -22,6 +22,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from numpy.random import Generator
+
 _FORGET = 30 * 86_400  # caches of other versions that nobody used for so long are removed [s]
 
 
@@ -37,7 +39,12 @@ class compiled:
         update_wrapper(self, function)
 
     def __call__(self, *args: Any) -> Any:
-        return (self._dispatcher or self._compiler())(*args)
+        run = self._dispatcher or self._compiler()
+        if any(type(value) is Generator for value in args):
+            # The compiler takes a generator apart with Python code, and an exception out of that ends the process.
+            with uninterrupted():
+                return run(*args)
+        return run(*args)
 
     @property
     def _numba_type_(self) -> Any:
@@ -88,9 +95,10 @@ class _Held:
 def uninterrupted() -> Iterator[None]:
     """Hold Ctrl-C back until the block ends, and let it happen then; a second one is not held back.
 
-    The compiler does not survive an exception out of nowhere in all of its states. It does where a kernel asks for
-    another one that it calls, which may fail in any case: blocks may lie within each other, and the end of each is such
-    a place. Python raises it in the main thread alone, so in others there is nothing to hold back.
+    The compiler does not survive an exception out of nowhere in all of its states, nor does a kernel that is being
+    given a generator of random numbers. The compiler does where a kernel asks for another one that it calls, which may
+    fail in any case: blocks may lie within each other, and the end of each is such a place. Python raises it in the
+    main thread alone, so in others there is nothing to hold back.
     """
     before = signal.getsignal(signal.SIGINT)
     main = threading.current_thread() is threading.main_thread()

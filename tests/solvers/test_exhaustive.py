@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import tracemalloc
+from functools import partial
 from itertools import pairwise
-from time import perf_counter
 
 import numpy as np
 import pytest
 
 from tests.selection_cases import Values, random_selection, true_front, values_of
+from tests.timing import used
 from transom import Stop, check, solve
 from transom.errors import SpecError, UnsupportedError
 from transom.models import Selection
@@ -136,12 +137,11 @@ def test_seconds_are_kept() -> None:
     problem = half(40, 5)
     Exhaustive().warm_up()
     for seconds in (0.05, 0.3, 1.0):
-        began = perf_counter()
         result = solve(problem, "exhaustive:limit=60", Stop(seconds=seconds))
-        assert perf_counter() - began < 1.05 * seconds + 0.25  # digest and verification are not the solver's
-        assert result.seconds < 1.05 * seconds + 0.05
         assert result.status == "feasible"
         assert check(problem, result) == []
+        allowed = 1.05 * seconds + 0.05
+        assert used(partial(solve, problem, "exhaustive:limit=60", Stop(seconds=seconds)), allowed) <= allowed
 
 
 def test_a_start_is_never_lost() -> None:

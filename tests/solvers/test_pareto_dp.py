@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from tests.selection_cases import random_selection, true_front, values_of
+from tests.timing import used
 from transom import Stop, check, registry, solve
 from transom.errors import SpecError
 from transom.models import Selection
 from transom.models.pareto_front import nondominated
+from transom.result import Result
 from transom.solvers import _pareto_search
 from transom.solvers._pareto_lists import bits, bound, chosen, limits
 from transom.solvers._pareto_tree import Tree, needed
@@ -139,13 +141,15 @@ def test_many_objectives_are_judged_within_the_time(seconds: float) -> None:
     rng = np.random.default_rng(7)
     demands = rng.integers(1, 100, (30, 10))
     problem = Selection(demands, demands.sum(axis=0) // 2)
-    took = []
-    for _ in range(4):  # others may hold the processor
+    allowed = 1.05 * seconds + 0.05
+
+    def run() -> Result:
         result = solve(problem, "pareto-dp", Stop(seconds=seconds))
         assert check(problem, result) == []
         assert (result.status, result.parameters["front"]) == ("feasible", "not complete")
-        took.append(result.seconds)
-    assert min(took) <= 1.05 * seconds + 0.05
+        return result
+
+    assert used(run, allowed) <= allowed
 
 
 def test_what_it_ends_with_grows_with_the_iterations() -> None:
