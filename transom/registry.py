@@ -68,7 +68,9 @@ def entries(group: str, name: str) -> list[str]:
 
 
 def load(group: str, name: str, problem: type | None = None) -> Any:
-    """The factory that is registered under ``name``; ``needs``, if it has that, lists what it imports later.
+    """The factory that is registered under ``name``.
+
+    ``needs``, if it has that, lists packages that it imports later, and ``extra`` names the extra that brings them.
 
     Parameters
     ----------
@@ -99,7 +101,9 @@ def _load_entry(group: str, entry: str) -> Any:
         raise SpecError(f"{title} cannot be loaded: {error}") from error
     absent = [package for package in getattr(factory, "needs", ()) if find_spec(package) is None]
     if absent:
-        raise SpecError(f"{title} needs {', '.join(absent)}, which is not installed")
+        extra = getattr(factory, "extra", None)
+        cure = f": pip install 'transom[{extra}]'" if extra else ""
+        raise SpecError(f"{title} needs {', '.join(absent)}, which is not installed{cure}")
     return factory
 
 

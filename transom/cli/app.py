@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from transom.cli import bench, check, generate, library, report, schema, simulate, snapshot, solve, solvers
+from transom.cli import bench, check, generate, library, report, schema, simulate, snapshot, solve, solvers, train
 
 app = typer.Typer(
     help="Solve the scheduling windows of HPC clusters, replay traces, compare policies.",
@@ -41,6 +41,7 @@ app.command("snapshot")(snapshot.command)
 app.add_typer(generate.app, name="generate")
 app.add_typer(bench.app, name="bench")
 app.add_typer(library.app, name="library")
+app.add_typer(train.app, name="train")
 app.command("report")(report.command)
 app.command("solvers")(solvers.command)
 app.command("schema")(schema.command)

@@ -1,0 +1,15 @@
+"""``transom train``: train a learned component, with progress, checkpoints and resumption."""
+
+from __future__ import annotations
+
+import typer
+
+from transom.cli import train_dras, train_nsa
+
+app = typer.Typer(
+    help="Train a learned component; an interrupted training goes on where it stopped.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.command("nsa")(train_nsa.command)
+app.command("dras")(train_dras.command)

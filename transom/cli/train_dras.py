@@ -1,0 +1,7 @@
+"""``transom train dras``."""
+
+from __future__ import annotations
+
+
+def command() -> None:
+    """Train."""

@@ -1,0 +1,1 @@
+"""Agents that schedule by selecting job after job: papers/dras."""

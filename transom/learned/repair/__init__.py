@@ -1,0 +1,1 @@
+"""Learned repair of allocations: the neural simulated annealing of papers/nsa, section V."""
