@@ -25,7 +25,6 @@ from transom.compiling import source_digest
 from transom.errors import DocumentError, SpecError
 from transom.files import whole_file
 
-FORMAT = "transom/model/1"
 EXTRA = "learned"
 """The extra that brings what the learned components need."""
 
@@ -56,7 +55,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     commit : of the checkout, None where there was none.
     """
 
-    format: Literal["transom/model/1"] = FORMAT
+    format: Literal["transom/model/1"] = "transom/model/1"
     name: str
     component: Component
     network: str
@@ -155,8 +154,8 @@ def load(
         raise DocumentError(f"{path}: is part of {card.component!r}, not of {component!r}")
     if schema is not None and card.schema != schema:
         raise DocumentError(f"{path}: was made for observations {card.schema!r}, and these are {schema!r}")
-    for key, value in {} if cluster is None else card.cluster.items():
-        if cluster.get(key) != value:
+    for key, value in card.cluster.items():
+        if cluster is not None and cluster.get(key) != value:
             raise DocumentError(f"{path}: was made for a cluster with {key} = {value}, and this has {cluster.get(key)}")
     return Checkpoint(weights, card)
 
