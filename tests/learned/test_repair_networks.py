@@ -1,0 +1,73 @@
+"""The networks of Table II: their sizes, and what the policy makes of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the extra 'learned'")
+
+from transom.errors import SpecError  # noqa: E402
+from transom.learned.repair import networks  # noqa: E402
+
+FIVE = {"fcn-1": 42_724, "fcn-2": 46_884, "fcn-3": 60_804, "cnn-1": 71_300, "cnn-2": 71_584, "cnn-3": 117_532}
+FOUR = {"cnn-1": 71_260, "cnn-2": 71_504, "cnn-3": 117_372}
+
+
+def parameters(network: torch.nn.Module) -> int:
+    return sum(value.numel() for value in network.parameters())
+
+
+@pytest.mark.parametrize("name", networks.NETWORKS)
+def test_parameters_of_five_rows(name: str) -> None:
+    assert parameters(networks.network(name)) == FIVE[name]
+
+
+@pytest.mark.parametrize("name", FOUR)
+def test_parameters_of_four_rows(name: str) -> None:
+    assert parameters(networks.network(name, rows=4)) == FOUR[name]
+
+
+@pytest.mark.parametrize("name", networks.NETWORKS)
+def test_the_critic_differs_in_the_last_layer_alone(name: str) -> None:
+    actor, critic = networks.network(name), networks.network(name, outputs=1)
+    of_actor, of_critic = ([tuple(value.shape) for value in each.parameters()] for each in (actor, critic))
+    assert of_actor[:-2] == of_critic[:-2]
+    assert (of_actor[-1], of_critic[-1]) == ((100,), (1,))
+
+
+def test_unknown_ones_are_refused() -> None:
+    with pytest.raises(SpecError, match="cnn-4"):
+        networks.network("cnn-4")
+    with pytest.raises(SpecError, match="rows must be one of 5, 4, got 6"):
+        networks.network("cnn-1", rows=6)
+
+
+@pytest.mark.parametrize("name", ["fcn-2", "cnn-3"])
+def test_weights_go_out_and_come_back(name: str) -> None:
+    actor = networks.network(name)
+    weights = networks.weights_of(actor)
+    first = "actor.0.weight"
+    assert weights[first].shape == ((64, 500) if name == "fcn-2" else (16, 5, 10))
+    again = networks.with_weights(name, 5, weights)
+    seen = torch.rand(3, 500) if name == "fcn-2" else torch.rand(3, 5, 100)
+    assert torch.equal(actor(seen), again(seen))
+    with pytest.raises(SpecError, match="not the weights of cnn-1"):
+        networks.with_weights("cnn-1", 5, weights)
+
+
+@pytest.mark.parametrize(("name", "rows"), [("fcn-1", 4), ("cnn-3", 5)])
+def test_the_policy_is_the_two_networks(name: str, rows: int) -> None:
+    pytest.importorskip("sb3_contrib", reason="needs the extra 'learned'")
+    from gymnasium import spaces
+
+    from transom.learned.repair.actor_critic import RepairPolicy
+
+    space = spaces.Box(0, 1, (rows, networks.NODES), np.float32)
+    policy = RepairPolicy(space, spaces.Discrete(networks.NODES), lambda _: 1e-3, network=name, rows=rows)
+    two = policy.mlp_extractor
+    assert parameters(policy) == parameters(two.actor) + parameters(two.critic)
+    seen = torch.rand(6, rows, networks.NODES)
+    own = seen.flatten(1) if name == "fcn-1" else seen
+    assert torch.equal(policy.predict_values(seen), two.critic(own))
+    assert torch.allclose(policy.get_distribution(seen).distribution.probs, two.actor(own).softmax(1))

@@ -1,0 +1,118 @@
+"""The six networks of papers/nsa, Table II: what observes a destroyed window and scores the first nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transom.errors import SpecError
+
+if TYPE_CHECKING:
+    from torch import nn
+
+NODES = 100
+"""q of section V-B1: how many of the idle nodes are observed, and may be chosen as a first node."""
+
+ROWS = (5, 4)
+"""Rows of an observation: five as in the authors' code, or the four of section V-B1, without the idle flag."""
+
+_DENSE = {"fcn-1": (64, 64), "fcn-2": (64, 64, 64), "fcn-3": (96, 64)}
+_CHANNELS = {"cnn-1": (4, 4), "cnn-2": (8, 4), "cnn-3": (16, 8)}
+_KERNELS, _STRIDES = (10, 5), (1, 2)
+_JOINED = 256  # units of the layer that joins the channels of a convolution
+
+NETWORKS = (*_DENSE, *_CHANNELS)
+"""Names of the networks."""
+
+
+def check(name: str, rows: int) -> None:
+    """Check the name of a network and the number of rows.
+
+    Raises
+    ------
+    SpecError : the paper has no such network, or observations no such number of rows.
+    """
+    if name not in NETWORKS:
+        raise SpecError(f"repair: network must be one of {', '.join(NETWORKS)}, got {name!r}")
+    if rows not in ROWS:
+        raise SpecError(f"repair: rows must be one of {', '.join(map(str, ROWS))}, got {rows}")
+
+
+def schema(rows: int) -> str:
+    """Name and version of the observations with so many rows."""
+    return f"repair-{rows}x{NODES}/1"
+
+
+def network(name: str, rows: int = 5, outputs: int = NODES) -> nn.Sequential:
+    """A network with weights drawn by torch: orthogonal, without bias.
+
+    Parameters
+    ----------
+    name : one of :data:`NETWORKS`.
+    rows : rows of an observation; Table II prints 4, its numbers of parameters belong to 5.
+    outputs : units of the last layer, 100 for the actor and 1 for the critic (section VI-B).
+
+    Returns
+    -------
+    Layers that take observations of shape ``(batch, rows, 100)`` (``cnn``) or ``(batch, rows * 100)`` (``fcn``)
+    to ``(batch, outputs)``.
+
+    Raises
+    ------
+    SpecError : there is no such network.
+
+    References
+    ----------
+    papers/nsa, Table II, layer by layer as printed: between the two last layers of the ``cnn`` stands nothing.
+    """
+    from torch import nn
+
+    check(name, rows)
+    layers: list[nn.Module] = []
+    if name in _DENSE:
+        inputs = rows * NODES
+        for units in _DENSE[name]:
+            layers += [nn.Linear(inputs, units), nn.Tanh()]
+            inputs = units
+    else:
+        first, second = _CHANNELS[name]
+        layers += [nn.Conv1d(rows, first, _KERNELS[0], _STRIDES[0]), nn.Tanh()]
+        layers += [nn.Conv1d(first, second, _KERNELS[1], _STRIDES[1]), nn.Flatten()]
+        length = NODES
+        for kernel, stride in zip(_KERNELS, _STRIDES, strict=True):
+            length = (length - kernel) // stride + 1
+        inputs = _JOINED
+        layers.append(nn.Linear(second * length, _JOINED))
+    layers.append(nn.Linear(inputs, outputs))
+    # What PPO is usually begun with: all first nodes nearly alike, and values near zero.
+    weighty = [layer for layer in layers if hasattr(layer, "weight")]
+    for layer in weighty:
+        last = layer is weighty[-1]
+        nn.init.orthogonal_(layer.weight, gain=(0.01 if outputs > 1 else 1.0) if last else 2**0.5)
+        nn.init.zeros_(layer.bias)
+    return nn.Sequential(*layers)
+
+
+def weights_of(actor: nn.Sequential) -> dict[str, NDArray[np.float32]]:
+    """Weights of an actor as a checkpoint holds them: ``actor.<i>.weight`` and ``.bias``, i the place of the layer."""
+    return {f"actor.{name}": value.detach().cpu().numpy() for name, value in actor.state_dict().items()}
+
+
+def with_weights(name: str, rows: int, weights: Mapping[str, Any]) -> nn.Sequential:
+    """The actor that a checkpoint's weights make.
+
+    Raises
+    ------
+    SpecError : the weights are not those of this network.
+    """
+    import torch
+
+    actor = network(name, rows)
+    own = {key.removeprefix("actor."): torch.tensor(np.array(value)) for key, value in weights.items()}
+    if {key: value.shape for key, value in own.items()} != {key: v.shape for key, v in actor.state_dict().items()}:
+        raise SpecError(f"repair: these are not the weights of {name} with {rows} rows")
+    actor.load_state_dict(own)
+    return actor
