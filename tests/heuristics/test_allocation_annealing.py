@@ -14,7 +14,7 @@ from tests.heuristics.windows import windows
 from tests.timing import used
 from transom import Stop, check, registry, solve
 from transom.errors import SpecError
-from transom.heuristics import _annealing
+from transom.heuristics import _annealing, annealing_loop
 from transom.heuristics import allocation_annealing as annealing
 from transom.heuristics._allocation import ground
 from transom.models import AUTHORS, PAPER, Allocation, ConstrainedPath, FatTree
@@ -37,7 +37,7 @@ def test_the_answer_does_not_depend_on_the_chunks(problem: Any, spec: str, monke
     expected = solve(problem, spec, stop, seed=5)
     assert expected.reason == "iterations"
     for work in (1, 10**4, 10**9):
-        monkeypatch.setattr(annealing, "_WORK", work)
+        monkeypatch.setattr(annealing_loop, "_WORK", work)
         assert np.array_equal(solve(problem, spec, stop, seed=5).solution, expected.solution)
 
 
@@ -56,7 +56,7 @@ def test_the_walk_keeps_its_books(rule: str, wrap: bool) -> None:
             best, state = starts.copy(), np.array([np.inf, 0.0])
             _annealing.anneal_blocks(
                 rng, starts, best, state, table, np.arange(5), problem.sizes,
-                solver._options(wrap), temperatures, first, 10, 300,
+                solver.options(wrap), temperatures, first, 10, 300,
             )  # fmt: skip
             owner = problem.from_starts(starts)
             found = problem.from_starts(best)
@@ -65,7 +65,7 @@ def test_the_walk_keeps_its_books(rule: str, wrap: bool) -> None:
             leaf, pod, sizes, weights = ground(problem)
             _annealing.anneal_left(
                 rng, owner, best, costs, state, leaf, pod, sizes, weights,
-                solver._options(wrap, solver._nested()), temperatures, first, 10, 300,
+                solver.moves(problem, None), temperatures, first, 10, 300,
             )  # fmt: skip
             assert np.allclose(costs, problem.job_costs(owner))
             found = best

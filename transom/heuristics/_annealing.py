@@ -44,23 +44,12 @@ def anneal_left(  # type: ignore[no-untyped-def]
     for step in range(first, first + count):
         before[:] = owner
         paid[:] = costs
-        value = costs.sum()
-        moved = draw(rng, out, removed, sizes, options)
-        _clear(owner, removed)
-        if options[NESTED] == MEND:
-            more = _stranded(owner, sizes, options, out, moved, removed)
-            if more > moved:
-                _clear(owner, removed)
-                state[BROKEN] += 1
-                moved = more
+        moved = take_out(rng, owner, out, removed, sizes, options, state)
         m = gather(owner, left)
         for k in range(moved):
             job = out[k]
-            removed[job] = False
             size = sizes[job]
-            last = m if options[WRAP] else m - size + 1
-            if options[FIRST] > 0:
-                last = min(last, options[FIRST])
+            last = first_nodes(m, size, options)
             if options[CHEAPEST]:
                 slide(left, m, last, size, leaf, pod, weights, in_leaf, in_pod, slid)
                 start = int(np.argmin(slid[:last]))
@@ -69,19 +58,7 @@ def anneal_left(  # type: ignore[no-untyped-def]
                 start = int(rng.random() * last)
                 costs[job] = block_cost(left, m, start, size, leaf, pod, weights, in_leaf, in_pod)
             m = take(owner, left, m, start, size, job)
-        after = costs.sum()
-        accepted = options[WALK] == 1 or metropolis(rng, after - value, temperatures, step, steps)
-        better = accepted and after < state[BEST] - 1e-12 * abs(state[BEST])
-        ask = (options[NESTED] == REFUSE and accepted) or (options[NESTED] == PASS and better)
-        if ask and not reachable(owner, sizes, options[WRAP]):
-            state[BROKEN] += 1
-            accepted, better = options[NESTED] == PASS, False
-        if not accepted:
-            owner[:] = before
-            costs[:] = paid
-        elif better:
-            best[:] = owner
-            state[BEST] = after
+        if settle(rng, owner, before, best, costs, paid, state, sizes, options, temperatures, step, steps):
             better_at = step - first + 1
     return better_at
 
@@ -153,6 +130,60 @@ def anneal_blocks(  # type: ignore[no-untyped-def]
             state[BEST] = after
             better_at = step - first + 1
     return better_at
+
+
+@compiled
+def take_out(rng, owner, out, removed, sizes, options, state):  # type: ignore[no-untyped-def]
+    """Take the jobs of a step out of ``owner``, write them into ``out`` as they come back, and return how many.
+
+    ``removed`` is false before and after.
+    """
+    moved = draw(rng, out, removed, sizes, options)
+    _clear(owner, removed)
+    if options[NESTED] == MEND:
+        more = _stranded(owner, sizes, options, out, moved, removed)
+        if more > moved:
+            _clear(owner, removed)
+            state[BROKEN] += 1
+            moved = more
+    for k in range(moved):
+        removed[out[k]] = False
+    return moved
+
+
+@compiled
+def first_nodes(m, size, options):  # type: ignore[no-untyped-def]
+    """How many of the ``m`` entries that are left, from the lowest on, may be the first node of a job."""
+    last = m if options[WRAP] else m - size + 1
+    return min(last, options[FIRST]) if options[FIRST] > 0 else last
+
+
+@compiled
+def settle(  # type: ignore[no-untyped-def]
+    rng, owner, before, best, costs, paid, state, sizes, options, temperatures, step, steps
+):
+    """Accept what a step has made, or undo it; whether it is the best solution so far, which is then kept.
+
+    Parameters
+    ----------
+    before, paid : owners and costs before the step.
+
+    The others are those of :func:`anneal_left`.
+    """
+    after = costs.sum()
+    accepted = options[WALK] == 1 or metropolis(rng, after - paid.sum(), temperatures, step, steps)
+    better = accepted and after < state[BEST] - 1e-12 * abs(state[BEST])
+    ask = (options[NESTED] == REFUSE and accepted) or (options[NESTED] == PASS and better)
+    if ask and not reachable(owner, sizes, options[WRAP]):
+        state[BROKEN] += 1
+        accepted, better = options[NESTED] == PASS, False
+    if not accepted:
+        owner[:] = before
+        costs[:] = paid
+    elif better:
+        best[:] = owner
+        state[BEST] = after
+    return better
 
 
 @compiled

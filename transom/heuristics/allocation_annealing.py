@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from transom.errors import SpecError
 from transom.heuristics import _annealing
-from transom.heuristics._allocation import best_known, ground
+from transom.heuristics._allocation import best_known
+from transom.heuristics.annealing_loop import Annealing, Nested, OnWhatIsLeft, Walk
 from transom.models._arrays import FloatArray, IntArray, frozen_ints
 from transom.models.allocation import Allocation
 from transom.models.fat_tree import FatTree
@@ -20,30 +20,16 @@ from transom.models.shortest_path import ConstrainedPath
 from transom.solving import settled
 from transom.stop import Budget, Stop
 
-_WORK = 400_000  # entries looked at between two looks at the clock: about a millisecond
-
 
 @dataclass(frozen=True, slots=True)
-class _Annealing:
-    """The parameters of a search and the loop over its steps; what a step does is the walk's affair."""
+class _PlainRepair(Annealing):
+    """Where a removed job comes back: at random, or where it is cheapest."""
 
-    acceptance: Literal["metropolis", "walk"] = "metropolis"
-    tmax: float = 2500.0
-    tmin: float = 2.5
-    steps: int = 500
-    remove: int = 2
-    order: Literal["size", "window"] = "size"
     repair: Literal["random", "cheapest"] = "random"
     first: int | None = None
-    restarts: bool = False
 
     def __post_init__(self) -> None:
-        if not 0 < self.tmin <= self.tmax < math.inf:
-            raise SpecError(f"sa: 0 < tmin <= tmax must hold, got tmin={self.tmin}, tmax={self.tmax}")
-        if self.steps <= 0:
-            raise SpecError(f"sa: steps must be > 0, got {self.steps}")
-        if self.remove <= 0:
-            raise SpecError(f"sa: remove must be > 0, got {self.remove}")
+        Annealing.__post_init__(self)
         if self.first is not None and self.first <= 0:
             raise SpecError(f"sa: first must be > 0 or none, got {self.first}")
 
@@ -51,43 +37,16 @@ class _Annealing:
         """Compile the kernels."""
         _warm_up()
 
-    def _options(self, wrap: bool, nested: int = _annealing.ANYTHING) -> IntArray:
-        options = np.zeros(7, np.int64)
-        options[_annealing.WRAP] = wrap
-        options[_annealing.REMOVE] = self.remove
-        options[_annealing.BY_SIZE] = self.order == "size"
+    def options(self, wrap: bool, nested: int = _annealing.ANYTHING) -> IntArray:
+        """What the kernels are told, shape ``(7,)``."""
+        options = Annealing.options(self, wrap, nested)
         options[_annealing.FIRST] = self.first or 0
         options[_annealing.CHEAPEST] = self.repair == "cheapest"
-        options[_annealing.WALK] = self.acceptance == "walk"
-        options[_annealing.NESTED] = nested
         return options
-
-    def _anneal(self, walk: _Walk, budget: Budget, rng: np.random.Generator) -> None:
-        temperatures = np.array([self.tmax, self.tmin])
-        chunk = max(1, _WORK // walk.work)
-        while not budget.done():
-            limit = budget.stop.iterations
-            steps = self.steps if limit is None else min(self.steps, limit - budget.iterations)
-            first = 0
-            while first < steps:
-                # The stall limit may end a chunk early, but never changes what its steps do.
-                left = budget.iterations_left()
-                count = min(chunk, steps - first, chunk if left is None else left)
-                better_at = walk.run(rng, temperatures, first, count, steps)
-                if better_at:
-                    budget.spend(better_at)
-                    walk.hand_over(budget)
-                budget.spend(count - better_at)
-                first += count
-                if budget.done():
-                    return
-            if not self.restarts or (budget.seconds_left() == math.inf and budget.iterations_left() is None):
-                return
-            walk.restart()
 
 
 @dataclass(frozen=True, slots=True)
-class AllocationAnnealing(_Annealing):
+class AllocationAnnealing(_PlainRepair):
     r"""Simulated annealing on jobs that are removed and placed again (algorithm 1 and table I).
 
     A step removes 1 to ``remove`` jobs and places them again one by one, each from a random first node among
@@ -138,7 +97,7 @@ class AllocationAnnealing(_Annealing):
     name: ClassVar[str] = "sa"
     solves: ClassVar[type] = Allocation
 
-    nested: Literal["remove", "refuse", "pass"] | None = None
+    nested: Nested | None = None
 
     def supports(self, problem: Allocation, /) -> str | None:
         """Every allocation."""
@@ -148,24 +107,19 @@ class AllocationAnnealing(_Annealing):
         if settled(problem, budget):
             return
         owner = best_known(problem, budget, start)
-        free = problem.rule == "free"
-        options = self._options(problem.wrap or free, _annealing.ANYTHING if free else self._nested())
-        walk: _Walk
+        walk: Walk
         if problem.rule == "static":
+            options = self.options(problem.wrap)
             sizes, rows = np.unique(problem.sizes, return_inverse=True)
             table = problem.block_costs(sizes)
             walk = _OnQ(table, rows, problem.sizes, problem.starts(owner), options, problem.from_starts)
         else:
-            walk = _OnWhatIsLeft(problem, owner, options)
-        self._anneal(walk, budget, rng)
-
-    def _nested(self) -> int:
-        chosen = self.nested or ("pass" if self.acceptance == "walk" else "remove")
-        return {"remove": _annealing.MEND, "refuse": _annealing.REFUSE, "pass": _annealing.PASS}[chosen]
+            walk = OnWhatIsLeft(problem, owner, self.moves(problem, self.nested), _annealing.anneal_left)
+        self.anneal(walk, budget, rng)
 
 
 @dataclass(frozen=True, slots=True)
-class PathAnnealing(_Annealing):
+class PathAnnealing(_PlainRepair):
     """Simulated annealing on a constrained path: operation arcs are removed and set elsewhere.
 
     The path is packed as the static allocation is that it stands for: a step removes 1 to ``remove`` arcs,
@@ -225,52 +179,8 @@ class PathAnnealing(_Annealing):
             order = np.argsort(starts)
             return np.column_stack((starts[order], sizes[order]))
 
-        options = self._options(False)
-        self._anneal(_OnQ(_priced(problem), rows, sizes, starts, options, arcs_from), budget, rng)
-
-
-class _Walk(Protocol):
-    """Where a search stands, and the best it met."""
-
-    work: int
-    """Entries that a step looks at, about."""
-
-    def run(self, rng: np.random.Generator, temperatures: FloatArray, first: int, count: int, steps: int) -> int:
-        """Take steps of a run; after how many of them the best solution was met, 0 if it was none of them."""
-
-    def restart(self) -> None:
-        """Go back to the best solution."""
-
-    def hand_over(self, budget: Budget) -> None:
-        """Hand over the best solution."""
-
-
-class _OnWhatIsLeft:
-    """Jobs on consecutive entries of what is left of Q."""
-
-    def __init__(self, problem: Allocation, owner: IntArray, options: IntArray) -> None:
-        self._problem, self._ground, self._options = problem, ground(problem), options
-        self._best = owner.copy()
-        self._state = np.zeros(2)
-        self.restart()
-        self._state[_annealing.BEST] = self._costs.sum()
-        self.work = 8 * len(owner) + 64
-
-    def restart(self) -> None:
-        self._owner = self._best.copy()
-        self._costs = self._problem.job_costs(self._best)
-
-    def run(self, rng: np.random.Generator, temperatures: FloatArray, first: int, count: int, steps: int) -> int:
-        leaf, pod, sizes, weights = self._ground
-        return int(
-            _annealing.anneal_left(
-                rng, self._owner, self._best, self._costs, self._state, leaf, pod, sizes, weights,
-                self._options, temperatures, first, count, steps,
-            )
-        )  # fmt: skip
-
-    def hand_over(self, budget: Budget) -> None:
-        budget.found(self._best)
+        options = self.options(False)
+        self.anneal(_OnQ(_priced(problem), rows, sizes, starts, options, arcs_from), budget, rng)
 
 
 class _OnQ:
