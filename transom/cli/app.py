@@ -6,7 +6,20 @@ from typing import Annotated
 
 import typer
 
-from transom.cli import bench, check, generate, library, report, schema, simulate, snapshot, solve, solvers, train
+from transom.cli import (
+    bench,
+    check,
+    generate,
+    library,
+    models,
+    report,
+    schema,
+    simulate,
+    snapshot,
+    solve,
+    solvers,
+    train,
+)
 
 app = typer.Typer(
     help="Solve the scheduling windows of HPC clusters, replay traces, compare policies.",
@@ -44,4 +57,5 @@ app.add_typer(library.app, name="library")
 app.add_typer(train.app, name="train")
 app.command("report")(report.command)
 app.command("solvers")(solvers.command)
+app.command("models")(models.command)
 app.command("schema")(schema.command)

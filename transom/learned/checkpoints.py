@@ -170,10 +170,10 @@ def find(source: str | PathLike[str]) -> Path:
     path = Path(source)
     if path.suffix == ".safetensors":
         return path
-    shipped = _SHIPPED / f"{source}.safetensors"
-    if not shipped.is_file():
-        raise registry.unknown("checkpoint", str(source), [*shipped_names(), "PATH.safetensors"])
-    return shipped
+    known = shipped_names()
+    if str(source) not in known:
+        raise registry.unknown("checkpoint", str(source), [*known, "PATH.safetensors"])
+    return _SHIPPED / f"{source}.safetensors"
 
 
 def read_card(path: Path) -> Card:
@@ -188,7 +188,7 @@ def read_card(path: Path) -> Card:
         return msgspec.json.decode(at.read_bytes(), type=Card)
     except OSError as error:
         raise DocumentError(f"{at}: cannot be read: {error.strerror}") from None
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DocumentError(f"{at}: not the card of a checkpoint: {error}") from None
 
 
