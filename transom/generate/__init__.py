@@ -2,6 +2,7 @@
 
 from transom.generate.arrivals import ArrivalModel, fit_arrivals
 from transom.generate.demands import Provision, Resource, offered_load, parse_resources, provide, with_resources
+from transom.generate.jobsets import PHASES, by_months, jobsets, real_weeks, sampled, synthetic
 from transom.generate.knapsacks import CLASSES, generate_knapsack, hard_knapsack
 from transom.generate.lublin import LublinModel, generate_lublin
 from transom.generate.paths import random_path
@@ -14,26 +15,32 @@ from transom.generate.windows import random_windows, window_knapsacks
 __all__ = [
     "CLASSES",
     "FAMILIES",
+    "PHASES",
     "USUAL_LIMITS",
     "ArrivalModel",
     "LublinModel",
     "Provision",
     "Resource",
     "StreamModel",
+    "by_months",
     "family_selection",
     "fit_arrivals",
     "generate_knapsack",
     "generate_lublin",
     "hard_knapsack",
+    "jobsets",
     "offered_load",
     "overestimated",
     "parse_resources",
     "provide",
     "random_path",
     "random_windows",
+    "real_weeks",
     "replayed_selections",
+    "sampled",
     "solver_policy",
     "stream_steps",
+    "synthetic",
     "uniform_sizes",
     "window_knapsacks",
     "with_resources",
