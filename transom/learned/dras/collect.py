@@ -1,0 +1,358 @@
+"""Rollouts for training and whole replays for evaluation, compiled with the scorer inside the loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from transom.compiling import compiled
+from transom.errors import ModelError, SpecError
+from transom.learned.dras.deciding import choose, decide, new_view
+from transom.learned.dras.features import CONTEXT, FEATURES, observe
+from transom.learned.dras.process import (
+    AHEAD,
+    BEGIN,
+    HOLDER,
+    INSTANT,
+    LEVEL,
+    OVER,
+    PICKED,
+    Course,
+    Scheme,
+    begin,
+    candidates_of,
+    finish,
+    take,
+)
+from transom.learned.dras.rewards import Reward, holding_cost, parse_reward, passed, selected
+from transom.learned.dras.standing import new_course
+from transom.learned.scorer import ScorerWeights
+from transom.models._arrays import BoolArray, FloatArray, IntArray
+from transom.rng import stream
+from transom.simulation import events
+from transom.simulation.engine import Progress, Replay
+from transom.simulation.events import ENDING, NEVER, NEXT, QUEUED, SUBMIT, State, advance
+from transom.simulation.rule_replay import after, before
+from transom.simulation.schedule import COLUMNS, Schedule
+from transom.traces.workload import Workload
+
+_CHUNK = 2048  # instants between two looks at the progress bar and Ctrl-C
+
+
+class Batch(NamedTuple):
+    """T recorded decisions, those among two candidates or more, in order; ``W``, ``F``, ``G`` as in ``features``.
+
+    Parameters
+    ----------
+    features : what was seen of each candidate, float32, shape ``(T, W, F)``, zero beyond ``count``.
+    context : what all candidates had in common, float32, shape ``(T, G)``.
+    count : number of candidates, shape ``(T,)``.
+    action : the candidate that was chosen, shape ``(T,)``.
+    log_probability : with which log-probability, shape ``(T,)``.
+    reward : from this decision to the next one, shape ``(T,)``; what comes before the first of an episode is
+        counted to that one.
+    done : whether the episode ended before another decision, shape ``(T,)``.
+    instant : running number of the scheduling instance over all episodes, shape ``(T,)``.
+    """
+
+    features: NDArray[np.float32]
+    context: NDArray[np.float32]
+    count: IntArray  # type: ignore[assignment]
+    action: IntArray
+    log_probability: FloatArray
+    reward: FloatArray
+    done: BoolArray
+    instant: IntArray
+
+
+class Episodes:
+    """Workloads that are replayed one after another, over and over, and where that stands.
+
+    Parameters
+    ----------
+    workloads : one episode each.
+    shuffled : whether each round takes them in another random order.
+
+    Raises
+    ------
+    ModelError : there is none, or they are of different machines.
+    """
+
+    def __init__(self, workloads: Sequence[Workload], shuffled: bool = False) -> None:
+        if not workloads:
+            raise ModelError("episodes: at least one workload is needed")
+        nodes = {workload.cluster.num_nodes for workload in workloads}
+        if len(nodes) > 1:
+            raise ModelError(f"episodes: workloads of one machine are needed, got machines of {sorted(nodes)} nodes")
+        self.workloads = tuple(workloads)
+        self.shuffled = shuffled
+        self.nodes = nodes.pop()
+        self.order: list[int] = []  # the episodes that are still to come in this round
+        self.finished = 0
+        self.current: Episode | None = None
+        self.instants = 0
+
+    def next(self, scheme: Scheme, reward: Reward, rng: Generator) -> Episode:
+        """Begin the next episode."""
+        if not self.order:
+            count = len(self.workloads)
+            self.order = rng.permutation(count).tolist() if self.shuffled else list(range(count))
+        which = self.order.pop(0)
+        self.current = Episode(self.workloads[which], which, scheme, reward, self.instants)
+        return self.current
+
+
+class Episode:
+    """A replay in progress under a scheme and a reward."""
+
+    def __init__(self, workload: Workload, which: int, scheme: Scheme, reward: Reward, instants: int = 0) -> None:
+        replay = Replay(workload, "fcfs")
+        self.which = which
+        self.scheme = scheme
+        self.reward = reward
+        self.state: State = replay.state
+        self.runtime = workload.runtime
+        self.course: Course = new_course(replay.state, scheme, workload.cluster.num_nodes)
+        self.course.at[INSTANT] = instants
+        self.cost = holding_cost(reward, workload.runtime)
+        self.gathered = np.zeros(1)  # reward since the last decision
+
+
+def collect(
+    episodes: Episodes,
+    scheme: Scheme,
+    weights: ScorerWeights,
+    decisions: int,
+    rng: Generator,
+    epsilon: float = -1.0,
+    reward: str | Reward = "waiting",
+) -> Batch:
+    """Go on with the episodes until so many decisions are recorded.
+
+    Parameters
+    ----------
+    episodes : which workloads, and where they stand; goes on with the next one when one ends. Another scheme or
+        reward than before begins a new episode.
+    scheme : how the agent schedules.
+    weights : of the scorer that decides.
+    decisions : how many to record, > 0.
+    rng : for choices, and for the order of the episodes.
+    epsilon : < 0: choices are drawn from the softmax of the scores; 0 to 1: epsilon-greedy.
+    reward : a specification or its numbers.
+
+    Raises
+    ------
+    SpecError : a number is out of range, or the reward is unknown.
+    ModelError : no workload has an instant with two candidates.
+    """
+    if decisions <= 0:
+        raise SpecError(f"collect: decisions must be > 0, got {decisions}")
+    if epsilon > 1:
+        raise SpecError(f"collect: epsilon must be at most 1, got {epsilon}")
+    numbers = parse_reward(reward) if isinstance(reward, str) else reward
+    check_weights(weights)
+    batch = Batch(
+        np.zeros((decisions, scheme.window, len(FEATURES)), np.float32),
+        np.zeros((decisions, len(CONTEXT)), np.float32),
+        np.zeros(decisions, np.int64),
+        np.zeros(decisions, np.int64),
+        np.zeros(decisions),
+        np.zeros(decisions),
+        np.zeros(decisions, np.bool_),
+        np.zeros(decisions, np.int64),
+    )
+    view = new_view(scheme.window)
+    row, fruitless = 0, 0
+    while True:
+        episode = episodes.current
+        if episode is None or episode.scheme != scheme or episode.reward != numbers:
+            episode = episodes.next(scheme, numbers, rng)
+        reached, ended = _record(
+            episode.state,
+            episode.course,
+            scheme,
+            episodes.nodes,
+            episode.runtime,
+            episode.cost,
+            numbers,
+            episode.gathered,
+            weights,
+            view,
+            rng,
+            float(epsilon),
+            batch,
+            row,
+        )
+        episodes.instants = int(episode.course.at[INSTANT])
+        if ended:
+            episodes.current = None
+            episodes.finished += 1
+            fruitless = 0 if reached > row else fruitless + 1
+            if fruitless > len(episodes.workloads):
+                raise ModelError("episodes: in none of the workloads there is anything to choose")
+        row = reached
+        if row == decisions:
+            return batch
+
+
+def check_weights(weights: ScorerWeights) -> None:
+    """Refuse weights that do not take these observations.
+
+    Raises
+    ------
+    ModelError : their shapes do not fit.
+    """
+    v, c = weights.features.shape[0], weights.context.shape[0]
+    if (v, c) != (len(FEATURES), len(CONTEXT)):
+        raise ModelError(
+            f"scorer: takes {v} features and a context of {c}, these are {len(FEATURES)} and {len(CONTEXT)}"
+        )
+
+
+@compiled
+def go_on(s, c, scheme, nodes, runtime, cost, reward, gathered):  # type: ignore[no-untyped-def]
+    """Go on to the next decision among two candidates or more; their number, or 0 at the end of the trace.
+
+    Rewards on the way are added to ``gathered[0]``. Called again before the choice is taken, it stays where it is.
+    """
+    jobs, queue, ends, expected, ended, free, children, at = s
+    place, extra, candidates, picks, modes, _ = c
+    while True:
+        while place[LEVEL] != OVER:
+            count = candidates_of(jobs, queue, free, at, place, extra, candidates, scheme)
+            if count > 1:
+                return count
+            if count == 1:
+                job = queue[candidates[0]]
+                take(jobs, queue, expected, free, at, place, extra, candidates, picks, modes, scheme, 0)
+                gathered[0] += selected(reward, jobs, queue, free, at, place, job, nodes)
+            else:
+                finish(jobs, queue, ends, at, runtime, place, picks, modes)
+        if at[QUEUED]:
+            coming = ends[0, 0] if at[ENDING] else NEVER
+            if at[NEXT] < len(jobs):
+                coming = min(coming, jobs[at[NEXT], SUBMIT])
+            gathered[0] += passed(reward, jobs, queue, at, cost, coming)
+        if not advance(jobs, queue, ends, expected, ended, free, children, at):
+            return 0
+        begin(jobs, queue, expected, free, at, place, extra, candidates, picks, modes, scheme)
+
+
+@compiled
+def _record(s, c, scheme, nodes, runtime, cost, reward, gathered, weights, view, rng, epsilon, batch, row):  # type: ignore[no-untyped-def]
+    """Record decisions from ``row`` on until the batch is full or the episode ends; (row, whether it ended).
+
+    A full batch is left at the decision after its last one, so that all rewards in it are complete.
+    """
+    jobs, queue, _, expected, _, free, _, at = s
+    place, extra, candidates, picks, modes, known = c
+    _, _, scores, chances = view
+    decisions = len(batch.count)
+    unfinished = False  # whether the decision before is in this batch and of this episode
+    while True:
+        count = go_on(s, c, scheme, nodes, runtime, cost, reward, gathered)
+        if unfinished:
+            batch.reward[row - 1] += gathered[0]
+            gathered[0] = 0.0
+        if count == 0:
+            if unfinished:
+                batch.done[row - 1] = True
+            return row, True
+        if row == decisions:
+            return row, False
+        features, context = batch.features[row], batch.context[row]
+        observe(jobs, queue, expected, free, at, place, extra, candidates, known, scheme, nodes, features, context)
+        k, log_probability = choose(weights, features, context, count, scores, chances, rng, epsilon)
+        job = queue[candidates[k]]
+        take(jobs, queue, expected, free, at, place, extra, candidates, picks, modes, scheme, k)
+        gathered[0] += selected(reward, jobs, queue, free, at, place, job, nodes)
+        batch.count[row], batch.action[row] = count, k
+        batch.log_probability[row], batch.instant[row] = log_probability, place[INSTANT]
+        row += 1
+        unfinished = True
+
+
+def replay(
+    workload: Workload,
+    scheme: Scheme,
+    weights: ScorerWeights,
+    rng: Generator | None = None,
+    sampled: bool = False,
+    label: str = "dras",
+    progress: Progress | None = None,
+) -> Schedule:
+    """Replay a workload with a scorer that decides.
+
+    Parameters
+    ----------
+    workload : jobs with their real runtimes, and the machine.
+    scheme : how the agent schedules.
+    weights : of the scorer.
+    rng : for sampled decisions.
+    sampled : whether decisions are drawn from the softmax of the scores; else the highest one is taken.
+    label : what to call the policy in the schedule.
+    progress : called with the number of started jobs.
+
+    Raises
+    ------
+    SpecError : decisions are to be sampled without a generator.
+    ModelError : the weights do not take these observations.
+    """
+    if sampled and rng is None:
+        raise SpecError("replay: sampled decisions need a generator of random numbers")
+    check_weights(weights)
+    run = Replay(workload, "fcfs")
+    state, nodes = run.state, workload.cluster.num_nodes
+    course, view = new_course(state, scheme, nodes), new_view(scheme.window)
+    source = stream(0) if rng is None else rng
+    log = np.empty((len(COLUMNS), 2 * len(workload) + _CHUNK), np.int64)
+    rows, more = 0, True
+    while more:
+        rows, more = _replay(
+            state,
+            course,
+            scheme,
+            nodes,
+            run.runtime,
+            run.ids,
+            weights,
+            view,
+            source,
+            -1.0 if sampled else 0.0,
+            log,
+            rows,
+            min(rows + _CHUNK, log.shape[1]),
+        )
+        if progress is not None:
+            progress(int(state.at[events.STARTED]))
+    return Schedule(
+        policy=label,
+        workload=workload.name,
+        cluster=workload.cluster,
+        jobs=workload.jobs,
+        start=state.jobs[:, events.START],
+        end=state.jobs[:, events.END],
+        mode=state.jobs[:, events.MODE],
+        order=state.jobs[:, events.ORDER],
+        decisions=dict(zip(COLUMNS, log[:, :rows], strict=True)),
+    )
+
+
+@compiled
+def _replay(s, c, scheme, nodes, runtime, ids, weights, view, rng, epsilon, log, row, until):  # type: ignore[no-untyped-def]
+    jobs, queue, ends, expected, ended, free, children, at = s
+    place, extra, candidates, picks, modes, _ = c
+    while row < until:
+        if not advance(jobs, queue, ends, expected, ended, free, children, at):
+            return row, False
+        before(log, row, at, free)
+        begin(jobs, queue, expected, free, at, place, extra, candidates, picks, modes, scheme)
+        decide(s, c, scheme, nodes, weights, view, rng, epsilon)
+        finish(jobs, queue, ends, at, runtime, place, picks, modes)
+        after(log, row, place[PICKED], place[AHEAD], place[HOLDER], place[BEGIN], ids)
+        row += 1
+    return row, True

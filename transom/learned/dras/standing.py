@@ -1,0 +1,56 @@
+"""The process before the first instant of a replay, or at a window: where policies begin and what they say."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transom.learned.dras.features import known_of
+from transom.learned.dras.process import AHEAD, BEGIN, COUNTERS, HOLDER, PICKED, Course, Scheme
+from transom.models import Window
+from transom.simulation import events
+from transom.simulation.decision import Decision, Reservation
+from transom.simulation.events import State
+from transom.simulation.window_pass import window_state
+
+
+def new_course(state: State, scheme: Scheme, nodes: int) -> Course:
+    """A course before the first instant of a replay on a machine of so many nodes."""
+    n = len(state.jobs)
+    course = Course(
+        at=np.zeros(COUNTERS, np.int64),
+        extra=np.zeros(len(state.free), np.int64),
+        candidates=np.empty(scheme.window, np.int64),
+        picks=np.empty(n, np.int64),
+        modes=np.empty(n, np.int64),
+        known=known_of(state.jobs, nodes, scheme.longest),
+    )
+    course.at[HOLDER] = course.at[BEGIN] = -1
+    return course
+
+
+def standing(window: Window, scheme: Scheme, holder: int = -1) -> tuple[State, Course]:
+    """State and course of a replay that stands at ``window``, for policies that see windows.
+
+    Parameters
+    ----------
+    window : its queue by submission.
+    scheme : how to schedule.
+    holder : id of the job that holds a reservation since an earlier instant, -1 for none.
+    """
+    waiting = len(window.queue)
+    state = window_state(window, np.arange(waiting))
+    state.jobs[:waiting, events.SUBMIT] = window.queue.submit
+    course = new_course(state, scheme, window.cluster.num_nodes)
+    if holder >= 0:
+        found = np.flatnonzero(window.queue.id == holder)
+        course.at[HOLDER] = found[0] if found.size else -1
+    return state, course
+
+
+def decision_of(window: Window, state: State, course: Course) -> Decision:
+    """What was decided within an instant that is over and closed (:func:`close`)."""
+    count, ahead = int(course.at[PICKED]), int(course.at[AHEAD])
+    ids = window.queue.id[state.queue[course.picks[:count]]].tolist()
+    holder = int(course.at[HOLDER])
+    reserve = (Reservation(int(window.queue.id[holder]), int(course.at[BEGIN])),) if holder >= 0 else ()
+    return Decision(start=tuple(ids[: count - ahead]), backfill=tuple(ids[count - ahead :]), reserve=reserve)
