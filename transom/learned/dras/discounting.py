@@ -1,0 +1,48 @@
+"""What decisions were worth: discounted sums of the rewards that followed, compiled."""
+
+from __future__ import annotations
+
+from transom.compiling import compiled
+
+
+@compiled
+def returns_to_go(reward, discount, done, after, returns):  # type: ignore[no-untyped-def]
+    r"""Fill ``returns`` with :math:`R_k = r_k + d_k R_{k+1}`, where :math:`R_{k+1} = 0` after the end of an episode.
+
+    Parameters
+    ----------
+    reward, discount, done : of each decision, float64, float64 and bool, shape ``(T,)``; ``done`` marks the last one of
+        an episode.
+    after : what follows the last decision, where it does not end an episode.
+    returns : filled, float64, shape ``(T,)``.
+    """
+    following = after
+    for k in range(len(reward) - 1, -1, -1):
+        following = reward[k] + (0.0 if done[k] else discount[k] * following)
+        returns[k] = following
+
+
+@compiled
+def advantages(reward, discount, done, values, after, lam, advantage):  # type: ignore[no-untyped-def]
+    r"""Fill ``advantage`` with the generalised estimate.
+
+    .. math:: A_k = \delta_k + d_k \lambda A_{k+1}, \quad \delta_k = r_k + d_k V_{k+1} - V_k
+
+    Parameters
+    ----------
+    reward, discount, done : as for :func:`returns_to_go`.
+    values : V of the state of each decision, float64, shape ``(T,)``.
+    after : V of the state that follows the last decision.
+    lam : :math:`\lambda`, from 0 (one step) to 1 (the whole sum).
+    advantage : filled, float64, shape ``(T,)``.
+
+    References
+    ----------
+    Schulman et al., High-dimensional continuous control using generalized advantage estimation, ICLR 2016, eq. 16.
+    """
+    following, value = 0.0, after
+    for k in range(len(reward) - 1, -1, -1):
+        kept = 0.0 if done[k] else discount[k]
+        following = reward[k] + kept * value - values[k] + kept * lam * following
+        advantage[k] = following
+        value = values[k]
