@@ -27,3 +27,14 @@ def shared() -> Path:
 def root() -> Path:
     """The checkout."""
     return ROOT
+
+
+_APART = {"bench", "cli", "io", "plot", "report", "traces", "test_docs.py", "test_instances.py", "test_compiling.py"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the tests of a file on one worker, where they compile the same kernels; others are dealt out one by one."""
+    for item in items:
+        inside = item.path.relative_to(ROOT / "tests").parts
+        if inside[0] not in _APART and item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group("/".join(inside)))

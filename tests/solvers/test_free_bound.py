@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from time import perf_counter
+from time import process_time
 
 import numpy as np
 import pytest
@@ -89,7 +89,7 @@ def test_large_systems_keep_the_time() -> None:
     rng = np.random.default_rng(1)
     idle = np.sort(rng.choice(20_000, 5_000, replace=False))
     problem = Allocation(FatTree.uniform(20_000, 20, 400), idle, rng.integers(20, 150, 50), "free", True, AUTHORS)
-    begin = perf_counter()
-    bound = free_bound(problem, seconds=0.2)
-    assert perf_counter() - begin < 0.35
+    begin = process_time()  # others may hold the processor
+    bound = free_bound(problem, seconds=1)
+    assert process_time() - begin < 1.2
     assert bound > 0
