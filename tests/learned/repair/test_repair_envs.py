@@ -1,19 +1,28 @@
-"""Both environments: what the checkers of the libraries ask, and that both see the same."""
+"""Both environments: what the checkers of the libraries ask, and that both are the same process."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 
+from transom.errors import SpecError
 from transom.learned.repair.pool import CLUSTERS, WindowPool
 from transom.learned.repair.task import RepairTask
+from transom.models import Allocation, FatTree, HopCost
 
 pytest.importorskip("gymnasium")
-pytest.importorskip("stable_baselines3")
+pytest.importorskip("sb3_contrib")
 
 from gymnasium.utils.env_checker import check_env
+from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 from stable_baselines3.common.env_checker import check_env as check_env_as_well
 
 from transom.learned.repair.repair_env import RepairEnv
+from transom.learned.repair.vector_env import RepairVecEnv
+
+LANES = 6
 
 
 @pytest.fixture(scope="module")
@@ -22,8 +31,142 @@ def pool() -> WindowPool:
     return WindowPool.generate(model, cost, seed=3, epochs=1, periods=25)
 
 
+def valid(env: RepairVecEnv, rng: np.random.Generator) -> Any:
+    """An action that is allowed, in every lane."""
+    return np.array([rng.choice(np.flatnonzero(mask)) for mask in get_action_masks(env)])
+
+
+def future(env: RepairVecEnv, steps: int, seed: int) -> list[bytes]:
+    """What comes next under actions drawn from a seed."""
+    rng = np.random.default_rng(seed)
+    met = []
+    for _ in range(steps):
+        seen, rewards, done, infos = env.step(valid(env, rng))
+        met.append(seen.tobytes() + rewards.tobytes() + done.tobytes() + repr(infos).encode())
+    return met
+
+
 @pytest.mark.parametrize("rows", [4, 5])
 @pytest.mark.filterwarnings("error")
 def test_the_checkers_accept_it(pool: WindowPool, rows: int) -> None:
     check_env(RepairEnv(pool, RepairTask(rows=rows)), skip_render_check=True)
     check_env_as_well(RepairEnv(pool, RepairTask(rows=rows)), warn=False)
+
+
+@pytest.mark.parametrize("reward", ["cost", "reciprocal"])
+def test_one_repair_of_many_is_the_single_one(pool: WindowPool, reward: Any) -> None:
+    task = RepairTask(repairs=3, reward=reward, remove=3)
+    many, single = RepairVecEnv(pool, task, 1), RepairEnv(pool, task)
+    many.seed(11)
+    shown = many.reset()
+    seen, _ = single.reset(seed=11)
+    assert (shown[0] == seen).all()
+    rng = np.random.default_rng(0)
+    jobs = 0
+    for _ in range(120):
+        masks = many.action_masks()
+        assert (masks[0] == single.action_masks()).all()
+        action = int(rng.choice(np.flatnonzero(masks[0])))
+        shown, rewards, done, infos = many.step(np.array([action]))
+        seen, worth, ended, truncated, info = single.step(action)
+        jobs += 1
+        assert not truncated
+        assert done[0] == ended
+        assert rewards[0] == np.float32(worth)
+        if ended:
+            assert infos[0]["episode"] == {"r": worth, "l": jobs}
+            assert worth == pytest.approx(1e5 / info["cost"] if reward == "reciprocal" else -info["cost"] / 1e5)
+            assert (infos[0]["terminal_observation"] == seen).all()
+            seen, _ = single.reset()
+            jobs = 0
+        else:
+            assert worth == 0
+            assert info == infos[0] == {}
+        assert (shown[0] == seen).all()
+        assert many.observation_space.contains(seen)
+
+
+def test_masks_allow_what_is_left_and_nothing_else() -> None:
+    """Entries that are left are those whose columns say so, up to the hundredth."""
+    tree = FatTree.uniform(300, 10, 50)
+    problems = [Allocation(tree, np.arange(n), [20, 8]) for n in (28, 70, 110, 128, 300)]
+    env = RepairVecEnv(WindowPool.of(problems), RepairTask(), LANES)
+    assert is_masking_supported(env)
+    assert env.has_attr("action_masks")
+    rng = np.random.default_rng(0)
+    seen = env.reset()
+    some = 0
+    for _ in range(100):
+        masks = get_action_masks(env)
+        assert (masks == (seen[:, 2] == 1)).all()
+        assert masks.any(axis=1).all()
+        some += (~masks.all(axis=1)).sum()
+        seen = env.step(valid(env, rng))[0]
+    assert 100 < some < 500
+    assert (env.env_method("action_masks", indices=[2])[0] == env.action_masks()[2]).all()
+
+
+def test_a_forbidden_action_is_refused_or_counted_around() -> None:
+    problem = Allocation(FatTree.uniform(300, 10, 50), np.arange(30), [8])
+    env = RepairVecEnv(WindowPool.of([problem]), RepairTask(), 2)
+    env.reset()
+    for wrong in (30, -1):
+        with pytest.raises(SpecError, match=f"lane 1: action {wrong} is none of the 30 first entries"):
+            env.step(np.array([29, wrong]))
+    one, other = RepairEnv(WindowPool.of([problem])), RepairEnv(WindowPool.of([problem]))
+    for each in (one, other):
+        each.reset(seed=1)
+    assert one.step(65)[4] == other.step(5)[4]
+
+
+def test_the_same_seed_gives_the_same_repairs(pool: WindowPool) -> None:
+    futures = []
+    for seed in (4, 4, 5):
+        env = RepairVecEnv(pool, RepairTask(), LANES, seed)
+        first = env.reset().tobytes()
+        futures.append([first, *future(env, 60, 0)])
+    assert futures[0] == futures[1] != futures[2]
+    env.seed(4)
+    assert env.reset().tobytes() == futures[0][0]
+    assert future(env, 60, 0) == futures[0][1:]
+
+
+def test_what_is_saved_has_the_same_future(pool: WindowPool) -> None:
+    safetensors = pytest.importorskip("safetensors.numpy")
+    env = RepairVecEnv(pool, RepairTask(repairs=3), LANES, seed=1)
+    env.reset()
+    future(env, 41, 0)
+    saved = safetensors.load(safetensors.save(env.state()))
+    seen = env.observations()
+    expected = future(env, 60, 1)
+    other = RepairVecEnv(pool, RepairTask(repairs=3), LANES, seed=2)
+    other.restore(saved)
+    assert (other.observations() == seen).all()
+    assert future(other, 60, 1) == expected
+    # What was saved is not touched by going on.
+    other.restore(saved)
+    assert future(other, 60, 1) == expected
+
+
+def test_a_state_that_does_not_fit_is_refused(pool: WindowPool) -> None:
+    env = RepairVecEnv(pool, RepairTask(), LANES)
+    env.reset()
+    with pytest.raises(SpecError, match="6 lanes and not 7"):
+        RepairVecEnv(pool, RepairTask(), LANES + 1).restore(env.state())
+    other = WindowPool.of([Allocation(FatTree.uniform(40, 4, 8), np.arange(30), [8])])
+    with pytest.raises(SpecError, match="another pool"):
+        RepairVecEnv(other, RepairTask(), LANES).restore(env.state())
+
+
+def test_what_it_refuses(pool: WindowPool) -> None:
+    with pytest.raises(SpecError, match="> 0 repairs at a time, got 0"):
+        RepairVecEnv(pool, RepairTask(), 0)
+    free = Allocation(FatTree.uniform(40, 4, 8), np.arange(30), [8], cost=HopCost(0, 2, 4))
+    for make in (RepairEnv, lambda pool, task: RepairVecEnv(pool, task, 1)):
+        with pytest.raises(SpecError, match="reciprocal needs costs above 0"):
+            make(WindowPool.of([free]), RepairTask(reward="reciprocal"))
+    env = RepairVecEnv(pool, RepairTask(), 1)
+    with pytest.raises(SpecError, match="no method burn"):
+        env.env_method("burn")
+    with pytest.raises(SpecError, match="cannot be set"):
+        env.set_attr("task", None)

@@ -161,15 +161,11 @@ def step_all(  # type: ignore[no-untyped-def]
     """
     in_leaf, in_pod = _counts(windows)
     for i in range(len(actions)):
-        _place(windows, lanes, i, actions[i], in_leaf, in_pod)
-        _look(windows, lanes, i, seen[i])
-        done[i] = lanes.at[i] == lanes.moved[i]
-        costs[i] = 0.0
+        done[i], costs[i] = _place(windows, lanes, i, actions[i], in_leaf, in_pod)
         if done[i]:
-            costs[i] = _repaired_cost(lanes, i)
-            final[i] = seen[i]
+            _look(windows, lanes, i, final[i])
             _begin(rng, windows, lanes, i, options, habits, False, in_leaf, in_pod)
-            _look(windows, lanes, i, seen[i])
+        _look(windows, lanes, i, seen[i])
 
 
 @compiled
@@ -177,10 +173,8 @@ def act(windows, lanes, actions, seen, costs, done):  # type: ignore[no-untyped-
     """Take an action in every lane, as :func:`step_all` does, and begin nothing."""
     in_leaf, in_pod = _counts(windows)
     for i in range(len(actions)):
-        _place(windows, lanes, i, actions[i], in_leaf, in_pod)
+        done[i], costs[i] = _place(windows, lanes, i, actions[i], in_leaf, in_pod)
         _look(windows, lanes, i, seen[i])
-        done[i] = lanes.at[i] == lanes.moved[i]
-        costs[i] = _repaired_cost(lanes, i) if done[i] else 0.0
 
 
 @compiled
@@ -221,28 +215,27 @@ def _look(windows, lanes, i, seen):  # type: ignore[no-untyped-def]
 
 @compiled
 def _place(windows, lanes, i, action, in_leaf, in_pod):  # type: ignore[no-untyped-def]
-    """Put the next job of a lane on consecutive entries of what is left of Q."""
+    """Put the next job of a lane where it begins; whether it was the last, and then the cost of all that came back."""
     w = lanes.window[i]
     a, b = windows.first_node[w], windows.first_node[w + 1]
     job = lanes.out[i, lanes.at[i]]
     size = windows.sizes[windows.first_job[w] + job]
     lanes.at[i] += 1
     _put(windows, lanes, i, job, size, action, windows.leaf[a:b], windows.pod[a:b], in_leaf, in_pod)
+    total = 0.0
+    if lanes.at[i] < lanes.moved[i]:
+        return False, total
+    for k in range(lanes.moved[i]):
+        total += lanes.costs[i, lanes.out[i, k]]
+    return True, total
 
 
 @compiled
 def _put(windows, lanes, i, job, size, start, leaf, pod, in_leaf, in_pod):  # type: ignore[no-untyped-def]
+    """Put a job of a lane on consecutive entries of what is left of Q."""
     left, m = lanes.left[i], lanes.length[i]
     lanes.costs[i, job] = block_cost(left, m, start, size, leaf, pod, windows.weights, in_leaf, in_pod)
     lanes.length[i] = take(lanes.owner[i], left, m, start, size, job)
-
-
-@compiled
-def _repaired_cost(lanes, i):  # type: ignore[no-untyped-def]
-    total = 0.0
-    for k in range(lanes.moved[i]):
-        total += lanes.costs[i, lanes.out[i, k]]
-    return total
 
 
 @compiled
@@ -251,14 +244,16 @@ def _begin(rng, windows, lanes, i, options, habits, fresh, in_leaf, in_pod):  # 
     if fresh or lanes.repairs[i] == 0 or lanes.repairs[i] >= habits[REPAIRS]:
         _open(rng, windows, lanes, i, habits, in_leaf, in_pod)
     elif not _kept(rng, lanes, i):
-        lanes.owner[i] = lanes.owner_before[i]
+        w = lanes.window[i]
+        nodes = windows.first_node[w + 1] - windows.first_node[w]
+        lanes.owner[i, :nodes] = lanes.owner_before[i, :nodes]
         lanes.costs[i] = lanes.costs_before[i]
     w = lanes.window[i]
     nodes = windows.first_node[w + 1] - windows.first_node[w]
     sizes = windows.sizes[windows.first_job[w] : windows.first_job[w + 1]]
     owner, out = lanes.owner[i, :nodes], lanes.out[i]
     lanes.owner_before[i, :nodes] = owner
-    lanes.costs_before[i, : len(sizes)] = lanes.costs[i, : len(sizes)]
+    lanes.costs_before[i] = lanes.costs[i]
     removed = np.zeros(len(sizes), np.bool_)
     moved = draw(rng, out, removed, sizes, options)
     _clear(owner, removed)
