@@ -26,8 +26,8 @@ def windows_of(pool: WindowPool) -> list[tuple[Any, Any, Any]]:
 @pytest.mark.parametrize("name", ["paper", "authors"])
 def test_a_pool_holds_the_windows_of_its_streams(name: ClusterName) -> None:
     model, cost = CLUSTERS[name]
-    pool = WindowPool.generate(model, cost, seed=5, epochs=2, periods=12)
-    place, rule = solver_policy("scas-dp")
+    pool = WindowPool.generate(model, cost, seed=5, epochs=2, periods=12, policy="sequential")
+    place, rule = solver_policy("sequential")
     steps = [
         step.problem
         for epoch in range(2)

@@ -100,7 +100,7 @@ TASKS = st.builds(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(TASKS, st.integers(0, 2**32 - 1), st.sampled_from([10, 40, 250]))
 def test_it_is_what_plain_python_makes_of_it(task: RepairTask, seed: int, idle: int) -> None:
     rng = np.random.default_rng(seed)
@@ -131,7 +131,7 @@ def test_it_is_what_plain_python_makes_of_it(task: RepairTask, seed: int, idle: 
         largest = repairs.pool.largest
         for _ in range(len(out)):
             job, left, owner = repairs.out[0], repairs.left, repairs.owner
-            assert repairs.seen[0] == pytest.approx(seen_in(problem, left, repairs.out, task.rows, largest), rel=1e-6)
+            assert np.allclose(repairs.seen[0], seen_in(problem, left, repairs.out, task.rows, largest), 1e-6, 0)
             start = int(rng.integers(min(len(left), 100)))
             block = [left[(start + k) % len(left)] for k in range(problem.sizes[job])]
             owner[block] = job
@@ -140,7 +140,7 @@ def test_it_is_what_plain_python_makes_of_it(task: RepairTask, seed: int, idle: 
             assert repairs.done[0] == (repairs.out == [])
             if repairs.out:
                 assert repairs.cost[0] == 0
-        assert repairs.seen[0] == pytest.approx(seen_in(problem, repairs.left, [], task.rows, largest), rel=1e-6)
+        assert np.allclose(repairs.seen[0], seen_in(problem, repairs.left, [], task.rows, largest), 1e-6, 0)
         assert repairs.cost[0] == pytest.approx(problem.job_costs(repairs.owner)[out].sum())
         assert repairs.costs == pytest.approx(problem.job_costs(repairs.owner))
         assert walks or problem.violations(repairs.owner) == []

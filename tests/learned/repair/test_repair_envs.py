@@ -28,7 +28,7 @@ LANES = 6
 @pytest.fixture(scope="module")
 def pool() -> WindowPool:
     model, cost = CLUSTERS["authors"]
-    return WindowPool.generate(model, cost, seed=3, epochs=1, periods=25)
+    return WindowPool.generate(model, cost, seed=3, epochs=1, periods=25, policy="sequential")
 
 
 def valid(env: RepairVecEnv, rng: np.random.Generator) -> Any:
@@ -42,7 +42,8 @@ def future(env: RepairVecEnv, steps: int, seed: int) -> list[bytes]:
     met = []
     for _ in range(steps):
         seen, rewards, done, infos = env.step(valid(env, rng))
-        met.append(seen.tobytes() + rewards.tobytes() + done.tobytes() + repr(infos).encode())
+        last = [info["terminal_observation"].tobytes() for info in infos if info]
+        met.append(b"".join([seen.tobytes(), rewards.tobytes(), done.tobytes(), *last]))
     return met
 
 

@@ -244,17 +244,14 @@ def _begin(rng, windows, lanes, i, options, habits, fresh, in_leaf, in_pod):  # 
     if fresh or lanes.repairs[i] == 0 or lanes.repairs[i] >= habits[REPAIRS]:
         _open(rng, windows, lanes, i, habits, in_leaf, in_pod)
     elif not _kept(rng, lanes, i):
-        w = lanes.window[i]
-        nodes = windows.first_node[w + 1] - windows.first_node[w]
-        lanes.owner[i, :nodes] = lanes.owner_before[i, :nodes]
-        lanes.costs[i] = lanes.costs_before[i]
+        _copy(lanes.owner_before[i], lanes.owner[i])
+        _copy(lanes.costs_before[i], lanes.costs[i])
+    _copy(lanes.owner[i], lanes.owner_before[i])
+    _copy(lanes.costs[i], lanes.costs_before[i])
     w = lanes.window[i]
-    nodes = windows.first_node[w + 1] - windows.first_node[w]
+    owner = lanes.owner[i, : windows.first_node[w + 1] - windows.first_node[w]]
     sizes = windows.sizes[windows.first_job[w] : windows.first_job[w + 1]]
-    owner, out = lanes.owner[i, :nodes], lanes.out[i]
-    lanes.owner_before[i, :nodes] = owner
-    lanes.costs_before[i] = lanes.costs[i]
-    removed = np.zeros(len(sizes), np.bool_)
+    out, removed = lanes.out[i], np.zeros(len(sizes), np.bool_)
     moved = draw(rng, out, removed, sizes, options)
     _clear(owner, removed)
     if lanes.temperature[i] < np.inf:
@@ -264,6 +261,13 @@ def _begin(rng, windows, lanes, i, options, habits, fresh, in_leaf, in_pod):  # 
     lanes.repairs[i] += 1
     lanes.moved[i], lanes.at[i] = moved, 0
     lanes.length[i] = gather(owner, lanes.left[i])
+
+
+@compiled
+def _copy(source, target):  # type: ignore[no-untyped-def]
+    # Not by assignment, which takes seconds to compile because it may fail with words.
+    for k in range(len(source)):
+        target[k] = source[k]
 
 
 @compiled
