@@ -9,6 +9,7 @@ torch = pytest.importorskip("torch", reason="needs the extra 'learned'")
 
 from transom.errors import SpecError  # noqa: E402
 from transom.learned.repair import networks  # noqa: E402
+from transom.learned.repair.process import SEEN  # noqa: E402
 
 FIVE = {"fcn-1": 42_724, "fcn-2": 46_884, "fcn-3": 60_804, "cnn-1": 71_300, "cnn-2": 71_584, "cnn-3": 117_532}
 FOUR = {"cnn-1": 71_260, "cnn-2": 71_504, "cnn-3": 117_372}
@@ -63,11 +64,11 @@ def test_the_policy_is_the_two_networks(name: str, rows: int) -> None:
 
     from transom.learned.repair.actor_critic import RepairPolicy
 
-    space = spaces.Box(0, 1, (rows, networks.NODES), np.float32)
-    policy = RepairPolicy(space, spaces.Discrete(networks.NODES), lambda _: 1e-3, network=name, rows=rows)
+    space = spaces.Box(0, 1, (rows, SEEN), np.float32)
+    policy = RepairPolicy(space, spaces.Discrete(SEEN), lambda _: 1e-3, network=name, rows=rows)
     two = policy.mlp_extractor
     assert parameters(policy) == parameters(two.actor) + parameters(two.critic)
-    seen = torch.rand(6, rows, networks.NODES)
+    seen = torch.rand(6, rows, SEEN)
     own = seen.flatten(1) if name == "fcn-1" else seen
     assert torch.equal(policy.predict_values(seen), two.critic(own))
     assert torch.allclose(policy.get_distribution(seen).distribution.probs, two.actor(own).softmax(1))

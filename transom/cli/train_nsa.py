@@ -2,6 +2,111 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-def command() -> None:
-    """Train."""
+import typer
+
+from transom.cli import options
+from transom.cli.output import note, number, print_json, print_table, progress
+
+if TYPE_CHECKING:
+    from transom.learned.repair.training import Update
+
+
+class Network(StrEnum):
+    """Networks of the paper's Table II."""
+
+    fcn_1 = "fcn-1"
+    fcn_2 = "fcn-2"
+    fcn_3 = "fcn-3"
+    cnn_1 = "cnn-1"
+    cnn_2 = "cnn-2"
+    cnn_3 = "cnn-3"
+
+
+class Cluster(StrEnum):
+    """Clusters that windows come from."""
+
+    authors = "authors"
+    paper = "paper"
+
+
+class Reward(StrEnum):
+    """What decisions are paid with."""
+
+    each = "each"
+    end = "end"
+    reciprocal = "reciprocal"
+
+
+def command(
+    out: Annotated[Path, typer.Option("--out", help="A folder; an interrupted training that lies there goes on.")],
+    network: Annotated[Network, typer.Option("--network", help="Which network of Table II.")] = Network.cnn_3,
+    rows: Annotated[
+        int, typer.Option("--rows", help="Rows of an observation: 5 as in the public code, 4 as in the paper.")
+    ] = 5,
+    cluster: Annotated[
+        Cluster,
+        typer.Option("--cluster", help="Pods of 40 nodes and the costs of the public code, or of 100 and eq. (1)."),
+    ] = Cluster.authors,
+    steps: Annotated[int, typer.Option("--steps", min=1, help="Decisions to learn from.")] = 1_500_000,
+    envs: Annotated[int, typer.Option("--envs", min=1, help="Repairs that are stepped together.")] = 256,
+    passes: Annotated[int, typer.Option("--passes", min=1, help="How often an update goes over what was decided.")] = 4,
+    rate: Annotated[float, typer.Option("--learning-rate", help="At the beginning; it falls to a tenth.")] = 1e-3,
+    reward: Annotated[
+        Reward,
+        typer.Option("--reward", help="Minus the cost of each job, or of all at the end as in the paper, or 1 / cost."),
+    ] = Reward.each,
+    name: Annotated[
+        str | None, typer.Option("--name", help="Of the checkpoint: OUT/NAME.safetensors; nsa-NETWORK.")
+    ] = None,
+    every: Annotated[int, typer.Option("--every", min=1, help="Updates between two writings of the state.")] = 20,
+    device: Annotated[str, typer.Option("--device", help="cpu, cuda, or auto: cuda where there is one.")] = "auto",
+    threads: Annotated[int, typer.Option("--threads", min=1, help="Of torch; another number rounds otherwise.")] = 1,
+    seed: options.Seed = 0,
+    json: options.Json = False,
+) -> None:
+    """Train the repair of neural simulated annealing: a network that says where removed jobs begin.
+
+    In the folder are then a checkpoint with its card, the learning curve (curve.csv), TensorBoard's logs
+    (tensorboard/), and the state of the training, with which the same command goes on where it stopped.
+    """
+    from transom.learned.repair.trained import keep
+    from transom.learned.repair.training import Trainer, Training, train
+
+    settings = Training(
+        network=network.value,
+        rows=rows,
+        cluster=cluster.value,
+        seed=seed,
+        envs=envs,
+        passes=passes,
+        rate=rate,
+        steps=steps,
+        reward=reward.value,
+        threads=threads,
+    )
+    trainer = Trainer(settings, out, device)
+    if trainer.steps:
+        note(f"{out}: goes on after {trainer.steps:,} decisions")
+    with progress(hidden=json) as bars:
+        task = bars.add_task(network.value, total=steps, completed=trainer.steps)
+
+        def tell(row: Update) -> None:
+            text = f"{network.value}: cost {row.cost:,.0f}, entropy {100 * row.share:.0f} %"
+            bars.update(task, completed=min(row.steps, steps), description=text)
+
+        train(trainer, every, tell)
+    checkpoint, path = keep(trainer, name or f"nsa-{network.value}")
+    card = checkpoint.card
+    if json:
+        print_json({"out": str(path), "steps": card.steps, "seconds": card.seconds, "scores": card.scores})
+        return
+    print(f"{path}: {card.parameters:,} weights, {card.steps:,} decisions in {card.seconds:,.0f} s")
+    print_table(
+        "Mean cost of the repaired jobs of windows that were not trained on",
+        ("first nodes", "cost"),
+        [(rule, number(cost, 0)) for rule, cost in card.scores.items()],
+    )

@@ -11,7 +11,8 @@ import torch
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from torch import nn
 
-from transom.learned.repair.networks import NODES, network
+from transom.learned.repair.networks import network
+from transom.learned.repair.process import SEEN
 
 
 class TwoNetworks(nn.Module):
@@ -21,7 +22,7 @@ class TwoNetworks(nn.Module):
         super().__init__()
         self.actor = network(name, rows)
         self.critic = network(name, rows, outputs=1)
-        self._shape = (-1, rows, NODES) if name.startswith("cnn") else (-1, rows * NODES)
+        self._shape = (-1, rows, SEEN) if name.startswith("cnn") else (-1, rows * SEEN)
 
     def forward(self, flat: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """What both say."""

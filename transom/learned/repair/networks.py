@@ -9,15 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transom.errors import SpecError
+from transom.learned.repair.process import SCHEMAS, SEEN
 
 if TYPE_CHECKING:
     from torch import nn
-
-NODES = 100
-"""q of section V-B1: how many of the idle nodes are observed, and may be chosen as a first node."""
-
-ROWS = (5, 4)
-"""Rows of an observation: five as in the authors' code, or the four of section V-B1, without the idle flag."""
 
 _DENSE = {"fcn-1": (64, 64), "fcn-2": (64, 64, 64), "fcn-3": (96, 64)}
 _CHANNELS = {"cnn-1": (4, 4), "cnn-2": (8, 4), "cnn-3": (16, 8)}
@@ -37,16 +32,11 @@ def check(name: str, rows: int) -> None:
     """
     if name not in NETWORKS:
         raise SpecError(f"repair: network must be one of {', '.join(NETWORKS)}, got {name!r}")
-    if rows not in ROWS:
-        raise SpecError(f"repair: rows must be one of {', '.join(map(str, ROWS))}, got {rows}")
+    if rows not in SCHEMAS.values():
+        raise SpecError(f"repair: rows must be one of {', '.join(map(str, SCHEMAS.values()))}, got {rows}")
 
 
-def schema(rows: int) -> str:
-    """Name and version of the observations with so many rows."""
-    return f"repair-{rows}x{NODES}/1"
-
-
-def network(name: str, rows: int = 5, outputs: int = NODES) -> nn.Sequential:
+def network(name: str, rows: int = 5, outputs: int = SEEN) -> nn.Sequential:
     """A network with weights drawn by torch: orthogonal, without bias.
 
     Parameters
@@ -73,7 +63,7 @@ def network(name: str, rows: int = 5, outputs: int = NODES) -> nn.Sequential:
     check(name, rows)
     layers: list[nn.Module] = []
     if name in _DENSE:
-        inputs = rows * NODES
+        inputs = rows * SEEN
         for units in _DENSE[name]:
             layers += [nn.Linear(inputs, units), nn.Tanh()]
             inputs = units
@@ -81,7 +71,7 @@ def network(name: str, rows: int = 5, outputs: int = NODES) -> nn.Sequential:
         first, second = _CHANNELS[name]
         layers += [nn.Conv1d(rows, first, _KERNELS[0], _STRIDES[0]), nn.Tanh()]
         layers += [nn.Conv1d(first, second, _KERNELS[1], _STRIDES[1]), nn.Flatten()]
-        length = NODES
+        length = SEEN
         for kernel, stride in zip(_KERNELS, _STRIDES, strict=True):
             length = (length - kernel) // stride + 1
         inputs = _JOINED
@@ -93,6 +83,15 @@ def network(name: str, rows: int = 5, outputs: int = NODES) -> nn.Sequential:
         last = layer is weighty[-1]
         nn.init.orthogonal_(layer.weight, gain=(0.01 if outputs > 1 else 1.0) if last else 2**0.5)
         nn.init.zeros_(layer.bias)
+    import os
+
+    G = float(os.environ.get("SHARP", "1"))
+    import torch
+
+    with torch.no_grad():
+        w = layers[0].weight.view(layers[0].weight.shape[0], rows, -1)
+        if G != 1:
+            w[:, :2] = (w[:, :2] - w[:, :2].mean(2, keepdim=True)) * G
     return nn.Sequential(*layers)
 
 

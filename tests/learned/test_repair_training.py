@@ -1,0 +1,214 @@
+"""Training a repair: it learns, keeps to masks, and goes on exactly where it stopped."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the extra 'learned'")
+pytest.importorskip("sb3_contrib", reason="needs the extra 'learned'")
+
+from gymnasium import spaces  # noqa: E402
+from hypothesis import given, settings  # noqa: E402
+from hypothesis import strategies as st  # noqa: E402
+from hypothesis.extra import numpy as arrays_of  # noqa: E402
+from transom.learned.repair.pool import WindowPool  # noqa: E402
+from transom.learned.repair.process import SEEN  # noqa: E402
+from transom.learned.repair.task import RepairTask  # noqa: E402
+from transom.learned.repair.vector_env import RepairVecEnv  # noqa: E402
+
+from transom.errors import DocumentError, SpecError  # noqa: E402
+from transom.learned.repair import training  # noqa: E402
+from transom.learned.repair.actor_critic import RepairPolicy  # noqa: E402
+from transom.learned.repair.paid_each import PaidEachVecEnv  # noqa: E402
+from transom.learned.repair.training import Trainer, Training, train  # noqa: E402
+from transom.learned.repair.training_state import read_state, write_state  # noqa: E402
+from transom.models import AUTHORS, Allocation, FatTree  # noqa: E402
+
+TINY = {"network": "fcn-1", "envs": 8, "length": 4, "passes": 2, "batch": 16, "steps": 128, "epochs": 1}
+
+
+@pytest.fixture(scope="module")
+def pool() -> WindowPool:
+    """Windows in which most of the idle nodes of a leaf switch are busy, so that first nodes differ much."""
+    tree, rng = FatTree.uniform(80, 8, 16), np.random.default_rng(0)
+    problems = []
+    for _ in range(20):
+        idle = np.sort(rng.choice(80, 40, replace=False))
+        problems.append(Allocation(tree, idle, rng.integers(4, 10, 3), "dynamic", True, AUTHORS))
+    return WindowPool.of(problems, 10)
+
+
+@pytest.fixture(autouse=True)
+def few_windows(pool: WindowPool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training, "window_pool", lambda _: pool)
+
+
+def weights(trainer: Trainer) -> dict[str, np.ndarray]:
+    return {name: value.numpy().copy() for name, value in trainer.model.policy.state_dict().items()}
+
+
+def same(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> bool:
+    return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
+
+
+def test_a_resumed_training_is_the_uninterrupted_one(tmp_path: Path) -> None:
+    through = Trainer(Training(**TINY), tmp_path / "through")
+    train(through)
+    before = Trainer(Training(**TINY), tmp_path / "parts")
+    before.update()
+    before.update()
+    before.save()
+    after = Trainer(Training(**TINY), tmp_path / "parts")
+    assert (after.steps, len(after.curve)) == (64, 2)
+    # Somebody else draws in between.
+    torch.rand(3)
+    again = Trainer(Training(**TINY), tmp_path / "parts")
+    train(again)
+    assert again.steps == through.steps == 128
+    states = [read_state(tmp_path / name / "training.safetensors") for name in ("through", "parts")]
+    assert same(states[0][0], states[1][0])
+    curves = [[(row[0], *row[2:]) for row in facts["curve"]] for _, facts in states]
+    assert curves[0] == curves[1]
+    assert len(curves[0]) == 4
+
+
+def test_the_same_seed_gives_the_same_weights(tmp_path: Path) -> None:
+    made = []
+    for name, seed in (("a", 3), ("b", 3), ("c", 4)):
+        trainer = Trainer(Training(**TINY, seed=seed), tmp_path / name)
+        trainer.update()
+        made.append(weights(trainer))
+    assert same(made[0], made[1])
+    assert not same(made[0], made[2])
+
+
+def test_ctrl_c_loses_no_update(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer = Trainer(Training(**TINY), tmp_path)
+    update = trainer.update
+
+    def interrupted() -> training.Update:
+        signal.raise_signal(signal.SIGINT)
+        return update()
+
+    monkeypatch.setattr(trainer, "update", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        train(trainer)
+    assert Trainer(Training(**TINY), tmp_path).steps == 32
+    assert (tmp_path / "curve.csv").read_text().count("\n") == 2
+    assert list((tmp_path / "tensorboard").glob("events.*"))
+
+
+def test_other_settings_and_other_files_are_refused(tmp_path: Path) -> None:
+    trainer = Trainer(Training(**TINY), tmp_path)
+    trainer.update()
+    trainer.save()
+    with pytest.raises(DocumentError, match="was begun with passes 2, not 3"):
+        Trainer(Training(**{**TINY, "passes": 3}), tmp_path)
+    state = tmp_path / "training.safetensors"
+    arrays, facts = read_state(state)
+    write_state(state, {name: array for name, array in arrays.items() if name != "env.window"}, facts)
+    with pytest.raises(DocumentError, match=r"does not hold such a training: .*window"):
+        Trainer(Training(**TINY), tmp_path)
+    state.write_bytes(b"nothing")
+    with pytest.raises(DocumentError, match="not the state of a training"):
+        Trainer(Training(**TINY), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"network": "cnn-9"}, "network must be one of"),
+        ({"cluster": "ours"}, "cluster must be one of paper, authors, got 'ours'"),
+        ({"rate": float("nan")}, "rate must be > 0, got nan"),
+        ({"batch": 1}, "batch must be > 1"),
+        ({"discount": 1.5}, "discount must be > 0 and at most 1"),
+        ({"seed": -1}, "seed must be >= 0"),
+    ],
+)
+def test_settings_are_checked(wrong: dict[str, object], message: str) -> None:
+    with pytest.raises(SpecError, match=message):
+        Training(**wrong)
+
+
+def test_an_unknown_device_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="--device nowhere"):
+        Trainer(Training(**TINY), tmp_path, "nowhere")
+
+
+def test_it_learns_and_stays_curious(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = Training(network="fcn-1", envs=64, length=8, batch=128, steps=20_000)
+    trainer = Trainer(wanted, tmp_path)
+    norms = []
+    step = trainer.model.policy.optimizer.step
+    parameters = list(trainer.model.policy.parameters())
+
+    def watched() -> None:
+        norms.append(sum(float(value.grad.norm()) for value in parameters))
+        step()
+
+    monkeypatch.setattr(trainer.model.policy.optimizer, "step", watched)
+    train(trainer)
+    assert len(norms) == len(trainer.curve) * 4 * 4
+    assert np.isfinite(norms).all()
+    assert min(norms) > 0
+    assert trainer.curve[9].share > 0.1
+    costs = [row.cost for row in trainer.curve]
+    assert np.mean(costs[-5:]) < 0.93 * np.mean(costs[:5])
+
+
+POLICY = RepairPolicy(
+    spaces.Box(0, 1, (5, SEEN), np.float32), spaces.Discrete(SEEN), lambda _: 1e-3, network="fcn-1", rows=5
+)
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    seen=arrays_of.arrays(np.float32, (5, SEEN), elements=st.floats(0, 1, width=32)),
+    valid=st.sets(st.integers(0, SEEN - 1), min_size=1),
+    favourite=st.integers(0, SEEN - 1),
+    liking=st.floats(0, 1e6),
+)
+def test_masked_actions_are_never_taken(seen: np.ndarray, valid: set[int], favourite: int, liking: float) -> None:
+    """However much the actor likes a first node that there is not."""
+    last = POLICY.mlp_extractor.actor[-1]
+    with torch.no_grad():
+        last.bias.zero_()
+        last.bias[favourite] = liking
+    mask = np.zeros((64, SEEN), bool)
+    mask[:, list(valid)] = True
+    given = torch.tensor(seen).expand(64, 5, SEEN)
+    with torch.no_grad():
+        drawn, _, _ = POLICY(given, action_masks=mask)
+        best, _, _ = POLICY(given, deterministic=True, action_masks=mask)
+    assert set(drawn.tolist()) | set(best.tolist()) <= valid
+
+
+def test_paying_for_each_job_gives_the_same_total(pool: WindowPool) -> None:
+    rng = np.random.default_rng(1)
+    task = RepairTask()
+    at_the_end, each = (kind(pool, task, 16, seed=5) for kind in (RepairVecEnv, PaidEachVecEnv))
+    at_the_end.reset()
+    each.reset()
+    totals = np.zeros(16)
+    several = 0
+    for turn in range(60):
+        actions = (rng.random(16) * each.action_masks().sum(axis=1)).astype(np.int64)
+        seen, rewards, done, _ = at_the_end.step(actions)
+        other_seen, other_rewards, other_done, _ = each.step(actions)
+        assert np.array_equal(seen, other_seen)
+        assert np.array_equal(done, other_done)
+        assert (other_rewards < 0).all()
+        totals += other_rewards
+        several += int((~done).sum())
+        assert totals[done] == pytest.approx(rewards[done], rel=1e-5)
+        totals[done] = 0
+        if turn == 30:
+            state = each.state()
+            each = PaidEachVecEnv(pool, task, 16, seed=9)
+            each.reset()
+            each.restore(state)
+    assert several > 100

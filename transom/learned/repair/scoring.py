@@ -1,0 +1,173 @@
+"""How good a repair is: destroyed windows that nobody trained on, repaired by an actor and by plain rules.
+
+Every rule repairs the same destroyed windows. They come about as annealing makes them, under repairs at random
+first nodes, so that no rule has them to itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transom.compiling import compiled
+from transom.generate.tjap import solver_policy, stream_steps
+from transom.heuristics._allocation import slide
+from transom.learned.repair.pool import CLUSTERS, ClusterName, WindowPool
+from transom.learned.repair.process import SEEN, Lanes, act, begin_all, empty_lanes, look_all, step_all
+from transom.learned.repair.task import RepairTask
+from transom.models._arrays import FloatArray, IntArray
+from transom.rng import stream
+
+_WARM_UP = 30  # jobs that are placed at random before windows are taken
+
+Scores = Callable[[NDArray[np.float32]], NDArray[np.float32]]
+"""An actor: observations, shape ``(windows, rows, 100)``, to scores of first nodes, shape ``(windows, 100)``."""
+
+
+class Destroyed(NamedTuple):
+    """Windows with jobs taken out.
+
+    Parameters
+    ----------
+    pool : where the windows are from.
+    task : how they were destroyed.
+    lanes : one for each.
+    """
+
+    pool: WindowPool
+    task: RepairTask
+    lanes: Lanes
+
+
+def held_out(cluster: ClusterName, rows: int = 5, count: int = 4000, epochs: int = 10, seed: int = 0) -> Destroyed:
+    """Destroyed windows of streams that no training, and no test epoch, draws from.
+
+    Parameters
+    ----------
+    cluster : whose windows.
+    rows : of observations.
+    count : how many, > 0.
+    epochs : streams of 100 periods that the windows come from, > 0.
+    seed : of the streams, and of what is taken out.
+    """
+    model, cost = CLUSTERS[cluster]
+    place, rule = solver_policy("scas-dp")
+    problems = []
+    for epoch in range(epochs):
+        rng = stream(seed, "repair held out", epoch)
+        problems += [step.problem for step in stream_steps(model, 100, rng, place, rule, True, cost)]
+    pool = WindowPool.of(problems, model.sizes[1])
+    task = RepairTask(rows=rows)
+    lanes, rng = empty_lanes(pool.windows, count), stream(seed, "repair held out", "destroyed")
+    seen, costs, done = _room(count, rows), np.empty(count), np.empty(count, np.bool_)
+    options, habits = task.options(), task.habits()
+    begin_all(rng, pool.windows, lanes, options, habits, True, seen)
+    for _ in range(_WARM_UP):
+        step_all(rng, pool.windows, lanes, options, habits, _uniform(rng, lanes), seen, seen.copy(), costs, done)
+    # Episodes are begun anew where jobs are back already, so that every window is as it was destroyed.
+    while (lanes.at > 0).any():
+        some = np.flatnonzero(lanes.at > 0)
+        part = _part(lanes, some)
+        step_all(
+            rng, pool.windows, part, options, habits, _uniform(rng, part), _room(len(some), rows),
+            _room(len(some), rows), costs[: len(some)].copy(), done[: len(some)].copy(),
+        )  # fmt: skip
+        for whole, piece in zip(lanes, part, strict=True):
+            whole[some] = piece
+    return Destroyed(pool, task, lanes)
+
+
+def compare(destroyed: Destroyed, scores: Scores, seed: int = 0) -> dict[str, float]:
+    """Mean cost of the repaired jobs, rule by rule.
+
+    Parameters
+    ----------
+    destroyed : the windows, the same for all.
+    scores : the actor, which is taken at its highest score (``argmax``), and drawn from (``sampled``). Beside it:
+        a first node at random among those it may choose (``uniform``), the first of them (``first fit``), and the
+        one at which the job costs least (``cheapest``), job by job.
+    seed : of what is drawn.
+    """
+    rng = stream(seed, "repair scoring")
+
+    def drawn(lanes: Lanes, seen: NDArray[np.float32]) -> IntArray:
+        # The highest of scores with noise of Gumbel's law is a draw from their softmax.
+        return _best(scores(seen) + rng.gumbel(size=(len(seen), SEEN)), lanes)
+
+    rules: dict[str, Callable[[Lanes, NDArray[np.float32]], IntArray]] = {
+        "argmax": lambda lanes, seen: _best(scores(seen), lanes),
+        "sampled": drawn,
+        "uniform": lambda lanes, _: _uniform(rng, lanes),
+        "first fit": lambda lanes, _: np.zeros(len(lanes.at), np.int64),
+        "cheapest": lambda lanes, _: _cheapest(destroyed.pool.windows, lanes),
+    }
+    return {name: float(_repair(destroyed, rule).mean()) for name, rule in rules.items()}
+
+
+def torch_scores(actor: Any) -> Scores:
+    """An actor of torch layers as :data:`Scores`."""
+    import torch
+
+    flat = isinstance(actor[0], torch.nn.Linear)
+    device = next(actor.parameters()).device
+
+    def scores(seen: NDArray[np.float32]) -> NDArray[np.float32]:
+        with torch.no_grad():
+            given = torch.from_numpy(seen).to(device)
+            said: NDArray[np.float32] = actor(given.flatten(1) if flat else given).cpu().numpy()
+            return said
+
+    return scores
+
+
+def _repair(destroyed: Destroyed, rule: Callable[[Lanes, NDArray[np.float32]], IntArray]) -> FloatArray:
+    """Cost of the repaired jobs of each window."""
+    windows = destroyed.pool.windows
+    lanes = Lanes._make(array.copy() for array in destroyed.lanes)
+    total = np.zeros(len(lanes.at))
+    open_ = np.arange(len(total))
+    while len(open_):
+        seen, costs, done = _room(len(open_), destroyed.task.rows), np.empty(len(open_)), np.empty(len(open_), np.bool_)
+        look_all(windows, lanes, seen)
+        act(windows, lanes, rule(lanes, seen), seen, costs, done)
+        total[open_[done]] = costs[done]
+        open_, lanes = open_[~done], _part(lanes, np.flatnonzero(~done))
+    return total
+
+
+def _part(lanes: Lanes, which: IntArray) -> Lanes:
+    return Lanes._make(array[which] for array in lanes)
+
+
+def _room(count: int, rows: int) -> NDArray[np.float32]:
+    return np.empty((count, rows, SEEN), np.float32)
+
+
+def _uniform(rng: np.random.Generator, lanes: Lanes) -> IntArray:
+    drawn: IntArray = (rng.random(len(lanes.length)) * np.minimum(lanes.length, SEEN)).astype(np.int64)
+    return drawn
+
+
+def _best(scores: FloatArray | NDArray[np.float32], lanes: Lanes) -> IntArray:
+    masked = np.where(np.arange(SEEN) < lanes.length[:, None], scores, -np.inf)
+    best: IntArray = masked.argmax(axis=1)
+    return best
+
+
+@compiled
+def _cheapest(windows, lanes):  # type: ignore[no-untyped-def]
+    """The first node at which the next job of each lane costs least, among those that an actor may choose."""
+    in_leaf, in_pod = np.zeros(int(windows.scale[0]), np.int64), np.zeros(int(windows.scale[1]), np.int64)
+    chosen, costs = np.empty(len(lanes.at), np.int64), np.empty(SEEN)
+    for i in range(len(chosen)):
+        w, m = lanes.window[i], lanes.length[i]
+        a, b = windows.first_node[w], windows.first_node[w + 1]
+        size = windows.sizes[windows.first_job[w] + lanes.out[i, lanes.at[i]]]
+        last = min(m, SEEN)
+        leaf, pod = windows.leaf[a:b], windows.pod[a:b]
+        slide(lanes.left[i], m, last, size, leaf, pod, windows.weights, in_leaf, in_pod, costs)
+        chosen[i] = np.argmin(costs[:last])
+    return chosen

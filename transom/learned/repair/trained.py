@@ -1,0 +1,69 @@
+"""What a training leaves: a checkpoint that says how it scored."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+from transom.learned.checkpoints import Checkpoint, make_card, save
+from transom.learned.repair.networks import weights_of
+from transom.learned.repair.scoring import compare, held_out, torch_scores
+from transom.learned.repair.training import Trainer, Training
+
+_OPTIONS = {
+    "network": "network",
+    "steps": "steps",
+    "seed": "seed",
+    "rows": "rows",
+    "cluster": "cluster",
+    "envs": "envs",
+    "passes": "passes",
+    "rate": "learning-rate",
+    "reward": "reward",
+    "threads": "threads",
+}
+_ALWAYS = ("network", "steps", "seed")
+
+
+def keep(trainer: Trainer, name: str) -> tuple[Checkpoint, Path]:
+    """Score the actor on windows that were not trained on, and write it with its card into the training's folder."""
+    settings, env = trainer.settings, trainer.model.env
+    assert env is not None
+    actor = trainer.model.policy.mlp_extractor.actor
+    scores = compare(held_out(settings.cluster, settings.rows), torch_scores(actor))
+    leaf_nodes, pod_nodes = env.pool.tree.regular or (0, 0)
+    weights = weights_of(actor)
+    card = make_card(
+        weights,
+        name=name,
+        component="repair",
+        network=settings.network,
+        schema=env.task.schema,
+        cluster={"nodes": env.pool.tree.num_nodes, "leaf_nodes": leaf_nodes, "pod_nodes": pod_nodes},
+        settings={"largest": env.pool.largest, **asdict(settings), "task": asdict(env.task)},
+        trained_on=f"{len(env.pool)} windows of {settings.epochs} streams on the {settings.cluster} cluster",
+        command=command(settings, name),
+        seed=settings.seed,
+        steps=trainer.steps,
+        seconds=round(trainer.seconds, 1),
+        scores={rule: round(cost, 1) for rule, cost in scores.items()},
+    )
+    checkpoint, path = Checkpoint(weights, card), trainer.folder / f"{name}.safetensors"
+    save(path, checkpoint)
+    return checkpoint, path
+
+
+def command(settings: Training, name: str) -> str:
+    """The command that trains with these settings."""
+    plain = Training()
+    words = [
+        "transom train nsa",
+        f"--network {settings.network}",
+        f"--steps {settings.steps}",
+        f"--seed {settings.seed}",
+    ]
+    for field, option in _OPTIONS.items():
+        value = getattr(settings, field)
+        if value != getattr(plain, field):
+            words.append(f"--{option} {value}")
+    return " ".join([*words, f"--name {name}", "--out DIR"])

@@ -1,0 +1,357 @@
+"""Training of a learned repair: proximal policy optimisation with masked actions.
+
+References
+----------
+papers/nsa, section V-B. The algorithm is that of sb3-contrib (``MaskablePPO``); what is here makes it go on where it
+stopped, number for number, for the library itself keeps neither generators nor environments.
+"""
+
+from __future__ import annotations
+
+import csv
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from transom.errors import DocumentError, SpecError
+from transom.files import whole_file
+from transom.learned.checkpoints import require
+from transom.learned.repair import networks
+from transom.learned.repair.pool import CLUSTERS, ClusterName, WindowPool
+from transom.learned.repair.task import RepairTask
+from transom.learned.repair.training_state import (
+    generators,
+    optimizer_arrays,
+    read_state,
+    set_generators,
+    set_optimizer,
+    under,
+    write_state,
+)
+
+if TYPE_CHECKING:
+    from sb3_contrib import MaskablePPO
+
+Reward = Literal["each", "end", "reciprocal"]
+
+_PACKAGES = ("torch", "gymnasium", "stable_baselines3", "sb3_contrib", "safetensors", "tensorboard")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Training:
+    """What a training depends on: the same settings give the same weights on the same machine.
+
+    Parameters
+    ----------
+    network, rows : of actor and critic, as in :func:`~transom.learned.repair.networks.network`.
+    cluster : ``authors``, pods of 40 nodes and the cost model of the public code, with which the paper's tables
+        were made; or ``paper``, pods of 100 and eq. (1) as printed.
+    seed : of everything that is random, >= 0.
+    envs : repairs that are stepped together, > 0.
+    length : decisions of each of them between two updates, > 0.
+    passes : how often an update goes over these decisions, > 0; the public code's 80 take 20 times as long.
+    epochs : streams of 100 periods that the windows come from, > 0.
+    batch : decisions of a step of the optimiser, > 1.
+    rate : learning rate at the beginning, > 0; it falls to a tenth along a straight line over ``steps``.
+    steps : decisions of the whole training, > 0; the last update may go beyond.
+    clip : largest change of a chance that is rewarded (eq. 8), > 0.
+    discount : of rewards per decision, in (0, 1].
+    entropy : weight of the entropy in the loss, >= 0.
+    reward : ``end``, minus the cost of all jobs when the last one is placed (section V-B3); ``each``, minus the cost of
+        each when it is placed, the same sum with less noise; or ``reciprocal``, of the cost of all.
+    threads : of torch, > 0.
+
+    Raises
+    ------
+    SpecError : a condition above does not hold.
+    """
+
+    network: str = "cnn-3"
+    rows: int = 5
+    cluster: ClusterName = "authors"
+    seed: int = 0
+    envs: int = 256
+    length: int = 32
+    passes: int = 4
+    batch: int = 1024
+    rate: float = 1e-3
+    steps: int = 1_500_000
+    clip: float = 0.2
+    discount: float = 0.99
+    entropy: float = 0.01
+    epochs: int = 100
+    reward: Reward = "each"
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        networks.check(self.network, self.rows)
+        if self.cluster not in CLUSTERS:
+            raise SpecError(f"repair: cluster must be one of {', '.join(CLUSTERS)}, got {self.cluster!r}")
+        if self.reward not in get_args(Reward):
+            raise SpecError(f"repair: reward must be one of {', '.join(get_args(Reward))}, got {self.reward!r}")
+        for name in ("envs", "length", "passes", "rate", "steps", "clip", "epochs", "threads"):
+            if not 0 < getattr(self, name) < float("inf"):
+                raise SpecError(f"repair: {name} must be > 0, got {getattr(self, name)}")
+        if self.batch < 2:
+            raise SpecError(f"repair: batch must be > 1, got {self.batch}")
+        if not 0 < self.discount <= 1:
+            raise SpecError(f"repair: discount must be > 0 and at most 1, got {self.discount}")
+        if not 0 <= self.entropy < float("inf"):
+            raise SpecError(f"repair: entropy must be >= 0, got {self.entropy}")
+        if self.seed < 0:
+            raise SpecError(f"repair: seed must be >= 0, got {self.seed}")
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """What one update saw and did: a row of the learning curve.
+
+    Parameters
+    ----------
+    steps : decisions so far.
+    seconds : of the training so far [s].
+    cost : mean cost of the jobs that a repair placed; the mean episode reward of figure 4 is minus this.
+    entropy : of the policy, mean over decisions.
+    share : entropy as a share of that of the uniform policy over the valid first nodes.
+    value_loss, explained_variance : of the critic.
+    divergence, clipped : between the policies before and after (approximately), and the share of chances at the limit.
+    """
+
+    steps: int
+    seconds: float
+    cost: float
+    entropy: float
+    share: float
+    value_loss: float
+    explained_variance: float
+    divergence: float
+    clipped: float
+
+
+class Trainer:
+    """A training that lives in a folder: ``training.safetensors`` (its state), ``curve.csv`` and ``tensorboard/``.
+
+    Parameters
+    ----------
+    settings : what is trained, and how.
+    folder : where; a training of the same settings that stopped there goes on.
+    device : ``cpu``, ``cuda`` or any other of torch; ``auto`` takes ``cuda`` where there is one.
+
+    Attributes
+    ----------
+    curve : the updates so far.
+    model : the library's algorithm.
+
+    Raises
+    ------
+    SpecError : the extra ``learned`` is not installed, or the device is unknown.
+    DocumentError : the folder holds a training of other settings, or what is there cannot be read.
+    """
+
+    def __init__(self, settings: Training, folder: Path, device: str = "auto") -> None:
+        require("training a repair", *_PACKAGES)
+        import torch
+        from stable_baselines3.common.logger import configure
+
+        self.settings, self.folder = settings, folder
+        self.curve: list[Update] = []
+        self._state = folder / "training.safetensors"
+        held = read_state(self._state) if self._state.is_file() else None
+        if held is not None:
+            self._compare(held[1]["settings"])
+        torch.set_num_threads(settings.threads)
+        # Where the device is another one, sums may still be taken in any order.
+        torch.backends.cudnn.deterministic = True
+        try:
+            self.model = _algorithm(settings, device)
+        except RuntimeError as error:
+            raise SpecError(f"--device {device}: {str(error).splitlines()[0]}") from None
+        self.model.set_logger(configure(str(folder / "tensorboard"), ["tensorboard"]))
+        if held is not None:
+            self._restore(*held)
+
+    @property
+    def steps(self) -> int:
+        """Decisions so far."""
+        return int(self.model.num_timesteps)
+
+    @property
+    def seconds(self) -> float:
+        """Time spent so far, over all starts of the command [s]."""
+        return self.curve[-1].seconds if self.curve else 0.0
+
+    @property
+    def done(self) -> bool:
+        """Whether all decisions are taken."""
+        return self.steps >= self.settings.steps
+
+    def update(self) -> Update:
+        """Let the policy decide ``envs * length`` times and learn from it.
+
+        Raises
+        ------
+        SpecError : the weights are no longer finite.
+        """
+        import torch
+
+        began, model, settings = time.perf_counter(), self.model, self.settings
+        left = max(0.0, 1 - self.steps / settings.steps)
+        model.lr_schedule = lambda _: settings.rate * (0.1 + 0.9 * left)
+        model.learn(settings.envs * settings.length, log_interval=None, reset_num_timesteps=False)
+        if not all(bool(torch.isfinite(value).all()) for value in model.policy.parameters()):
+            raise SpecError(f"repair: after {self.steps} decisions weights are not finite; take a lower learning rate")
+        self.curve.append(self._row(self.seconds + time.perf_counter() - began))
+        for name, value in asdict(self.curve[-1]).items():
+            model.logger.record(f"repair/{name}", value)
+        model.logger.dump(self.steps)
+        return self.curve[-1]
+
+    def save(self) -> None:
+        """Write the state and the curve."""
+        model = self.model
+        assert model.env is not None
+        parts = {
+            "policy": {name: value.cpu().numpy() for name, value in model.policy.state_dict().items()},
+            "optimizer": optimizer_arrays(model.policy.optimizer),
+            "generators": generators(),
+            "env": model.env.state(),
+            "seen": {"observation": model._last_obs, "begins": model._last_episode_starts},
+        }
+        facts = {
+            "settings": asdict(self.settings),
+            "steps": self.steps,
+            "updates": model._n_updates,
+            "curve": [list(asdict(row).values()) for row in self.curve],
+        }
+        arrays = {f"{part}.{name}": array for part, held in parts.items() for name, array in held.items()}
+        write_state(self._state, arrays, facts)
+        with whole_file(self.folder / "curve.csv") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow([field.name for field in fields(Update)])
+            writer.writerows(
+                [f"{value:.6g}" if isinstance(value, float) else value for value in asdict(row).values()]
+                for row in self.curve
+            )
+
+    def _compare(self, others: dict[str, Any]) -> None:
+        for name, value in asdict(self.settings).items():
+            if others.get(name) != value:
+                raise DocumentError(
+                    f"{self._state}: was begun with {name} {others.get(name)}, not {value}; take another folder or "
+                    "the same settings"
+                )
+
+    def _restore(self, arrays: dict[str, Any], facts: dict[str, Any]) -> None:
+        import torch
+
+        model = self.model
+        assert model.env is not None
+        try:
+            model.policy.load_state_dict({name: torch.tensor(a) for name, a in under("policy.", arrays).items()})
+            set_optimizer(model.policy.optimizer, under("optimizer.", arrays))
+            model.env.reset()
+            model.env.restore(under("env.", arrays))
+            model._last_obs, model._last_episode_starts = arrays["seen.observation"], arrays["seen.begins"]
+            model.num_timesteps, model._n_updates = facts["steps"], facts["updates"]
+            self.curve = [Update(*row) for row in facts["curve"]]
+            set_generators(under("generators.", arrays))
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            raise DocumentError(f"{self._state}: does not hold such a training: {str(error).splitlines()[0]}") from None
+
+    def _row(self, seconds: float) -> Update:
+        model = self.model
+        rewards, log = model.rollout_buffer.rewards, model.logger.name_to_value
+        assert model._last_episode_starts is not None
+        ended = np.vstack((model.rollout_buffer.episode_starts[1:], model._last_episode_starts)) > 0
+        total = (1 / rewards[ended]).sum() if self.settings.reward == "reciprocal" else -rewards.sum()
+        valid = model.rollout_buffer.action_masks.sum(axis=1)
+        entropy = -float(log["train/entropy_loss"])
+        return Update(
+            steps=self.steps,
+            seconds=seconds,
+            cost=float(total / ended.sum()) * model.env.task.unit,
+            entropy=entropy,
+            share=entropy / max(float(np.log(valid).mean()), 1e-9),
+            value_loss=float(log["train/value_loss"]),
+            explained_variance=float(log["train/explained_variance"]),
+            divergence=float(log["train/approx_kl"]),
+            clipped=float(log["train/clip_fraction"]),
+        )
+
+
+def train(trainer: Trainer, every: int = 20, tell: Callable[[Update], None] = lambda _: None) -> None:
+    """Go on until all decisions are taken; the state is written every so many updates, at the end and after Ctrl-C.
+
+    Raises
+    ------
+    KeyboardInterrupt : after the update in which Ctrl-C was pressed, of which nothing is lost; when it is pressed
+        again, at once, and the state is the one that was written last.
+    """
+    with _ctrl_c_waits() as pressed:
+        while not trainer.done:
+            tell(trainer.update())
+            if pressed or trainer.done or len(trainer.curve) % every == 0:
+                trainer.save()
+            if pressed:
+                raise KeyboardInterrupt
+
+
+@contextmanager
+def _ctrl_c_waits() -> Iterator[list[int]]:
+    """Put a first Ctrl-C into a list instead of raising it, since half an update is no state to go on from."""
+    pressed: list[int] = []
+    before = signal.getsignal(signal.SIGINT)
+
+    def press(number: int, frame: FrameType | None) -> None:
+        pressed.append(number)
+        if len(pressed) > 1 and callable(before):
+            before(number, frame)
+
+    # Elsewhere it is raised in the main thread, whatever is done here.
+    main = threading.current_thread() is threading.main_thread()
+    if main:
+        signal.signal(signal.SIGINT, press)
+    try:
+        yield pressed
+    finally:
+        if main:
+            signal.signal(signal.SIGINT, before)
+
+
+def window_pool(settings: Training) -> WindowPool:
+    """The windows that are trained on: whole ones, not the public code's of at most two jobs."""
+    model, cost = CLUSTERS[settings.cluster]
+    return WindowPool.generate(model, cost, settings.seed, settings.epochs)
+
+
+def _algorithm(settings: Training, device: str) -> MaskablePPO:
+    from sb3_contrib import MaskablePPO
+
+    from transom.learned.repair.actor_critic import RepairPolicy
+    from transom.learned.repair.paid_each import PaidEachVecEnv
+    from transom.learned.repair.vector_env import RepairVecEnv
+
+    env = PaidEachVecEnv if settings.reward == "each" else RepairVecEnv
+    task = RepairTask(rows=settings.rows, reward="reciprocal" if settings.reward == "reciprocal" else "cost")
+    return MaskablePPO(
+        RepairPolicy,
+        env(window_pool(settings), task, settings.envs, settings.seed),
+        learning_rate=settings.rate,
+        n_steps=settings.length,
+        batch_size=settings.batch,
+        n_epochs=settings.passes,
+        gamma=settings.discount,
+        clip_range=settings.clip,
+        ent_coef=settings.entropy,
+        policy_kwargs={"network": settings.network, "rows": settings.rows},
+        seed=settings.seed,
+        device=device,
+    )
