@@ -36,10 +36,10 @@ RULES: tuple[tuple[Rule, str, float], ...] = (
 )
 
 
-def call(solver: Any, problem: Allocation, seconds: float) -> tuple[float, Any]:
+def call(solver: Any, problem: Allocation, seconds: float | None, seed: int = 0) -> tuple[float, Any]:
     """One call of a solver without the bookkeeping of ``solve``: its processor time [s], and its budget."""
     budget = Stop(seconds=seconds).start(problem)
-    rng = stream(0, solver.name)
+    rng = stream(seed, solver.name)
     began = thread_time()
     answer = solver(problem, budget, rng)
     took = thread_time() - began

@@ -1,118 +1,178 @@
-"""Tables III and IV of papers/nsa, as measured here, with the true optima beside them.
+"""Tables III and IV of papers/nsa on epochs of our own, with exact solvers beside them.
 
-    python -m benchmarks.nsa_tables WINDOWS.jsonl.gz [--epochs 1] [--scip-every 15] [--no-scip]
+    python -m benchmarks.nsa_tables --stored                       # print what was measured
+    python -m benchmarks.nsa_tables --table out/tables.csv         # measure; goes on where it was interrupted
+    python -m benchmarks.nsa_tables --windows FILE --table out/file.csv --no-scip
 
 "Cost" is the paper's: the sum over the windows of an epoch divided by its 100 periods, so that a period without a
-window counts as 0. Cost model ``authors``, wrap-around on, one thread. SA as coded (``walk``) goes on from rejected
-moves, takes the first 100 idle nodes and the window's order, and counts states that no order of placing jobs reaches
-("reachable": those left out); true Metropolis is what Algorithm 1 and Table I say. SCIP
-solves the paper's model, with the authors' binaries that cancel a job, on every n-th window only, with ``scas-dp`` on
-the same windows beside it; "unassigned" is the share of jobs that have no nodes when the time is out.
+window counts as 0. Tree, window rule and costs are those of the authors' public code, wrap-around on, one thread. As
+coded (``walk``), annealing goes on from rejected moves, takes a first node among the first 100 idle ones, and counts
+states that no order of placing jobs reaches; "reachable" leaves those out. NSA is the same search with the learned
+repair. Times are processor time of the call with everything in it, the network included; those of SCIP are the
+clock's. "SA, equal time" has as many steps as SA takes in the time of NSA-500, counted once from the times in the
+table. SCIP solves the paper's model with the authors' binaries that cancel a job, on every n-th window; "not solved" are
+windows that have no answer when the time is out.
 """
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
-from transom import Stop, registry, solve
-from transom.io import PeriodWindow, read_documents
-from transom.models import AUTHORS, Allocation
-from transom.models.allocation import Rule
+from benchmarks.nsa_epochs import Method, Row, Table, arguments, between, complete, costs, mean_of, setting_of, show
+from transom.cli.output import number
+from transom.errors import TransomError
 
-PERIODS = 100
-AS_CODED = "acceptance=walk,tmax=25000,first=100,order=window"
-METHODS: tuple[tuple[str, Rule, str, float | None], ...] = (
-    ("Seq.", "static", "sequential", None),
-    ("SA-500 as coded", "free", f"sa:steps=500,{AS_CODED}", None),
-    ("SA-1000 as coded", "free", f"sa:steps=1000,{AS_CODED}", None),
-    ("SA-500 as coded, reachable", "dynamic", f"sa:steps=500,{AS_CODED}", None),
-    ("SA-1000 as coded, reachable", "dynamic", f"sa:steps=1000,{AS_CODED}", None),
-    ("SA-500 Metropolis, first 100", "dynamic", "sa:steps=500,first=100", None),
-    ("SA-500 Metropolis", "dynamic", "sa:steps=500", None),
-    ("SA-1000 Metropolis", "dynamic", "sa:steps=1000", None),
-    ("scas-dp", "static", "scas-dp", 30.0),
-    ("dp-polish", "dynamic", "dp-polish", None),
-    ("dcas-exact", "dynamic", "dcas-exact", 30.0),
-    ("free-exact", "free", "free-exact", 30.0),
+AS_CODED = "acceptance=walk,first=100,order=window"
+LEARNED = "acceptance=walk"
+PAPER = (
+    Method("Seq.", "static", "sequential"),
+    Method("SA-500", "free", f"sa:steps=500,{AS_CODED}"),
+    Method("SA-1000", "free", f"sa:steps=1000,{AS_CODED}"),
+    Method("NSA-500", "free", f"nsa:steps=500,{LEARNED}"),
+)
+EQUAL_TIME = "SA, equal time"
+RULES = (
+    Method("SA-500, reachable", "dynamic", f"sa:steps=500,{AS_CODED}"),
+    Method("SA-1000, reachable", "dynamic", f"sa:steps=1000,{AS_CODED}"),
+    Method("NSA-500, reachable", "dynamic", f"nsa:steps=500,{LEARNED}"),
+    Method("SA-500, Metropolis, first 100", "dynamic", "sa:steps=500,first=100"),
+    Method("SA-1000, Metropolis, first 100", "dynamic", "sa:steps=1000,first=100"),
+    Method("NSA-500, Metropolis", "dynamic", "nsa:steps=500"),
+    Method("SA-500, Metropolis", "dynamic", "sa:steps=500"),
+    Method("SA-1000, Metropolis", "dynamic", "sa:steps=1000"),
+)
+EXACT = (
+    Method("scas-dp", "static", "scas-dp", 30.0),
+    Method("dp-polish", "dynamic", "dp-polish"),
+    Method("dcas-exact", "dynamic", "dcas-exact", 30.0),
+    Method("free-exact", "free", "free-exact", 30.0),
 )
 
 
-class Measured(NamedTuple):
-    """What a method did on some windows: cost and seconds of each, whether proved, jobs left without nodes."""
-
-    cost: list[float]
-    seconds: list[float]
-    proved: list[bool]
-    unassigned: int
-
-
-def measure(problems: Sequence[Allocation], rule: Rule, spec: str, seconds: float | None) -> Measured:
-    """Solve windows with one method."""
-    solver = registry.make(registry.SOLVERS, spec, Allocation)
-    solver.warm_up()
-    costs, took, proved, unassigned = [], [], [], 0
-    for window in problems:
-        result = solve(window.with_rule(rule), solver, Stop(seconds=seconds))
-        if result.error:
-            raise RuntimeError(f"{spec}: {result.error}")
-        costs.append(float("nan") if result.value is None else result.value)
-        # Where SCIP's best so far cancels some of the jobs, it says how many; the cost is then unknown.
-        unassigned += result.parameters.get("cancelled", len(window)) if result.value is None else 0
-        took.append(result.seconds)
-        proved.append(result.status == "optimal")
-    return Measured(costs, took, proved, unassigned)
-
-
-def line(title: str, measured: Measured, jobs: int, divisor: float) -> str:
-    """One row of the table."""
-    cost = np.nansum(measured.cost) / divisor
+def scip(every: int) -> tuple[Method, ...]:
+    """SCIP on the paper's model, and what is compared with it on the same windows."""
+    model = "scas-scip:cancel=yes"
     return (
-        f"{title:<30}{cost:>12,.1f}{np.mean(measured.seconds):>12.5f}{100 * np.mean(measured.proved):>10.1f}"
-        f"{100 * measured.unassigned / max(jobs, 1):>12.2f}"
+        Method("SCIP, 30 s", "static", model, 30.0, every, native=True),
+        Method("SCIP, no limit", "static", model, None, every, native=True),
+        Method("scas-dp beside SCIP", "static", "scas-dp", None, every),
+        Method("NSA-500 beside SCIP", "free", f"nsa:steps=500,{LEARNED}", None, every),
     )
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", type=Path)
-    parser.add_argument("--epochs", type=int, nargs="*", help="all by default")
-    parser.add_argument("--scip-every", type=int, default=15)
+def equal_time(table: Table) -> Method:
+    """SA with as many steps as take the time of NSA-500: those of the table, or else counted from its times."""
+    stored = table.of(EQUAL_TIME)
+    if stored:
+        return Method(EQUAL_TIME, "free", stored[0].spec)
+    learned, plain = (mean_of(table.of(title), lambda row: row.mean) for title in ("NSA-500", "SA-1000"))
+    steps = 1000 * learned / plain
+    unit = 10 ** (len(str(int(steps))) - 2)
+    return Method(EQUAL_TIME, "free", f"sa:steps={max(1, round(steps / unit)) * unit},{AS_CODED}")
+
+
+def improvement(worse: Sequence[Row], better: Sequence[Row]) -> np.ndarray:
+    """By how much the second costs less than the first, of the first, in each epoch [%]."""
+    return 100 * (1 - costs(better) / costs(worse))
+
+
+def print_annealing(table: Table, markdown: bool) -> None:
+    """Table III: a line for each epoch, costs, times, and how much less NSA-500 costs."""
+    titles = [method.title for method in PAPER] + [EQUAL_TIME]
+    rows = {title: table.of(title) for title in titles}
+    rivals = ("SA-1000", "SA-500", EQUAL_TIME)
+    gains = {title: improvement(rows[title], rows["NSA-500"]) for title in rivals}
+    columns = ["epoch", "Seq."]
+    for title in titles[1:]:
+        columns += [title, "ms"]
+    columns += [f"NSA-500 against {title} [%]" for title in rivals]
+    lines = []
+    for at, first in enumerate(rows["Seq."]):
+        line = [str(first.epoch), number(costs(rows["Seq."])[at], 0)]
+        for title in titles[1:]:
+            line += [number(costs(rows[title])[at], 0), number(rows[title][at].mean, 2)]
+        lines.append(line + [number(gains[title][at]) for title in rivals])
+    last = ["mean", number(costs(rows["Seq."]).mean(), 0)]
+    for title in titles[1:]:
+        last += [number(costs(rows[title]).mean(), 0), number(mean_of(rows[title], lambda row: row.mean))]
+    lines.append(last + [number(gains[title].mean()) for title in rivals])
+    show("Table III: annealing as coded", columns, lines, markdown)
+    for title in rivals:
+        lower = int((gains[title] > 0).sum())
+        steps = f" ({rows[title][0].spec.partition('steps=')[2].partition(',')[0]} steps)" if "equal" in title else ""
+        print(
+            f"NSA-500 costs less than {title}{steps} in {lower} of {len(lines) - 1} epochs; "
+            f"in the mean {between(gains[title])} % less."
+        )
+    print()
+
+
+def print_rules(table: Table, markdown: bool) -> None:
+    """All methods under all rules, beside the optima."""
+    lines = []
+    for method in (*PAPER, *RULES, *EXACT):
+        rows = table.of(method.title)
+        if not rows:
+            continue
+        gaps = [100 * mean_of(rows, lambda row: row.static_gap), 100 * mean_of(rows, lambda row: row.dynamic_gap)]
+        share = 100 * sum(row.proved for row in rows) / sum(row.windows for row in rows)
+        times = [number(mean_of(rows, lambda row: row.mean), 3), number(max(row.p99 for row in rows), 2)]
+        cells = [number(costs(rows).mean(), 0), *(f"{gap:+.2f}" for gap in gaps), *times, number(share, 0)]
+        lines.append([method.title, method.rule, *cells])
+    columns = ["method", "counted under", "cost", "to SCAS optimum [%]", "to DCAS optimum [%]"]
+    show("The same windows under other rules", [*columns, "ms", "99 % [ms]", "proved [%]"], lines, markdown)
+
+
+def print_scip(table: Table, every: int, markdown: bool) -> None:
+    """Table IV: the paper's model in SCIP on some windows, cost as the mean of a window that was solved."""
+    lines = []
+    for method in scip(every):
+        rows = table.of(method.title)
+        if not rows:
+            continue
+        windows, jobs = sum(row.windows for row in rows), sum(row.jobs for row in rows)
+        unsolved = sum(row.unsolved for row in rows)
+        answered = [row for row in rows if row.windows > row.unsolved]
+        solved = [row.windows - row.unsolved for row in answered]
+        gap = np.average([row.static_gap for row in answered], weights=solved) if answered else float("nan")
+        lines.append(
+            [
+                method.title.removesuffix(" beside SCIP"),
+                number(sum(row.total for row in rows) / max(sum(solved), 1), 0),
+                number(100 * float(gap)),
+                number(mean_of(rows, lambda row: row.mean) / 1000, 5),
+                f"{unsolved} of {windows}",
+                number(100 * sum(row.cancelled for row in rows) / jobs, 1),
+                f"{sum(row.proved for row in rows)} of {windows}",
+            ]
+        )
+    columns = ["method", "cost", "to SCAS optimum [%]", "seconds", "not solved", "cancelled jobs [%]", "proved"]
+    show(f"Table IV: every {every}th window", columns, lines, markdown)
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Measure what is missing, print the tables."""
+    parser = arguments(__doc__, "tables")
+    parser.add_argument("--windows", type=Path, help="a file of windows with epochs, instead of generated ones")
+    parser.add_argument("--scip-every", type=int, default=30)
     parser.add_argument("--no-scip", action="store_true")
-    options = parser.parse_args()
-    epochs: dict[int, list[Allocation]] = {}
-    for where, document in read_documents(options.file):
-        if not isinstance(document, PeriodWindow) or document.epoch is None:
-            raise SystemExit(f"{where}: not a window of a stream with epochs")
-        if options.epochs is None or document.epoch in options.epochs:
-            epochs.setdefault(document.epoch, []).append(document.allocation("static", True, AUTHORS))
-    problems = [problem for windows in epochs.values() for problem in windows]
-    jobs = sum(map(len, problems))
-    print(f"{options.file.name}: {len(epochs)} epochs, {len(problems)} windows, {jobs} jobs, cost model authors")
-    head = f"{'method':<30}{'cost':>12}{'seconds':>12}{'proved %':>10}{'unassigned %':>12}"
-    print(head)
-    optimum = None
-    for title, rule, spec, seconds in METHODS:
-        measured = measure(problems, rule, spec, seconds)
-        if spec == "scas-dp":
-            optimum = measured
-        print(line(title, measured, jobs, PERIODS * len(epochs)), flush=True)
-    if options.no_scip or optimum is None:
-        return 0
-    subset = range(0, len(problems), options.scip_every)
-    some = [problems[i] for i in subset]
-    print(f"\nevery {options.scip_every}th window: {len(some)} windows; cost is the mean of a window")
-    print(head)
-    few = sum(map(len, some))
-    cost, took, proved = optimum.cost, optimum.seconds, optimum.proved
-    exact = Measured([cost[i] for i in subset], [took[i] for i in subset], [proved[i] for i in subset], 0)
-    print(line("scas-dp", exact, few, len(some)))
-    for title, seconds in (("SCIP, 30 s", 30.0), ("SCIP, no limit", None)):
-        print(line(title, measure(some, "static", "scas-scip:cancel=yes", seconds), few, len(some)), flush=True)
+    options = parser.parse_args(words)
+    try:
+        table = Table(options.table)
+        solved_by_scip = () if options.no_scip else scip(options.scip_every)
+        if not options.stored:
+            setting = setting_of(options)
+            complete(table, setting, (*PAPER, *RULES, *EXACT), options.windows)
+            complete(table, setting, (equal_time(table), *solved_by_scip), options.windows)
+        print_annealing(table, options.markdown)
+        print_rules(table, options.markdown)
+        if not options.no_scip:
+            print_scip(table, options.scip_every, options.markdown)
+    except TransomError as error:
+        parser.error(str(error))
     return 0
 
 

@@ -1,6 +1,7 @@
 """Figures of schedules, allocations and solvers, readable at print size; matplotlib is loaded when one is drawn."""
 
 from transom.plot.all_figures import figures
+from transom.plot.annealing import Search, costs_by_steps, gap_by_seconds
 from transom.plot.anytime import anytime
 from transom.plot.cluster import allocation_figure
 from transom.plot.front import front_figure
@@ -25,14 +26,17 @@ from transom.plot.weekly import weekly
 
 __all__ = [
     "Line",
+    "Search",
     "allocation_figure",
     "anytime",
+    "costs_by_steps",
     "decision_times",
     "encoded",
     "figures",
     "front_figure",
     "gain_over_time",
     "gantt",
+    "gap_by_seconds",
     "gap_over_time",
     "hops_and_waits",
     "hypervolume_over_time",
