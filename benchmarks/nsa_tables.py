@@ -10,8 +10,8 @@ coded (``walk``), annealing goes on from rejected moves, takes a first node amon
 states that no order of placing jobs reaches; "reachable" leaves those out. NSA is the same search with the learned
 repair. Times are processor time of the call with everything in it, the network included; those of SCIP are the
 clock's. "SA, equal time" has as many steps as SA takes in the time of NSA-500, counted once from the times in the
-table. SCIP solves the paper's model with the authors' binaries that cancel a job, on every n-th window; "not solved" are
-windows that have no answer when the time is out.
+table. SCIP solves the paper's model with the authors' binaries that cancel a job, on every n-th window; "not solved"
+are windows that have no answer when the time is out.
 """
 
 from __future__ import annotations

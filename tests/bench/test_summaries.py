@@ -99,6 +99,16 @@ def test_who_takes_more_than_the_budget_is_told() -> None:
     assert lines(*slow)["1 s", "slow"]["overshoot_max"] == pytest.approx(0.3)
 
 
+def test_the_seconds_that_weights_took_are_told() -> None:
+    first = row("learned", "i1", value=1.0, cold=2.5, parameters={"load_seconds": 0.004})
+    again = row("learned", "i2", value=1.0, parameters={"load_seconds": 0.004})
+    assert remarks(table(first, again, row("plain", "i1", value=1.0, cold=1.0), row("plain", "i2", value=1.0))) == [
+        "learned: reading its weights took 0.004 s at most, imports and compilation 2.5 s at most; neither counts as "
+        "time of a run"
+    ]
+    assert remarks(table(again))[0].startswith("learned: reading its weights took 0.004 s at most; neither counts")
+
+
 def test_no_run_is_no_line() -> None:
     assert len(summaries(table())) == 0
     assert figures(table(), "primal_gap") == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from transom.bench.score import ALLOWANCE
@@ -32,7 +33,10 @@ def remarks(table: pl.DataFrame, by: By = "problem") -> list[str]:
     """
     order = (by, "budget_seconds", "budget", "threads", "solver")  # runs stand in random order
     table = table.sort(order, nulls_last=True, maintain_order=True)
-    return [*_wrong(table), *_failed(table), *_late(table), *_unmet(table, by), *_unknown(table), *_mixed(table)]
+    return [
+        *_wrong(table), *_failed(table), *_late(table), *_unmet(table, by), *_unknown(table), *_mixed(table),
+        *_loaded(table),
+    ]  # fmt: skip
 
 
 def _wrong(table: pl.DataFrame) -> list[str]:
@@ -116,6 +120,22 @@ def _mixed(table: pl.DataFrame) -> list[str]:
         for column, words in several.items()
         if (count := table[column].n_unique()) > 1
     ]
+
+
+def _loaded(table: pl.DataFrame) -> list[str]:
+    """What it took to read the weights of learned solvers, which no budget counts."""
+    import polars as pl
+
+    told = []
+    learned = table.filter(pl.col("parameters").str.contains('"load_seconds"'))
+    for (solver,), runs in learned.group_by("solver", maintain_order=True):
+        seconds = max(json.loads(text)["load_seconds"] for text in runs["parameters"])
+        cold = max(runs["cold"].drop_nulls(), default=None)
+        whole = "" if cold is None else f", imports and compilation {cold:.3g} s at most"
+        told.append(
+            f"{solver}: reading its weights took {seconds:.3g} s at most{whole}; neither counts as time of a run"
+        )
+    return told
 
 
 def _runs(count: int) -> str:
