@@ -93,10 +93,9 @@ def begin(jobs, queue, expected, free, at, place, extra, candidates, picks, mode
     """Open an instant: a kept reservation comes before everything else."""
     place[PICKED] = place[AHEAD] = place[COUNT] = place[SCANNED] = place[SEEN] = place[SUMMED] = 0
     place[INSTANT] += 1
-    place[BEGIN] = -1
+    holder, promised = place[HOLDER], place[BEGIN]
+    place[HOLDER] = place[BEGIN] = -1
     place[LEVEL] = ONE
-    holder = place[HOLDER]
-    place[HOLDER] = -1
     if holder < 0 or scheme.keep == 0:
         return
     if fits(jobs, holder, free):
@@ -105,13 +104,12 @@ def begin(jobs, queue, expected, free, at, place, extra, candidates, picks, mode
             i += 1
         _pick(jobs, queue, expected, free, at, place, picks, modes, i, RESERVED)
         return
-    # What the last instant left cannot start now if no job ended since: no more is free, the shadow time is as it
-    # was, and it is later. Jobs past their walltime move it.
-    scanned = at[PASSED]
-    if at[RUNNING] and expected[0, 0] <= at[NOW]:
-        scanned = 0
-    _reserve(jobs, expected, free, at, place, extra, holder)
-    place[SCANNED] = scanned
+    # If no job ended since the last instant, what it left cannot start now: no more is free, shadow time and extra
+    # are as they were, and it is later. Jobs past their walltime move both.
+    if at[PASSED] == 0 or (at[RUNNING] and expected[0, 0] <= at[NOW]):
+        _reserve(jobs, expected, free, at, place, extra, holder)
+    else:
+        place[HOLDER], place[BEGIN], place[LEVEL], place[SCANNED] = holder, promised, TWO, at[PASSED]
 
 
 @compiled
