@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from transom.compiling import compiled
 from transom.errors import ModelError, SpecError
 from transom.learned.dras.deciding import choose, decide, new_view
+from transom.learned.dras.episodes import Episodes
 from transom.learned.dras.features import CONTEXT, FEATURES, observe
 from transom.learned.dras.process import (
     AHEAD,
@@ -21,21 +21,20 @@ from transom.learned.dras.process import (
     LEVEL,
     OVER,
     PICKED,
-    Course,
     Scheme,
     begin,
     candidates_of,
     finish,
     take,
 )
-from transom.learned.dras.rewards import Reward, holding_cost, parse_reward, passed, selected
+from transom.learned.dras.rewards import Reward, parse_reward, passed, selected
 from transom.learned.dras.standing import new_course
 from transom.learned.scorer import ScorerWeights
 from transom.models._arrays import BoolArray, FloatArray, IntArray
 from transom.rng import stream
 from transom.simulation import events
 from transom.simulation.engine import Progress, Replay
-from transom.simulation.events import ENDING, NEVER, NEXT, QUEUED, SUBMIT, State, advance
+from transom.simulation.events import ENDING, NEVER, NEXT, QUEUED, SUBMIT, advance
 from transom.simulation.rule_replay import after, before
 from transom.simulation.schedule import COLUMNS, Schedule
 from transom.traces.workload import Workload
@@ -67,59 +66,6 @@ class Batch(NamedTuple):
     reward: FloatArray
     done: BoolArray
     instant: IntArray
-
-
-class Episodes:
-    """Workloads that are replayed one after another, over and over, and where that stands.
-
-    Parameters
-    ----------
-    workloads : one episode each.
-    shuffled : whether each round takes them in another random order.
-
-    Raises
-    ------
-    ModelError : there is none, or they are of different machines.
-    """
-
-    def __init__(self, workloads: Sequence[Workload], shuffled: bool = False) -> None:
-        if not workloads:
-            raise ModelError("episodes: at least one workload is needed")
-        nodes = {workload.cluster.num_nodes for workload in workloads}
-        if len(nodes) > 1:
-            raise ModelError(f"episodes: workloads of one machine are needed, got machines of {sorted(nodes)} nodes")
-        self.workloads = tuple(workloads)
-        self.shuffled = shuffled
-        self.nodes = nodes.pop()
-        self.order: list[int] = []  # the episodes that are still to come in this round
-        self.finished = 0
-        self.current: Episode | None = None
-        self.instants = 0
-
-    def next(self, scheme: Scheme, reward: Reward, rng: Generator) -> Episode:
-        """Begin the next episode."""
-        if not self.order:
-            count = len(self.workloads)
-            self.order = rng.permutation(count).tolist() if self.shuffled else list(range(count))
-        which = self.order.pop(0)
-        self.current = Episode(self.workloads[which], which, scheme, reward, self.instants)
-        return self.current
-
-
-class Episode:
-    """A replay in progress under a scheme and a reward."""
-
-    def __init__(self, workload: Workload, which: int, scheme: Scheme, reward: Reward, instants: int = 0) -> None:
-        replay = Replay(workload, "fcfs")
-        self.which = which
-        self.scheme = scheme
-        self.reward = reward
-        self.state: State = replay.state
-        self.runtime = workload.runtime
-        self.course: Course = new_course(replay.state, scheme, workload.cluster.num_nodes)
-        self.course.at[INSTANT] = instants
-        self.cost = holding_cost(reward, workload.runtime)
-        self.gathered = np.zeros(1)  # reward since the last decision
 
 
 def collect(
@@ -304,31 +250,10 @@ def replay(
     """
     if sampled and rng is None:
         raise SpecError("replay: sampled decisions need a generator of random numbers")
-    check_weights(weights)
     run = Replay(workload, "fcfs")
-    state, nodes = run.state, workload.cluster.num_nodes
-    course, view = new_course(state, scheme, nodes), new_view(scheme.window)
     source = stream(0) if rng is None else rng
-    log = np.empty((len(COLUMNS), 2 * len(workload) + _CHUNK), np.int64)
-    rows, more = 0, True
-    while more:
-        rows, more = _replay(
-            state,
-            course,
-            scheme,
-            nodes,
-            run.runtime,
-            run.ids,
-            weights,
-            view,
-            source,
-            -1.0 if sampled else 0.0,
-            log,
-            rows,
-            min(rows + _CHUNK, log.shape[1]),
-        )
-        if progress is not None:
-            progress(int(state.at[events.STARTED]))
+    decisions = run_scorer(run, scheme, weights, source, -1.0 if sampled else 0.0, progress)
+    state = run.state
     return Schedule(
         policy=label,
         workload=workload.name,
@@ -338,8 +263,37 @@ def replay(
         end=state.jobs[:, events.END],
         mode=state.jobs[:, events.MODE],
         order=state.jobs[:, events.ORDER],
-        decisions=dict(zip(COLUMNS, log[:, :rows], strict=True)),
+        decisions=decisions,
     )
+
+
+def run_scorer(
+    run: Replay,
+    scheme: Scheme,
+    weights: ScorerWeights,
+    rng: Generator,
+    epsilon: float,
+    progress: Progress | None = None,
+) -> dict[str, NDArray[np.int64]]:
+    """Take a replay to its end with a scorer that decides, see :func:`replay`.
+
+    Returns
+    -------
+    The decisions, by column of :data:`~transom.simulation.schedule.COLUMNS`.
+    """
+    check_weights(weights)
+    state, nodes = run.state, run.cluster.num_nodes
+    course, view = new_course(state, scheme, nodes, run.jobs.priority), new_view(scheme.window)
+    log = np.empty((len(COLUMNS), 2 * len(run.jobs) + _CHUNK), np.int64)
+    rows, more = 0, True
+    while more:
+        until = min(rows + _CHUNK, log.shape[1])
+        rows, more = _replay(
+            state, course, scheme, nodes, run.runtime, run.ids, weights, view, rng, epsilon, log, rows, until
+        )
+        if progress is not None:
+            progress(int(state.at[events.STARTED]))
+    return dict(zip(COLUMNS, log[:, :rows], strict=True))
 
 
 @compiled

@@ -64,9 +64,12 @@ _LOG_QUEUE = np.log1p(1000.0)
 
 
 @compiled
-def known_of(jobs, nodes, longest):  # type: ignore[no-untyped-def]
-    """The first five features of every job, which never change, float32, shape ``(jobs, 5)``."""
-    known = np.empty((len(jobs), 5), np.float32)
+def known_of(jobs, priority, nodes, longest):  # type: ignore[no-untyped-def]
+    """What never changes about a job, float32, shape ``(jobs, 6)``: its first five features, and 1 if it is urgent.
+
+    That is a site's priority > 0, for the paper's state; unknown is not urgent.
+    """
+    known = np.empty((len(jobs), 6), np.float32)
     log_nodes, log_longest = np.log1p(np.float64(nodes)), np.log1p(np.float64(longest))
     log_area = np.log1p(np.float64(nodes) * longest)
     for job in range(len(jobs)):
@@ -76,6 +79,7 @@ def known_of(jobs, nodes, longest):  # type: ignore[no-untyped-def]
         known[job, 2] = min(t / longest, 1.0)
         known[job, 3] = min(np.log1p(t) / log_longest, 1.0)
         known[job, 4] = min(np.log1p(n * t) / log_area, 1.0)
+        known[job, 5] = 1.0 if priority[job] > 0 else 0.0
     return known
 
 

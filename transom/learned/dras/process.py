@@ -74,7 +74,7 @@ class Course(NamedTuple):
 
     ``at`` ``(COUNTERS,)``; ``extra`` ``(1 + R,)``: what is left beside the reserved job at its shadow time;
     ``candidates`` ``(W,)``: places in the queue; ``picks``, ``modes`` ``(n,)``: places of the jobs to start, in
-    order, and how they start; ``known`` ``(n, 5)``: of each job what observations take from it
+    order, and how they start; ``known`` ``(n, 6)``: of each job what observations take from it
     (:func:`~transom.learned.dras.features.known_of`).
 
     A job that was selected to start stands in the queue as -1 minus its number until the instant is over.

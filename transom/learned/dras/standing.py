@@ -7,14 +7,23 @@ import numpy as np
 from transom.learned.dras.features import known_of
 from transom.learned.dras.process import AHEAD, BEGIN, COUNTERS, HOLDER, PICKED, Course, Scheme
 from transom.models import Window
+from transom.models._arrays import IntArray
 from transom.simulation import events
 from transom.simulation.decision import Decision, Reservation
 from transom.simulation.events import State
 from transom.simulation.window_pass import window_state
 
 
-def new_course(state: State, scheme: Scheme, nodes: int) -> Course:
-    """A course before the first instant of a replay on a machine of so many nodes."""
+def new_course(state: State, scheme: Scheme, nodes: int, priority: IntArray | None = None) -> Course:
+    """A course before the first instant of a replay.
+
+    Parameters
+    ----------
+    state : of the replay, of ``n`` jobs.
+    scheme : how to schedule.
+    nodes : of the machine.
+    priority : the site's priorities of the jobs, shape ``(n,)``; unknown if None.
+    """
     n = len(state.jobs)
     course = Course(
         at=np.zeros(COUNTERS, np.int64),
@@ -22,7 +31,7 @@ def new_course(state: State, scheme: Scheme, nodes: int) -> Course:
         candidates=np.empty(scheme.window, np.int64),
         picks=np.empty(n, np.int64),
         modes=np.empty(n, np.int64),
-        known=known_of(state.jobs, nodes, scheme.longest),
+        known=known_of(state.jobs, np.full(n, -1) if priority is None else priority, nodes, scheme.longest),
     )
     course.at[HOLDER] = course.at[BEGIN] = -1
     return course
@@ -40,7 +49,8 @@ def standing(window: Window, scheme: Scheme, holder: int = -1) -> tuple[State, C
     waiting = len(window.queue)
     state = window_state(window, np.arange(waiting))
     state.jobs[:waiting, events.SUBMIT] = window.queue.submit
-    course = new_course(state, scheme, window.cluster.num_nodes)
+    priority = np.concatenate((window.queue.priority, window.running.priority))
+    course = new_course(state, scheme, window.cluster.num_nodes, priority)
     if holder >= 0:
         found = np.flatnonzero(window.queue.id == holder)
         course.at[HOLDER] = found[0] if found.size else -1
