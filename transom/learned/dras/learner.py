@@ -131,6 +131,15 @@ def observed(batch: Batch, device: Any) -> Observations:
     return Observations(*(torch.from_numpy(np.ascontiguousarray(part)).to(device) for part in parts))
 
 
+def discounts(batch: Batch, gamma: float) -> NDArray[np.float64]:
+    """Discounts between decisions, shape ``(T - 1,)``: ``gamma`` for every scheduling instance that lies between.
+
+    How many instances a trace has is settled by its jobs, two for each; how many decisions are taken, an agent can
+    change. Decisions of one instance are not discounted against each other.
+    """
+    return np.asarray(float(gamma) ** np.maximum(np.diff(batch.instant), 0))
+
+
 def log_chances(scores: Tensor) -> tuple[Tensor, Tensor]:
     """Logarithms of the softmax over valid candidates, minus infinity for the others, and the entropies ``(T,)``."""
     import torch

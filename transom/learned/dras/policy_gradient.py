@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transom.learned.dras.discounting import returns_to_go
-from transom.learned.dras.learner import Arrays, Figures, Learner, log_chances, observed, relative_entropy
+from transom.learned.dras.learner import Arrays, Figures, Learner, discounts, log_chances, observed, relative_entropy
 
 if TYPE_CHECKING:
     from torch import nn
@@ -25,7 +25,7 @@ class PolicyGradientSettings:
     Parameters
     ----------
     learning_rate : alpha, of Adam.
-    gamma : discount per decision; 1 as printed.
+    gamma : discount per scheduling instance; 1 as printed.
     standardise : divide returns less baseline by their deviation within the update.
     entropy : weight of a bonus for entropy, falling linearly to a tenth; 0 as printed.
     """
@@ -61,7 +61,7 @@ class PolicyGradient(Learner):
         s, learnt = self.settings, len(batch.action) - 1
         returns = np.empty(learnt)
         reward, done = batch.reward[:learnt].astype(np.float64), batch.done[:learnt]
-        returns_to_go(reward, np.full(learnt, s.gamma), done, 0.0, returns)
+        returns_to_go(reward, discounts(batch, s.gamma), done, 0.0, returns)
         gain = returns - self.baseline(learnt)
         self._remember(returns)
         if s.standardise:

@@ -14,6 +14,7 @@ from transom.learned.dras.learner import (
     Arrays,
     Figures,
     Learner,
+    discounts,
     log_chances,
     minibatches,
     observed,
@@ -33,7 +34,7 @@ class PpoSettings:
     Parameters
     ----------
     learning_rate : of Adam, at the beginning; it falls linearly to a tenth.
-    gamma : discount per decision.
+    gamma : discount per scheduling instance.
     lam : of the generalised advantage estimate.
     clip : how far the ratio of a probability to that of the recording may move from 1 before it stops counting.
     epochs, minibatch : passes over a recording, and decisions in a step.
@@ -76,7 +77,7 @@ class Ppo(Learner):
         values *= self._spread
         advantage = np.empty(learnt)
         reward, done = batch.reward[:learnt].astype(np.float64), batch.done[:learnt]
-        advantages(reward, np.full(learnt, s.gamma), done, values[:learnt], values[learnt], s.lam, advantage)
+        advantages(reward, discounts(batch, s.gamma), done, values[:learnt], values[learnt], s.lam, advantage)
         worth = advantage + values[:learnt]
         self._measure(worth)
         advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)

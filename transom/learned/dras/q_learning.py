@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from transom.learned.dras.learner import Arrays, Figures, Learner, Observations, minibatches, observed
+from transom.learned.dras.learner import Arrays, Figures, Learner, Observations, discounts, minibatches, observed
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -25,7 +25,7 @@ class QLearningSettings:
     Parameters
     ----------
     learning_rate : alpha, of Adam.
-    gamma : discount per decision, below 1: without one, values of a process that does not end have no bound.
+    gamma : discount per scheduling instance, below 1: without one, values of a process that does not end have no bound.
     epsilon, decay, least : chance of a random candidate: at first, its factor after each update, and its least value.
     target : updates after which the network that new values are taken from is replaced; 0: at every update.
     epochs, minibatch : passes over a recording, and decisions in a step.
@@ -81,10 +81,11 @@ class QLearning(Learner):
         share = 1 / min(self._updates + 1, 20)
         self._scale = float((1 - share) * self._scale + share * np.sqrt(np.square(reward).mean() + 1e-24))
         rewards = torch.from_numpy((reward * (1 - s.gamma) / self._scale).astype(np.float32)).to(self.device)
-        going_on = torch.from_numpy(1 - batch.done[:learnt].astype(np.float32)).to(self.device)
+        kept = discounts(batch, s.gamma) * ~batch.done[:learnt]
+        kept = torch.from_numpy(kept.astype(np.float32)).to(self.device)
         with torch.no_grad():
             best = self.values_of(data.at(slice(1, None)), self._target).max(dim=1).values
-            new = rewards + s.gamma * going_on * best
+            new = rewards + kept * best
         told: list[tuple[float, ...]] = []
         for _ in range(s.epochs):
             for part in minibatches(learnt, s.minibatch, rng):
