@@ -154,10 +154,23 @@ def load(
         raise DocumentError(f"{path}: is part of {card.component!r}, not of {component!r}")
     if schema is not None and card.schema != schema:
         raise DocumentError(f"{path}: was made for observations {card.schema!r}, and these are {schema!r}")
-    for key, value in card.cluster.items():
-        if cluster is not None and cluster.get(key) != value:
-            raise DocumentError(f"{path}: was made for a cluster with {key} = {value}, and this has {cluster.get(key)}")
+    if cluster is not None:
+        check_cluster(card, cluster, str(path))
     return Checkpoint(weights, card)
+
+
+def check_cluster(card: Card, cluster: Mapping[str, int], where: str) -> None:
+    """Refuse a machine that is not like that of a card, whose checkpoint the error calls ``where``.
+
+    Raises
+    ------
+    DocumentError : they differ in something that the card names.
+    """
+    for key, value in card.cluster.items():
+        if cluster.get(key) != value:
+            raise DocumentError(
+                f"{where}: was made for a cluster with {key} = {value}, and this has {cluster.get(key)}"
+            )
 
 
 def find(source: str | PathLike[str]) -> Path:

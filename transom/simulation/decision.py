@@ -48,6 +48,12 @@ class Policy(Protocol):
     (default ``fcfs``), and ``reset(rng)``, which is called before a replay begins. A policy with
     ``period`` [s], > 0, is not asked at every event but at the multiples of that time, on the trace's
     clock, at which jobs wait.
+
+    A policy may also have ``run(replay, report)``, which takes a whole
+    :class:`~transom.simulation.engine.Replay` to its end at once and starts the jobs that ``decide`` would start, such
+    as in one compiled loop. It calls ``report`` now and then with the number of started jobs and returns the columns
+    of its decisions (:data:`~transom.simulation.schedule.COLUMNS`). None means that there is no such way; with a
+    ``period`` it is not used.
     """
 
     def decide(self, window: Window, /) -> Decision:

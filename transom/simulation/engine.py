@@ -95,12 +95,17 @@ def simulate(
         # Where placing is the work, it is what the progress counts.
         decisions = run_rule(replay, chosen, report if keeper is None else lambda started: None)
     else:
-        replay = Replay(workload, getattr(chosen, "order", "fcfs"), _period(chosen), keeper)
+        period = _period(chosen)
+        run = getattr(chosen, "run", None) if period is None else None
+        replay = Replay(workload, getattr(chosen, "order", "fcfs"), period, keeper if run is None else None)
         reset = getattr(chosen, "reset", None)
         if reset is not None:
             # Not by its label: what a policy is called must not change what it draws.
             reset(stream(seed, policy if isinstance(policy, str) else type(policy).__name__))
-        decisions = _run_policy(replay, chosen, report)
+        if run is None:
+            decisions = _run_policy(replay, chosen, report)
+        else:
+            decisions = run(replay, report if keeper is None else lambda started: None)
     state = replay.state
     waiting = np.flatnonzero(state.jobs[:, events.START] < 0)
     if waiting.size:

@@ -172,13 +172,14 @@ def _card(workload: Workload, run: Run) -> dict[str, Any]:
 
 
 def _code(run: Run) -> str:
-    """A digest of the code that decides: this package, and the files of what others registered."""
+    """A digest of what decides: this package, the files of what others registered, and weights (``digest``)."""
     policy = make_policy(run.spec)
     parts = [policy, load_rule(getattr(policy, "order", "fcfs"))]
     parts += [getattr(policy, name) for name in ("_solver", "_objective", "_rule") if hasattr(policy, name)]
     if run.allocator is not None and run.allocator.solver is not None:
         parts.append(registry.make(registry.SOLVERS, run.allocator.solver, Allocation))
     state = blake2b(source_digest().encode(), digest_size=8)
+    state.update(str(getattr(policy, "digest", "")).encode())
     for module in sorted({type(part).__module__ for part in parts}):
         file = getattr(sys.modules.get(module), "__file__", None)
         if file and not module.startswith("transom."):

@@ -1,0 +1,248 @@
+"""DRAS-PG, DRAS-DQL and Decima-PG as policies of the simulator, from checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from transom.errors import SpecError
+from transom.learned.checkpoints import EXTRA, Checkpoint, check_cluster, load, require
+from transom.learned.dras.agents import Agent, CompactAgent, Floats, agent_of, scheme_of
+from transom.learned.dras.collect import run_scorer
+from transom.learned.dras.deciding import decide
+from transom.learned.dras.process import Course, begin, candidates_of, close, take
+from transom.learned.dras.standing import decision_of, standing
+from transom.learned.scorer import highest, sample, softmax
+from transom.models import Cluster, Window
+from transom.rng import stream
+from transom.simulation.decision import Decision
+from transom.simulation.events import NOW, State
+
+if TYPE_CHECKING:
+    from transom.learned.dras.adaptation import Adaptation
+    from transom.simulation.engine import Progress, Replay
+
+Choice = Literal["best", "sample"]
+"""Take the candidate with the highest score, or draw one by the softmax of the scores."""
+
+
+class LearnedPolicy:
+    """An agent that selects job after job, reserves, and backfills around the reservation.
+
+    The reservation that is kept from instant to instant is part of it; ``reset`` forgets it.
+
+    Parameters
+    ----------
+    checkpoint : what was trained.
+    epsilon : < 0: candidates are drawn by the softmax of their scores; else the highest score is taken, but any
+        candidate with this probability.
+    anywhere : decide for machines of other sizes, too.
+    adaptation : learns while it decides; None: does not.
+
+    Raises
+    ------
+    DocumentError : the checkpoint is not an agent's, or does not fit its own card.
+    """
+
+    order = "fcfs"
+
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        epsilon: float = 0.0,
+        anywhere: bool = False,
+        adaptation: Adaptation | None = None,
+    ) -> None:
+        self.name = checkpoint.card.name
+        self.digest = checkpoint.card.weights
+        self.scheme = scheme_of(checkpoint.card)
+        self._card = checkpoint.card
+        self._epsilon = epsilon
+        self._anywhere = anywhere
+        self._adaptation = adaptation
+        self._agent: Agent = agent_of(checkpoint)
+        # Each decision alone where something besides the compiled loop has to see it.
+        whole = isinstance(self._agent, CompactAgent) and adaptation is None
+        self.run: Callable[[Replay, Progress], dict[str, NDArray[Any]]] | None = self._run if whole else None
+        self.reset(stream(0))
+
+    def reset(self, rng: Generator) -> None:
+        """Begin a replay: no reservation, choices drawn from ``rng``, and nothing learned since the checkpoint."""
+        self._holder = -1
+        self._rng = rng
+        if self._adaptation is not None:
+            self._agent = self._adaptation.reset(rng)
+
+    def decide(self, window: Window, /) -> Decision:
+        """Decide one instant.
+
+        Raises
+        ------
+        DocumentError : the machine is not the one that the agent was trained for.
+        """
+        self._check(window.cluster)
+        nodes = window.cluster.num_nodes
+        state, course = standing(window, self.scheme, self._holder)
+        jobs, queue, _, expected, _, free, _, at = state
+        begin(jobs, queue, expected, free, at, *course[:5], self.scheme)
+        agent = self._agent
+        if isinstance(agent, CompactAgent) and self._adaptation is None:
+            decide(state, course, self.scheme, nodes, agent.weights, agent.view, self._rng, self._epsilon)
+        else:
+            self._decide_one_by_one(state, course, nodes)
+        close(queue, course.at, course.picks)
+        decision = decision_of(window, state, course)
+        if self._adaptation is not None:
+            self._adaptation.leave(state, course, len(decision.start) + len(decision.backfill))
+        self._holder = decision.reserve[0].job if decision.reserve else -1
+        return decision
+
+    def _decide_one_by_one(self, state: State, course: Course, nodes: int) -> None:
+        jobs, queue, _, expected, _, free, _, at = state
+        place, extra, candidates, picks, modes, _ = course
+        agent, learning = self._agent, self._adaptation
+        if learning is not None:
+            learning.arrive(int(at[NOW]))
+        while count := candidates_of(jobs, queue, free, at, place, extra, candidates, self.scheme):
+            k = 0
+            if count > 1:
+                features, context = agent.observe(state, course, nodes)
+                k, log_probability = picked(agent.score(features, context, count), count, self._rng, self._epsilon)
+                if learning is not None:
+                    learning.decided(features, context, count, k, log_probability)
+            job = queue[candidates[k]]
+            take(jobs, queue, expected, free, at, place, extra, candidates, picks, modes, self.scheme, k)
+            if learning is not None:
+                learning.selected(state, course, int(job), nodes)
+
+    def _run(self, replay: Replay, report: Progress) -> dict[str, NDArray[Any]]:
+        self._check(replay.cluster)
+        assert isinstance(self._agent, CompactAgent)
+        return run_scorer(replay, self.scheme, self._agent.weights, self._rng, self._epsilon, report)
+
+    def _check(self, cluster: Cluster) -> None:
+        if not self._anywhere:
+            check_cluster(self._card, {"nodes": cluster.num_nodes}, f"checkpoint {self.name!r}")
+
+
+def picked(scores: Floats, count: int, rng: Generator, epsilon: float) -> tuple[int, float]:
+    """What :func:`~transom.learned.dras.deciding.choose` chooses from scores that are there already."""
+    if epsilon < 0:
+        chances = np.empty(count)
+        softmax(scores, count, chances)
+        k = int(sample(rng, chances, count))
+        return k, float(np.log(chances[k]))
+    best = k = int(highest(scores, count))
+    if epsilon > 0 and rng.random() < epsilon:
+        k = int(rng.random() * count)
+    return k, float(np.log(epsilon / count + (1 - epsilon if k == best else 0.0)))
+
+
+def dras_pg(
+    model: str = "dras-pg",
+    choose: Choice = "best",
+    anywhere: bool = False,
+    adapt: bool = False,
+    every: int = 10,
+    rate: float = 1e-4,
+    reward: str = "",
+) -> LearnedPolicy:
+    """A network that was trained by policy gradient selects jobs, reserves for the first that does not fit, and
+    backfills around that.
+
+    Parameters
+    ----------
+    model : name of a shipped checkpoint, or the path of a ``.safetensors`` file.
+    choose : ``best``: the candidate with the highest score; ``sample``: drawn by the softmax of the scores.
+    anywhere : also decide for machines of another size than that of the training.
+    adapt : go on learning while it decides, by the rule that trained it (:class:`Adaptation`).
+    every : scheduling instances between two updates, > 0.
+    rate : learning rate of these updates, >= 0.
+    reward : what they reward, by default what the checkpoint was trained for.
+
+    Raises
+    ------
+    SpecError : there is no such checkpoint, packages are missing, or a number is out of range.
+    DocumentError : the checkpoint cannot be read, or is none of an agent.
+
+    References
+    ----------
+    papers/dras, section III.
+    """
+    return _policy(model, -1.0 if choose == "sample" else 0.0, anywhere, adapt, every, rate, reward)
+
+
+def dras_dql(
+    model: str = "dras-dql",
+    epsilon: float = 0.0,
+    anywhere: bool = False,
+    adapt: bool = False,
+    every: int = 10,
+    rate: float = 1e-4,
+    reward: str = "",
+) -> LearnedPolicy:
+    """The same with a network that was trained by Q-learning: it selects the job that is expected to be worth most.
+
+    Parameters
+    ----------
+    model, anywhere, adapt, every, rate, reward : as in :func:`dras_pg`.
+    epsilon : any candidate is taken instead with this probability, 0 to 1.
+
+    Raises
+    ------
+    SpecError, DocumentError : as in :func:`dras_pg`.
+
+    References
+    ----------
+    papers/dras, section III.
+    """
+    if not 0 <= epsilon <= 1:
+        raise SpecError(f"dras-dql: epsilon must be from 0 to 1, got {epsilon}")
+    return _policy(model, epsilon, anywhere, adapt, every, rate, reward)
+
+
+def decima_pg(
+    model: str = "decima-pg",
+    choose: Choice = "best",
+    anywhere: bool = False,
+    adapt: bool = False,
+    every: int = 10,
+    rate: float = 1e-4,
+    reward: str = "",
+) -> LearnedPolicy:
+    """The paper's comparison: a network selects among the jobs that fit now, without reservation and backfilling.
+
+    Parameters
+    ----------
+    model, choose, anywhere, adapt, every, rate, reward : as in :func:`dras_pg`.
+
+    Raises
+    ------
+    SpecError, DocumentError : as in :func:`dras_pg`.
+
+    References
+    ----------
+    papers/dras, section IV-A.
+    """
+    return _policy(model, -1.0 if choose == "sample" else 0.0, anywhere, adapt, every, rate, reward)
+
+
+for _factory in (dras_pg, dras_dql, decima_pg):
+    # What the registry says where packages are missing.
+    vars(_factory).update(needs=("safetensors",), extra=EXTRA)
+
+
+def _policy(
+    model: str, epsilon: float, anywhere: bool, adapt: bool, every: int, rate: float, reward: str
+) -> LearnedPolicy:
+    checkpoint = load(model, "dras")
+    if not adapt:
+        return LearnedPolicy(checkpoint, epsilon, anywhere)
+    require("adapt=yes", "torch")
+    from transom.learned.dras.adaptation import Adaptation
+
+    return LearnedPolicy(checkpoint, epsilon, anywhere, Adaptation(checkpoint, every, rate, reward or None))
