@@ -6,7 +6,8 @@ from transom.plot.anytime import anytime
 from transom.plot.cluster import allocation_figure
 from transom.plot.front import front_figure
 from transom.plot.gantt import gantt
-from transom.plot.kiviat import kiviat
+from transom.plot.kiviat import kiviat, kiviat_of
+from transom.plot.learning import learning
 from transom.plot.parallel import parallel
 from transom.plot.periods import hops_and_waits
 from transom.plot.resources import decision_times, gain_over_time, knob_sweep, utilisation_kiviat
@@ -41,7 +42,9 @@ __all__ = [
     "hops_and_waits",
     "hypervolume_over_time",
     "kiviat",
+    "kiviat_of",
     "knob_sweep",
+    "learning",
     "overshoots",
     "parallel",
     "performance_profile",

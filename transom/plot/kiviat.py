@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -45,22 +45,33 @@ def kiviat(
     Fan et al., DRAS, Figure 6.
     """
     comparable(schedules)
-    scores = normalised([summary(schedule, tau, trim) for schedule in schedules], metrics)
+    return kiviat_of({schedule.policy: summary(schedule, tau, trim) for schedule in schedules}, metrics)
+
+
+@styled
+def kiviat_of(summaries: Mapping[str, Mapping[str, float]], metrics: Sequence[str] = SPOKES) -> Figure:
+    """The same from the figures of each policy, such as means over several replays.
+
+    Raises
+    ------
+    ModelError : as of :func:`normalised`.
+    """
+    scores = normalised(list(summaries.values()), metrics)
     figure = new_figure(3.3)
     axes = figure.add_subplot()
     angles = spokes(axes, [_label(name) for name in metrics], _HOLE, {0.5: "0.5", 1: "1"})
-    styles = policy_styles([schedule.policy for schedule in schedules])
-    for schedule, score in zip(schedules, scores, strict=True):
+    styles = policy_styles(list(summaries))
+    for name, score in zip(summaries, scores, strict=True):
         x, y = ring(angles, score, _HOLE)
-        look = styles[schedule.policy]
-        axes.plot(x, y, marker="o", markersize=2.5, label=shortened(schedule.policy), clip_on=False, **look)
-        if len(schedules) <= 4:  # more of them mix to grey
+        look = styles[name]
+        axes.plot(x, y, marker="o", markersize=2.5, label=shortened(name), clip_on=False, **look)
+        if len(summaries) <= 4:  # more of them mix to grey
             axes.fill(x, y, color=look["color"], alpha=0.08, linewidth=0)
     figure.legend(loc="outside right center", title="1 is best, 0 worst\nof these policies", alignment="left")
     return figure
 
 
-def normalised(summaries: Sequence[dict[str, float]], metrics: Sequence[str]) -> FloatArray:
+def normalised(summaries: Sequence[Mapping[str, float]], metrics: Sequence[str]) -> FloatArray:
     """Each metric from 0 (worst of these) to 1 (best), reciprocals where lower is better.
 
     Where all are equal, all are best. NaN counts as worst.

@@ -1,0 +1,83 @@
+"""How the agents of a comparison were trained, kept beside the rows that they gave."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.dras.methods import Method
+from transom.errors import DocumentError
+from transom.files import whole_file
+from transom.learned.checkpoints import read_card
+
+COLUMNS = ("workload", "method", "agent", "seconds", "decisions", "parameters", "weights")
+
+
+class Trained(NamedTuple):
+    """One training: for which trace, what came out and of which seed, its seconds and decisions, and a digest."""
+
+    workload: str
+    label: str
+    agent: int
+    seconds: float
+    decisions: int
+    parameters: int
+    weights: str
+
+
+def trained(workload: str, methods: Iterable[Method]) -> list[Trained]:
+    """What the cards of some agents say.
+
+    Raises
+    ------
+    DocumentError : a card cannot be read.
+    """
+    found = []
+    for method in methods:
+        if method.agent is not None and method.checkpoint is not None:
+            card = read_card(method.checkpoint)
+            found.append(
+                Trained(workload, method.label, method.agent, card.seconds, card.steps, card.parameters, card.weights)
+            )
+    return found
+
+
+def write_trained(path: Path, made: Iterable[Trained]) -> None:
+    """Write trainings; those of the same method and seed that the file holds are replaced."""
+    kept = {each[:3]: each for each in (read_trained(path) if path.exists() else [])}
+    kept.update({each[:3]: each for each in made})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(path) as file:
+        out = csv.writer(file, lineterminator="\n")
+        out.writerow(COLUMNS)
+        out.writerows([*each[:3], f"{each.seconds:.1f}", *each[4:]] for each in kept.values())
+
+
+def read_trained(path: Path) -> list[Trained]:
+    """Read what :func:`write_trained` wrote.
+
+    Raises
+    ------
+    DocumentError : it is no such table.
+    """
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            lines = list(csv.DictReader(file))
+        return [
+            Trained(
+                line["workload"],
+                line["method"],
+                int(line["agent"]),
+                float(line["seconds"]),
+                int(line["decisions"]),
+                int(line["parameters"]),
+                line["weights"],
+            )
+            for line in lines
+        ]
+    except OSError as error:
+        raise DocumentError(f"{path}: cannot be read: {error.strerror}") from None
+    except (KeyError, TypeError, ValueError) as error:
+        raise DocumentError(f"{path}: not a table of trainings: {error!r}") from None
