@@ -10,10 +10,18 @@ import sys
 import time
 from collections.abc import Sequence
 
-from benchmarks.dras import conditions, protocol, tables
+from benchmarks.dras import adaptation, conditions, kiviat, protocol, tables, untrained, waits
 from transom.errors import TransomError
 
-COMMANDS = {"protocol": protocol, "tables": tables, "check": conditions}
+COMMANDS = {
+    "untrained": untrained,
+    "protocol": protocol,
+    "tables": tables,
+    "check": conditions,
+    "kiviat": kiviat,
+    "waits": waits,
+    "adaptation": adaptation,
+}
 
 
 def main(given: Sequence[str] | None = None) -> int:

@@ -55,6 +55,10 @@ AGENTS: dict[str, str] = {
 """What was trained, in the order of tables: the folder that holds the seeds, and the name in tables."""
 
 
+PAPER = (FCFS, "BinPacking", "Random", "Optimization, eq. 1", "Decima-PG", WAITING, DQL)
+"""The methods of the paper's figures."""
+
+
 def rules() -> list[Method]:
     """The methods that need no training."""
     return [Method(label, spec) for label, spec in RULES.items()]

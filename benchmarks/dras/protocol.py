@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.dras.methods import agents, rules
-from benchmarks.dras.rows import JITTER, Row, measure_all, months_of
+from benchmarks.dras.rows import JITTER, Row, add_workload, measure_all, workload_of
 from benchmarks.dras.tables import main_table, mode_table, seed_table
 from benchmarks.dras.trained import trained, write_trained
 from transom.cli.output import describe, note, print_table, progress
@@ -15,9 +15,7 @@ from transom.cli.output import describe, note, print_table, progress
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What the command takes."""
-    parser.add_argument("trace", type=Path)
-    parser.add_argument("--epoch", type=int, default=0, help="second 0 of the trace in Unix time: its UnixStartTime")
-    parser.add_argument("--months", type=int, nargs=2, default=(4, 12), metavar=("FIRST", "LAST"))
+    add_workload(parser)
     parser.add_argument("--jitters", type=int, default=10, help="copies with moved submissions")
     parser.add_argument("--agents", type=Path, help="folder with VARIANT/SEED/*.safetensors; the rules alone without")
     parser.add_argument("--only", nargs="+", help="these methods alone, by their names in tables")
@@ -26,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Measure what the file of rows lacks, and print the tables."""
-    workload = months_of(arguments.trace, *arguments.months, arguments.epoch)
+    workload = workload_of(arguments)
     chosen = rules() + (list(agents(arguments.agents)) if arguments.agents else [])
     if arguments.only:
         chosen = [method for method in chosen if method.label in arguments.only]

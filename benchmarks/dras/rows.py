@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -51,9 +52,16 @@ class Row(NamedTuple):
     figures: dict[str, float]
 
 
-def months_of(path: Path, first: int, last: int, epoch: int) -> Workload:
+def add_workload(parser: argparse.ArgumentParser) -> None:
+    """The arguments that say which jobs."""
+    parser.add_argument("trace", type=Path)
+    parser.add_argument("--epoch", type=int, default=0, help="second 0 of the trace in Unix time: its UnixStartTime")
+    parser.add_argument("--months", type=int, nargs=2, default=(4, 12), metavar=("FIRST", "LAST"))
+
+
+def workload_of(arguments: argparse.Namespace) -> Workload:
     """The jobs of some months of a trace (:func:`transom.generate.by_months`)."""
-    return by_months(read_swf(path), first, last, epoch)
+    return by_months(read_swf(arguments.trace), *arguments.months, arguments.epoch)
 
 
 def copies(workload: Workload, count: int) -> list[Workload]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +14,8 @@ from benchmarks.dras.methods import AGENTS, RULES
 from benchmarks.dras.rows import Row, read_rows, values
 from transom.bench.statistics import interval
 from transom.cli.output import number
+from transom.errors import DocumentError
+from transom.files import whole_file
 from transom.models._arrays import FloatArray
 
 RESULTS = Path(__file__).parents[1] / "results" / "dras"
@@ -127,19 +130,43 @@ def page_tables(folder: Path) -> dict[str, str]:
         if path.stem in TRACES:
             rows = read_rows(path)
             for name, table in (("methods", main_table), ("seeds", seed_table), ("modes", mode_table)):
-                found[f"{path.stem}: {name}"] = markdown(*table(rows))
+                columns, cells = table(rows)
+                if cells:
+                    found[f"{path.stem}: {name}"] = markdown(columns, cells)
     return found
+
+
+def with_tables(page: str, tables: Mapping[str, str]) -> str:
+    """A page whose tables are replaced: each stands after a comment with its name, up to an empty line.
+
+    Raises
+    ------
+    DocumentError : the page has no place for a table.
+    """
+    for name, table in tables.items():
+        place = re.compile(rf"(<!-- {re.escape(name)} -->\n)(?:\|.*\n)*")
+        if not place.search(page):
+            raise DocumentError(f"the page has no line <!-- {name} -->")
+        page = place.sub(lambda match: f"{match[1]}{table}\n", page)  # noqa: B023  (used at once)
+    return page
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What the command takes."""
     parser.add_argument("--folder", type=Path, default=RESULTS, help="with the rows")
+    parser.add_argument("--page", type=Path, help="replace the tables of this page instead of printing them")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print the tables of the page."""
-    for name, table in page_tables(arguments.folder).items():
-        print(f"{name}\n\n{table}\n")
+    """Print the tables of the page, or write them into it."""
+    tables = page_tables(arguments.folder)
+    if arguments.page:
+        page = with_tables(arguments.page.read_text(encoding="utf-8"), tables)
+        with whole_file(arguments.page) as file:
+            file.write(page)
+        return
+    for name, table in tables.items():
+        print(f"<!-- {name} -->\n{table}\n")
 
 
 def _between(shown: Estimate, unit: float, digits: int) -> str:
