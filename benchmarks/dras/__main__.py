@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Sequence
 
-from benchmarks.dras import adaptation, conditions, kiviat, protocol, tables, untrained, waits
+from benchmarks.dras import adaptation, conditions, curves, kiviat, protocol, tables, untrained, waits
 from transom.errors import TransomError
 
 COMMANDS = {
@@ -18,6 +18,7 @@ COMMANDS = {
     "protocol": protocol,
     "tables": tables,
     "check": conditions,
+    "curves": curves,
     "kiviat": kiviat,
     "waits": waits,
     "adaptation": adaptation,

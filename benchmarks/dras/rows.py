@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import csv
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -123,9 +124,21 @@ def read_rows(path: Path) -> list[Row]:
     ------
     DocumentError : it is no such table.
     """
+    with reading(path) as lines:
+        return [_row(line) for line in lines]
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[list[dict[str, str]]]:
+    """The lines of a table by column; what cannot be read from them is told as one error.
+
+    Raises
+    ------
+    DocumentError : the file cannot be read, or lacks a column or holds no number where one belongs.
+    """
     try:
         with open(path, encoding="utf-8", newline="") as file:
-            return [_row(line) for line in csv.DictReader(file)]
+            yield list(csv.DictReader(file))
     except OSError as error:
         raise DocumentError(f"{path}: cannot be read: {error.strerror}") from None
     except (KeyError, TypeError, ValueError) as error:

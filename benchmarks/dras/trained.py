@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.dras.methods import Method
-from transom.errors import DocumentError
+from benchmarks.dras.rows import reading
 from transom.files import whole_file
 from transom.learned.checkpoints import read_card
 
@@ -62,9 +62,7 @@ def read_trained(path: Path) -> list[Trained]:
     ------
     DocumentError : it is no such table.
     """
-    try:
-        with open(path, encoding="utf-8", newline="") as file:
-            lines = list(csv.DictReader(file))
+    with reading(path) as lines:
         return [
             Trained(
                 line["workload"],
@@ -77,7 +75,3 @@ def read_trained(path: Path) -> list[Trained]:
             )
             for line in lines
         ]
-    except OSError as error:
-        raise DocumentError(f"{path}: cannot be read: {error.strerror}") from None
-    except (KeyError, TypeError, ValueError) as error:
-        raise DocumentError(f"{path}: not a table of trainings: {error!r}") from None
