@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from transom.compiling import compiled
 from transom.heuristics._allocation import block_cost, gather, take
-from transom.heuristics._annealing import _clear, _stranded, draw
+from transom.heuristics._annealing import ANYTHING, MEND, NESTED, take_out
 from transom.models._arrays import FloatArray, IntArray
 from transom.models.fat_tree import FatTree
 
@@ -151,7 +151,7 @@ def step_all(  # type: ignore[no-untyped-def]
 
     Parameters
     ----------
-    options : as those of annealing.
+    options : as those of annealing; what it does where an order is missing is set for each lane.
     habits : of the process, by the positions above.
     actions : entry of what is left of Q where the next job begins, shape ``(lanes,)``.
     seen : filled with what is seen next, shape ``(lanes, rows, 100)``.
@@ -251,13 +251,10 @@ def _begin(rng, windows, lanes, i, options, habits, fresh, in_leaf, in_pod):  # 
     w = lanes.window[i]
     owner = lanes.owner[i, : windows.first_node[w + 1] - windows.first_node[w]]
     sizes = windows.sizes[windows.first_job[w] : windows.first_job[w + 1]]
-    out, removed = lanes.out[i], np.zeros(len(sizes), np.bool_)
-    moved = draw(rng, out, removed, sizes, options)
-    _clear(owner, removed)
-    if lanes.temperature[i] < np.inf:
-        # As annealing does, which keeps to states that an order of placing reaches; the walk does not ask.
-        moved = _stranded(owner, sizes, options, out, moved, removed)
-        _clear(owner, removed)
+    # As annealing does, which keeps to states that an order of placing reaches; the walk does not ask.
+    options[NESTED] = MEND if lanes.temperature[i] < np.inf else ANYTHING
+    removed, asides = np.zeros(len(sizes), np.bool_), np.zeros(2)
+    moved = take_out(rng, owner, lanes.out[i], removed, sizes, options, asides)
     lanes.repairs[i] += 1
     lanes.moved[i], lanes.at[i] = moved, 0
     lanes.length[i] = gather(owner, lanes.left[i])
