@@ -171,3 +171,16 @@ def test_what_it_refuses(pool: WindowPool) -> None:
         env.env_method("burn")
     with pytest.raises(SpecError, match="cannot be set"):
         env.set_attr("task", None)
+
+
+def test_nothing_is_done_before_a_reset(pool: WindowPool) -> None:
+    single, many = RepairEnv(pool), RepairVecEnv(pool, RepairTask(), 2)
+    with pytest.raises(SpecError, match="reset comes first"):
+        single.step(0)
+    with pytest.raises(SpecError, match="none of the 0 first entries"):
+        many.step(np.zeros(2, np.int64))
+    single.reset(seed=0)
+    while not single.step(0)[2]:
+        pass
+    with pytest.raises(SpecError, match="reset comes first"):
+        single.step(0)

@@ -244,12 +244,13 @@ def _begin(rng, windows, lanes, i, options, habits, fresh, in_leaf, in_pod):  # 
     if fresh or lanes.repairs[i] == 0 or lanes.repairs[i] >= habits[REPAIRS]:
         _open(rng, windows, lanes, i, habits, in_leaf, in_pod)
     elif not _kept(rng, lanes, i):
-        _copy(lanes.owner_before[i], lanes.owner[i])
-        _copy(lanes.costs_before[i], lanes.costs[i])
-    _copy(lanes.owner[i], lanes.owner_before[i])
-    _copy(lanes.costs[i], lanes.costs_before[i])
+        _copy(lanes.owner_before[i], lanes.owner[i], _nodes(windows, lanes, i))
+        _copy(lanes.costs_before[i], lanes.costs[i], lanes.costs.shape[1])
+    nodes = _nodes(windows, lanes, i)
+    _copy(lanes.owner[i], lanes.owner_before[i], nodes)
+    _copy(lanes.costs[i], lanes.costs_before[i], lanes.costs.shape[1])
     w = lanes.window[i]
-    owner = lanes.owner[i, : windows.first_node[w + 1] - windows.first_node[w]]
+    owner = lanes.owner[i, :nodes]
     sizes = windows.sizes[windows.first_job[w] : windows.first_job[w + 1]]
     # As annealing does, which keeps to states that an order of placing reaches; the walk does not ask.
     options[NESTED] = MEND if lanes.temperature[i] < np.inf else ANYTHING
@@ -261,9 +262,16 @@ def _begin(rng, windows, lanes, i, options, habits, fresh, in_leaf, in_pod):  # 
 
 
 @compiled
-def _copy(source, target):  # type: ignore[no-untyped-def]
+def _nodes(windows, lanes, i):  # type: ignore[no-untyped-def]
+    """Idle nodes in the window of a lane."""
+    w = lanes.window[i]
+    return windows.first_node[w + 1] - windows.first_node[w]
+
+
+@compiled
+def _copy(source, target, count):  # type: ignore[no-untyped-def]
     # Not by assignment, which takes seconds to compile because it may fail with words.
-    for k in range(len(source)):
+    for k in range(count):
         target[k] = source[k]
 
 
@@ -286,7 +294,7 @@ def _open(rng, windows, lanes, i, habits, in_leaf, in_pod):  # type: ignore[no-u
     walks = rng.random() < habits[WALK]
     lanes.temperature[i] = np.inf if walks else habits[TMIN] * (habits[TMAX] / habits[TMIN]) ** rng.random()
     scattered = rng.random() < habits[SCATTERED]
-    lanes.owner[i] = -1
+    lanes.owner[i, :nodes] = -1
     lanes.costs[i] = 0.0
     lanes.length[i] = gather(lanes.owner[i, :nodes], lanes.left[i])
     for job in range(windows.first_job[w + 1] - windows.first_job[w]):

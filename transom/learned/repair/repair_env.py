@@ -9,6 +9,7 @@ from gymnasium import Env
 from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
+from transom.errors import SpecError
 from transom.learned.repair.pool import WindowPool
 from transom.learned.repair.process import SEEN, act, begin_all, empty_lanes
 from transom.learned.repair.task import RepairTask
@@ -62,10 +63,18 @@ class RepairEnv(Env):
             self._rng = stream(seed, "repair env")
         seen = self._room()
         begin_all(self._rng, self.pool.windows, self._lane, self._removal, self._habits, seed is not None, seen)
+        self._done[0] = False
         return seen[0], {}
 
     def step(self, action: Any) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
-        """Put the next job back; what is seen, the reward, whether it was the last one; with it, ``cost`` is told."""
+        """Put the next job back; what is seen, the reward, whether it was the last one; with it, ``cost`` is told.
+
+        Raises
+        ------
+        SpecError : all jobs are back; ``reset`` takes others out.
+        """
+        if self._done[0]:
+            raise SpecError("repair: no job is out; reset comes first")
         self._action[0] = int(action) % min(int(self._lane.length[0]), SEEN)
         seen = self._room()
         act(self.pool.windows, self._lane, self._action, seen, self._cost, self._done)
