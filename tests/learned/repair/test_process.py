@@ -169,6 +169,25 @@ def test_a_cold_repair_stays_only_where_it_costs_no_more() -> None:
     assert undone > 10
 
 
+def test_worse_repairs_stay_as_often_as_metropolis_says() -> None:
+    task = RepairTask(acceptance="metropolis", tmin=4000.0, tmax=4000.0, repairs=10**6)
+    repairs = Repairs([window()], task, 0)
+    repairs.begin()
+    kept, chances = 0, []
+    while len(chances) < 400:
+        loss = -repairs.problem.value(repairs.before)
+        repairs.repair()
+        after = repairs.owner
+        loss += repairs.problem.value(after)
+        repairs.begin()
+        if loss > 0:
+            kept += (repairs.before == after).all()
+            chances.append(np.exp(-loss / 4000.0))
+    spread = np.sqrt(sum(chance * (1 - chance) for chance in chances))
+    assert 20 < sum(chances) < 380
+    assert abs(kept - sum(chances)) < 3 * spread
+
+
 def test_a_repair_that_is_broken_off_is_undone() -> None:
     repairs = Repairs([window()], RepairTask(acceptance="walk", remove=4), 3)
     repairs.begin()

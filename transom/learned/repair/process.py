@@ -244,12 +244,11 @@ def _begin(rng, windows, lanes, i, options, habits, fresh, in_leaf, in_pod):  # 
     if fresh or lanes.repairs[i] == 0 or lanes.repairs[i] >= habits[REPAIRS]:
         _open(rng, windows, lanes, i, habits, in_leaf, in_pod)
     elif not _kept(rng, lanes, i):
-        _copy(lanes.owner_before[i], lanes.owner[i], _nodes(windows, lanes, i))
-        _copy(lanes.costs_before[i], lanes.costs[i], lanes.costs.shape[1])
-    nodes = _nodes(windows, lanes, i)
-    _copy(lanes.owner[i], lanes.owner_before[i], nodes)
-    _copy(lanes.costs[i], lanes.costs_before[i], lanes.costs.shape[1])
-    w = lanes.window[i]
+        _copy(lanes.owner_before, lanes.owner, i, _nodes(windows, lanes, i))
+        _copy(lanes.costs_before, lanes.costs, i, lanes.costs.shape[1])
+    w, nodes = lanes.window[i], _nodes(windows, lanes, i)
+    _copy(lanes.owner, lanes.owner_before, i, nodes)
+    _copy(lanes.costs, lanes.costs_before, i, lanes.costs.shape[1])
     owner = lanes.owner[i, :nodes]
     sizes = windows.sizes[windows.first_job[w] : windows.first_job[w + 1]]
     # As annealing does, which keeps to states that an order of placing reaches; the walk does not ask.
@@ -269,10 +268,10 @@ def _nodes(windows, lanes, i):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _copy(source, target, count):  # type: ignore[no-untyped-def]
+def _copy(source, target, i, count):  # type: ignore[no-untyped-def]
     # Not by assignment, which takes seconds to compile because it may fail with words.
     for k in range(count):
-        target[k] = source[k]
+        target[i, k] = source[i, k]
 
 
 @compiled
