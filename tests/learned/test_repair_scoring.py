@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from transom.learned.repair.process import SEEN, Lanes, act
 
 from transom.learned.repair import scoring
+from transom.learned.repair.process import SEEN, Lanes, act
 from transom.learned.repair.scoring import Destroyed, compare, held_out
 
 

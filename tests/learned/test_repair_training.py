@@ -15,20 +15,20 @@ from gymnasium import spaces  # noqa: E402
 from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 from hypothesis.extra import numpy as arrays_of  # noqa: E402
-from transom.learned.repair.pool import WindowPool  # noqa: E402
-from transom.learned.repair.process import SEEN  # noqa: E402
-from transom.learned.repair.task import RepairTask  # noqa: E402
-from transom.learned.repair.vector_env import RepairVecEnv  # noqa: E402
 
 from transom.errors import DocumentError, SpecError  # noqa: E402
 from transom.learned.repair import training  # noqa: E402
 from transom.learned.repair.actor_critic import RepairPolicy  # noqa: E402
 from transom.learned.repair.paid_each import PaidEachVecEnv  # noqa: E402
+from transom.learned.repair.pool import WindowPool  # noqa: E402
+from transom.learned.repair.process import SEEN  # noqa: E402
+from transom.learned.repair.task import RepairTask  # noqa: E402
 from transom.learned.repair.training import Trainer, Training, train  # noqa: E402
 from transom.learned.repair.training_state import read_state, write_state  # noqa: E402
+from transom.learned.repair.vector_env import RepairVecEnv  # noqa: E402
 from transom.models import AUTHORS, Allocation, FatTree  # noqa: E402
 
-TINY = {"network": "fcn-1", "envs": 8, "length": 4, "passes": 2, "batch": 16, "steps": 128, "epochs": 1}
+TINY = {"network": "fcn-1", "envs": 8, "length": 4, "passes": 2, "batch": 16, "steps": 128}
 
 
 @pytest.fixture(scope="module")

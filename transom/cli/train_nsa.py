@@ -52,6 +52,9 @@ def command(
         typer.Option("--cluster", help="Pods of 40 nodes and the costs of the public code, or of 100 and eq. (1)."),
     ] = Cluster.authors,
     steps: Annotated[int, typer.Option("--steps", min=1, help="Decisions to learn from.")] = 1_500_000,
+    streams: Annotated[
+        int, typer.Option("--streams", min=1, help="Streams of 100 periods that the windows come from.")
+    ] = 100,
     envs: Annotated[int, typer.Option("--envs", min=1, help="Repairs that are stepped together.")] = 256,
     passes: Annotated[int, typer.Option("--passes", min=1, help="How often an update goes over what was decided.")] = 4,
     rate: Annotated[float, typer.Option("--learning-rate", help="At the beginning; it falls to a tenth.")] = 1e-3,
@@ -81,6 +84,7 @@ def command(
         rows=rows,
         cluster=cluster.value,
         seed=seed,
+        streams=streams,
         envs=envs,
         passes=passes,
         rate=rate,

@@ -18,6 +18,7 @@ _DENSE = {"fcn-1": (64, 64), "fcn-2": (64, 64, 64), "fcn-3": (96, 64)}
 _CHANNELS = {"cnn-1": (4, 4), "cnn-2": (8, 4), "cnn-3": (16, 8)}
 _KERNELS, _STRIDES = (10, 5), (1, 2)
 _JOINED = 256  # units of the layer that joins the channels of a convolution
+_SHARPER = 20.0  # how much larger than others the first weights of leaf switches and pods begin
 
 NETWORKS = (*_DENSE, *_CHANNELS)
 """Names of the networks."""
@@ -37,7 +38,7 @@ def check(name: str, rows: int) -> None:
 
 
 def network(name: str, rows: int = 5, outputs: int = SEEN) -> nn.Sequential:
-    """A network with weights drawn by torch: orthogonal, without bias.
+    """A network with weights drawn by torch: orthogonal, without bias, and sharper where switches are seen.
 
     Parameters
     ----------
@@ -58,6 +59,7 @@ def network(name: str, rows: int = 5, outputs: int = SEEN) -> nn.Sequential:
     ----------
     papers/nsa, Table II, layer by layer as printed: between the two last layers of the ``cnn`` stands nothing.
     """
+    import torch
     from torch import nn
 
     check(name, rows)
@@ -83,15 +85,11 @@ def network(name: str, rows: int = 5, outputs: int = SEEN) -> nn.Sequential:
         last = layer is weighty[-1]
         nn.init.orthogonal_(layer.weight, gain=(0.01 if outputs > 1 else 1.0) if last else 2**0.5)
         nn.init.zeros_(layer.bias)
-    import os
-
-    G = float(os.environ.get("SHARP", "1"))
-    import torch
-
+    # Neighbouring leaf switches differ by a hundredth, and whether a job crosses from one to the next is all that
+    # matters: the first layer begins with differences of switches, not with sums, and with large ones.
     with torch.no_grad():
-        w = layers[0].weight.view(layers[0].weight.shape[0], rows, -1)
-        if G != 1:
-            w[:, :2] = (w[:, :2] - w[:, :2].mean(2, keepdim=True)) * G
+        switches = layers[0].weight.view(-1, rows, layers[0].weight[0].numel() // rows)[:, :2]
+        switches.copy_(_SHARPER * (switches - switches.mean(2, keepdim=True)))
     return nn.Sequential(*layers)
 
 

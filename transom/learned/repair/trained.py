@@ -16,6 +16,7 @@ _OPTIONS = {
     "seed": "seed",
     "rows": "rows",
     "cluster": "cluster",
+    "streams": "streams",
     "envs": "envs",
     "passes": "passes",
     "rate": "learning-rate",
@@ -41,7 +42,7 @@ def keep(trainer: Trainer, name: str) -> tuple[Checkpoint, Path]:
         schema=env.task.schema,
         cluster={"nodes": env.pool.tree.num_nodes, "leaf_nodes": leaf_nodes, "pod_nodes": pod_nodes},
         settings={"largest": env.pool.largest, **asdict(settings), "task": asdict(env.task)},
-        trained_on=f"{len(env.pool)} windows of {settings.epochs} streams on the {settings.cluster} cluster",
+        trained_on=f"{len(env.pool)} windows of {settings.streams} streams on the {settings.cluster} cluster",
         command=command(settings, name),
         seed=settings.seed,
         steps=trainer.steps,
@@ -56,14 +57,6 @@ def keep(trainer: Trainer, name: str) -> tuple[Checkpoint, Path]:
 def command(settings: Training, name: str) -> str:
     """The command that trains with these settings."""
     plain = Training()
-    words = [
-        "transom train nsa",
-        f"--network {settings.network}",
-        f"--steps {settings.steps}",
-        f"--seed {settings.seed}",
-    ]
-    for field, option in _OPTIONS.items():
-        value = getattr(settings, field)
-        if value != getattr(plain, field):
-            words.append(f"--{option} {value}")
-    return " ".join([*words, f"--name {name}", "--out DIR"])
+    stated = {option: (getattr(settings, field), getattr(plain, field)) for field, option in _OPTIONS.items()}
+    words = [f"--{option} {value}" for option, (value, usual) in stated.items() if option in _ALWAYS or value != usual]
+    return " ".join(["transom train nsa", *words, f"--name {name}", "--out DIR"])

@@ -58,7 +58,7 @@ class Training:
     envs : repairs that are stepped together, > 0.
     length : decisions of each of them between two updates, > 0.
     passes : how often an update goes over these decisions, > 0; the public code's 80 take 20 times as long.
-    epochs : streams of 100 periods that the windows come from, > 0.
+    streams : how many streams of 100 periods the windows come from, > 0.
     batch : decisions of a step of the optimiser, > 1.
     rate : learning rate at the beginning, > 0; it falls to a tenth along a straight line over ``steps``.
     steps : decisions of the whole training, > 0; the last update may go beyond.
@@ -87,7 +87,7 @@ class Training:
     clip: float = 0.2
     discount: float = 0.99
     entropy: float = 0.01
-    epochs: int = 100
+    streams: int = 100
     reward: Reward = "each"
     threads: int = 1
 
@@ -97,7 +97,7 @@ class Training:
             raise SpecError(f"repair: cluster must be one of {', '.join(CLUSTERS)}, got {self.cluster!r}")
         if self.reward not in get_args(Reward):
             raise SpecError(f"repair: reward must be one of {', '.join(get_args(Reward))}, got {self.reward!r}")
-        for name in ("envs", "length", "passes", "rate", "steps", "clip", "epochs", "threads"):
+        for name in ("envs", "length", "passes", "rate", "steps", "clip", "streams", "threads"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise SpecError(f"repair: {name} must be > 0, got {getattr(self, name)}")
         if self.batch < 2:
@@ -329,7 +329,7 @@ def _ctrl_c_waits() -> Iterator[list[int]]:
 def window_pool(settings: Training) -> WindowPool:
     """The windows that are trained on: whole ones, not the public code's of at most two jobs."""
     model, cost = CLUSTERS[settings.cluster]
-    return WindowPool.generate(model, cost, settings.seed, settings.epochs)
+    return WindowPool.generate(model, cost, settings.seed, settings.streams)
 
 
 def _algorithm(settings: Training, device: str) -> MaskablePPO:

@@ -1,0 +1,71 @@
+"""``transom train nsa``."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from transom.cli import run
+from transom.learned import checkpoints
+
+FEW = ["train", "nsa", "--network", "fcn-1", "--steps", "512", "--envs", "16", "--streams", "1", "--passes", "1"]
+
+
+def test_it_trains_and_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("sb3_contrib", reason="needs the extra 'learned'")
+    assert run([*FEW, "--name", "mine", "--out", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    assert "42,724 weights, 512 decisions" in printed
+    assert "cheapest" in printed
+    checkpoint = checkpoints.load(
+        tmp_path / "mine.safetensors",
+        "repair",
+        "repair-5x100/1",
+        {"nodes": 1000, "leaf_nodes": 10, "pod_nodes": 40},
+    )
+    card = checkpoint.card
+    assert card.command == (
+        "transom train nsa --network fcn-1 --steps 512 --seed 0 --streams 1 --envs 16 --passes 1 --name mine --out DIR"
+    )
+    assert card.settings["largest"] == 40
+    assert sorted(checkpoint.weights) == [f"actor.{i}.{part}" for i in (0, 2, 4) for part in ("bias", "weight")]
+    assert card.scores["cheapest"] < card.scores["uniform"]
+    with (tmp_path / "curve.csv").open(newline="") as file:
+        assert [row["steps"] for row in csv.DictReader(file)] == ["512"]
+    # Again: there is nothing left to do, and the weights stay as they are.
+    assert run([*FEW, "--name", "mine", "--out", str(tmp_path), "--json"]) == 0
+    assert "goes on after 512 decisions" in capsys.readouterr().err
+    assert checkpoints.read_card(tmp_path / "mine.safetensors").weights == card.weights
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--rows", "3"], "rows must be one of 5, 4, got 3"),
+        (["--learning-rate", "0"], "rate must be > 0"),
+        (["--device", "nowhere"], "--device nowhere"),
+    ],
+)
+def test_bad_options(words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("sb3_contrib", reason="needs the extra 'learned'")
+    assert run([*FEW, "--out", str(tmp_path / "new"), *words]) == 2
+    told = capsys.readouterr().err
+    assert message in told
+    assert told.count("\n") == 1
+
+
+def test_a_file_in_place_of_the_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("sb3_contrib", reason="needs the extra 'learned'")
+    (tmp_path / "file").write_text("")
+    assert run([*FEW, "--out", str(tmp_path / "file")]) == 2
+    assert str(tmp_path / "file") in capsys.readouterr().err
+
+
+def test_what_to_install_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkpoints, "find_spec", lambda name: None if name == "torch" else object())
+    assert run([*FEW, "--out", str(tmp_path)]) == 2
+    assert "needs torch: pip install 'transom[learned]'" in capsys.readouterr().err
