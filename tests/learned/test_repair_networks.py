@@ -37,6 +37,17 @@ def test_the_critic_differs_in_the_last_layer_alone(name: str) -> None:
     assert (of_actor[-1], of_critic[-1]) == ((100,), (1,))
 
 
+@pytest.mark.parametrize("name", ["cnn-1", "cnn-3"])
+def test_filters_begin_with_differences_of_switches(name: str) -> None:
+    """All nodes of one switch look alike to a new network, whichever switch it is, and where it changes is seen."""
+    actor = networks.network(name)
+    seen = torch.zeros(3, 5, SEEN)
+    seen[0, :2], seen[1, :2], seen[2, 0, 50:] = 0.1, 0.9, 0.01
+    said = actor(seen)
+    assert torch.allclose(said[0], said[1], atol=1e-5)
+    assert float((said[2] - said[0]).abs().max()) > 1e-4
+
+
 def test_unknown_ones_are_refused() -> None:
     with pytest.raises(SpecError, match="cnn-4"):
         networks.network("cnn-4")

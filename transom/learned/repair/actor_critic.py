@@ -50,6 +50,6 @@ class RepairPolicy(MaskableActorCriticPolicy):
         super().__init__(*args, **kwargs)
 
     def _build(self, lr_schedule: Any) -> None:
-        self.mlp_extractor = TwoNetworks(self._network, self._rows).to(self.device)
+        self.mlp_extractor = TwoNetworks(self._network, self._rows)
         self.action_net = self.value_net = nn.Identity()
         self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)

@@ -38,7 +38,7 @@ def check(name: str, rows: int) -> None:
 
 
 def network(name: str, rows: int = 5, outputs: int = SEEN) -> nn.Sequential:
-    """A network with weights drawn by torch: orthogonal, without bias, and sharper where switches are seen.
+    """A network with weights drawn by torch: orthogonal, without bias, filters of switches sharper than the others.
 
     Parameters
     ----------
@@ -85,11 +85,12 @@ def network(name: str, rows: int = 5, outputs: int = SEEN) -> nn.Sequential:
         last = layer is weighty[-1]
         nn.init.orthogonal_(layer.weight, gain=(0.01 if outputs > 1 else 1.0) if last else 2**0.5)
         nn.init.zeros_(layer.bias)
-    # Neighbouring leaf switches differ by a hundredth, and whether a job crosses from one to the next is all that
-    # matters: the first layer begins with differences of switches, not with sums, and with large ones.
-    with torch.no_grad():
-        switches = layers[0].weight.view(-1, rows, layers[0].weight[0].numel() // rows)[:, :2]
-        switches.copy_(_SHARPER * (switches - switches.mean(2, keepdim=True)))
+    if name in _CHANNELS:
+        # Neighbouring leaf switches differ by a hundredth, and where a job crosses from one to the next is all that
+        # matters: filters begin with differences of switches, not with sums, and with large ones.
+        with torch.no_grad():
+            switches = layers[0].weight[:, :2]
+            switches.copy_(_SHARPER * (switches - switches.mean(2, keepdim=True)))
     return nn.Sequential(*layers)
 
 

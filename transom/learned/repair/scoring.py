@@ -59,8 +59,19 @@ def held_out(cluster: ClusterName, rows: int = 5, count: int = 4000, epochs: int
     for epoch in range(epochs):
         rng = stream(seed, "repair held out", epoch)
         problems += [step.problem for step in stream_steps(model, 100, rng, place, rule, True, cost)]
-    pool = WindowPool.of(problems, model.sizes[1])
-    task = RepairTask(rows=rows)
+    return destroy(WindowPool.of(problems, model.sizes[1]), RepairTask(rows=rows), count, seed)
+
+
+def destroy(pool: WindowPool, task: RepairTask, count: int, seed: int = 0) -> Destroyed:
+    """Destroyed windows of a pool, after some repairs at random first nodes.
+
+    Parameters
+    ----------
+    pool, task : what is destroyed, and how.
+    count : how many, > 0; a window may come more than once.
+    seed : of what is taken out.
+    """
+    rows = task.rows
     lanes, rng = empty_lanes(pool.windows, count), stream(seed, "repair held out", "destroyed")
     seen, costs, done = _room(count, rows), np.empty(count), np.empty(count, np.bool_)
     options, habits = task.options(), task.habits()

@@ -170,6 +170,8 @@ class Trainer:
         torch.set_num_threads(settings.threads)
         # Where the device is another one, sums may still be taken in any order.
         torch.backends.cudnn.deterministic = True
+        if device.startswith("cuda") and not torch.cuda.is_available():
+            raise SpecError(f"--device {device}: torch sees none")  # the library would take the CPU
         try:
             self.model = _algorithm(settings, device)
         except RuntimeError as error:
