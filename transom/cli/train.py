@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from transom.cli import train_dras, train_nsa
+from transom.cli import train_dras, train_nsa, train_nsa_cost
 
 app = typer.Typer(
     help="Train a learned component; an interrupted training goes on where it stopped.",
@@ -12,4 +12,5 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("nsa")(train_nsa.command)
+app.command("nsa-cost")(train_nsa_cost.command)
 app.command("dras")(train_dras.command)

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from transom.compiling import compiled
 from transom.errors import DocumentError
 from transom.learned.checkpoints import Weights
+from transom.learned.repair.process import SEEN
 from transom.models._arrays import IntArray
 
 _STRIDES = (1, 2)  # of the two convolutions, Table II
-_NODES = 100
 
 # Columns of what is known about a layer. Inputs and outputs of a convolution are channels, all of the same length.
 _LENGTH, _INPUTS, _OUTPUTS, _KERNEL, _STRIDE, _TANH, _WEIGHTS, _BIAS = range(8)
@@ -55,7 +55,7 @@ def prepare(weights: Weights, rows: int) -> Network:
     """
     layers = _joined(_layers(weights))
     table, parts, at = [], [], 0
-    channels, length, convolutions = rows, _NODES, 0
+    channels, length, convolutions = rows, SEEN, 0
     for layer in layers:
         if layer.weight.ndim == 3:
             outputs, inputs, kernel = layer.weight.shape
@@ -76,13 +76,13 @@ def prepare(weights: Weights, rows: int) -> Network:
         parts += [layer.weight.ravel(), layer.bias]
         at += size + outputs
         channels, length = outputs, after
-    if channels * length != _NODES:
-        raise DocumentError(f"weights of a repair: {channels * length} scores, {_NODES} are wanted")
+    if channels * length != SEEN:
+        raise DocumentError(f"weights of a repair: {channels * length} scores, {SEEN} are wanted")
     return Network(np.array(table, np.int64), np.concatenate(parts).astype(np.float32))
 
 
 def room(network: Network) -> NDArray[np.float32]:
-    """What a pass writes into, shape ``(3, largest layer)``; any number of passes, one after the other, may share it."""
+    """What a pass writes into, shape ``(3, largest layer)``; passes one after the other may share it."""
     layers = network.layers
     length = layers[:, _LENGTH]
     # Read with a stride, a channel is split into parts that may be one longer than it together.

@@ -9,14 +9,15 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from transom.errors import DocumentError
 from transom.heuristics._allocation import best_known
 from transom.heuristics.annealing_loop import Annealing, Nested, OnWhatIsLeft
 from transom.learned import checkpoints
-from transom.learned.checkpoints import EXTRA, Card
+from transom.learned.checkpoints import EXTRA
+from transom.learned.repair.cards import misfit, positive, read_card
 from transom.learned.repair.first_nodes import anneal_learned
 from transom.learned.repair.forward import Network, prepare, room
 from transom.learned.repair.process import SCHEMAS, scale_of
+from transom.models._arrays import IntArray
 from transom.models.allocation import Allocation
 from transom.models.fat_tree import FatTree
 from transom.solving import settled
@@ -74,28 +75,35 @@ class Nsa(Annealing):
         """
         if problem.rule == "static":
             return "its repair puts jobs on what is left of the idle nodes, which is the dynamic rule"
-        card = read_card(self.model)
+        card = read_card(self.model, SCHEMAS)
         return None if self.anywhere else misfit(card, problem.tree)
 
     def warm_up(self) -> None:
         """Read the weights and compile the kernels."""
-        loaded = load(self.model)
-        # Enough nodes for more than one column to be hidden.
-        problem = Allocation(FatTree.k_ary(8), np.arange(120), np.array([4, 4, 3]), "dynamic")
-        walk = _walk(problem, best_known(problem, Stop().start(problem), None), self, loaded)
+        problem = Allocation(FatTree.k_ary(4), np.arange(12), np.array([4, 4, 3]), "dynamic")
+        walk = _walk(problem, best_known(problem, Stop().start(problem), None), self)
         walk.run(np.random.default_rng(0), np.array([self.tmax, self.tmin]), 0, 3, 3)
 
     def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         if settled(problem, budget):
             return
-        loaded = load(self.model)
-        budget.notes["load_seconds"] = loaded.seconds
-        owner = best_known(problem, budget, start)
-        self.anneal(_walk(problem, owner, self, loaded), budget, rng)
+        walk = _walk(problem, best_known(problem, budget, start), self)
+        budget.notes["load_seconds"] = self.loaded().seconds
+        self.anneal(walk, budget, rng)
+
+    def loaded(self) -> _Loaded:
+        """The checkpoint.
+
+        Raises
+        ------
+        SpecError : there is none of that name, or the extra ``learned`` is not installed.
+        DocumentError : it cannot be read, or is none of a network that chooses first nodes.
+        """
+        return _load(self.model, read_card(self.model, SCHEMAS).weights)
 
 
-class Loaded(NamedTuple):
-    """A checkpoint as the kernel wants it, the nodes of the largest job that it knows, and the seconds of reading."""
+class _Loaded(NamedTuple):
+    """A checkpoint as the kernel wants it, and the seconds that reading it took."""
 
     network: Network
     rows: int
@@ -103,62 +111,18 @@ class Loaded(NamedTuple):
     seconds: float
 
 
-def read_card(model: str) -> Card:
-    """The card of a checkpoint that chooses first nodes.
-
-    Raises
-    ------
-    SpecError : there is no checkpoint of that name.
-    DocumentError : the card cannot be read, or says something else.
-    """
-    path = checkpoints.find(model)
-    card = checkpoints.read_card(path)
-    if card.component != "repair" or card.schema not in SCHEMAS:
-        raise DocumentError(
-            f"{path}: is of {card.component!r} for observations {card.schema!r}; wanted is 'repair' for one of "
-            f"{', '.join(map(repr, SCHEMAS))}"
-        )
-    return card
-
-
-def load(model: str) -> Loaded:
-    """Read a checkpoint, once in a process unless it changes.
-
-    Raises
-    ------
-    SpecError : there is no checkpoint of that name, or the extra ``learned`` is not installed.
-    DocumentError : it cannot be read, or is none of a network that chooses first nodes.
-    """
-    path = checkpoints.find(model)
-    card = read_card(model)
-    return _load(model, card.weights)
-
-
 @lru_cache(maxsize=16)
-def _load(model: str, digest: str) -> Loaded:
+def _load(model: str, digest: str) -> _Loaded:
+    """Read a checkpoint, once in a process unless it changes."""
     began = perf_counter()
-    card = read_card(model)
-    weights = checkpoints.load(model, "repair", card.schema).weights
+    card = read_card(model, SCHEMAS)
     rows = SCHEMAS[card.schema]
-    largest = card.settings.get("largest")
-    if not isinstance(largest, int) or largest <= 0:
-        raise DocumentError(f"{checkpoints.find(model)}: its card does not state the nodes of the largest job")
-    return Loaded(prepare(weights, rows), rows, largest, perf_counter() - began)
+    weights = checkpoints.load(model, "repair", card.schema).weights
+    return _Loaded(prepare(weights, rows), rows, positive(card, "largest"), perf_counter() - began)
 
 
-def misfit(card: Card, tree: FatTree) -> str | None:
-    """Why a checkpoint is not for this cluster, None if it is."""
-    leaf_nodes, pod_nodes = tree.regular or (0, 0)
-    here = {"nodes": tree.num_nodes, "leaf_nodes": leaf_nodes, "pod_nodes": pod_nodes}
-    wrong = [
-        f"{name} = {value}, not {here.get(name)}" for name, value in card.cluster.items() if value != here.get(name)
-    ]
-    if not wrong:
-        return None
-    return f"checkpoint {card.name!r} was trained for {'; '.join(wrong)} (anywhere=yes uses it nevertheless)"
-
-
-def _walk(problem: Allocation, owner: Any, settings: Nsa, loaded: Loaded) -> OnWhatIsLeft:
+def _walk(problem: Allocation, owner: IntArray, settings: Nsa) -> OnWhatIsLeft:
+    loaded = settings.loaded()
     more = (
         problem.leaf, problem.pod, scale_of(problem.tree, loaded.largest), loaded.rows,
         loaded.network, room(loaded.network), settings.choose == "best",

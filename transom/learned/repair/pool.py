@@ -25,6 +25,31 @@ CLUSTERS: dict[ClusterName, tuple[StreamModel, HopCost]] = {
 """Jobs, cluster and cost model: as papers/nsa says, and as in its authors' code, which made the tables."""
 
 
+def stream_windows(
+    model: StreamModel,
+    cost: HopCost,
+    seed: int,
+    name: str,
+    epochs: int = 100,
+    periods: int = 100,
+    policy: str = "scas-dp",
+) -> list[Allocation]:
+    """The windows that streams of jobs meet, under the rule of the policy.
+
+    Parameters
+    ----------
+    name : epoch e comes from ``stream(seed, name, e)``.
+
+    The others are those of :meth:`WindowPool.generate`.
+    """
+    place, rule = solver_policy(policy)
+    problems = []
+    for epoch in range(epochs):
+        rng = stream(seed, name, epoch)
+        problems += [step.problem for step in stream_steps(model, periods, rng, place, rule, True, cost)]
+    return problems
+
+
 @dataclass(frozen=True, slots=True)
 class WindowPool:
     """Windows of one cluster, ready for the kernels.
@@ -108,12 +133,7 @@ class WindowPool:
         ------
         SpecError : no period has a window.
         """
-        place, rule = solver_policy(policy)
-        problems = []
-        for epoch in range(epochs):
-            rng = stream(seed, "repair training", epoch)
-            problems += [step.problem for step in stream_steps(model, periods, rng, place, rule, True, cost)]
-        return cls.of(problems, model.sizes[1])
+        return cls.of(stream_windows(model, cost, seed, "repair training", epochs, periods, policy), model.sizes[1])
 
     def __len__(self) -> int:
         return len(self.windows.first_node) - 1

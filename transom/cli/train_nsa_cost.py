@@ -1,0 +1,75 @@
+"""``transom train nsa-cost``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from transom.cli import options
+from transom.cli.output import note, number, print_json, print_table, progress
+
+if TYPE_CHECKING:
+    from transom.learned.repair.nsa_cost_training import CostUpdate
+
+
+def command(
+    out: Annotated[Path, typer.Option("--out", help="A folder; an interrupted training that lies there goes on.")],
+    updates: Annotated[int, typer.Option("--updates", min=1, help="Updates of the weights.")] = 100,
+    windows: Annotated[int, typer.Option("--windows", min=2, help="Windows that are searched for an update.")] = 16,
+    runs: Annotated[int, typer.Option("--runs", min=2, help="Searches of each of them.")] = 6,
+    steps: Annotated[int, typer.Option("--steps", min=1, help="Steps of a search.")] = 250,
+    candidates: Annotated[int, typer.Option("--candidates", min=2, help="Cheapest starts that are chosen among.")] = 32,
+    streams: Annotated[
+        int, typer.Option("--streams", min=1, help="Streams of 100 periods on each cluster that windows come from.")
+    ] = 20,
+    rate: Annotated[float, typer.Option("--learning-rate", help="At the beginning; it falls to a tenth.")] = 2e-3,
+    name: Annotated[str, typer.Option("--name", help="Of the checkpoint: OUT/NAME.safetensors.")] = "nsa-cost",
+    every: Annotated[int, typer.Option("--every", min=1, help="Updates between two writings of the state.")] = 10,
+    device: Annotated[str, typer.Option("--device", help="cpu, cuda, or auto: cuda where there is one.")] = "auto",
+    threads: Annotated[int, typer.Option("--threads", min=1, help="Of torch; another number rounds otherwise.")] = 1,
+    seed: options.Seed = 0,
+    json: options.Json = False,
+) -> None:
+    """Train the repair that knows what every start costs, on whole searches of windows of both clusters.
+
+    In the folder are then a checkpoint with its card, the learning curve (curve.csv), TensorBoard's logs
+    (tensorboard/), and the state of the training, with which the same command goes on where it stopped.
+    """
+    from transom.learned.repair.nsa_cost_trained import keep
+    from transom.learned.repair.nsa_cost_training import CostTrainer, CostTraining, train
+
+    settings = CostTraining(
+        seed=seed,
+        updates=updates,
+        windows=windows,
+        runs=runs,
+        steps=steps,
+        candidates=candidates,
+        streams=streams,
+        rate=rate,
+        threads=threads,
+    )
+    trainer = CostTrainer(settings, out, device)
+    if trainer.curve:
+        note(f"{out}: goes on after {len(trainer.curve)} updates")
+    with progress(hidden=json) as bars:
+        task = bars.add_task("nsa-cost", total=updates, completed=len(trainer.curve))
+
+        def tell(row: CostUpdate) -> None:
+            text = f"nsa-cost: first fit improved by {100 * row.gain:.1f} %, entropy {100 * row.share:.0f} %"
+            bars.update(task, completed=row.updates, description=text)
+
+        train(trainer, every, tell)
+    checkpoint, path = keep(trainer, name)
+    card = checkpoint.card
+    if json:
+        print_json({"out": str(path), "steps": card.steps, "seconds": card.seconds, "scores": card.scores})
+        return
+    print(f"{path}: {card.parameters:,} weights, {card.steps:,} decisions in {card.seconds:,.0f} s")
+    print_table(
+        "Above the SCAS optimum on windows that were not trained on, 500 steps [%]",
+        ("search", "cost"),
+        [(rule, number(gap)) for rule, gap in card.scores.items()],
+    )

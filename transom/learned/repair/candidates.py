@@ -1,0 +1,250 @@
+"""The cheapest starts of a job as candidates: what a network knows of each, and annealing in which it chooses.
+
+What a job costs from every first node follows from sliding over all idle nodes that are left. So a network need not
+guess it: it sees the exact cost of the cheapest starts, wherever they lie, and what each would leave behind.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transom.compiling import compiled
+from transom.heuristics._allocation import gather, slide, take
+from transom.heuristics._annealing import BEST, first_nodes, settle, take_out
+from transom.learned.scorer import highest, sample, score, softmax
+from transom.models._arrays import FloatArray, IntArray
+from transom.models.hop_cost import hop_cost
+
+SCHEMA = "repair-candidates/1"
+"""Name and version of what the network sees."""
+
+FEATURES = (
+    "cost above the cheapest start, in temperatures, at most 10, / 2.5",
+    "cost above the cheapest start / cost of nodes in different pods",
+    "cost above that before the step, in temperatures, within 10, / 2.5",
+    "cost above that before the step / cost of nodes in different pods",
+    "cost / cost of nodes in different pods",
+    "1 if the job stood there before the step",
+    "place among the cheapest / their number",
+    "share of the first node's leaf switch that stays idle",
+    "share of the last node's leaf switch that stays idle",
+    "share of the first node's pod that stays idle",
+    "share of the last node's pod that stays idle",
+    "leaf switches at the ends that are broken up / 2",
+    "1 if no other job lies between its nodes",
+    "1 if it goes on at the head",
+    "first node's place among those that are left / their number",
+)
+"""What is known of each candidate."""
+
+CONTEXT = (
+    "decimal logarithm of the temperature / the cost of nodes in different pods, / 4",
+    "steps taken / steps",
+    "nodes that the jobs that are out ask for / idle nodes that are left",
+    "further jobs that are out / 4",
+    "nodes of the job / idle nodes that are left",
+    "nodes of the next job / nodes of this one, at most 2",
+    "natural logarithm of the idle nodes that are left / 7",
+    "binary logarithm of the nodes of the job / 6",
+    "cost before the step above the best so far, in temperatures, at most 10, / 2.5",
+)
+"""What is known of the decision."""
+
+
+class Log(NamedTuple):
+    """Decisions of a search and what became of its steps, one after the other; none are kept if there is no room."""
+
+    features: NDArray[np.float32]
+    """Shape ``(decisions, candidates, features)``."""
+    context: NDArray[np.float32]
+    """Shape ``(decisions, numbers)``."""
+    number: IntArray
+    """Candidates of each decision."""
+    action: IntArray
+    """Which of them was taken."""
+    log_chance: FloatArray
+    """Natural logarithm of its chance."""
+    step: IntArray
+    """The step that the decision belongs to."""
+    values: FloatArray
+    """Cost before each step, after its repair, and of the best solution after it, shape ``(steps, 3)``."""
+
+
+def empty_log(decisions: int, candidates: int, steps: int) -> Log:
+    """Room for so many decisions and steps."""
+    return Log(
+        np.zeros((decisions, candidates, len(FEATURES)), np.float32),
+        np.zeros((decisions, len(CONTEXT)), np.float32),
+        np.zeros(decisions, np.int64),
+        np.zeros(decisions, np.int64),
+        np.zeros(decisions),
+        np.zeros(decisions, np.int64),
+        np.zeros((steps, 3)),
+    )
+
+
+@compiled
+def anneal_candidates(  # type: ignore[no-untyped-def]
+    rng, owner, best, costs, state, leaf, pod, sizes, weights, options, temperatures, first, count, steps,
+    scorer, candidates, heat, log, logged,
+):  # fmt: skip
+    """Take steps in which a network chooses among the cheapest starts of what is left of Q.
+
+    Parameters
+    ----------
+    scorer : :class:`~transom.learned.scorer.ScorerWeights`.
+    candidates : how many of the cheapest starts it chooses among.
+    heat : what scores are divided by before one is drawn by the softmax; 0: the highest one is taken.
+    log : where decisions are written; nowhere if it has no room.
+    logged : decisions that are in the log, shape ``(1,)``; changed in place.
+
+    The others, and what is returned, are those of :func:`transom.heuristics._annealing.anneal_left`.
+    """
+    n, jobs = len(owner), len(sizes)
+    in_leaf, in_pod = np.zeros(leaf.max() + 1, np.int64), np.zeros(pod.max() + 1, np.int64)
+    of_leaf, of_pod = np.zeros(leaf.max() + 1, np.int64), np.zeros(pod.max() + 1, np.int64)
+    left, before, paid, slid = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(jobs), np.empty(n)
+    out, removed = np.empty(jobs, np.int64), np.zeros(jobs, np.bool_)
+    starts, scores, chances = np.empty(candidates, np.int64), np.empty(candidates, np.float32), np.empty(candidates)
+    features = np.empty((candidates, scorer.features.shape[0]), np.float32)
+    context = np.empty(scorer.context.shape[0], np.float32)
+    better_at = 0
+    for step in range(first, first + count):
+        before[:] = owner
+        paid[:] = costs
+        moved = take_out(rng, owner, out, removed, sizes, options, state)
+        m = gather(owner, left)
+        temperature = temperatures[0] * math.exp(-math.log(temperatures[0] / temperatures[1]) * step / steps)
+        for k in range(moved):
+            job, size = out[k], sizes[out[k]]
+            last = first_nodes(m, size, options)
+            slide(left, m, last, size, leaf, pod, weights, in_leaf, in_pod, slid)
+            found = _cheapest(slid, last, starts)
+            chosen = 0
+            if found > 1:
+                _describe(
+                    left, m, leaf, pod, of_leaf, of_pod, starts, found, slid, size, hop_cost(size, 0, 0, weights),
+                    before, job, paid[job], temperature, features,
+                )  # fmt: skip
+                _survey(
+                    m, sizes, out, k, moved, hop_cost(size, 0, 0, weights), temperature, step, steps,
+                    paid.sum() - state[BEST], context,
+                )  # fmt: skip
+                score(scorer, features, context, found, scores)
+                if heat > 0:
+                    for c in range(found):
+                        scores[c] /= heat
+                    softmax(scores, found, chances)
+                    chosen = sample(rng, chances, found)
+                else:
+                    chosen = highest(scores, found)
+                if logged[0] < len(log.action):
+                    at = logged[0]
+                    log.features[at, :found] = features[:found]
+                    log.context[at] = context
+                    log.number[at], log.action[at], log.step[at] = found, chosen, step
+                    log.log_chance[at] = math.log(chances[chosen])
+                    logged[0] += 1
+            costs[job] = slid[starts[chosen]]
+            m = take(owner, left, m, starts[chosen], size, job)
+        if step < len(log.values):
+            log.values[step, 0], log.values[step, 1] = paid.sum(), costs.sum()
+        if settle(rng, owner, before, best, costs, paid, state, sizes, options, temperatures, step, steps):
+            better_at = step - first + 1
+        if step < len(log.values):
+            log.values[step, 2] = state[BEST]
+    return better_at
+
+
+@compiled
+def _cheapest(slid, last, starts):  # type: ignore[no-untyped-def]
+    """Write the cheapest starts in the order of their costs, of equals the lowest first, and return how many."""
+    found = 0
+    for start in range(last):
+        cost = slid[start]
+        if found == len(starts) and cost >= slid[starts[found - 1]]:
+            continue
+        found = min(found + 1, len(starts))
+        place = found - 1
+        while place > 0 and slid[starts[place - 1]] > cost:
+            starts[place] = starts[place - 1]
+            place -= 1
+        starts[place] = start
+    return found
+
+
+@compiled
+def _describe(  # type: ignore[no-untyped-def]
+    left, m, leaf, pod, of_leaf, of_pod, starts, found, slid, size, worst, before, job, paid, temperature, features
+):
+    """Fill the features of the candidates; the counts per leaf switch and pod are zero before and after."""
+    for i in range(m):
+        of_leaf[leaf[left[i]]] += 1
+        of_pod[pod[left[i]]] += 1
+    worst = max(worst, 1e-9)
+    for c in range(found):
+        start = starts[c]
+        end = start + size - 1
+        end = end if end < m else end - m
+        a, b = left[start], left[end]
+        above, gain = slid[start] - slid[starts[0]], slid[start] - paid
+        head = _same(left, m, start, size, 1, leaf)
+        tail = _same(left, m, end, size, -1, leaf)
+        head_left = (of_leaf[leaf[a]] - head) / of_leaf[leaf[a]]
+        tail_left = (of_leaf[leaf[b]] - tail) / of_leaf[leaf[b]]
+        row = features[c]
+        row[0] = min(above / temperature, 10.0) / 2.5
+        row[1] = above / worst
+        row[2] = min(max(gain / temperature, -10.0), 10.0) / 2.5
+        row[3] = gain / worst
+        row[4] = slid[start] / worst
+        row[5] = before[a] == job and before[b] == job
+        row[6] = c / found
+        row[7] = head_left
+        row[8] = tail_left
+        row[9] = (of_pod[pod[a]] - _same(left, m, start, size, 1, pod)) / of_pod[pod[a]]
+        row[10] = (of_pod[pod[b]] - _same(left, m, end, size, -1, pod)) / of_pod[pod[b]]
+        row[11] = ((head_left > 0) + (tail_left > 0)) / 2
+        row[12] = b - a == size - 1
+        row[13] = end < start
+        row[14] = start / m
+    for i in range(m):
+        of_leaf[leaf[left[i]]] = 0
+        of_pod[pod[left[i]]] = 0
+
+
+@compiled
+def _same(left, m, at, size, way, labels):  # type: ignore[no-untyped-def]
+    """How many entries of a block from one of its ends on bear the same label."""
+    label, length = labels[left[at]], 1
+    while length < size:
+        at += way
+        at = 0 if at == m else m - 1 if at < 0 else at
+        if labels[left[at]] != label:
+            break
+        length += 1
+    return length
+
+
+@compiled
+def _survey(  # type: ignore[no-untyped-def]
+    m, sizes, out, k, moved, worst, temperature, step, steps, above, context
+):
+    """Fill what is known of a decision."""
+    size, asked = sizes[out[k]], 0
+    for other in range(k, moved):
+        asked += sizes[out[other]]
+    following = sizes[out[k + 1]] if k + 1 < moved else 0
+    context[0] = math.log10(temperature / max(worst, 1e-9)) / 4
+    context[1] = step / steps
+    context[2] = asked / m
+    context[3] = (moved - k - 1) / 4
+    context[4] = size / m
+    context[5] = min(following / size, 2.0)
+    context[6] = math.log(m) / 7
+    context[7] = math.log2(size) / 6
+    context[8] = min(above / temperature, 10.0) / 2.5

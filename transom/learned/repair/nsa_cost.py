@@ -1,0 +1,150 @@
+"""Annealing with a learned repair that knows what every start costs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from time import perf_counter
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from transom.errors import DocumentError, SpecError
+from transom.heuristics._allocation import best_known
+from transom.heuristics.annealing_loop import Annealing, Nested, OnWhatIsLeft
+from transom.learned import checkpoints
+from transom.learned.checkpoints import EXTRA, Weights
+from transom.learned.repair.candidates import CONTEXT, FEATURES, SCHEMA, anneal_candidates, empty_log
+from transom.learned.repair.cards import misfit, positive, read_card
+from transom.learned.scorer import ScorerWeights
+from transom.models._arrays import IntArray
+from transom.models.allocation import Allocation
+from transom.models.fat_tree import FatTree
+from transom.solving import settled
+from transom.stop import Budget, Stop
+
+_SCORED = 400  # entries that could be looked at while one candidate is scored
+
+
+@dataclass(frozen=True, slots=True)
+class NsaCost(Annealing):
+    r"""Simulated annealing whose repair is learned and knows the exact cost of every start.
+
+    For each job that comes back, the cost of the blocks from all idle nodes that are left follows from one slide over
+    them. The cheapest starts (their number is in the card: 32 in the shipped one) are the candidates; the shared
+    scorer sees of each what it costs, against the temperature too, what it leaves of the leaf switches and pods at
+    its ends, and whether it spans other jobs. The start is drawn with chances proportional to
+    :math:`e^{\text{score} / \text{heat}}`. All else is ``sa``.
+
+    Nothing that it sees depends on the size of the cluster; the shipped weights are for any.
+
+    Parameters
+    ----------
+    acceptance, tmax, tmin, steps, remove, order, restarts, nested : as in ``sa``.
+    model : the name of a checkpoint that comes with the package, or the path of a ``.safetensors`` file.
+    heat : what scores are divided by, >= 0; 0 always takes the highest score.
+    anywhere : whether weights may be used on a cluster that they were not trained for, where their card names one.
+
+    Raises
+    ------
+    SpecError : a condition above or of ``sa`` does not hold.
+
+    References
+    ----------
+    papers/nsa, section V, whose network does not see costs.
+    """
+
+    name: ClassVar[str] = "nsa-cost"
+    solves: ClassVar[type] = Allocation
+    needs: ClassVar[tuple[str, ...]] = ("safetensors",)
+    extra: ClassVar[str] = EXTRA
+
+    nested: Nested | None = None
+    model: str = "nsa-cost"
+    heat: float = 1.0
+    anywhere: bool = False
+
+    def __post_init__(self) -> None:
+        Annealing.__post_init__(self)
+        if not 0 <= self.heat < math.inf:
+            raise SpecError(f"nsa-cost: heat must be >= 0 and finite, got {self.heat}")
+
+    def supports(self, problem: Allocation, /) -> str | None:
+        """The dynamic and the free rule.
+
+        Raises
+        ------
+        SpecError : there is no checkpoint of that name.
+        DocumentError : its card cannot be read, or is none of a network that chooses among cheapest starts.
+        """
+        if problem.rule == "static":
+            return "its repair puts jobs on what is left of the idle nodes, which is the dynamic rule"
+        card = read_card(self.model, (SCHEMA,))
+        return None if self.anywhere else misfit(card, problem.tree)
+
+    def warm_up(self) -> None:
+        """Read the weights and compile the kernels."""
+        problem = Allocation(FatTree.k_ary(4), np.arange(12), np.array([4, 4, 3]), "dynamic")
+        walk = _walk(problem, best_known(problem, Stop().start(problem), None), self)
+        walk.run(np.random.default_rng(0), np.array([self.tmax, self.tmin]), 0, 3, 3)
+
+    def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
+        if settled(problem, budget):
+            return
+        walk = _walk(problem, best_known(problem, budget, start), self)
+        budget.notes["load_seconds"] = self.loaded().seconds
+        self.anneal(walk, budget, rng)
+
+    def loaded(self) -> _Loaded:
+        """The checkpoint.
+
+        Raises
+        ------
+        SpecError : there is none of that name, or the extra ``learned`` is not installed.
+        DocumentError : it cannot be read, or is none of a network that chooses among cheapest starts.
+        """
+        return _load(self.model, read_card(self.model, (SCHEMA,)).weights)
+
+
+def scorer_weights(weights: Weights) -> ScorerWeights:
+    """The weights of a checkpoint as the kernel wants them.
+
+    Raises
+    ------
+    DocumentError : names or shapes are not those of a scorer of these features.
+    """
+    names = {f"actor.{field}": field for field in ScorerWeights._fields}
+    if set(weights) != set(names):
+        raise DocumentError(f"weights of a repair: {', '.join(names)} are wanted, got {', '.join(weights)}")
+    made = ScorerWeights(**{field: np.ascontiguousarray(weights[name]) for name, field in names.items()})
+    hidden, units = made.bias.shape[-1:] + made.hidden_bias.shape[-1:] or (0, 0)
+    shapes = ((len(FEATURES), hidden), (len(CONTEXT), hidden), (hidden,), (hidden, units), (units,), (units,))
+    if tuple(array.shape for array in made) != shapes:
+        raise DocumentError(f"weights of a repair: shapes {', '.join(str(array.shape) for array in made)} do not fit")
+    return made
+
+
+class _Loaded(NamedTuple):
+    """A checkpoint as the kernel wants it, and the seconds that reading it took."""
+
+    scorer: ScorerWeights
+    candidates: int
+    seconds: float
+
+
+@lru_cache(maxsize=16)
+def _load(model: str, digest: str) -> _Loaded:
+    """Read a checkpoint, once in a process unless it changes."""
+    began = perf_counter()
+    card = read_card(model, (SCHEMA,))
+    scorer = scorer_weights(checkpoints.load(model, "repair", SCHEMA).weights)
+    return _Loaded(scorer, positive(card, "candidates"), perf_counter() - began)
+
+
+def _walk(problem: Allocation, owner: IntArray, settings: NsaCost) -> OnWhatIsLeft:
+    loaded = settings.loaded()
+    nothing = empty_log(0, loaded.candidates, 0)
+    more = loaded.scorer, loaded.candidates, settings.heat, nothing, np.zeros(1, np.int64)
+    work = 12 * len(owner) + _SCORED * min(loaded.candidates, len(owner)) + 64
+    return OnWhatIsLeft(problem, owner, settings.moves(problem, settings.nested), anneal_candidates, more, work)

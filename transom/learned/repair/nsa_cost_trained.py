@@ -1,0 +1,86 @@
+"""What a training of ``nsa-cost`` leaves: a checkpoint that says how it scored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, fields
+from pathlib import Path
+
+import numpy as np
+
+from transom.learned.checkpoints import Checkpoint, make_card, save
+from transom.learned.repair.candidates import SCHEMA
+from transom.learned.repair.nsa_cost import NsaCost
+from transom.learned.repair.nsa_cost_training import CostTrainer, CostTraining, dynamic_windows, first_weights
+from transom.learned.repair.rehearsal import rehearse
+from transom.learned.scorer import ScorerWeights
+from transom.models._arrays import FloatArray
+from transom.models.allocation import Allocation
+from transom.rng import stream
+from transom.solving import solve
+from transom.stop import Stop
+
+_STREAMS = 2  # of each cluster that a training is scored on
+_EVERY = 2  # only every second window of them
+_OPTIONS = {"rate": "learning-rate"}  # where the command says something else than the settings
+
+
+def keep(trainer: CostTrainer, name: str) -> tuple[Checkpoint, Path]:
+    """Score the network on windows that were not trained on, and write it with its card into the training's folder."""
+    settings, scorer = trainer.settings, trainer.scorer()
+    weights = {f"actor.{field}": array for field, array in scorer._asdict().items()}
+    card = make_card(
+        weights,
+        name=name,
+        component="repair",
+        network="shared scorer",
+        schema=SCHEMA,
+        cluster={},
+        settings=asdict(settings),
+        trained_on=f"windows of {settings.streams} streams each on the clusters of the paper and of its public code",
+        command=command(settings, name),
+        seed=settings.seed,
+        steps=trainer.curve[-1].decisions,
+        seconds=round(trainer.curve[-1].seconds, 1),
+        scores={rule: round(gap, 2) for rule, gap in compare(settings, scorer).items()},
+    )
+    checkpoint, path = Checkpoint(weights, card), trainer.folder / f"{name}.safetensors"
+    save(path, checkpoint)
+    return checkpoint, path
+
+
+def compare(settings: CostTraining, trained: ScorerWeights, seed: int = 0) -> dict[str, float]:
+    """How far above the static optimum searches of 500 steps end, mean over windows that nobody trained on [%].
+
+    Beside the network: its weights before the first update, and annealing with repair at the cheapest and at random
+    starts; all under the dynamic rule from the same start.
+    """
+    networks = {"nsa-cost": trained, "nsa-cost before training": first_weights(settings)}
+    found = {}
+    for cluster, problems in dynamic_windows(seed, "repair held out", _STREAMS).items():
+        some = problems[::_EVERY]
+        least = _values([(each.with_rule("static"), "scas-dp") for each in some], seed)
+        ends = {}
+        for rule, scorer in networks.items():
+            rng = stream(seed, "nsa-cost scores")
+            logs = [rehearse(problem, scorer, NsaCost(), settings.candidates, 1, rng)[0] for problem in some]
+            ends[rule] = np.array([log.values[-1, 2] for log in logs])
+        for rule in ("sa:repair=cheapest", "sa"):
+            ends[rule] = _values([(problem, rule) for problem in some], seed)
+        found.update({f"{rule}, {cluster}": float(100 * (end / least - 1).mean()) for rule, end in ends.items()})
+    return found
+
+
+def command(settings: CostTraining, name: str) -> str:
+    """The command that trains with these settings."""
+    plain = CostTraining()
+    words = [f"--seed {settings.seed}", f"--name {name}", "--out DIR"]
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        if field.name != "seed" and value != getattr(plain, field.name):
+            words.insert(0, f"--{_OPTIONS.get(field.name, field.name)} {value}")
+    return " ".join(["transom train nsa-cost", *words])
+
+
+def _values(runs: Iterable[tuple[Allocation, str]], seed: int) -> FloatArray:
+    return np.array([solve(problem, solver, Stop(), seed).value for problem, solver in runs], np.float64)
