@@ -20,8 +20,10 @@ from transom.generate.fragmented import fragmented_allocation
 from transom.models import AUTHORS, PAPER, Allocation, ConstrainedPath, FatTree, Knapsack
 from transom.result import Result
 
+# The learned repair is shipped for the cluster of its paper, and tested here on others.
+SPECS = {"nsa": "nsa:anywhere=yes"}
 ENTRIES = [
-    entry
+    SPECS.get(entry, entry)
     for name in registry.names(registry.SOLVERS)
     for entry in registry.entries(registry.SOLVERS, name)
     if registry.load(registry.SOLVERS, entry).solves in (Allocation, ConstrainedPath)
@@ -104,7 +106,7 @@ def sound(problem: Problem, result: Result) -> None:
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_it_states_what_it_is(entry: str) -> None:
     solver = registry.make(registry.SOLVERS, entry)
-    assert solver.name == entry.partition(".")[0]
+    assert solver.name == registry.parse(entry)[0].partition(".")[0]
     assert solver.solves in (Allocation, ConstrainedPath)
     with pytest.raises((AttributeError, TypeError)):
         solver.name = "other"
@@ -250,6 +252,8 @@ def test_random_searches_repeat_in_another_process() -> None:
         ("dynamic", "sa.allocation:acceptance=walk,first=100", 300),
         ("dynamic", "ga.allocation", 5),
         ("free", "count-search", 50),
+        ("dynamic", "nsa:anywhere=yes", 200),
+        ("dynamic", "nsa-cost", 200),
         ("path", "sa.csp", 300),
     ]
     command = [sys.executable, "-c", _ELSEWHERE, json.dumps(runs)]
@@ -365,6 +369,9 @@ WRONG = [
     "sa.allocation:first=0",
     "ga.allocation:population=1",
     "dcas-exact:nothing=1",
+    "nsa:choose=worst",
+    "nsa:tmin=0",
+    "nsa-cost:heat=-1",
 ]
 
 

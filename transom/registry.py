@@ -17,6 +17,7 @@ import re
 import types
 import typing
 from collections.abc import Iterable
+from dataclasses import is_dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
@@ -180,8 +181,9 @@ def build(factory: Any, name: str, settings: dict[str, str]) -> Any:
     SpecError : the factory has no such parameter, or a value cannot be converted or is refused.
     """
     parameters = inspect.signature(factory).parameters
-    annotated = factory.__init__ if inspect.isclass(factory) else factory
-    hints = typing.get_type_hints(annotated)
+    # Fields of a dataclass may be inherited from another file, whose names the class itself knows how to find.
+    whole = is_dataclass(factory) or not inspect.isclass(factory)
+    hints = typing.get_type_hints(factory if whole else factory.__init__)
     for key in settings:
         if key not in parameters:
             known = ", ".join(parameters) or "none"

@@ -1,0 +1,233 @@
+"""Annealing with learned repairs: what the kernels decide against plain Python, refusals, and the shared contract."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.learned.repair.made import fcn_weights, scorer_weights, window, write_nsa, write_nsa_cost
+from transom import Stop, check, registry, solve
+from transom.errors import DocumentError, SpecError, UnsupportedError
+from transom.heuristics import annealing_loop
+from transom.learned.repair import candidates as cheap
+from transom.learned.repair.candidates import CONTEXT, FEATURES, anneal_candidates, empty_log
+from transom.learned.repair.first_nodes import anneal_learned
+from transom.learned.repair.forward import forward, prepare, room
+from transom.learned.repair.nsa import Nsa
+from transom.learned.repair.nsa_cost import NsaCost
+from transom.learned.repair.nsa_cost import scorer_weights as as_scorer
+from transom.learned.repair.process import observe, scale_of
+from transom.learned.scorer import scored
+from transom.models import PAPER, Allocation, FatTree
+
+pytest.importorskip("safetensors")
+
+
+@pytest.fixture(params=["nsa", "nsa-cost"])
+def spec(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A solver with a made checkpoint."""
+    write = write_nsa if request.param == "nsa" else write_nsa_cost
+    return f"{request.param}:model={write(tmp_path)}"
+
+
+@pytest.mark.parametrize("rule", ["dynamic", "free"])
+@pytest.mark.parametrize("wrap", [True, False])
+def test_every_state_is_feasible_and_costs_are_kept(rule: Any, wrap: bool) -> None:
+    problem = window(rule, wrap, PAPER)
+    leaf, pod, sizes, weights = annealing_loop.ground(problem)
+    scorer = as_scorer(scorer_weights())
+    network = prepare(fcn_weights(), 5)
+    for solver, kernel, more in (
+        (Nsa(), anneal_learned, (problem.leaf, problem.pod, scale_of(problem.tree, 40), 5, network, room(network), False)),
+        (NsaCost(), anneal_candidates, (scorer, 16, 1.0, empty_log(0, 16, 0), np.zeros(1, np.int64))),
+    ):
+        rng = np.random.default_rng(2)
+        owner = np.concatenate([np.repeat(np.arange(5), problem.sizes), np.full(90 - 64, -1)])
+        costs, best = problem.job_costs(owner), owner.copy()
+        state = np.array([costs.sum(), 0.0])
+        for first in range(0, 200, 10):
+            kernel(
+                rng, owner, best, costs, state, leaf, pod, sizes, weights, solver.moves(problem, None),
+                np.array([2500.0, 2.5]), first, 10, 200, *more,
+            )  # fmt: skip
+            assert np.allclose(costs, problem.job_costs(owner))
+            assert problem.violations(owner) == []
+            assert problem.violations(best) == []
+        assert problem.value(best) == pytest.approx(state[0])
+
+
+def test_the_best_start_is_the_one_that_the_network_scores_highest() -> None:
+    """One job, which a step takes out and puts back: what it says of the window is known beforehand."""
+    tree = FatTree.uniform(200, 10, 40)
+    problem = Allocation(tree, window().idle, [17], "dynamic", True)
+    network = prepare(fcn_weights(5), 5)
+    seen = np.zeros((5, 100), np.float32)
+    scale = scale_of(tree, 40)
+    observe(np.arange(90), 90, problem.leaf, problem.pod, np.zeros(1, np.int64), 0, 1, problem.sizes, scale, seen)
+    expected = int(np.argmax(forward(network, seen, room(network))[:90]))
+    owner = np.where(np.arange(90) < 17, 0, -1)
+    leaf, pod, sizes, weights = annealing_loop.ground(problem)
+    anneal_learned(
+        np.random.default_rng(0), owner, owner.copy(), problem.job_costs(owner), np.array([np.inf, 0.0]), leaf, pod,
+        sizes, weights, Nsa(acceptance="walk").moves(problem, None), np.array([2500.0, 2.5]), 0, 1, 500,
+        problem.leaf, problem.pod, scale, 5, network, room(network), True,
+    )  # fmt: skip
+    assert expected > 0
+    assert sorted(np.flatnonzero(owner == 0)) == sorted((expected + np.arange(17)) % 90)
+
+
+def test_what_is_known_of_candidates_is_true() -> None:
+    """Every feature of logged decisions of one-job steps, worked out again from costs of whole solutions."""
+    problem = window(cost=PAPER)
+    leaf, pod, sizes, weights = annealing_loop.ground(problem)
+    log, logged = empty_log(400, 16, 100), np.zeros(1, np.int64)
+    scorer = as_scorer(scorer_weights(3))
+    owner = np.concatenate([np.repeat(np.arange(5), problem.sizes), np.full(90 - 64, -1)])
+    costs, best = problem.job_costs(owner), owner.copy()
+    state = np.array([costs.sum(), 0.0])
+    solver = NsaCost(remove=1, nested="pass", acceptance="walk")
+    checked = 0
+    for step in range(100):
+        before, before_costs, at = owner.copy(), costs.copy(), int(logged[0])
+        anneal_candidates(
+            np.random.default_rng(step), owner, best, costs, state, leaf, pod, sizes, weights,
+            solver.moves(problem, None), np.array([2500.0, 2.5]), step, 1, 100, scorer, 16, 1.0, log, logged,
+        )  # fmt: skip
+        temperature = 2500 * (2.5 / 2500) ** (step / 100)
+        moved = np.flatnonzero([not np.array_equal(before == job, owner == job) for job in range(5)])
+        if logged[0] == at or len(moved) != 1:
+            continue
+        job = int(moved[0])
+        expected = _described(problem, before, job, before_costs[job], temperature)
+        found = int(log.number[at])
+        assert found == min(16, len(expected))
+        order = np.argsort([row[4] for row in expected], kind="stable")[:found]
+        for place, start in enumerate(order):
+            row = [*expected[start]]
+            row[6] = place / found
+            assert log.features[at, place] == pytest.approx(row, abs=2e-5)
+        taken = int(order[log.action[at]])
+        left = np.flatnonzero((before < 0) | (before == job))
+        assert set(left[(taken + np.arange(sizes[job])) % len(left)]) == set(np.flatnonzero(owner == job))
+        chances = scored(scorer, log.features[at, :found], log.context[at])
+        chances = np.exp(chances - chances.max()) / np.exp(chances - chances.max()).sum()
+        assert log.log_chance[at] == pytest.approx(np.log(chances[log.action[at]]), abs=1e-3)
+        checked += 1
+    assert checked > 50
+
+
+def _described(problem: Allocation, before: Any, job: int, paid: float, temperature: float) -> list[list[float]]:
+    """The features of all starts of a job that is out alone; the place among the cheapest is left at 0."""
+    left = np.flatnonzero((before < 0) | (before == job))
+    size, m = int(problem.sizes[job]), len(left)
+    worst = problem.cost.unit * 2 * problem.cost.other * (size - 1) / 2
+    blocks = [left[(start + np.arange(size)) % m] for start in range(m)]
+    costs = []
+    for block in blocks:
+        trial = np.full(len(before), -1)
+        trial[block] = job
+        costs.append(problem.job_costs(trial)[job])
+    rows = []
+    for start, (block, cost) in enumerate(zip(blocks, costs, strict=True)):
+        ends = (block[0], 1), (block[-1], -1)
+        idle = []
+        for labels in (problem.leaf, problem.pod):
+            for node, way in ends:
+                inside = 0
+                for other in block[::way]:
+                    if labels[other] != labels[node]:
+                        break
+                    inside += 1
+                of_label = int((labels[left] == labels[node]).sum())
+                idle.append((of_label - inside) / of_label)
+        above, gain = cost - min(costs), cost - paid
+        rows.append(
+            [
+                min(above / temperature, 10) / 2.5, above / worst,
+                float(np.clip(gain / temperature, -10, 10)) / 2.5, gain / worst, cost / worst,
+                float(before[block[0]] == job and before[block[-1]] == job), 0.0, *idle,
+                ((idle[0] > 0) + (idle[1] > 0)) / 2, float(block[-1] - block[0] == size - 1),
+                float(block[-1] < block[0]), start / m,
+            ]  # fmt: skip
+        )
+    assert all(len(row) == len(FEATURES) for row in rows)
+    return rows
+
+
+def test_cheapest_starts_are_in_order_and_none_is_missed() -> None:
+    rng = np.random.default_rng(0)
+    for count, room_for in ((50, 8), (5, 8), (8, 8), (200, 32)):
+        costs = rng.integers(0, 9, count).astype(float)
+        starts = np.empty(room_for, np.int64)
+        found = cheap._cheapest(costs, count, starts)
+        assert starts[:found].tolist() == np.argsort(costs, kind="stable")[:room_for].tolist()
+
+
+def test_the_answer_does_not_depend_on_the_chunks(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    stop = Stop(iterations=120)
+    for problem in (window(), window("free")):
+        expected = solve(problem, spec, stop, seed=5)
+        assert expected.reason == "iterations"
+        assert check(problem, expected) == []
+        for work in (1, 10**9):
+            monkeypatch.setattr(annealing_loop, "_WORK", work)
+            assert np.array_equal(solve(problem, spec, stop, seed=5).solution, expected.solution)
+
+
+def test_seeds_weights_and_choices_matter(spec: str, tmp_path: Path) -> None:
+    write = write_nsa if spec.startswith("nsa:") else write_nsa_cost
+    other = f"{spec.partition(':')[0]}:model={write(tmp_path, 1)}"
+    certain = f"{spec},{'choose=best' if spec.startswith('nsa:') else 'heat=0'}"
+    plain = solve(window(), f"{spec},steps=60", seed=1)
+    curve = [value for _, value, _ in plain.curve]
+    for changed, seed in ((spec, 2), (other, 1), (certain, 1), (f"{spec},remove=4", 1), (f"{spec},order=window", 1)):
+        result = solve(window(), f"{changed},steps=60", seed=seed)
+        assert [value for _, value, _ in result.curve] != curve, changed
+    assert plain.parameters["load_seconds"] > 0
+
+
+def test_what_they_do_not_take_is_refused_with_the_reason(spec: str) -> None:
+    with pytest.raises(UnsupportedError, match="which is the dynamic rule"):
+        solve(window("static"), spec)
+
+
+def test_other_clusters_are_refused_unless_asked_for(tmp_path: Path) -> None:
+    path = write_nsa(tmp_path)
+    elsewhere = Allocation(FatTree.k_ary(4), np.arange(10), [4, 4], "dynamic")
+    scattered = Allocation(FatTree([0, 1, 0, 1], [0, 0, 0, 0]), np.arange(4), [3], "dynamic")
+    for problem, says in (
+        (elsewhere, "nodes 16, not 200, leaf_nodes 2, not 10, pod_nodes 4, not 40"),
+        (scattered, "leaf_nodes 0, not 10"),
+    ):
+        with pytest.raises(UnsupportedError, match=says):
+            solve(problem, f"nsa:model={path}")
+        assert check(problem, solve(problem, f"nsa:model={path},anywhere=yes", Stop(iterations=50))) == []
+
+
+def test_other_checkpoints_are_refused(tmp_path: Path) -> None:
+    nsa, cost = write_nsa(tmp_path), write_nsa_cost(tmp_path)
+    for spec, says in ((f"nsa:model={cost}", "repair-candidates/1"), (f"nsa-cost:model={nsa}", "repair-5x100/1")):
+        with pytest.raises(DocumentError, match=says):
+            solve(window(), spec)
+    with pytest.raises(SpecError, match="unknown checkpoint 'nobody'"):
+        solve(window(), "nsa:model=nobody")
+    without = write_nsa(tmp_path, 7, settings={})
+    with pytest.raises(DocumentError, match="its card must state 'largest', a whole number > 0, got None"):
+        solve(window(), f"nsa:model={without}")
+    wrong = write_nsa_cost(tmp_path, 8, schema="repair-4x100/1", settings={"largest": 4})
+    with pytest.raises(DocumentError, match=r"actor.<i>.weight and .bias are wanted"):
+        solve(window(), f"nsa:model={wrong},anywhere=yes")
+
+
+@pytest.mark.parametrize("settings", ["nsa:steps=0", "nsa:tmin=-1", "nsa-cost:remove=0", "nsa-cost:heat=inf"])
+def test_wrong_parameters_are_errors_of_the_solver(settings: str) -> None:
+    with pytest.raises(SpecError, match=settings.partition(":")[0]):
+        registry.make(registry.SOLVERS, settings)
+
+
+def test_names_and_numbers_of_what_is_seen() -> None:
+    assert len(set(FEATURES)) == len(FEATURES) == 15
+    assert len(set(CONTEXT)) == len(CONTEXT) == 9
