@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, astuple, dataclass, fields
+from dataclasses import asdict, astuple, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -254,15 +254,16 @@ def complete(table: Table, setting: Setting, methods: Sequence[Method], source: 
     ------
     SpecError : the table is of another setting.
     """
+    numbers: Iterable[int] = range(1, setting.epochs + 1)
+    windows = None
+    if source is not None:
+        windows = dict(read_windows(source))
+        numbers, setting = windows, replace(setting, policy=f"as in {source.name}")
     for row in table.rows.values():
         stated = {name: getattr(row, name) for name in ("cluster", "periods", "policy", "seed")}
         wanted = {name: value for name, value in asdict(setting).items() if name in stated}
         if stated != wanted:
             raise SpecError(f"{table.path}: its rows are of {stated}, and {wanted} is asked for; name another --table")
-    numbers = range(1, setting.epochs + 1)
-    windows = None if source is None else dict(read_windows(source))
-    if windows is not None:
-        numbers = range(1, max(windows) + 1)
 
     def missing(epoch: int) -> list[Method]:
         found = ((method, table.rows.get((method.title, epoch))) for method in methods)
@@ -278,7 +279,7 @@ def complete(table: Table, setting: Setting, methods: Sequence[Method], source: 
     with progress() as bars:
         bar = bars.add_task("measured", total=sum(map(len, left.values())))
         for each, wanted in left.items():
-            own = generated(setting, [each])[0][1] if windows is None else tuple(windows.get(each, ()))
+            own = generated(setting, [each])[0][1] if windows is None else windows[each]
             epoch = proved(each, own)
             for method in wanted:
                 bars.update(bar, description=f"epoch {each}, {method.title}")

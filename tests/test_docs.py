@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,12 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```\n(?:\s*^```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
+LEARNED = ("learned-repair.md", "dras.md")  # pages whose commands need the extra of that name
+WITHOUT = pytest.mark.skipif(find_spec("safetensors") is None, reason="the extra 'learned' is not installed")
 BLOCKS = [
-    pytest.param(match[1], match[2], match[3], id=f"{page.name}-{number}")
+    pytest.param(
+        match[1], match[2], match[3], id=f"{page.name}-{number}", marks=[WITHOUT] if page.name in LEARNED else []
+    )
     for page in PAGES
     for number, match in enumerate(FENCE.finditer(page.read_text(encoding="utf-8")), 1)
     if match[1] in ("python", "console")

@@ -13,6 +13,7 @@ from benchmarks import nsa_epochs, nsa_equal_rules, nsa_networks, nsa_tables
 from benchmarks.nsa_epochs import Epoch, Method, Row, Setting, Table, complete, generated, measure, proved
 from transom import Stop, solve
 from transom.errors import DocumentError, ModelError, SpecError
+from transom.io import PeriodWindow, write_documents
 from transom.plot import Search, costs_by_steps, gap_by_seconds
 from transom.rng import stream
 
@@ -238,3 +239,21 @@ def test_the_command_measures_and_goes_on(tmp_path: Path, capsys: pytest.Capture
     with pytest.raises(SystemExit):
         nsa_equal_rules.main([*words, "--seed", "7"])
     assert "name another --table" in capsys.readouterr().err
+
+
+def test_windows_of_a_file_instead_of_generated_ones(tmp_path: Path) -> None:
+    ((_, windows),) = generated(SMALL, [1])
+    lines = [
+        PeriodWindow(each.tree, each.idle, np.arange(len(each)), each.sizes, 4, number)
+        for number, each in enumerate(windows)
+    ]
+    write_documents(tmp_path / "windows.jsonl", lines)
+    table = Table(tmp_path / "t.csv")
+    complete(table, SMALL, PLAIN[:1], tmp_path / "windows.jsonl")
+    (found,) = table.of("Seq.")
+    assert (found.epoch, found.windows, found.policy) == (4, 6, "as in windows.jsonl")
+    total = sum(solve(window.with_rule("static"), "sequential").value or 0 for window in windows)
+    assert found.total == total
+    write_documents(tmp_path / "others.jsonl", list(windows))
+    with pytest.raises(DocumentError, match=r"others\.jsonl.*not a window of a stream"):
+        complete(Table(tmp_path / "u.csv"), SMALL, PLAIN[:1], tmp_path / "others.jsonl")
