@@ -18,23 +18,20 @@ from transom.learned.dras.process import (
     BEGIN,
     HOLDER,
     INSTANT,
-    LEVEL,
-    OVER,
     PICKED,
     Scheme,
     begin,
-    candidates_of,
     finish,
-    take,
 )
-from transom.learned.dras.rewards import Reward, parse_reward, passed, selected
+from transom.learned.dras.rewards import Reward, parse_reward
 from transom.learned.dras.standing import new_course
+from transom.learned.dras.stepping import act, go_on
 from transom.learned.scorer import ScorerWeights
 from transom.models._arrays import BoolArray, FloatArray, IntArray
 from transom.rng import stream
 from transom.simulation import events
 from transom.simulation.engine import Progress, Replay
-from transom.simulation.events import ENDING, NEVER, NEXT, QUEUED, SUBMIT, advance
+from transom.simulation.events import advance
 from transom.simulation.rule_replay import after, before
 from transom.simulation.schedule import COLUMNS, Schedule
 from transom.traces.workload import Workload
@@ -160,42 +157,13 @@ def check_weights(weights: ScorerWeights) -> None:
 
 
 @compiled
-def go_on(s, c, scheme, nodes, runtime, cost, reward, gathered):  # type: ignore[no-untyped-def]
-    """Go on to the next decision among two candidates or more; their number, or 0 at the end of the trace.
-
-    Rewards on the way are added to ``gathered[0]``. Called again before the choice is taken, it stays where it is.
-    """
-    jobs, queue, ends, expected, ended, free, children, at = s
-    place, extra, candidates, picks, modes, _ = c
-    while True:
-        while place[LEVEL] != OVER:
-            count = candidates_of(jobs, queue, free, at, place, extra, candidates, scheme)
-            if count > 1:
-                return count
-            if count == 1:
-                job = queue[candidates[0]]
-                take(jobs, queue, expected, free, at, place, extra, candidates, picks, modes, scheme, 0)
-                gathered[0] += selected(reward, jobs, queue, free, at, place, job, nodes)
-            else:
-                finish(jobs, queue, ends, at, runtime, place, picks, modes)
-        if at[QUEUED]:
-            coming = ends[0, 0] if at[ENDING] else NEVER
-            if at[NEXT] < len(jobs):
-                coming = min(coming, jobs[at[NEXT], SUBMIT])
-            gathered[0] += passed(reward, jobs, queue, at, cost, coming)
-        if not advance(jobs, queue, ends, expected, ended, free, children, at):
-            return 0
-        begin(jobs, queue, expected, free, at, place, extra, candidates, picks, modes, scheme)
-
-
-@compiled
 def _record(s, c, scheme, nodes, runtime, cost, reward, gathered, weights, view, rng, epsilon, batch, row):  # type: ignore[no-untyped-def]
     """Record decisions from ``row`` on until the batch is full or the episode ends; (row, whether it ended).
 
     A full batch is left at the decision after its last one, so that all rewards in it are complete.
     """
     jobs, queue, _, expected, _, free, _, at = s
-    place, extra, candidates, picks, modes, known = c
+    place, extra, candidates, _, _, known = c
     _, _, scores, chances = view
     decisions = len(batch.count)
     unfinished = False  # whether the decision before is in this batch and of this episode
@@ -213,9 +181,7 @@ def _record(s, c, scheme, nodes, runtime, cost, reward, gathered, weights, view,
         features, context = batch.features[row], batch.context[row]
         observe(jobs, queue, expected, free, at, place, extra, candidates, known, scheme, nodes, features, context)
         k, log_probability = choose(weights, features, context, count, scores, chances, rng, epsilon)
-        job = queue[candidates[k]]
-        take(jobs, queue, expected, free, at, place, extra, candidates, picks, modes, scheme, k)
-        gathered[0] += selected(reward, jobs, queue, free, at, place, job, nodes)
+        act(s, c, scheme, nodes, reward, gathered, k)
         batch.count[row], batch.action[row] = count, k
         batch.log_probability[row], batch.instant[row] = log_probability, place[INSTANT]
         row += 1

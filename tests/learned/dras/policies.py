@@ -1,0 +1,108 @@
+"""Policies for the tests of the decision process: one that shares nothing with it, and one that walks through it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.random import Generator
+
+from transom.learned.dras.deciding import decide, new_view
+from transom.learned.dras.process import Scheme, begin, close
+from transom.learned.dras.standing import decision_of, standing
+from transom.learned.scorer import ScorerWeights
+from transom.models import Job, Window
+from transom.models._arrays import IntArray
+from transom.simulation import Decision
+from transom.simulation.decision import Reservation
+
+
+class Plain:
+    """The process over lists of jobs; ``key`` is smallest for the candidate that is taken, the first of equals."""
+
+    name = "plain"
+
+    def __init__(self, scheme: Scheme, key: Callable[[Job], int]) -> None:
+        self.scheme, self.key = scheme, key
+        self.holder: int | None = None
+
+    def decide(self, window: Window, /) -> Decision:
+        """Decide one window."""
+        scheme, now = self.scheme, window.now
+        waiting = list(window.queue)
+        free = window.available.copy()
+        leaving = [(int(end), asks(job)) for end, job in zip(window.running_end, window.running, strict=True)]
+        start: list[int] = []
+        backfill: list[int] = []
+
+        def launch(job: Job, among: list[int]) -> None:
+            nonlocal free
+            among.append(job.id)
+            waiting.remove(job)
+            free = free - asks(job)
+            leaving.append((now + job.walltime, asks(job)))
+
+        def fits(job: Job, amount: IntArray) -> bool:
+            return bool((asks(job) <= amount).all())
+
+        reserved = next((job for job in waiting if job.id == self.holder), None) if scheme.keep else None
+        if reserved is not None and fits(reserved, free):
+            launch(reserved, start)
+            reserved = None
+        while reserved is None:
+            seen = waiting[: scheme.window]
+            if scheme.levels == 1:
+                seen = [job for job in seen if fits(job, free)]
+            if not seen:
+                break
+            job = min(seen, key=self.key)
+            if scheme.head and not fits(job, free):
+                job = waiting[0]
+            if fits(job, free):
+                launch(job, start)
+            else:
+                reserved = job
+        self.holder = None if reserved is None else reserved.id
+        if reserved is None:
+            return Decision(tuple(start))
+        for shadow in sorted({end for end, _ in leaving}):
+            extra = free + sum(amount for end, amount in leaving if end <= shadow) - asks(reserved)
+            if (extra >= 0).all():
+                break
+        while True:
+            seen = [job for job in waiting if fits(job, free) and (now + job.walltime <= shadow or fits(job, extra))]
+            if not seen:
+                break
+            job = min(seen[: scheme.window], key=self.key)
+            if now + job.walltime > shadow:
+                extra = extra - asks(job)
+            launch(job, backfill)
+        return Decision(tuple(start), tuple(backfill), (Reservation(reserved.id, shadow),))
+
+
+class Walking:
+    """What a policy does that is given windows and scores with the compact network."""
+
+    name = "walking"
+
+    def __init__(self, scheme: Scheme, weights: ScorerWeights, rng: Generator, epsilon: float = 0.0) -> None:
+        self.scheme, self.weights, self.rng, self.epsilon = scheme, weights, rng, epsilon
+        self.view = new_view(scheme.window)
+        self.holder = -1
+
+    def decide(self, window: Window, /) -> Decision:
+        """Decide one window."""
+        state, course = standing(window, self.scheme, self.holder)
+        jobs, queue, _, expected, _, free, _, at = state
+        begin(jobs, queue, expected, free, at, *course[:5], self.scheme)
+        nodes = window.cluster.num_nodes
+        decide(state, course, self.scheme, nodes, self.weights, self.view, self.rng, self.epsilon)
+        close(queue, course.at, course.picks)
+        decision = decision_of(window, state, course)
+        self.holder = decision.reserve[0].job if decision.reserve else -1
+        return decision
+
+
+def asks(job: Job) -> IntArray:
+    """Nodes and further resources."""
+    return np.array([job.nodes, *job.demand], np.int64)

@@ -1,0 +1,260 @@
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.learned.dras.scorers import drawn
+from tests.simulation.workloads import workloads
+from transom.errors import DocumentError, ModelError, SpecError
+from transom.generate import generate_lublin
+from transom.learned.dras.collect import Batch, collect, replay
+from transom.learned.dras.deciding import new_view
+from transom.learned.dras.episodes import Episode, Episodes
+from transom.learned.dras.features import CONTEXT, FEATURES, observe
+from transom.learned.dras.process import Scheme, begin, candidates_of, take
+from transom.learned.dras.rewards import parse_reward, selected
+from transom.learned.dras.stepping import act, go_on
+from transom.learned.scorer import ScorerWeights, scored
+from transom.models import Cluster, Job
+from transom.simulation import Schedule, events
+from transom.traces import TracedJob, Workload
+
+SMALL = Scheme(window=5, longest=20)
+
+
+def crowded(seed: int = 1, jobs: int = 60) -> Workload:
+    """Jobs that come faster than they can run, so that there is something to choose."""
+    return generate_lublin(jobs, 32, np.random.default_rng(seed), load=2.0)
+
+
+def joined(batches: list[Batch]) -> Batch:
+    """Batches one after another."""
+    return Batch(*(np.concatenate(columns) for columns in zip(*batches, strict=True)))
+
+
+def equal(one: Batch, other: Batch) -> bool:
+    """Whether two batches hold the same."""
+    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+def whole_episode(workload: Workload, reward: str, weights: ScorerWeights, seed: int = 3) -> tuple[Batch, Schedule]:
+    """All decisions of one episode, and the schedule that they make."""
+    scheme = Scheme(window=5)
+    rng = np.random.default_rng(seed)
+    batch = collect(Episodes([workload]), scheme, weights, 40 * len(workload), rng, reward=reward)
+    end = int(np.flatnonzero(batch.done)[0]) + 1
+    made = replay(workload, scheme, weights, np.random.default_rng(seed), sampled=True)
+    return Batch(*(column[:end] for column in batch)), made
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_waiting_adds_up_to_the_total_waiting_time(seed: int) -> None:
+    batch, made = whole_episode(crowded(seed), "waiting", drawn(seed))
+    assert batch.reward.sum() == pytest.approx(-made.wait.sum() / 3600)
+
+
+def test_slowdown_adds_up_to_waiting_over_runtime() -> None:
+    batch, made = whole_episode(crowded(), "slowdown", drawn(1))
+    assert batch.reward.sum() == pytest.approx(-(made.wait / np.maximum(made.runtime, 10)).sum())
+
+
+@pytest.mark.parametrize("power", [1, 2.5])
+def test_a_growing_penalty_weighs_long_waits(power: float) -> None:
+    batch, made = whole_episode(crowded(), f"waiting:growth=0.5,tau=7200,power={power}", drawn(1))
+    wait = made.wait / 7200
+    expected = (made.wait + 0.5 * 7200 * wait ** (power + 1) / (power + 1)).sum() / 3600
+    assert batch.reward.sum() == pytest.approx(-expected)
+
+
+def test_selections_are_rewarded_as_the_paper_says() -> None:
+    # An idle machine of 4 nodes at 10 s: a job of 1 node has just been selected, jobs of 3 and 4 nodes wait since
+    # 4 s and 6 s. Either of them is selected, and the first of the two fits.
+    for reward, of_first, of_second in [
+        ("capability:w1=1,w2=0,w3=0", 6 / 6, 4 / 6),
+        ("capability:w1=0,w2=1,w3=0", 3 / 4, 4 / 4),
+        ("capability:w1=0,w2=0,w3=1", 4 / 4, 1 / 4),
+        ("capability", (1 + 3 / 4 + 1) / 3, (4 / 6 + 1 + 1 / 4) / 3),
+        ("capacity", -3600 / 200, -(3600 / 50 + 3600 / 200) / 2),
+        ("capacity:of=wait", -4 / 3600, -(6 + 4) / 2 / 3600),
+        ("waiting", 0.0, 0.0),
+    ]:
+        assert reward_of_selecting(reward, 0) == pytest.approx(of_first)
+        assert reward_of_selecting(reward, 1) == pytest.approx(of_second)
+
+
+def reward_of_selecting(reward: str, k: int) -> float:
+    """Reward of candidate ``k`` in the situation above."""
+    rows = [(1, 2, 1, 100), (2, 4, 3, 50), (3, 6, 4, 200)]
+    traced = [TracedJob(Job(id=i, submit=s, nodes=n, walltime=t), t) for i, s, n, t in rows]
+    scheme, numbers = Scheme(head=0), parse_reward(reward)
+    episode = Episode(Workload.of(traced, Cluster(4), "hand"), 0, scheme, numbers)
+    jobs, queue, _, expected, _, free, _, at = episode.state
+    place, extra, candidates, picks, modes, _ = episode.course
+    queue[:] = 0, 1, 2
+    at[events.NOW], at[events.QUEUED] = 10, 3
+    begin(jobs, queue, expected, free, at, place, extra, candidates, picks, modes, scheme)
+    for choice, count in ((0, 3), (k, 2)):
+        assert candidates_of(jobs, queue, free, at, place, extra, candidates, scheme) == count
+        job = queue[candidates[choice]]
+        take(jobs, queue, expected, free, at, place, extra, candidates, picks, modes, scheme, choice)
+    return float(selected(numbers, jobs, queue, free, at, place, job, 4))
+
+
+def test_nobody_waited_and_nobody_waits() -> None:
+    # The guards of eq. 1 and eq. 2: a job selected in the second of its submission, and an empty queue after it.
+    workload = Workload.of([TracedJob(Job(id=1, submit=0, nodes=1, walltime=5), 5)], Cluster(4), "one")
+    for reward, value in (("capability:w1=1,w2=0,w3=0", 0.0), ("capacity", 0.0)):
+        scheme, numbers = Scheme(), parse_reward(reward)
+        episode = Episode(workload, 0, scheme, numbers)
+        count = go_on(
+            episode.state, episode.course, scheme, 4, episode.runtime, episode.cost, numbers, episode.gathered
+        )
+        assert count == 0
+        assert episode.gathered[0] == value
+
+
+def test_how_many_are_recorded_at_once_does_not_matter() -> None:
+    workloads, weights = [crowded(1), crowded(2, 30)], drawn(5)
+    for epsilon in (-1.0, 0.3):
+        one, other = Episodes(workloads, shuffled=True), Episodes(workloads, shuffled=True)
+        rngs = np.random.default_rng(1), np.random.default_rng(1)
+        long = collect(one, SMALL, weights, 600, rngs[0], epsilon)
+        short = joined([collect(other, SMALL, weights, n, rngs[1], epsilon) for n in (1, 99, 300, 200)])
+        assert equal(long, short)
+        assert long.done.sum() == one.finished > 4
+        assert (np.diff(long.instant) >= 0).all()
+
+
+def test_it_goes_on_where_a_snapshot_was_taken() -> None:
+    workloads, weights = [crowded(1), crowded(2, 30)], drawn(5)
+    for before in (0, 7, 333):
+        one, rng = Episodes(workloads, shuffled=True), np.random.default_rng(1)
+        if before:
+            collect(one, SMALL, weights, before, rng)
+        arrays, facts = one.snapshot()
+        state = rng.bit_generator.state
+        expected = collect(one, SMALL, weights, 200, rng)
+        other, again = Episodes(workloads, shuffled=True), np.random.default_rng(9)
+        again.bit_generator.state = state
+        other.restore(arrays, json.loads(json.dumps(facts)))
+        assert equal(collect(other, SMALL, weights, 200, again), expected)
+    with pytest.raises(DocumentError, match="another shape"):
+        Episodes([crowded(1, 20), crowded(2, 20)]).restore(arrays, facts)
+    with pytest.raises(DocumentError, match="episodes of 1 workloads"):
+        Episodes(workloads[:1]).restore(arrays, {**facts, "which": 1})
+
+
+def test_what_is_recorded_is_what_was_drawn() -> None:
+    weights = drawn(6)
+    batch = collect(Episodes([crowded()]), SMALL, weights, 400, np.random.default_rng(0))
+    assert ((batch.action >= 0) & (batch.action < batch.count)).all()
+    assert (batch.count >= 2).all()
+    assert (batch.count <= SMALL.window).all()
+    for t in range(0, 400, 7):
+        n = batch.count[t]
+        scores = scored(weights, batch.features[t, :n], batch.context[t])
+        chances = np.exp(scores - scores.max())
+        expected = math.log(chances[batch.action[t]] / chances.sum())
+        assert batch.log_probability[t] == pytest.approx(expected, abs=1e-4)
+        assert not batch.features[t, n:].any()
+
+
+def test_greedy_choices_need_no_chance_and_epsilon_is_the_rate_of_others() -> None:
+    weights, workload = drawn(6), crowded()
+    rng = np.random.default_rng(0)
+    before = rng.bit_generator.state
+    batch = collect(Episodes([workload]), SMALL, weights, 300, rng, epsilon=0.0)
+    assert rng.bit_generator.state == before
+    assert not batch.log_probability.any()
+    batch = collect(Episodes([workload]), SMALL, weights, 4000, rng, epsilon=0.4)
+    best = np.array([scored(weights, x[:n], g)[:n].argmax() for x, g, n in zip(*batch[:3], strict=True)])
+    other = (batch.action != best).mean()
+    assert other == pytest.approx((0.4 * (1 - 1 / batch.count)).mean(), abs=0.04)
+    chance = np.where(batch.action == best, 0.6, 0) + 0.4 / batch.count
+    assert batch.log_probability == pytest.approx(np.log(chance))
+
+
+@given(workloads(max_jobs=20, resources=1, dependencies=True), st.integers(0, 9), st.sampled_from([1, 5, 86_400]))
+def test_observations_are_bounded(workload: Workload, seed: int, longest: int) -> None:
+    scheme = Scheme(window=4, longest=longest)
+    try:
+        batch = collect(Episodes([workload]), scheme, drawn(seed), 50, np.random.default_rng(seed))
+    except ModelError as error:
+        assert "anything to choose" in str(error)  # noqa: PT017
+        return
+    assert np.isfinite(batch.features).all()
+    assert np.isfinite(batch.context).all()
+    assert (np.abs(batch.features) <= 1).all()
+    assert (batch.context >= 0).all()
+    assert (batch.context <= 1).all()
+    assert np.isfinite(batch.reward).all()
+
+
+def test_features_by_name() -> None:
+    # 10 nodes, of which 6 run until 100 s by walltime. At 40 s jobs of 8 and 2 and 4 nodes have waited 40, 30 and 0 s.
+    rows = [(1, 0, 6, 100, 60), (2, 0, 8, 50, 50), (3, 10, 2, 200, 5), (4, 40, 4, 20, 5)]
+    traced = [TracedJob(Job(id=i, submit=s, nodes=n, walltime=t), r) for i, s, n, t, r in rows]
+    workload = Workload.of(traced, Cluster(10), "hand")
+    scheme, numbers = Scheme(levels=2, head=0, keep=0, longest=200), parse_reward("waiting")
+    episode = Episode(workload, 0, scheme, numbers)
+    state, course = episode.state, episode.course
+    view = new_view(scheme.window)
+
+    def seen(count: int) -> tuple[dict[str, list[float]], dict[str, float]]:
+        assert go_on(state, course, scheme, 10, episode.runtime, episode.cost, numbers, episode.gathered) == count
+        jobs, queue, _, expected, _, free, _, at = state
+        place, extra, candidates, _, _, known = course
+        observe(
+            jobs, queue, expected, free, at, place, extra, candidates, known, scheme, 10, view.features, view.context
+        )
+        rows = {name: view.features[:count, i].tolist() for i, name in enumerate(FEATURES)}
+        return rows, dict(zip(CONTEXT, view.context.tolist(), strict=True))
+
+    seen(2)  # at 0 s the first two: the first is selected
+    act(state, course, scheme, 10, numbers, episode.gathered, 0)
+    features, context = seen(2)  # at 10 s jobs 2 and 3
+    assert features["size"] == pytest.approx([0.8, 0.2])
+    assert features["fits"] == [0, 1]
+    assert features["slack"] == [0, 0]
+    act(state, course, scheme, 10, numbers, episode.gathered, 0)  # job 2: reserved at 100 s; job 3 fits beside it
+    features, context = seen(3)  # it has been backfilled without asking; at 40 s
+    raise AssertionError((features, context))
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("wait", "unknown reward 'wait'; did you mean 'waiting'"),
+        ("waiting:growth=-1", "growth must be finite and >= 0, got -1"),
+        ("slowdown:tau=0", "slowdown: tau must be finite and > 0 s"),
+        ("waiting:power=nan", "power must be > 0 and at most 8"),
+        ("capability:w1=inf", "capability: w1 must be finite"),
+        ("capacity:of=size", "expected estimate|wait"),
+        ("waiting:grow=1", "has no parameter 'grow'"),
+    ],
+)
+def test_rewards_that_are_none(spec: str, message: str) -> None:
+    with pytest.raises(SpecError) as error:
+        parse_reward(spec)
+    assert message in str(error.value)
+
+
+def test_episodes_that_are_none() -> None:
+    with pytest.raises(ModelError, match="at least one workload"):
+        Episodes([])
+    with pytest.raises(ModelError, match=r"machines of \[4, 32\] nodes"):
+        Episodes([crowded(), Workload.of([], Cluster(4), "none")])
+    weights, rng = drawn(0), np.random.default_rng(0)
+    with pytest.raises(ModelError, match="nothing|anything to choose"):
+        collect(Episodes([crowded().take([0])]), SMALL, weights, 1, rng)
+    with pytest.raises(SpecError, match="decisions must be > 0"):
+        collect(Episodes([crowded()]), SMALL, weights, 0, rng)
+    with pytest.raises(ModelError, match="takes 3 features"):
+        collect(Episodes([crowded()]), SMALL, weights._replace(features=weights.features[:3]), 1, rng)
+    with pytest.raises(SpecError, match="generator"):
+        replay(crowded(), SMALL, weights, sampled=True)

@@ -1,0 +1,61 @@
+"""From one decision to the next, compiled: what happens in between, and what it is rewarded with."""
+
+from __future__ import annotations
+
+from transom.compiling import compiled
+from transom.learned.dras.process import LEVEL, OVER, begin, candidates_of, finish, take
+from transom.learned.dras.rewards import passed, selected
+from transom.simulation.events import ENDING, NEVER, NEXT, QUEUED, SUBMIT, advance
+
+
+@compiled
+def settle(s, c, scheme, nodes, reward, gathered):  # type: ignore[no-untyped-def]
+    """Go on within an instant to the next decision among two candidates or more; their number, or 0 if it is over.
+
+    Where there is one candidate it is taken, and its reward added to ``gathered[0]``.
+    """
+    jobs, queue, _, expected, _, free, _, at = s
+    place, extra, candidates, picks, modes, _ = c
+    while place[LEVEL] != OVER:
+        count = candidates_of(jobs, queue, free, at, place, extra, candidates, scheme)
+        if count > 1:
+            return count
+        if count == 1:
+            job = queue[candidates[0]]
+            take(jobs, queue, expected, free, at, place, extra, candidates, picks, modes, scheme, 0)
+            gathered[0] += selected(reward, jobs, queue, free, at, place, job, nodes)
+    return 0
+
+
+@compiled
+def go_on(s, c, scheme, nodes, runtime, cost, reward, gathered):  # type: ignore[no-untyped-def]
+    """Go on to the next decision among two candidates or more; their number, or 0 at the end of the trace.
+
+    Rewards on the way are added to ``gathered[0]``. Called again before the choice is taken, it stays where it is.
+    """
+    jobs, queue, ends, expected, ended, free, children, at = s
+    place, extra, candidates, picks, modes, _ = c
+    while True:
+        if place[LEVEL] != OVER:
+            count = settle(s, c, scheme, nodes, reward, gathered)
+            if count:
+                return count
+            finish(jobs, queue, ends, at, runtime, place, picks, modes)
+        if at[QUEUED]:
+            coming = ends[0, 0] if at[ENDING] else NEVER
+            if at[NEXT] < len(jobs):
+                coming = min(coming, jobs[at[NEXT], SUBMIT])
+            gathered[0] += passed(reward, jobs, queue, at, cost, coming)
+        if not advance(jobs, queue, ends, expected, ended, free, children, at):
+            return 0
+        begin(jobs, queue, expected, free, at, place, extra, candidates, picks, modes, scheme)
+
+
+@compiled
+def act(s, c, scheme, nodes, reward, gathered, k):  # type: ignore[no-untyped-def]
+    """Take the candidate ``k`` of a decision, and add its reward to ``gathered[0]``."""
+    jobs, queue, _, expected, _, free, _, at = s
+    place, extra, candidates, picks, modes, _ = c
+    job = queue[candidates[k]]
+    take(jobs, queue, expected, free, at, place, extra, candidates, picks, modes, scheme, k)
+    gathered[0] += selected(reward, jobs, queue, free, at, place, job, nodes)
