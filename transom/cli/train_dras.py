@@ -1,7 +1,211 @@
-"""``transom train dras``."""
+"""``transom train dras``: train an agent that schedules."""
 
 from __future__ import annotations
 
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-def command() -> None:
-    """Train."""
+import typer
+
+from transom.cli import options
+from transom.cli.output import describe, note, number, print_json, print_table, progress
+
+if TYPE_CHECKING:
+    from transom.learned.checkpoints import Card
+    from transom.learned.dras.training import Training, TrainingSettings
+    from transom.traces import Workload
+
+
+class Reservation(StrEnum):
+    """Which job gets the reservation where the selected one does not fit."""
+
+    selected = "selected"
+    head = "head"
+
+
+def command(
+    trace: options.Trace,
+    out: Annotated[Path, typer.Option("--out", help="Folder for the checkpoint, curve, logs and state.")],
+    agent: Annotated[
+        str, typer.Option("--agent", help="pg (eq. 3), dql (eq. 4) or ppo, with settings: ppo:gamma=0.99,entropy=0.")
+    ] = "ppo",
+    reward: Annotated[
+        str,
+        typer.Option("--reward", help="waiting, waiting:growth=G, slowdown, capability (eq. 1) or capacity (eq. 2)."),
+    ] = "waiting",
+    decisions: Annotated[
+        int, typer.Option("--decisions", min=0, help="Decisions to learn from; 0 writes the untrained network.")
+    ] = 800_000,
+    minutes: Annotated[
+        float | None, typer.Option("--minutes", help="Stop after so long, even if fewer decisions were taken.")
+    ] = None,
+    seed: options.Seed = 0,
+    months: Annotated[
+        str | None, typer.Option("--months", metavar="A-B", help="Train on these months of the trace; all by default.")
+    ] = None,
+    validation: Annotated[
+        str | None,
+        typer.Option("--validation", metavar="A-B", help="Compare snapshots on these months; by default on --months."),
+    ] = None,
+    epoch: Annotated[
+        int, typer.Option("--epoch", help="Second 0 of the trace in Unix time, its UnixStartTime; for --months.")
+    ] = 0,
+    phases: Annotated[
+        str | None,
+        typer.Option(
+            "--phases",
+            help="Train on jobsets instead of the trace, phase by phase: sampled,real,synthetic; NAME=COUNT for fewer.",
+        ),
+    ] = None,
+    phase_jobs: Annotated[
+        int | None, typer.Option("--phase-jobs", min=1, help="Jobs of a sampled or synthetic jobset.")
+    ] = None,
+    loads: Annotated[
+        str, typer.Option("--loads", metavar="A-B", help="Without --phases: squeeze the time between submissions.")
+    ] = "0.9-1.4",
+    reservation: Annotated[
+        Reservation,
+        typer.Option("--reservation", help="For the selected job (paper), or the head of the queue (code)."),
+    ] = Reservation.selected,
+    keep: Annotated[
+        bool,
+        typer.Option("--keep/--reselect", help="Keep a reservation until its job starts, or select anew each time."),
+    ] = True,
+    levels: Annotated[
+        int, typer.Option("--levels", min=1, max=2, help="1: neither reservation nor backfilling (Decima-PG).")
+    ] = 2,
+    window: Annotated[int, typer.Option("--window", min=1, max=10_000, help="Candidates of a decision, at most.")] = 50,
+    longest: Annotated[
+        int | None,
+        typer.Option("--longest", min=1, help="Walltime that times are divided by [s]; the longest of the training."),
+    ] = None,
+    hidden: Annotated[str, typer.Option("--hidden", metavar="H,K", help="Units of the two hidden layers.")] = "32,32",
+    batch: Annotated[int, typer.Option("--batch", min=2, help="Decisions of an update.")] = 8192,
+    instances: Annotated[
+        int, typer.Option("--instances", min=0, help="Update after so many scheduling instances instead; paper: 10.")
+    ] = 0,
+    every: Annotated[int, typer.Option("--every", min=1, help="Updates between two looks at the validation.")] = 5,
+    name: Annotated[str | None, typer.Option("--name", help="Of the checkpoint; dras-pg, dras-dql, decima-pg.")] = None,
+    device: Annotated[str, typer.Option("--device", help="Of torch; auto takes a GPU if there is one.")] = "auto",
+    threads: Annotated[int, typer.Option("--threads", min=1, help="Of torch on the processor.")] = 1,
+    json: options.Json = False,
+    nodes: options.Nodes = None,
+) -> None:
+    """Train a DRAS agent on a trace.
+
+    DIR/NAME.safetensors and NAME.json hold the best snapshot, judged by its rewards on the validation months;
+    DIR/curve.csv what all snapshots scored there; DIR/logs what TensorBoard shows. After Ctrl-C the same command goes
+    on where it stopped, and ends with the same checkpoint; with --minutes, that depends on the machine.
+    """
+    from transom.learned.checkpoints import require
+    from transom.learned.dras.training import PACKAGES
+
+    require("transom train dras", *PACKAGES)
+    from transom.errors import SpecError
+    from transom.learned.dras.process import Scheme
+    from transom.learned.dras.training import Training, TrainingSettings, chosen_device
+    from transom.learned.dras.training_jobsets import compared, copies, lengths, phased
+    from transom.learned.dras.training_run import run_training
+
+    if minutes is not None and not minutes > 0:
+        raise SpecError(f"--minutes must be > 0, got {minutes:g}")
+    if out.exists() and not out.is_dir():
+        raise SpecError(f"{out}: is a file, not a folder")
+    workload = options.read_workload(trace, nodes)
+    for line in describe(workload):
+        note(line)
+    training_part = _months(workload, "--months", months, epoch)
+    compared_part = _months(workload, "--validation", validation, epoch) if validation else training_part
+    settings = TrainingSettings(
+        agent=agent,
+        reward=reward,
+        scheme=Scheme(
+            levels=levels,
+            window=window,
+            head=int(reservation is Reservation.head),
+            keep=int(keep),
+            longest=longest or int(training_part.jobs.walltime.max()),
+        ),
+        decisions=decisions,
+        batch=batch,
+        instances=instances,
+        every=every,
+        seed=seed,
+        hidden=_pair(hidden, "--hidden"),
+    )
+    sets = (
+        phased(training_part, phases, seed, phase_jobs)
+        if phases
+        else copies(training_part, _range(loads, "--loads"), seed)
+    )
+    training = Training(
+        sets, compared(compared_part, _range(loads, "--loads")), settings, chosen_device(device, threads)
+    )
+    called = name or _name_of(settings)
+    on = f"{training_part.name}: {phases or 'jittered copies, squeezed by ' + loads}, {lengths(sets)}"
+    with progress(hidden=json) as bars:
+        task = bars.add_task(called, total=max(decisions, 1))
+
+        def told(at: Training) -> None:
+            found = at.best_validation
+            best = f", best mean wait {found.figures['mean_wait']:,.0f} s" if found else ""
+            bars.update(task, completed=min(at.decisions, decisions), description=called + best)
+
+        try:
+            made = run_training(training, out, called, on, " ".join(["transom", *sys.argv[1:]]), minutes, told)
+        except KeyboardInterrupt:
+            note(f"interrupted after {training.decisions:,} decisions; the same command goes on from there")
+            raise
+    _print(training, made.card, out, json)
+
+
+def _print(training: Training, card: Card, out: Path, json: bool) -> None:
+    path = out / f"{card.name}.safetensors"
+    facts = {"checkpoint": str(path), "decisions": card.steps, "updates": training.updates, "seconds": card.seconds}
+    if json:
+        print_json({**facts, "weights": card.weights, "scores": card.scores})
+        return
+    print(f"{path}: {card.parameters:,} weights after {card.steps:,} decisions in {card.seconds:,.0f} s")
+    columns = [key.removeprefix("validation_").replace("_", " ") for key in card.scores]
+    print_table("best snapshot", ["", *columns], [["validation", *(number(value) for value in card.scores.values())]])
+
+
+def _months(workload: Workload, option: str, text: str | None, epoch: int) -> Workload:
+    from transom.errors import SpecError
+    from transom.generate.jobsets import by_months
+
+    if text is None:
+        return workload
+    first, dash, last = text.partition("-")
+    if not first.isdecimal() or (dash and not last.isdecimal()):
+        raise SpecError(f"{option}: expected months such as 1-2, got {text!r}")
+    return by_months(workload, int(first), int(last or first), epoch)
+
+
+def _range(text: str, option: str) -> tuple[float, float]:
+    from transom.errors import SpecError
+
+    try:
+        least, most = (float(part) for part in text.split("-"))
+    except ValueError:
+        raise SpecError(f"{option}: expected two numbers such as 0.9-1.4, got {text!r}") from None
+    if not 0 < least <= most < 100:
+        raise SpecError(f"{option}: expected 0 < A <= B < 100, got {text!r}")
+    return least, most
+
+
+def _pair(text: str, option: str) -> tuple[int, int]:
+    from transom.errors import SpecError
+
+    parts = text.split(",")
+    if len(parts) != 2 or not all(part.isdecimal() for part in parts):
+        raise SpecError(f"{option}: expected two numbers such as 32,32, got {text!r}")
+    return int(parts[0]), int(parts[1])
+
+
+def _name_of(settings: TrainingSettings) -> str:
+    if settings.scheme.levels == 1:
+        return "decima-pg"
+    return "dras-dql" if settings.agent.partition(":")[0] == "dql" else "dras-pg"

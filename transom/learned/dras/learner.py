@@ -50,6 +50,9 @@ class Learner:
     Kingma and Ba, Adam: a method for stochastic optimization, ICLR 2015.
     """
 
+    looks_ahead = True
+    """Whether the last decision of a batch only shows the state that the one before it led to."""
+
     def __init__(self, network: nn.Module, learning_rate: float, largest_gradient: float = 1.0) -> None:
         import torch
 
@@ -69,10 +72,7 @@ class Learner:
         return -1.0
 
     def update(self, batch: Batch, rng: np.random.Generator, progress: float = 0.0) -> Figures:
-        """Learn from recorded decisions; ``progress`` is the share of the training that is over.
-
-        The last decision counts only for what it shows of the state that the one before it led to.
-        """
+        """Learn from recorded decisions; ``progress`` is the share of the training that is over."""
         raise NotImplementedError
 
     def state(self) -> Arrays:

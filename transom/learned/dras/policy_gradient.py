@@ -48,6 +48,8 @@ class PolicyGradient(Learner):
     papers/dras, section III-B, eq. 3.
     """
 
+    looks_ahead = False
+
     def __init__(self, network: nn.Module, settings: PolicyGradientSettings) -> None:
         super().__init__(network, settings.learning_rate)
         self.settings = settings
@@ -58,15 +60,15 @@ class PolicyGradient(Learner):
         """Learn from recorded decisions; see :meth:`Learner.update`."""
         import torch
 
-        s, learnt = self.settings, len(batch.action) - 1
+        s, learnt = self.settings, len(batch.action)
         returns = np.empty(learnt)
-        reward, done = batch.reward[:learnt].astype(np.float64), batch.done[:learnt]
-        returns_to_go(reward, discounts(batch, s.gamma), done, 0.0, returns)
+        discount = np.append(discounts(batch, s.gamma), 0.0)
+        returns_to_go(batch.reward.astype(np.float64), discount, batch.done, 0.0, returns)
         gain = returns - self.baseline(learnt)
         self._remember(returns)
         if s.standardise:
             gain = (gain - gain.mean()) / (gain.std() + 1e-8)
-        data = observed(batch, self.device).at(slice(0, learnt))
+        data = observed(batch, self.device)
         logs, entropy = log_chances(self.network(data.features, data.context, data.count))
         log = logs.gather(1, data.action.unsqueeze(1)).squeeze(1)
         gains = torch.from_numpy(gain.astype(np.float32)).to(self.device)

@@ -100,7 +100,14 @@ class Ppo(Learner):
                 error = (self.network.values(some.features, some.context, some.count) - targets[part]).square().mean()
                 loss = -gain + s.value * error - s.entropy * left * entropy.mean()
                 norm = self.descend(loss, s.learning_rate * left)
-                told.append((float(error.detach()), relative_entropy(entropy.detach(), some.count), norm, float((ratio != clipped).float().mean())))
+                told.append(
+                    (
+                        float(error.detach()),
+                        relative_entropy(entropy.detach(), some.count),
+                        norm,
+                        float((ratio != clipped).float().mean()),
+                    )
+                )
         names = "value_error", "entropy", "gradient", "clipped"
         self._updates += 1
         return dict(zip(names, np.mean(told, axis=0).tolist(), strict=True))

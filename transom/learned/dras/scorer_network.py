@@ -1,8 +1,10 @@
 """The shared encoder of :mod:`transom.learned.scorer` as a torch module, with a critic beside it.
 
 The actor scores candidates one by one; the critic has weights of its own, takes the mean of its encoded candidates and
-says what the state is worth. Rows beyond the number of candidates are left out before anything is computed. In a checkpoint
-the weights are ``actor.NAME``, with the names of :class:`~transom.learned.scorer.ScorerWeights`, and ``critic.NAME``.
+says what the state is worth. Rows beyond the number of candidates are left out before anything is computed.
+
+In a checkpoint the weights are ``actor.NAME``, with the names of :class:`~transom.learned.scorer.ScorerWeights`, and
+``critic.NAME``.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from torch import Tensor, nn
 from torch.nn.functional import leaky_relu
 
 from transom.learned.scorer import LEAK, ScorerWeights
+
 
 class ScorerNetwork(nn.Module):
     """Scores of candidates and the value of a state.
@@ -37,7 +40,9 @@ class ScorerNetwork(nn.Module):
         first, second = hidden
 
         def drawn(*shape: int, inputs: int, scale: float = 1.0) -> nn.Parameter:
-            return nn.Parameter(torch.from_numpy((rng.normal(size=shape) * scale * sqrt(2 / inputs)).astype(np.float32)))
+            return nn.Parameter(
+                torch.from_numpy((rng.normal(size=shape) * scale * sqrt(2 / inputs)).astype(np.float32))
+            )
 
         def zeros(*shape: int) -> nn.Parameter:
             return nn.Parameter(torch.zeros(shape))

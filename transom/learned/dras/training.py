@@ -1,0 +1,320 @@
+"""Training of an agent: record decisions, update, look at validation workloads, keep the best snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from transom import registry
+from transom.errors import DocumentError, SpecError
+from transom.learned.checkpoints import Checkpoint, make_card, require
+from transom.learned.dras.collect import Batch, collect, replay
+from transom.learned.dras.episodes import Episodes
+from transom.learned.dras.features import CONTEXT, FEATURES, SCHEMA
+from transom.learned.dras.process import Scheme
+from transom.learned.dras.rewards import WAITING, Reward, holding_cost, parse_reward
+from transom.rng import stream
+from transom.simulation.metrics import summary
+from transom.simulation.schedule import Schedule
+from transom.traces import Workload
+
+if TYPE_CHECKING:
+    from transom.learned.dras.learner import Arrays, Figures, Learner
+
+Agent = Literal["pg", "dql", "ppo"]
+"""How weights are updated: eq. 3, eq. 4, or proximal policy optimisation."""
+
+PACKAGES = ("torch", "safetensors", "tensorboard")
+"""What training imports beyond what the toolkit needs in any case."""
+
+VALIDATION = ("mean_wait", "mean_bounded_slowdown", "max_wait")
+"""Figures of validation workloads, means over them but for the largest waiting time."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingSettings:
+    """What a training is, besides its workloads.
+
+    Parameters
+    ----------
+    agent : how weights are updated, with its settings, such as ``ppo:gamma=0.99``.
+    reward : what is rewarded, such as ``waiting:growth=0.5``.
+    scheme : how the agent schedules.
+    decisions : how many to learn from in all, >= 0; with 0 the first weights are the result.
+    batch : decisions of an update, > 1.
+    instances : instead, scheduling instances of an update, as in section III-C of the paper; 0: by decisions.
+    every : updates between two looks at the validation workloads, > 0.
+    seed : of all random numbers.
+    hidden : units of the two hidden layers.
+
+    Raises
+    ------
+    SpecError : a number is out of range, or the agent or the reward is unknown.
+    """
+
+    agent: str = "ppo"
+    reward: str = "waiting"
+    scheme: Scheme = field(default_factory=Scheme)
+    decisions: int = 800_000
+    batch: int = 8192
+    instances: int = 0
+    every: int = 5
+    seed: int = 0
+    hidden: tuple[int, int] = (32, 32)
+
+    def __post_init__(self) -> None:
+        least = {"decisions": 0, "batch": 2, "instances": 0, "every": 1, "seed": 0}
+        for name, bound in least.items():
+            if getattr(self, name) < bound:
+                raise SpecError(f"training: {name} must be at least {bound}, got {getattr(self, name)}")
+        if len(self.hidden) != 2 or min(self.hidden) < 1:
+            raise SpecError(f"training: two hidden layers of at least one unit are needed, got {self.hidden}")
+        parse_reward(self.reward)
+        _parsed_agent(self.agent)
+
+
+class Validation(NamedTuple):
+    """How an agent that takes the highest scores does on the validation workloads.
+
+    ``reward`` is the sum of its rewards per job; the figures are named in :data:`VALIDATION`.
+    """
+
+    reward: float
+    figures: dict[str, float]
+
+
+class Training:
+    """A training that can be stopped after any update, put away and gone on with.
+
+    All random numbers of an update are those of its number, so that nothing but weights, what the rule remembers, and
+    where the episodes stand has to be kept.
+
+    Parameters
+    ----------
+    workloads : one episode each, in this order, over and over.
+    validation : workloads on which snapshots are compared.
+    settings : what the training is.
+    device : of torch.
+
+    Raises
+    ------
+    SpecError : packages of the extra are missing.
+    ModelError : workloads are of different machines.
+    """
+
+    def __init__(
+        self, workloads: Sequence[Workload], validation: Sequence[Workload], settings: TrainingSettings, device: str
+    ) -> None:
+        require("training", *PACKAGES)
+        self.settings = settings
+        self.validation = tuple(validation)
+        self.episodes = Episodes(workloads)
+        self.learner = make_learner(settings, device)
+        self.updates = self.decisions = 0
+        self.seconds = 0.0
+        self.best: dict[str, Any] | None = None
+        self.best_score = -np.inf
+        self.best_validation: Validation | None = None
+        self._carried: Batch | None = None
+
+    def step(self, progress: float) -> Figures:
+        """Record decisions and learn from them."""
+        begin = perf_counter()
+        s = self.settings
+        batch = self._recorded()
+        figures = self.learner.update(batch, stream(s.seed, "learn", self.updates), progress)
+        self.updates += 1
+        self.decisions += len(batch.action)
+        self.seconds += perf_counter() - begin
+        return {"reward": float(batch.reward.mean()), "candidates": float(batch.count.mean()), **figures}
+
+    def validate(self) -> Validation:
+        """Look at the validation workloads, and keep the weights if none did better before."""
+        begin = perf_counter()
+        s = self.settings
+        scorer = self.learner.network.scorer()
+        schedules = [replay(workload, s.scheme, scorer) for workload in self.validation]
+        reward, total, jobs = parse_reward(s.reward), 0.0, 0
+        for workload, schedule in zip(self.validation, schedules, strict=True):
+            jobs += len(workload)
+            total += (
+                waiting_total(reward, schedule, workload)
+                if reward.kind == WAITING
+                else self._greedy_total(workload, reward)
+            )
+        told = [summary(schedule) for schedule in schedules]
+        figures = {name: float(np.mean([each[name] for each in told])) for name in VALIDATION}
+        figures["max_wait"] = max(each["max_wait"] for each in told)
+        found = Validation(total / jobs, figures)
+        if found.reward > self.best_score:
+            self.best_score, self.best_validation = found.reward, found
+            self.best = {name: array.copy() for name, array in self.weights().items()}
+        self.seconds += perf_counter() - begin
+        return found
+
+    def weights(self) -> Arrays:
+        """The network's weights at present."""
+        return {name: weight.cpu().numpy().copy() for name, weight in self.learner.network.state_dict().items()}
+
+    def checkpoint(self, name: str, trained_on: str, command: str) -> Checkpoint:
+        """The best snapshot so far, with its card."""
+        if self.best is None or self.best_validation is None:
+            raise SpecError("training: there is no snapshot yet")
+        s = self.settings
+        card = make_card(
+            self.best,
+            name=name,
+            component="dras",
+            network="scorer-{}x{}".format(*s.hidden),
+            schema=SCHEMA,
+            cluster={"nodes": self.episodes.nodes},
+            settings={**s.scheme._asdict(), "agent": s.agent, "reward": s.reward, "batch": s.batch},
+            trained_on=trained_on,
+            command=command,
+            seed=s.seed,
+            steps=self.decisions,
+            seconds=round(self.seconds, 1),
+            scores={f"validation_{key}": value for key, value in self.best_validation.figures.items()},
+        )
+        return Checkpoint(self.best, card)
+
+    def snapshot(self) -> tuple[Arrays, dict[str, Any]]:
+        """All that :meth:`restore` needs: arrays by name, and plain values."""
+        arrays, facts = self.episodes.snapshot()
+        parts: dict[str, Arrays] = {"episodes": arrays, "learner": self.learner.state(), "best": self.best or {}}
+        if self._carried is not None:
+            parts["carried"] = dict(self._carried._asdict())
+        return {f"{part}.{name}": array for part, held in parts.items() for name, array in held.items()}, {
+            "settings": asdict(self.settings),
+            "episodes": facts,
+            "updates": self.updates,
+            "decisions": self.decisions,
+            "seconds": self.seconds,
+            "best": self.best_validation,
+        }
+
+    def restore(self, arrays: Arrays, facts: dict[str, Any]) -> None:
+        """Go on from what :meth:`snapshot` gave of a training with the same workloads and settings.
+
+        Raises
+        ------
+        DocumentError : it is of another training.
+        """
+        mine, theirs = asdict(self.settings), dict(facts["settings"])
+        for name in ("decisions", "every"):  # a training may be made longer
+            mine.pop(name), theirs.pop(name)
+        for name, value in mine.items():
+            if _plain(value) != _plain(theirs.get(name)):
+                raise DocumentError(f"this training has {name} {theirs.get(name)}, not {value}; choose another folder")
+        parts: dict[str, Arrays] = {"episodes": {}, "learner": {}, "best": {}, "carried": {}}
+        for name, array in arrays.items():
+            part, _, rest = name.partition(".")
+            parts[part][rest] = array
+        self.episodes.restore(parts["episodes"], facts["episodes"])
+        self.learner.restore(parts["learner"])
+        self._carried = Batch(**parts["carried"]) if parts["carried"] else None
+        self.updates, self.decisions, self.seconds = facts["updates"], facts["decisions"], facts["seconds"]
+        if facts["best"] is not None:
+            self.best, self.best_validation = parts["best"], Validation(*facts["best"])
+            self.best_score = self.best_validation.reward
+
+    def _recorded(self) -> Batch:
+        s = self.settings
+        rng = stream(s.seed, "record", self.updates)
+
+        def some(decisions: int) -> Batch:
+            return collect(
+                self.episodes,
+                s.scheme,
+                self.learner.network.scorer(),
+                decisions,
+                rng,
+                self.learner.exploration,
+                s.reward,
+            )
+
+        if not s.instances:
+            return some(s.batch)
+        # One by one, since the instant of a decision is known when it is there. A rule that looks ahead gets the first
+        # decision of the next update with this one.
+        parts = [self._carried] if self._carried is not None else [some(1)]
+        begin = int(parts[0].instant[0])
+        while int(parts[-1].instant[0]) < begin + s.instances or len(parts) < 2:
+            parts.append(some(1))
+        self._carried = parts[-1]
+        kept = parts if self.learner.looks_ahead else parts[:-1]
+        return Batch(*(np.concatenate(columns) for columns in zip(*kept, strict=True)))
+
+    def _greedy_total(self, workload: Workload, reward: Reward) -> float:
+        """What an agent that takes the highest scores is rewarded with on a whole workload."""
+        episodes, total = Episodes([workload]), 0.0
+        while True:
+            batch = collect(episodes, self.settings.scheme, self.learner.network.scorer(), 4096, stream(0), 0.0, reward)
+            ends = np.flatnonzero(batch.done)
+            if ends.size:
+                return total + float(batch.reward[: ends[0] + 1].sum())
+            total += float(batch.reward.sum())
+
+
+def waiting_total(reward: Reward, schedule: Schedule, workload: Workload) -> float:
+    r"""The sum of a reward for waiting over a whole schedule.
+
+    A job that waited w costs :math:`c_j (w + g \tau (w / \tau)^{p + 1} / (p + 1))`.
+    """
+    waited, p = schedule.wait.astype(np.float64), reward.power + 1
+    grown = reward.growth * reward.tau * (waited / reward.tau) ** p / p
+    return -float((holding_cost(reward, workload.runtime) * (waited + grown)).sum())
+
+
+def make_learner(settings: TrainingSettings, device: str) -> Learner:
+    """A fresh network and the rule that updates it."""
+    from transom.learned.dras.scorer_network import ScorerNetwork
+
+    rule, chosen = _parsed_agent(settings.agent)
+    network = ScorerNetwork(len(FEATURES), len(CONTEXT), settings.hidden, stream(settings.seed, "weights"))
+    made: Learner = rule(network.to(device), chosen)
+    return made
+
+
+def chosen_device(name: str, threads: int) -> str:
+    """The device of torch that a name stands for; ``auto`` is a GPU if there is one, else the processor.
+
+    Raises
+    ------
+    SpecError : there is no such device.
+    """
+    import torch
+
+    torch.set_num_threads(threads)
+    if name == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        torch.zeros(1, device=name)
+    except (RuntimeError, AssertionError) as error:
+        raise SpecError(f"device {name!r}: {str(error).splitlines()[0]}") from None
+    return name
+
+
+def _parsed_agent(spec: str) -> tuple[Any, Any]:
+    from transom.learned.dras.policy_gradient import PolicyGradient, PolicyGradientSettings
+    from transom.learned.dras.ppo import Ppo, PpoSettings
+    from transom.learned.dras.q_learning import QLearning, QLearningSettings
+
+    known = {
+        "pg": (PolicyGradient, PolicyGradientSettings),
+        "dql": (QLearning, QLearningSettings),
+        "ppo": (Ppo, PpoSettings),
+    }
+    name, given = registry.parse(spec)
+    if name not in known:
+        raise registry.unknown("agent", name, known)
+    rule, settings = known[name]
+    return rule, registry.build(settings, name, given)
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, (tuple, list)) else value

@@ -1,0 +1,83 @@
+"""Which workloads an agent is trained and compared on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import cast, get_args
+
+import numpy as np
+
+from transom.errors import SpecError
+from transom.generate.jobsets import JOBS, Phase, jobsets
+from transom.models import JobTable
+from transom.rng import stream
+from transom.traces import Workload
+
+COPIES = 50
+"""Copies of a trace before they repeat."""
+
+JITTER = 60
+"""By how much submissions are moved in each copy [s]."""
+
+
+def squeezed(workload: Workload, load: float) -> Workload:
+    """A copy whose times between submissions are divided by ``load``, > 0: so many times the work per second."""
+    data = workload.jobs.data.copy()
+    if len(data):
+        data[:, 1] = data[0, 1] + np.rint((data[:, 1] - data[0, 1]) / load).astype(np.int64)
+    return replace(workload, jobs=JobTable(data, workload.jobs.depends_on))
+
+
+def copies(workload: Workload, loads: tuple[float, float], seed: int, count: int = COPIES) -> list[Workload]:
+    """Copies of a trace, jittered by :data:`JITTER` and squeezed by factors drawn from ``loads``."""
+    made = []
+    for number in range(count):
+        rng = stream(seed, "copy", number)
+        made.append(squeezed(workload.jittered(JITTER, rng), rng.uniform(*loads)))
+    return made
+
+
+def compared(workload: Workload, loads: tuple[float, float], count: int = 3) -> list[Workload]:
+    """What snapshots are compared on: jittered copies squeezed by evenly spaced factors, the same for every seed."""
+    factors = np.linspace(*loads, count) if count > 1 else [1.0]
+    return [
+        squeezed(workload.jittered(JITTER, stream(0, "compared", number)), float(factor))
+        for number, factor in enumerate(factors)
+    ]
+
+
+def phased(workload: Workload, phases: str, seed: int, jobs: int | None = None) -> list[Workload]:
+    """Jobsets phase by phase.
+
+    Parameters
+    ----------
+    workload : the part of a trace that is there for training.
+    phases : names with commas between, each perhaps with a number of jobsets: ``sampled,real,synthetic=20``.
+    seed : of what is drawn.
+    jobs : of each sampled or synthetic jobset.
+
+    Raises
+    ------
+    SpecError : a phase is unknown, or a number is not a positive integer.
+
+    References
+    ----------
+    papers/dras, section III-C.
+    """
+    made: list[Workload] = []
+    for number, part in enumerate(phases.split(",")):
+        name, _, count = part.strip().partition("=")
+        if name not in get_args(Phase):
+            raise SpecError(f"unknown phase {name!r}. Known: {', '.join(get_args(Phase))}")
+        if count and not (count.isdecimal() and int(count)):
+            raise SpecError(f"phase {name}: expected a number of jobsets > 0, got {count!r}")
+        rng = stream(seed, "phase", name, number)
+        made += jobsets(workload, cast(Phase, name), rng, int(count) if count else None, jobs or JOBS)
+    return made
+
+
+def lengths(workloads: Sequence[Workload]) -> str:
+    """What a card says of workloads."""
+    jobs = [len(workload) for workload in workloads]
+    return f"{len(jobs)} jobsets of {min(jobs):,} to {max(jobs):,} jobs"
