@@ -117,7 +117,7 @@ class Learner:
         for group in self._optimiser.param_groups:
             group["lr"] = self._learning_rate if learning_rate is None else learning_rate
         self._optimiser.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         norm = torch.nn.utils.clip_grad_norm_(self.network.parameters(), self._largest_gradient)
         self._optimiser.step()
         return float(norm)
