@@ -40,6 +40,8 @@ FEATURES = (
     "rank-walltime",  # share of candidates with a shorter t
     "rank-size",  # share of candidates with a smaller n
     "rank-area",  # share of candidates with a smaller n t
+    "long-wait",  # w / 14 days, at most 1: the logarithm hardly tells a wait of ten days from one of five
+    "soonest",  # level 1: (earliest instant with n nodes free by expected ends - now) / T, at most 1; 0 if it fits
 )
 """Features of a candidate, in order; units are stated beside them in the source, all are ratios."""
 
@@ -56,10 +58,12 @@ CONTEXT = (
     "extra",  # level 2: extra nodes / N
     "reserved-size",  # level 2: nodes of the reserved job / N
     "longest-wait",  # log-wait of the candidate that has waited longest
+    "oldest",  # long-wait of that candidate
 )
 """What all candidates have in common, in order, all ratios."""
 
 _LOG_WAIT = np.log1p(30 * 86_400 / 60)
+_LONG_WAIT = 14 * 86_400.0
 _LOG_QUEUE = np.log1p(1000.0)
 
 
@@ -107,6 +111,12 @@ def observe(jobs, queue, expected, free, at, place, extra, candidates, known, sc
         least_n, least_t = min(least_n, sizes[k]), min(least_t, times[k])
         least_area = min(least_area, sizes[k] * times[k])
         most_wait = max(most_wait, np.float64(now - jobs[job, SUBMIT]))
+    running = 0 if two else at[RUNNING]
+    free_then = np.empty(running, np.int64)  # by the expected ends, one after another
+    total = free[0]
+    for i in range(running):
+        total += jobs[expected[i, 1], DEMAND]
+        free_then[i] = total
     fitting = 0
     for k in range(count):
         job = queue[candidates[k]]
@@ -139,6 +149,10 @@ def observe(jobs, queue, expected, free, at, place, extra, candidates, known, sc
             smaller += sizes[i] < n
             less += sizes[i] * times[i] < n * t
         row[19], row[20], row[21] = shorter / count, smaller / count, less / count
+        row[22], row[23] = min(wait / _LONG_WAIT, 1.0), 0.0
+        if n > idle and running:
+            ends = min(np.searchsorted(free_then, np.int64(n)), running - 1)
+            row[23] = min(max(expected[ends, 0] - now, 1) / span, 1.0)
     _add_up(jobs, queue, expected, at, place)
     work = place[QUEUED_WORK] / (machine * span)
     context[0] = idle / machine
@@ -154,6 +168,7 @@ def observe(jobs, queue, expected, free, at, place, extra, candidates, known, sc
     else:
         context[7], context[8], context[9], context[10] = 0.0, 0.0, 0.0, 0.0
     context[11] = min(np.log1p(most_wait / 60) / _LOG_WAIT, 1.0)
+    context[12] = min(most_wait / _LONG_WAIT, 1.0)
 
 
 @compiled

@@ -40,6 +40,7 @@ class PpoSettings:
     epochs, minibatch : passes over a recording, and decisions in a step.
     entropy : weight of the bonus at the beginning; it falls linearly to a tenth.
     value : weight of the critic's loss.
+    outlier : largest advantage that counts, in deviations; a job that waits for weeks may not drown all others.
     """
 
     learning_rate: float = 1e-3
@@ -50,6 +51,7 @@ class PpoSettings:
     minibatch: int = 1024
     entropy: float = 0.01
     value: float = 0.5
+    outlier: float = 4.0
 
 
 class Ppo(Learner):
@@ -80,7 +82,7 @@ class Ppo(Learner):
         advantages(reward, discounts(batch, s.gamma), done, values[:learnt], values[learnt], s.lam, advantage)
         worth = advantage + values[:learnt]
         self._measure(worth)
-        advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
+        advantage = ((advantage - advantage.mean()) / (advantage.std() + 1e-8)).clip(-s.outlier, s.outlier)
 
         def tensor(array: NDArray[np.float64]) -> torch.Tensor:
             return torch.from_numpy(array.astype(np.float32)).to(self.device)

@@ -67,7 +67,7 @@ class ScorerNetwork(nn.Module):
                 "pooled_context": drawn(context, second, inputs=first + context),
                 "pooled_bias": zeros(second),
                 "out": drawn(second, inputs=second, scale=0.01),
-                "offset": zeros(),
+                "offset": zeros(1),
             }
         )
 

@@ -26,7 +26,7 @@ def save_state(folder: Path, number: int, arrays: dict[str, NDArray[Any]], facts
 
     name = f"arrays-{number:09d}.safetensors"
     with whole_file(folder / name, "wb") as file:
-        file.write(packed({key: np.ascontiguousarray(array) for key, array in arrays.items()}))
+        file.write(packed({key: np.asarray(array, order="C") for key, array in arrays.items()}))
     with whole_file(folder / _FACTS) as file:
         json.dump({"format": FORMAT, "arrays": name, **facts}, file, indent=1)
         file.write("\n")

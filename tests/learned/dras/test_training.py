@@ -1,0 +1,252 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from transom.errors import DocumentError, SpecError
+from transom.generate import generate_lublin
+from transom.learned.checkpoints import load, weights_digest
+from transom.learned.dras.collect import replay
+from transom.learned.dras.process import Scheme
+from transom.learned.dras.rewards import parse_reward
+from transom.learned.dras.training import Training, TrainingSettings, waiting_total
+from transom.learned.dras.training_jobsets import compared, copies, phased, squeezed
+from transom.learned.dras.training_run import run_training
+from transom.learned.dras.training_state import load_state, save_state
+from transom.learned.scorer import ScorerWeights
+from transom.simulation import simulate
+from transom.traces import Workload
+
+torch = pytest.importorskip("torch", reason="needs the extra learned")
+
+AGENTS = ["ppo:minibatch=64", "pg:gamma=0.9,standardise=yes", "dql:target=2"]
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="module")
+def workload() -> Workload:
+    return generate_lublin(250, 64, np.random.default_rng(3), load=1.1)
+
+
+def settings(**changed: Any) -> TrainingSettings:
+    small: dict[str, Any] = {
+        "agent": AGENTS[0],
+        "scheme": Scheme(head=0, window=20),
+        "decisions": 1200,
+        "batch": 200,
+        "every": 2,
+        "hidden": (8, 8),
+        **changed,
+    }
+    return TrainingSettings(**small)
+
+
+def fresh(workload: Workload, chosen: TrainingSettings) -> Training:
+    sets = copies(workload, (0.9, 1.2), chosen.seed, 3)
+    return Training(sets, compared(workload, (1.0, 1.2), 2), chosen, "cpu")
+
+
+def finished(workload: Workload, folder: Path, chosen: TrainingSettings) -> dict[str, Any]:
+    made = run_training(fresh(workload, chosen), folder, "it", "made jobs", "transom train dras")
+    return dict(made.weights)
+
+
+class Stop:
+    """Interrupts a training after so many updates, as Ctrl-C does."""
+
+    def __init__(self, after: int) -> None:
+        self.after = after
+
+    def __call__(self, training: Training) -> None:
+        if training.updates >= self.after:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("instances", [0, 10])
+def test_an_interrupted_training_ends_with_the_same_weights(
+    workload: Workload, tmp_path: Path, agent: str, instances: int
+) -> None:
+    chosen = settings(agent=agent, instances=instances, decisions=150 if instances else 1200)
+    whole = finished(workload, tmp_path / "whole", chosen)
+    for after in (1, 3):
+        with pytest.raises(KeyboardInterrupt):
+            run_training(fresh(workload, chosen), tmp_path / "cut", "it", "", "", told=Stop(after))
+    resumed = finished(workload, tmp_path / "cut", chosen)
+    assert weights_digest(resumed) == weights_digest(whole)
+    ends = [load_state(tmp_path / name / "state") for name in ("whole", "cut")]
+    assert ends[0] is not None
+    assert ends[1] is not None
+    assert ends[0][0].keys() == ends[1][0].keys()
+    learnt = [name for name in ends[0][0] if not name.startswith("episodes.")]
+    assert any("adam" in name for name in learnt)
+    assert all((ends[0][0][name] == ends[1][0][name]).all() for name in learnt)
+    assert (ends[0][0]["episodes.state.jobs"] == ends[1][0]["episodes.state.jobs"]).all()
+    assert _without_seconds(tmp_path / "whole") == _without_seconds(tmp_path / "cut")
+
+
+def _without_seconds(folder: Path) -> list[list[str]]:
+    rows = [line.split(",") for line in (folder / "curve.csv").read_text().splitlines()]
+    at = rows[0].index("seconds")
+    return [row[:at] + row[at + 1 :] for row in rows]
+
+
+def test_same_seed_same_weights_other_seed_others(workload: Workload, tmp_path: Path) -> None:
+    made = [
+        weights_digest(finished(workload, tmp_path / str(k), settings(seed=seed, decisions=400)))
+        for k, seed in enumerate((1, 1, 2))
+    ]
+    assert made[0] == made[1] != made[2]
+
+
+def test_the_checkpoint_is_the_best_snapshot_of_the_curve(workload: Workload, tmp_path: Path) -> None:
+    chosen = settings()
+    finished(workload, tmp_path, chosen)
+    checkpoint = load(tmp_path / "it.safetensors", "dras", "dras-compact/1", {"nodes": 64})
+    rows = [line.split(",") for line in (tmp_path / "curve.csv").read_text().splitlines()]
+    curve = [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
+    assert [row["updates"] for row in curve] == ["0", "2", "4", "6"]
+    best = max(curve, key=lambda row: float(row["reward"]))
+    assert [row["best"] for row in curve if float(row["reward"]) >= float(best["reward"])] == ["1"]
+    scorer = ScorerWeights(*(checkpoint.weights[f"actor.{name}"] for name in ScorerWeights._fields))
+    waits = [replay(each, chosen.scheme, scorer).wait.mean() for each in compared(workload, (1.0, 1.2), 2)]
+    assert float(best["mean_wait"]) == pytest.approx(np.mean(waits), abs=0.01)
+    assert checkpoint.card.scores["validation_mean_wait"] == pytest.approx(np.mean(waits))
+    assert checkpoint.card.settings == {**chosen.scheme._asdict(), "agent": AGENTS[0], "reward": "waiting", "batch": 200}
+    assert checkpoint.card.steps == 1200
+
+
+@pytest.mark.parametrize("agent", ["ppo", "pg:gamma=0.99,standardise=yes"])
+def test_at_the_tenth_update_the_policy_is_still_open(workload: Workload, agent: str) -> None:
+    training = fresh(workload, settings(agent=agent, batch=400))
+    for _ in range(10):
+        figures = training.step(0.0)
+    assert figures["entropy"] > 0.1
+    assert np.isfinite(list(figures.values())).all()
+
+
+def test_no_decision_lies_beyond_the_candidates(workload: Workload) -> None:
+    for agent in AGENTS:
+        training = fresh(workload, settings(agent=agent))
+        for _ in range(3):
+            batch = training._recorded()
+            assert (batch.action >= 0).all()
+            assert (batch.action < batch.count).all()
+            assert (batch.count >= 2).all()
+            training.step(0.0)
+
+
+def test_instances_of_an_update(workload: Workload) -> None:
+    pg = fresh(workload, settings(agent="pg", instances=10))
+    ppo = fresh(workload, settings(agent="ppo", instances=10))
+    ours, theirs = [pg._recorded() for _ in range(4)], [ppo._recorded() for _ in range(4)]
+    for one, next_one in zip(ours, ours[1:], strict=False):
+        assert one.instant[-1] < one.instant[0] + 10 <= next_one.instant[0]
+    for one, next_one in zip(theirs, theirs[1:], strict=False):
+        # A rule that looks ahead is shown the first decision of the next update.
+        assert one.instant[-1] == next_one.instant[0]
+        assert (one.features[-1] == next_one.features[0]).all()
+
+
+@pytest.mark.parametrize("reward", ["waiting", "waiting:growth=0.5,tau=3600,power=2", "slowdown"])
+def test_what_a_snapshot_is_judged_by_is_the_sum_of_its_rewards(workload: Workload, reward: str) -> None:
+    training = fresh(workload, settings(reward=reward))
+    numbers = parse_reward(reward)
+    scorer = training.learner.network.scorer()
+    schedule = replay(workload, training.settings.scheme, scorer)
+    total = waiting_total(numbers, schedule, workload)
+    assert training._greedy_total(workload, numbers) == pytest.approx(total, rel=1e-9)
+    if reward == "waiting":
+        assert total == pytest.approx(-schedule.wait.sum() / 3600)
+
+
+def test_rewards_of_the_paper_train_too(workload: Workload, tmp_path: Path) -> None:
+    for reward in ("capability", "capacity"):
+        finished(workload, tmp_path / reward, settings(reward=reward, decisions=400))
+        lines = (tmp_path / reward / "curve.csv").read_text().splitlines()
+        assert float(lines[1].split(",")[3]) != float(lines[2].split(",")[3])
+
+
+def test_training_beats_what_it_begins_with(workload: Workload) -> None:
+    chosen = settings(agent="ppo:learning_rate=0.005,gamma=0.99,lam=0.95,epochs=2,minibatch=256", batch=1500)
+    training = fresh(workload, chosen)
+    before = training.validate()
+    for k in range(16):
+        training.step(k / 16)
+    after = training.validate()
+    easy = np.mean([simulate(each, "fcfs-easy").wait.mean() for each in training.validation])
+    assert after.figures["mean_wait"] < 0.8 * before.figures["mean_wait"]
+    assert after.figures["mean_wait"] < 0.8 * easy
+
+
+def test_another_training_is_not_gone_on_with(workload: Workload, tmp_path: Path) -> None:
+    finished(workload, tmp_path, settings(decisions=200))
+    with pytest.raises(DocumentError, match="this training has reward waiting, not slowdown"):
+        finished(workload, tmp_path, settings(decisions=200, reward="slowdown"))
+    longer = finished(workload, tmp_path, settings(decisions=400))
+    assert weights_digest(longer)
+    assert len((tmp_path / "curve.csv").read_text().splitlines()) == 4
+
+
+def test_a_state_that_is_none_is_refused(tmp_path: Path) -> None:
+    save_state(tmp_path, 7, {"a": np.arange(3)}, {"updates": 7})
+    save_state(tmp_path, 9, {"a": np.arange(4)}, {"updates": 9})
+    found = load_state(tmp_path)
+    assert found is not None
+    assert found[0]["a"].tolist() == [0, 1, 2, 3]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["arrays-000000009.safetensors", "training.json"]
+    path = tmp_path / "training.json"
+    for text, message in (
+        (path.read_text().replace("arrays-0", "../arrays-0"), "must name a file beside it"),
+        ("{}", "not the state of a training"),
+        ("[", "not the state of a training"),
+        (path.read_text().replace("000000009", "000000008"), "cannot be read"),
+    ):
+        path.write_text(text)
+        with pytest.raises(DocumentError, match=message):
+            load_state(tmp_path)
+    path.write_text('{"format": "transom/dras-training/1", "arrays": "cut"}')
+    (tmp_path / "cut").write_bytes(b"\xff" * 40)
+    with pytest.raises(DocumentError, match="not a safetensors file"):
+        load_state(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"agent": "a2c"}, "unknown agent 'a2c'"),
+        ({"agent": "ppo:gama=1"}, "no parameter 'gama'"),
+        ({"reward": "joy"}, "unknown reward"),
+        ({"batch": 1}, "batch must be at least 2"),
+        ({"hidden": (8, 0)}, "two hidden layers"),
+    ],
+)
+def test_bad_settings_are_refused(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(SpecError, match=message):
+        settings(**changed)
+
+
+def test_squeezing_multiplies_the_load(workload: Workload) -> None:
+    made = squeezed(workload, 2.0)
+    assert (np.diff(made.jobs.submit).sum()) == pytest.approx(np.diff(workload.jobs.submit).sum() / 2, abs=1)
+    assert (made.runtime == workload.runtime).all()
+    assert (made.jobs.data[:, 2:] == workload.jobs.data[:, 2:]).all()
+
+
+def test_phases_come_in_order(workload: Workload) -> None:
+    sets = phased(workload, "sampled=2,real=1,synthetic=3", 0, 100)
+    assert ["sampled" in each.name for each in sets] == [True] * 2 + [False] * 4
+    assert "week" in sets[2].name
+    assert [len(each) for each in sets[3:]] == [100] * 3
+    again = phased(workload, "sampled=1", 0, 100)
+    assert again[0].digest() == sets[0].digest()
+    for bad in ("rest", "real=0", "real=x"):
+        with pytest.raises(SpecError):
+            phased(workload, bad, 0)
