@@ -1,53 +1,36 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.learned.dras.checkpoint_cases import compact, drawn, paper
 from tests.simulation.workloads import workloads
-from transom.learned.checkpoints import Checkpoint, make_card
+from transom.errors import DocumentError, SpecError
+from transom.learned.checkpoints import save
 from transom.learned.dras import features
+from transom.learned.dras.agents import Floats
 from transom.learned.dras.collect import replay
+from transom.learned.dras.features import SCHEMA
+from transom.learned.dras.paper_scorer import SCHEMA as PAPER_SCHEMA
+from transom.learned.dras.paper_scorer import PaperShape
 from transom.learned.dras.policies import LearnedPolicy
-from transom.learned.dras.process import Scheme
+from transom.learned.dras.process import Scheme, begin, candidates_of
+from transom.learned.dras.standing import standing
 from transom.learned.scorer import ScorerWeights
-from transom.models import Cluster, Job
+from transom.models import Cluster, FatTree, Job, JobTable, Window
+from transom.rng import stream
 from transom.simulation import Schedule, simulate
+from transom.simulation.runs import parse_runs
+from transom.simulation.runs import replay as recorded
 from transom.simulation.schedule import BACKFILLED, READY, RESERVED
-from transom.simulation.verification import check_schedule
+from transom.simulation.verification import check_nodes, check_schedule
 from transom.traces import TracedJob, Workload, read_swf
-
-F, G = len(features.FEATURES), len(features.CONTEXT)
-
-
-def drawn(seed: int) -> ScorerWeights:
-    """Weights of a scorer that has opinions."""
-    rng = np.random.default_rng(seed)
-    shapes: list[tuple[int, ...]] = [(F, 8), (G, 8), (8,), (8, 6), (6,), (6,)]
-    return ScorerWeights(*(rng.normal(size=shape).astype(np.float32) for shape in shapes))
-
-
-def made(weights: ScorerWeights, scheme: Scheme, nodes: int, **stated: Any) -> Checkpoint:
-    """A checkpoint of such weights."""
-    arrays = {f"actor.{name}": array for name, array in weights._asdict().items()}
-    card: dict[str, Any] = {
-        "name": "drawn",
-        "component": "dras",
-        "network": "scorer",
-        "schema": features.SCHEMA,
-        "cluster": {"nodes": nodes},
-        "settings": {"agent": "ppo", "reward": "waiting", "gamma": 0.99, **scheme._asdict()},
-        "trained_on": "nothing",
-        "command": "none",
-        "seed": 0,
-        "steps": 0,
-        "seconds": 0.0,
-    }
-    return Checkpoint(arrays, make_card(arrays, **{**card, **stated}))
 
 
 def window_by_window(policy: LearnedPolicy) -> LearnedPolicy:
@@ -84,7 +67,7 @@ SCHEMES = st.builds(
 )
 def test_a_policy_decides_as_the_compiled_replay(workload: Workload, scheme: Scheme, seed: int, epsilon: float) -> None:
     weights = drawn(seed)
-    policy = LearnedPolicy(made(weights, scheme, 8), epsilon)
+    policy = LearnedPolicy(compact(weights, scheme, 8), epsilon)
     whole = simulate(workload, policy, seed=3)
     assert check_schedule(workload, whole) == []
     assert_equal(whole, simulate(workload, window_by_window(policy), seed=3))
@@ -97,7 +80,7 @@ def test_a_policy_decides_as_the_compiled_replay(workload: Workload, scheme: Sch
 def test_a_policy_replays_a_real_trace_as_the_compiled_replay(shared: Path, head: int) -> None:
     workload = read_swf(shared / "traces" / "KTH-SP2-1996-2.1-cln.swf.gz").take(np.arange(3000))
     weights, scheme = drawn(11), Scheme(head=head, longest=14_400)
-    policy = LearnedPolicy(made(weights, scheme, workload.cluster.num_nodes))
+    policy = LearnedPolicy(compact(weights, scheme, workload.cluster.num_nodes))
     whole = simulate(workload, policy)
     assert_equal(whole, simulate(workload, window_by_window(policy)))
     assert_equal(whole, replay(workload, scheme, weights))
@@ -105,11 +88,24 @@ def test_a_policy_replays_a_real_trace_as_the_compiled_replay(shared: Path, head
 
 
 def test_a_replay_begins_without_the_reservation_of_the_one_before() -> None:
+    policy = window_by_window(LearnedPolicy(compact(drawn(0), Scheme(), 8)))
+    first, second = Job(id=1, submit=0, nodes=8, walltime=9), Job(id=2, submit=0, nodes=8, walltime=5)
+    running = Job(id=3, submit=0, nodes=4, walltime=20)
+    none = JobTable.of([])
+    queue = JobTable.of([first, second])
+    busy = Window(1, Cluster(8), queue, JobTable.of([running]), [20], [4])
+    (reserved,) = policy.decide(busy).reserve
+    idle = Window(2, Cluster(8), queue, none, [], [8])
+    # The reservation is kept, whatever the network says of the two ...
+    assert policy.decide(idle).start == (reserved.job,)
+    # ... and forgotten before another replay.
+    policy.decide(busy)
+    policy.reset(stream(0))
+    fresh = LearnedPolicy(compact(drawn(0), Scheme(), 8))
+    assert policy.decide(idle) == fresh.decide(idle)
     workload = waiting_for_one()
-    policy = window_by_window(LearnedPolicy(made(drawn(0), Scheme(), 8)))
-    once, again = simulate(workload, policy), simulate(workload, policy)
-    assert policy._holder == -1 or once.start[-1] > 0
-    assert_equal(once, again)
+    policy.decide(busy)
+    assert_equal(simulate(workload, policy), simulate(workload, fresh))
 
 
 def test_the_kept_reservation_comes_before_better_jobs() -> None:
@@ -120,8 +116,8 @@ def test_the_kept_reservation_comes_before_better_jobs() -> None:
     weights.hidden[:] = 1
     weights.out[:] = -1
     workload = waiting_for_one()
-    kept = simulate(workload, LearnedPolicy(made(weights, Scheme(keep=1), 8)))
-    anew = simulate(workload, LearnedPolicy(made(weights, Scheme(keep=0), 8)))
+    kept = simulate(workload, LearnedPolicy(compact(weights, Scheme(keep=1), 8)))
+    anew = simulate(workload, LearnedPolicy(compact(weights, Scheme(keep=0), 8)))
     assert kept.start.tolist() == [0, 10, 20, 20]
     assert kept.mode[1] == RESERVED
     assert anew.start[1] > 10
@@ -132,3 +128,126 @@ def waiting_for_one() -> Workload:
     rows = [(1, 0, 6, 10), (2, 1, 8, 10), (3, 2, 3, 10), (4, 3, 3, 10)]
     jobs = [TracedJob(Job(id=i, submit=at, nodes=n, walltime=t), t) for i, at, n, t in rows]
     return Workload.of(jobs, Cluster(8), "four")
+
+
+@settings(max_examples=25)
+@given(workloads(max_jobs=14, resources=1), SCHEMES, st.sampled_from(["pg", "dql"]), st.integers(0, 99))
+def test_networks_of_table_iii_decide_as_torch_does(
+    workload: Workload, scheme: Scheme, agent: Literal["pg", "dql"], seed: int
+) -> None:
+    torch = pytest.importorskip("torch")
+    from transom.learned.dras.paper_network import PaperNetwork
+
+    checkpoint = paper(PaperShape(agent, 8, scheme.window, 6, 5), scheme, seed)
+    policy = LearnedPolicy(checkpoint)
+    assert policy.run is None
+    schedule = simulate(workload, policy)
+    assert check_schedule(workload, schedule) == []
+    network = PaperNetwork(PaperShape(agent, 8, scheme.window, 6, 5))
+    network.load_state_dict({name: torch.from_numpy(array) for name, array in checkpoint.weights.items()})
+    seen: list[int] = []
+
+    class InTorch:
+        observe = policy._agent.observe
+
+        def score(self, features: Floats, context: Floats, count: int) -> Floats:
+            seen.append(count)
+            with torch.no_grad():
+                given = torch.from_numpy(features)[None], torch.from_numpy(context)[None], torch.tensor([count])
+                scores: Floats = network(*given)[0, :count].numpy()
+            return scores
+
+    policy._agent = InTorch()
+    assert_equal(schedule, simulate(workload, policy))
+    assert all(1 < count <= scheme.window for count in seen)
+
+
+def test_what_a_network_of_table_iii_sees() -> None:
+    scheme = Scheme(window=3, longest=100)
+    agent = LearnedPolicy(paper(PaperShape("pg", 8, 3, 4, 4), scheme))._agent
+    queue = JobTable.of([Job(id=5, submit=0, nodes=2, walltime=50), Job(id=6, submit=10, nodes=8, walltime=100)])
+    running = JobTable.of([Job(id=1, submit=0, nodes=3, walltime=30), Job(id=2, submit=0, nodes=2, walltime=60)])
+    window = Window(20, Cluster(8), queue, running, [30, 60], [3])
+    state, course = standing(window, scheme)
+    jobs, waiting, _, expected, _, free, _, at = state
+    begin(jobs, waiting, expected, free, at, *course[:5], scheme)
+    assert candidates_of(jobs, waiting, free, at, *course[:3], scheme) == 2
+    rows, nodes = agent.observe(state, course, 8)
+    assert rows == pytest.approx(np.array([[0.25, 0.5, 0, 0.2], [1, 1, 0, 0.1], [0, 0, 0, 0]]))
+    assert nodes.reshape(-1, 2) == pytest.approx(np.array([[1, 0]] * 3 + [[0, 0.1]] * 3 + [[0, 0.4]] * 2))
+
+
+def test_another_machine_is_refused_unless_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "eight.safetensors"
+    save(path, compact(drawn(0), Scheme(), 16))
+    workload = waiting_for_one()
+    for name in ("dras-pg", "dras-dql", "decima-pg"):
+        with pytest.raises(DocumentError) as caught:
+            simulate(workload, f"{name}:model={path}")
+        assert str(caught.value) == "checkpoint 'drawn': was made for a cluster with nodes = 16, and this has 8"
+        schedule = simulate(workload, f"{name}:model={path},anywhere=yes")
+        assert check_schedule(workload, schedule) == []
+    with pytest.raises(DocumentError, match="nodes = 16, and this has 8"):
+        window_by_window(LearnedPolicy(compact(drawn(0), Scheme(), 16))).decide(
+            Window(0, Cluster(8), JobTable.of([]), JobTable.of([]), [], [8])
+        )
+    with pytest.raises(SpecError, match="an input for every node"):
+        LearnedPolicy(paper(PaperShape("dql", 16, 50, 4, 4), Scheme()), anywhere=True)
+
+
+@pytest.mark.parametrize(
+    ("stated", "message"),
+    [
+        ({"schema": "dras-compact/0"}, "was made for observations 'dras-compact/0'; agents see 'dras-compact/"),
+        ({"settings": {}}, "setting levels must be from 1 to 2, got None"),
+        ({"settings": {**Scheme()._asdict(), "window": 0}}, "setting window must be from 1 to 10000, got 0"),
+        ({"settings": {**Scheme()._asdict(), "window": 10**30}}, "setting window must be from 1 to 10000, got 1000"),
+        ({"settings": {**Scheme()._asdict(), "keep": "yes"}}, "setting keep must be from 0 to 1, got 'yes'"),
+        ({"settings": {**Scheme()._asdict(), "longest": 1.5}}, "setting longest must be from 1 to 1000000000, got 1.5"),
+    ],
+)
+def test_cards_that_do_not_fit_are_refused(stated: dict[str, Any], message: str) -> None:
+    with pytest.raises(DocumentError) as caught:
+        LearnedPolicy(compact(drawn(0), Scheme(), 8, **stated))
+    assert str(caught.value).startswith(f"checkpoint drawn: {message}")
+
+
+def test_weights_that_do_not_fit_are_refused() -> None:
+    weights = drawn(0)
+    for changed, message in (
+        (weights._replace(features=weights.features[1:]), "its weights have shapes"),
+        (weights._replace(bias=weights.bias[None]), "its weights have shapes"),
+        (weights._replace(out=weights.out[1:]), "its weights have shapes"),
+    ):
+        with pytest.raises(DocumentError, match=message):
+            LearnedPolicy(compact(changed, Scheme(), 8))
+    with pytest.raises(DocumentError, match="not the weights of a scorer: none"):
+        LearnedPolicy(paper(PaperShape("pg", 8, 50, 4, 4), Scheme(), schema=SCHEMA))
+    with pytest.raises(DocumentError, match="not the weights of a network of Table III"):
+        LearnedPolicy(compact(drawn(0), Scheme(), 8, schema=PAPER_SCHEMA))
+    for network in ("paper-ppo", "scorer"):
+        with pytest.raises(DocumentError, match="not a network of Table III"):
+            LearnedPolicy(paper(PaperShape("pg", 8, 50, 4, 4), Scheme(), network=network))
+    with pytest.raises(DocumentError, match="these are not the weights of paper-pg for 9 nodes"):
+        LearnedPolicy(paper(PaperShape("pg", 8, 50, 4, 4), Scheme(), cluster={"nodes": 9}))
+
+
+def test_a_kept_replay_is_not_that_of_other_weights(tmp_path: Path) -> None:
+    path, workload = tmp_path / "a.safetensors", waiting_for_one()
+    save(path, compact(drawn(0), Scheme(), 8))
+    (run,) = parse_runs([f"dras-pg:model={path}"])
+    assert [recorded(workload, run, tmp_path / "out")[1] for _ in range(2)] == [False, True]
+    save(path, compact(drawn(1), Scheme(), 8))
+    assert not recorded(workload, run, tmp_path / "out")[1]
+
+
+def test_nodes_are_placed_after_a_whole_replay() -> None:
+    tree = FatTree.uniform(8, 2, 4)
+    workload = replace(waiting_for_one(), cluster=Cluster(8, topology=tree))
+    policy = LearnedPolicy(compact(drawn(0), Scheme(), 8))
+    whole = simulate(workload, policy)
+    single = simulate(workload, window_by_window(policy))
+    assert_equal(whole, single)
+    assert whole.spread == single.spread is not None
+    assert whole.runs is not None
+    assert check_nodes(whole, whole.runs) == []

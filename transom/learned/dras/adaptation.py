@@ -169,7 +169,10 @@ class Adaptation:
             hidden = weights["actor.hidden"].shape
             network = ScorerNetwork(len(FEATURES), len(CONTEXT), hidden, rng)
         stated = {f.name: card.settings[f.name] for f in fields(self._settings) if f.name in card.settings}
-        learner: Learner = self._rule(network, self._settings(**{**stated, "learning_rate": self._rate}))
+        stated["learning_rate"] = self._rate
+        if self._rule is QLearning and not hasattr(network, "values"):
+            stated["dueling"] = False
+        learner: Learner = self._rule(network, self._settings(**stated))
         # What the checkpoint leaves out, such as a critic, begins as drawn.
         kept = {f"weights.{name}": array for name, array in weights.items()}
         learner.restore({**learner.state(), **kept})

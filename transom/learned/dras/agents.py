@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from transom.learned.checkpoints import Card, Checkpoint
 from transom.learned.dras.deciding import new_view
 from transom.learned.dras.features import CONTEXT, FEATURES, SCHEMA, observe
 from transom.learned.dras.paper_scorer import SCHEMA as PAPER_SCHEMA
+from transom.learned.dras.paper_scorer import Agent as PaperAgentKind
 from transom.learned.dras.paper_scorer import PaperScorer, PaperShape
 from transom.learned.dras.paper_state import paper_state
 from transom.learned.dras.process import Course, Scheme
@@ -139,7 +140,8 @@ def scorer_weights(checkpoint: Checkpoint) -> ScorerWeights:
     shapes = [array.shape for array in weights]
     if shapes != wanted:
         raise DocumentError(f"checkpoint {name}: its weights have shapes {shapes}, not {wanted}")
-    return ScorerWeights(*(np.ascontiguousarray(array) for array in weights))
+    # Copies: arrays out of a file are read-only, for which kernels would be compiled once more.
+    return ScorerWeights(*(np.array(array) for array in weights))
 
 
 def paper_shape(checkpoint: Checkpoint) -> PaperShape:
@@ -153,8 +155,10 @@ def paper_shape(checkpoint: Checkpoint) -> PaperShape:
     nodes = card.cluster.get("nodes", 0)
     if second is None or second.ndim != 2 or nodes < 1:
         raise DocumentError(f"checkpoint {card.name}: not the weights of a network of Table III")
-    agent: Any = card.network.removeprefix("paper-")
-    return PaperShape(agent, nodes, scheme_of(card).window, *second.shape)
+    agents: dict[str, PaperAgentKind] = {"paper-pg": "pg", "paper-dql": "dql"}
+    if card.network not in agents:
+        raise DocumentError(f"checkpoint {card.name}: {card.network!r} is not a network of Table III")
+    return PaperShape(agents[card.network], nodes, scheme_of(card).window, *second.shape)
 
 
 def _whole(card: Card, name: str, least: int, most: int) -> int:

@@ -46,6 +46,7 @@ class LearnedPolicy:
     Raises
     ------
     DocumentError : the checkpoint is not an agent's, or does not fit its own card.
+    SpecError : it cannot decide for machines of other sizes.
     """
 
     order = "fcfs"
@@ -65,6 +66,8 @@ class LearnedPolicy:
         self._anywhere = anywhere
         self._adaptation = adaptation
         self._agent: Agent = agent_of(checkpoint)
+        if anywhere and not isinstance(self._agent, CompactAgent):
+            raise SpecError(f"checkpoint {self.name!r}: the network has an input for every node: anywhere=no")
         # Each decision alone where something besides the compiled loop has to see it.
         whole = isinstance(self._agent, CompactAgent) and adaptation is None
         self.run: Callable[[Replay, Progress], dict[str, NDArray[Any]]] | None = self._run if whole else None
