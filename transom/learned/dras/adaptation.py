@@ -7,12 +7,13 @@ runtimes takes walltimes instead.
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 
+from transom import registry
 from transom.errors import DocumentError, SpecError
 from transom.learned.checkpoints import Checkpoint
 from transom.learned.dras.agents import Agent, CompactAgent, Floats, PaperAgent, agent_of, paper_shape, scheme_of
@@ -73,16 +74,16 @@ class Adaptation:
         if not 0 <= rate < 1:
             raise SpecError(f"rate must be from 0 to below 1, got {rate}")
         card = checkpoint.card
-        if card.settings.get("agent") not in _RULES:
+        name, given = registry.parse(str(card.settings.get("agent")))
+        if name not in _RULES:
             raise DocumentError(
-                f"checkpoint {card.name}: setting agent must be one of {', '.join(_RULES)} to go on learning, "
-                f"got {card.settings.get('agent')!r}"
+                f"checkpoint {card.name}: setting agent must be one of {', '.join(_RULES)} to go on learning, got {name!r}"
             )
         self._checkpoint = checkpoint
         self._every = every
-        self._rate = rate
         self._reward = parse_reward(reward or str(card.settings.get("reward", "waiting")))
-        self._rule, self._settings, self._least = _RULES[card.settings["agent"]]
+        self._rule, settings, self._least = _RULES[name]
+        self._settings = replace(registry.build(settings, name, given), learning_rate=rate)
         self._window = scheme_of(card).window
 
     def reset(self, rng: Generator) -> Agent:
@@ -131,9 +132,11 @@ class Adaptation:
             self._due = self._instants + self._every
 
     def _update(self) -> None:
-        self._learner.update(self._batch(), self._rng)
+        # The last decision is still without its reward: it is the first of the next update, and shows rules that look
+        # ahead where the one before it led to.
+        batch = self._batch()
+        self._learner.update(batch if self._learner.looks_ahead else Batch(*(part[:-1] for part in batch)), self._rng)
         self.updates += 1
-        # The last decision is still without its reward: it is the first of the next update.
         del self._memory[:-1], self._rewards[:-1]
         if isinstance(self._agent, CompactAgent):
             self._agent.weights = self._learner.network.scorer()
@@ -168,11 +171,10 @@ class Adaptation:
 
             hidden = weights["actor.hidden"].shape
             network = ScorerNetwork(len(FEATURES), len(CONTEXT), hidden, rng)
-        stated = {f.name: card.settings[f.name] for f in fields(self._settings) if f.name in card.settings}
-        stated["learning_rate"] = self._rate
+        settings = self._settings
         if self._rule is QLearning and not hasattr(network, "values"):
-            stated["dueling"] = False
-        learner: Learner = self._rule(network, self._settings(**stated))
+            settings = replace(settings, dueling=False)
+        learner: Learner = self._rule(network, settings)
         # What the checkpoint leaves out, such as a critic, begins as drawn.
         kept = {f"weights.{name}": array for name, array in weights.items()}
         learner.restore({**learner.state(), **kept})
