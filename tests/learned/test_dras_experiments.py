@@ -9,15 +9,21 @@ import numpy as np
 import pytest
 
 from benchmarks.dras.__main__ import main
+from benchmarks.dras.adaptation import busy_and_other_waits
 from benchmarks.dras.conditions import conditions
+from benchmarks.dras.curves import ORDERS, Curve, by_label, in_order, read_curves, write_curves
+from benchmarks.dras.curves import agents as learners
+from benchmarks.dras.curves import trained as trained_on
 from benchmarks.dras.methods import DQL, FCFS, GROWING, SAF, SJF, WAITING, Method, agents, rules
 from benchmarks.dras.rows import FIGURES, Row, copies, measure_all, read_rows, values, write_rows
-from benchmarks.dras.tables import by_seed, estimate, labels, main_table, markdown, page_tables, seed_table
+from benchmarks.dras.tables import by_seed, estimate, labels, main_table, markdown, page_tables, seed_table, with_tables
 from benchmarks.dras.trained import Trained, read_trained, write_trained
 from transom import simulate
 from transom.errors import DocumentError, SpecError
 from transom.generate import generate_lublin
+from transom.models import Cluster, JobTable
 from transom.simulation.metrics import summary
+from transom.traces import Workload
 
 ROOT = Path(__file__).resolve().parents[2]
 HOUR = 3600.0
@@ -180,6 +186,61 @@ def test_tables() -> None:
     assert columns[2:] == [f"seed {seed}" for seed in GOOD]
     assert cells[0] == [WAITING, "mean wait [s]", "16,800", "17,000", "17,100", "17,200", "17,300"]
     assert markdown(["a", "b"], [["1", "2"]]) == "| a | b |\n| --- | ---: |\n| 1 | 2 |"
+
+
+def test_tables_of_a_page_are_replaced_as_often_as_one_likes() -> None:
+    page = "a\n\n<!-- x: one -->\n\nb\n<!-- x: two -->\n| old |\n| --- |\n\nc\n"
+    once = with_tables(page, {"x: one": "| 1 |\n| --- |", "x: two": "| 2 |\n| --- |"})
+    assert once == "a\n\n<!-- x: one -->\n| 1 |\n| --- |\n\nb\n<!-- x: two -->\n| 2 |\n| --- |\n\nc\n"
+    assert with_tables(once, {"x: one": "| 1 |\n| --- |"}) == once
+    with pytest.raises(DocumentError, match="no line <!-- x: three -->"):
+        with_tables(page, {"x: three": "| 3 |"})
+
+
+def test_busy_weeks_are_those_of_most_demand() -> None:
+    # Weeks 1 to 4 submit 10, 40, 20 and 30 node-hours in one, two, one and one job.
+    week = 7 * 86_400
+    submit = [0, week, week + 7200, 2 * week, 3 * week]
+    hours = [10, 20, 20, 20, 30]
+    data = [(i + 1, s, 1, 3600 * h, -1, -1) for i, (s, h) in enumerate(zip(submit, hours, strict=True))]
+    workload = Workload("weeks", Cluster(1), JobTable(data), np.array(hours) * 3600)
+    schedule = simulate(workload, "fcfs")
+    assert schedule.wait.tolist() == [0, 0, 18 * 3600, 0, 0]
+    assert busy_and_other_waits(schedule) == (9 * 3600.0, 0.0)
+
+
+def test_orders_have_the_same_jobsets_and_as_many() -> None:
+    workload = generate_lublin(400, 32, np.random.default_rng(0), load=0.9)
+    made = {label: in_order(workload, phases, 1, 3, 40) for label, phases in ORDERS.items()}
+    names = {label: [each.name for each in sets] for label, sets in made.items()}
+    first, second, third, alone = names.values()
+    assert sorted(first) == sorted(second) == sorted(third)
+    assert len(alone) == len(first)
+    assert all("week" in name for name in alone)
+    assert first[:9] == second[len(alone) - 3 - 9 : -3] == third[3:12]
+    assert alone[0] == second[0]
+
+
+def test_curves_survive_the_file(tmp_path: Path) -> None:
+    curves = [Curve("a, b", 1, [3.0, 2.5]), Curve("a, b", 2, [5.0, 1.5]), Curve("c", 1, [7.0, 8.0])]
+    write_curves(tmp_path / "curves.csv", curves)
+    assert read_curves(tmp_path / "curves.csv") == curves
+    assert by_label(curves)["a, b"].tolist() == [[3.0, 2.5], [5.0, 1.5]]
+    (tmp_path / "curves.csv").write_text("training,seed\na,x\n")
+    with pytest.raises(DocumentError, match="not a table of measurements"):
+        read_curves(tmp_path / "curves.csv")
+
+
+def test_a_curve_has_a_point_for_every_jobset_and_its_seed_decides() -> None:
+    pytest.importorskip("torch")
+    workload = generate_lublin(300, 32, np.random.default_rng(0), load=1.2)
+    make, scheme = next(iter(learners().values()))
+    sets = in_order(workload, ("sampled", "real", "synthetic"), 1, 2, 60)
+    curve = list(trained_on(sets, [workload], make, scheme, 1))
+    assert len(curve) == 1 + len(sets)
+    assert len(set(curve)) > 1
+    assert curve == list(trained_on(sets, [workload], make, scheme, 1))
+    assert curve[0] != next(iter(trained_on(sets, [workload], make, scheme, 2)))
 
 
 def test_the_check_says_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,8 +9,9 @@ import pytest
 
 from tests.simulation.test_metrics import by_hand
 from transom.errors import ModelError
-from transom.plot import kiviat
+from transom.plot import encoded, kiviat, kiviat_of
 from transom.plot.kiviat import SPOKES, normalised
+from transom.simulation.metrics import summary
 
 METRICS = ("mean_wait", "max_wait", "utilisation")
 
@@ -68,3 +69,10 @@ def test_labels_lie_inside_the_figure() -> None:
         assert box.y0 >= 0
         assert box.x1 <= width
         assert box.y1 <= height
+
+
+def test_the_figure_of_schedules_is_that_of_their_figures() -> None:
+    slow = replace(by_hand(), policy="slow", start=by_hand().start + 50, end=by_hand().end + 50)
+    drawn = kiviat([by_hand(), slow], METRICS)
+    again = kiviat_of({each.policy: summary(each) for each in (by_hand(), slow)}, METRICS)
+    assert encoded(drawn, "svg") == encoded(again, "svg")
