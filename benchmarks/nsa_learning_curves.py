@@ -111,8 +111,8 @@ def print_cards(steps: int, cards: Mapping[str, Card]) -> None:
         (name, f"{card.parameters:,}", number(card.seconds, 0), *(number(card.scores[rule], 0) for rule in rules))
         for name, card in cards.items()
     ]
-    title = f"Mean cost of the repaired jobs after {steps:,} decisions, windows that were not trained on"
-    print_table(title, ("network", "weights", "seconds", *rules), rows)
+    print(f"mean cost of the repaired jobs after {steps:,} decisions, windows that were not trained on:")
+    print_table("", ("network", "weights", "seconds", *rules), rows)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
