@@ -4,9 +4,10 @@
     python -m benchmarks.nsa_learning_curves --from benchmarks/results/nsa_learning_curves.csv
 
 Each network trains in a folder of its own below `--out`, as `transom train nsa` does; what is finished there is read,
-and what was interrupted goes on. Written are all curves as one table (`--csv`), the figure (`--figure`), smoothed by
-moving averages as the paper's, and, on standard output, what each network reaches on windows that were not trained
-on, beside plain rules. The reward of an episode is minus the cost of the jobs that it repairs.
+and what was interrupted goes on. Written are the checkpoints (`OUT/NETWORK.safetensors`), all curves as one table
+(`--csv`), the figure (`--figure`), smoothed by moving averages as the paper's, and, on standard output, what each
+network reaches on windows that were not trained on, beside plain rules. The reward of an episode is minus the cost of
+the jobs that it repairs. `results/nsa/` and `results/nsa_learning_curves.csv` beside this file are from this command.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ import numpy as np
 from transom.cli.output import number, print_table, progress
 from transom.errors import TransomError
 from transom.files import whole_file
-from transom.learned import checkpoints
 from transom.learned.repair.networks import NETWORKS
 from transom.plot import save
 from transom.plot.style import new_figure, policy_styles, styled, thousands
@@ -33,19 +33,18 @@ if TYPE_CHECKING:
     from transom.learned.checkpoints import Card
     from transom.learned.repair.training import Update
 
-RESULTS = Path(__file__).parent / "results" / "nsa_learning_curves.csv"
 _COLUMNS = ("network", "steps", "cost", "share")
 
 Curves = Mapping[str, np.ndarray]
 """By network: decisions, mean cost of an episode, share of the largest entropy; shape ``(updates, 3)``."""
 
 
-def trained(network: str, steps: int, seed: int, folder: Path) -> tuple[np.ndarray, Card]:
-    """Train a network in a folder, or read what is finished there: its curve, and the card of its checkpoint."""
+def trained(network: str, steps: int, seed: int, out: Path) -> tuple[np.ndarray, Card]:
+    """Train a network in ``out/NETWORK``, or read what is finished there: its curve, and the card of its checkpoint."""
     from transom.learned.repair.trained import keep
     from transom.learned.repair.training import Trainer, Training, train
 
-    trainer = Trainer(Training(network=network, steps=steps, seed=seed), folder)
+    trainer = Trainer(Training(network=network, steps=steps, seed=seed), out / network)
     with progress() as bars:
         task = bars.add_task(network, total=steps, completed=trainer.steps)
 
@@ -53,8 +52,7 @@ def trained(network: str, steps: int, seed: int, folder: Path) -> tuple[np.ndarr
             bars.update(task, completed=min(row.steps, steps))
 
         train(trainer, tell=tell)
-    path = folder / f"nsa-{network}.safetensors"
-    card = checkpoints.read_card(path) if path.is_file() else keep(trainer, path.stem)[0].card
+    card = keep(trainer, network, out)[0].card
     return np.array([(row.steps, row.cost, row.share) for row in trainer.curve]), card
 
 
@@ -132,7 +130,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     else:
         curves, cards = {}, {}
         for network in given.networks:
-            curves[network], cards[network] = trained(network, given.steps, given.seed, given.out / network)
+            curves[network], cards[network] = trained(network, given.steps, given.seed, given.out)
         write_curves(given.csv or given.out / "learning_curves.csv", curves)
         print_cards(given.steps, cards)
     print(f"figure: {save(figure(curves, given.smooth), given.figure or given.out / 'learning_curves.png')}")

@@ -24,10 +24,10 @@ from transom.learned.repair.pool import WindowPool  # noqa: E402
 from transom.learned.repair.process import SEEN  # noqa: E402
 from transom.learned.repair.scoring import compare, destroy, torch_scores  # noqa: E402
 from transom.learned.repair.task import RepairTask  # noqa: E402
-from transom.learned.repair.training import Trainer, Training, train  # noqa: E402
+from transom.learned.repair.training import Trainer, Training, train, window_pool  # noqa: E402
 from transom.learned.repair.training_state import read_state, write_state  # noqa: E402
 from transom.learned.repair.vector_env import RepairVecEnv  # noqa: E402
-from transom.models import AUTHORS, Allocation, FatTree  # noqa: E402
+from transom.models import AUTHORS, PAPER, Allocation, FatTree  # noqa: E402
 
 TINY = {"network": "fcn-1", "envs": 8, "length": 4, "passes": 2, "batch": 16, "steps": 128}
 
@@ -97,6 +97,16 @@ def test_rewards_are_different_words_for_the_same_costs(tmp_path: Path) -> None:
     assert first["each"] == pytest.approx(first["end"], rel=0.05)
 
 
+def test_both_clusters_and_both_observations(tmp_path: Path) -> None:
+    paper, authors = (window_pool(Training(cluster=name, streams=1)) for name in ("paper", "authors"))
+    assert (paper.tree.regular, paper.cost) == ((10, 100), PAPER)
+    assert (authors.tree.regular, authors.cost) == ((10, 40), AUTHORS)
+    trainer = Trainer(Training(**{**TINY, "network": "cnn-2"}, rows=4), tmp_path)
+    trainer.update()
+    assert trainer.model.env.task.schema == "repair-4x100/1"
+    assert trainer.model.policy.mlp_extractor.actor[0].weight.shape == (8, 4, 10)
+
+
 def test_ctrl_c_loses_no_update(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trainer = Trainer(Training(**TINY), tmp_path)
     update = trainer.update
@@ -154,7 +164,7 @@ def test_an_unknown_device_is_refused(tmp_path: Path) -> None:
 
 
 def test_it_learns_and_stays_curious(tmp_path: Path, pool: WindowPool, monkeypatch: pytest.MonkeyPatch) -> None:
-    trainer = Trainer(Training(network="cnn-1", envs=64, length=8, batch=128, steps=12_000), tmp_path)
+    trainer = Trainer(Training(network="cnn-1", envs=64, length=8, batch=128, steps=5120), tmp_path)
     norms = []
     step = trainer.model.policy.optimizer.step
     parameters = list(trainer.model.policy.parameters())
@@ -169,8 +179,9 @@ def test_it_learns_and_stays_curious(tmp_path: Path, pool: WindowPool, monkeypat
     assert np.isfinite(norms).all()
     assert min(norms) > 0
     assert trainer.curve[9].share > 0.1
-    scores = compare(destroy(pool, RepairTask(), 2000), torch_scores(trainer.model.policy.mlp_extractor.actor))
-    assert scores["sampled"] < 0.95 * scores["uniform"]
+    scores = compare(destroy(pool, RepairTask(), 1000), torch_scores(trainer.model.policy.mlp_extractor.actor))
+    assert scores["argmax"] < 0.93 * scores["uniform"]
+    assert scores["sampled"] < 0.97 * scores["uniform"]
 
 
 POLICY = RepairPolicy(

@@ -51,7 +51,7 @@ def command(
         Cluster,
         typer.Option("--cluster", help="Pods of 40 nodes and the costs of the public code, or of 100 and eq. (1)."),
     ] = Cluster.authors,
-    steps: Annotated[int, typer.Option("--steps", min=1, help="Decisions to learn from.")] = 1_500_000,
+    steps: Annotated[int, typer.Option("--steps", min=1, help="Decisions to learn from.")] = 400_000,
     streams: Annotated[
         int, typer.Option("--streams", min=1, help="Streams of 100 periods that the windows come from.")
     ] = 100,

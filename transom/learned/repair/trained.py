@@ -26,8 +26,19 @@ _OPTIONS = {
 _ALWAYS = ("network", "steps", "seed")
 
 
-def keep(trainer: Trainer, name: str) -> tuple[Checkpoint, Path]:
-    """Score the actor on windows that were not trained on, and write it with its card into the training's folder."""
+def keep(trainer: Trainer, name: str, folder: Path | None = None) -> tuple[Checkpoint, Path]:
+    """Score the actor on windows that were not trained on, and write it with its card.
+
+    Parameters
+    ----------
+    trainer : whose actor.
+    name : of the checkpoint.
+    folder : where ``NAME.safetensors`` and its card go, by default that of the training.
+
+    Returns
+    -------
+    The checkpoint, and its path.
+    """
     settings, env = trainer.settings, trainer.model.env
     assert env is not None
     actor = trainer.model.policy.mlp_extractor.actor
@@ -49,7 +60,7 @@ def keep(trainer: Trainer, name: str) -> tuple[Checkpoint, Path]:
         seconds=round(trainer.seconds, 1),
         scores={rule: round(cost, 1) for rule, cost in scores.items()},
     )
-    checkpoint, path = Checkpoint(weights, card), trainer.folder / f"{name}.safetensors"
+    checkpoint, path = Checkpoint(weights, card), (folder or trainer.folder) / f"{name}.safetensors"
     save(path, checkpoint)
     return checkpoint, path
 

@@ -83,7 +83,7 @@ class Training:
     passes: int = 4
     batch: int = 1024
     rate: float = 1e-3
-    steps: int = 1_500_000
+    steps: int = 400_000
     clip: float = 0.2
     discount: float = 0.99
     entropy: float = 0.01
