@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def command(
     out: Annotated[Path, typer.Option("--out", help="A folder; an interrupted training that lies there goes on.")],
-    updates: Annotated[int, typer.Option("--updates", min=1, help="Updates of the weights.")] = 100,
+    updates: Annotated[int, typer.Option("--updates", min=1, help="Updates of the weights.")] = 60,
     windows: Annotated[int, typer.Option("--windows", min=2, help="Windows that are searched for an update.")] = 16,
     runs: Annotated[int, typer.Option("--runs", min=2, help="Searches of each of them.")] = 6,
     steps: Annotated[int, typer.Option("--steps", min=1, help="Steps of a search.")] = 250,

@@ -22,6 +22,7 @@ from transom.learned.repair.nsa_cost import scorer_weights as as_scorer
 from transom.learned.repair.process import observe, scale_of
 from transom.learned.scorer import scored
 from transom.models import PAPER, Allocation, FatTree
+from transom.models.hop_cost import nodes_cost
 
 pytest.importorskip("safetensors")
 
@@ -41,7 +42,11 @@ def test_every_state_is_feasible_and_costs_are_kept(rule: Any, wrap: bool) -> No
     scorer = as_scorer(scorer_weights())
     network = prepare(fcn_weights(), 5)
     for solver, kernel, more in (
-        (Nsa(), anneal_learned, (problem.leaf, problem.pod, scale_of(problem.tree, 40), 5, network, room(network), False)),
+        (
+            Nsa(),
+            anneal_learned,
+            (problem.leaf, problem.pod, scale_of(problem.tree, 40), 5, network, room(network), False),
+        ),
         (NsaCost(), anneal_candidates, (scorer, 16, 1.0, empty_log(0, 16, 0), np.zeros(1, np.int64))),
     ):
         rng = np.random.default_rng(2)
@@ -146,15 +151,50 @@ def _described(problem: Allocation, before: Any, job: int, paid: float, temperat
         above, gain = cost - min(costs), cost - paid
         rows.append(
             [
-                min(above / temperature, 10) / 2.5, above / worst,
-                float(np.clip(gain / temperature, -10, 10)) / 2.5, gain / worst, cost / worst,
-                float(before[block[0]] == job and before[block[-1]] == job), 0.0, *idle,
-                ((idle[0] > 0) + (idle[1] > 0)) / 2, float(block[-1] - block[0] == size - 1),
-                float(block[-1] < block[0]), start / m,
-            ]  # fmt: skip
+                min(above / temperature, 10) / 2.5,
+                above / worst,
+                float(np.clip(gain / temperature, -10, 10)) / 2.5,
+                gain / worst,
+                cost / worst,
+                float(before[block[0]] == job and before[block[-1]] == job),
+                0.0,
+                *idle,
+                ((idle[0] > 0) + (idle[1] > 0)) / 2,
+                float(block[-1] - block[0] == size - 1),
+                float(block[-1] < block[0]),
+                start / m,
+                min(above / temperature, 10) / 2.5,
+                above / worst,
+            ]
         )
     assert all(len(row) == len(FEATURES) for row in rows)
     return rows
+
+
+@pytest.mark.parametrize("wrap", [True, False])
+def test_the_next_job_is_reckoned_with(wrap: bool) -> None:
+    problem = window(wrap=wrap, cost=PAPER)
+    leaf, pod, _, weights = annealing_loop.ground(problem)
+    left = np.flatnonzero(np.arange(90) % 7 > 0)
+    m, size, following = len(left), 11, 6
+    starts = np.arange(m if wrap else m - size + 1)[::5].copy()
+    slid = np.arange(m) * 10.0
+    total, room_for = np.empty(len(starts)), (np.empty(m, np.int64), np.empty(m))
+    counts = np.zeros(leaf.max() + 1, np.int64), np.zeros(pod.max() + 1, np.int64)
+    options = NsaCost().options(wrap)
+    cheap._look_ahead(
+        left, m, leaf, pod, weights, *counts, starts, len(starts), slid, size, following, options, *room_for, total
+    )
+    for start, got in zip(starts, total, strict=True):
+        rest = np.delete(left, (start + np.arange(size)) % m)
+        ends = range(len(rest) if wrap else len(rest) - following + 1)
+        least = min(
+            nodes_cost(problem.leaf[block], problem.pod[block], PAPER)
+            for block in (rest[(end + np.arange(following)) % len(rest)] for end in ends)
+        )
+        assert got == pytest.approx(slid[start] + least)
+    assert not counts[0].any()
+    assert not counts[1].any()
 
 
 def test_cheapest_starts_are_in_order_and_none_is_missed() -> None:
@@ -229,5 +269,5 @@ def test_wrong_parameters_are_errors_of_the_solver(settings: str) -> None:
 
 
 def test_names_and_numbers_of_what_is_seen() -> None:
-    assert len(set(FEATURES)) == len(FEATURES) == 15
+    assert len(set(FEATURES)) == len(FEATURES) == 17
     assert len(set(CONTEXT)) == len(CONTEXT) == 9

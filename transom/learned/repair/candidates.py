@@ -1,7 +1,8 @@
 """The cheapest starts of a job as candidates: what a network knows of each, and annealing in which it chooses.
 
 What a job costs from every first node follows from sliding over all idle nodes that are left. So a network need not
-guess it: it sees the exact cost of the cheapest starts, wherever they lie, and what each would leave behind.
+guess it: it sees the exact cost of the cheapest starts, wherever they lie, what each would leave behind, and what the
+next job would cost then.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ FEATURES = (
     "1 if no other job lies between its nodes",
     "1 if it goes on at the head",
     "first node's place among those that are left / their number",
+    "cost with the next job, placed where it is then cheapest, above the least, in temperatures, at most 10, / 2.5",
+    "cost with the next job, placed where it is then cheapest, above the least / cost of nodes in different pods",
 )
 """What is known of each candidate."""
 
@@ -112,6 +115,7 @@ def anneal_candidates(  # type: ignore[no-untyped-def]
     starts, scores, chances = np.empty(candidates, np.int64), np.empty(candidates, np.float32), np.empty(candidates)
     features = np.empty((candidates, scorer.features.shape[0]), np.float32)
     context = np.empty(scorer.context.shape[0], np.float32)
+    rest, slid_then, total = np.empty(n, np.int64), np.empty(n), np.empty(candidates)
     better_at = 0
     for step in range(first, first + count):
         before[:] = owner
@@ -126,14 +130,22 @@ def anneal_candidates(  # type: ignore[no-untyped-def]
             found = _cheapest(slid, last, starts)
             chosen = 0
             if found > 1:
+                worst = max(hop_cost(size, 0, 0, weights), 1e-9)
                 _describe(
-                    left, m, leaf, pod, of_leaf, of_pod, starts, found, slid, size, hop_cost(size, 0, 0, weights),
-                    before, job, paid[job], temperature, features,
+                    left, m, leaf, pod, of_leaf, of_pod, starts, found, slid, size, worst, before, job, paid[job],
+                    temperature, features,
                 )  # fmt: skip
-                _survey(
-                    m, sizes, out, k, moved, hop_cost(size, 0, 0, weights), temperature, step, steps,
-                    paid.sum() - state[BEST], context,
+                following = sizes[out[k + 1]] if k + 1 < moved else 0
+                _look_ahead(
+                    left, m, leaf, pod, weights, in_leaf, in_pod, starts, found, slid, size, following, options,
+                    rest, slid_then, total,
                 )  # fmt: skip
+                least = total[:found].min()
+                for c in range(found):
+                    features[c, 15] = min((total[c] - least) / temperature, 10.0) / 2.5
+                    features[c, 16] = (total[c] - least) / worst
+                above = paid.sum() - state[BEST]
+                _survey(m, sizes, out, k, moved, worst, temperature, step, steps, above, context)
                 score(scorer, features, context, found, scores)
                 if heat > 0:
                     for c in range(found):
@@ -185,7 +197,6 @@ def _describe(  # type: ignore[no-untyped-def]
     for i in range(m):
         of_leaf[leaf[left[i]]] += 1
         of_pod[pod[left[i]]] += 1
-    worst = max(worst, 1e-9)
     for c in range(found):
         start = starts[c]
         end = start + size - 1
@@ -218,6 +229,28 @@ def _describe(  # type: ignore[no-untyped-def]
 
 
 @compiled
+def _look_ahead(  # type: ignore[no-untyped-def]
+    left, m, leaf, pod, weights, in_leaf, in_pod, starts, found, slid, size, following, options, rest, slid_then, total
+):
+    """Fill what candidates cost together with a next job of ``following`` nodes where that is then cheapest, if any."""
+    for c in range(found):
+        start = starts[c]
+        total[c] = slid[start]
+        if following == 0:
+            continue
+        count = 0
+        for i in range(max(start + size - m, 0), start):
+            rest[count] = left[i]
+            count += 1
+        for i in range(start + size, m):
+            rest[count] = left[i]
+            count += 1
+        last = first_nodes(count, following, options)
+        slide(rest, count, last, following, leaf, pod, weights, in_leaf, in_pod, slid_then)
+        total[c] += slid_then[:last].min()
+
+
+@compiled
 def _same(left, m, at, size, way, labels):  # type: ignore[no-untyped-def]
     """How many entries of a block from one of its ends on bear the same label."""
     label, length = labels[left[at]], 1
@@ -239,7 +272,7 @@ def _survey(  # type: ignore[no-untyped-def]
     for other in range(k, moved):
         asked += sizes[out[other]]
     following = sizes[out[k + 1]] if k + 1 < moved else 0
-    context[0] = math.log10(temperature / max(worst, 1e-9)) / 4
+    context[0] = math.log10(temperature / worst) / 4
     context[1] = step / steps
     context[2] = asked / m
     context[3] = (moved - k - 1) / 4

@@ -24,7 +24,7 @@ from transom.models.fat_tree import FatTree
 from transom.solving import settled
 from transom.stop import Budget, Stop
 
-_SCORED = 400  # entries that could be looked at while one candidate is scored
+_SCORED = 300  # entries that could be looked at while one candidate is scored
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,9 @@ class NsaCost(Annealing):
 
     For each job that comes back, the cost of the blocks from all idle nodes that are left follows from one slide over
     them. The cheapest starts (their number is in the card: 32 in the shipped one) are the candidates; the shared
-    scorer sees of each what it costs, against the temperature too, what it leaves of the leaf switches and pods at
-    its ends, and whether it spans other jobs. The start is drawn with chances proportional to
-    :math:`e^{\text{score} / \text{heat}}`. All else is ``sa``.
+    scorer sees of each what it costs, also against the temperature and together with the next job at the start that
+    is then cheapest, what it leaves of the leaf switches and pods at its ends, and whether it spans other jobs. The
+    start is drawn with chances proportional to :math:`e^{\text{score} / \text{heat}}`. All else is ``sa``.
 
     Nothing that it sees depends on the size of the cluster; the shipped weights are for any.
 
@@ -146,5 +146,6 @@ def _walk(problem: Allocation, owner: IntArray, settings: NsaCost) -> OnWhatIsLe
     loaded = settings.loaded()
     nothing = empty_log(0, loaded.candidates, 0)
     more = loaded.scorer, loaded.candidates, settings.heat, nothing, np.zeros(1, np.int64)
-    work = 12 * len(owner) + _SCORED * min(loaded.candidates, len(owner)) + 64
+    # For each candidate the idle nodes are gone over once more, for the next job.
+    work = (12 * len(owner) + _SCORED) * min(loaded.candidates, len(owner))
     return OnWhatIsLeft(problem, owner, settings.moves(problem, settings.nested), anneal_candidates, more, work)

@@ -33,7 +33,8 @@ from transom.rng import stream
 
 _BATCH = 4096  # decisions of a step of the optimiser
 _CLIP = 0.2  # of the ratio of chances after and before (eq. 8)
-_STEEP = 0.3  # of the first policy, which draws starts by exp(-0.3 * cost above the cheapest / temperature)
+_STEEP = 0.5  # of the first policy, which draws starts by exp(-0.5 * cost with the next job / temperature)
+_TOTAL = 15  # the feature that says that cost
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,16 +63,16 @@ class CostTraining:
     """
 
     seed: int = 0
-    updates: int = 100
+    updates: int = 60
     windows: int = 16
-    runs: int = 4
-    steps: int = 500
+    runs: int = 6
+    steps: int = 250
     candidates: int = 32
     hidden: tuple[int, int] = (24, 16)
-    discount: float = 0.98
-    taken: int = 12_288
+    discount: float = 0.9
+    taken: int = 24_576
     passes: int = 2
-    rate: float = 3e-3
+    rate: float = 2e-3
     streams: int = 20
     threads: int = 1
 
@@ -116,10 +117,10 @@ class CostUpdate:
 
 
 def first_weights(settings: CostTraining) -> ScorerWeights:
-    """The weights before the first update: by cost alone, the dearer above the cheapest, the less likely.
+    """The weights before the first update: by cost alone, the dearer together with the next job, the less likely.
 
-    The first unit of each layer carries the cost above the cheapest start in temperatures; the others are drawn, and
-    count for little at first.
+    The first unit of each layer carries that cost above the least, in temperatures; the others are drawn, and count
+    for little at first.
     """
     rng = stream(settings.seed, "nsa-cost weights")
     first, second = settings.hidden
@@ -138,8 +139,8 @@ def first_weights(settings: CostTraining) -> ScorerWeights:
     )
     for array in (made.features, made.context, made.hidden):
         array[:, 0] = 0
-    made.features[0, 0] = made.hidden[0, 0] = 1
-    made.out[0] = -2.5 * _STEEP  # the first feature is divided by 2.5
+    made.features[_TOTAL, 0] = made.hidden[0, 0] = 1
+    made.out[0] = -2.5 * _STEEP  # it comes divided by 2.5
     return made
 
 
