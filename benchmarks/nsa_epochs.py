@@ -329,6 +329,11 @@ def mean_of(rows: Sequence[Row], figure: Callable[[Row], float]) -> float:
     return float(np.average([figure(row) for row in rows], weights=[row.windows for row in rows]))
 
 
+def brief(milliseconds: float) -> str:
+    """A time with two digits that count."""
+    return f"{milliseconds:.2g}" if milliseconds < 100 else number(milliseconds, 0)
+
+
 def between(values: FloatArray, digits: int = 2) -> str:
     """A mean with its 95 % bootstrap interval over epochs."""
     ends = interval(values)

@@ -3,8 +3,8 @@
     python -m benchmarks.nsa_networks --stored --figure out/figures/nsa_figure_5.png
     python -m benchmarks.nsa_networks --table out/networks.csv          # measure; goes on where it was interrupted
 
-Rules and costs as in ``benchmarks.nsa_tables``: as coded. The networks are those of ``benchmarks.nsa_learning_curves``,
-trained with equal numbers of steps.
+Rules as in ``benchmarks.nsa_tables``: as coded; cost is the mean of every third window (``--every``) of each epoch. The
+networks are those of ``benchmarks.nsa_learning_curves``, trained with equal numbers of steps.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.nsa_epochs import Method, Table, arguments, complete, costs, mean_of, setting_of, show
+from benchmarks.nsa_epochs import Method, Row, Table, arguments, brief, complete, mean_of, setting_of, show
 from benchmarks.nsa_tables import AS_CODED, LEARNED, improvement
 from transom.cli.output import number
 from transom.errors import TransomError
@@ -24,15 +24,15 @@ NETWORKS = ("fcn-1", "fcn-2", "fcn-3", "cnn-1", "cnn-2", "cnn-3")
 MODELS = Path(__file__).parent / "results" / "nsa"
 
 
-def methods(models: Path) -> list[Method]:
+def methods(models: Path, every: int) -> list[Method]:
     """Annealing with twice the steps, and every network with every number of steps."""
     found = [Method(_rival(steps), "free", f"sa:steps={2 * steps},{AS_CODED}") for steps in STEPS]
     for network in NETWORKS:
-        model = models / f"{network}.safetensors"
+        model = models / f"nsa-{network}.safetensors"
         found += [
             Method(_title(network, steps), "free", f"nsa:steps={steps},model={model},{LEARNED}") for steps in STEPS
         ]
-    return found
+    return [method._replace(every=every) for method in found]
 
 
 def print_table(table: Table, markdown: bool) -> None:
@@ -40,7 +40,7 @@ def print_table(table: Table, markdown: bool) -> None:
     rivals = [table.of(_rival(steps)) for steps in STEPS]
     lines = [
         ["SA, twice the steps"]
-        + [f"{number(costs(rows).mean(), 0)} in {mean_of(rows, lambda row: row.mean):.2g}" for rows in rivals]
+        + [f"{number(_cost(rows), 0)} in {brief(mean_of(rows, lambda row: row.mean))}" for rows in rivals]
     ]
     for network in NETWORKS:
         cells = []
@@ -50,7 +50,7 @@ def print_table(table: Table, markdown: bool) -> None:
                 break
             gain = improvement(rival, rows).mean()
             took = mean_of(rows, lambda row: row.mean)
-            cells.append(f"{number(costs(rows).mean(), 0)} in {took:.2g} ({gain:+.2f} %)")
+            cells.append(f"{number(_cost(rows), 0)} in {brief(took)} ({gain:+.2f} %)")
         if cells:
             lines.append([network, *cells])
     show("", ["cost, ms (less than SA)", *(f"{steps:,} steps" for steps in STEPS)], lines, markdown)
@@ -59,14 +59,19 @@ def print_table(table: Table, markdown: bool) -> None:
 def draw(table: Table, path: Path) -> Path:
     """Figure 5."""
     lines = {
-        network: [float(costs(table.of(_title(network, steps))).mean()) for steps in STEPS]
+        network: [_cost(table.of(_title(network, steps))) for steps in STEPS]
         for network in NETWORKS
         if all(table.of(_title(network, steps)) for steps in STEPS)
     }
-    rival = [float(costs(table.of(_rival(steps))).mean()) for steps in STEPS]
+    rival = [_cost(table.of(_rival(steps))) for steps in STEPS]
     epochs = table.of(_rival(STEPS[0]))
     told = f"{len(epochs)} epochs, {sum(row.windows for row in epochs)} windows"
     return save(costs_by_steps(STEPS, lines, rival, "SA, twice the steps", told), path)
+
+
+def _cost(rows: Sequence[Row]) -> float:
+    """The mean of a window."""
+    return sum(row.total for row in rows) / sum(row.windows for row in rows)
 
 
 def _title(network: str, steps: int) -> str:
@@ -80,6 +85,7 @@ def _rival(steps: int) -> str:
 def main(words: Sequence[str] | None = None) -> int:
     """Measure what is missing, print the table, draw the figure."""
     parser = arguments(__doc__, "networks")
+    parser.add_argument("--every", type=int, default=3, help="solve each n-th window of an epoch")
     parser.add_argument("--models", type=Path, default=MODELS, help="folder of the six checkpoints")
     parser.add_argument("--figure", type=Path, help="draw it there: .png, .pdf or .svg")
     options = parser.parse_args(words)
@@ -94,7 +100,7 @@ def run(options: argparse.Namespace) -> None:
     """Do what the command line says."""
     table = Table(options.table)
     if not options.stored:
-        complete(table, setting_of(options), methods(options.models))
+        complete(table, setting_of(options), methods(options.models, options.every))
     print_table(table, options.markdown)
     if options.figure:
         print(f"figure: {draw(table, options.figure)}")

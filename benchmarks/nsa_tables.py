@@ -26,7 +26,7 @@ from transom.cli.output import number
 from transom.errors import TransomError
 
 AS_CODED = "acceptance=walk,first=100,order=window"
-LEARNED = "acceptance=walk"
+LEARNED = "acceptance=walk,order=window"
 PAPER = (
     Method("Seq.", "static", "sequential"),
     Method("SA-500", "free", f"sa:steps=500,{AS_CODED}"),
@@ -38,11 +38,14 @@ RULES = (
     Method("SA-500, reachable", "dynamic", f"sa:steps=500,{AS_CODED}"),
     Method("SA-1000, reachable", "dynamic", f"sa:steps=1000,{AS_CODED}"),
     Method("NSA-500, reachable", "dynamic", f"nsa:steps=500,{LEARNED}"),
+    Method("NSA-500, largest job first", "free", "nsa:steps=500,acceptance=walk"),
     Method("SA-500, Metropolis, first 100", "dynamic", "sa:steps=500,first=100"),
     Method("SA-1000, Metropolis, first 100", "dynamic", "sa:steps=1000,first=100"),
     Method("NSA-500, Metropolis", "dynamic", "nsa:steps=500"),
     Method("SA-500, Metropolis", "dynamic", "sa:steps=500"),
     Method("SA-1000, Metropolis", "dynamic", "sa:steps=1000"),
+    Method("SA-500, cheapest start", "dynamic", "sa:steps=500,repair=cheapest"),
+    Method("nsa-cost-500", "dynamic", "nsa-cost:steps=500"),
 )
 EXACT = (
     Method("scas-dp", "static", "scas-dp", 30.0),

@@ -197,7 +197,7 @@ def test_under_equal_rules_whoever_is_better_in_the_time_is_named(
 
 
 def test_figure_five_compares_with_twice_the_steps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    specs = {method.title: method.spec for method in nsa_networks.methods(Path("models"))}
+    specs = {method.title: method.spec for method in nsa_networks.methods(Path("models"), 3)}
     assert len(specs) == 6 * 7
     assert specs["SA: 1200"].startswith("sa:steps=1200,")
     assert "steps=600," in specs["cnn-2: 600"]
@@ -206,7 +206,7 @@ def test_figure_five_compares_with_twice_the_steps(tmp_path: Path, capsys: pytes
     table = table_of(tmp_path / "t.csv", *rows)
     nsa_networks.print_table(table, True)
     printed = capsys.readouterr().out
-    assert printed.count("99 in 1 (+1.00 %)") == 6
+    assert printed.count("110 in 1 (+1.00 %)") == 6
     assert "fcn-1" not in printed
     nsa_networks.draw(table, tmp_path / "f.svg")
 
