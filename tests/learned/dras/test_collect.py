@@ -17,7 +17,7 @@ from transom.learned.dras.deciding import new_view
 from transom.learned.dras.episodes import Episode, Episodes
 from transom.learned.dras.features import CONTEXT, FEATURES, observe
 from transom.learned.dras.process import Scheme, begin, candidates_of, take
-from transom.learned.dras.rewards import parse_reward, selected
+from transom.learned.dras.rewards import Reward, parse_reward, selected
 from transom.learned.dras.stepping import go_on
 from transom.learned.scorer import ScorerWeights, scored
 from transom.models import Cluster, Job
@@ -25,6 +25,12 @@ from transom.simulation import Schedule, events
 from transom.traces import TracedJob, Workload
 
 SMALL = Scheme(window=5, longest=20)
+
+
+def walk_on(episode: Episode, scheme: Scheme, nodes: int, reward: Reward) -> int:
+    """Go on to the next decision."""
+    given = scheme, nodes, episode.runtime, episode.cost, reward, episode.gathered
+    return int(go_on(*episode.state, *episode.course[:5], *given))
 
 
 def crowded(seed: int = 1, jobs: int = 60) -> Workload:
@@ -111,9 +117,7 @@ def test_nobody_waited_and_nobody_waits() -> None:
     for reward, value in (("capability:w1=1,w2=0,w3=0", 0.0), ("capacity", 0.0)):
         scheme, numbers = Scheme(), parse_reward(reward)
         episode = Episode(workload, 0, scheme, numbers)
-        count = go_on(
-            episode.state, episode.course, scheme, 4, episode.runtime, episode.cost, numbers, episode.gathered
-        )
+        count = walk_on(episode, scheme, 4, numbers)
         assert count == 0
         assert episode.gathered[0] == value
 
@@ -203,7 +207,7 @@ def test_observations_by_name() -> None:
     scheme, numbers = Scheme(longest=200), parse_reward("waiting")
     episode = Episode(Workload.of(traced, Cluster(10), "hand"), 0, scheme, numbers)
     state, course = episode.state, episode.course
-    assert go_on(state, course, scheme, 10, episode.runtime, episode.cost, numbers, episode.gathered) == 2
+    assert walk_on(episode, scheme, 10, numbers) == 2
     jobs, queue, _, expected, _, free, _, at = state
     place, extra, candidates, _, _, known = course
     view = new_view(scheme.window)

@@ -162,28 +162,50 @@ def _record(s, c, scheme, nodes, runtime, cost, reward, gathered, weights, view,
 
     A full batch is left at the decision after its last one, so that all rewards in it are complete.
     """
-    jobs, queue, _, expected, _, free, _, at = s
-    place, extra, candidates, _, _, known = c
+    jobs, queue, ends, expected, ended, free, children, at = s
+    place, extra, candidates, picks, modes, known = c
     _, _, scores, chances = view
-    decisions = len(batch.count)
+    features, context, counts, actions, log_probabilities, rewards, done, instants = batch
+    decisions = len(counts)
     unfinished = False  # whether the decision before is in this batch and of this episode
     while True:
-        count = go_on(s, c, scheme, nodes, runtime, cost, reward, gathered)
+        count = go_on(
+            jobs,
+            queue,
+            ends,
+            expected,
+            ended,
+            free,
+            children,
+            at,
+            place,
+            extra,
+            candidates,
+            picks,
+            modes,
+            scheme,
+            nodes,
+            runtime,
+            cost,
+            reward,
+            gathered,
+        )
         if unfinished:
-            batch.reward[row - 1] += gathered[0]
+            rewards[row - 1] += gathered[0]
             gathered[0] = 0.0
         if count == 0:
             if unfinished:
-                batch.done[row - 1] = True
+                done[row - 1] = True
             return row, True
         if row == decisions:
             return row, False
-        features, context = batch.features[row], batch.context[row]
-        observe(jobs, queue, expected, free, at, place, extra, candidates, known, scheme, nodes, features, context)
-        k, log_probability = choose(weights, features, context, count, scores, chances, rng, epsilon)
-        act(s, c, scheme, nodes, reward, gathered, k)
-        batch.count[row], batch.action[row] = count, k
-        batch.log_probability[row], batch.instant[row] = log_probability, place[INSTANT]
+        observe(
+            jobs, queue, expected, free, at, place, extra, candidates, known, scheme, nodes, features[row], context[row]
+        )
+        k, log_probability = choose(weights, features[row], context[row], count, scores, chances, rng, epsilon)
+        act(jobs, queue, expected, free, at, place, extra, candidates, picks, modes, scheme, nodes, reward, gathered, k)
+        counts[row], actions[row] = count, k
+        log_probabilities[row], instants[row] = log_probability, place[INSTANT]
         row += 1
         unfinished = True
 

@@ -142,7 +142,13 @@ def step_all(lanes, scheme, nodes, reward, gathered, actions, rewards, ended):  
     """
     for lane in range(len(actions)):
         s, c = lane_of(lanes, lane)
-        act(s, c, scheme, nodes, reward, gathered[lane], actions[lane] % lanes.place[lane, COUNT])
+        jobs, queue, _, expected, _, free, _, at = s
+        place, extra, candidates, picks, modes, _ = c
+        k = actions[lane] % place[COUNT]
+        act(
+            jobs, queue, expected, free, at, place, extra, candidates, picks, modes, scheme, nodes, reward,
+            gathered[lane], k,
+        )  # fmt: skip
         ended[lane] = _go_on(lanes, lane, scheme, nodes, reward, gathered) == 0
         rewards[lane] = gathered[lane, 0]
         gathered[lane] = 0.0
@@ -154,5 +160,10 @@ def step_all(lanes, scheme, nodes, reward, gathered, actions, rewards, ended):  
 @compiled
 def _go_on(lanes, lane, scheme, nodes, reward, gathered):  # type: ignore[no-untyped-def]
     s, c = lane_of(lanes, lane)
+    jobs, queue, ends, expected, ended, free, children, at = s
+    place, extra, candidates, picks, modes, _ = c
     low, high = lanes.rows[lane], lanes.rows[lane + 1]
-    return go_on(s, c, scheme, nodes, lanes.runtime[low:high], lanes.cost[low:high], reward, gathered[lane])
+    return go_on(
+        jobs, queue, ends, expected, ended, free, children, at, place, extra, candidates, picks, modes, scheme, nodes,
+        lanes.runtime[low:high], lanes.cost[low:high], reward, gathered[lane],
+    )  # fmt: skip

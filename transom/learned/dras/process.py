@@ -121,12 +121,13 @@ def candidates_of(jobs, queue, free, at, place, extra, candidates, scheme):  # t
     two = place[LEVEL] == TWO
     free_choice = not two and scheme.levels == 2
     shadow, now = place[BEGIN], at[NOW]
-    count = 0
-    for i in range(place[COUNT]):
-        job = queue[candidates[i]]
-        if job >= 0 and (free_choice or _may_start(jobs, job, free, extra, two, shadow, now)):
-            candidates[count] = candidates[i]
-            count += 1
+    count = place[COUNT]
+    if not free_choice:
+        count = 0
+        for i in range(place[COUNT]):
+            if _may_start(jobs, queue[candidates[i]], free, extra, two, shadow, now):
+                candidates[count] = candidates[i]
+                count += 1
     scanned, seen, queued = place[SCANNED], place[SEEN], at[QUEUED]
     # With one level the window holds jobs that do not fit, too.
     most = scheme.window if scheme.levels == 1 else NEVER
@@ -149,25 +150,26 @@ def candidates_of(jobs, queue, free, at, place, extra, candidates, scheme):  # t
 @compiled
 def take(jobs, queue, expected, free, at, place, extra, candidates, picks, modes, scheme, k):  # type: ignore[no-untyped-def]
     """Select the candidate ``k``: it starts, or is the reason for a reservation."""
-    i = candidates[k]
-    job = queue[i]
+    job = queue[candidates[k]]
     if place[LEVEL] == TWO:
         if at[NOW] + jobs[job, WALLTIME] > place[BEGIN]:
             for r in range(len(extra)):
                 extra[r] -= jobs[job, DEMAND + r]
-        _pick(jobs, queue, expected, free, at, place, picks, modes, i, BACKFILLED)
+        mode = BACKFILLED
         place[AHEAD] += 1
-        return
-    if scheme.head and not fits(jobs, job, free):
-        i = 0
-        while queue[i] < 0:
-            i += 1
-        job = queue[i]
-    if fits(jobs, job, free):
-        _pick(jobs, queue, expected, free, at, place, picks, modes, i, RESERVED if jobs[job, HELD] else READY)
     else:
-        _reserve(jobs, expected, free, at, place, extra, job)
-        place[COUNT] = place[SCANNED] = 0
+        if scheme.head and not fits(jobs, job, free):
+            k = 0  # at level 1 the first candidate is the first of the queue
+            job = queue[candidates[0]]
+        if not fits(jobs, job, free):
+            _reserve(jobs, expected, free, at, place, extra, job)
+            place[COUNT] = place[SCANNED] = 0
+            return
+        mode = RESERVED if jobs[job, HELD] else READY
+    _pick(jobs, queue, expected, free, at, place, picks, modes, candidates[k], mode)
+    place[COUNT] -= 1
+    for i in range(k, place[COUNT]):
+        candidates[i] = candidates[i + 1]
 
 
 @compiled

@@ -186,6 +186,8 @@ def passed(reward, jobs, queue, at, cost, until):  # type: ignore[no-untyped-def
     if reward.kind != WAITING:
         return total
     now = at[NOW]
+    if reward.by_runtime == 0 and reward.growth == 0:
+        return -at[QUEUED] * (until - now) / HOUR
     p = reward.power + 1
     for i in range(at[QUEUED]):
         job = queue[i]

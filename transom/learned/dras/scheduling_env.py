@@ -16,7 +16,7 @@ from transom.learned.dras.rewards import WAITING, Reward, parse_reward
 from transom.learned.dras.standing import standing
 from transom.learned.dras.stepping import act, go_on, settle
 from transom.models import Window
-from transom.models._arrays import BoolArray
+from transom.models._arrays import BoolArray, FloatArray
 from transom.rng import stream
 from transom.simulation.events import NOW, QUEUED, State
 from transom.traces.workload import Workload
@@ -89,7 +89,7 @@ class SchedulingEnv(Env):
         """Select a candidate; what is seen, the reward until then, whether all jobs have ended, and ``info``."""
         episode = _begun(self._episode)
         k = int(action) % _candidates(episode.course)
-        act(episode.state, episode.course, self.scheme, self.episodes.nodes, self.reward, episode.gathered, k)
+        _act(episode.state, episode.course, self.scheme, self.episodes.nodes, self.reward, episode.gathered, k)
         ended = self._go_on(episode) == 0
         reward = float(episode.gathered[0])
         episode.gathered[0] = 0.0
@@ -102,7 +102,9 @@ class SchedulingEnv(Env):
 
     def _go_on(self, episode: Episode) -> int:
         state, course, nodes = episode.state, episode.course, self.episodes.nodes
-        count = go_on(state, course, self.scheme, nodes, episode.runtime, episode.cost, self.reward, episode.gathered)
+        count = go_on(
+            *state, *course[:5], self.scheme, nodes, episode.runtime, episode.cost, self.reward, episode.gathered
+        )
         return int(count)
 
     def _told(self, episode: Episode) -> tuple[Any, dict[str, Any]]:
@@ -172,8 +174,8 @@ class WindowEnv(Env):
         """Select a candidate; what is seen, the reward, whether the instant is over, and ``info``."""
         state, course = _begun(self._at)
         k = int(action) % _candidates(course)
-        act(state, course, self.scheme, self._nodes, self.reward, self._gathered, k)
-        ended = settle(state, course, self.scheme, self._nodes, self.reward, self._gathered) == 0
+        _act(state, course, self.scheme, self._nodes, self.reward, self._gathered, k)
+        ended = self._settle(state, course) == 0
         reward = float(self._gathered[0])
         self._gathered[0] = 0.0
         return self._observer.seen(state, course), reward, ended, False, facts(state, course)
@@ -186,8 +188,12 @@ class WindowEnv(Env):
         state, course = standing(window, self.scheme)
         jobs, queue, _, expected, _, free, _, at = state
         begin(jobs, queue, expected, free, at, *course[:5], self.scheme)
-        count = settle(state, course, self.scheme, self._nodes, self.reward, self._gathered)
-        return state, course, int(count)
+        return state, course, self._settle(state, course)
+
+    def _settle(self, state: State, course: Course) -> int:
+        jobs, queue, _, expected, _, free, _, at = state
+        settings = self.scheme, self._nodes, self.reward, self._gathered
+        return int(settle(jobs, queue, expected, free, at, *course[:5], *settings))
 
 
 def facts(state: State, course: Course) -> dict[str, Any]:
@@ -200,6 +206,13 @@ def facts(state: State, course: Course) -> dict[str, Any]:
         "started": int(place[PICKED]),
         "backfilled": int(place[AHEAD]),
     }
+
+
+def _act(
+    state: State, course: Course, scheme: Scheme, nodes: int, reward: Reward, gathered: FloatArray, k: int
+) -> None:
+    jobs, queue, _, expected, _, free, _, at = state
+    act(jobs, queue, expected, free, at, *course[:5], scheme, nodes, reward, gathered, k)
 
 
 def _begun(episode: Any) -> Any:

@@ -1,4 +1,8 @@
-"""From one decision to the next, compiled: what happens in between, and what it is rewarded with."""
+"""From one decision to the next, compiled: what happens in between, and what it is rewarded with.
+
+These take the arrays of state and course one by one: an array that is taken out of a bundle within the loop counts
+references, which costs as much as a step.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +13,13 @@ from transom.simulation.events import ENDING, NEVER, NEXT, QUEUED, SUBMIT, advan
 
 
 @compiled
-def settle(s, c, scheme, nodes, reward, gathered):  # type: ignore[no-untyped-def]
+def settle(  # type: ignore[no-untyped-def]
+    jobs, queue, expected, free, at, place, extra, candidates, picks, modes, scheme, nodes, reward, gathered
+):
     """Go on within an instant to the next decision among two candidates or more; their number, or 0 if it is over.
 
     Where there is one candidate it is taken, and its reward added to ``gathered[0]``.
     """
-    jobs, queue, _, expected, _, free, _, at = s
-    place, extra, candidates, picks, modes, _ = c
     while place[LEVEL] != OVER:
         count = candidates_of(jobs, queue, free, at, place, extra, candidates, scheme)
         if count > 1:
@@ -28,16 +32,19 @@ def settle(s, c, scheme, nodes, reward, gathered):  # type: ignore[no-untyped-de
 
 
 @compiled
-def go_on(s, c, scheme, nodes, runtime, cost, reward, gathered):  # type: ignore[no-untyped-def]
+def go_on(  # type: ignore[no-untyped-def]
+    jobs, queue, ends, expected, ended, free, children, at, place, extra, candidates, picks, modes, scheme, nodes,
+    runtime, cost, reward, gathered,
+):  # fmt: skip
     """Go on to the next decision among two candidates or more; their number, or 0 at the end of the trace.
 
     Rewards on the way are added to ``gathered[0]``. Called again before the choice is taken, it stays where it is.
     """
-    jobs, queue, ends, expected, ended, free, children, at = s
-    place, extra, candidates, picks, modes, _ = c
     while True:
         if place[LEVEL] != OVER:
-            count = settle(s, c, scheme, nodes, reward, gathered)
+            count = settle(
+                jobs, queue, expected, free, at, place, extra, candidates, picks, modes, scheme, nodes, reward, gathered
+            )
             if count:
                 return count
             finish(jobs, queue, ends, at, runtime, place, picks, modes)
@@ -52,10 +59,10 @@ def go_on(s, c, scheme, nodes, runtime, cost, reward, gathered):  # type: ignore
 
 
 @compiled
-def act(s, c, scheme, nodes, reward, gathered, k):  # type: ignore[no-untyped-def]
+def act(  # type: ignore[no-untyped-def]
+    jobs, queue, expected, free, at, place, extra, candidates, picks, modes, scheme, nodes, reward, gathered, k
+):
     """Take the candidate ``k`` of a decision, and add its reward to ``gathered[0]``."""
-    jobs, queue, _, expected, _, free, _, at = s
-    place, extra, candidates, picks, modes, _ = c
     job = queue[candidates[k]]
     take(jobs, queue, expected, free, at, place, extra, candidates, picks, modes, scheme, k)
     gathered[0] += selected(reward, jobs, queue, free, at, place, job, nodes)
