@@ -13,7 +13,7 @@ from tests.simulation.workloads import workloads
 from transom.errors import DocumentError, ModelError, SpecError
 from transom.generate import generate_lublin
 from transom.learned.dras.collect import Batch, collect, replay
-from transom.learned.dras.deciding import new_view
+from transom.learned.dras.deciding import View, new_view
 from transom.learned.dras.episodes import Episode, Episodes
 from transom.learned.dras.features import CONTEXT, FEATURES, observe
 from transom.learned.dras.process import Scheme, begin, candidates_of, take
@@ -199,6 +199,37 @@ def test_observations_are_bounded(workload: Workload, seed: int, longest: int) -
     assert np.isfinite(batch.reward).all()
 
 
+def seen(episode: Episode, scheme: Scheme, nodes: int) -> View:
+    """What is seen of the decision at hand."""
+    jobs, queue, _, expected, _, free, _, at = episode.state
+    place, extra, candidates, _, _, known = episode.course
+    view = new_view(scheme.window)
+    given = jobs, queue, expected, free, at, place, extra, candidates, known, scheme, nodes
+    observe(*given, view.features, view.context)
+    return view
+
+
+def test_observations_at_level_1() -> None:
+    # Of 10 nodes 6 are held until 100 s. At 10 s jobs of 8 and 2 nodes wait, of which the second fits.
+    rows = [(1, 0, 6, 100), (2, 10, 8, 50), (3, 10, 2, 200)]
+    traced = [TracedJob(Job(id=i, submit=s, nodes=n, walltime=t), t) for i, s, n, t in rows]
+    scheme, numbers = Scheme(longest=200), parse_reward("waiting")
+    episode = Episode(Workload.of(traced, Cluster(10), "hand"), 0, scheme, numbers)
+    assert walk_on(episode, scheme, 10, numbers) == 2
+    view = seen(episode, scheme, 10)
+    features = dict(zip(FEATURES, view.features[:2].T.tolist(), strict=True))
+    context = dict(zip(CONTEXT, view.context.tolist(), strict=True))
+    assert features["fits"] == [0, 1]
+    assert features["soonest"] == pytest.approx([90 / 200, 0])
+    assert features["share-of-free"] == pytest.approx([1, 0.5])
+    assert features["left-free"] == pytest.approx([0, 0.2])
+    assert context["fitting"] == 0.5
+    for name in ("in-time", "fits-extra", "share-of-extra", "slack"):
+        assert features[name] == [0, 0]
+    for name in ("level-2", "shadow", "extra", "reserved-size"):
+        assert context[name] == 0
+
+
 def test_observations_by_name() -> None:
     # 10 nodes. Job 1 has 4 until 100 s and job 2 has 6 until 91 s, by walltime, but ends at 31 s. Job 3 with 8 nodes is
     # reserved at 100 s, with 2 nodes to spare. At 31 s jobs 4 and 5, with 2 and 4 nodes, may start ahead of it.
@@ -206,12 +237,8 @@ def test_observations_by_name() -> None:
     traced = [TracedJob(Job(id=i, submit=s, nodes=n, walltime=t), r) for i, s, n, t, r in rows]
     scheme, numbers = Scheme(longest=200), parse_reward("waiting")
     episode = Episode(Workload.of(traced, Cluster(10), "hand"), 0, scheme, numbers)
-    state, course = episode.state, episode.course
     assert walk_on(episode, scheme, 10, numbers) == 2
-    jobs, queue, _, expected, _, free, _, at = state
-    place, extra, candidates, _, _, known = course
-    view = new_view(scheme.window)
-    observe(jobs, queue, expected, free, at, place, extra, candidates, known, scheme, 10, view.features, view.context)
+    view = seen(episode, scheme, 10)
 
     def log(value: float, most: float) -> float:
         return math.log1p(value) / math.log1p(most)
@@ -239,6 +266,8 @@ def test_observations_by_name() -> None:
         "rank-walltime": [0.5, 0],
         "rank-size": [0, 0.5],
         "rank-area": [0.5, 0],
+        "long-wait": [21 / (14 * 86_400), 11 / (14 * 86_400)],
+        "soonest": [0, 0],
     }
     context = {
         "free": 0.6,
@@ -253,6 +282,7 @@ def test_observations_by_name() -> None:
         "extra": 0.2,
         "reserved-size": 0.8,
         "longest-wait": log(21 / 60, 43_200),
+        "oldest": 21 / (14 * 86_400),
     }
     assert tuple(features) == FEATURES
     assert tuple(context) == CONTEXT
