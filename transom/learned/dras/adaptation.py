@@ -77,7 +77,8 @@ class Adaptation:
         name, given = registry.parse(str(card.settings.get("agent")))
         if name not in _RULES:
             raise DocumentError(
-                f"checkpoint {card.name}: setting agent must be one of {', '.join(_RULES)} to go on learning, got {name!r}"
+                f"checkpoint {card.name}: to go on learning, setting agent must be one of {', '.join(_RULES)}, "
+                f"got {name!r}"
             )
         self._checkpoint = checkpoint
         self._every = every
@@ -109,9 +110,9 @@ class Adaptation:
 
     def decided(self, features: Floats, context: Floats, count: int, action: int, log_probability: float) -> None:
         """A candidate was chosen among two or more."""
-        if self._rewards:
+        if self._rewards:  # what comes before the first decision counts to that one
             self._rewards[-1] += self._gathered
-        self._gathered = 0.0
+            self._gathered = 0.0
         seen = features[:count].copy(), context.copy()
         self._memory.append(_Remembered(*seen, count, action, log_probability, self._instants))
         self._rewards.append(0.0)
@@ -134,27 +135,28 @@ class Adaptation:
     def _update(self) -> None:
         # The last decision is still without its reward: it is the first of the next update, and shows rules that look
         # ahead where the one before it led to.
-        batch = self._batch()
-        self._learner.update(batch if self._learner.looks_ahead else Batch(*(part[:-1] for part in batch)), self._rng)
+        rows = len(self._memory) if self._learner.looks_ahead else len(self._memory) - 1
+        self._learner.update(self._batch(rows), self._rng)
         self.updates += 1
         del self._memory[:-1], self._rewards[:-1]
         if isinstance(self._agent, CompactAgent):
             self._agent.weights = self._learner.network.scorer()
 
-    def _batch(self) -> Batch:
-        rows = len(self._memory)
-        features = np.zeros((rows, self._window, self._memory[0].features.shape[1]), np.float32)
-        for row, each in enumerate(self._memory):
+    def _batch(self, rows: int) -> Batch:
+        """The first so many decisions that are remembered."""
+        memory = self._memory[:rows]
+        features = np.zeros((rows, self._window, memory[0].features.shape[1]), np.float32)
+        for row, each in enumerate(memory):
             features[row, : each.candidates] = each.features
         return Batch(
             features=features,
-            context=np.array([each.context for each in self._memory], np.float32),
-            count=np.array([each.candidates for each in self._memory], np.int64),
-            action=np.array([each.action for each in self._memory], np.int64),
-            log_probability=np.array([each.log_probability for each in self._memory]),
-            reward=np.array(self._rewards),
+            context=np.array([each.context for each in memory], np.float32),
+            count=np.array([each.candidates for each in memory], np.int64),
+            action=np.array([each.action for each in memory], np.int64),
+            log_probability=np.array([each.log_probability for each in memory]),
+            reward=np.array(self._rewards[:rows]),
             done=np.zeros(rows, np.bool_),
-            instant=np.array([each.instant for each in self._memory], np.int64),
+            instant=np.array([each.instant for each in memory], np.int64),
         )
 
     def _begun(self, rng: Generator) -> Learner:
