@@ -10,11 +10,10 @@ import sys
 import time
 from collections.abc import Sequence
 
-from benchmarks.dras import adaptation, conditions, curves, kiviat, protocol, tables, untrained, waits
+from benchmarks.dras import adaptation, conditions, curves, kiviat, protocol, tables, waits
 from transom.errors import TransomError
 
 COMMANDS = {
-    "untrained": untrained,
     "protocol": protocol,
     "tables": tables,
     "check": conditions,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import csv
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,34 +15,38 @@ from benchmarks.dras.rows import copies, reading
 from transom import simulate
 from transom.cli.output import number, print_table, progress
 from transom.files import whole_file
-from transom.generate import PHASES, by_months, jobsets
-from transom.generate.jobsets import JOBS, Phase
-from transom.learned.checkpoints import require
+from transom.generate import PHASES, by_months
+from transom.generate.jobsets import JOBS
+from transom.learned.dras.process import Scheme
+from transom.learned.dras.training import Training, TrainingSettings, chosen_device
+from transom.learned.dras.training_jobsets import phased, squeezed
 from transom.plot import learning, save
-from transom.rng import stream
 from transom.traces import Workload, read_swf
-
-if TYPE_CHECKING:
-    from transom.learned.dras.learner import Learner
-    from transom.learned.dras.process import Scheme
-    from transom.learned.dras.scorer_network import ScorerNetwork
 
 TRAINING, VALIDATION = (1, 2), (3, 3)
 """Months of the trace, as in the paper."""
 
-HIDDEN = (32, 32)
-DECISIONS = 1024
-"""Recorded between two updates."""
+BATCH = 512
+"""Decisions of an update; jobsets hold some hundreds to thousands of them."""
 
 LEVELS = (FCFS, "BinPacking", "Random", "Optimization, eq. 1")
 """What does not learn, for the learning curves."""
 
-ORDERS: dict[str, tuple[Phase, ...]] = {
+ORDERS = {
     "sampled, real, synthetic": ("sampled", "real", "synthetic"),
     "real, sampled, synthetic": ("real", "sampled", "synthetic"),
     "synthetic, sampled, real": ("synthetic", "sampled", "real"),
     "real alone": ("real",),
 }
+"""Figure 4: the phases in the order of the training."""
+
+METHODS = {
+    f"{WAITING}, PPO": ("ppo", 2),
+    f"{WAITING}, eq. 3": ("pg", 2),
+    f"{DQL}, eq. 4": ("dql", 2),
+    "Decima-PG, PPO": ("ppo", 1),
+}
+"""Figure 5: how weights are updated, and the levels of the process."""
 
 
 class Curve(NamedTuple):
@@ -53,69 +57,40 @@ class Curve(NamedTuple):
     waits: list[float]
 
 
-Make = Callable[["ScorerNetwork"], "Learner"]
+def in_order(
+    workload: Workload, phases: Sequence[str], seed: int, synthetic: int = 30, jobs: int = JOBS, rate: float = 1.0
+) -> list[Workload]:
+    """Jobsets phase after phase; the same ones in every order, and as many where a phase is left out.
 
-
-def agents() -> dict[str, tuple[Make, Scheme]]:
-    """How the agents of figure 5 learn and schedule."""
-    from transom.learned.dras.policy_gradient import PolicyGradient, PolicyGradientSettings
-    from transom.learned.dras.ppo import Ppo, PpoSettings
-    from transom.learned.dras.process import Scheme
-    from transom.learned.dras.q_learning import QLearning, QLearningSettings
-
-    def ppo(network: ScorerNetwork) -> Learner:
-        return Ppo(network, PpoSettings())
-
-    def eq3(network: ScorerNetwork) -> Learner:
-        return PolicyGradient(network, PolicyGradientSettings())
-
-    def eq4(network: ScorerNetwork) -> Learner:
-        return QLearning(network, QLearningSettings())
-
-    return {
-        f"{WAITING}, PPO": (ppo, Scheme()),
-        f"{WAITING}, eq. 3": (eq3, Scheme()),
-        f"{DQL}, eq. 4": (eq4, Scheme()),
-        "Decima-PG, PPO": (ppo, Scheme(levels=1)),
-    }
-
-
-def in_order(workload: Workload, phases: Sequence[Phase], seed: int, synthetic: int, jobs: int) -> list[Workload]:
-    """Jobsets phase after phase; the same ones in every order, and as many where a phase is left out."""
-    whole = {
-        phase: list(jobsets(workload, phase, stream(seed, "jobsets", phase), count, jobs))
-        for phase, count in zip(PHASES, (None, None, synthetic), strict=True)
-    }
+    Parameters
+    ----------
+    workload : the part of the trace that is there for training.
+    phases : in their order.
+    seed : of what is drawn.
+    synthetic : how many synthetic jobsets.
+    jobs : in each sampled or synthetic one.
+    rate : by which times between submissions are divided, so that there is more to decide.
+    """
+    whole = {phase: phased(workload, phase, seed, jobs) for phase in ("sampled", "real")}
+    whole["synthetic"] = phased(workload, f"synthetic={synthetic}", seed, jobs)
     total = sum(map(len, whole.values()))
-    listed = [made for phase in phases for made in whole[phase]]
+    listed = [squeezed(made, rate) for phase in phases for made in whole[phase]]
     return [listed[i % len(listed)] for i in range(total)]
 
 
-def trained(
-    sets: Sequence[Workload], validation: Sequence[Workload], make: Make, scheme: Scheme, seed: int
-) -> Iterator[float]:
+def trained(training: Training) -> Iterator[float]:
     """Train on one jobset after another; the mean wait of the validation [s] before it and after each."""
-    from transom.learned.dras.collect import Episodes, collect, replay
-    from transom.learned.dras.features import CONTEXT, FEATURES
-    from transom.learned.dras.scorer_network import ScorerNetwork
-
-    network = ScorerNetwork(len(FEATURES), len(CONTEXT), HIDDEN, stream(seed, "weights"))
-    learner, rng = make(network), stream(seed, "training")
-
-    def validated() -> float:
-        return float(np.mean([replay(copy, scheme, network.scorer()).wait.mean() for copy in validation]))
-
-    yield validated()
-    episodes, told = Episodes(sets), 0
-    while told < len(sets):
-        batch = collect(episodes, scheme, network.scorer(), DECISIONS, rng, learner.exploration)
-        learner.update(batch, rng, episodes.finished / len(sets))
-        if episodes.finished > told:
-            wait = validated()
-            # A recording may reach over several short jobsets.
-            for _ in range(told, min(episodes.finished, len(sets))):
+    sets = len(training.episodes.workloads)
+    yield training.validate().figures["mean_wait"]
+    told = 0
+    while told < sets:
+        training.step(told / sets)
+        finished = min(training.episodes.finished, sets)
+        if finished > told:
+            wait = training.validate().figures["mean_wait"]
+            for _ in range(told, finished):  # one recording may reach over several short jobsets
                 yield wait
-            told = episodes.finished
+            told = finished
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -126,6 +101,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--synthetic", type=int, default=30, help="synthetic jobsets; the paper: 82")
     parser.add_argument("--jobs", type=int, default=JOBS, help="of a sampled or synthetic jobset")
+    parser.add_argument("--rate", type=float, default=1.0, help="by which times between submissions are divided")
     parser.add_argument("--copies", type=int, default=3, help="jittered copies of the validation")
     parser.add_argument("--rows", type=Path, required=True, help="where the curves are kept (.csv)")
     parser.add_argument("--out", type=Path, required=True, help="the figure")
@@ -133,30 +109,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Train what the file of curves lacks, print where each ends, and draw."""
-    require("training", "torch")
-    import torch
-
-    torch.set_num_threads(1)
+    device = chosen_device("cpu", 1)
     trace = read_swf(arguments.trace)
     workload = by_months(trace, *TRAINING, arguments.epoch)
     validation = copies(by_months(trace, *VALIDATION, arguments.epoch), arguments.copies)
-    known = agents()
-    main_make, main_scheme = next(iter(known.values()))
+    runs: dict[str, tuple[Sequence[str], str, int]]
     if arguments.what == "orders":
-        runs = {label: (phases, main_make, main_scheme) for label, phases in ORDERS.items()}
+        runs = {label: (phases, "ppo", 2) for label, phases in ORDERS.items()}
     else:
-        runs = {label: (PHASES, make, scheme) for label, (make, scheme) in known.items()}
+        runs = {label: (PHASES, agent, levels) for label, (agent, levels) in METHODS.items()}
     curves = read_curves(arguments.rows) if arguments.rows.exists() else []
     with progress() as bars:
         task = bars.add_task("jobsets", total=None)
         for seed in range(1, arguments.seeds + 1):
-            for label, (phases, make, scheme) in runs.items():
+            for label, (phases, agent, levels) in runs.items():
                 if any((curve.label, curve.seed) == (label, seed) for curve in curves):
                     continue
-                sets = in_order(workload, phases, seed, arguments.synthetic, arguments.jobs)
+                sets = in_order(workload, phases, seed, arguments.synthetic, arguments.jobs, arguments.rate)
+                settings = TrainingSettings(agent=agent, scheme=Scheme(levels=levels, head=0), batch=BATCH, seed=seed)
                 bars.reset(task, total=len(sets), description=f"{label}, seed {seed}")
                 waits = []
-                for wait in trained(sets, validation, make, scheme, seed):
+                for wait in trained(Training(sets, validation, settings, device)):
                     waits.append(wait)
                     bars.update(task, completed=len(waits) - 1)
                 curves.append(Curve(label, seed, waits))

@@ -106,7 +106,7 @@ def save(path: str | PathLike[str], checkpoint: Checkpoint) -> None:
     target = Path(path)
     if target.suffix != ".safetensors":
         raise SpecError(f"{target}: a checkpoint's name ends in .safetensors")
-    arrays = {name: np.ascontiguousarray(array, np.float32) for name, array in checkpoint.weights.items()}
+    arrays = {name: np.asarray(array, np.float32, order="C") for name, array in checkpoint.weights.items()}
     with whole_file(target, "wb") as file:
         file.write(packed(arrays))
     with whole_file(target.with_suffix(".json"), "wb") as file:
