@@ -153,7 +153,7 @@ def show(arguments: argparse.Namespace, curves: Sequence[Curve], validation: Seq
     print_table(title, ["training", *(f"after {at}" for at in jobs), "best"], cells)
     hours = {label: table / 3600 for label, table in tables.items()}
     shown = {label: level / 3600 for label, level in levels.items()} if arguments.what == "methods" else {}
-    figure = learning(hours, shown, f"validation on {validation[0].name}", ("jobset", "mean wait [h]"), log=True)
+    figure = learning(hours, shown, f"validation on {validation[0].name}", ("jobset", "mean wait [h]"))
     print(f"figure: {save(figure, arguments.out)}")
 
 

@@ -12,7 +12,6 @@ from benchmarks.dras.__main__ import main
 from benchmarks.dras.adaptation import busy_and_other_waits
 from benchmarks.dras.conditions import conditions
 from benchmarks.dras.curves import ORDERS, Curve, by_label, in_order, read_curves, write_curves
-from benchmarks.dras.curves import agents as learners
 from benchmarks.dras.curves import trained as trained_on
 from benchmarks.dras.methods import DQL, FCFS, GROWING, SAF, SJF, WAITING, Method, agents, rules
 from benchmarks.dras.rows import FIGURES, Row, copies, measure_all, read_rows, values, write_rows
@@ -233,14 +232,22 @@ def test_curves_survive_the_file(tmp_path: Path) -> None:
 
 def test_a_curve_has_a_point_for_every_jobset_and_its_seed_decides() -> None:
     pytest.importorskip("torch")
-    workload = generate_lublin(300, 32, np.random.default_rng(0), load=1.2)
-    make, scheme = next(iter(learners().values()))
-    sets = in_order(workload, ("sampled", "real", "synthetic"), 1, 2, 60)
-    curve = list(trained_on(sets, [workload], make, scheme, 1))
-    assert len(curve) == 1 + len(sets)
-    assert len(set(curve)) > 1
-    assert curve == list(trained_on(sets, [workload], make, scheme, 1))
-    assert curve[0] != next(iter(trained_on(sets, [workload], make, scheme, 2)))
+    pytest.importorskip("tensorboard")
+    from transom.learned.dras.process import Scheme
+    from transom.learned.dras.training import Training, TrainingSettings
+
+    workload = generate_lublin(200, 32, np.random.default_rng(0), load=1.2)
+    sets = in_order(workload, ("sampled", "real", "synthetic"), 1, 2, 30, 1.5)
+
+    def curve(seed: int) -> list[float]:
+        settings = TrainingSettings(scheme=Scheme(head=0), batch=32, seed=seed)
+        return list(trained_on(Training(sets, [workload], settings, "cpu")))
+
+    first = curve(1)
+    assert len(first) == 1 + len(sets)
+    assert len(set(first)) > 2
+    assert first == curve(1)
+    assert first != curve(2)
 
 
 def test_the_check_says_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,23 +15,24 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+_DASHES = ("--", ":", "-.", (0, (8, 3)), (0, (1, 3)))
+
+
 @styled
 def learning(
     curves: Mapping[str, ArrayLike],
     levels: Mapping[str, float] = {},
     title: str = "",
     labels: Sequence[str] = ("episode", "mean wait [h]"),
-    log: bool = False,
 ) -> Figure:
     """What a validation gave after each episode: the mean of several trainings as a line, the worst and best as a band.
 
     Parameters
     ----------
     curves : per method its trainings, shape ``(trainings, episodes)``; the first column is before any training.
-    levels : methods that do not learn, drawn as dashed lines across.
+    levels : methods that do not learn, drawn as lines across.
     title : what was validated on.
     labels : of the axes.
-    log : whether the vertical axis is logarithmic.
 
     Raises
     ------
@@ -52,13 +53,11 @@ def learning(
                 episodes, table.min(axis=0), table.max(axis=0), color=look["color"], alpha=0.12, linewidth=0
             )
     for place, (name, level) in enumerate(levels.items()):
-        grey = 0.1 + 0.5 * place / max(1, len(levels) - 1)
-        axes.axhline(level, color=str(grey), linestyle=(0, (4, 1 + place)), linewidth=0.8, label=shortened(name))
-    if log:
-        axes.set_yscale("log")
-    else:
-        axes.set_ylim(bottom=0)
-        thousands(axes.yaxis)
+        axes.axhline(
+            level, color="#666666", linestyle=_DASHES[place % len(_DASHES)], linewidth=0.9, label=shortened(name)
+        )
+    axes.set_ylim(bottom=0)
+    thousands(axes.yaxis)
     axes.set_xlabel(labels[0])
     axes.set_ylabel(labels[1])
     thousands(axes.xaxis, whole=True)
