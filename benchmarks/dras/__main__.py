@@ -10,10 +10,11 @@ import sys
 import time
 from collections.abc import Sequence
 
-from benchmarks.dras import adaptation, conditions, curves, kiviat, protocol, tables, waits
+from benchmarks.dras import adaptation, conditions, curves, kiviat, protocol, tables, train, waits
 from transom.errors import TransomError
 
 COMMANDS = {
+    "train": train,
     "protocol": protocol,
     "tables": tables,
     "check": conditions,

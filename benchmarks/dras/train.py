@@ -1,0 +1,65 @@
+"""Train every agent of the protocol: each variant from each seed, by ``transom train dras``."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+from transom.cli.output import note
+from transom.errors import SpecError
+
+VARIANTS: dict[str, str] = {
+    "waiting": "--agent ppo",
+    "growing": "--agent ppo --reward waiting:growth=1,tau=172800,power=2",
+    "dql": "--agent dql",
+    "decima": "--agent ppo --levels 1",
+    "slowdown": "--agent ppo --reward slowdown",
+    "eq1": "--agent ppo --reward capability",
+    "eq2": "--agent ppo --reward capacity",
+    "untrained": "--decisions 0",
+    "untrained-reselect": "--decisions 0 --reselect",
+}
+"""Options of ``transom train dras`` by the folder that the agents lie in; all else is the default."""
+
+MONTHS = ("--months", "1-2", "--validation", "1-3")
+
+
+def command(trace: Path, variant: str, seed: int, out: Path, epoch: int = 0) -> list[str]:
+    """Arguments of ``transom`` for one training."""
+    place = out / variant / str(seed)
+    options = [*MONTHS, *(["--epoch", str(epoch)] if epoch else []), *shlex.split(VARIANTS[variant])]
+    return ["train", "dras", str(trace), *options, "--seed", str(seed), "--out", str(place)]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What the command takes."""
+    parser.add_argument("trace", type=Path)
+    parser.add_argument("--out", type=Path, required=True, help="folder of the agents")
+    parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=list(VARIANTS))
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--dry", action="store_true", help="print the commands alone")
+    parser.add_argument("--epoch", type=int, default=0, help="second 0 of the trace in Unix time: its UnixStartTime")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Train what is not there yet; what was interrupted goes on.
+
+    Raises
+    ------
+    SpecError : a training failed.
+    """
+    for variant in arguments.variants:
+        for seed in range(1, arguments.seeds + 1):
+            words = command(arguments.trace, variant, seed, arguments.out, arguments.epoch)
+            if arguments.dry:
+                print(shlex.join(["transom", *words]))
+                continue
+            note(shlex.join(["transom", *words]))
+            done = subprocess.run([sys.executable, "-c", "from transom.cli import main; main()", *words])
+            if done.returncode == 130:
+                raise KeyboardInterrupt
+            if done.returncode:
+                raise SpecError(f"{variant}, seed {seed}: the training ended with status {done.returncode}")
