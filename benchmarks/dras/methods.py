@@ -41,6 +41,9 @@ RULES: dict[str, str] = {
 
 WAITING, DQL, GROWING, SLOWDOWN = "DRAS-PG", "DRAS-DQL", "DRAS-PG, growing wait", "DRAS-PG, slowdown"
 
+DRAWN = "untrained, drawn"
+"""Untrained agents whose choices are drawn by the softmax, which is nearly uniform then."""
+
 AGENTS: dict[str, str] = {
     "untrained": "untrained",
     "untrained-reselect": "untrained, re-selected",
@@ -76,7 +79,10 @@ def agents(folder: Path) -> Iterator[Method]:
         seeds = [path for path in (folder / variant).glob("*") if path.name.isdecimal()]
         for place in sorted(seeds, key=lambda path: int(path.name)):
             path = checkpoint_in(place)
-            yield Method(label, f"{_policy(variant)}:model={path}", int(place.name), path)
+            spec = f"{_policy(variant)}:model={path}"
+            yield Method(label, spec, int(place.name), path)
+            if variant == "untrained":
+                yield Method(DRAWN, f"{spec},choose=sample", int(place.name), path)
             found += 1
     if not found:
         raise SpecError(f"{folder}: holds none of {', '.join(f'{name}/SEED' for name in AGENTS)}")

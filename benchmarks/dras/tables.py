@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.dras.methods import AGENTS, RULES
+from benchmarks.dras.methods import AGENTS, DRAWN, RULES
 from benchmarks.dras.rows import Row, read_rows, values
 from transom.bench.statistics import interval
 from transom.cli.output import number
@@ -24,7 +24,7 @@ RESULTS = Path(__file__).parents[1] / "results" / "dras"
 TRACES = ("theta_2022", "sdsc_sp2")
 """The files of rows there, one for each trace."""
 
-ORDER = (*RULES, *AGENTS.values())
+ORDER = (*RULES, DRAWN, *AGENTS.values())
 
 
 class Estimate(NamedTuple):

@@ -13,9 +13,10 @@ from benchmarks.dras.adaptation import busy_and_other_waits
 from benchmarks.dras.conditions import conditions
 from benchmarks.dras.curves import ORDERS, Curve, by_label, in_order, read_curves, write_curves
 from benchmarks.dras.curves import trained as trained_on
-from benchmarks.dras.methods import DQL, FCFS, GROWING, SAF, SJF, WAITING, Method, agents, rules
+from benchmarks.dras.methods import AGENTS, DQL, FCFS, GROWING, SAF, SJF, WAITING, Method, agents, rules
 from benchmarks.dras.rows import FIGURES, Row, copies, measure_all, read_rows, values, write_rows
 from benchmarks.dras.tables import by_seed, estimate, labels, main_table, markdown, page_tables, seed_table, with_tables
+from benchmarks.dras.train import VARIANTS, command
 from benchmarks.dras.trained import Trained, read_trained, write_trained
 from transom import simulate
 from transom.errors import DocumentError, SpecError
@@ -163,15 +164,26 @@ def test_measuring_is_simulating_and_goes_on_where_it_stopped(tmp_path: Path) ->
 def test_agents_are_found_by_variant_and_seed(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="holds none of"):
         list(agents(tmp_path))
-    for place in ("waiting/10", "waiting/2", "dql/1"):
+    for place in ("waiting/10", "waiting/2", "dql/1", "untrained/1"):
         (tmp_path / place).mkdir(parents=True)
         (tmp_path / place / "best.safetensors").touch()
     found = list(agents(tmp_path))
-    assert [(method.label, method.agent) for method in found] == [(WAITING, 2), (WAITING, 10), (DQL, 1)]
-    assert found[2].spec.startswith("dras-dql:model=")
+    assert [(method.label, method.agent) for method in found] == [
+        ("untrained", 1), ("untrained, drawn", 1), (WAITING, 2), (WAITING, 10), (DQL, 1),
+    ]  # fmt: skip
+    assert found[1].spec == f"{found[0].spec},choose=sample"
+    assert found[4].spec.startswith("dras-dql:model=")
     (tmp_path / "dql" / "1" / "other.safetensors").touch()
     with pytest.raises(SpecError, match=r"expected one \.safetensors file, found 2"):
         list(agents(tmp_path))
+
+
+def test_every_agent_of_the_protocol_has_a_training() -> None:
+    assert set(VARIANTS) == set(AGENTS)
+    words = command(Path("t.swf"), "eq1", 3, Path("out"), 7)
+    assert words[:3] == ["train", "dras", "t.swf"]
+    assert words[words.index("--epoch") + 1] == "7"
+    assert words[-4:] == ["--seed", "3", "--out", str(Path("out/eq1/3"))]
 
 
 def test_tables() -> None:
