@@ -120,7 +120,12 @@ def test_ctrl_c_loses_no_update(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         train(trainer)
     assert Trainer(Training(**TINY), tmp_path).steps == 32
     assert (tmp_path / "curve.csv").read_text().count("\n") == 2
-    assert list((tmp_path / "tensorboard").glob("events.*"))
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    log = EventAccumulator(str(tmp_path / "tensorboard")).Reload()
+    assert [(event.step, event.value) for event in log.Scalars("repair/cost")] == [
+        (32, pytest.approx(trainer.curve[0].cost))
+    ]
 
 
 def test_other_settings_and_other_files_are_refused(tmp_path: Path) -> None:
