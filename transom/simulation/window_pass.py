@@ -24,10 +24,11 @@ def window_state(window: Window, queue: Sequence[int] | IntArray) -> State:
     """
     waiting, running = len(window.queue), len(window.running)
     jobs = np.zeros((waiting + running, events.DEMAND + len(window.available)), np.int64)
-    jobs[:, events.WALLTIME] = np.concatenate((window.queue.walltime, window.running.walltime))
-    jobs[:waiting, events.DEMAND :] = window.requests()
-    jobs[waiting:, events.DEMAND] = window.running.nodes
-    jobs[waiting:, events.DEMAND + 1 :] = window.running.demand
+    for table, rows in ((window.queue, jobs[:waiting]), (window.running, jobs[waiting:])):
+        rows[:, events.WALLTIME] = table.walltime
+        rows[:, events.DEMAND] = table.nodes
+        if len(table) and len(window.available) > 1:
+            rows[:, events.DEMAND + 1 :] = table.demand
     expected = np.zeros((waiting + running, 2), np.int64)
     expected[:running, 0] = window.running_end
     expected[:running, 1] = np.arange(waiting, waiting + running)

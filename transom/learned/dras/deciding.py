@@ -42,9 +42,12 @@ def choose(weights, features, context, count, scores, chances, rng, epsilon):  #
     """Choose among ``count`` candidates and say with which log-probability that choice was made.
 
     ``epsilon`` < 0: drawn from the softmax of the scores; else the highest score with probability 1 - epsilon, any
-    candidate with epsilon. With 0 no random number is drawn.
+    candidate with epsilon. With 0 no random number is drawn. Without a generator it is the highest score in any case:
+    handing one to a kernel costs more than a decision.
     """
     score(weights, features, context, count, scores)
+    if rng is None:
+        return highest(scores, count), 0.0
     if epsilon < 0:
         softmax(scores, count, chances)
         k = sample(rng, chances, count)
@@ -66,7 +69,7 @@ def decide(s, c, scheme, nodes, weights, view, rng, epsilon):  # type: ignore[no
     scheme, nodes : how to schedule, and the nodes of the machine.
     weights : of the scorer.
     view : room for the decision.
-    rng, epsilon : see :func:`choose`.
+    rng, epsilon : see :func:`choose`; ``rng`` may be None.
 
     Returns
     -------

@@ -33,7 +33,8 @@ Choice = Literal["best", "sample"]
 class LearnedPolicy:
     """An agent that selects job after job, reserves, and backfills around the reservation.
 
-    The reservation that is kept from instant to instant is part of it; ``reset`` forgets it.
+    The reservation that is kept from instant to instant is part of it; ``reset`` forgets it. ``choices`` counts how
+    often ``decide`` has chosen among two candidates or more.
 
     Parameters
     ----------
@@ -77,6 +78,7 @@ class LearnedPolicy:
         """Begin a replay: no reservation, choices drawn from ``rng``, and nothing learned since the checkpoint."""
         self._holder = -1
         self._rng = rng
+        self.choices = 0
         if self._adaptation is not None:
             self._agent = self._adaptation.reset(rng)
 
@@ -94,7 +96,8 @@ class LearnedPolicy:
         begin(jobs, queue, expected, free, at, *course[:5], self.scheme)
         agent = self._agent
         if isinstance(agent, CompactAgent) and self._adaptation is None:
-            decide(state, course, self.scheme, nodes, agent.weights, agent.view, self._rng, self._epsilon)
+            rng = self._rng if self._epsilon else None
+            self.choices += decide(state, course, self.scheme, nodes, agent.weights, agent.view, rng, self._epsilon)
         else:
             self._decide_one_by_one(state, course, nodes)
         close(queue, course.at, course.picks)
@@ -113,6 +116,7 @@ class LearnedPolicy:
         while count := candidates_of(jobs, queue, free, at, place, extra, candidates, self.scheme):
             k = 0
             if count > 1:
+                self.choices += 1
                 features, context = agent.observe(state, course, nodes)
                 k, log_probability = picked(agent.score(features, context, count), count, self._rng, self._epsilon)
                 if learning is not None:
