@@ -5,8 +5,8 @@
 
 A decision is a selection among two candidates or more. Stepping is measured without a network: choices are random
 among the candidates that there are. Then come the observations, and rollouts with the compact network in the loop,
-and the environments of Gymnasium. Rates are of this machine at this moment, the best of some rounds; plain EASY
-backfilling of the same jobs stands beside them.
+and the environments of Gymnasium. Seconds are those of the processor, so that other work on the machine counts less;
+rates are the best of some rounds, and plain EASY backfilling of the same jobs stands beside them.
 """
 
 from __future__ import annotations
@@ -87,9 +87,9 @@ def rate(action: Callable[[], int], rounds: int) -> float:
     action()
     best = 0.0
     for _ in range(rounds):
-        begin = time.perf_counter()
+        begin = time.process_time()
         count = action()
-        best = max(best, count / (time.perf_counter() - begin))
+        best = max(best, count / (time.process_time() - begin))
     return best
 
 
@@ -100,11 +100,11 @@ def stepping(workload: Workload, scheme: Scheme, spec: str, seen: int, rounds: i
     best, decisions = 0.0, 0
     for _ in range(rounds + 1):
         e = Episode(workload, 0, scheme, reward)
-        begin = time.perf_counter()
+        begin = time.process_time()
         decisions = wander(
             e.state, e.course, scheme, nodes, e.runtime, e.cost, reward, e.gathered, rng, seen, view, state
         )
-        best = max(best, decisions / (time.perf_counter() - begin))
+        best = max(best, decisions / (time.process_time() - begin))
     return decisions, best
 
 

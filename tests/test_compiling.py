@@ -5,7 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from transom.compiling import source_digest
+import numpy as np
+import pytest
+
+from transom.compiling import borrowing, source_digest
 
 # Ctrl-C comes while the kernel that another one calls is compiled, as the compiler's own events say.
 INTERRUPTED = """
@@ -125,3 +128,27 @@ def test_an_interrupt_while_a_generator_is_taken_apart_is_one_exception(tmp_path
     script.write_text(DRAWING)
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout, done.stderr) == (0, "200\n", "")
+
+
+@borrowing
+def added(to, value):  # type: ignore[no-untyped-def]
+    for i in range(len(to)):
+        to[i] += value
+    return to[0]
+
+
+@borrowing
+def filled(value):  # type: ignore[no-untyped-def]
+    made = np.empty(3)
+    made[:] = value
+    return made[0]
+
+
+def test_what_borrows_its_arrays_makes_none() -> None:
+    from numba.core.errors import NumbaError
+
+    given = np.arange(3)
+    assert added(given, 2) == 2
+    assert given.tolist() == [2, 3, 4]
+    with pytest.raises(NumbaError, match="Only accept returning of array"):
+        filled(1)

@@ -20,7 +20,7 @@ from functools import cache, update_wrapper
 from hashlib import blake2b
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, ClassVar
 
 from numpy.random import Generator
 
@@ -32,6 +32,9 @@ class compiled:
 
     The compiler itself is imported then too: whoever only looks at a model does not wait for it.
     """
+
+    options: ClassVar[dict[str, Any]] = {}
+    """For the compiler."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
@@ -64,7 +67,7 @@ class compiled:
         theirs = config.CACHE_DIR
         config.CACHE_DIR = str(_folder())
         try:
-            dispatcher = njit(cache=True)(self._function)
+            dispatcher = njit(cache=True, **self.options)(self._function)
         finally:
             config.CACHE_DIR = theirs
         compile_one = dispatcher.compile
@@ -76,6 +79,16 @@ class compiled:
         dispatcher.compile = compile_whole
         self._dispatcher = dispatcher
         return dispatcher
+
+
+class borrowing(compiled):
+    """The same for a function that makes no arrays and returns none: references to those it is given are not counted.
+
+    Counting them on every call within a loop costs more than the work of small functions. Making an array in such a
+    function is an error when it is compiled.
+    """
+
+    options: ClassVar[dict[str, Any]] = {"_nrt": False}
 
 
 class _Held:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from transom.compiling import compiled
+from transom.compiling import borrowing
 from transom.simulation.events import DEMAND, HELD, NOW, PASSED, QUEUED, RUNNING, SHADOW, SMALLEST, WALLTIME, occupy
 from transom.simulation.schedule import BACKFILLED, READY, RESERVED
 
 
-@compiled
+@borrowing
 def plain_pass(jobs, queue, expected, free, at, picks, modes):  # type: ignore[no-untyped-def]
     """Start jobs in queue order until one does not fit; returns how many."""
     count = 0
@@ -22,7 +22,7 @@ def plain_pass(jobs, queue, expected, free, at, picks, modes):  # type: ignore[n
     return count
 
 
-@compiled
+@borrowing
 def easy_pass(jobs, queue, expected, free, at, picks, modes, extra):  # type: ignore[no-untyped-def]
     """Start the queue's head while it fits; then backfill around a reservation for it.
 
@@ -76,7 +76,7 @@ def easy_pass(jobs, queue, expected, free, at, picks, modes, extra):  # type: ig
     return count, count - heads, head, shadow
 
 
-@compiled
+@borrowing
 def shadow_time(jobs, expected, free, at, head, extra):  # type: ignore[no-untyped-def]
     """The earliest instant at which ``head`` fits by expected ends; ``extra`` is filled with the rest.
 
@@ -99,7 +99,7 @@ def shadow_time(jobs, expected, free, at, head, extra):  # type: ignore[no-untyp
     return shadow
 
 
-@compiled
+@borrowing
 def fits(jobs, job, amount):  # type: ignore[no-untyped-def]
     """Whether a job's demand on nodes and every further resource is within ``amount``."""
     for r in range(len(amount)):  # noqa: SIM110  (a generator is slower when compiled)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transom.compiling import compiled
+from transom.compiling import borrowing
 from transom.models._arrays import IntArray
 from transom.simulation.schedule import READY, RESERVED
 
@@ -54,7 +54,7 @@ class State(NamedTuple):
     at: IntArray
 
 
-@compiled
+@borrowing
 def advance(jobs, queue, ends, expected, ended, free, children, at):  # type: ignore[no-untyped-def]
     """Take in all events of the next instants until somebody waits; False at the end of the trace."""
     n = len(jobs)
@@ -83,7 +83,7 @@ def advance(jobs, queue, ends, expected, ended, free, children, at):  # type: ig
             return True
 
 
-@compiled
+@borrowing
 def advance_to_tick(jobs, queue, ends, expected, ended, free, children, at, period, tick):  # type: ignore[no-untyped-def]
     """Take in all events up to the next tick at which somebody waits; False at the end of the trace.
 
@@ -107,7 +107,7 @@ def advance_to_tick(jobs, queue, ends, expected, ended, free, children, at, peri
         tick = max(tick, -(-at[NOW] // period) * period)
 
 
-@compiled
+@borrowing
 def occupy(jobs, expected, free, at, job):  # type: ignore[no-untyped-def]
     """Give a job its nodes and resources and list it as running until its expected end."""
     for r in range(len(free)):
@@ -122,7 +122,7 @@ def occupy(jobs, expected, free, at, job):  # type: ignore[no-untyped-def]
     at[RUNNING] += 1
 
 
-@compiled
+@borrowing
 def launch(jobs, queue, ends, at, runtime, picks, modes, count):  # type: ignore[no-untyped-def]
     """Start jobs that :func:`occupy` has placed.
 
@@ -150,7 +150,7 @@ def launch(jobs, queue, ends, at, runtime, picks, modes, count):  # type: ignore
     at[QUEUED] = kept
 
 
-@compiled
+@borrowing
 def place(jobs, queue, expected, free, at, ids, chosen, picks, modes):  # type: ignore[no-untyped-def]
     """Carry out a policy's choice of ids: occupy them, fill ``picks``, and complete ``modes``.
 
@@ -179,7 +179,7 @@ def place(jobs, queue, expected, free, at, ids, chosen, picks, modes):  # type: 
     return -1
 
 
-@compiled
+@borrowing
 def _finish(jobs, queue, expected, ended, free, children, at, job):  # type: ignore[no-untyped-def]
     jobs[job, END] = at[NOW]
     ended[at[ENDED]] = job
@@ -200,7 +200,7 @@ def _finish(jobs, queue, expected, ended, free, children, at, job):  # type: ign
             _enqueue(jobs, queue, at, child)
 
 
-@compiled
+@borrowing
 def _enqueue(jobs, queue, at, job):  # type: ignore[no-untyped-def]
     i = at[QUEUED]
     rank = jobs[job, RANK]
@@ -214,7 +214,7 @@ def _enqueue(jobs, queue, at, job):  # type: ignore[no-untyped-def]
     at[PASSED] = min(at[PASSED], i)
 
 
-@compiled
+@borrowing
 def _place_of(pairs, length, time, job):  # type: ignore[no-untyped-def]
     low, high = 0, length
     while low < high:
@@ -226,7 +226,7 @@ def _place_of(pairs, length, time, job):  # type: ignore[no-untyped-def]
     return low
 
 
-@compiled
+@borrowing
 def _push(heap, length, time, job):  # type: ignore[no-untyped-def]
     i = length
     while i > 0:
@@ -240,7 +240,7 @@ def _push(heap, length, time, job):  # type: ignore[no-untyped-def]
     heap[i, 1] = job
 
 
-@compiled
+@borrowing
 def _pop(heap, length):  # type: ignore[no-untyped-def]
     top = heap[0, 1]
     last = length - 1

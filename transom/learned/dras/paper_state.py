@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from transom.compiling import compiled
+from transom.compiling import borrowing
 from transom.learned.dras.process import COUNT
 from transom.simulation.events import DEMAND, NOW, RUNNING, SUBMIT, WALLTIME
 
@@ -24,7 +24,7 @@ LONGEST_TIME = 30 * 86_400
 """What longer times count as [s]."""
 
 
-@compiled
+@borrowing
 def paper_state(jobs, queue, expected, free, at, place, candidates, known, scheme, nodes, state):  # type: ignore[no-untyped-def]
     """Fill the input of DRAS-PG: the jobs of the window, zeros where it has fewer, and all nodes.
 
@@ -43,7 +43,7 @@ def paper_state(jobs, queue, expected, free, at, place, candidates, known, schem
     _fill_nodes(jobs, expected, free, at, scheme, nodes, state, 2 * scheme.window)
 
 
-@compiled
+@borrowing
 def paper_states(jobs, queue, expected, free, at, place, candidates, known, scheme, nodes, states):  # type: ignore[no-untyped-def]
     """Fill the inputs of DRAS-DQL, one per candidate: the job and all nodes; ``states`` ``(at least count, 2 + N, 2)``.
 
@@ -54,10 +54,11 @@ def paper_states(jobs, queue, expected, free, at, place, candidates, known, sche
         if k == 0:
             _fill_nodes(jobs, expected, free, at, scheme, nodes, states[0], 2)
         else:
-            states[k, 2:] = states[0, 2:]
+            for row in range(2, 2 + nodes):
+                states[k, row, 0], states[k, row, 1] = states[0, row, 0], states[0, row, 1]
 
 
-@compiled
+@borrowing
 def _fill_job(jobs, job, at, known, scheme, state, row):  # type: ignore[no-untyped-def]
     span = np.float64(scheme.longest)
     state[row, 0] = known[job, 0]
@@ -66,7 +67,7 @@ def _fill_job(jobs, job, at, known, scheme, state, row):  # type: ignore[no-unty
     state[row + 1, 1] = min(at[NOW] - jobs[job, SUBMIT], LONGEST_TIME) / span
 
 
-@compiled
+@borrowing
 def _fill_nodes(jobs, expected, free, at, scheme, nodes, state, row):  # type: ignore[no-untyped-def]
     end = row + nodes
     for i in range(free[0]):

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from transom.compiling import compiled
+from transom.compiling import borrowing
 from transom.models._arrays import IntArray
 from transom.simulation.easy_backfill import fits, shadow_time
 from transom.simulation.events import (
@@ -88,7 +88,7 @@ class Course(NamedTuple):
     known: NDArray[np.float32]
 
 
-@compiled
+@borrowing
 def begin(jobs, queue, expected, free, at, place, extra, candidates, picks, modes, scheme):  # type: ignore[no-untyped-def]
     """Open an instant: a kept reservation comes before everything else."""
     place[PICKED] = place[AHEAD] = place[COUNT] = place[SCANNED] = place[SEEN] = place[SUMMED] = 0
@@ -112,7 +112,7 @@ def begin(jobs, queue, expected, free, at, place, extra, candidates, picks, mode
         place[HOLDER], place[BEGIN], place[LEVEL], place[SCANNED] = holder, promised, TWO, at[PASSED]
 
 
-@compiled
+@borrowing
 def candidates_of(jobs, queue, free, at, place, extra, candidates, scheme):  # type: ignore[no-untyped-def]
     """Fill ``candidates`` in queue order; returns how many there are. With none the instant is over.
 
@@ -147,7 +147,7 @@ def candidates_of(jobs, queue, free, at, place, extra, candidates, scheme):  # t
     return count
 
 
-@compiled
+@borrowing
 def take(jobs, queue, expected, free, at, place, extra, candidates, picks, modes, scheme, k):  # type: ignore[no-untyped-def]
     """Select the candidate ``k``: it starts, or is the reason for a reservation."""
     job = queue[candidates[k]]
@@ -172,7 +172,7 @@ def take(jobs, queue, expected, free, at, place, extra, candidates, picks, modes
         candidates[i] = candidates[i + 1]
 
 
-@compiled
+@borrowing
 def close(queue, place, picks):  # type: ignore[no-untyped-def]
     """Make the queue what it was before the instant, with those who start still in it."""
     for k in range(place[PICKED]):
@@ -180,7 +180,7 @@ def close(queue, place, picks):  # type: ignore[no-untyped-def]
     place[LEVEL] = OVER
 
 
-@compiled
+@borrowing
 def finish(jobs, queue, ends, at, runtime, place, picks, modes):  # type: ignore[no-untyped-def]
     """Start the selected jobs of an instant that is over."""
     close(queue, place, picks)
@@ -188,14 +188,14 @@ def finish(jobs, queue, ends, at, runtime, place, picks, modes):  # type: ignore
     at[PASSED] = at[QUEUED]
 
 
-@compiled
+@borrowing
 def _may_start(jobs, job, free, extra, two, shadow, now):  # type: ignore[no-untyped-def]
     if not fits(jobs, job, free):
         return False
     return not two or now + jobs[job, WALLTIME] <= shadow or fits(jobs, job, extra)
 
 
-@compiled
+@borrowing
 def _pick(jobs, queue, expected, free, at, place, picks, modes, i, mode):  # type: ignore[no-untyped-def]
     job = queue[i]
     occupy(jobs, expected, free, at, job)
@@ -210,7 +210,7 @@ def _pick(jobs, queue, expected, free, at, place, picks, modes, i, mode):  # typ
     queue[i] = -1 - job
 
 
-@compiled
+@borrowing
 def _reserve(jobs, expected, free, at, place, extra, job):  # type: ignore[no-untyped-def]
     jobs[job, HELD] = 1
     place[HOLDER] = job

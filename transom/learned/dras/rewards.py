@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from transom import registry
-from transom.compiling import compiled
+from transom.compiling import borrowing
 from transom.errors import SpecError
 from transom.learned.dras.process import PICKED
 from transom.models._arrays import FloatArray, IntArray
@@ -179,7 +179,7 @@ def holding_cost(reward: Reward, runtime: IntArray) -> FloatArray:
     return np.full(len(runtime), 1 / HOUR)
 
 
-@compiled
+@borrowing
 def passed(reward, jobs, queue, at, cost, until):  # type: ignore[no-untyped-def]
     """Reward for the time from now to ``until``, during which the queue waits as it is."""
     total = 0.0
@@ -199,7 +199,7 @@ def passed(reward, jobs, queue, at, cost, until):  # type: ignore[no-untyped-def
     return total
 
 
-@compiled
+@borrowing
 def selected(reward, jobs, queue, free, at, place, job, nodes):  # type: ignore[no-untyped-def]
     """Reward for the selection of a job, after it was carried out."""
     if reward.kind == WAITING:

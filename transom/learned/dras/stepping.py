@@ -6,13 +6,13 @@ references, which costs as much as a step.
 
 from __future__ import annotations
 
-from transom.compiling import compiled
+from transom.compiling import borrowing
 from transom.learned.dras.process import LEVEL, OVER, begin, candidates_of, finish, take
 from transom.learned.dras.rewards import passed, selected
 from transom.simulation.events import ENDING, NEVER, NEXT, QUEUED, SUBMIT, advance
 
 
-@compiled
+@borrowing
 def settle(  # type: ignore[no-untyped-def]
     jobs, queue, expected, free, at, place, extra, candidates, picks, modes, scheme, nodes, reward, gathered
 ):
@@ -31,7 +31,7 @@ def settle(  # type: ignore[no-untyped-def]
     return 0
 
 
-@compiled
+@borrowing
 def go_on(  # type: ignore[no-untyped-def]
     jobs, queue, ends, expected, ended, free, children, at, place, extra, candidates, picks, modes, scheme, nodes,
     runtime, cost, reward, gathered,
@@ -58,7 +58,7 @@ def go_on(  # type: ignore[no-untyped-def]
         begin(jobs, queue, expected, free, at, place, extra, candidates, picks, modes, scheme)
 
 
-@compiled
+@borrowing
 def act(  # type: ignore[no-untyped-def]
     jobs, queue, expected, free, at, place, extra, candidates, picks, modes, scheme, nodes, reward, gathered, k
 ):
