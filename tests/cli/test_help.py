@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.conftest import Ran
 
-COMMANDS = ("simulate", "solve", "check", "snapshot", "generate", "solvers", "schema")
+COMMANDS = ("simulate", "solve", "check", "snapshot", "generate", "solvers", "models", "schema")
 HEAVY = ("numpy", "numba", "scipy", "ortools", "pyscipopt", "pymoo", "polars", "matplotlib", "msgspec")
 
 

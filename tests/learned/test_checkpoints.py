@@ -176,6 +176,15 @@ def test_other_number_formats_are_refused(at: Path) -> None:
     assert_line(caught.value, f"{at}: weights must be float32")
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_weights_that_are_no_numbers_are_refused(at: Path, value: float) -> None:
+    weights = {**made().weights, "bias": np.array([1, value, 2], np.float32)}
+    save(at, Checkpoint(weights, make_card(weights, **_stated())))
+    with pytest.raises(DocumentError) as caught:
+        load(at, "dras")
+    assert_line(caught.value, f"{at}: weights must be finite")
+
+
 def test_missing_files_are_named(at: Path, tmp_path: Path) -> None:
     with pytest.raises(DocumentError) as caught:
         load(tmp_path / "none.safetensors", "dras")

@@ -148,6 +148,8 @@ def load(
         raise DocumentError(f"{path}: not a safetensors file: {error}") from None
     if any(array.dtype != np.float32 for array in weights.values()):
         raise DocumentError(f"{path}: weights must be float32")
+    if not all(np.isfinite(array).all() for array in weights.values()):
+        raise DocumentError(f"{path}: weights must be finite")
     if weights_digest(weights) != card.weights:
         raise DocumentError(f"{path}: these are not the weights of which {path.with_suffix('.json')} speaks")
     if card.component != component:

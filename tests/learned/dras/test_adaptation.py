@@ -66,7 +66,7 @@ def test_without_a_learning_rate_nothing_changes(agent: str) -> None:
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_it_learns_and_the_same_seed_learns_the_same(agent: str) -> None:
-    workload, policy = crowd(400 if agent == "ppo" else 120), learning(agent)
+    workload, policy = crowd(500 if agent == "ppo" else 120), learning(agent, rate=0.3)
     once, again = simulate(workload, policy), simulate(workload, policy)
     assert updates(policy) >= (1 if agent == "ppo" else 5)
     assert check_schedule(workload, once) == []

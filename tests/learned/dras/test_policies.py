@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.learned.dras.checkpoint_cases import compact, drawn, paper
 from tests.simulation.workloads import workloads
 from transom.errors import DocumentError, SpecError
-from transom.learned.checkpoints import save
+from transom.learned.checkpoints import Checkpoint, save
 from transom.learned.dras import features
 from transom.learned.dras.agents import Floats
 from transom.learned.dras.collect import replay
@@ -25,7 +25,7 @@ from transom.learned.dras.standing import standing
 from transom.learned.scorer import ScorerWeights
 from transom.models import Cluster, FatTree, Job, JobTable, Window
 from transom.rng import stream
-from transom.simulation import Schedule, simulate
+from transom.simulation import Schedule, make_policy, simulate
 from transom.simulation.runs import parse_runs
 from transom.simulation.runs import replay as recorded
 from transom.simulation.schedule import BACKFILLED, READY, RESERVED
@@ -177,11 +177,36 @@ def test_what_a_network_of_table_iii_sees() -> None:
     assert nodes.reshape(-1, 2) == pytest.approx(np.array([[1, 0]] * 3 + [[0, 0.1]] * 3 + [[0, 0.4]] * 2))
 
 
+POLICIES = (("dras-pg", "ppo:gamma=0.99", 2), ("dras-dql", "dql", 2), ("decima-pg", "pg", 1))
+
+
+def stated(agent: str, levels: int, nodes: int) -> Checkpoint:
+    """A checkpoint that says that it was trained so."""
+    scheme = Scheme(levels=levels)
+    return compact(drawn(0), scheme, nodes, settings={**scheme._asdict(), "agent": agent, "reward": "waiting"})
+
+
+@pytest.mark.parametrize(("name", "agent", "levels"), POLICIES)
+def test_a_policy_takes_what_was_trained_for_it(tmp_path: Path, name: str, agent: str, levels: int) -> None:
+    path = tmp_path / "any.safetensors"
+    for other, of, on in POLICIES:
+        save(path, stated(of, on, 8))
+        if other == name:
+            assert len(simulate(waiting_for_one(), f"{name}:model={path}")) == 4
+            continue
+        with pytest.raises(DocumentError) as caught:
+            make_policy(f"{name}:model={path}")
+        rule = of.partition(":")[0]
+        assert str(caught.value).startswith(
+            f"checkpoint 'drawn': was trained by '{rule}' on {on} level(s); this policy"
+        )
+
+
 def test_another_machine_is_refused_unless_asked_for(tmp_path: Path) -> None:
-    path = tmp_path / "eight.safetensors"
-    save(path, compact(drawn(0), Scheme(), 16))
     workload = waiting_for_one()
-    for name in ("dras-pg", "dras-dql", "decima-pg"):
+    for name, agent, levels in POLICIES:
+        path = tmp_path / f"{name}.safetensors"
+        save(path, stated(agent, levels, 16))
         with pytest.raises(DocumentError) as caught:
             simulate(workload, f"{name}:model={path}")
         assert str(caught.value) == "checkpoint 'drawn': was made for a cluster with nodes = 16, and this has 8"

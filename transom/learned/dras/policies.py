@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from transom.errors import SpecError
+from transom.errors import DocumentError, SpecError
 from transom.learned.checkpoints import EXTRA, Checkpoint, check_cluster, load, require
 from transom.learned.dras.agents import Agent, CompactAgent, Floats, agent_of, scheme_of
 from transom.learned.dras.collect import run_scorer
@@ -180,7 +180,8 @@ def dras_pg(
     ----------
     papers/dras, section III.
     """
-    return _policy(model, -1.0 if choose == "sample" else 0.0, anywhere, adapt, every, rate, reward)
+    checkpoint = _trained(model, ("pg", "ppo"), 2)
+    return _policy(checkpoint, -1.0 if choose == "sample" else 0.0, anywhere, adapt, every, rate, reward)
 
 
 def dras_dql(
@@ -209,7 +210,7 @@ def dras_dql(
     """
     if not 0 <= epsilon <= 1:
         raise SpecError(f"dras-dql: epsilon must be from 0 to 1, got {epsilon}")
-    return _policy(model, epsilon, anywhere, adapt, every, rate, reward)
+    return _policy(_trained(model, ("dql",), 2), epsilon, anywhere, adapt, every, rate, reward)
 
 
 def decima_pg(
@@ -235,7 +236,8 @@ def decima_pg(
     ----------
     papers/dras, section IV-A.
     """
-    return _policy(model, -1.0 if choose == "sample" else 0.0, anywhere, adapt, every, rate, reward)
+    checkpoint = _trained(model, ("pg", "ppo"), 1)
+    return _policy(checkpoint, -1.0 if choose == "sample" else 0.0, anywhere, adapt, every, rate, reward)
 
 
 for _factory in (dras_pg, dras_dql, decima_pg):
@@ -243,10 +245,27 @@ for _factory in (dras_pg, dras_dql, decima_pg):
     vars(_factory).update(needs=("safetensors",), extra=EXTRA)
 
 
-def _policy(
-    model: str, epsilon: float, anywhere: bool, adapt: bool, every: int, rate: float, reward: str
-) -> LearnedPolicy:
+def _trained(model: str, rules: tuple[str, ...], levels: int) -> Checkpoint:
+    """A checkpoint that was trained by one of the rules, for so many levels.
+
+    Raises
+    ------
+    SpecError, DocumentError : as in :func:`dras_pg`.
+    """
     checkpoint = load(model, "dras")
+    card = checkpoint.card
+    rule, found = str(card.settings.get("agent")).partition(":")[0], scheme_of(card).levels
+    if rule not in rules or found != levels:
+        raise DocumentError(
+            f"checkpoint {card.name!r}: was trained by {rule!r} on {found} level(s); "
+            f"this policy takes {' or '.join(rules)} on {levels}"
+        )
+    return checkpoint
+
+
+def _policy(
+    checkpoint: Checkpoint, epsilon: float, anywhere: bool, adapt: bool, every: int, rate: float, reward: str
+) -> LearnedPolicy:
     if not adapt:
         return LearnedPolicy(checkpoint, epsilon, anywhere)
     require("adapt=yes", "torch")
