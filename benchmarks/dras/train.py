@@ -12,9 +12,9 @@ from transom.cli.output import note
 from transom.errors import SpecError
 
 VARIANTS: dict[str, str] = {
-    "waiting": "--agent ppo",
-    "growing": "--agent ppo --reward waiting:growth=1,tau=172800,power=2",
-    "dql": "--agent dql",
+    "waiting": "--agent ppo --reselect",
+    "growing": "--agent ppo:learning_rate=0.01 --reward waiting:growth=1,tau=86400,power=3",
+    "dql": "--agent dql --batch 2048 --every 20 --reselect",
     "decima": "--agent ppo --levels 1",
     "slowdown": "--agent ppo --reward slowdown",
     "eq1": "--agent ppo --reward capability",
