@@ -7,7 +7,7 @@ Each network trains in a folder of its own below `--out`, as `transom train nsa`
 and what was interrupted goes on. Written are the checkpoints (`OUT/NETWORK.safetensors`), all curves as one table
 (`--csv`), the figure (`--figure`), smoothed by moving averages as the paper's, and, on standard output, what each
 network reaches on windows that were not trained on, beside plain rules. The reward of an episode is minus the cost of
-the jobs that it repairs. `results/nsa/` and `results/nsa_learning_curves.csv` beside this file are from this command.
+the jobs that it repairs, its entropy is given in per cent of the uniform policy's. `results/nsa/` and `results/nsa_learning_curves.csv` beside this file are from this command.
 """
 
 from __future__ import annotations
@@ -73,9 +73,9 @@ def figure(curves: Curves, width: int) -> Figure:
         steps, cost, share = curves[network].T
         above.plot(steps, -moving_average(cost, width) / 1000, label=network, **style)
         below.plot(steps, 100 * moving_average(share, width), **style)
-    above.set_ylabel("reward of an episode [-1000 cost]")
+    above.set_ylabel("reward of an episode [1000]")
     above.legend(ncols=6, loc="lower center", bbox_to_anchor=(0.5, 1))
-    below.set_ylabel("entropy [% of uniform]")
+    below.set_ylabel("entropy [%]")
     below.set_ylim(0, 105)
     below.set_xlabel("decisions")
     for axes in (above, below):
