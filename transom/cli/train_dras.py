@@ -37,7 +37,7 @@ def command(
     ] = "waiting",
     decisions: Annotated[
         int, typer.Option("--decisions", min=0, help="Decisions to learn from; 0 writes the untrained network.")
-    ] = 800_000,
+    ] = 600_000,
     minutes: Annotated[
         float | None, typer.Option("--minutes", help="Stop after so long, even if fewer decisions were taken.")
     ] = None,
@@ -65,6 +65,14 @@ def command(
     loads: Annotated[
         str, typer.Option("--loads", metavar="A-B", help="Without --phases: squeeze the time between submissions.")
     ] = "0.9-1.4",
+    times: Annotated[
+        int,
+        typer.Option(
+            "--laps",
+            min=1,
+            help="How often the trace follows on itself in a copy: starvation shows on long ones alone.",
+        ),
+    ] = 2,
     reservation: Annotated[
         Reservation,
         typer.Option("--reservation", help="For the selected job (paper), or the head of the queue (code)."),
@@ -138,10 +146,10 @@ def command(
     sets = (
         phased(training_part, phases, seed, phase_jobs)
         if phases
-        else copies(training_part, _range(loads, "--loads"), seed)
+        else copies(training_part, _range(loads, "--loads"), seed, times)
     )
     training = Training(
-        sets, compared(compared_part, _range(loads, "--loads")), settings, chosen_device(device, threads)
+        sets, compared(compared_part, _range(loads, "--loads"), times), settings, chosen_device(device, threads)
     )
     called = name or _name_of(settings)
     on = f"{training_part.name}: {phases or 'jittered copies, squeezed by ' + loads}, {lengths(sets)}"

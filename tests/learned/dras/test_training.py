@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,13 @@ from transom.learned.dras.collect import replay
 from transom.learned.dras.process import Scheme
 from transom.learned.dras.rewards import parse_reward
 from transom.learned.dras.training import Training, TrainingSettings, waiting_total
-from transom.learned.dras.training_jobsets import compared, copies, phased, squeezed
+from transom.learned.dras.training_jobsets import compared, copies, laps, phased, squeezed
 from transom.learned.dras.training_run import run_training
 from transom.learned.dras.training_state import load_state, save_state
 from transom.learned.scorer import ScorerWeights
+from transom.models import Cluster, Job
 from transom.simulation import simulate
-from transom.traces import Workload
+from transom.traces import TracedJob, Workload
 
 torch = pytest.importorskip("torch", reason="needs the extra learned")
 
@@ -49,8 +51,8 @@ def settings(**changed: Any) -> TrainingSettings:
 
 
 def fresh(workload: Workload, chosen: TrainingSettings) -> Training:
-    sets = copies(workload, (0.9, 1.2), chosen.seed, 3)
-    return Training(sets, compared(workload, (1.0, 1.2), 2), chosen, "cpu")
+    sets = copies(workload, (0.9, 1.2), chosen.seed, count=3)
+    return Training(sets, compared(workload, (1.0, 1.2), count=2), chosen, "cpu")
 
 
 def finished(workload: Workload, folder: Path, chosen: TrainingSettings) -> dict[str, Any]:
@@ -116,10 +118,15 @@ def test_the_checkpoint_is_the_best_snapshot_of_the_curve(workload: Workload, tm
     best = max(curve, key=lambda row: float(row["reward"]))
     assert [row["best"] for row in curve if float(row["reward"]) >= float(best["reward"])] == ["1"]
     scorer = ScorerWeights(*(checkpoint.weights[f"actor.{name}"] for name in ScorerWeights._fields))
-    waits = [replay(each, chosen.scheme, scorer).wait.mean() for each in compared(workload, (1.0, 1.2), 2)]
+    waits = [replay(each, chosen.scheme, scorer).wait.mean() for each in compared(workload, (1.0, 1.2), count=2)]
     assert float(best["mean_wait"]) == pytest.approx(np.mean(waits), abs=0.01)
     assert checkpoint.card.scores["validation_mean_wait"] == pytest.approx(np.mean(waits))
-    assert checkpoint.card.settings == {**chosen.scheme._asdict(), "agent": AGENTS[0], "reward": "waiting", "batch": 200}
+    assert checkpoint.card.settings == {
+        **chosen.scheme._asdict(),
+        "agent": AGENTS[0],
+        "reward": "waiting",
+        "batch": 200,
+    }
     assert checkpoint.card.steps == 1200
 
 
@@ -147,9 +154,9 @@ def test_instances_of_an_update(workload: Workload) -> None:
     pg = fresh(workload, settings(agent="pg", instances=10))
     ppo = fresh(workload, settings(agent="ppo", instances=10))
     ours, theirs = [pg._recorded() for _ in range(4)], [ppo._recorded() for _ in range(4)]
-    for one, next_one in zip(ours, ours[1:], strict=False):
+    for one, next_one in pairwise(ours):
         assert one.instant[-1] < one.instant[0] + 10 <= next_one.instant[0]
-    for one, next_one in zip(theirs, theirs[1:], strict=False):
+    for one, next_one in pairwise(theirs):
         # A rule that looks ahead is shown the first decision of the next update.
         assert one.instant[-1] == next_one.instant[0]
         assert (one.features[-1] == next_one.features[0]).all()
@@ -238,6 +245,18 @@ def test_squeezing_multiplies_the_load(workload: Workload) -> None:
     assert (np.diff(made.jobs.submit).sum()) == pytest.approx(np.diff(workload.jobs.submit).sum() / 2, abs=1)
     assert (made.runtime == workload.runtime).all()
     assert (made.jobs.data[:, 2:] == workload.jobs.data[:, 2:]).all()
+
+
+def test_laps_follow_one_another() -> None:
+    jobs = [TracedJob(Job(id=i, submit=s, nodes=1, walltime=9, depends_on=d), 5) for i, s, d in JOBS_OF_A_LAP]
+    made = laps(Workload.of(jobs, Cluster(2), "three"), 2)
+    assert made.jobs.id.tolist() == [1, 2, 3, 4, 5, 6]
+    assert made.jobs.submit.tolist() == [100, 110, 130, 140, 150, 170]
+    assert made.jobs.depends_on == {3: (1,), 6: (4,)}
+    assert made.runtime.tolist() == [5] * 6
+
+
+JOBS_OF_A_LAP: list[tuple[int, int, tuple[int, ...]]] = [(7, 100, ()), (8, 110, ()), (9, 130, (7,))]
 
 
 def test_phases_come_in_order(workload: Workload) -> None:

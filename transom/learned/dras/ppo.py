@@ -43,13 +43,13 @@ class PpoSettings:
     outlier : largest advantage that counts, in deviations; a job that waits for weeks may not drown all others.
     """
 
-    learning_rate: float = 1e-3
+    learning_rate: float = 3e-3
     gamma: float = 0.999
     lam: float = 0.97
     clip: float = 0.2
-    epochs: int = 4
+    epochs: int = 1
     minibatch: int = 1024
-    entropy: float = 0.01
+    entropy: float = 0.0
     value: float = 0.5
     outlier: float = 4.0
 

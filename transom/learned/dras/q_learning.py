@@ -40,7 +40,7 @@ class QLearningSettings:
     least: float = 0.01
     target: int = 0
     epochs: int = 1
-    minibatch: int = 1024
+    minibatch: int = 512
     dueling: bool = True
 
 

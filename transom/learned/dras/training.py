@@ -59,7 +59,7 @@ class TrainingSettings:
     agent: str = "ppo"
     reward: str = "waiting"
     scheme: Scheme = field(default_factory=Scheme)
-    decisions: int = 800_000
+    decisions: int = 600_000
     batch: int = 8192
     instances: int = 0
     every: int = 5

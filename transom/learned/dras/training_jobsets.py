@@ -29,21 +29,45 @@ def squeezed(workload: Workload, load: float) -> Workload:
     return replace(workload, jobs=JobTable(data, workload.jobs.depends_on))
 
 
-def copies(workload: Workload, loads: tuple[float, float], seed: int, count: int = COPIES) -> list[Workload]:
-    """Copies of a trace, jittered by :data:`JITTER` and squeezed by factors drawn from ``loads``."""
-    made = []
+def laps(workload: Workload, times: int) -> Workload:
+    """A workload that follows on itself so many times; ids count from 1, dependencies hold within a lap.
+
+    Whether an agent starves jobs shows on long traces alone: at the end of a trace everybody runs.
+    """
+    count = len(workload)
+    if times == 1 or not count:
+        return workload
+    submit, ids = workload.jobs.submit, workload.jobs.id
+    lap = int(submit[-1] - submit[0]) + max(1, round((submit[-1] - submit[0]) / count))
+    data = np.concatenate([workload.jobs.data] * times)
+    data[:, 0] = np.arange(1, len(data) + 1)
+    data[:, 1] += np.repeat(np.arange(times) * lap, count)
+    place = {int(job): number for number, job in enumerate(ids)}
+    depends = {
+        time * count + place[job] + 1: tuple(time * count + place[parent] + 1 for parent in parents)
+        for time in range(times)
+        for job, parents in workload.jobs.depends_on.items()
+    }
+    return replace(workload, jobs=JobTable(data, depends), runtime=np.concatenate([workload.runtime] * times))
+
+
+def copies(
+    workload: Workload, loads: tuple[float, float], seed: int, times: int = 1, count: int = COPIES
+) -> list[Workload]:
+    """Copies of a trace in so many laps, jittered by :data:`JITTER` and squeezed by factors drawn from ``loads``."""
+    made, whole = [], laps(workload, times)
     for number in range(count):
         rng = stream(seed, "copy", number)
-        made.append(squeezed(workload.jittered(JITTER, rng), rng.uniform(*loads)))
+        made.append(squeezed(whole.jittered(JITTER, rng), rng.uniform(*loads)))
     return made
 
 
-def compared(workload: Workload, loads: tuple[float, float], count: int = 3) -> list[Workload]:
-    """What snapshots are compared on: jittered copies squeezed by evenly spaced factors, the same for every seed."""
-    factors = np.linspace(*loads, count) if count > 1 else [1.0]
+def compared(workload: Workload, loads: tuple[float, float], times: int = 1, count: int = 3) -> list[Workload]:
+    """What snapshots are compared on: such copies squeezed by evenly spaced factors, the same for every seed."""
+    whole = laps(workload, times)
     return [
-        squeezed(workload.jittered(JITTER, stream(0, "compared", number)), float(factor))
-        for number, factor in enumerate(factors)
+        squeezed(whole.jittered(JITTER, stream(0, "compared", number)), float(factor))
+        for number, factor in enumerate(np.linspace(*loads, count))
     ]
 
 
