@@ -7,7 +7,8 @@ Each network trains in a folder of its own below `--out`, as `transom train nsa`
 and what was interrupted goes on. Written are the checkpoints (`OUT/NETWORK.safetensors`), all curves as one table
 (`--csv`), the figure (`--figure`), smoothed by moving averages as the paper's, and, on standard output, what each
 network reaches on windows that were not trained on, beside plain rules. The reward of an episode is minus the cost of
-the jobs that it repairs, its entropy is given in per cent of the uniform policy's. `results/nsa/` and `results/nsa_learning_curves.csv` beside this file are from this command.
+the jobs that it repairs; entropies are in per cent of the uniform policy's. `results/nsa/` and
+`results/nsa_learning_curves.csv` beside this file are from this command.
 """
 
 from __future__ import annotations
