@@ -16,10 +16,13 @@ if TYPE_CHECKING:
 
 def command(
     out: Annotated[Path, typer.Option("--out", help="A folder; an interrupted training that lies there goes on.")],
-    updates: Annotated[int, typer.Option("--updates", min=1, help="Updates of the weights.")] = 60,
+    updates: Annotated[int, typer.Option("--updates", min=1, help="Updates of the weights.")] = 80,
     windows: Annotated[int, typer.Option("--windows", min=2, help="Windows that are searched for an update.")] = 16,
     runs: Annotated[int, typer.Option("--runs", min=2, help="Searches of each of them.")] = 6,
     steps: Annotated[int, typer.Option("--steps", min=1, help="Steps of a search.")] = 250,
+    discount: Annotated[
+        float, typer.Option("--discount", help="Of what a search improves, per step by which it comes later.")
+    ] = 0.98,
     candidates: Annotated[int, typer.Option("--candidates", min=2, help="Cheapest starts that are chosen among.")] = 32,
     streams: Annotated[
         int, typer.Option("--streams", min=1, help="Streams of 100 periods on each cluster that windows come from.")
@@ -46,6 +49,7 @@ def command(
         windows=windows,
         runs=runs,
         steps=steps,
+        discount=discount,
         candidates=candidates,
         streams=streams,
         rate=rate,
@@ -69,7 +73,7 @@ def command(
         return
     print(f"{path}: {card.parameters:,} weights, {card.steps:,} decisions in {card.seconds:,.0f} s")
     print_table(
-        "Above the SCAS optimum on windows that were not trained on, 500 steps [%]",
+        "Above the SCAS optimum on windows that were not trained on [%]",
         ("search", "cost"),
         [(rule, number(gap)) for rule, gap in card.scores.items()],
     )

@@ -74,7 +74,7 @@ def test_how_far_a_search_is_behind_says_nothing_of_what_its_steps_are_worth() -
 
 def test_torch_scores_as_the_kernel_does(few_windows: None, tmp_path: Path) -> None:
     trainer = CostTrainer(SMALL, tmp_path)
-    log = rehearse(window(), trainer.scorer(), NsaCost(steps=40), 8, 1, np.random.default_rng(1))[0]
+    log = rehearse(window(), trainer.scorer(), NsaCost(steps=40, heat=1.0), 8, 1, np.random.default_rng(1))[0]
     tensors = [torch.tensor(array) for array in (log.features, log.context, log.number)]
     chances = trainer._log_chances(*tensors).detach().numpy()
     assert len(log.action) > 20

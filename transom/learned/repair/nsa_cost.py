@@ -43,7 +43,8 @@ class NsaCost(Annealing):
     ----------
     acceptance, tmax, tmin, steps, remove, order, restarts, nested : as in ``sa``.
     model : the name of a checkpoint that comes with the package, or the path of a ``.safetensors`` file.
-    heat : what scores are divided by, >= 0; 0 always takes the highest score.
+    heat : what scores are divided by, >= 0; 0 always takes the highest score. The network learnt at 1, from what the
+        next ten steps or so improve; a whole search ends lower where it chooses less surely.
     anywhere : whether weights may be used on a cluster that they were not trained for, where their card names one.
 
     Raises
@@ -62,7 +63,7 @@ class NsaCost(Annealing):
 
     nested: Nested | None = None
     model: str = "nsa-cost"
-    heat: float = 1.0
+    heat: float = 2.0
     anywhere: bool = False
 
     def __post_init__(self) -> None:

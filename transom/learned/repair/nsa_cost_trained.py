@@ -22,6 +22,7 @@ from transom.stop import Stop
 
 _STREAMS = 2  # of each cluster that a training is scored on
 _EVERY = 2  # only every second window of them
+_STEPS = (50, 500)  # of the searches
 _OPTIONS = {"rate": "learning-rate"}  # where the command says something else than the settings
 
 
@@ -50,24 +51,29 @@ def keep(trainer: CostTrainer, name: str) -> tuple[Checkpoint, Path]:
 
 
 def compare(settings: CostTraining, trained: ScorerWeights, seed: int = 0) -> dict[str, float]:
-    """How far above the static optimum searches of 500 steps end, mean over windows that nobody trained on [%].
+    """How far above the static optimum short and whole searches end, mean over windows that nobody trained on [%].
 
     Beside the network: its weights before the first update, and annealing with repair at the cheapest and at random
     starts; all under the dynamic rule from the same start.
     """
-    networks = {"nsa-cost": trained, "nsa-cost before training": first_weights(settings)}
+    networks = {"nsa-cost": (trained, NsaCost().heat), "nsa-cost before training": (first_weights(settings), 1.0)}
     found = {}
     for cluster, problems in dynamic_windows(seed, "repair held out", _STREAMS).items():
         some = problems[::_EVERY]
         least = _values([(each.with_rule("static"), "scas-dp") for each in some], seed)
-        ends = {}
-        for rule, scorer in networks.items():
-            rng = stream(seed, "nsa-cost scores")
-            logs = [rehearse(problem, scorer, NsaCost(), settings.candidates, 1, rng)[0] for problem in some]
-            ends[rule] = np.array([log.values[-1, 2] for log in logs])
-        for rule in ("sa:repair=cheapest", "sa"):
-            ends[rule] = _values([(problem, rule) for problem in some], seed)
-        found.update({f"{rule}, {cluster}": float(100 * (end / least - 1).mean()) for rule, end in ends.items()})
+        for steps in _STEPS:
+            ends = {}
+            for rule, (scorer, heat) in networks.items():
+                rng, search = stream(seed, "nsa-cost scores"), NsaCost(steps=steps, heat=heat)
+                logs = [rehearse(problem, scorer, search, settings.candidates, 1, rng)[0] for problem in some]
+                ends[rule] = np.array([log.values[-1, 2] for log in logs])
+            for rule, spec in (
+                ("sa, cheapest start", f"sa:steps={steps},repair=cheapest"),
+                ("sa", f"sa:steps={steps}"),
+            ):
+                ends[rule] = _values([(problem, spec) for problem in some], seed)
+            for rule, end in ends.items():
+                found[f"{rule}, {cluster}, {steps} steps"] = float(100 * (end / least - 1).mean())
     return found
 
 

@@ -63,13 +63,13 @@ class CostTraining:
     """
 
     seed: int = 0
-    updates: int = 60
+    updates: int = 80
     windows: int = 16
     runs: int = 6
     steps: int = 250
     candidates: int = 32
     hidden: tuple[int, int] = (24, 16)
-    discount: float = 0.9
+    discount: float = 0.98
     taken: int = 24_576
     passes: int = 2
     rate: float = 2e-3
@@ -262,7 +262,7 @@ class CostTrainer:
 
     def _search(self, rng: np.random.Generator) -> tuple[Decisions, float]:
         s = self.settings
-        search, scorer = NsaCost(steps=s.steps), self.scorer()
+        search, scorer = NsaCost(steps=s.steps, heat=1.0), self.scorer()
         windows = [self._windows[get_args(ClusterName)[number % 2]] for number in range(s.windows)]
         chosen = [some[int(rng.integers(len(some)))] for some in windows]
         groups = [rehearse(problem, scorer, search, s.candidates, s.runs, rng) for problem in chosen]
