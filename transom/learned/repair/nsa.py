@@ -81,15 +81,15 @@ class Nsa(Annealing):
     def warm_up(self) -> None:
         """Read the weights and compile the kernels."""
         problem = Allocation(FatTree.k_ary(4), np.arange(12), np.array([4, 4, 3]), "dynamic")
-        walk = _walk(problem, best_known(problem, Stop().start(problem), None), self)
+        walk = _walk(problem, best_known(problem, Stop().start(problem), None), self, self.loaded())
         walk.run(np.random.default_rng(0), np.array([self.tmax, self.tmin]), 0, 3, 3)
 
     def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         if settled(problem, budget):
             return
-        walk = _walk(problem, best_known(problem, budget, start), self)
-        budget.notes["load_seconds"] = self.loaded().seconds
-        self.anneal(walk, budget, rng)
+        loaded = self.loaded()
+        budget.notes["load_seconds"] = loaded.seconds
+        self.anneal(_walk(problem, best_known(problem, budget, start), self, loaded), budget, rng)
 
     def loaded(self) -> _Loaded:
         """The checkpoint.
@@ -121,8 +121,7 @@ def _load(model: str, digest: str) -> _Loaded:
     return _Loaded(prepare(weights, rows), rows, positive(card, "largest"), perf_counter() - began)
 
 
-def _walk(problem: Allocation, owner: IntArray, settings: Nsa) -> OnWhatIsLeft:
-    loaded = settings.loaded()
+def _walk(problem: Allocation, owner: IntArray, settings: Nsa, loaded: _Loaded) -> OnWhatIsLeft:
     more = (
         problem.leaf, problem.pod, scale_of(problem.tree, loaded.largest), loaded.rows,
         loaded.network, room(loaded.network), settings.choose == "best",
