@@ -43,7 +43,7 @@ def window_state(window: Window, queue: Sequence[int] | IntArray) -> State:
         children=none,
         at=np.zeros(events.COUNTERS, np.int64),
     )
-    state.at[[events.NOW, events.QUEUED, events.RUNNING]] = window.now, len(queue), running
+    state.at[events.NOW], state.at[events.QUEUED], state.at[events.RUNNING] = window.now, len(queue), running
     return state
 
 
