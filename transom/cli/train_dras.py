@@ -64,7 +64,7 @@ def command(
     ] = None,
     loads: Annotated[
         str, typer.Option("--loads", metavar="A-B", help="Without --phases: squeeze the time between submissions.")
-    ] = "0.9-1.4",
+    ] = "0.9-1.25",
     times: Annotated[
         int,
         typer.Option(
@@ -198,7 +198,7 @@ def _range(text: str, option: str) -> tuple[float, float]:
     try:
         least, most = (float(part) for part in text.split("-"))
     except ValueError:
-        raise SpecError(f"{option}: expected two numbers such as 0.9-1.4, got {text!r}") from None
+        raise SpecError(f"{option}: expected two numbers such as 0.9-1.25, got {text!r}") from None
     if not 0 < least <= most < 100:
         raise SpecError(f"{option}: expected 0 < A <= B < 100, got {text!r}")
     return least, most
