@@ -40,11 +40,13 @@ ORDERS = {
 }
 """Figure 4: the phases in the order of the training."""
 
+PPO = "ppo:epochs=4,minibatch=128"  # jobsets are short: more is made of each decision than in a long training
+
 METHODS = {
-    f"{WAITING}, PPO": ("ppo", 2),
+    f"{WAITING}, PPO": (PPO, 2),
     f"{WAITING}, eq. 3": ("pg", 2),
     f"{DQL}, eq. 4": ("dql", 2),
-    "Decima-PG, PPO": ("ppo", 1),
+    "Decima-PG, PPO": (PPO, 1),
 }
 """Figure 5: how weights are updated, and the levels of the process."""
 
@@ -115,7 +117,7 @@ def run(arguments: argparse.Namespace) -> None:
     validation = copies(by_months(trace, *VALIDATION, arguments.epoch), arguments.copies)
     runs: dict[str, tuple[Sequence[str], str, int]]
     if arguments.what == "orders":
-        runs = {label: (phases, "ppo", 2) for label, phases in ORDERS.items()}
+        runs = {label: (phases, PPO, 2) for label, phases in ORDERS.items()}
     else:
         runs = {label: (PHASES, agent, levels) for label, (agent, levels) in METHODS.items()}
     curves = read_curves(arguments.rows) if arguments.rows.exists() else []
@@ -126,7 +128,9 @@ def run(arguments: argparse.Namespace) -> None:
                 if any((curve.label, curve.seed) == (label, seed) for curve in curves):
                     continue
                 sets = in_order(workload, phases, seed, arguments.synthetic, arguments.jobs, arguments.rate)
-                settings = TrainingSettings(agent=agent, scheme=Scheme(levels=levels, head=0), batch=BATCH, seed=seed)
+                settings = TrainingSettings(
+                    agent=agent, scheme=Scheme(levels=levels, head=0, keep=0), batch=BATCH, seed=seed
+                )
                 bars.reset(task, total=len(sets), description=f"{label}, seed {seed}")
                 waits = []
                 for wait in trained(Training(sets, validation, settings, device)):
