@@ -24,6 +24,7 @@ from typing import Any, ClassVar
 
 from numpy.random import Generator
 
+_SOURCES = {".py", ".json", ".safetensors", ".toml"}
 _FORGET = 30 * 86_400  # caches of other versions that nobody used for so long are removed [s]
 
 
@@ -131,10 +132,10 @@ def uninterrupted() -> Iterator[None]:
 
 @cache
 def source_digest() -> str:
-    """16 hexadecimal digits that depend on every source file of the package."""
+    """16 hexadecimal digits that depend on every source file of the package, shipped weights and tables included."""
     state = blake2b(digest_size=8)
     package = Path(__file__).parent
-    for path in sorted(package.rglob("*.py")):
+    for path in sorted(path for path in package.rglob("*") if path.suffix in _SOURCES):
         state.update(str(path.relative_to(package)).encode())
         state.update(path.read_bytes())
     return state.hexdigest()
