@@ -210,8 +210,13 @@ def metropolis(rng, loss, temperatures, step, steps):  # type: ignore[no-untyped
     """Whether a loss is accepted at a step of a run (algorithm 1, steps 5 to 9)."""
     if loss <= 0:
         return True
-    temperature = temperatures[0] * math.exp(-math.log(temperatures[0] / temperatures[1]) * step / steps)
-    return rng.random() < math.exp(-loss / temperature)
+    return rng.random() < math.exp(-loss / temperature_at(temperatures, step, steps))
+
+
+@compiled
+def temperature_at(temperatures, step, steps):  # type: ignore[no-untyped-def]
+    """The temperature at a step of a run, from the first to the last (algorithm 1, steps 1 and 11)."""
+    return temperatures[0] * math.exp(-math.log(temperatures[0] / temperatures[1]) * step / steps)
 
 
 @compiled

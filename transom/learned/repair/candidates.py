@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from transom.compiling import compiled
 from transom.heuristics._allocation import gather, slide, take
-from transom.heuristics._annealing import BEST, first_nodes, settle, take_out
+from transom.heuristics._annealing import BEST, first_nodes, settle, take_out, temperature_at
 from transom.learned.scorer import highest, sample, score, softmax
 from transom.models._arrays import FloatArray, IntArray
 from transom.models.hop_cost import hop_cost
@@ -122,7 +122,7 @@ def anneal_candidates(  # type: ignore[no-untyped-def]
         paid[:] = costs
         moved = take_out(rng, owner, out, removed, sizes, options, state)
         m = gather(owner, left)
-        temperature = temperatures[0] * math.exp(-math.log(temperatures[0] / temperatures[1]) * step / steps)
+        temperature = temperature_at(temperatures, step, steps)
         for k in range(moved):
             job, size = out[k], sizes[out[k]]
             last = first_nodes(m, size, options)

@@ -69,14 +69,15 @@ def rehearse(
         walk = OnWhatIsLeft(problem, first_fit(problem), search.moves(problem, search.nested), anneal_candidates, more)
         walk.run(rng, np.array([search.tmax, search.tmin]), 0, search.steps, search.steps)
         n = int(logged[0])
+        # Copies, so that the room that was not used is given back.
         logs.append(
             Log(
-                log.features[:n],
-                log.context[:n],
-                log.number[:n],
-                log.action[:n],
-                log.log_chance[:n],
-                log.step[:n],
+                log.features[:n].copy(),
+                log.context[:n].copy(),
+                log.number[:n].copy(),
+                log.action[:n].copy(),
+                log.log_chance[:n].copy(),
+                log.step[:n].copy(),
                 log.values,
             )
         )
