@@ -43,8 +43,8 @@ class NsaCost(Annealing):
     ----------
     acceptance, tmax, tmin, steps, remove, order, restarts, nested : as in ``sa``.
     model : the name of a checkpoint that comes with the package, or the path of a ``.safetensors`` file.
-    heat : what scores are divided by, >= 0; 0 always takes the highest score. The network learnt at 1, from what the
-        next ten steps or so improve; a whole search ends lower where it chooses less surely.
+    heat : what scores are divided by, >= 0; 0 always takes the highest score. The network learnt at 1; whole searches
+        end a little lower where it chooses less surely.
     anywhere : whether weights may be used on a cluster that they were not trained for, where their card names one.
 
     Raises
