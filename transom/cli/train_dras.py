@@ -89,7 +89,17 @@ def command(
         int | None,
         typer.Option("--longest", min=1, help="Walltime that times are divided by [s]; the longest of the training."),
     ] = None,
-    hidden: Annotated[str, typer.Option("--hidden", metavar="H,K", help="Units of the two hidden layers.")] = "32,32",
+    hidden: Annotated[
+        str | None, typer.Option("--hidden", metavar="H,K", help="Units of the two hidden layers; 32,32.")
+    ] = None,
+    paper_size: Annotated[
+        bool,
+        typer.Option("--paper-size", help="The network of Table III on the paper's state (4000,1000 units); slow."),
+    ] = False,
+    validation_jobs: Annotated[
+        int | None,
+        typer.Option("--validation-jobs", min=1, help="Compare snapshots on so many jobs only; --paper-size: 300."),
+    ] = None,
     batch: Annotated[int, typer.Option("--batch", min=2, help="Decisions of an update.")] = 8192,
     instances: Annotated[
         int, typer.Option("--instances", min=0, help="Update after so many scheduling instances instead; paper: 10.")
@@ -116,6 +126,7 @@ def command(
     from transom.learned.dras.training import Training, TrainingSettings, chosen_device
     from transom.learned.dras.training_jobsets import compared, copies, lengths, phased
     from transom.learned.dras.training_run import run_training
+    from transom.traces.cut import cut
 
     if minutes is not None and not minutes > 0:
         raise SpecError(f"--minutes must be > 0, got {minutes:g}")
@@ -141,16 +152,18 @@ def command(
         instances=instances,
         every=every,
         seed=seed,
-        hidden=_pair(hidden, "--hidden"),
+        hidden=_pair(hidden or ("4000,1000" if paper_size else "32,32"), "--hidden"),
+        paper_size=paper_size,
     )
     sets = (
         phased(training_part, phases, seed, phase_jobs)
         if phases
         else copies(training_part, _range(loads, "--loads"), seed, times)
     )
-    training = Training(
-        sets, compared(compared_part, _range(loads, "--loads"), times), settings, chosen_device(device, threads)
-    )
+    judged = compared(compared_part, _range(loads, "--loads"), times)
+    if validation_jobs or paper_size:
+        judged = [cut(each, 0, min(len(each), validation_jobs or 300)) for each in judged[: 1 if paper_size else None]]
+    training = Training(sets, judged, settings, chosen_device(device, threads))
     called = name or _name_of(settings)
     on = f"{training_part.name}: {phases or 'jittered copies, squeezed by ' + loads}, {lengths(sets)}"
     with progress(hidden=json) as bars:

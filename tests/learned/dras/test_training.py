@@ -10,7 +10,11 @@ import pytest
 from transom.errors import DocumentError, SpecError
 from transom.generate import generate_lublin
 from transom.learned.checkpoints import load, weights_digest
+from transom.learned.dras.bodies import CompactBody, PaperBody
 from transom.learned.dras.collect import replay
+from transom.learned.dras.episodes import Episodes
+from transom.learned.dras.paper_scorer import PaperShape
+from transom.learned.dras.policies import LearnedPolicy
 from transom.learned.dras.process import Scheme
 from transom.learned.dras.rewards import parse_reward
 from transom.learned.dras.training import Training, TrainingSettings, waiting_total
@@ -166,10 +170,9 @@ def test_instances_of_an_update(workload: Workload) -> None:
 def test_what_a_snapshot_is_judged_by_is_the_sum_of_its_rewards(workload: Workload, reward: str) -> None:
     training = fresh(workload, settings(reward=reward))
     numbers = parse_reward(reward)
-    scorer = training.learner.network.scorer()
-    schedule = replay(workload, training.settings.scheme, scorer)
+    schedule = training.body.schedule(workload)
     total = waiting_total(numbers, schedule, workload)
-    assert training._greedy_total(workload, numbers) == pytest.approx(total, rel=1e-9)
+    assert training._greedy_total(workload) == pytest.approx(total, rel=1e-9)
     if reward == "waiting":
         assert total == pytest.approx(-schedule.wait.sum() / 3600)
 
@@ -269,3 +272,50 @@ def test_phases_come_in_order(workload: Workload) -> None:
     for bad in ("rest", "real=0", "real=x"):
         with pytest.raises(SpecError):
             phased(workload, bad, 0)
+
+
+def paper_settings(agent: str) -> TrainingSettings:
+    return settings(agent=agent, paper_size=True, hidden=(12, 6), decisions=60, batch=20, every=2)
+
+
+@pytest.mark.parametrize("agent", ["pg", "dql:dueling=no"])
+def test_networks_of_table_3_train_and_go_on(workload: Workload, tmp_path: Path, agent: str) -> None:
+    chosen, few = paper_settings(agent), [workload.take(np.arange(60))]
+
+    def begun() -> Training:
+        return Training([workload], few, chosen, "cpu")
+
+    whole = run_training(begun(), tmp_path / "whole", "it", "", "")
+    with pytest.raises(KeyboardInterrupt):
+        run_training(begun(), tmp_path / "cut", "it", "", "", told=Stop(1))
+    resumed = run_training(begun(), tmp_path / "cut", "it", "", "")
+    assert weights_digest(resumed.weights) == weights_digest(whole.weights)
+    assert whole.card.schema == "dras-paper/1"
+    policy = LearnedPolicy(load(tmp_path / "cut" / "it.safetensors", "dras", "dras-paper/1", {"nodes": 64}))
+    assert whole.card.scores["validation_mean_wait"] == pytest.approx(simulate(few[0], policy).wait.mean())
+
+
+def test_networks_of_table_3_record_as_kernels_do(workload: Workload) -> None:
+    paper = PaperBody(Scheme(head=0, window=20), PaperShape("pg", 64, 20, 12, 6), 0, "cpu")
+    compact = CompactBody(Scheme(head=0, window=20), (8, 8), 0, "cpu")
+    few, rng = workload.take(np.arange(80)), np.random.default_rng
+    ones, others = Episodes([few]), Episodes([few])
+    for body in (paper, compact):  # a network whose scores are all equal takes the first candidate
+        with torch.no_grad():
+            for weight in body.network.parameters():
+                weight.zero_()
+    for decisions in (7, 150):  # the second time past the end of the episode
+        one = paper.record(ones, decisions, rng(0), 0.0, "waiting:growth=1")
+        other = compact.record(others, decisions, rng(0), 0.0, "waiting:growth=1")
+        assert one.features.shape == (decisions, 20, 4)
+        for name in ("count", "action", "log_probability", "reward", "done", "instant"):
+            assert getattr(one, name) == pytest.approx(getattr(other, name)), name
+            assert getattr(one, name).dtype == getattr(other, name).dtype
+    assert one.done.any()
+    assert (paper.schedule(few).start == compact.schedule(few).start).all()
+
+
+def test_a_critic_is_asked_of_who_has_one() -> None:
+    for agent in ("ppo", "dql"):
+        with pytest.raises(SpecError, match="no critic"):
+            paper_settings(agent)

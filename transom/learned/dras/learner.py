@@ -53,6 +53,9 @@ class Learner:
     looks_ahead = True
     """Whether the last decision of a batch only shows the state that the one before it led to."""
 
+    needs_critic = False
+    """Whether the network must have ``values``."""
+
     def __init__(self, network: nn.Module, learning_rate: float, largest_gradient: float = 1.0) -> None:
         import torch
 

@@ -62,6 +62,8 @@ class Ppo(Learner):
     Schulman et al., Proximal policy optimization algorithms, arXiv 1707.06347, eq. 7 and 9.
     """
 
+    needs_critic = True
+
     def __init__(self, network: nn.Module, settings: PpoSettings) -> None:
         super().__init__(network, settings.learning_rate)
         self.settings = settings

@@ -12,9 +12,10 @@ import numpy as np
 from transom import registry
 from transom.errors import DocumentError, SpecError
 from transom.learned.checkpoints import Checkpoint, make_card, require
-from transom.learned.dras.collect import Batch, collect, replay
+from transom.learned.dras.bodies import Body, CompactBody, PaperBody
+from transom.learned.dras.collect import Batch
 from transom.learned.dras.episodes import Episodes
-from transom.learned.dras.features import CONTEXT, FEATURES, SCHEMA
+from transom.learned.dras.paper_scorer import PaperShape
 from transom.learned.dras.process import Scheme
 from transom.learned.dras.rewards import WAITING, Reward, holding_cost, parse_reward
 from transom.rng import stream
@@ -50,6 +51,8 @@ class TrainingSettings:
     every : updates between two looks at the validation workloads, > 0.
     seed : of all random numbers.
     hidden : units of the two hidden layers.
+    paper_size : whether to take the network of Table III, on the paper's state, instead of the shared encoder; then
+        these are 4000 and 1000 units for Theta.
 
     Raises
     ------
@@ -65,6 +68,7 @@ class TrainingSettings:
     every: int = 5
     seed: int = 0
     hidden: tuple[int, int] = (32, 32)
+    paper_size: bool = False
 
     def __post_init__(self) -> None:
         least = {"decisions": 0, "batch": 2, "instances": 0, "every": 1, "seed": 0}
@@ -74,7 +78,9 @@ class TrainingSettings:
         if len(self.hidden) != 2 or min(self.hidden) < 1:
             raise SpecError(f"training: two hidden layers of at least one unit are needed, got {self.hidden}")
         parse_reward(self.reward)
-        _parsed_agent(self.agent)
+        rule, chosen = _parsed_agent(self.agent)
+        if self.paper_size and (rule.needs_critic or getattr(chosen, "dueling", False)):
+            raise SpecError(f"{self.agent}: the paper's networks have no critic; take pg or dql:dueling=no")
 
 
 class Validation(NamedTuple):
@@ -113,7 +119,9 @@ class Training:
         self.settings = settings
         self.validation = tuple(validation)
         self.episodes = Episodes(workloads)
-        self.learner = make_learner(settings, device)
+        self.body = make_body(settings, self.episodes.nodes, device)
+        rule, chosen = _parsed_agent(settings.agent)
+        self.learner: Learner = rule(self.body.network, chosen)
         self.updates = self.decisions = 0
         self.seconds = 0.0
         self.best: dict[str, Any] | None = None
@@ -136,15 +144,12 @@ class Training:
         """Look at the validation workloads, and keep the weights if none did better before."""
         begin = perf_counter()
         s = self.settings
-        scorer = self.learner.network.scorer()
-        schedules = [replay(workload, s.scheme, scorer) for workload in self.validation]
+        schedules = [self.body.schedule(workload) for workload in self.validation]
         reward, total, jobs = parse_reward(s.reward), 0.0, 0
         for workload, schedule in zip(self.validation, schedules, strict=True):
             jobs += len(workload)
             total += (
-                waiting_total(reward, schedule, workload)
-                if reward.kind == WAITING
-                else self._greedy_total(workload, reward)
+                waiting_total(reward, schedule, workload) if reward.kind == WAITING else self._greedy_total(workload)
             )
         told = [summary(schedule) for schedule in schedules]
         figures = {name: float(np.mean([each[name] for each in told])) for name in VALIDATION}
@@ -169,8 +174,8 @@ class Training:
             self.best,
             name=name,
             component="dras",
-            network="scorer-{}x{}".format(*s.hidden),
-            schema=SCHEMA,
+            network=self.body.name,
+            schema=self.body.schema,
             cluster={"nodes": self.episodes.nodes},
             settings={**s.scheme._asdict(), "agent": s.agent, "reward": s.reward, "batch": s.batch},
             trained_on=trained_on,
@@ -227,15 +232,7 @@ class Training:
         rng = stream(s.seed, "record", self.updates)
 
         def some(decisions: int) -> Batch:
-            return collect(
-                self.episodes,
-                s.scheme,
-                self.learner.network.scorer(),
-                decisions,
-                rng,
-                self.learner.exploration,
-                s.reward,
-            )
+            return self.body.record(self.episodes, decisions, rng, self.learner.exploration, s.reward)
 
         if not s.instances:
             return some(s.batch)
@@ -249,11 +246,11 @@ class Training:
         kept = parts if self.learner.looks_ahead else parts[:-1]
         return Batch(*(np.concatenate(columns) for columns in zip(*kept, strict=True)))
 
-    def _greedy_total(self, workload: Workload, reward: Reward) -> float:
+    def _greedy_total(self, workload: Workload) -> float:
         """What an agent that takes the highest scores is rewarded with on a whole workload."""
         episodes, total = Episodes([workload]), 0.0
         while True:
-            batch = collect(episodes, self.settings.scheme, self.learner.network.scorer(), 4096, stream(0), 0.0, reward)
+            batch = self.body.record(episodes, 1024, stream(0), 0.0, self.settings.reward)
             ends = np.flatnonzero(batch.done)
             if ends.size:
                 return total + float(batch.reward[: ends[0] + 1].sum())
@@ -270,14 +267,13 @@ def waiting_total(reward: Reward, schedule: Schedule, workload: Workload) -> flo
     return -float((holding_cost(reward, workload.runtime) * (waited + grown)).sum())
 
 
-def make_learner(settings: TrainingSettings, device: str) -> Learner:
-    """A fresh network and the rule that updates it."""
-    from transom.learned.dras.scorer_network import ScorerNetwork
-
-    rule, chosen = _parsed_agent(settings.agent)
-    network = ScorerNetwork(len(FEATURES), len(CONTEXT), settings.hidden, stream(settings.seed, "weights"))
-    made: Learner = rule(network.to(device), chosen)
-    return made
+def make_body(settings: TrainingSettings, nodes: int, device: str) -> Body:
+    """A fresh network for a machine of so many nodes."""
+    if not settings.paper_size:
+        return CompactBody(settings.scheme, settings.hidden, settings.seed, device)
+    kind: Any = "dql" if settings.agent.partition(":")[0] == "dql" else "pg"
+    shape = PaperShape(kind, nodes, settings.scheme.window, *settings.hidden)
+    return PaperBody(settings.scheme, shape, settings.seed, device)
 
 
 def chosen_device(name: str, threads: int) -> str:
