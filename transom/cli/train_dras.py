@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -26,6 +25,7 @@ class Reservation(StrEnum):
 
 
 def command(
+    context: typer.Context,
     trace: options.Trace,
     out: Annotated[Path, typer.Option("--out", help="Folder for the checkpoint, curve, logs and state.")],
     agent: Annotated[
@@ -175,11 +175,28 @@ def command(
             bars.update(task, completed=min(at.decisions, decisions), description=called + best)
 
         try:
-            made = run_training(training, out, called, on, " ".join(["transom", *sys.argv[1:]]), minutes, told)
+            made = run_training(training, out, called, on, _command(context), minutes, told)
         except KeyboardInterrupt:
             note(f"interrupted after {training.decisions:,} decisions; the same command goes on from there")
             raise
     _print(training, made.card, out, json)
+
+
+def _command(context: typer.Context) -> str:
+    """What was asked for, with the name of the trace alone and whatever folder."""
+    words = ["transom", "train", "dras"]
+    for parameter in context.command.params:
+        name, value = str(parameter.name), context.params.get(str(parameter.name))
+        source = context.get_parameter_source(name)
+        if source is None or source.name != "COMMANDLINE" or name in ("out", "json"):
+            continue
+        if name == "trace":
+            words.append(Path(str(value)).name)
+        elif isinstance(value, bool):
+            words.append((parameter.opts if value else parameter.secondary_opts)[0])
+        else:
+            words += [parameter.opts[0], str(getattr(value, "value", value))]
+    return " ".join([*words, "--out", "DIR"])
 
 
 def _print(training: Training, card: Card, out: Path, json: bool) -> None:
