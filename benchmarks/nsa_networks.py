@@ -21,14 +21,14 @@ from transom.plot import costs_by_steps, save
 
 STEPS = (500, 600, 700, 800, 900, 1000)
 NETWORKS = ("fcn-1", "fcn-2", "fcn-3", "cnn-1", "cnn-2", "cnn-3")
-MODELS = Path(__file__).parent / "results" / "nsa"
+MODELS = Path("benchmarks/results/nsa")  # seen from the checkout, so that results name no place of one machine
 
 
 def methods(models: Path, every: int) -> list[Method]:
     """Annealing with twice the steps, and every network with every number of steps."""
     found = [Method(_rival(steps), "free", f"sa:steps={2 * steps},{AS_CODED}") for steps in STEPS]
     for network in NETWORKS:
-        model = models / f"nsa-{network}.safetensors"
+        model = models / f"{network}.safetensors"
         found += [
             Method(_title(network, steps), "free", f"nsa:steps={steps},model={model},{LEARNED}") for steps in STEPS
         ]
