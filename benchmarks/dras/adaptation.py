@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_workload(parser)
     parser.add_argument("--agents", type=Path, required=True, help="folder with VARIANT/SEED/*.safetensors")
     parser.add_argument(
-        "--every", type=int, default=100, help="scheduling instances between two updates; the paper: 10"
+        "--every", type=int, default=10, help="scheduling instances between two updates, as in the paper"
     )
     parser.add_argument("--rates", type=float, nargs="+", default=[1e-4], help="learning rates of the updates")
     parser.add_argument("--seeds", type=int, default=5, help="agents of so many seeds")
