@@ -105,6 +105,14 @@ def command(
         int, typer.Option("--instances", min=0, help="Update after so many scheduling instances instead; paper: 10.")
     ] = 0,
     every: Annotated[int, typer.Option("--every", min=1, help="Updates between two looks at the validation.")] = 5,
+    bound: Annotated[
+        float,
+        typer.Option(
+            "--bound",
+            min=0,
+            help="Take the snapshot of least mean wait whose longest wait is at most so many times FCFS+EASY's.",
+        ),
+    ] = 0.0,
     name: Annotated[str | None, typer.Option("--name", help="Of the checkpoint; dras-pg, dras-dql, decima-pg.")] = None,
     device: Annotated[str, typer.Option("--device", help="Of torch; auto takes a GPU if there is one.")] = "auto",
     threads: Annotated[int, typer.Option("--threads", min=1, help="Of torch on the processor.")] = 1,
@@ -151,6 +159,7 @@ def command(
         batch=batch,
         instances=instances,
         every=every,
+        bound=bound,
         seed=seed,
         hidden=_pair(hidden or ("4000,1000" if paper_size else "32,32"), "--hidden"),
         paper_size=paper_size,

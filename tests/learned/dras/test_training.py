@@ -17,7 +17,7 @@ from transom.learned.dras.paper_scorer import PaperShape
 from transom.learned.dras.policies import LearnedPolicy
 from transom.learned.dras.process import Scheme
 from transom.learned.dras.rewards import parse_reward
-from transom.learned.dras.training import Training, TrainingSettings, waiting_total
+from transom.learned.dras.training import Training, TrainingSettings, Validation, waiting_total
 from transom.learned.dras.training_jobsets import compared, copies, laps, phased, squeezed
 from transom.learned.dras.training_run import run_training
 from transom.learned.dras.training_state import load_state, save_state
@@ -194,6 +194,29 @@ def test_training_beats_what_it_begins_with(workload: Workload) -> None:
     easy = np.mean([simulate(each, "fcfs-easy").wait.mean() for each in training.validation])
     assert after.figures["mean_wait"] < 0.95 * before.figures["mean_wait"]
     assert after.figures["mean_wait"] < 0.8 * easy
+
+
+def test_a_bound_on_the_longest_wait_comes_before_the_mean(workload: Workload) -> None:
+    def snapshots(bound: float) -> tuple[Training, list[Validation]]:
+        training = fresh(workload, settings(bound=bound))
+        seen = [training.validate()]
+        for k in range(8):
+            training.step(k / 8)
+            seen.append(training.validate())
+        return training, seen
+
+    training, seen = snapshots(1e9)
+    assert training.best_validation is min(seen, key=lambda each: each.figures["mean_wait"])
+    easy = [simulate(each, "fcfs-easy").wait.max() for each in training.validation]
+    assert training._longest() == easy
+    tight, again = snapshots(0.01)
+    assert [each.figures for each in again] == [each.figures for each in seen]
+    assert tight.best_validation is max(again, key=lambda each: each.rank)
+    ratios = [each.rank[0] for each in again]
+    assert max(ratios) < 0
+    assert tight.best_validation.rank[0] == max(ratios)
+    now = [tight.body.schedule(each).wait.max() / most for each, most in zip(tight.validation, easy, strict=True)]
+    assert again[-1].rank[0] == pytest.approx(0.01 - max(now))
 
 
 def test_another_training_is_not_gone_on_with(workload: Workload, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from transom.learned.dras.paper_scorer import PaperShape
 from transom.learned.dras.process import Scheme
 from transom.learned.dras.rewards import WAITING, Reward, holding_cost, parse_reward
 from transom.rng import stream
+from transom.simulation.engine import simulate
 from transom.simulation.metrics import summary
 from transom.simulation.schedule import Schedule
 from transom.traces import Workload
@@ -49,6 +50,9 @@ class TrainingSettings:
     batch : decisions of an update, > 1.
     instances : instead, scheduling instances of an update, as in section III-C of the paper; 0: by decisions.
     every : updates between two looks at the validation workloads, > 0.
+    bound : 0: the best snapshot is the one with the highest sum of rewards. Else the one with the lowest mean waiting
+        time among those under which nobody waits longer than so many times as long as under FCFS with EASY backfilling
+        on any validation workload; where none is, the one that comes nearest.
     seed : of all random numbers.
     hidden : units of the two hidden layers.
     paper_size : whether to take the network of Table III, on the paper's state, instead of the shared encoder; then
@@ -66,6 +70,7 @@ class TrainingSettings:
     batch: int = 8192
     instances: int = 0
     every: int = 5
+    bound: float = 0.0
     seed: int = 0
     hidden: tuple[int, int] = (32, 32)
     paper_size: bool = False
@@ -75,6 +80,8 @@ class TrainingSettings:
         for name, bound in least.items():
             if getattr(self, name) < bound:
                 raise SpecError(f"training: {name} must be at least {bound}, got {getattr(self, name)}")
+        if not 0 <= self.bound < np.inf:
+            raise SpecError(f"training: bound must be finite and >= 0, got {self.bound}")
         if len(self.hidden) != 2 or min(self.hidden) < 1:
             raise SpecError(f"training: two hidden layers of at least one unit are needed, got {self.hidden}")
         parse_reward(self.reward)
@@ -86,11 +93,16 @@ class TrainingSettings:
 class Validation(NamedTuple):
     """How an agent that takes the highest scores does on the validation workloads.
 
-    ``reward`` is the sum of its rewards per job; the figures are named in :data:`VALIDATION`.
+    Parameters
+    ----------
+    reward : the sum of its rewards per job.
+    figures : by the names of :data:`VALIDATION`.
+    rank : by which snapshots are compared, the larger the better.
     """
 
     reward: float
     figures: dict[str, float]
+    rank: tuple[float, float]
 
 
 class Training:
@@ -125,9 +137,9 @@ class Training:
         self.updates = self.decisions = 0
         self.seconds = 0.0
         self.best: dict[str, Any] | None = None
-        self.best_score = -np.inf
         self.best_validation: Validation | None = None
         self._carried: Batch | None = None
+        self._longest_waits: list[float] | None = None
 
     def step(self, progress: float) -> Figures:
         """Record decisions and learn from them."""
@@ -154,10 +166,14 @@ class Training:
         told = [summary(schedule) for schedule in schedules]
         figures = {name: float(np.mean([each[name] for each in told])) for name in VALIDATION}
         figures["max_wait"] = max(each["max_wait"] for each in told)
-        found = Validation(total / jobs, figures)
-        if found.reward > self.best_score:
-            self.best_score, self.best_validation = found.reward, found
-            self.best = {name: array.copy() for name, array in self.weights().items()}
+        rank = (0.0, total / jobs)
+        if s.bound:
+            ratios = [each["max_wait"] / max(most, 1.0) for each, most in zip(told, self._longest(), strict=True)]
+            rank = (min(0.0, s.bound - max(ratios)), -figures["mean_wait"])
+        found = Validation(total / jobs, figures, rank)
+        if self.best_validation is None or found.rank > self.best_validation.rank:
+            self.best_validation = found
+            self.best = self.weights()
         self.seconds += perf_counter() - begin
         return found
 
@@ -224,8 +240,8 @@ class Training:
         self._carried = Batch(**parts["carried"]) if parts["carried"] else None
         self.updates, self.decisions, self.seconds = facts["updates"], facts["decisions"], facts["seconds"]
         if facts["best"] is not None:
-            self.best, self.best_validation = parts["best"], Validation(*facts["best"])
-            self.best_score = self.best_validation.reward
+            reward, figures, rank = facts["best"]
+            self.best, self.best_validation = parts["best"], Validation(reward, figures, tuple(rank))
 
     def _recorded(self) -> Batch:
         s = self.settings
@@ -245,6 +261,12 @@ class Training:
         self._carried = parts[-1]
         kept = parts if self.learner.looks_ahead else parts[:-1]
         return Batch(*(np.concatenate(columns) for columns in zip(*kept, strict=True)))
+
+    def _longest(self) -> list[float]:
+        """The longest waiting times under FCFS with EASY backfilling [s]."""
+        if self._longest_waits is None:
+            self._longest_waits = [float(simulate(each, "fcfs-easy").wait.max()) for each in self.validation]
+        return self._longest_waits
 
     def _greedy_total(self, workload: Workload) -> float:
         """What an agent that takes the highest scores is rewarded with on a whole workload."""
