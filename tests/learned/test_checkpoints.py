@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -174,6 +176,13 @@ def test_other_number_formats_are_refused(at: Path) -> None:
     with pytest.raises(DocumentError) as caught:
         load(at, "dras")
     assert_line(caught.value, f"{at}: weights must be float32")
+    # numpy has no such numbers: the file as its bytes.
+    for kind, size in (("BF16", 2), ("F8_E4M3", 1)):
+        head = json.dumps({"out": {"dtype": kind, "shape": [3], "data_offsets": [0, 3 * size]}}).encode()
+        at.write_bytes(len(head).to_bytes(8, "little") + head + bytes(3 * size))
+        with pytest.raises(DocumentError) as caught:
+            load(at, "dras")
+        assert_line(caught.value, f"{at}: weights must be float32")
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -211,6 +220,24 @@ def test_shipped_checkpoints_are_whole_and_small() -> None:
         assert card.parameters == sum(array.size for array in loaded.weights.values())
         assert all(np.isfinite(array).all() for array in loaded.weights.values())
     assert sum(path.stat().st_size for path in paths) < 5_000_000
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_a_card_names_the_commit_of_a_checkout_and_of_no_other_project(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def git(*command: str) -> str:
+        who = ["-c", "user.name=somebody", "-c", "user.email=somebody@example.org"]
+        done = subprocess.run(["git", "-C", tmp_path, *who, *command], check=True, capture_output=True, text=True)
+        return done.stdout.strip()
+
+    git("init", "-q")
+    git("commit", "-q", "--allow-empty", "-m", "first")
+    for folder, wanted in (("transom", git("rev-parse", "HEAD")), (".venv/transom", None)):
+        package = tmp_path / folder / "learned"
+        package.mkdir(parents=True)
+        monkeypatch.setattr(checkpoints, "__file__", str(package / "checkpoints.py"))
+        assert made().card.commit == wanted
 
 
 def test_other_endings_are_refused(tmp_path: Path) -> None:

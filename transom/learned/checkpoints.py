@@ -141,12 +141,14 @@ def load(
     path = find(source)
     card = read_card(path)
     try:
-        weights: Weights = unpacked(path.read_bytes())
+        weights: Weights | None = unpacked(path.read_bytes())
     except OSError as error:
         raise DocumentError(f"{path}: cannot be read: {error.strerror}") from None
     except SafetensorError as error:
         raise DocumentError(f"{path}: not a safetensors file: {error}") from None
-    if any(array.dtype != np.float32 for array in weights.values()):
+    except KeyError:  # a format that numpy has not, such as bfloat16
+        weights = None
+    if weights is None or any(array.dtype != np.float32 for array in weights.values()):
         raise DocumentError(f"{path}: weights must be float32")
     if not all(np.isfinite(array).all() for array in weights.values()):
         raise DocumentError(f"{path}: weights must be finite")
@@ -234,10 +236,11 @@ def require(what: str, *packages: str) -> None:
 
 
 def _commit() -> str | None:
-    """The commit of the checkout that the package is imported from."""
-    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD"]
+    """The commit of the checkout that the package is imported from; None if that is another project's or none."""
+    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--show-prefix", "HEAD"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=10)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return done.stdout.strip() if done.returncode == 0 else None
+    within, _, commit = done.stdout.strip().partition("\n")
+    return commit if done.returncode == 0 and within == "transom/learned/" else None

@@ -135,7 +135,7 @@ def scorer_weights(checkpoint: Checkpoint) -> ScorerWeights:
     if found.keys() != set(ScorerWeights._fields):
         raise DocumentError(f"checkpoint {name}: not the weights of a scorer: {', '.join(sorted(found)) or 'none'}")
     weights = ScorerWeights(**found)
-    first, second = len(weights.bias), len(weights.hidden_bias)
+    first, second = weights.bias.size, weights.hidden_bias.size
     wanted = [(len(FEATURES), first), (len(CONTEXT), first), (first,), (first, second), (second,), (second,)]
     shapes = [array.shape for array in weights]
     if shapes != wanted:
