@@ -15,8 +15,8 @@ from benchmarks.plain_easy import replay as plain_easy
 from tests.simulation.plain_replay import replay
 from tests.simulation.workloads import workloads
 from transom.errors import PolicyError, SpecError
-from transom.models import Cluster, Job, JobTable
-from transom.simulation import MODES, Decision, RulePolicy, simulate
+from transom.models import Cluster, Job, JobTable, Window
+from transom.simulation import MODES, Decision, RulePolicy, make_policy, simulate
 from transom.simulation.schedule import BACKFILLED, READY, RESERVED
 from transom.simulation.verification import check_schedule
 from transom.traces import TracedJob, Workload, read_swf
@@ -231,3 +231,10 @@ def test_fcfs_easy_equals_plain_python_on_other_traces(name: str, shared: Path) 
         zip(*(c.tolist() for c in (jobs.id, jobs.submit, jobs.nodes, jobs.walltime, workload.runtime)), strict=True)
     )
     assert starts(workload, "fcfs-easy") == plain_easy(rows, workload.cluster.num_nodes)
+
+
+@pytest.mark.parametrize("policy", ["fcfs-easy", "fcfs-conservative"])
+def test_a_job_that_no_nodes_in_service_can_hold_is_no_obstacle(policy: str) -> None:
+    queue = JobTable.of([Job(id=1, submit=0, nodes=8, walltime=9), Job(id=3, submit=0, nodes=2, walltime=9)])
+    window = Window(1, Cluster(8), queue, JobTable.of([Job(id=2, submit=0, nodes=4, walltime=9)]), [9], [3])
+    assert make_policy(policy).decide(window).backfill == (3,)

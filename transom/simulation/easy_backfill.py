@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 from transom.compiling import borrowing
-from transom.simulation.events import DEMAND, HELD, NOW, PASSED, QUEUED, RUNNING, SHADOW, SMALLEST, WALLTIME, occupy
+from transom.simulation.events import (
+    DEMAND,
+    HELD,
+    NEVER,
+    NOW,
+    PASSED,
+    QUEUED,
+    RUNNING,
+    SHADOW,
+    SMALLEST,
+    WALLTIME,
+    occupy,
+)
 from transom.simulation.schedule import BACKFILLED, READY, RESERVED
 
 
@@ -80,7 +92,8 @@ def easy_pass(jobs, queue, expected, free, at, picks, modes, extra):  # type: ig
 def shadow_time(jobs, expected, free, at, head, extra):  # type: ignore[no-untyped-def]
     """The earliest instant at which ``head`` fits by expected ends; ``extra`` is filled with the rest.
 
-    A job that outran its walltime is expected to end the next second.
+    A job that outran its walltime is expected to end the next second. Where nodes are out of service, so that the
+    head does not fit even when all have ended, that is never.
     """
     for r in range(len(extra)):
         extra[r] = free[r]
@@ -88,6 +101,9 @@ def shadow_time(jobs, expected, free, at, head, extra):  # type: ignore[no-untyp
     shadow = now
     i = 0
     while not fits(jobs, head, extra):
+        if i == at[RUNNING]:
+            shadow = NEVER
+            break
         # All jobs that are expected to end at one instant count before the extra is taken.
         shadow = max(expected[i, 0], now + 1)
         while i < at[RUNNING] and max(expected[i, 0], now + 1) == shadow:
