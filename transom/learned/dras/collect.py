@@ -31,12 +31,13 @@ from transom.models._arrays import BoolArray, FloatArray, IntArray
 from transom.rng import stream
 from transom.simulation import events
 from transom.simulation.engine import Progress, Replay
-from transom.simulation.events import advance
+from transom.simulation.events import QUEUED, advance
 from transom.simulation.rule_replay import after, before
 from transom.simulation.schedule import COLUMNS, Schedule
 from transom.traces.workload import Workload
 
 _CHUNK = 2048  # instants between two looks at the progress bar and Ctrl-C
+_WORK = 20_000_000  # the same in waiting jobs of instants, and pairs of candidates of decisions
 
 
 class Batch(NamedTuple):
@@ -288,12 +289,14 @@ def run_scorer(
 def _replay(s, c, scheme, nodes, runtime, ids, weights, view, rng, epsilon, log, row, until):  # type: ignore[no-untyped-def]
     jobs, queue, ends, expected, ended, free, children, at = s
     place, extra, candidates, picks, modes, _ = c
-    while row < until:
+    work = 0
+    while row < until and work < _WORK:
         if not advance(jobs, queue, ends, expected, ended, free, children, at):
             return row, False
         before(log, row, at, free)
         begin(jobs, queue, expected, free, at, place, extra, candidates, picks, modes, scheme)
-        decide(s, c, scheme, nodes, weights, view, rng, epsilon)
+        most = min(scheme.window, at[QUEUED])
+        work += at[QUEUED] + most * most * decide(s, c, scheme, nodes, weights, view, rng, epsilon)
         finish(jobs, queue, ends, at, runtime, place, picks, modes)
         after(log, row, place[PICKED], place[AHEAD], place[HOLDER], place[BEGIN], ids)
         row += 1
