@@ -308,7 +308,7 @@ class TestPpo:
 
     def test_it_learns_which_candidate_pays(self) -> None:
         made = ScorerNetwork(F, G, (8, 8), np.random.default_rng(0))
-        rule = Ppo(made, PpoSettings(gamma=0.5, lam=0.5, learning_rate=0.01, minibatch=128))
+        rule = Ppo(made, PpoSettings(gamma=0.5, lam=0.5, learning_rate=0.01, epochs=4, minibatch=128))
         for k in range(15):
             of = batch(400, seed=k)
             actions = np.array(
