@@ -243,6 +243,7 @@ def test_weights_that_do_not_fit_are_refused() -> None:
         (weights._replace(features=weights.features[1:]), "its weights have shapes"),
         (weights._replace(bias=weights.bias[None]), "its weights have shapes"),
         (weights._replace(out=weights.out[1:]), "its weights have shapes"),
+        (weights._replace(bias=weights.bias[0]), "its weights have shapes"),
     ):
         with pytest.raises(DocumentError, match=message):
             LearnedPolicy(compact(changed, Scheme(), 8))
@@ -264,6 +265,23 @@ def test_a_kept_replay_is_not_that_of_other_weights(tmp_path: Path) -> None:
     assert [recorded(workload, run, tmp_path / "out")[1] for _ in range(2)] == [False, True]
     save(path, compact(drawn(1), Scheme(), 8))
     assert not recorded(workload, run, tmp_path / "out")[1]
+
+
+def test_settings_of_learning_are_not_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "any.safetensors"
+    save(path, compact(drawn(0), Scheme(), 8))
+    for setting in ("every=5", "rate=0.1", "reward=slowdown"):
+        with pytest.raises(SpecError, match="every, rate and reward are about learning: adapt=yes"):
+            make_policy(f"dras-pg:model={path},{setting}")
+
+
+@pytest.mark.parametrize("levels", [1, 2])
+def test_a_job_that_no_nodes_in_service_can_hold_is_no_obstacle(levels: int) -> None:
+    # One node of 8 is out of service. The wide job is the only one that may be selected first.
+    queue = JobTable.of([Job(id=1, submit=0, nodes=8, walltime=9), Job(id=3, submit=0, nodes=2, walltime=9)])
+    window = Window(1, Cluster(8), queue, JobTable.of([Job(id=2, submit=0, nodes=4, walltime=9)]), [9], [3])
+    decision = LearnedPolicy(compact(drawn(0), Scheme(levels=levels, head=1, window=2), 8)).decide(window)
+    assert decision.start + decision.backfill == (3,)
 
 
 def test_nodes_are_placed_after_a_whole_replay() -> None:

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 Choice = Literal["best", "sample"]
 """Take the candidate with the highest score, or draw one by the softmax of the scores."""
 
+EVERY, RATE = 10, 1e-4
+"""Scheduling instances between two updates of an agent that goes on learning, and their learning rate."""
+
 
 class LearnedPolicy:
     """An agent that selects job after job, reserves, and backfills around the reservation.
@@ -154,8 +157,8 @@ def dras_pg(
     choose: Choice = "best",
     anywhere: bool = False,
     adapt: bool = False,
-    every: int = 10,
-    rate: float = 1e-4,
+    every: int = EVERY,
+    rate: float = RATE,
     reward: str = "",
 ) -> LearnedPolicy:
     """A network that was trained by policy gradient selects jobs, reserves for the first that does not fit, and
@@ -189,8 +192,8 @@ def dras_dql(
     epsilon: float = 0.0,
     anywhere: bool = False,
     adapt: bool = False,
-    every: int = 10,
-    rate: float = 1e-4,
+    every: int = EVERY,
+    rate: float = RATE,
     reward: str = "",
 ) -> LearnedPolicy:
     """The same with a network that was trained by Q-learning: it selects the job that is expected to be worth most.
@@ -218,8 +221,8 @@ def decima_pg(
     choose: Choice = "best",
     anywhere: bool = False,
     adapt: bool = False,
-    every: int = 10,
-    rate: float = 1e-4,
+    every: int = EVERY,
+    rate: float = RATE,
     reward: str = "",
 ) -> LearnedPolicy:
     """The paper's comparison: a network selects among the jobs that fit now, without reservation and backfilling.
@@ -267,6 +270,8 @@ def _policy(
     checkpoint: Checkpoint, epsilon: float, anywhere: bool, adapt: bool, every: int, rate: float, reward: str
 ) -> LearnedPolicy:
     if not adapt:
+        if (every, rate, reward) != (EVERY, RATE, ""):
+            raise SpecError("every, rate and reward are about learning: adapt=yes")
         return LearnedPolicy(checkpoint, epsilon, anywhere)
     require("adapt=yes", "torch")
     from transom.learned.dras.adaptation import Adaptation
