@@ -317,6 +317,18 @@ def show(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], mark
     print()
 
 
+def paired(first: Sequence[Row], second: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+    """The rows of two methods on the epochs that both have."""
+    both = {row.epoch for row in first} & {row.epoch for row in second}
+    return [row for row in first if row.epoch in both], [row for row in second if row.epoch in both]
+
+
+def unequal(table: Table) -> str:
+    """What is to be said of a table that is not complete yet; nothing of one that is."""
+    counts = {len(table.of(method)) for method, _ in table.rows}
+    return f"Not complete: some methods have {min(counts)} epochs, others {max(counts)}." if len(counts) > 1 else ""
+
+
 def costs(rows: Sequence[Row]) -> FloatArray:
     """The paper's cost of each epoch: the sum over its windows by its periods; one without a window counts 0."""
     return np.array([row.total / row.periods for row in rows])

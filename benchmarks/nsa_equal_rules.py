@@ -23,7 +23,19 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.nsa_epochs import Method, Table, arguments, between, brief, complete, mean_of, setting_of, show
+from benchmarks.nsa_epochs import (
+    Method,
+    Table,
+    arguments,
+    between,
+    brief,
+    complete,
+    mean_of,
+    paired,
+    setting_of,
+    show,
+    unequal,
+)
 from transom.cli.output import number
 from transom.errors import TransomError
 from transom.plot import Search, gap_by_seconds, save
@@ -39,7 +51,11 @@ SEARCHES = {
     "nsa-cost": "nsa-cost:steps={}",
     "nsa-cost, untrained": f"nsa-cost:steps={{}},heat=1,model={UNTRAINED}",
 }
-LEARNED = ("NSA", "nsa-cost")
+RIVALS = {
+    "NSA": ("uniform, first 100", "uniform repair", "cheapest start"),
+    "nsa-cost": ("uniform repair", "cheapest start", "nsa-cost, untrained"),
+}
+"""Whom the learned repairs are set against at equal steps."""
 SINGLE = (
     Method("Seq.", "dynamic", "sequential"),
     Method("scas-dp", "static", "scas-dp", 30.0),
@@ -96,14 +112,16 @@ def print_table(table: Table, markdown: bool) -> None:
 
 def print_verdicts(table: Table) -> None:
     """How each learned repair stands against the others at equal steps, and in its own time."""
-    for name in LEARNED:
+    for name in RIVALS:
         own = table.of(_title(name, COMPARED))
         if not own:
             continue
         gap, took = mean_of(own, lambda row: row.dynamic_gap), mean_of(own, lambda row: row.mean)
-        for rival in ("uniform, first 100", "uniform repair", "cheapest start"):
-            rows = table.of(_title(rival, COMPARED))
-            each = 100 * np.array([mine.dynamic_gap - his.dynamic_gap for mine, his in zip(own, rows, strict=True)])
+        for rival in RIVALS[name]:
+            both = zip(*paired(own, table.of(_title(rival, COMPARED))), strict=True)
+            each = 100 * np.array([mine.dynamic_gap - his.dynamic_gap for mine, his in both])
+            if not len(each):
+                continue
             lower = int((each < 0).sum())
             print(
                 f"{name} against {rival}, {COMPARED} steps each: {between(each)} points of the gap, "
@@ -178,6 +196,8 @@ def run(options: argparse.Namespace) -> None:
     told = f"{len(epochs)} epochs, {number(sum(row.windows for row in epochs), 0)} windows"
     if not options.markdown:
         print(f"{told}, cluster and costs: {options.cluster}\n")
+    if note := unequal(table):
+        print(f"{note}\n")
     print_table(table, options.markdown)
     print_verdicts(table)
     if options.figure:

@@ -13,7 +13,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.nsa_epochs import Method, Row, Table, arguments, brief, complete, mean_of, setting_of, show
+from benchmarks.nsa_epochs import Method, Row, Table, arguments, brief, complete, mean_of, setting_of, show, unequal
 from benchmarks.nsa_tables import AS_CODED, LEARNED, improvement
 from transom.cli.output import number
 from transom.errors import TransomError
@@ -101,6 +101,8 @@ def run(options: argparse.Namespace) -> None:
     table = Table(options.table)
     if not options.stored:
         complete(table, setting_of(options), methods(options.models, options.every))
+    if note := unequal(table):
+        print(f"{note}\n")
     print_table(table, options.markdown)
     if options.figure:
         print(f"figure: {draw(table, options.figure)}")

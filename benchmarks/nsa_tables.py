@@ -21,7 +21,20 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.nsa_epochs import Method, Row, Table, arguments, between, complete, costs, mean_of, setting_of, show
+from benchmarks.nsa_epochs import (
+    Method,
+    Row,
+    Table,
+    arguments,
+    between,
+    complete,
+    costs,
+    mean_of,
+    paired,
+    setting_of,
+    show,
+    unequal,
+)
 from transom.cli.output import number
 from transom.errors import TransomError
 
@@ -87,6 +100,7 @@ def _steps(row: Row) -> int:
 
 def improvement(worse: Sequence[Row], better: Sequence[Row]) -> np.ndarray:
     """By how much the second costs less than the first, of the first, in each epoch [%]."""
+    worse, better = paired(worse, better)
     return 100 * (1 - costs(better) / costs(worse))
 
 
@@ -94,6 +108,8 @@ def print_annealing(table: Table, markdown: bool) -> None:
     """Table III: a line for each epoch, costs, times, and how much less NSA-500 costs."""
     titles = [method.title for method in PAPER] + [EQUAL_TIME]
     rows = {title: table.of(title) for title in titles}
+    if not all(rows.values()):
+        return
     rivals = ("SA-1000", "SA-500", EQUAL_TIME)
     gains = {title: improvement(rows[title], rows["NSA-500"]) for title in rivals}
     columns = ["epoch", "Seq."]
@@ -180,6 +196,8 @@ def main(words: Sequence[str] | None = None) -> int:
             for _ in range(3):  # times are only about in proportion to steps
                 complete(table, setting, (equal_time(table),), options.windows)
             complete(table, setting, solved_by_scip, options.windows)
+        if note := unequal(table):
+            print(f"{note}\n")
         print_annealing(table, options.markdown)
         print_rules(table, options.markdown)
         if not options.no_scip:
