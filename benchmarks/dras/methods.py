@@ -41,7 +41,7 @@ RULES: dict[str, str] = {
 
 WAITING, DQL, GROWING, SLOWDOWN = "DRAS-PG", "DRAS-DQL", "DRAS-PG, growing wait", "DRAS-PG, slowdown"
 
-DRAWN = "untrained, drawn"
+DRAWN = {"untrained": "untrained, drawn", "untrained-reselect": "untrained, re-selected, drawn"}
 """Untrained agents whose choices are drawn by the softmax, which is nearly uniform then."""
 
 AGENTS: dict[str, str] = {
@@ -81,8 +81,8 @@ def agents(folder: Path) -> Iterator[Method]:
             path = checkpoint_in(place)
             spec = f"{_policy(variant)}:model={path}"
             yield Method(label, spec, int(place.name), path)
-            if variant == "untrained":
-                yield Method(DRAWN, f"{spec},choose=sample", int(place.name), path)
+            if variant in DRAWN:
+                yield Method(DRAWN[variant], f"{spec},choose=sample", int(place.name), path)
             found += 1
     if not found:
         raise SpecError(f"{folder}: holds none of {', '.join(f'{name}/SEED' for name in AGENTS)}")

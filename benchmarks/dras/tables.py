@@ -24,7 +24,7 @@ RESULTS = Path(__file__).parents[1] / "results" / "dras"
 TRACES = ("theta_2022", "sdsc_sp2")
 """The files of rows there, one for each trace."""
 
-ORDER = (*RULES, DRAWN, *AGENTS.values())
+ORDER = (*RULES, *DRAWN.values(), *AGENTS.values())
 
 
 class Estimate(NamedTuple):
