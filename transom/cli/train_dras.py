@@ -174,7 +174,8 @@ def command(
         judged = [cut(each, 0, min(len(each), validation_jobs or 300)) for each in judged[: 1 if paper_size else None]]
     training = Training(sets, judged, settings, chosen_device(device, threads))
     called = name or _name_of(settings)
-    on = f"{training_part.name}: {phases or 'jittered copies, squeezed by ' + loads}, {lengths(sets)}"
+    how = f"phases {phases}" if phases else f"jittered copies in {times} laps, squeezed by {loads}"
+    on = f"{training_part.name}: {how}, {lengths(sets)}"
     with progress(hidden=json) as bars:
         task = bars.add_task(called, total=max(decisions, 1))
 

@@ -98,11 +98,13 @@ class Validation(NamedTuple):
     reward : the sum of its rewards per job.
     figures : by the names of :data:`VALIDATION`.
     rank : by which snapshots are compared, the larger the better.
+    after : decisions learned from by then.
     """
 
     reward: float
     figures: dict[str, float]
     rank: tuple[float, float]
+    after: int
 
 
 class Training:
@@ -170,7 +172,7 @@ class Training:
         if s.bound:
             ratios = [each["max_wait"] / max(most, 1.0) for each, most in zip(told, self._longest(), strict=True)]
             rank = (min(0.0, s.bound - max(ratios)), -figures["mean_wait"])
-        found = Validation(total / jobs, figures, rank)
+        found = Validation(total / jobs, figures, rank, self.decisions)
         if self.best_validation is None or found.rank > self.best_validation.rank:
             self.best_validation = found
             self.best = self.weights()
@@ -199,7 +201,10 @@ class Training:
             seed=s.seed,
             steps=self.decisions,
             seconds=round(self.seconds, 1),
-            scores={f"validation_{key}": value for key, value in self.best_validation.figures.items()},
+            scores={
+                **{f"validation_{key}": value for key, value in self.best_validation.figures.items()},
+                "after_decisions": self.best_validation.after,
+            },
         )
         return Checkpoint(self.best, card)
 
@@ -240,8 +245,8 @@ class Training:
         self._carried = Batch(**parts["carried"]) if parts["carried"] else None
         self.updates, self.decisions, self.seconds = facts["updates"], facts["decisions"], facts["seconds"]
         if facts["best"] is not None:
-            reward, figures, rank = facts["best"]
-            self.best, self.best_validation = parts["best"], Validation(reward, figures, tuple(rank))
+            reward, figures, rank, after = facts["best"]
+            self.best, self.best_validation = parts["best"], Validation(reward, figures, tuple(rank), after)
 
     def _recorded(self) -> Batch:
         s = self.settings

@@ -104,4 +104,5 @@ def phased(workload: Workload, phases: str, seed: int, jobs: int | None = None) 
 def lengths(workloads: Sequence[Workload]) -> str:
     """What a card says of workloads."""
     jobs = [len(workload) for workload in workloads]
-    return f"{len(jobs)} jobsets of {min(jobs):,} to {max(jobs):,} jobs"
+    span = f"{min(jobs):,}" if min(jobs) == max(jobs) else f"{min(jobs):,} to {max(jobs):,}"
+    return f"{len(jobs)} episodes of {span} jobs"
