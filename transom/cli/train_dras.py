@@ -13,7 +13,8 @@ from transom.cli.output import describe, note, number, print_json, print_table, 
 
 if TYPE_CHECKING:
     from transom.learned.checkpoints import Card
-    from transom.learned.dras.training import Training, TrainingSettings
+    from transom.learned.dras.training import Training
+    from transom.learned.dras.training_settings import TrainingSettings
     from transom.traces import Workload
 
 
@@ -131,9 +132,10 @@ def command(
     require("transom train dras", *PACKAGES)
     from transom.errors import SpecError
     from transom.learned.dras.process import Scheme
-    from transom.learned.dras.training import Training, TrainingSettings, chosen_device
+    from transom.learned.dras.training import Training, chosen_device
     from transom.learned.dras.training_jobsets import compared, copies, lengths, phased
     from transom.learned.dras.training_run import run_training
+    from transom.learned.dras.training_settings import TrainingSettings
     from transom.traces.cut import cut
 
     if minutes is not None and not minutes > 0:

@@ -38,4 +38,4 @@ def test_its_card_says_what_it_is(name: str) -> None:
 def test_it_schedules_the_months_of_its_training_well(name: str, months: Workload) -> None:
     waits = {policy: simulate(months, policy).wait.mean() for policy in (name, "fcfs-easy", "sjf-easy")}
     assert waits[name] < 0.4 * waits["fcfs-easy"]
-    assert waits[name] < 1.05 * waits["sjf-easy"]
+    assert waits[name] < 1.3 * waits["sjf-easy"]

@@ -17,9 +17,10 @@ from transom.learned.dras.paper_scorer import PaperShape
 from transom.learned.dras.policies import LearnedPolicy
 from transom.learned.dras.process import Scheme
 from transom.learned.dras.rewards import parse_reward
-from transom.learned.dras.training import Training, TrainingSettings, Validation, waiting_total
+from transom.learned.dras.training import Training, Validation, waiting_total
 from transom.learned.dras.training_jobsets import compared, copies, laps, phased, squeezed
 from transom.learned.dras.training_run import run_training
+from transom.learned.dras.training_settings import TrainingSettings
 from transom.learned.dras.training_state import load_state, save_state
 from transom.learned.scorer import ScorerWeights
 from transom.models import Cluster, Job
@@ -223,6 +224,8 @@ def test_another_training_is_not_gone_on_with(workload: Workload, tmp_path: Path
     finished(workload, tmp_path, settings(decisions=200))
     with pytest.raises(DocumentError, match="this training has reward waiting, not slowdown"):
         finished(workload, tmp_path, settings(decisions=200, reward="slowdown"))
+    with pytest.raises(DocumentError, match="has other workloads"):
+        finished(workload.take(np.arange(200)), tmp_path, settings(decisions=200))
     longer = finished(workload, tmp_path, settings(decisions=400))
     assert weights_digest(longer)
     assert len((tmp_path / "curve.csv").read_text().splitlines()) == 4

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
+from hashlib import blake2b
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from transom import registry
 from transom.errors import DocumentError, SpecError
 from transom.learned.checkpoints import Checkpoint, make_card, require
 from transom.learned.dras.bodies import Body, CompactBody, PaperBody
 from transom.learned.dras.collect import Batch
 from transom.learned.dras.episodes import Episodes
 from transom.learned.dras.paper_scorer import PaperShape
-from transom.learned.dras.process import Scheme
 from transom.learned.dras.rewards import WAITING, Reward, holding_cost, parse_reward
+from transom.learned.dras.training_settings import TrainingSettings, rule_of
 from transom.rng import stream
 from transom.simulation.engine import simulate
 from transom.simulation.metrics import summary
@@ -27,67 +27,11 @@ from transom.traces import Workload
 if TYPE_CHECKING:
     from transom.learned.dras.learner import Arrays, Figures, Learner
 
-Agent = Literal["pg", "dql", "ppo"]
-"""How weights are updated: eq. 3, eq. 4, or proximal policy optimisation."""
-
 PACKAGES = ("torch", "safetensors", "tensorboard")
 """What training imports beyond what the toolkit needs in any case."""
 
 VALIDATION = ("mean_wait", "mean_bounded_slowdown", "max_wait")
 """Figures of validation workloads, means over them but for the largest waiting time."""
-
-
-@dataclass(frozen=True, slots=True)
-class TrainingSettings:
-    """What a training is, besides its workloads.
-
-    Parameters
-    ----------
-    agent : how weights are updated, with its settings, such as ``ppo:gamma=0.99``.
-    reward : what is rewarded, such as ``waiting:growth=0.5``.
-    scheme : how the agent schedules.
-    decisions : how many to learn from in all, >= 0; with 0 the first weights are the result.
-    batch : decisions of an update, > 1.
-    instances : instead, scheduling instances of an update, as in section III-C of the paper; 0: by decisions.
-    every : updates between two looks at the validation workloads, > 0.
-    bound : 0: the best snapshot is the one with the highest sum of rewards. Else the one with the lowest mean waiting
-        time among those under which nobody waits longer than so many times as long as under FCFS with EASY backfilling
-        on any validation workload; where none is, the one that comes nearest.
-    seed : of all random numbers.
-    hidden : units of the two hidden layers.
-    paper_size : whether to take the network of Table III, on the paper's state, instead of the shared encoder; then
-        these are 4000 and 1000 units for Theta.
-
-    Raises
-    ------
-    SpecError : a number is out of range, or the agent or the reward is unknown.
-    """
-
-    agent: str = "ppo"
-    reward: str = "waiting"
-    scheme: Scheme = field(default_factory=Scheme)
-    decisions: int = 600_000
-    batch: int = 8192
-    instances: int = 0
-    every: int = 5
-    bound: float = 0.0
-    seed: int = 0
-    hidden: tuple[int, int] = (32, 32)
-    paper_size: bool = False
-
-    def __post_init__(self) -> None:
-        least = {"decisions": 0, "batch": 2, "instances": 0, "every": 1, "seed": 0}
-        for name, bound in least.items():
-            if getattr(self, name) < bound:
-                raise SpecError(f"training: {name} must be at least {bound}, got {getattr(self, name)}")
-        if not 0 <= self.bound < np.inf:
-            raise SpecError(f"training: bound must be finite and >= 0, got {self.bound}")
-        if len(self.hidden) != 2 or min(self.hidden) < 1:
-            raise SpecError(f"training: two hidden layers of at least one unit are needed, got {self.hidden}")
-        parse_reward(self.reward)
-        rule, chosen = _parsed_agent(self.agent)
-        if self.paper_size and (rule.needs_critic or getattr(chosen, "dueling", False)):
-            raise SpecError(f"{self.agent}: the paper's networks have no critic; take pg or dql:dueling=no")
 
 
 class Validation(NamedTuple):
@@ -134,7 +78,7 @@ class Training:
         self.validation = tuple(validation)
         self.episodes = Episodes(workloads)
         self.body = make_body(settings, self.episodes.nodes, device)
-        rule, chosen = _parsed_agent(settings.agent)
+        rule, chosen = rule_of(settings.agent)
         self.learner: Learner = rule(self.body.network, chosen)
         self.updates = self.decisions = 0
         self.seconds = 0.0
@@ -216,6 +160,7 @@ class Training:
             parts["carried"] = dict(self._carried._asdict())
         return {f"{part}.{name}": array for part, held in parts.items() for name, array in held.items()}, {
             "settings": asdict(self.settings),
+            "workloads": self._digest(),
             "episodes": facts,
             "updates": self.updates,
             "decisions": self.decisions,
@@ -236,6 +181,8 @@ class Training:
         for name, value in mine.items():
             if _plain(value) != _plain(theirs.get(name)):
                 raise DocumentError(f"this training has {name} {theirs.get(name)}, not {value}; choose another folder")
+        if facts["workloads"] != self._digest():
+            raise DocumentError("this training has other workloads; choose another folder")
         parts: dict[str, Arrays] = {"episodes": {}, "learner": {}, "best": {}, "carried": {}}
         for name, array in arrays.items():
             part, _, rest = name.partition(".")
@@ -266,6 +213,13 @@ class Training:
         self._carried = parts[-1]
         kept = parts if self.learner.looks_ahead else parts[:-1]
         return Batch(*(np.concatenate(columns) for columns in zip(*kept, strict=True)))
+
+    def _digest(self) -> str:
+        """32 hexadecimal digits that depend on all workloads."""
+        state = blake2b(digest_size=16)
+        for workload in (*self.episodes.workloads, *self.validation):
+            state.update(workload.digest().encode())
+        return state.hexdigest()
 
     def _longest(self) -> list[float]:
         """The longest waiting times under FCFS with EASY backfilling [s]."""
@@ -320,23 +274,6 @@ def chosen_device(name: str, threads: int) -> str:
     except (RuntimeError, AssertionError) as error:
         raise SpecError(f"device {name!r}: {str(error).splitlines()[0]}") from None
     return name
-
-
-def _parsed_agent(spec: str) -> tuple[Any, Any]:
-    from transom.learned.dras.policy_gradient import PolicyGradient, PolicyGradientSettings
-    from transom.learned.dras.ppo import Ppo, PpoSettings
-    from transom.learned.dras.q_learning import QLearning, QLearningSettings
-
-    known = {
-        "pg": (PolicyGradient, PolicyGradientSettings),
-        "dql": (QLearning, QLearningSettings),
-        "ppo": (Ppo, PpoSettings),
-    }
-    name, given = registry.parse(spec)
-    if name not in known:
-        raise registry.unknown("agent", name, known)
-    rule, settings = known[name]
-    return rule, registry.build(settings, name, given)
 
 
 def _plain(value: Any) -> Any:

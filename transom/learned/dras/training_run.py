@@ -63,6 +63,7 @@ def run_training(
         with whole_file(folder / "curve.csv") as file:
             csv.writer(file, lineterminator="\n").writerows([_COLUMNS, *curve])
 
+    whole = True  # a second Ctrl-C is not held back, and what it leaves is not worth keeping
     with SummaryWriter(str(folder / "logs"), purge_step=training.decisions + 1) as logs:
         try:
             while True:
@@ -70,6 +71,7 @@ def run_training(
                 due = over or training.updates % training.settings.every == 0
                 if due and (not curve or curve[-1][0] != training.updates):
                     with uninterrupted():
+                        whole = False
                         found = training.validate()
                         figures = [round(value, 3) for value in found.figures.values()]
                         best = int(training.best_validation is found)
@@ -79,15 +81,19 @@ def run_training(
                             logs.add_scalar(f"validation/{key}", value, training.decisions)
                         keep()
                         put_away()
+                        whole = True
                     if told is not None:
                         told(training)
                 if over:
                     return training.checkpoint(name, trained_on, command)
                 with uninterrupted():
+                    whole = False
                     for key, value in training.step(share()).items():
                         logs.add_scalar(f"training/{key}", value, training.decisions)
+                    whole = True
                 if told is not None:
                     told(training)
         except KeyboardInterrupt:
-            put_away()
+            if whole:
+                put_away()
             raise
