@@ -179,7 +179,8 @@ def _code(run: Run) -> str:
     if run.allocator is not None and run.allocator.solver is not None:
         parts.append(registry.make(registry.SOLVERS, run.allocator.solver, Allocation))
     state = blake2b(source_digest().encode(), digest_size=8)
-    state.update(str(getattr(policy, "digest", "")).encode())
+    for part in parts:
+        state.update(str(getattr(part, "digest", "")).encode())
     for module in sorted({type(part).__module__ for part in parts}):
         file = getattr(sys.modules.get(module), "__file__", None)
         if file and not module.startswith("transom."):

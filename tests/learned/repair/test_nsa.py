@@ -21,8 +21,11 @@ from transom.learned.repair.nsa_cost import NsaCost
 from transom.learned.repair.nsa_cost import scorer_weights as as_scorer
 from transom.learned.repair.process import observe, scale_of
 from transom.learned.scorer import scored
-from transom.models import PAPER, Allocation, FatTree
+from transom.models import PAPER, Allocation, Cluster, FatTree, Job
 from transom.models.hop_cost import nodes_cost
+from transom.simulation.allocator import Allocator
+from transom.simulation.runs import Run, replay
+from transom.traces import TracedJob, Workload
 
 pytest.importorskip("safetensors")
 
@@ -271,3 +274,15 @@ def test_wrong_parameters_are_errors_of_the_solver(settings: str) -> None:
 def test_names_and_numbers_of_what_is_seen() -> None:
     assert len(set(FEATURES)) == len(FEATURES) == 17
     assert len(set(CONTEXT)) == len(CONTEXT) == 9
+
+
+def test_a_kept_replay_is_not_that_of_other_weights(spec: str, tmp_path: Path) -> None:
+    jobs = [TracedJob(Job(id=i, submit=i, nodes=30, walltime=9), 9) for i in (1, 2, 3)]
+    workload = Workload.of(jobs, Cluster(200, topology=FatTree.uniform(200, 10, 40)), "three")
+    run = Run("placed", "fcfs-easy", 0, Allocator(f"{spec},steps=1"))
+    assert [replay(workload, run, tmp_path / "out")[1] for _ in range(2)] == [False, True]
+    written = Path(spec.partition("model=")[2])
+    other = write_nsa_cost(tmp_path, 1) if spec.startswith("nsa-cost") else write_nsa(tmp_path, 1)
+    for ending in (".safetensors", ".json"):
+        Path(other).with_suffix(ending).replace(written.with_suffix(ending))
+    assert not replay(workload, run, tmp_path / "out")[1]

@@ -65,6 +65,11 @@ class Nsa(Annealing):
     choose: Literal["sample", "best"] = "sample"
     anywhere: bool = False
 
+    @property
+    def digest(self) -> str:
+        """Of the weights: what a specification that names a file does not tell."""
+        return read_card(self.model, SCHEMAS).weights
+
     def supports(self, problem: Allocation, /) -> str | None:
         """The dynamic and the free rule, on the cluster of the checkpoint.
 

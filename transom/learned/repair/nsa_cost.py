@@ -71,6 +71,11 @@ class NsaCost(Annealing):
         if not 0 <= self.heat < math.inf:
             raise SpecError(f"nsa-cost: heat must be >= 0 and finite, got {self.heat}")
 
+    @property
+    def digest(self) -> str:
+        """Of the weights: what a specification that names a file does not tell."""
+        return read_card(self.model, (SCHEMA,)).weights
+
     def supports(self, problem: Allocation, /) -> str | None:
         """The dynamic and the free rule.
 
