@@ -15,8 +15,9 @@ def workloads(
     exact: bool = False,
     resources: int = 0,
     dependencies: bool = False,
+    overrun: bool = False,
 ) -> Workload:
-    """Small workloads on 8 nodes, with many ties in every column."""
+    """Small workloads on 8 nodes, with many ties in every column; with ``overrun`` jobs may outrun their walltime."""
     count = draw(st.integers(1, max_jobs))
     capacities = tuple(draw(st.integers(1, 5)) for _ in range(resources))
     jobs = []
@@ -33,6 +34,7 @@ def workloads(
             demand=tuple(draw(st.integers(0, c)) for c in capacities),
             depends_on=parents,
         )
-        jobs.append(TracedJob(job, walltime if exact else draw(st.integers(1, walltime))))
+        longest = 2 * walltime if overrun else walltime
+        jobs.append(TracedJob(job, walltime if exact else draw(st.integers(1, longest))))
     cluster = Cluster(8, tuple(f"r{i}" for i in range(resources)), capacities)
     return Workload.of(jobs, cluster, "random")

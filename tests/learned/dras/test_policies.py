@@ -60,7 +60,7 @@ SCHEMES = st.builds(
 
 @settings(max_examples=80)
 @given(
-    workloads(max_jobs=14, resources=1, dependencies=True),
+    workloads(max_jobs=14, resources=1, dependencies=True, overrun=True),
     SCHEMES,
     st.integers(0, 2**32),
     st.sampled_from([0.0, -1.0, 0.4]),

@@ -10,8 +10,11 @@ from hypothesis import strategies as st
 from tests.learned.dras.policies import Plain, Walking
 from tests.learned.dras.scorers import drawn, prefers
 from tests.simulation.workloads import workloads
-from transom.learned.dras.collect import replay
+from transom.errors import ModelError
+from transom.learned.dras.collect import Batch, collect, replay
+from transom.learned.dras.episodes import Episodes
 from transom.learned.dras.process import Scheme
+from transom.learned.scorer import ScorerWeights
 from transom.models import Cluster, Job
 from transom.simulation import Schedule, simulate
 from transom.simulation.schedule import BACKFILLED, READY, RESERVED
@@ -24,7 +27,7 @@ SHORTEST = prefers("log-walltime", -1)
 schemes = st.builds(
     Scheme, st.sampled_from((1, 2)), st.sampled_from((1, 2, 50)), st.integers(0, 1), st.integers(0, 1), st.just(60)
 )
-any_workload = st.one_of(workloads(), workloads(resources=1, dependencies=True))
+any_workload = st.one_of(workloads(), workloads(resources=1, dependencies=True), workloads(overrun=True))
 
 
 def same(one: Schedule, other: Schedule) -> bool:
@@ -69,7 +72,7 @@ def test_on_a_trace_as_well(shared: Path, trace: str) -> None:
     assert same(made, simulate(workload, "fcfs-easy"))
 
 
-@given(workloads(max_jobs=20), st.integers(0, 99), st.integers(0, 1))
+@given(workloads(max_jobs=20, resources=1, dependencies=True), st.integers(0, 99), st.integers(0, 1))
 def test_a_kept_promise_is_never_broken(workload: Workload, seed: int, head: int) -> None:
     made = replay(workload, Scheme(head=head, keep=1, window=4), drawn(seed))
     promises: dict[int, int] = {}
@@ -85,6 +88,35 @@ def test_a_kept_promise_is_never_broken(workload: Workload, seed: int, head: int
     for job, begin in promises.items():
         assert made.start[place(workload, job)] <= begin
         assert made.mode[place(workload, job)] == RESERVED
+
+
+@given(any_workload, schemes, st.integers(0, 99), st.data())
+def test_nothing_depends_on_runtimes_that_lie_ahead(
+    workload: Workload, scheme: Scheme, seed: int, data: st.DataObject
+) -> None:
+    # What has not ended by `now` runs longer: what is seen and decided until then stays as it was.
+    weights = drawn(seed)
+    made = replay(workload, scheme, weights)
+    now = data.draw(st.integers(0, int(made.end.max())))
+    longer = Workload("longer", workload.cluster, workload.jobs, workload.runtime + 7 * (made.end > now))
+    other = replay(longer, scheme, weights)
+    known = int((made.decisions["time"] <= now).sum())
+    for name, column in made.decisions.items():
+        assert (column[:known] == other.decisions[name][:known]).all()
+    assert (other.decisions["time"][known:] > now).all()
+    one, two = (recorded(each, scheme, weights) for each in (workload, longer))
+    if one is not None and two is not None:
+        for name in ("features", "context", "count", "action"):
+            before, after = (getattr(batch, name)[batch.instant <= known] for batch in (one, two))
+            assert np.array_equal(before, after), name
+
+
+def recorded(workload: Workload, scheme: Scheme, weights: ScorerWeights) -> Batch | None:
+    """What a training would see of one or more episodes; None if there is nothing to choose."""
+    try:
+        return collect(Episodes([workload]), scheme, weights, 30, np.random.default_rng(0), 0.0)
+    except ModelError:
+        return None
 
 
 @given(any_workload, st.integers(0, 99))
