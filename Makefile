@@ -31,15 +31,15 @@ test: $(VENV)/.tested
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS)
 
-# The core alone, then the extra of the tests on top of it.
+# The core alone, then the extra of the tests on top of it. Modules are compiled when they are first imported: most never are.
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("Transom needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt -e .
 	touch $@
 
 $(VENV)/.tested: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
+	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
 	touch $@
 
 clean:
