@@ -248,7 +248,7 @@ class Table:
 
 
 def complete(table: Table, setting: Setting, methods: Sequence[Method], source: Path | None = None) -> None:
-    """Measure what is missing in a table, epoch by epoch; a row of another specification counts as missing.
+    """Measure what is missing in a table, epoch by epoch; a row of another specification or other weights is, too.
 
     Raises
     ------
@@ -265,12 +265,16 @@ def complete(table: Table, setting: Setting, methods: Sequence[Method], source: 
         if stated != wanted:
             raise SpecError(f"{table.path}: its rows are of {stated}, and {wanted} is asked for; name another --table")
 
+    weights = {method.spec: weights_of(registry.make(registry.SOLVERS, method.spec, Allocation)) for method in methods}
+
     def missing(epoch: int) -> list[Method]:
         found = ((method, table.rows.get((method.title, epoch))) for method in methods)
         return [
             method
             for method, row in found
-            if row is None or (row.spec, row.rule, row.every) != (method.spec, method.rule, method.every)
+            if row is None
+            or (row.spec, row.rule, row.every) != (method.spec, method.rule, method.every)
+            or row.weights != weights[method.spec]
         ]
 
     left = {epoch: wanted for epoch in numbers if (wanted := missing(epoch))}

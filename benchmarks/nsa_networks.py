@@ -17,10 +17,13 @@ from benchmarks.nsa_epochs import Method, Row, Table, arguments, brief, complete
 from benchmarks.nsa_tables import AS_CODED, LEARNED, improvement
 from transom.cli.output import number
 from transom.errors import TransomError
+from transom.learned.checkpoints import read_card
 from transom.plot import costs_by_steps, save
 
 STEPS = (500, 600, 700, 800, 900, 1000)
 NETWORKS = ("fcn-1", "fcn-2", "fcn-3", "cnn-1", "cnn-2", "cnn-3")
+PLAIN = ("uniform", "first fit", "cheapest")
+"""Rules beside the networks, as the cards name them."""
 MODELS = Path("benchmarks/results/nsa")  # seen from the checkout, so that results name no place of one machine
 
 
@@ -54,6 +57,20 @@ def print_table(table: Table, markdown: bool) -> None:
         if cells:
             lines.append([network, *cells])
     show("", ["cost, ms (less than SA)", *(f"{steps:,} steps" for steps in STEPS)], lines, markdown)
+
+
+def print_cards(models: Path, markdown: bool) -> None:
+    """What each network had learnt, as its card says, beside plain rules: mean cost of the jobs of a repair."""
+    cards = {network: read_card(models / f"{network}.safetensors") for network in NETWORKS}
+    scores = cards[NETWORKS[0]].scores
+    lines = [
+        [network, number(card.parameters, 0), number(card.steps, 0), number(card.seconds, 0)]
+        + [number(card.scores[rule], 0) for rule in ("argmax", "sampled")]
+        for network, card in cards.items()
+    ]
+    lines += [[rule, "-", "-", "-", "-", number(scores[rule], 0)] for rule in PLAIN]
+    columns = ["first nodes", "weights", "decisions", "training [s]", "likeliest", "drawn"]
+    show("" if markdown else "Mean cost of a repair on windows that were not trained on", columns, lines, markdown)
 
 
 def draw(table: Table, path: Path) -> Path:
@@ -103,6 +120,7 @@ def run(options: argparse.Namespace) -> None:
         complete(table, setting_of(options), methods(options.models, options.every))
     if note := unequal(table):
         print(f"{note}\n")
+    print_cards(options.models, options.markdown)
     print_table(table, options.markdown)
     if options.figure:
         print(f"figure: {draw(table, options.figure)}")

@@ -51,13 +51,12 @@ def gap_by_seconds(searches: Mapping[str, Search], single: Mapping[str, tuple[fl
         raise ModelError("figure: a time must be > 0 s")
     figure = new_figure(3.6, WIDTH * 0.8)
     axes = figure.subplots()
-    looks = policy_styles([*searches, *single])
+    looks = policy_styles(list(searches))
     for (name, search), marker in zip(searches.items(), _cycled(_MARKERS, searches), strict=True):
         gaps = 100 * np.asarray(search.gap)
         axes.plot(1000 * np.asarray(search.seconds), gaps, marker=marker, markersize=4, label=name, **looks[name])
     for (name, (seconds, gap)), marker in zip(single.items(), _cycled(_POINTS, single), strict=True):
-        colour = looks[name]["color"]
-        axes.plot([1000 * seconds], [100 * gap], marker, markersize=8, color=colour, label=name, clip_on=False)
+        axes.plot([1000 * seconds], [100 * gap], marker, markersize=8, color="#444444", label=name, clip_on=False)
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(lambda time, _: f"{time:g}")
     axes.set_xlabel("time for a window [ms]")
