@@ -7,7 +7,7 @@ import pytest
 
 from tests.learned.dras.test_collect import crowded
 from transom.errors import ModelError, SpecError
-from transom.learned.dras.paper_state import paper_state, paper_states
+from transom.learned.dras.paper_state import paper_state
 from transom.learned.dras.process import Scheme, begin, candidates_of
 from transom.learned.dras.standing import standing
 from transom.models import Cluster, Job, JobTable, Window
@@ -112,17 +112,11 @@ def test_the_state_of_the_paper() -> None:
     jobs, waiting, _, expected, _, free, _, at = state
     begin(jobs, waiting, expected, free, at, *course[:5], scheme)
     assert candidates_of(jobs, waiting, free, at, course.at, course.extra, course.candidates, scheme) == 2
-    given = jobs, waiting, expected, free, at, course.at, course.candidates, course.known, scheme, 6
     made = np.full((2 * 3 + 6, 2), np.nan, np.float32)
-    paper_state(*given, made)
+    paper_state(jobs, waiting, expected, free, at, course.at, course.candidates, course.known, scheme, 6, made)
     of_jobs = [[2 / 6, 0.5], [1, 0.6], [1 / 6, 2], [0, 0.1]]
     of_nodes = [[1, 0]] + 3 * [[0, 0.01]] + 2 * [[0, 0.3]]
     assert made == pytest.approx(np.array([*of_jobs, [0, 0], [0, 0], *of_nodes]))
-    several = np.full((3, 2 + 6, 2), np.nan, np.float32)
-    paper_states(*given, several)
-    assert several[0] == pytest.approx(np.array([*of_jobs[:2], *of_nodes]))
-    assert several[1] == pytest.approx(np.array([*of_jobs[2:], *of_nodes]))
-    assert np.isnan(several[2]).all()
 
 
 def test_what_environments_refuse() -> None:

@@ -44,21 +44,6 @@ def paper_state(jobs, queue, expected, free, at, place, candidates, known, schem
 
 
 @borrowing
-def paper_states(jobs, queue, expected, free, at, place, candidates, known, scheme, nodes, states):  # type: ignore[no-untyped-def]
-    """Fill the inputs of DRAS-DQL, one per candidate: the job and all nodes; ``states`` ``(at least count, 2 + N, 2)``.
-
-    The other parameters are those of :func:`paper_state`.
-    """
-    for k in range(place[COUNT]):
-        _fill_job(jobs, queue[candidates[k]], at, known, scheme, states[k], 0)
-        if k == 0:
-            _fill_nodes(jobs, expected, free, at, scheme, nodes, states[0], 2)
-        else:
-            for row in range(2, 2 + nodes):
-                states[k, row, 0], states[k, row, 1] = states[0, row, 0], states[0, row, 1]
-
-
-@borrowing
 def _fill_job(jobs, job, at, known, scheme, state, row):  # type: ignore[no-untyped-def]
     span = np.float64(scheme.longest)
     state[row, 0] = known[job, 0]
