@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.learned.dras.policies import Plain, Walking
 from tests.learned.dras.scorers import drawn, prefers
 from tests.simulation.workloads import workloads
-from transom.errors import ModelError
+from transom.errors import ModelError, SpecError
 from transom.learned.dras.collect import Batch, collect, replay
 from transom.learned.dras.episodes import Episodes
 from transom.learned.dras.process import Scheme
@@ -68,7 +68,7 @@ def test_the_head_first_is_easy_backfilling(case: tuple[Workload, int]) -> None:
 @pytest.mark.parametrize("trace", ["theta_2022", "SDSC-SP2-1998-4.2-cln"])
 def test_on_a_trace_as_well(shared: Path, trace: str) -> None:
     workload = read_swf(shared / "traces" / f"{trace}.swf.gz")
-    made = replay(workload, Scheme(window=len(workload), head=1, keep=1), FIRST)
+    made = replay(workload, Scheme(window=10_000, head=1, keep=1), FIRST)
     assert same(made, simulate(workload, "fcfs-easy"))
 
 
@@ -144,6 +144,14 @@ def test_by_hand() -> None:
     assert reserved(head, 1) == (2, 31)
     assert head.start.tolist() == [0, 31, 10, 10, 1]
     assert head.mode[[2, 3]].tolist() == [BACKFILLED, BACKFILLED]
+
+
+def test_schemes_out_of_range_are_refused() -> None:
+    # A window of none would start nobody, and say nothing.
+    workload = Workload.of([TracedJob(Job(id=1, submit=0, nodes=1, walltime=1), 1)], Cluster(4), "one")
+    for name, value in (("levels", 3), ("window", 0), ("keep", 2), ("longest", 0)):
+        with pytest.raises(SpecError, match=f"scheme: {name} must be from"):
+            replay(workload, Scheme()._replace(**{name: value}), FIRST)
 
 
 def place(workload: Workload, job: int) -> int:

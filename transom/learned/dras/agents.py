@@ -15,7 +15,7 @@ from transom.learned.dras.paper_scorer import SCHEMA as PAPER_SCHEMA
 from transom.learned.dras.paper_scorer import Agent as PaperAgentKind
 from transom.learned.dras.paper_scorer import PaperScorer, PaperShape
 from transom.learned.dras.paper_state import paper_state
-from transom.learned.dras.process import Course, Scheme
+from transom.learned.dras.process import RANGES, Course, Scheme
 from transom.learned.scorer import ScorerWeights, score
 from transom.simulation.events import State
 
@@ -23,9 +23,6 @@ Floats = NDArray[np.float32]
 
 ACTOR = "actor."
 """What the names of a scorer's weights begin with in a checkpoint; its critic has others."""
-
-_WIDEST = 10_000  # window
-_LONGEST = 10**9  # of a walltime [s]
 
 
 class Agent(Protocol):
@@ -119,8 +116,7 @@ def scheme_of(card: Card) -> Scheme:
     ------
     DocumentError : its settings lack a number, or one is out of range.
     """
-    ranges = {"levels": (1, 2), "window": (1, _WIDEST), "head": (0, 1), "keep": (0, 1), "longest": (1, _LONGEST)}
-    return Scheme(**{name: _whole(card, name, *ends) for name, ends in ranges.items()})
+    return Scheme(**{name: _whole(card, name, *ends) for name, ends in RANGES.items()})
 
 
 def scorer_weights(checkpoint: Checkpoint) -> ScorerWeights:

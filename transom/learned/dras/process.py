@@ -69,6 +69,10 @@ class Scheme(NamedTuple):
     longest: int = 86_400
 
 
+RANGES = {"levels": (1, 2), "window": (1, 10_000), "head": (0, 1), "keep": (0, 1), "longest": (1, 10**9)}
+"""What the numbers of a scheme may be, from least to largest."""
+
+
 class Course(NamedTuple):
     """Where the process stands within an instant; ``n`` jobs.
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from transom.errors import SpecError
 from transom.learned.dras.features import known_of
-from transom.learned.dras.process import AHEAD, BEGIN, COUNTERS, HOLDER, PICKED, Course, Scheme
+from transom.learned.dras.process import AHEAD, BEGIN, COUNTERS, HOLDER, PICKED, RANGES, Course, Scheme
 from transom.models import Window
 from transom.models._arrays import IntArray
 from transom.simulation import events
@@ -23,7 +24,14 @@ def new_course(state: State, scheme: Scheme, nodes: int, priority: IntArray | No
     scheme : how to schedule.
     nodes : of the machine.
     priority : the site's priorities of the jobs, shape ``(n,)``; unknown if None.
+
+    Raises
+    ------
+    SpecError : a number of the scheme is out of range.
     """
+    for name, (least, most) in RANGES.items():
+        if not least <= getattr(scheme, name) <= most:
+            raise SpecError(f"scheme: {name} must be from {least} to {most}, got {getattr(scheme, name)}")
     n = len(state.jobs)
     course = Course(
         at=np.zeros(COUNTERS, np.int64),
