@@ -73,7 +73,7 @@ def test_json_is_the_card_and_where_it_lies(transom: Transom, models: Path) -> N
 def test_what_is_not_there_is_one_line(transom: Transom, models: Path) -> None:
     for source, message in (
         ("smal", "unknown checkpoint 'smal'; did you mean 'small'? Known: PATH.safetensors, other, small"),
-        ("none.safetensors", "none.json: cannot be read: No such file or directory"),
+        ("none.safetensors", "none.safetensors: its card none.json cannot be read: No such file or directory"),
         (models / "small.json", f"unknown checkpoint '{models / 'small.json'}'"),
     ):
         ran = transom("models", source)

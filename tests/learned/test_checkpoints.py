@@ -185,6 +185,13 @@ def test_other_number_formats_are_refused(at: Path) -> None:
         assert_line(caught.value, f"{at}: weights must be float32")
 
 
+@pytest.mark.parametrize("name", ["training", "", ".", "..", "../up", "a/b", "a\nb", "-x"])
+def test_names_that_are_no_file_of_a_training_are_refused(name: str) -> None:
+    assert checkpoints.check_name("nsa-cnn-3.v2") == "nsa-cnn-3.v2"
+    with pytest.raises(SpecError, match="a checkpoint's name has letters, digits"):
+        checkpoints.check_name(name)
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_weights_that_are_no_numbers_are_refused(at: Path, value: float) -> None:
     weights = {**made().weights, "bias": np.array([1, value, 2], np.float32)}
@@ -197,7 +204,9 @@ def test_weights_that_are_no_numbers_are_refused(at: Path, value: float) -> None
 def test_missing_files_are_named(at: Path, tmp_path: Path) -> None:
     with pytest.raises(DocumentError) as caught:
         load(tmp_path / "none.safetensors", "dras")
-    assert_line(caught.value, f"{tmp_path / 'none.json'}: cannot be read: No such file or directory")
+    assert_line(
+        caught.value, f"{tmp_path / 'none.safetensors'}: its card none.json cannot be read: No such file or directory"
+    )
     at.unlink()
     with pytest.raises(DocumentError) as caught:
         load(at, "dras")

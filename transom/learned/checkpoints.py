@@ -7,6 +7,7 @@ files belong together.
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -80,6 +81,21 @@ class Checkpoint:
 
     weights: Weights
     card: Card
+
+
+def check_name(name: str) -> str:
+    """A name that a training may give its checkpoint, which becomes a file in its folder.
+
+    Raises
+    ------
+    SpecError : it is none of one file, or that of the state of a training.
+    """
+    if not re.fullmatch(r"\w[\w.+-]*", name) or name == "training":
+        raise SpecError(
+            f"--name {name}: a checkpoint's name has letters, digits, '.', '_', '+' and '-', begins with a letter or "
+            "digit, and is not 'training', the state's"
+        )
+    return name
 
 
 def make_card(weights: Weights, **stated: Any) -> Card:
@@ -204,7 +220,7 @@ def read_card(path: Path) -> Card:
     try:
         return msgspec.json.decode(at.read_bytes(), type=Card)
     except OSError as error:
-        raise DocumentError(f"{at}: cannot be read: {error.strerror}") from None
+        raise DocumentError(f"{path}: its card {at.name} cannot be read: {error.strerror}") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DocumentError(f"{at}: not the card of a checkpoint: {error}") from None
 

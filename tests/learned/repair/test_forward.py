@@ -60,7 +60,7 @@ def test_what_is_no_such_network_is_refused() -> None:
     weights = dict(drawn("cnn-1", 5, 0))
     with pytest.raises(DocumentError, match="does not fit the one before"):
         prepare(weights, 4)
-    with pytest.raises(DocumentError, match=r"actor.<i>.weight and .bias are wanted, got actor.0.weight$"):
+    with pytest.raises(DocumentError, match=r"actor.<i>.weight and .bias are wanted, got 'actor.0.weight'$"):
         prepare({"actor.0.weight": weights["actor.0.weight"]}, 5)
     with pytest.raises(DocumentError, match="256 scores, 100 are wanted"):
         prepare({name: array for name, array in weights.items() if not name.startswith("actor.5")}, 5)

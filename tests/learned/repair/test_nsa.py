@@ -242,8 +242,8 @@ def test_other_clusters_are_refused_unless_asked_for(tmp_path: Path) -> None:
     elsewhere = Allocation(FatTree.k_ary(4), np.arange(10), [4, 4], "dynamic")
     scattered = Allocation(FatTree([0, 1, 0, 1], [0, 0, 0, 0]), np.arange(4), [3], "dynamic")
     for problem, says in (
-        (elsewhere, "nodes 16, not 200, leaf_nodes 2, not 10, pod_nodes 4, not 40"),
-        (scattered, "leaf_nodes 0, not 10"),
+        (elsewhere, "nodes 200 and not 16, leaf_nodes 10 and not 2, pod_nodes 40 and not 4"),
+        (scattered, "leaf_nodes 10 and not 0"),
     ):
         with pytest.raises(UnsupportedError, match=says):
             solve(problem, f"nsa:model={path}")
@@ -258,14 +258,43 @@ def test_other_checkpoints_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="unknown checkpoint 'nobody'"):
         solve(window(), "nsa:model=nobody")
     without = write_nsa(tmp_path, 7, settings={})
-    with pytest.raises(DocumentError, match="its card must state 'largest', a whole number > 0, got None"):
+    with pytest.raises(
+        DocumentError, match="its card must state 'largest', a whole number from 1 to 1000000, got None"
+    ):
         solve(window(), f"nsa:model={without}")
     wrong = write_nsa_cost(tmp_path, 8, schema="repair-4x100/1", settings={"largest": 4})
     with pytest.raises(DocumentError, match=r"actor.<i>.weight and .bias are wanted"):
         solve(window(), f"nsa:model={wrong},anywhere=yes")
 
 
-@pytest.mark.parametrize("settings", ["nsa:steps=0", "nsa:tmin=-1", "nsa-cost:remove=0", "nsa-cost:heat=inf"])
+@pytest.mark.parametrize(
+    "layers",
+    [
+        [np.zeros((1, 5, 1))],
+        [np.zeros((1, 5, 0))],
+        [np.zeros((0, 500)), np.zeros((100, 0))],
+        [np.zeros((0, 5, 10)), np.zeros((100, 0))],
+    ],
+)
+def test_layers_that_no_kernel_could_take_are_refused(layers: list[np.ndarray]) -> None:
+    weights = {}
+    for i, weight in enumerate(layers):
+        weights[f"actor.{2 * i}.weight"] = weight.astype(np.float32)
+        weights[f"actor.{2 * i}.bias"] = np.zeros(len(weight), np.float32)
+    with pytest.raises(DocumentError, match="does not fit the one before"):
+        prepare(weights, 5)
+
+
+@pytest.mark.parametrize("many", [10**12, 10**25, 1.5, True])
+def test_numbers_of_a_card_that_nobody_could_mean_are_refused(tmp_path: Path, many: float) -> None:
+    cost = write_nsa_cost(tmp_path, 9, settings={"candidates": many})
+    with pytest.raises(DocumentError, match=f"{cost}: its card must state 'candidates', a whole number from 1 to"):
+        solve(window(), f"nsa-cost:model={cost}")
+
+
+@pytest.mark.parametrize(
+    "settings", ["nsa:steps=0", "nsa:tmin=-1", "nsa-cost:remove=0", "nsa-cost:heat=inf", "nsa-cost:heat=1e-40"]
+)
 def test_wrong_parameters_are_errors_of_the_solver(settings: str) -> None:
     with pytest.raises(SpecError, match=settings.partition(":")[0]):
         registry.make(registry.SOLVERS, settings)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 from transom.errors import DocumentError
 from transom.learned import checkpoints
 from transom.learned.checkpoints import Card
 from transom.models.fat_tree import FatTree
+
+_MOST = 1_000_000
 
 
 def read_card(model: str, schemas: Collection[str]) -> Card:
@@ -33,18 +37,25 @@ def read_card(model: str, schemas: Collection[str]) -> Card:
     return card
 
 
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Say of which file it is that something in it does not fit."""
+    try:
+        yield
+    except DocumentError as error:
+        raise DocumentError(f"{path}: {error}") from None
+
+
 def positive(card: Card, name: str) -> int:
-    """A whole number > 0 of a card's settings.
+    """A whole number of a card's settings, > 0 and at most a million.
 
     Raises
     ------
     DocumentError : it is not there or is none.
     """
     value = card.settings.get(name)
-    if type(value) is not int or value <= 0:
-        raise DocumentError(
-            f"checkpoint {card.name!r}: its card must state {name!r}, a whole number > 0, got {value!r}"
-        )
+    if type(value) is not int or not 0 < value <= _MOST:
+        raise DocumentError(f"its card must state {name!r}, a whole number from 1 to {_MOST}, got {value!a:.40}")
     return value
 
 
@@ -52,10 +63,12 @@ def misfit(card: Card, tree: FatTree) -> str | None:
     """Why a checkpoint is not for this cluster, None if it is."""
     leaf_nodes, pod_nodes = tree.regular or (0, 0)
     here = {"nodes": tree.num_nodes, "leaf_nodes": leaf_nodes, "pod_nodes": pod_nodes}
-    wrong = [f"{name} {here.get(name)}, not {value}" for name, value in card.cluster.items() if here.get(name) != value]
+    wrong = [
+        f"{name} {value} and not {here.get(name)}" for name, value in card.cluster.items() if here.get(name) != value
+    ]
     if not wrong:
         return None
     return (
-        f"checkpoint {card.name!r} was trained for another cluster, which this one is not: {', '.join(wrong)}; "
+        f"checkpoint {card.name!r} was trained for another cluster: {', '.join(wrong)}; "
         "anywhere=yes uses it nevertheless"
     )

@@ -61,13 +61,13 @@ def prepare(weights: Weights, rows: int) -> Network:
             outputs, inputs, kernel = layer.weight.shape
             stride = _STRIDES[min(convolutions, 1)]
             convolutions += 1
-            fits, after = inputs == channels and kernel <= length, (length - kernel) // stride + 1
+            fits, after = inputs == channels and 1 < kernel <= length, (length - kernel) // stride + 1
         else:
             inputs, outputs = layer.weight.shape
             kernel = stride = after = 1
             fits = inputs == channels * length
             length = 1
-        if not fits or layer.bias.shape != (outputs,):
+        if not fits or not outputs or layer.bias.shape != (outputs,):
             raise DocumentError(
                 f"weights of a repair: a layer of shape {layer.weight.shape} does not fit the one before"
             )
@@ -214,7 +214,9 @@ def _layers(weights: Weights) -> list[_Layer]:
     except (KeyError, ValueError, IndexError):
         pairs = []
     if not pairs or len(weights) != 2 * len(pairs) or any(weight.ndim not in (2, 3) for weight, _ in pairs):
-        raise DocumentError(f"weights of a repair: actor.<i>.weight and .bias are wanted, got {', '.join(weights)}")
+        raise DocumentError(
+            f"weights of a repair: actor.<i>.weight and .bias are wanted, got {', '.join(map(ascii, sorted(weights)))}"
+        )
     layers = []
     for k, (weight, bias) in enumerate(pairs):
         last = k + 1 == len(pairs)

@@ -13,7 +13,7 @@ from transom.heuristics._allocation import best_known
 from transom.heuristics.annealing_loop import Annealing, Nested, OnWhatIsLeft
 from transom.learned import checkpoints
 from transom.learned.checkpoints import EXTRA
-from transom.learned.repair.cards import misfit, positive, read_card
+from transom.learned.repair.cards import misfit, naming, positive, read_card
 from transom.learned.repair.first_nodes import anneal_learned
 from transom.learned.repair.forward import Network, prepare, room
 from transom.learned.repair.process import SCHEMAS, scale_of
@@ -123,7 +123,8 @@ def _load(model: str, digest: str) -> _Loaded:
     card = read_card(model, SCHEMAS)
     rows = SCHEMAS[card.schema]
     weights = checkpoints.load(model, "repair", card.schema).weights
-    return _Loaded(prepare(weights, rows), rows, positive(card, "largest"), perf_counter() - began)
+    with naming(checkpoints.find(model)):
+        return _Loaded(prepare(weights, rows), rows, positive(card, "largest"), perf_counter() - began)
 
 
 def _walk(problem: Allocation, owner: IntArray, settings: Nsa, loaded: _Loaded) -> OnWhatIsLeft:

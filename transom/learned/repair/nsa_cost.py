@@ -16,7 +16,7 @@ from transom.heuristics.annealing_loop import Annealing, Nested, OnWhatIsLeft
 from transom.learned import checkpoints
 from transom.learned.checkpoints import EXTRA, Weights
 from transom.learned.repair.candidates import CONTEXT, FEATURES, SCHEMA, anneal_candidates, empty_log
-from transom.learned.repair.cards import misfit, positive, read_card
+from transom.learned.repair.cards import misfit, naming, positive, read_card
 from transom.learned.scorer import ScorerWeights
 from transom.models._arrays import IntArray
 from transom.models.allocation import Allocation
@@ -24,6 +24,7 @@ from transom.models.fat_tree import FatTree
 from transom.solving import settled
 from transom.stop import Budget, Stop
 
+_COLDEST = 1e-6  # heat; far below it, quotients are beyond what float32 holds
 _SCORED = 300  # entries that could be looked at while one candidate is scored
 
 
@@ -43,8 +44,8 @@ class NsaCost(Annealing):
     ----------
     acceptance, tmax, tmin, steps, remove, order, restarts, nested : as in ``sa``.
     model : the name of a checkpoint that comes with the package, or the path of a ``.safetensors`` file.
-    heat : what scores are divided by, >= 0; 0 always takes the highest score. The network learnt at 1; whole searches
-        end a little lower where it chooses less surely.
+    heat : what scores are divided by, 0 or at least a millionth; 0 always takes the highest score. The network
+        learnt at 1; whole searches end a little lower where it chooses less surely.
     anywhere : whether weights may be used on a cluster that they were not trained for, where their card names one.
 
     Raises
@@ -68,8 +69,8 @@ class NsaCost(Annealing):
 
     def __post_init__(self) -> None:
         Annealing.__post_init__(self)
-        if not 0 <= self.heat < math.inf:
-            raise SpecError(f"nsa-cost: heat must be >= 0 and finite, got {self.heat}")
+        if self.heat != 0 and not _COLDEST <= self.heat < math.inf:
+            raise SpecError(f"nsa-cost: heat must be 0, or at least {_COLDEST:g} and finite, got {self.heat}")
 
     @property
     def digest(self) -> str:
@@ -122,7 +123,9 @@ def scorer_weights(weights: Weights) -> ScorerWeights:
     """
     names = {f"actor.{field}": field for field in ScorerWeights._fields}
     if set(weights) != set(names):
-        raise DocumentError(f"weights of a repair: {', '.join(names)} are wanted, got {', '.join(weights)}")
+        raise DocumentError(
+            f"weights of a repair: {', '.join(names)} are wanted, got {', '.join(map(ascii, sorted(weights)))}"
+        )
     made = ScorerWeights(**{field: np.ascontiguousarray(weights[name]) for name, field in names.items()})
     hidden, units = made.bias.shape[-1:] + made.hidden_bias.shape[-1:] or (0, 0)
     shapes = ((len(FEATURES), hidden), (len(CONTEXT), hidden), (hidden,), (hidden, units), (units,), (units,))
@@ -144,13 +147,15 @@ def _load(model: str, digest: str) -> _Loaded:
     """Read a checkpoint, once in a process unless it changes."""
     began = perf_counter()
     card = read_card(model, (SCHEMA,))
-    scorer = scorer_weights(checkpoints.load(model, "repair", SCHEMA).weights)
-    return _Loaded(scorer, positive(card, "candidates"), perf_counter() - began)
+    weights = checkpoints.load(model, "repair", SCHEMA).weights
+    with naming(checkpoints.find(model)):
+        return _Loaded(scorer_weights(weights), positive(card, "candidates"), perf_counter() - began)
 
 
 def _walk(problem: Allocation, owner: IntArray, settings: NsaCost, loaded: _Loaded) -> OnWhatIsLeft:
-    nothing = empty_log(0, loaded.candidates, 0)
-    more = loaded.scorer, loaded.candidates, settings.heat, nothing, np.zeros(1, np.int64)
+    nothing = empty_log(0, 1, 0)
+    candidates = min(loaded.candidates, len(owner))
+    more = loaded.scorer, candidates, settings.heat, nothing, np.zeros(1, np.int64)
     # For each candidate the idle nodes are gone over once more, for the next job.
-    work = (12 * len(owner) + _SCORED) * min(loaded.candidates, len(owner))
+    work = (12 * len(owner) + _SCORED) * candidates
     return OnWhatIsLeft(problem, owner, settings.moves(problem, settings.nested), anneal_candidates, more, work)
