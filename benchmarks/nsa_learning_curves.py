@@ -43,7 +43,8 @@ Curves = Mapping[str, np.ndarray]
 def trained(network: str, steps: int, seed: int, out: Path) -> tuple[np.ndarray, Card]:
     """Train a network in ``out/NETWORK``, or read what is finished there: its curve, and the card of its checkpoint."""
     from transom.learned.repair.trained import keep
-    from transom.learned.repair.training import Trainer, Training, train
+    from transom.learned.repair.training import Trainer, Training
+    from transom.learned.repair.training_loop import train
 
     trainer = Trainer(Training(network=network, steps=steps, seed=seed), out / network)
     with progress() as bars:

@@ -46,6 +46,8 @@ def test_it_trains_and_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str
         (["--rows", "3"], "rows must be one of 5, 4, got 3"),
         (["--learning-rate", "0"], "rate must be > 0"),
         (["--device", "nowhere"], "--device nowhere"),
+        (["--name", "training"], "is not 'training', the state's"),
+        (["--name", "../elsewhere"], "a checkpoint's name has letters"),
     ],
 )
 def test_bad_options(words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

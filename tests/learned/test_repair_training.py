@@ -24,7 +24,8 @@ from transom.learned.repair.pool import WindowPool  # noqa: E402
 from transom.learned.repair.process import SEEN  # noqa: E402
 from transom.learned.repair.scoring import compare, destroy, torch_scores  # noqa: E402
 from transom.learned.repair.task import RepairTask  # noqa: E402
-from transom.learned.repair.training import Trainer, Training, train, window_pool  # noqa: E402
+from transom.learned.repair.training import Trainer, Training, window_pool  # noqa: E402
+from transom.learned.repair.training_loop import train  # noqa: E402
 from transom.learned.repair.training_state import read_state, write_state  # noqa: E402
 from transom.learned.repair.vector_env import RepairVecEnv  # noqa: E402
 from transom.models import AUTHORS, PAPER, Allocation, FatTree  # noqa: E402
@@ -128,6 +129,35 @@ def test_ctrl_c_loses_no_update(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     ]
 
 
+def test_a_second_ctrl_c_keeps_the_state_that_was_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer = Trainer(Training(**TINY), tmp_path)
+    update = trainer.update
+
+    def interrupted() -> training.Update:
+        if trainer.curve:
+            signal.raise_signal(signal.SIGINT)
+            with torch.no_grad():
+                next(trainer.model.policy.parameters()).fill_(7)  # half an update
+            signal.raise_signal(signal.SIGINT)
+        return update()
+
+    monkeypatch.setattr(trainer, "update", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        train(trainer, 1)
+    held = Trainer(Training(**TINY), tmp_path)
+    assert held.steps == 32
+    assert not any((value == 7).all() for value in weights(held).values())
+
+
+def test_weights_that_are_no_numbers_end_the_training_and_are_not_kept(tmp_path: Path) -> None:
+    trainer = Trainer(Training(**TINY), tmp_path)
+    with torch.no_grad():
+        next(trainer.model.policy.parameters()).fill_(float("nan"))
+    with pytest.raises(SpecError, match=r"after \d+ decisions weights are not finite; take a lower learning rate"):
+        train(trainer, 100)
+    assert not (tmp_path / "training.safetensors").exists()
+
+
 def test_other_settings_and_other_files_are_refused(tmp_path: Path) -> None:
     trainer = Trainer(Training(**TINY), tmp_path)
     trainer.update()
@@ -139,6 +169,10 @@ def test_other_settings_and_other_files_are_refused(tmp_path: Path) -> None:
     write_state(state, {name: array for name, array in arrays.items() if name != "env.window"}, facts)
     with pytest.raises(DocumentError, match=r"does not hold such a training: .*window"):
         Trainer(Training(**TINY), tmp_path)
+    for others in ({}, {"settings": [1]}, {"settings": {"hidden": [24, 16]}}):
+        write_state(state, arrays, others)
+        with pytest.raises(DocumentError, match="does not hold such a training; take another folder"):
+            Trainer(Training(**TINY), tmp_path)
     state.write_bytes(b"nothing")
     with pytest.raises(DocumentError, match="not the state of a training"):
         Trainer(Training(**TINY), tmp_path)
@@ -149,7 +183,8 @@ def test_other_settings_and_other_files_are_refused(tmp_path: Path) -> None:
     [
         ({"network": "cnn-9"}, "network must be one of"),
         ({"cluster": "ours"}, "cluster must be one of paper, authors, got 'ours'"),
-        ({"rate": float("nan")}, "rate must be > 0, got nan"),
+        ({"rate": float("nan")}, "rate must be > 0 and at most 1, got nan"),
+        ({"rate": 1e30}, "rate must be > 0 and at most 1"),
         ({"batch": 1}, "batch must be > 1"),
         ({"discount": 1.5}, "discount must be > 0 and at most 1"),
         ({"seed": -1}, "seed must be >= 0"),
@@ -163,8 +198,10 @@ def test_settings_are_checked(wrong: dict[str, object], message: str) -> None:
 def test_an_unknown_device_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="--device nowhere"):
         Trainer(Training(**TINY), tmp_path, "nowhere")
+    with pytest.raises(SpecError, match="--device meta"):
+        Trainer(Training(**TINY), tmp_path, "meta")
     if not torch.cuda.is_available():
-        with pytest.raises(SpecError, match="--device cuda: torch sees none"):
+        with pytest.raises(SpecError, match="--device cuda"):
             Trainer(Training(**TINY), tmp_path, "cuda")
 
 

@@ -126,7 +126,7 @@ def command(
     DIR/curve.csv what all snapshots scored there; DIR/logs what TensorBoard shows. After Ctrl-C the same command goes
     on where it stopped, and ends with the same checkpoint; with --minutes, that depends on the machine.
     """
-    from transom.learned.checkpoints import require
+    from transom.learned.checkpoints import check_name, require
     from transom.learned.dras.training import PACKAGES
 
     require("transom train dras", *PACKAGES)
@@ -140,6 +140,8 @@ def command(
 
     if minutes is not None and not minutes > 0:
         raise SpecError(f"--minutes must be > 0, got {minutes:g}")
+    if name is not None:
+        check_name(name)
     if out.exists() and not out.is_dir():
         raise SpecError(f"{out}: is a file, not a folder")
     workload = options.read_workload(trace, nodes)

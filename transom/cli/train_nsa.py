@@ -76,9 +76,12 @@ def command(
     In the folder are then a checkpoint with its card, the learning curve (curve.csv), TensorBoard's logs
     (tensorboard/), and the state of the training, with which the same command goes on where it stopped.
     """
+    from transom.learned.checkpoints import check_name
     from transom.learned.repair.trained import keep
-    from transom.learned.repair.training import Trainer, Training, train
+    from transom.learned.repair.training import Trainer, Training
+    from transom.learned.repair.training_loop import train
 
+    called = check_name(name or f"nsa-{network.value}")
     settings = Training(
         network=network.value,
         rows=rows,
@@ -103,7 +106,7 @@ def command(
             bars.update(task, completed=min(row.steps, steps), description=text)
 
         train(trainer, every, tell)
-    checkpoint, path = keep(trainer, name or f"nsa-{network.value}")
+    checkpoint, path = keep(trainer, called)
     card = checkpoint.card
     if json:
         print_json({"out": str(path), "steps": card.steps, "seconds": card.seconds, "scores": card.scores})

@@ -40,9 +40,12 @@ def command(
     In the folder are then a checkpoint with its card, the learning curve (curve.csv), TensorBoard's logs
     (tensorboard/), and the state of the training, with which the same command goes on where it stopped.
     """
+    from transom.learned.checkpoints import check_name
     from transom.learned.repair.nsa_cost_trained import keep
-    from transom.learned.repair.nsa_cost_training import CostTrainer, CostTraining, train
+    from transom.learned.repair.nsa_cost_training import CostTrainer, CostTraining
+    from transom.learned.repair.training_loop import train
 
+    check_name(name)
     settings = CostTraining(
         seed=seed,
         updates=updates,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ from tests.learned.repair.made import window
 from transom.errors import DocumentError, SpecError
 from transom.learned.repair import nsa_cost_training
 from transom.learned.repair.nsa_cost import NsaCost
-from transom.learned.repair.nsa_cost_training import CostTrainer, CostTraining, first_weights, train
+from transom.learned.repair.nsa_cost_training import CostTrainer, CostTraining, first_weights
 from transom.learned.repair.rehearsal import judge, rehearse
+from transom.learned.repair.training_loop import train
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("tensorboard")
@@ -115,13 +117,31 @@ def test_it_goes_on_where_it_stopped(few_windows: None, tmp_path: Path) -> None:
         CostTrainer(CostTraining(**{**_plain(SMALL), "seed": 1}), tmp_path / "halves")
 
 
-def test_an_interrupt_leaves_what_was_learnt(few_windows: None, tmp_path: Path) -> None:
-    def press(_: Any) -> None:
-        raise KeyboardInterrupt
+def test_an_interrupt_leaves_what_was_learnt(
+    few_windows: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trainer = CostTrainer(SMALL, tmp_path)
+    update = trainer.update
 
+    def interrupted() -> Any:
+        signal.raise_signal(signal.SIGINT)
+        return update()
+
+    monkeypatch.setattr(trainer, "update", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        train(CostTrainer(SMALL, tmp_path), 100, press)
-    assert len(CostTrainer(SMALL, tmp_path).curve) == 1
+        train(trainer, 100)
+    again = CostTrainer(SMALL, tmp_path)
+    assert len(again.curve) == 1
+    assert all(np.array_equal(one, other) for one, other in zip(again.scorer(), trainer.scorer(), strict=True))
+
+
+def test_weights_that_are_no_numbers_end_the_training_and_are_not_kept(few_windows: None, tmp_path: Path) -> None:
+    trainer = CostTrainer(SMALL, tmp_path)
+    with torch.no_grad():
+        trainer._weights[0].fill_(float("nan"))
+    with pytest.raises(SpecError, match="weights are not finite; take a lower learning rate"):
+        train(trainer, 100)
+    assert not (tmp_path / "training.safetensors").exists()
 
 
 def test_a_folder_with_something_else_is_refused(few_windows: None, tmp_path: Path) -> None:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import csv
 import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
 
-from transom.compiling import uninterrupted
 from transom.errors import DocumentError, SpecError
 from transom.files import whole_file
 from transom.learned.checkpoints import require
+from transom.learned.devices import chosen_device
 from transom.learned.repair.candidates import CONTEXT, FEATURES
 from transom.learned.repair.nsa_cost import NsaCost
 from transom.learned.repair.pool import CLUSTERS, ClusterName, stream_windows
@@ -53,7 +52,7 @@ class CostTraining:
     discount : of an improvement per step by which it comes later, in [0, 1].
     taken : decisions of all searches that an update learns from, drawn at random, > 0.
     passes : how often an update goes over them, > 0.
-    rate : learning rate at the beginning, > 0; it falls to a tenth along a straight line.
+    rate : learning rate at the beginning, > 0, at most 1; it falls to a tenth along a straight line.
     streams : how many streams of 100 periods on each cluster the windows come from, > 0.
     threads : of torch, > 0.
 
@@ -87,8 +86,8 @@ class CostTraining:
             raise SpecError(f"nsa-cost: hidden must be two numbers > 1, got {self.hidden}")
         if not 0 <= self.discount <= 1:
             raise SpecError(f"nsa-cost: discount must be in [0, 1], got {self.discount}")
-        if not 0 < self.rate < float("inf"):
-            raise SpecError(f"nsa-cost: rate must be > 0, got {self.rate}")
+        if not 0 < self.rate <= 1:
+            raise SpecError(f"nsa-cost: learning rate must be > 0 and at most 1, got {self.rate}")
         if self.seed < 0:
             raise SpecError(f"nsa-cost: seed must be >= 0, got {self.seed}")
 
@@ -191,11 +190,8 @@ class CostTrainer:
         self._state = folder / "training.safetensors"
         held = read_state(self._state) if self._state.is_file() else None
         torch.set_num_threads(settings.threads)
-        chosen = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
-        try:
-            self._weights = [torch.tensor(array, device=chosen) for array in first_weights(settings)]
-        except RuntimeError as error:
-            raise SpecError(f"--device {device}: {str(error).splitlines()[0]}") from None
+        chosen = chosen_device(device)
+        self._weights = [torch.tensor(array, device=chosen) for array in first_weights(settings)]
         for weight in self._weights:
             weight.requires_grad_()
         self._optimizer = torch.optim.Adam(self._weights, lr=settings.rate)
@@ -230,7 +226,9 @@ class CostTrainer:
         some = rng.permutation(len(seen.action))[: s.taken]
         told = self._learn(seen, some, rng)
         if not all(bool(torch.isfinite(weight).all()) for weight in self._weights):
-            raise SpecError(f"nsa-cost: after update {before.updates + 1} weights are not finite; take a lower rate")
+            raise SpecError(
+                f"nsa-cost: after update {before.updates + 1} weights are not finite; take a lower learning rate"
+            )
         row = CostUpdate(
             before.updates + 1,
             before.decisions + len(seen.action),
@@ -334,22 +332,3 @@ class CostTrainer:
             self.curve = [CostUpdate(*row) for row in facts["curve"]]
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise DocumentError(f"{self._state}: does not hold such a training: {str(error).splitlines()[0]}") from None
-
-
-def train(trainer: CostTrainer, every: int, tell: Callable[[CostUpdate], None] = lambda _: None) -> None:
-    """Go on until all updates are made; the state is written every so many, at the end and after Ctrl-C.
-
-    Raises
-    ------
-    KeyboardInterrupt : after the update in which Ctrl-C was pressed; nothing of it is lost.
-    """
-    try:
-        while not trainer.done:
-            with uninterrupted():
-                row = trainer.update()
-            tell(row)
-            if len(trainer.curve) % every == 0:
-                trainer.save()
-    finally:
-        with uninterrupted():
-            trainer.save()

@@ -9,14 +9,9 @@ stopped, number for number, for the library itself keeps neither generators nor 
 from __future__ import annotations
 
 import csv
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -24,6 +19,7 @@ import numpy as np
 from transom.errors import DocumentError, SpecError
 from transom.files import whole_file
 from transom.learned.checkpoints import require
+from transom.learned.devices import chosen_device
 from transom.learned.repair import networks
 from transom.learned.repair.pool import CLUSTERS, ClusterName, WindowPool
 from transom.learned.repair.task import RepairTask
@@ -60,7 +56,7 @@ class Training:
     passes : how often an update goes over these decisions, > 0; the public code's 80 take 20 times as long.
     streams : how many streams of 100 periods the windows come from, > 0.
     batch : decisions of a step of the optimiser, > 1.
-    rate : learning rate at the beginning, > 0; it falls to a tenth along a straight line over ``steps``.
+    rate : learning rate at the beginning, > 0, at most 1; it falls to a tenth along a straight line over ``steps``.
     steps : decisions of the whole training, > 0; the last update may go beyond.
     clip : largest change of a chance that is rewarded (eq. 8), > 0.
     discount : of rewards per decision, in (0, 1].
@@ -97,9 +93,11 @@ class Training:
             raise SpecError(f"repair: cluster must be one of {', '.join(CLUSTERS)}, got {self.cluster!r}")
         if self.reward not in get_args(Reward):
             raise SpecError(f"repair: reward must be one of {', '.join(get_args(Reward))}, got {self.reward!r}")
-        for name in ("envs", "length", "passes", "rate", "steps", "clip", "streams", "threads"):
+        for name in ("envs", "length", "passes", "steps", "clip", "streams", "threads"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise SpecError(f"repair: {name} must be > 0, got {getattr(self, name)}")
+        if not 0 < self.rate <= 1:
+            raise SpecError(f"repair: learning rate must be > 0 and at most 1, got {self.rate}")
         if self.batch < 2:
             raise SpecError(f"repair: batch must be > 1, got {self.batch}")
         if not 0 < self.discount <= 1:
@@ -166,16 +164,11 @@ class Trainer:
         self._state = folder / "training.safetensors"
         held = read_state(self._state) if self._state.is_file() else None
         if held is not None:
-            self._compare(held[1]["settings"])
+            self._compare(held[1])
         torch.set_num_threads(settings.threads)
         # Where the device is another one, sums may still be taken in any order.
         torch.backends.cudnn.deterministic = True
-        if device.startswith("cuda") and not torch.cuda.is_available():
-            raise SpecError(f"--device {device}: torch sees none")  # the library would take the CPU
-        try:
-            self.model = _algorithm(settings, device)
-        except RuntimeError as error:
-            raise SpecError(f"--device {device}: {str(error).splitlines()[0]}") from None
+        self.model = _algorithm(settings, chosen_device(device))
         self.model.set_logger(configure(str(folder / "tensorboard"), ["tensorboard"]))
         if held is not None:
             self._restore(*held)
@@ -202,19 +195,26 @@ class Trainer:
         ------
         SpecError : the weights are no longer finite.
         """
-        import torch
-
         began, model, settings = time.perf_counter(), self.model, self.settings
         left = max(0.0, 1 - self.steps / settings.steps)
         model.lr_schedule = lambda _: settings.rate * (0.1 + 0.9 * left)
-        model.learn(settings.envs * settings.length, log_interval=None, reset_num_timesteps=False)
-        if not all(bool(torch.isfinite(value).all()) for value in model.policy.parameters()):
-            raise SpecError(f"repair: after {self.steps} decisions weights are not finite; take a lower learning rate")
+        try:
+            model.learn(settings.envs * settings.length, log_interval=None, reset_num_timesteps=False)
+        except ValueError:
+            self._check()  # what torch cannot draw from
+            raise
+        self._check()
         self.curve.append(self._row(self.seconds + time.perf_counter() - began))
         for name, value in asdict(self.curve[-1]).items():
             model.logger.record(f"repair/{name}", value)
         model.logger.dump(self.steps)
         return self.curve[-1]
+
+    def _check(self) -> None:
+        import torch
+
+        if not all(bool(torch.isfinite(value).all()) for value in self.model.policy.parameters()):
+            raise SpecError(f"repair: after {self.steps} decisions weights are not finite; take a lower learning rate")
 
     def save(self) -> None:
         """Write the state and the curve."""
@@ -243,7 +243,10 @@ class Trainer:
                 for row in self.curve
             )
 
-    def _compare(self, others: dict[str, Any]) -> None:
+    def _compare(self, facts: Any) -> None:
+        others = facts.get("settings") if isinstance(facts, dict) else None
+        if not isinstance(others, dict) or "network" not in others:
+            raise DocumentError(f"{self._state}: does not hold such a training; take another folder")
         for name, value in asdict(self.settings).items():
             if others.get(name) != value:
                 raise DocumentError(
@@ -287,45 +290,6 @@ class Trainer:
             divergence=float(log["train/approx_kl"]),
             clipped=float(log["train/clip_fraction"]),
         )
-
-
-def train(trainer: Trainer, every: int = 20, tell: Callable[[Update], None] = lambda _: None) -> None:
-    """Go on until all decisions are taken; the state is written every so many updates, at the end and after Ctrl-C.
-
-    Raises
-    ------
-    KeyboardInterrupt : after the update in which Ctrl-C was pressed, of which nothing is lost; when it is pressed
-        again, at once, and the state is the one that was written last.
-    """
-    with _ctrl_c_waits() as pressed:
-        while not trainer.done:
-            tell(trainer.update())
-            if pressed or trainer.done or len(trainer.curve) % every == 0:
-                trainer.save()
-            if pressed:
-                raise KeyboardInterrupt
-
-
-@contextmanager
-def _ctrl_c_waits() -> Iterator[list[int]]:
-    """Put a first Ctrl-C into a list instead of raising it, since half an update is no state to go on from."""
-    pressed: list[int] = []
-    before = signal.getsignal(signal.SIGINT)
-
-    def press(number: int, frame: FrameType | None) -> None:
-        pressed.append(number)
-        if len(pressed) > 1 and callable(before):
-            before(number, frame)
-
-    # Elsewhere it is raised in the main thread, whatever is done here.
-    main = threading.current_thread() is threading.main_thread()
-    if main:
-        signal.signal(signal.SIGINT, press)
-    try:
-        yield pressed
-    finally:
-        if main:
-            signal.signal(signal.SIGINT, before)
 
 
 def window_pool(settings: Training) -> WindowPool:

@@ -1,0 +1,43 @@
+"""A training from update to update: what is written when, and what Ctrl-C does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from transom.learned.ctrl_c import ctrl_c_waits
+
+
+class Updated(Protocol):
+    """A training that goes on by updates."""
+
+    @property
+    def done(self) -> bool:
+        """Whether no update is left."""
+
+    @property
+    def curve(self) -> Sequence[Any]:
+        """The updates so far."""
+
+    def update(self) -> Any:
+        """Make one, and say what it did."""
+
+    def save(self) -> None:
+        """Write the state and the curve."""
+
+
+def train(trainer: Updated, every: int = 20, tell: Callable[[Any], None] = lambda _: None) -> None:
+    """Go on until all updates are made; the state is written every so many, at the end and after Ctrl-C.
+
+    Raises
+    ------
+    KeyboardInterrupt : after the update in which Ctrl-C was pressed, of which nothing is lost; when it is pressed
+        again, at once, and the state is the one that was written last.
+    """
+    with ctrl_c_waits() as pressed:
+        while not trainer.done:
+            tell(trainer.update())
+            if pressed or trainer.done or len(trainer.curve) % every == 0:
+                trainer.save()
+            if pressed:
+                raise KeyboardInterrupt
