@@ -11,9 +11,10 @@ import pytest
 
 from benchmarks import nsa_epochs, nsa_equal_rules, nsa_networks, nsa_tables
 from benchmarks.nsa_epochs import Epoch, Method, Row, Setting, Table, complete, generated, measure, proved
-from transom import Stop, solve
+from transom import Stop, registry, solve
 from transom.errors import DocumentError, ModelError, SpecError
 from transom.io import PeriodWindow, write_documents
+from transom.models import Allocation
 from transom.plot import Search, costs_by_steps, gap_by_seconds
 from transom.rng import stream
 
@@ -242,6 +243,36 @@ def test_the_command_measures_and_goes_on(tmp_path: Path, capsys: pytest.Capture
     with pytest.raises(SystemExit):
         nsa_equal_rules.main([*words, "--seed", "7"])
     assert "name another --table" in capsys.readouterr().err
+
+
+COMMANDS = {"tables": nsa_tables.main, "equal_rules": nsa_equal_rules.main, "networks": nsa_networks.main}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_page_says_what_the_results_say(name: str, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = (root / "docs" / "learned-repair.md").read_text(encoding="utf-8")
+    COMMANDS[name](["--stored", "--markdown"])
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith(("|", "NSA", "nsa-cost"))]
+    assert len(lines) > 5
+    for line in lines:
+        assert line in page
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_results_are_of_the_weights_that_are_there(name: str) -> None:
+    pytest.importorskip("safetensors")
+    rows = Table(nsa_epochs.RESULTS / f"{name}.csv").rows.values()
+    learned = {row.spec: row.weights for row in rows if row.spec.startswith("nsa")}
+    assert learned
+    for spec, weights in learned.items():
+        solver = registry.make(registry.SOLVERS, spec, Allocation)
+        assert nsa_epochs.weights_of(solver) == weights, f"{spec}: measure again, the weights are other ones"
+
+
+def test_stored_epochs_are_whole() -> None:
+    rows = Table(nsa_epochs.RESULTS / "tables.csv").rows
+    for method in (*nsa_tables.PAPER, *nsa_tables.RULES, *nsa_tables.EXACT):
+        assert [row.epoch for (title, _), row in rows.items() if title == method.title] == list(range(1, 11))
 
 
 def test_windows_of_a_file_instead_of_generated_ones(tmp_path: Path) -> None:

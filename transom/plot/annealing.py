@@ -63,7 +63,7 @@ def gap_by_seconds(searches: Mapping[str, Search], single: Mapping[str, tuple[fl
     # A gap of 0 is a place of its own below the smallest that is not.
     axes.set_yscale("symlog", linthresh=0.1, linscale=0.5)
     gaps_found = [*(gap for search in searches.values() for gap in search.gap), *(gap for _, gap in single.values())]
-    axes.set_ylim(100 * min(0.0, *gaps_found) - 0.02, None)
+    axes.set_ylim(100 * min(0.0, *gaps_found) - 0.02, max(150 * max(gaps_found), 0.1))
     axes.yaxis.set_major_formatter(lambda gap, _: f"{gap:g}")
     axes.set_yticks([], minor=True)
     axes.set_ylabel("mean gap to the optimum [%]")
