@@ -10,13 +10,13 @@ import sys
 import time
 from collections.abc import Sequence
 
-from benchmarks.dras import adaptation, conditions, curves, kiviat, protocol, tables, train, waits
+from benchmarks.dras import adaptation, conditions, curves, kiviat, page, protocol, train, waits
 from transom.errors import TransomError
 
 COMMANDS = {
     "train": train,
     "protocol": protocol,
-    "tables": tables,
+    "tables": page,
     "check": conditions,
     "curves": curves,
     "kiviat": kiviat,

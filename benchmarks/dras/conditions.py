@@ -143,9 +143,13 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{arguments.rows}: holds no rows of {', '.join(missing)}")
         return 1
     found = conditions(rows, [each for each in trained if each.workload == rows[0].workload])
-    cells = [[each.text, each.measured, _verdict(each)] for each in found]
-    print_table("", ["condition", "measured", "holds"], cells, left=2)
+    print_table("", *condition_table(found), left=2)
     return int(any(each.required and not each.holds for each in found))
+
+
+def condition_table(found: Sequence[Condition]) -> tuple[list[str], list[list[str]]]:
+    """Columns and cells: each condition with its figure and verdict."""
+    return ["condition", "measured", "holds"], [[each.text, each.measured, _verdict(each)] for each in found]
 
 
 def _verdict(condition: Condition) -> str:

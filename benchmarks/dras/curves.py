@@ -146,19 +146,30 @@ def show(arguments: argparse.Namespace, curves: Sequence[Curve], validation: Seq
     levels = {
         label: float(np.mean([simulate(copy, RULES[label]).wait.mean() for copy in validation])) for label in LEVELS
     }
-    tables = by_label(curves)
-    jobs = [0, 9, 18, next(iter(tables.values())).shape[1] - 1]
-    cells = [
-        [label, *(number(table[:, at].mean(), 0) for at in jobs), number(table.min(axis=1).mean(), 0)]
-        for label, table in tables.items()
-    ]
-    cells += [[label, *("-" for _ in jobs), number(level, 0)] for label, level in levels.items()]
     title = f"{validation[0].name}: mean wait [s], means over {arguments.seeds} seeds"
-    print_table(title, ["training", *(f"after {at}" for at in jobs), "best"], cells)
-    hours = {label: table / 3600 for label, table in tables.items()}
+    print_table(title, *curve_table(curves))
+    print(", ".join(f"{label} {number(level, 0)} s" for label, level in levels.items()))
+    hours = {label: table / 3600 for label, table in by_label(curves).items()}
     shown = {label: level / 3600 for label, level in levels.items()} if arguments.what == "methods" else {}
     figure = learning(hours, shown, f"validation on {validation[0].name}", ("jobset", "mean wait [h]"))
     print(f"figure: {save(figure, arguments.out)}")
+
+
+def curve_table(curves: Sequence[Curve]) -> tuple[list[str], list[list[str]]]:
+    """Columns and cells: the mean wait [s] after some jobsets, over the seeds, the best, and the last of each seed."""
+    tables = by_label(curves)
+    last = min(table.shape[1] for table in tables.values()) - 1
+    jobsets = [0, *(at for at in (9, 18) if at < last), last]
+    cells = [
+        [
+            label,
+            *(number(table[:, at].mean(), 0) for at in jobsets),
+            number(table.min(axis=1).mean(), 0),
+            " ".join(number(wait, 0) for wait in table[:, last]),
+        ]
+        for label, table in tables.items()
+    ]
+    return ["training", *(f"after {at} jobsets" for at in jobsets), "best", f"after {last}, by seed"], cells
 
 
 def by_label(curves: Sequence[Curve]) -> dict[str, np.ndarray]:

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from benchmarks.dras.methods import AGENTS, DRAWN, RULES
-from benchmarks.dras.rows import Row, read_rows, values
+from benchmarks.dras.rows import Row, values
 from transom.bench.statistics import interval
 from transom.cli.output import number
-from transom.errors import DocumentError
-from transom.files import whole_file
 from transom.models._arrays import FloatArray
 
 RESULTS = Path(__file__).parents[1] / "results" / "dras"
 """Where the rows behind the page are kept."""
-
-TRACES = ("theta_2022", "sdsc_sp2")
-"""The files of rows there, one for each trace."""
 
 ORDER = (*RULES, *DRAWN.values(), *AGENTS.values())
 
@@ -121,52 +114,6 @@ def markdown(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
     """A table as Markdown."""
     lines = [columns, ["---", *("---:" for _ in columns[1:])], *cells]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def page_tables(folder: Path) -> dict[str, str]:
-    """The tables of docs/dras.md as Markdown, by what they are, of the rows in a folder."""
-    found = {}
-    for path in sorted(folder.glob("*.csv")):
-        if path.stem in TRACES:
-            rows = read_rows(path)
-            for name, table in (("methods", main_table), ("seeds", seed_table), ("modes", mode_table)):
-                columns, cells = table(rows)
-                if cells:
-                    found[f"{path.stem}: {name}"] = markdown(columns, cells)
-    return found
-
-
-def with_tables(page: str, tables: Mapping[str, str]) -> str:
-    """A page whose tables are replaced: each stands after a comment with its name, up to an empty line.
-
-    Raises
-    ------
-    DocumentError : the page has no place for a table.
-    """
-    for name, table in tables.items():
-        place = re.compile(rf"(<!-- {re.escape(name)} -->\n)(?:\|.*\n)*")
-        if not place.search(page):
-            raise DocumentError(f"the page has no line <!-- {name} -->")
-        page = place.sub(lambda match: f"{match[1]}{table}\n", page)  # noqa: B023  (used at once)
-    return page
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command takes."""
-    parser.add_argument("--folder", type=Path, default=RESULTS, help="with the rows")
-    parser.add_argument("--page", type=Path, help="replace the tables of this page instead of printing them")
-
-
-def run(arguments: argparse.Namespace) -> None:
-    """Print the tables of the page, or write them into it."""
-    tables = page_tables(arguments.folder)
-    if arguments.page:
-        page = with_tables(arguments.page.read_text(encoding="utf-8"), tables)
-        with whole_file(arguments.page) as file:
-            file.write(page)
-        return
-    for name, table in tables.items():
-        print(f"<!-- {name} -->\n{table}\n")
 
 
 def _between(shown: Estimate, unit: float, digits: int) -> str:

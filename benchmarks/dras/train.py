@@ -14,7 +14,7 @@ from transom.errors import SpecError
 VARIANTS: dict[str, str] = {
     "waiting": "--agent ppo --reselect",
     "growing": "--agent ppo:learning_rate=0.01,outlier=25,entropy=-0.03 --reward waiting:growth=1,tau=86400,power=5"
-    " --every 4 --bound 1.9",
+    " --decisions 800000 --every 4 --bound 2.2",
     "dql": "--agent dql --batch 2048 --every 20 --reselect",
     "decima": "--agent ppo --levels 1",
     "slowdown": "--agent ppo --reward slowdown",

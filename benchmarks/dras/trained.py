@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.dras.methods import Method
+from benchmarks.dras.methods import DRAWN, Method
 from benchmarks.dras.rows import reading
 from transom.files import whole_file
 from transom.learned.checkpoints import read_card
@@ -36,7 +36,8 @@ def trained(workload: str, methods: Iterable[Method]) -> list[Trained]:
     """
     found = []
     for method in methods:
-        if method.agent is not None and method.checkpoint is not None:
+        drawn = method.label in DRAWN.values()  # of agents that are there already
+        if method.agent is not None and method.checkpoint is not None and not drawn:
             card = read_card(method.checkpoint)
             found.append(
                 Trained(workload, method.label, method.agent, card.seconds, card.steps, card.parameters, card.weights)

@@ -14,8 +14,9 @@ from benchmarks.dras.conditions import conditions
 from benchmarks.dras.curves import ORDERS, Curve, by_label, in_order, read_curves, write_curves
 from benchmarks.dras.curves import trained as trained_on
 from benchmarks.dras.methods import AGENTS, DQL, FCFS, GROWING, SAF, SJF, WAITING, Method, agents, rules
+from benchmarks.dras.page import page_tables, with_tables
 from benchmarks.dras.rows import FIGURES, Row, copies, measure_all, read_rows, values, write_rows
-from benchmarks.dras.tables import by_seed, estimate, labels, main_table, markdown, page_tables, seed_table, with_tables
+from benchmarks.dras.tables import by_seed, estimate, labels, main_table, markdown, seed_table
 from benchmarks.dras.train import VARIANTS, command
 from benchmarks.dras.trained import Trained, read_trained, write_trained
 from transom import simulate
