@@ -233,7 +233,7 @@ def test_seeds_weights_and_choices_matter(spec: str, tmp_path: Path) -> None:
 
 
 def test_what_they_do_not_take_is_refused_with_the_reason(spec: str) -> None:
-    with pytest.raises(UnsupportedError, match="which is the dynamic rule"):
+    with pytest.raises(UnsupportedError, match="it solves the dynamic and the free rule, not static"):
         solve(window("static"), spec)
 
 

@@ -79,7 +79,7 @@ class Nsa(Annealing):
         DocumentError : its card cannot be read, or it is none of a network that chooses first nodes.
         """
         if problem.rule == "static":
-            return "its repair puts jobs on what is left of the idle nodes, which is the dynamic rule"
+            return "it solves the dynamic and the free rule, not static"
         card = read_card(self.model, SCHEMAS)
         return None if self.anywhere else misfit(card, problem.tree)
 

@@ -86,7 +86,7 @@ class NsaCost(Annealing):
         DocumentError : its card cannot be read, or is none of a network that chooses among cheapest starts.
         """
         if problem.rule == "static":
-            return "its repair puts jobs on what is left of the idle nodes, which is the dynamic rule"
+            return "it solves the dynamic and the free rule, not static"
         card = read_card(self.model, (SCHEMA,))
         return None if self.anywhere else misfit(card, problem.tree)
 
