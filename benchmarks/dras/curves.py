@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import torch
 
 from benchmarks.dras.methods import DQL, FCFS, RULES, WAITING
 from benchmarks.dras.rows import copies, reading
@@ -17,8 +18,9 @@ from transom.cli.output import number, print_table, progress
 from transom.files import whole_file
 from transom.generate import PHASES, by_months
 from transom.generate.jobsets import JOBS
+from transom.learned.devices import chosen_device
 from transom.learned.dras.process import Scheme
-from transom.learned.dras.training import Training, TrainingSettings, chosen_device
+from transom.learned.dras.training import Training, TrainingSettings
 from transom.learned.dras.training_jobsets import phased, squeezed
 from transom.plot import learning, save
 from transom.traces import Workload, read_swf
@@ -111,7 +113,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Train what the file of curves lacks, print where each ends, and draw."""
-    device = chosen_device("cpu", 1)
+    torch.set_num_threads(1)
+    device = chosen_device("cpu")
     trace = read_swf(arguments.trace)
     workload = by_months(trace, *TRAINING, arguments.epoch)
     validation = copies(by_months(trace, *VALIDATION, arguments.epoch), arguments.copies)

@@ -121,7 +121,7 @@ def test_ctrl_c_and_the_same_command_again(trace: str, tmp_path: Path) -> None:
         (["--months", "99"], "no job was submitted in months 99 to 99"),
         (["--minutes", "0"], "--minutes must be > 0"),
         (["--phases", "made-up"], "unknown phase 'made-up'"),
-        (["--device", "nowhere"], "device 'nowhere'"),
+        (["--device", "nowhere"], "--device nowhere"),
         (["--paper-size"], "no critic"),
     ],
 )

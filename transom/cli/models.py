@@ -45,14 +45,14 @@ def command(
         [
             *map(_shown, (card.name, card.component, card.network)),
             _pairs(card.cluster),
-            *map(_shown, (card.schema, card.trained_on)),
+            _shown(card.schema),
             f"{card.parameters:,}",
             _size(path),
         ]
         for path, card in found
     ]
-    columns = ["name", "part of", "network", "cluster", "observations", "trained on", "parameters", "size kB"]
-    print_table("", columns, rows, left=6)
+    columns = ["name", "part of", "network", "cluster", "observations", "parameters", "size kB"]
+    print_table("", columns, rows, left=5)
 
 
 def _document(path: Path, card: Card) -> dict[str, Any]:

@@ -130,9 +130,12 @@ def command(
     from transom.learned.dras.training import PACKAGES
 
     require("transom train dras", *PACKAGES)
+    import torch
+
     from transom.errors import SpecError
+    from transom.learned.devices import chosen_device
     from transom.learned.dras.process import Scheme
-    from transom.learned.dras.training import Training, chosen_device
+    from transom.learned.dras.training import Training
     from transom.learned.dras.training_jobsets import compared, copies, lengths, phased
     from transom.learned.dras.training_run import run_training
     from transom.learned.dras.training_settings import TrainingSettings
@@ -176,7 +179,8 @@ def command(
     judged = compared(compared_part, _range(loads, "--loads"), times)
     if validation_jobs or paper_size:
         judged = [cut(each, 0, min(len(each), validation_jobs or 300)) for each in judged[: 1 if paper_size else None]]
-    training = Training(sets, judged, settings, chosen_device(device, threads))
+    torch.set_num_threads(threads)
+    training = Training(sets, judged, settings, chosen_device(device))
     called = name or _name_of(settings)
     how = f"phases {phases}" if phases else f"jittered copies in {times} laps, squeezed by {loads}"
     on = f"{training_part.name}: {how}, {lengths(sets)}"

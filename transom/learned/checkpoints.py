@@ -179,8 +179,8 @@ def load(
     return Checkpoint(weights, card)
 
 
-def check_cluster(card: Card, cluster: Mapping[str, int], where: str) -> None:
-    """Refuse a machine that is not like that of a card, whose checkpoint the error calls ``where``.
+def check_cluster(card: Card, cluster: Mapping[str, int], where: str, cure: str = "") -> None:
+    """Refuse a machine that is not like that of a card, whose checkpoint the error calls ``where``; then what to do.
 
     Raises
     ------
@@ -189,7 +189,7 @@ def check_cluster(card: Card, cluster: Mapping[str, int], where: str) -> None:
     for key, value in card.cluster.items():
         if cluster.get(key) != value:
             raise DocumentError(
-                f"{where}: was made for a cluster with {key} = {value}, and this has {cluster.get(key)}"
+                f"{where}: was made for a cluster with {key} = {value}, and this has {cluster.get(key)}{cure}"
             )
 
 

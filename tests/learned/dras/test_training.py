@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import signal
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -73,7 +74,7 @@ class Stop:
 
     def __call__(self, training: Training) -> None:
         if training.updates >= self.after:
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)
 
 
 @pytest.mark.parametrize("agent", AGENTS)

@@ -136,7 +136,8 @@ class LearnedPolicy:
 
     def _check(self, cluster: Cluster) -> None:
         if not self._anywhere:
-            check_cluster(self._card, {"nodes": cluster.num_nodes}, f"checkpoint {self.name!r}")
+            cure = "; anywhere=yes uses it all the same" if isinstance(self._agent, CompactAgent) else ""
+            check_cluster(self._card, {"nodes": cluster.num_nodes}, f"checkpoint {self.name!r}", cure)
 
 
 def picked(scores: Floats, count: int, rng: Generator, epsilon: float) -> tuple[int, float]:

@@ -257,24 +257,5 @@ def make_body(settings: TrainingSettings, nodes: int, device: str) -> Body:
     return PaperBody(settings.scheme, shape, settings.seed, device)
 
 
-def chosen_device(name: str, threads: int) -> str:
-    """The device of torch that a name stands for; ``auto`` is a GPU if there is one, else the processor.
-
-    Raises
-    ------
-    SpecError : there is no such device.
-    """
-    import torch
-
-    torch.set_num_threads(threads)
-    if name == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        torch.zeros(1, device=name)
-    except (RuntimeError, AssertionError) as error:
-        raise SpecError(f"device {name!r}: {str(error).splitlines()[0]}") from None
-    return name
-
-
 def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, (tuple, list)) else value

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from transom.compiling import uninterrupted
 from transom.files import whole_file
 from transom.learned.checkpoints import Checkpoint, save
+from transom.learned.ctrl_c import ctrl_c_waits
 from transom.learned.dras.training import VALIDATION, Training
 from transom.learned.dras.training_state import load_state, save_state
 
@@ -41,6 +41,8 @@ def run_training(
     Raises
     ------
     DocumentError : the folder holds another training.
+    KeyboardInterrupt : after the update in which Ctrl-C was pressed, of which nothing is lost; when it is pressed
+        again, at once, and the state is the one that was written last.
     """
     from torch.utils.tensorboard import SummaryWriter
 
@@ -63,37 +65,30 @@ def run_training(
         with whole_file(folder / "curve.csv") as file:
             csv.writer(file, lineterminator="\n").writerows([_COLUMNS, *curve])
 
-    whole = True  # a second Ctrl-C is not held back, and what it leaves is not worth keeping
-    with SummaryWriter(str(folder / "logs"), purge_step=training.decisions + 1) as logs:
-        try:
-            while True:
-                over = share() >= 1
-                due = over or training.updates % training.settings.every == 0
-                if due and (not curve or curve[-1][0] != training.updates):
-                    with uninterrupted():
-                        whole = False
-                        found = training.validate()
-                        figures = [round(value, 3) for value in found.figures.values()]
-                        best = int(training.best_validation is found)
-                        row = [training.updates, training.decisions, round(training.seconds, 1), found.reward]
-                        curve.append([*row, *figures, best])
-                        for key, value in {"reward": found.reward, **found.figures}.items():
-                            logs.add_scalar(f"validation/{key}", value, training.decisions)
-                        keep()
-                        put_away()
-                        whole = True
-                    if told is not None:
-                        told(training)
-                if over:
-                    return training.checkpoint(name, trained_on, command)
-                with uninterrupted():
-                    whole = False
-                    for key, value in training.step(share()).items():
-                        logs.add_scalar(f"training/{key}", value, training.decisions)
-                    whole = True
+    # Half an update is no state to go on from: a first Ctrl-C waits until it is made, and nothing is lost.
+    with SummaryWriter(str(folder / "logs"), purge_step=training.decisions + 1) as logs, ctrl_c_waits() as pressed:
+        while True:
+            over = share() >= 1
+            due = over or training.updates % training.settings.every == 0
+            if due and (not curve or curve[-1][0] != training.updates):
+                found = training.validate()
+                figures = [round(value, 3) for value in found.figures.values()]
+                best = int(training.best_validation is found)
+                row = [training.updates, training.decisions, round(training.seconds, 1), found.reward]
+                curve.append([*row, *figures, best])
+                for key, value in {"reward": found.reward, **found.figures}.items():
+                    logs.add_scalar(f"validation/{key}", value, training.decisions)
+                keep()
+                put_away()
                 if told is not None:
                     told(training)
-        except KeyboardInterrupt:
-            if whole:
+            if over:
+                return training.checkpoint(name, trained_on, command)
+            if not pressed:
+                for key, value in training.step(share()).items():
+                    logs.add_scalar(f"training/{key}", value, training.decisions)
+                if told is not None:
+                    told(training)
+            if pressed:
                 put_away()
-            raise
+                raise KeyboardInterrupt
