@@ -120,7 +120,7 @@ def run(arguments: argparse.Namespace) -> None:
     validation = copies(by_months(trace, *VALIDATION, arguments.epoch), arguments.copies)
     runs: dict[str, tuple[Sequence[str], str, int]]
     if arguments.what == "orders":
-        runs = {label: (phases, PPO, 2) for label, phases in ORDERS.items()}
+        runs = {label: (phases, "pg", 2) for label, phases in ORDERS.items()}
     else:
         runs = {label: (PHASES, agent, levels) for label, (agent, levels) in METHODS.items()}
     curves = read_curves(arguments.rows) if arguments.rows.exists() else []
