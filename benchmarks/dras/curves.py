@@ -102,6 +102,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", choices=("orders", "methods"), help="figure 4 or figure 5")
     parser.add_argument("trace", type=Path)
     parser.add_argument("--epoch", type=int, default=0, help="second 0 of the trace in Unix time: its UnixStartTime")
+    parser.add_argument("--agent", default="pg", help="how weights are updated in figure 4")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--synthetic", type=int, default=30, help="synthetic jobsets; the paper: 82")
     parser.add_argument("--jobs", type=int, default=JOBS, help="of a sampled or synthetic jobset")
@@ -120,7 +121,7 @@ def run(arguments: argparse.Namespace) -> None:
     validation = copies(by_months(trace, *VALIDATION, arguments.epoch), arguments.copies)
     runs: dict[str, tuple[Sequence[str], str, int]]
     if arguments.what == "orders":
-        runs = {label: (phases, "pg", 2) for label, phases in ORDERS.items()}
+        runs = {label: (phases, arguments.agent, 2) for label, phases in ORDERS.items()}
     else:
         runs = {label: (PHASES, agent, levels) for label, (agent, levels) in METHODS.items()}
     curves = read_curves(arguments.rows) if arguments.rows.exists() else []
