@@ -29,7 +29,7 @@ test: $(VENV)/.tested
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS)
+	$(BIN)/python -m pytest -n 3 --dist loadgroup $(ARGS)
 
 # The core alone, then the extra of the tests on top of it. Modules are compiled when they are first imported: most never are.
 $(VENV)/.installed: pyproject.toml constraints.txt
