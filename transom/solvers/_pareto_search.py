@@ -78,7 +78,7 @@ class Search:
                 self._tick()
             if not self._told:
                 self.hand_over()
-        points, state = self._known.content(), np.zeros(3, np.int64)
+        points, state = self._known.content(), np.zeros(4, np.int64)
         for _ in range(exchanges):
             if state[0] < len(points) and exchange(
                 points, state, self._orders, data.demands, data.room, data.objectives, data.parents,

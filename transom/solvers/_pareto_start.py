@@ -77,7 +77,8 @@ def fill(orders, begin, demands, room, objectives, parents, rows, nodes, counts,
 def exchange(points, state, orders, demands, room, objectives, parents, rows, nodes, counts, work):  # type: ignore[no-untyped-def]
     """Put what comes of known selections by one job less, another one instead, and filling up, into an archive.
 
-    ``points`` are rows of an archive; ``state`` holds the next point, the job to leave out and the next order.
+    ``points`` are rows of an archive; ``state`` holds the next point, the job to leave out, the next order and the next
+    job to come instead.
     Returns whether the archive needs room before the next call.
     """
     jobs, resources = demands.shape
@@ -86,7 +87,8 @@ def exchange(points, state, orders, demands, room, objectives, parents, rows, no
     base, left = np.empty(resources, np.int64), np.empty(resources, np.int64)
     taken, inside = np.empty(jobs, np.bool_), np.empty(jobs, np.bool_)
     while state[0] < len(points) and work > 0:
-        at, out = state[0], state[1]
+        at, out, first = state[0], state[1], state[3]
+        state[3] = 0
         state[1] += 1
         if state[1] == jobs:
             state[0], state[1] = at + 1, 0
@@ -107,7 +109,10 @@ def exchange(points, state, orders, demands, room, objectives, parents, rows, no
             continue
         taken[out] = False
         full = False
-        for into in range(jobs):
+        for into in range(first, jobs):
+            if work <= 0 and into > first and not full:
+                state[0], state[1], state[3] = at, out, into
+                return False
             fine = not full and not taken[into] and into != out
             for r in range(resources):
                 fine &= demands[into, r] <= base[r]

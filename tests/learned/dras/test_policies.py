@@ -209,10 +209,12 @@ def test_another_machine_is_refused_unless_asked_for(tmp_path: Path) -> None:
         save(path, stated(agent, levels, 16))
         with pytest.raises(DocumentError) as caught:
             simulate(workload, f"{name}:model={path}")
-        assert str(caught.value) == "checkpoint 'drawn': was made for a cluster with nodes = 16, and this has 8"
+        cure = "anywhere=yes uses it all the same"
+        refused = "was made for a cluster with nodes = 16, and this has 8"
+        assert str(caught.value) == f"checkpoint 'drawn': {refused}; {cure}"
         schedule = simulate(workload, f"{name}:model={path},anywhere=yes")
         assert check_schedule(workload, schedule) == []
-    with pytest.raises(DocumentError, match="nodes = 16, and this has 8"):
+    with pytest.raises(DocumentError, match="nodes = 16, and this has 8; anywhere=yes uses it all the same"):
         window_by_window(LearnedPolicy(compact(drawn(0), Scheme(), 16))).decide(
             Window(0, Cluster(8), JobTable.of([]), JobTable.of([]), [], [8])
         )
