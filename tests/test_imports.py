@@ -9,6 +9,7 @@ import pytest
 
 # From the bottom; what stands on one line does not import its neighbours.
 LAYERS = [
+    {"ctrl_c"},
     {"errors", "files", "compiling"},
     {"models"},
     {"stop", "rng", "registry"},

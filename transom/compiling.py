@@ -10,19 +10,17 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
-import signal
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cache, update_wrapper
 from hashlib import blake2b
 from pathlib import Path
-from types import FrameType
 from typing import Any, ClassVar
 
 from numpy.random import Generator
+
+from transom.ctrl_c import uninterrupted
 
 _SOURCES = {".py", ".json", ".safetensors", ".toml"}
 _FORGET = 30 * 86_400  # caches of other versions that nobody used for so long are removed [s]
@@ -90,44 +88,6 @@ class borrowing(compiled):
     """
 
     options: ClassVar[dict[str, Any]] = {"_nrt": False}
-
-
-class _Held:
-    """A handler of Ctrl-C that only remembers it the first time, and leaves the second to the one before it."""
-
-    def __init__(self, before: Callable[[int, FrameType | None], Any]) -> None:
-        self.before = before
-        self.pressed = 0
-
-    def __call__(self, number: int, frame: FrameType | None) -> None:
-        self.pressed += 1
-        if self.pressed > 1:
-            self.before(number, frame)
-
-
-@contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Hold Ctrl-C back until the block ends, and let it happen then; a second one is not held back.
-
-    The compiler does not survive an exception out of nowhere in all of its states, nor does a kernel that is being
-    given a generator of random numbers. The compiler does where a kernel asks for another one that it calls, which may
-    fail in any case: blocks may lie within each other, and the end of each is such a place. Python raises it in the
-    main thread alone, so in others there is nothing to hold back.
-    """
-    before = signal.getsignal(signal.SIGINT)
-    main = threading.current_thread() is threading.main_thread()
-    if not main or not callable(before):
-        yield
-        return
-    held = before if isinstance(before, _Held) else _Held(before)
-    signal.signal(signal.SIGINT, held)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-        if held.pressed == 1:
-            held.pressed = 0
-            held.before(signal.SIGINT, None)
 
 
 @cache

@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from tests.bench.faulty import faulty_solvers, knapsack, task
-from transom.bench.dask_clusters import RunningCluster
+from transom.bench.dask_clusters import HERE, RunningCluster
 from transom.bench.dask_engine import DEATHS, DaskEngine
 from transom.bench.local_engine import LocalEngine
 from transom.bench.plan import parse_plan
@@ -43,7 +43,7 @@ def running(faulty_solvers: Path) -> Iterator[RunningCluster]:
     from distributed import LocalCluster
 
     with (
-        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
+        dask.config.set({**HERE, "distributed.scheduler.allowed-failures": 1}),
         LocalCluster(
             n_workers=3,
             threads_per_worker=1,

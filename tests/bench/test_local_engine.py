@@ -18,13 +18,13 @@ import psutil
 import pytest
 
 from tests.bench.faulty import knapsack, task
-from transom.bench.ctrl_c import kept_from_children
 from transom.bench.engine import Engine, EngineError
 from transom.bench.execution import carry_out
 from transom.bench.isolation import Closed, Isolation
 from transom.bench.local_engine import LocalEngine
 from transom.bench.notice import Notice
 from transom.bench.task import Task
+from transom.ctrl_c import kept_from_pools
 from transom.errors import ModelError
 from transom.stop import Stop
 
@@ -64,7 +64,10 @@ def test_rows_are_those_of_this_process_and_workers_are_warm_and_bounded() -> No
     assert 0 < sum(row.cold is not None for row in rows.values()) <= 2 * len(KINDS)
 
 
-def test_tasks_are_taken_as_they_are_needed_and_closing_ends_the_workers() -> None:
+def test_tasks_are_taken_as_they_are_needed_and_closing_ends_the_workers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     taken = []
 
     def tasks() -> Iterator[Task]:
@@ -73,17 +76,17 @@ def test_tasks_are_taken_as_they_are_needed_and_closing_ends_the_workers() -> No
             yield task("faulty:how=nap", seed=seed, seconds=5.0)
 
     before = set(psutil.Process().children(recursive=True))
-    folders = set(Path(tempfile.gettempdir()).glob("transom-bench-*"))
     rows = LocalEngine(2).run(tasks())
     next(rows)
     next(rows)
+    assert len(list(tmp_path.glob("transom-bench-*"))) == 2
     assert len(taken) <= 2 + 2 * 2
     begun = time.monotonic()
     rows.close()  # type: ignore[attr-defined]
     assert time.monotonic() - begun < 10
     left = [child for child in psutil.Process().children(recursive=True) if child not in before]
     assert [child for child in left if "resource_tracker" not in " ".join(child.cmdline())] == []
-    assert set(Path(tempfile.gettempdir()).glob("transom-bench-*")) <= folders
+    assert not list(tmp_path.glob("transom-bench-*"))
 
 
 def test_what_the_plan_raises_reaches_the_caller() -> None:
@@ -130,7 +133,7 @@ def _never_begins(*_: object) -> None:
 
 def test_what_a_thread_starts_gets_no_ctrl_c() -> None:
     masks = []
-    with kept_from_children():
+    with kept_from_pools():
         thread = Thread(target=lambda: masks.append(signal.pthread_sigmask(signal.SIG_BLOCK, [])))
         thread.start()
         thread.join()

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
-from transom.bench.ctrl_c import kept_from_children
 from transom.bench.dask_logs import Overheard, overheard
 from transom.bench.dask_security import Certificates, is_loopback, security_of
 from transom.bench.engine import EngineError
+from transom.ctrl_c import kept_from_pools
 from transom.errors import SpecError
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 # Of every cluster that is ours. A run has a process of its own inside of a worker, which a daemon may not have. Who
 # killed a worker is found out by the engine, not by running what was there again and again.
 OURS = {"distributed.worker.daemon": False, "distributed.scheduler.allowed-failures": 0}
+# Of workers on this machine. One that died is started again, and is not given up where that takes a busy machine long.
+HERE = {"distributed.deploy.lost-worker-timeout": "10 minutes", "distributed.worker.profile.enabled": False}
 ALWAYS = {"distributed.admin.large-graph-warning-threshold": "1GiB"}
 
 CONNECT = 20.0  # how long a scheduler may take to answer [s]
@@ -70,8 +72,8 @@ class OwnCluster:
         with ExitStack() as stack:
             heard = stack.enter_context(overheard())
             # The settings count whenever a worker is started again, so they stand until the end.
-            stack.enter_context(dask.config.set({**ALWAYS, **OURS, "distributed.worker.profile.enabled": False}))
-            with reaching("this machine", heard), kept_from_children():
+            stack.enter_context(dask.config.set({**ALWAYS, **OURS, **HERE}))
+            with reaching("this machine", heard), kept_from_pools():
                 cluster = stack.enter_context(
                     LocalCluster(
                         n_workers=self.workers,

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from transom.bench.ctrl_c import kept_from_children
 from transom.bench.engine import EngineError
 from transom.bench.failures import failed
 from transom.bench.notice import DONE, IDLE, RUNNING, SPOILT, WORDS, Notice
 from transom.bench.task import Outcome, Row, Task
 from transom.bench.worker import NOTICE, OUTPUT, begin, ready, work
+from transom.ctrl_c import kept_from_pools
 
 if TYPE_CHECKING:
     from pebble import ProcessPool
@@ -168,7 +168,7 @@ class Isolation:
                 known = (str(self._folder), self._preparing)
                 pool = self._pool = ProcessPool(1, initializer=begin, initargs=known, context=_context())
             try:
-                with kept_from_children():
+                with kept_from_pools():
                     started = pool.schedule(ready)
                 self._await(started)
                 process = self._process = psutil.Process(int(self._notice.pid))

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import msgspec
 
-from transom.bench.ctrl_c import HELD
 from transom.bench.manners import condition, spoilt
 from transom.bench.notice import DONE, JUDGING, RUNNING, SPOILT, TAKEN, WARMING, Notice
 from transom.bench.task import Task
 from transom.bench.threads import announce_threads
+from transom.ctrl_c import HELD
 
 NOTICE, OUTPUT = "notice", "output"
 """Files in a worker's folder."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 
+from transom.ctrl_c import kept_from_pools
 from transom.errors import TransomError
 
 _TRIES = 3  # of a shard whose worker dies
@@ -35,13 +35,18 @@ def on_this_machine(workers: int, function: Callable[[int], bytes], items: Itera
 
     from pebble import ProcessExpired, ProcessPool
 
-    pool = ProcessPool(max_workers=workers, context=get_context("spawn"), initializer=_leave_ctrl_c)
+    pool = ProcessPool(max_workers=workers, context=get_context("spawn"))
     running: dict[Future[bytes], tuple[int, int]] = {}
     todo = iter(items)
+
+    def send(item: int, tries: int) -> None:
+        with kept_from_pools():  # this process ends the others
+            running[pool.schedule(function, args=(item,))] = (item, tries)
+
     try:
         while True:
             while len(running) < 2 * workers and (item := next(todo, None)) is not None:
-                running[pool.schedule(function, args=(item,))] = (item, 1)
+                send(item, 1)
             if not running:
                 break
             for future in wait(running, return_when=FIRST_COMPLETED).done:
@@ -51,14 +56,9 @@ def on_this_machine(workers: int, function: Callable[[int], bytes], items: Itera
                 except ProcessExpired as error:
                     if tries == _TRIES:
                         raise WorkersLost(f"shard {item}: its worker died {tries} times: {error}") from None
-                    running[pool.schedule(function, args=(item,))] = (item, tries + 1)
+                    send(item, tries + 1)
                 else:
                     yield answer
     finally:
         pool.stop()
         pool.join()
-
-
-def _leave_ctrl_c() -> None:
-    # It reaches the whole group of processes; the one that hands out the work ends the others.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -33,7 +33,6 @@ def main() -> None:
     """Answer until standard input ends."""
     from ortools.math_opt.python import mathopt
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the parent, which decides
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: die with the parent
     _warm(mathopt)
     stdin, stdout = sys.stdin.buffer, sys.stdout.buffer

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
 
+from transom.ctrl_c import kept_from_children
 from transom.solvers._native import clean_later
 
 READY = b"r"
@@ -36,7 +37,8 @@ class WorkerProcess:
         self.alive = True
         # -P: the script's folder must not shadow installed modules.
         command = [sys.executable, "-P", str(script), *arguments]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        with kept_from_children():  # else one that is about to start prints where it was
+            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
         self.read(len(READY))
 
     def write(self, question: bytes, deadline: float = math.inf) -> bool:

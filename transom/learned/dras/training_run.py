@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from transom.ctrl_c import ctrl_c_waits
 from transom.files import whole_file
 from transom.learned.checkpoints import Checkpoint, save
-from transom.learned.ctrl_c import ctrl_c_waits
 from transom.learned.dras.training import VALIDATION, Training
 from transom.learned.dras.training_state import load_state, save_state
 

@@ -1,0 +1,101 @@
+"""Ctrl-C, which at a terminal reaches all processes there, at any line: held back, waited with, kept from children."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+HELD = frozenset({signal.SIGINT})
+"""What is kept from children."""
+
+
+class _Held:
+    """A handler of Ctrl-C that only remembers it the first time, and leaves the second to the one before it."""
+
+    def __init__(self, before: Callable[[int, FrameType | None], Any]) -> None:
+        self.before = before
+        self.pressed = 0
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        self.pressed += 1
+        if self.pressed > 1:
+            self.before(number, frame)
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Hold Ctrl-C back until the block ends, and let it happen then; a second one is not held back.
+
+    The compiler does not survive an exception out of nowhere in all of its states, nor does a kernel that is being
+    given a generator of random numbers. The compiler does where a kernel asks for another one that it calls, which may
+    fail in any case: blocks may lie within each other, and the end of each is such a place. Python raises it in the
+    main thread alone, so in others there is nothing to hold back.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    main = threading.current_thread() is threading.main_thread()
+    if not main or not callable(before):
+        yield
+        return
+    held = before if isinstance(before, _Held) else _Held(before)
+    signal.signal(signal.SIGINT, held)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if held.pressed == 1:
+            held.pressed = 0
+            held.before(signal.SIGINT, None)
+
+
+@contextmanager
+def ctrl_c_waits() -> Iterator[list[int]]:
+    """Put a first Ctrl-C into a list instead of raising it; a second one is raised.
+
+    For loops that look at the list where it suits them. :func:`uninterrupted` does not do for these: what it holds back
+    comes at the end of the next kernel.
+    """
+    pressed: list[int] = []
+    before = signal.getsignal(signal.SIGINT)
+
+    def press(number: int, frame: FrameType | None) -> None:
+        pressed.append(number)
+        if len(pressed) > 1 and callable(before):
+            before(number, frame)
+
+    # Elsewhere it is raised in the main thread, whatever is done here.
+    main = threading.current_thread() is threading.main_thread()
+    if main:
+        signal.signal(signal.SIGINT, press)
+    try:
+        yield pressed
+    finally:
+        if main:
+            signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def kept_from_children() -> Iterator[None]:
+    """Threads and processes that this thread starts in the block, and what these start, never get Ctrl-C.
+
+    This process ends them itself, and one that is about to start would print where it was. Where this is the main
+    thread, Ctrl-C comes at the end of the block at the latest. Multiprocessing's pools need :func:`kept_from_pools`.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, HELD)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def kept_from_pools() -> Iterator[None]:
+    """As :func:`kept_from_children`, for what starts processes through multiprocessing."""
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()  # its start, by the first process, would take Ctrl-C in again
+    with kept_from_children():
+        yield
