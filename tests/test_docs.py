@@ -19,7 +19,12 @@ LEARNED = ("learned-repair.md", "dras.md")  # pages whose commands need the extr
 WITHOUT = pytest.mark.skipif(find_spec("safetensors") is None, reason="the extra 'learned' is not installed")
 BLOCKS = [
     pytest.param(
-        match[1], match[2], match[3], id=f"{page.name}-{number}", marks=[WITHOUT] if page.name in LEARNED else []
+        match[1],
+        match[2],
+        match[3],
+        id=f"{page.name}-{number}",
+        # A command may read what one above it wrote.
+        marks=[pytest.mark.xdist_group(page.name), *([WITHOUT] if page.name in LEARNED else [])],
     )
     for page in PAGES
     for number, match in enumerate(FENCE.finditer(page.read_text(encoding="utf-8")), 1)
@@ -27,24 +32,33 @@ BLOCKS = [
 ]
 
 
-def run(command: list[str]) -> str:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What commands find around them in a checkout, with room for what they write."""
+    made = tmp_path_factory.mktemp("checkout")
+    for name in ("instances", "examples", "benchmarks"):
+        (made / name).symlink_to(ROOT / name)
+    return made
+
+
+def run(command: list[str], folder: Path = ROOT) -> str:
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment, timeout=300)
     assert done.returncode == 0, done.stderr
     return "\n".join(line.rstrip() for line in done.stdout.splitlines())
 
 
 @pytest.mark.parametrize(("language", "source", "expected"), BLOCKS)
-def test_a_block_runs_and_prints_what_is_shown(language: str, source: str, expected: str | None) -> None:
+def test_a_block_runs_and_prints_what_is_shown(language: str, source: str, expected: str | None, folder: Path) -> None:
     if language == "python":
-        printed = run([sys.executable, "-c", source])
+        printed = run([sys.executable, "-c", source], folder)
         if expected is not None:
             assert printed.strip() == expected.strip()
         return
     # A console block: each line with a dollar is a command, what follows is its output.
     for part in re.split(r"^\$ ", source, flags=re.MULTILINE)[1:]:
         command, _, shown = part.partition("\n")
-        printed = run(shlex.split(command))
+        printed = run(shlex.split(command), folder)
         if shown.strip():
             assert printed.strip() == shown.strip()
 
