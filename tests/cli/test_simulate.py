@@ -109,6 +109,7 @@ def test_a_damaged_record_is_computed_again(trace: Path, tmp_path: Path) -> None
         (["--policy", "fcfs", "--jobs", "301"], "jobs must be from 1 to 300"),
         (["--policy", "fcfs", "--jitter", "60"], "--jitter needs --repeats"),
         (["--policy", "fcfs", "--tau", "0"], "--tau must be > 0"),
+        (["--policy", "fcfs", "--tau", "inf"], "--tau must be > 0 and finite, got inf"),
         (["--policy", "fcfs", "--warm-up", "1e9"], "leave no job of the trace"),
         (["--policy", "fcfs", "--out", "/dev/null/x"], "cannot be written: Not a directory"),
         (["--policy", "fcfs", "--nodes", "8", "--oversized", "error"], "exceeds the 8 nodes of the machine"),

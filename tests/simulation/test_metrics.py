@@ -52,7 +52,7 @@ def test_bounded_slowdowns() -> None:
     assert metrics.bounded_slowdown(late).tolist() == [10.5]  # 5 s count as 10 s
     assert metrics.per_processor_slowdown(late).tolist() == [5.25]
     assert metrics.per_processor_slowdown(late, tau=1000).tolist() == [1]
-    with pytest.raises(ModelError, match="tau must be > 0 s, got 0"):
+    with pytest.raises(ModelError, match="tau must be > 0 s and finite, got 0"):
         metrics.bounded_slowdown(late, tau=0)
 
 

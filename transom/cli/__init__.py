@@ -32,9 +32,9 @@ def run(arguments: Sequence[str]) -> int:
     The exit status: 0; 1 where a check found something wrong; 2 for bad input, with one line on
     standard error; 130 after Ctrl-C.
     """
-    from transom.cli.app import app
-
     try:
+        from transom.cli.app import app  # which takes long enough for Ctrl-C to fall into it
+
         status = app(list(arguments), prog_name="transom", standalone_mode=False)
         sys.stdout.flush()
         # The parser may turn Ctrl-C into a status of its own.

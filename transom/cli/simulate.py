@@ -121,8 +121,8 @@ def command(
 
     if jitter and not repeats:
         raise SpecError("--jitter needs --repeats")
-    if not tau > 0:
-        raise SpecError(f"--tau must be > 0, got {tau}")
+    if not 0 < tau < float("inf"):
+        raise SpecError(f"--tau must be > 0 and finite, got {tau}")
     settings = NodeOptions(cluster, tuple(allocate or ()), rule, allocate_by, allocate_seconds, cost_model)
     runs = chosen_runs(policy, period, seed, settings)
     read = read_under(rules, context, trace, machine(nodes, cluster), runs)

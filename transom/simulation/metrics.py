@@ -309,8 +309,8 @@ def aggregate(summaries: Sequence[dict[str, float]]) -> dict[str, Aggregate]:
 
 
 def _positive(tau: float) -> float:
-    if not tau > 0:
-        raise ModelError(f"tau must be > 0 s, got {tau}")
+    if not 0 < tau < np.inf:
+        raise ModelError(f"tau must be > 0 s and finite, got {tau}")
     return tau
 
 
