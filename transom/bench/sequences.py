@@ -57,11 +57,15 @@ def replay_tasks(plan: Plan, trace: TraceSet) -> Iterator[Task]:
 
     name = set_name(trace)
     named = [labelled(text) for text in trace.policies]
-    rules = parse_rules(trace.rules)
-    for label, spec in named:
-        policy = make_policy(spec)
+    try:
+        rules = parse_rules(trace.rules)
+        policies = [make_policy(spec) for _, spec in named]
         if not isinstance(rules, Textbook):
-            suited_policy(rules, policy, spec)
+            for (_, spec), policy in zip(named, policies, strict=True):
+                suited_policy(rules, policy, spec)
+    except SpecError as error:
+        raise SpecError(f"{name}: {error}") from None
+    for label, spec in named:
         if twin := next((other for other, same in named if same == spec and other != label), None):
             raise SpecError(f"{name}: {twin!r} and {label!r} are one policy: {spec}")
     read = _sequence(trace)

@@ -242,7 +242,10 @@ def _named(plan: Plan, each: InstanceSet) -> list[_Named]:
         name, spec = labelled(text)
         if twin := next((other.name for other in found if other.spec == spec), None):
             raise SpecError(f"{set_name(each)}: {twin!r} and {name!r} are one solver: {spec}")
-        found.append(_Named(name, spec, NamedSolver(spec)))
+        try:
+            found.append(_Named(name, spec, NamedSolver(spec)))
+        except SpecError as error:
+            raise SpecError(f"{set_name(each)}: {error}") from None
     return found
 
 
