@@ -51,6 +51,20 @@ PROOF = {**curve((0.1, 10, 10)), "status": "optimal", "seconds": 0.1, "reason": 
         # The clock ended one of them: one run says nothing about values, nor about what came late.
         ({"value": 10.0, "reason": "time"}, {"value": 9.0, "reason": "time"}, None, False),
         ({"value": 10.0, "seconds": 0.9}, {"reason": "time", "seconds": 1.0}, None, False),
+        # What came early counts, however long the run went on.
+        (
+            {**curve((0.01, 10, None)), "reason": "time", "seconds": 1.0},
+            {"reason": "time", "seconds": 1.0},
+            "solution lost",
+            True,
+        ),
+        (
+            {"reason": "time", "seconds": 1.0},
+            {**curve((0.0, None, 12), (0.01, 10, 12)), "reason": "time", "seconds": 1.0},
+            "solution new",
+            False,
+        ),
+        ({**curve((0.5, 10, None)), "reason": "time", "seconds": 1.0}, {"reason": "time", "seconds": 1.0}, None, False),
         ({**PROOF, "seconds": 0.8}, {"value": 10.0, "reason": "time", "seconds": 1.0}, None, False),
         # Several threads need not come to the same end twice.
         ({"value": 10.0, "threads": 2}, {"value": 9.0, "threads": 2}, None, False),
@@ -110,6 +124,19 @@ def test_noise_under_the_clock_is_no_change() -> None:
         found = compared(under_the_clock(0, noise=1.0, seed=seed), under_the_clock(0, noise=1.0, seed=seed + 1))
         alarms += found.regressed
     assert alarms <= 1  # of 12: 5 % one way or the other, half of them to the worse
+
+
+def test_many_small_losses_and_few_large_gains_are_what_the_ranks_say() -> None:
+    def runs(values: list[float]) -> list[Row]:
+        rows = [row("best", f"i{number}", value=100.0) for number in range(30)]
+        for number, value in enumerate(values):
+            rows.append(row("sa", f"i{number}", **curve((0.2, value, None)), reason="time", seconds=1.0))
+        return rows
+
+    before = runs([90.0] * 16 + [70.0] * 14)
+    after = runs([90.0 - 0.1 * (i + 1) for i in range(16)] + [80.0 + 0.1 * i for i in range(14)])
+    assert change_of(compared(before, after), "sa").quality == "better"
+    assert change_of(compared(after, before), "sa").quality == "worse"
 
 
 def test_few_instances_are_unclear() -> None:

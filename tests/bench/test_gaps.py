@@ -39,6 +39,7 @@ VALUES = st.one_of(st.just(0.0), st.integers(-50, 50).map(float), st.floats(-1e6
         (11, 10, True, 0),  # better than what was known
         (9, 10, False, 0),
         (10 - 1e-12, 10, True, 0),  # a sum in another order
+        (-1e308, 1e308, True, 1),  # too far apart for a difference
     ],
 )
 def test_the_primal_gap_by_hand(value: float, reference: float, maximise: bool, gap: float) -> None:

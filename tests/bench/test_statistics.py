@@ -85,6 +85,18 @@ def test_a_clear_difference_is_told() -> None:
     assert pairs({"bad": bad, "good": good}, tolerance=1e-4)[0].verdict == "worse"
 
 
+def test_a_significant_difference_goes_the_way_of_the_ranks() -> None:
+    # Worked: sixteen small losses have the ranks 1 to 16, their sum is 136 of 465; fourteen large wins have the others.
+    ours = named(*[0.1 + 0.001 * (i + 1) for i in range(16)], *[0.1] * 14)
+    theirs = named(*[0.1] * 16, *[0.2 + 0.001 * i for i in range(14)])
+    (pair,) = pairs({"ours": ours, "theirs": theirs}, tolerance=1e-4)
+    assert (pair.wins, pair.losses) == (14, 16)
+    assert pair.p is not None
+    assert pair.p < 0.05
+    assert pair.verdict == "better"
+    assert pairs({"theirs": theirs, "ours": ours}, tolerance=1e-4)[0].verdict == "worse"
+
+
 def test_all_pairs_of_three_are_corrected_together() -> None:
     rng = np.random.default_rng(3)
     base = rng.random(20)

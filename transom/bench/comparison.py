@@ -24,7 +24,7 @@ import msgspec
 import numpy as np
 
 from transom.bench.score import BestKnown, references, scored
-from transom.bench.statistics import LEVEL, TOLERANCE, holm, signed_rank
+from transom.bench.statistics import LEVEL, TOLERANCE, holm, leaning, signed_rank
 from transom.bench.task import FAILED
 from transom.errors import DocumentError
 from transom.models._arrays import FloatArray
@@ -81,7 +81,7 @@ class Change(NamedTuple):
     instances, runs : in both stores.
     gap_before, gap_after : mean primal gap to the best value of both.
     quality : ``better``, ``worse``, ``same``, or ``unclear``: the means differ, and no test shows that this is more
-        than chance (or the mean and most instances disagree).
+        than chance (or the mean and the test disagree).
     integral_before, integral_after : mean primal integral of the runs that the clock ended; None without any.
     time_ratio : geometric mean of time after over time before, of the runs that ended by themselves; None without any.
     timed : how many instances these were on.
@@ -211,13 +211,23 @@ def _events(old: pl.DataFrame, new: pl.DataFrame) -> list[Event]:
     columns = (
         "key", "problem", "solver", "budget", "label", "seed", "outcome", "cause", "status", "reason", "counted",
         "solved", "proved", "disproved", "primal_gap", "seconds", "budget_seconds", "threads", "reference_infeasible",
+        "first",
     )  # fmt: skip
-    for a, b in zip(old.select(columns).iter_rows(named=True), new.select(columns).iter_rows(named=True), strict=True):
+    old, new = (rows.with_columns(first=_first()).select(columns) for rows in (old, new))
+    for a, b in zip(old.iter_rows(named=True), new.iter_rows(named=True), strict=True):
         kind = _kind(a, b)
         if kind is not None:
             run = (a[name] for name in ("key", "problem", "solver", "budget", "label", "seed"))
             found.append(Event(kind, *run, before=_in_words(a), after=_in_words(b)))  # type: ignore[misc]
     return found
+
+
+def _first() -> pl.Expr:
+    """When a run had its first solution, however long it went on; its end where it came without one [s]."""
+    import polars as pl
+
+    value, seconds = (pl.element().struct.field(name) for name in ("value", "seconds"))
+    return pl.coalesce(pl.col("curve").list.eval(seconds.filter(value.is_not_null())).list.first(), "seconds")
 
 
 def _kind(a: dict[str, Any], b: dict[str, Any]) -> Kind | None:
@@ -226,9 +236,9 @@ def _kind(a: dict[str, Any], b: dict[str, Any]) -> Kind | None:
         return "wrong" if _wrong(b) else "recovered"
     if _failed(a) != _failed(b):
         return "failing" if _failed(b) else "recovered"
-    if a["solved"] != b["solved"] and _telling(*((a, b) if a["solved"] else (b, a))):
+    if a["solved"] != b["solved"] and _telling(*((a, b) if a["solved"] else (b, a)), "first"):
         return "solution new" if b["solved"] else "solution lost"
-    if a["proved"] != b["proved"] and _telling(*((a, b) if a["proved"] else (b, a))):
+    if a["proved"] != b["proved"] and _telling(*((a, b) if a["proved"] else (b, a)), "seconds"):
         return "proof new" if b["proved"] else "proof lost"
     if _repeatable(a) and _repeatable(b) and abs(a["primal_gap"] - b["primal_gap"]) > _LEAST:
         return "value better" if b["primal_gap"] < a["primal_gap"] else "value worse"
@@ -252,12 +262,12 @@ def _repeatable(run: dict[str, Any]) -> bool:
     return run["threads"] == 1 and run["outcome"] == "ok" and run["reason"] not in ("time", "error", None)
 
 
-def _telling(having: dict[str, Any], lacking: dict[str, Any]) -> bool:
-    """Whether it is no matter of chance that one run has what the other lacks."""
+def _telling(having: dict[str, Any], lacking: dict[str, Any], came: Literal["first", "seconds"]) -> bool:
+    """Whether it is no matter of chance that one run has what the other lacks, and when it came."""
     budget = having["budget_seconds"]
     if budget is None or (_repeatable(having) and _repeatable(lacking)):
         return True
-    return having["seconds"] is not None and having["seconds"] < EARLY * budget
+    return having[came] is not None and having[came] < EARLY * budget
 
 
 def _in_words(run: dict[str, Any]) -> str:
@@ -371,7 +381,7 @@ def _verdict(sample: FloatArray, p: float | None, least: float, words: tuple[str
     if p is None or p >= LEVEL:
         return "unclear"
     # Many instances one way and a few far the other way are no verdict.
-    return words[int(mean > 0)] if mean * np.sign(sample).sum() >= 0 else "unclear"
+    return words[int(mean > 0)] if mean * leaning(sample) > 0 else "unclear"
 
 
 def _mean(column: pl.Series) -> float | None:

@@ -57,7 +57,7 @@ def proved_gap(value: ArrayLike, bound: ArrayLike) -> FloatArray:
 def same(a: ArrayLike, b: ArrayLike) -> BoolArray:
     """Whether numbers are the same value (:data:`SAME`); nan is no value."""
     a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
-    with np.errstate(invalid="ignore"):  # inf - inf
+    with np.errstate(invalid="ignore", over="ignore"):  # inf - inf; what overflows is not the same
         close: BoolArray = np.abs(a - b) <= SAME * np.maximum(np.abs(a), np.abs(b))
     return close
 
