@@ -26,6 +26,12 @@ class Plain:
         self.scheme, self.key = scheme, key
         self.holder: int | None = None
 
+    def choosing(self, window: Window, candidates: list[Job]) -> None:
+        """Called before one of so many candidates is taken."""
+
+    def chosen(self, window: Window, job: Job, waiting: list[Job], free: IntArray) -> None:
+        """Called after a candidate was taken, with who waits then and what is free."""
+
     def decide(self, window: Window, /) -> Decision:
         """Decide one window."""
         scheme, now = self.scheme, window.now
@@ -55,13 +61,15 @@ class Plain:
                 seen = [job for job in seen if fits(job, free)]
             if not seen:
                 break
-            job = min(seen, key=self.key)
+            self.choosing(window, seen)
+            selected = job = min(seen, key=self.key)
             if scheme.head and not fits(job, free):
                 job = waiting[0]
             if fits(job, free):
                 launch(job, start)
             else:
                 reserved = job
+            self.chosen(window, selected, waiting, free)
         self.holder = None if reserved is None else reserved.id
         if reserved is None:
             return Decision(tuple(start))
@@ -73,10 +81,13 @@ class Plain:
             seen = [job for job in waiting if fits(job, free) and (now + job.walltime <= shadow or fits(job, extra))]
             if not seen:
                 break
-            job = min(seen[: scheme.window], key=self.key)
+            seen = seen[: scheme.window]
+            self.choosing(window, seen)
+            job = min(seen, key=self.key)
             if now + job.walltime > shadow:
                 extra = extra - asks(job)
             launch(job, backfill)
+            self.chosen(window, job, waiting, free)
         return Decision(tuple(start), tuple(backfill), (Reservation(reserved.id, shadow),))
 
 
