@@ -42,7 +42,7 @@ class compiled:
 
     def __call__(self, *args: Any) -> Any:
         run = self._dispatcher or self._compiler()
-        if any(type(value) is Generator for value in args):
+        if Generator in map(type, args):
             # The compiler takes a generator apart with Python code, and an exception out of that ends the process.
             with uninterrupted():
                 return run(*args)

@@ -16,7 +16,8 @@ from transom.models._arrays import Frozen, IntArray, frozen_ints
 UNKNOWN = -1
 """What stands for an unknown user or priority."""
 
-_FIXED = 6  # id, submit, nodes, walltime, user, priority; further resources follow
+ID, SUBMIT, NODES, WALLTIME, USER, PRIORITY, DEMAND = range(7)
+"""Columns of :attr:`JobTable.data`; the demands on further resources begin at the last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,17 +83,17 @@ class JobTable(Frozen, Sequence[Job]):
     def __init__(self, data: ArrayLike, depends_on: Mapping[int, Sequence[int]] | None = None) -> None:
         table = frozen_ints(data, "jobs")
         if table.size == 0 and table.ndim != 2:
-            table = frozen_ints(np.empty((0, _FIXED)), "jobs")
-        if table.ndim != 2 or table.shape[1] < _FIXED:
-            raise ModelError(f"jobs: expected shape (jobs, {_FIXED} + resources), got {table.shape}")
-        for column, name in ((0, "id"), (2, "nodes"), (3, "walltime")):
+            table = frozen_ints(np.empty((0, DEMAND)), "jobs")
+        if table.ndim != 2 or table.shape[1] < DEMAND:
+            raise ModelError(f"jobs: expected shape (jobs, {DEMAND} + resources), got {table.shape}")
+        for column, name in ((ID, "id"), (NODES, "nodes"), (WALLTIME, "walltime")):
             bad = np.flatnonzero(table[:, column] <= 0)
             if bad.size:
-                raise ModelError(f"job {table[bad[0], 0]}: {name} must be > 0, got {table[bad[0], column]}")
-        bad = np.flatnonzero((table[:, _FIXED:] < 0).any(axis=1))
+                raise ModelError(f"job {table[bad[0], ID]}: {name} must be > 0, got {table[bad[0], column]}")
+        bad = np.flatnonzero((table[:, DEMAND:] < 0).any(axis=1))
         if bad.size:
-            raise ModelError(f"job {table[bad[0], 0]}: demand must be >= 0, got {table[bad[0], _FIXED:].tolist()}")
-        ids, counts = np.unique(table[:, 0], return_counts=True)
+            raise ModelError(f"job {table[bad[0], ID]}: demand must be >= 0, got {table[bad[0], DEMAND:].tolist()}")
+        ids, counts = np.unique(table[:, ID], return_counts=True)
         if (counts > 1).any():
             raise ModelError(f"job {ids[counts > 1][0]}: this id stands {counts.max()} times")
         parents = {int(job): tuple(map(int, ids)) for job, ids in (depends_on or {}).items() if len(ids)}
@@ -119,7 +120,7 @@ class JobTable(Frozen, Sequence[Job]):
         data.flags.writeable = False
         parents = self.depends_on
         if parents:
-            parents = MappingProxyType({job: parents[job] for job in data[:, 0].tolist() if job in parents})
+            parents = MappingProxyType({job: parents[job] for job in data[:, ID].tolist() if job in parents})
         return JobTable._trusted(data, parents)
 
     @classmethod
@@ -133,37 +134,37 @@ class JobTable(Frozen, Sequence[Job]):
     @property
     def id(self) -> IntArray:
         """Ids, shape ``(jobs,)``."""
-        return self.data[:, 0]
+        return self.data[:, ID]
 
     @property
     def submit(self) -> IntArray:
         """Submission times [s], shape ``(jobs,)``."""
-        return self.data[:, 1]
+        return self.data[:, SUBMIT]
 
     @property
     def nodes(self) -> IntArray:
         """Requested nodes, shape ``(jobs,)``."""
-        return self.data[:, 2]
+        return self.data[:, NODES]
 
     @property
     def walltime(self) -> IntArray:
         """Requested limits [s], shape ``(jobs,)``."""
-        return self.data[:, 3]
+        return self.data[:, WALLTIME]
 
     @property
     def user(self) -> IntArray:
         """Users, -1 where unknown, shape ``(jobs,)``."""
-        return self.data[:, 4]
+        return self.data[:, USER]
 
     @property
     def priority(self) -> IntArray:
         """Site priorities, -1 where unknown, shape ``(jobs,)``."""
-        return self.data[:, 5]
+        return self.data[:, PRIORITY]
 
     @property
     def demand(self) -> IntArray:
         """Demands on the further resources, shape ``(jobs, resources)``."""
-        return self.data[:, _FIXED:]
+        return self.data[:, DEMAND:]
 
     def __len__(self) -> int:
         return int(self.data.shape[0])

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from transom.compiling import compiled
 from transom.models import Window
+from transom.models import job as table
 from transom.models._arrays import IntArray
-from transom.simulation import events
 from transom.simulation.conservative_backfill import Plan, conservative_pass, new_plan
 from transom.simulation.decision import Backfilling, Decision, Reservation
 from transom.simulation.easy_backfill import easy_pass, plain_pass
-from transom.simulation.events import State
+from transom.simulation.events import COUNTERS, DEMAND, NEVER, NOW, QUEUED, RUNNING, SUBMIT, WALLTIME, State
 from transom.simulation.free_profile import add
 from transom.simulation.schedule import BACKFILLED
 
@@ -22,35 +23,36 @@ def window_state(window: Window, queue: Sequence[int] | IntArray) -> State:
 
     Queued jobs are numbered by their position in ``window.queue``, running ones after them.
     """
-    waiting, running = len(window.queue), len(window.running)
-    jobs = np.zeros((waiting + running, events.DEMAND + len(window.available)), np.int64)
-    for table, rows in ((window.queue, jobs[:waiting]), (window.running, jobs[waiting:])):
-        rows[:, events.WALLTIME] = table.walltime
-        rows[:, events.DEMAND] = table.nodes
-        if len(table) and len(window.available) > 1:
-            rows[:, events.DEMAND + 1 :] = table.demand
-    expected = np.zeros((waiting + running, 2), np.int64)
-    expected[:running, 0] = window.running_end
-    expected[:running, 1] = np.arange(waiting, waiting + running)
-    none = np.empty(0, np.int64)
-    state = State(
-        jobs=jobs,
-        queue=np.array(queue, np.int64),
-        ends=np.empty((0, 2), np.int64),
-        expected=expected,
-        ended=none,
-        free=window.available.copy(),
-        children=none,
-        at=np.zeros(events.COUNTERS, np.int64),
+    order = np.array(queue, np.int64)
+    state: State = state_at(
+        window.now, window.queue.data, window.running.data, window.running_end, window.available, order
     )
-    state.at[events.NOW], state.at[events.QUEUED], state.at[events.RUNNING] = window.now, len(queue), running
     return state
+
+
+@compiled
+def state_at(now, queue, running, running_end, available, order):  # type: ignore[no-untyped-def]
+    """:func:`window_state` of the parts of a window: the data of its tables and its arrays; ``order`` is the queue."""
+    waiting, total = len(queue), len(queue) + len(running)
+    jobs, expected = np.zeros((total, DEMAND + len(available)), np.int64), np.zeros((total, 2), np.int64)
+    for job in range(total):
+        row = queue[job] if job < waiting else running[job - waiting]
+        jobs[job, SUBMIT], jobs[job, WALLTIME] = row[table.SUBMIT], row[table.WALLTIME]
+        jobs[job, DEMAND] = row[table.NODES]
+        for r in range(1, len(available)):
+            jobs[job, DEMAND + r] = row[table.DEMAND + r - 1]
+    for i in range(len(running)):
+        expected[i, 0], expected[i, 1] = running_end[i], waiting + i
+    at = np.zeros(COUNTERS, np.int64)
+    at[NOW], at[QUEUED], at[RUNNING] = now, len(order), len(running)
+    none = np.empty(0, np.int64)
+    return State(jobs, order, np.empty((0, 2), np.int64), expected, none, available.copy(), none, at)
 
 
 def pass_over(window: Window, backfilling: Backfilling, state: State | None = None) -> Decision:
     """One pass in queue order over a window, or over a state made of it with another queue."""
     s = window_state(window, np.arange(len(window.queue))) if state is None else state
-    waiting = int(s.at[events.QUEUED])
+    waiting = int(s.at[QUEUED])
     picks, modes = np.empty(waiting, np.int64), np.empty(waiting, np.int64)
     head, begin = -1, -1
     if backfilling == "none":
@@ -72,6 +74,6 @@ def pass_over(window: Window, backfilling: Backfilling, state: State | None = No
 
 def _plan_of(s: State) -> Plan:
     plan = new_plan(s)
-    for end, job in s.expected[: s.at[events.RUNNING]]:
-        add(plan.times, plan.levels, plan.size, end, events.NEVER, s.jobs[job, events.DEMAND :], 1)
+    for end, job in s.expected[: s.at[RUNNING]]:
+        add(plan.times, plan.levels, plan.size, end, NEVER, s.jobs[job, DEMAND:], 1)
     return plan

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.random import Generator
 
-from transom.learned.dras.deciding import decide, new_view
-from transom.learned.dras.process import Scheme, begin, close
-from transom.learned.dras.standing import decision_of, standing
+from transom.learned.dras.deciding import decide_window, new_view
+from transom.learned.dras.process import Scheme
+from transom.learned.dras.standing import decision_of, parts
 from transom.learned.scorer import ScorerWeights
 from transom.models import Job, Window
 from transom.models._arrays import IntArray
@@ -103,15 +103,10 @@ class Walking:
 
     def decide(self, window: Window, /) -> Decision:
         """Decide one window."""
-        state, course = standing(window, self.scheme, self.holder)
-        jobs, queue, _, expected, _, free, _, at = state
-        begin(jobs, queue, expected, free, at, *course[:5], self.scheme)
-        nodes = window.cluster.num_nodes
-        decide(state, course, self.scheme, nodes, self.weights, self.view, self.rng, self.epsilon)
-        close(queue, course.at, course.picks)
-        decision = decision_of(window, state, course)
-        self.holder = decision.reserve[0].job if decision.reserve else -1
-        return decision
+        at = *parts(window), window.cluster.num_nodes, self.scheme, self.holder
+        _, told = decide_window(*at, self.weights, self.view, self.rng, self.epsilon)
+        self.holder = told[2]
+        return decision_of(*told)
 
 
 def asks(job: Job) -> IntArray:

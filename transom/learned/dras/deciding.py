@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from transom.compiling import compiled
 from transom.learned.dras.features import CONTEXT, FEATURES, observe
-from transom.learned.dras.process import candidates_of, take
+from transom.learned.dras.process import begin, candidates_of, take
+from transom.learned.dras.standing import decided, stand
 from transom.learned.scorer import highest, sample, score, softmax
 from transom.models._arrays import FloatArray
 
@@ -89,3 +90,22 @@ def decide(s, c, scheme, nodes, weights, view, rng, epsilon):  # type: ignore[no
             k, _ = choose(weights, features, context, count, scores, chances, rng, epsilon)
             asked += 1
         take(jobs, queue, expected, free, at, place, extra, candidates, picks, modes, scheme, k)
+
+
+@compiled
+def decide_window(now, queue, running, running_end, available, nodes, scheme, holder, weights, view, rng, epsilon):  # type: ignore[no-untyped-def]
+    """Decide a window in one call: steps apart, handing arrays over takes longer than the decision.
+
+    Parameters
+    ----------
+    now, queue, running, running_end, available : :func:`~transom.learned.dras.standing.parts` of the window.
+    nodes, scheme, weights, view, rng, epsilon : as in :func:`decide`.
+    holder : id of the job that holds a reservation since an earlier instant, -1 for none.
+
+    Returns
+    -------
+    The number of decisions among two candidates or more, and what :func:`~transom.learned.dras.standing.decided` tells.
+    """
+    s, c = stand(now, queue, running, running_end, available, nodes, scheme, holder)
+    begin(s.jobs, s.queue, s.expected, s.free, s.at, c.at, c.extra, c.candidates, c.picks, c.modes, scheme)
+    return decide(s, c, scheme, nodes, weights, view, rng, epsilon), decided(queue, c)

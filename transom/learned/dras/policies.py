@@ -13,14 +13,15 @@ from transom.errors import DocumentError, SpecError
 from transom.learned.checkpoints import EXTRA, Checkpoint, check_cluster, load, require
 from transom.learned.dras.agents import Agent, CompactAgent, Floats, agent_of, scheme_of
 from transom.learned.dras.collect import run_scorer
-from transom.learned.dras.deciding import decide
-from transom.learned.dras.process import Course, begin, candidates_of, close, take
-from transom.learned.dras.standing import decision_of, standing
+from transom.learned.dras.deciding import decide_window
+from transom.learned.dras.process import PICKED, begin, candidates_of, close, take
+from transom.learned.dras.standing import decided, decision_of, parts, standing
 from transom.learned.scorer import highest, sample, softmax
 from transom.models import Cluster, Window
+from transom.models._arrays import IntArray
 from transom.rng import stream
 from transom.simulation.decision import Decision
-from transom.simulation.events import NOW, State
+from transom.simulation.events import NOW
 
 if TYPE_CHECKING:
     from transom.learned.dras.adaptation import Adaptation
@@ -69,6 +70,7 @@ class LearnedPolicy:
         self._epsilon = epsilon
         self._anywhere = anywhere
         self._adaptation = adaptation
+        self._checked: Cluster | None = None
         self._agent: Agent = agent_of(checkpoint)
         if anywhere and not isinstance(self._agent, CompactAgent):
             raise SpecError(f"checkpoint {self.name!r}: the network has an input for every node: anywhere=no")
@@ -94,25 +96,23 @@ class LearnedPolicy:
         """
         self._check(window.cluster)
         nodes = window.cluster.num_nodes
-        state, course = standing(window, self.scheme, self._holder)
-        jobs, queue, _, expected, _, free, _, at = state
-        begin(jobs, queue, expected, free, at, *course[:5], self.scheme)
         agent = self._agent
         if isinstance(agent, CompactAgent) and self._adaptation is None:
             rng = self._rng if self._epsilon else None
-            self.choices += decide(state, course, self.scheme, nodes, agent.weights, agent.view, rng, self._epsilon)
+            at = *parts(window), nodes, self.scheme, self._holder
+            choices, told = decide_window(*at, agent.weights, agent.view, rng, self._epsilon)
+            self.choices += choices
         else:
-            self._decide_one_by_one(state, course, nodes)
-        close(queue, course.at, course.picks)
-        decision = decision_of(window, state, course)
-        if self._adaptation is not None:
-            self._adaptation.leave(state, course, len(decision.start) + len(decision.backfill))
-        self._holder = decision.reserve[0].job if decision.reserve else -1
-        return decision
+            told = self._decide_one_by_one(window, nodes)
+        self._holder = told[2]
+        return decision_of(*told)
 
-    def _decide_one_by_one(self, state: State, course: Course, nodes: int) -> None:
+    def _decide_one_by_one(self, window: Window, nodes: int) -> tuple[IntArray, int, int, int]:
+        """What :func:`~transom.learned.dras.deciding.decide_window` tells, with any agent, which may learn from it."""
+        state, course = standing(window, self.scheme, self._holder)
         jobs, queue, _, expected, _, free, _, at = state
         place, extra, candidates, picks, modes, _ = course
+        begin(jobs, queue, expected, free, at, place, extra, candidates, picks, modes, self.scheme)
         agent, learning = self._agent, self._adaptation
         if learning is not None:
             learning.arrive(int(at[NOW]))
@@ -128,6 +128,11 @@ class LearnedPolicy:
             take(jobs, queue, expected, free, at, place, extra, candidates, picks, modes, self.scheme, k)
             if learning is not None:
                 learning.selected(state, course, int(job), nodes)
+        close(queue, place, picks)
+        if learning is not None:
+            learning.leave(state, course, int(place[PICKED]))
+        told: tuple[IntArray, int, int, int] = decided(window.queue.data, course)
+        return told
 
     def _run(self, replay: Replay, report: Progress) -> dict[str, NDArray[Any]]:
         self._check(replay.cluster)
@@ -135,9 +140,10 @@ class LearnedPolicy:
         return run_scorer(replay, self.scheme, self._agent.weights, self._rng, self._epsilon, report)
 
     def _check(self, cluster: Cluster) -> None:
-        if not self._anywhere:
+        if not self._anywhere and cluster is not self._checked:
             cure = "; anywhere=yes uses it all the same" if isinstance(self._agent, CompactAgent) else ""
             check_cluster(self._card, {"nodes": cluster.num_nodes}, f"checkpoint {self.name!r}", cure)
+            self._checked = cluster
 
 
 def picked(scores: Floats, count: int, rng: Generator, epsilon: float) -> tuple[int, float]:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from transom.compiling import compiled
 from transom.errors import SpecError
 from transom.learned.dras.features import known_of
 from transom.learned.dras.process import AHEAD, BEGIN, COUNTERS, HOLDER, PICKED, RANGES, Course, Scheme
 from transom.models import Window
+from transom.models import job as table
 from transom.models._arrays import IntArray
-from transom.simulation import events
+from transom.models.job import UNKNOWN
 from transom.simulation.decision import Decision, Reservation
 from transom.simulation.events import State
-from transom.simulation.window_pass import window_state
+from transom.simulation.window_pass import state_at
 
 
 def new_course(state: State, scheme: Scheme, nodes: int, priority: IntArray | None = None) -> Course:
@@ -29,20 +31,38 @@ def new_course(state: State, scheme: Scheme, nodes: int, priority: IntArray | No
     ------
     SpecError : a number of the scheme is out of range.
     """
+    check_scheme(scheme)
+    given = np.full(len(state.jobs), UNKNOWN) if priority is None else priority
+    course: Course = _course(state.jobs, len(state.free), scheme, nodes, given)
+    return course
+
+
+def check_scheme(scheme: Scheme) -> None:
+    """Refuse numbers that are out of range.
+
+    Raises
+    ------
+    SpecError : a number of the scheme is.
+    """
     for name, (least, most) in RANGES.items():
         if not least <= getattr(scheme, name) <= most:
             raise SpecError(f"scheme: {name} must be from {least} to {most}, got {getattr(scheme, name)}")
-    n = len(state.jobs)
-    course = Course(
-        at=np.zeros(COUNTERS, np.int64),
-        extra=np.zeros(len(state.free), np.int64),
-        candidates=np.empty(scheme.window, np.int64),
-        picks=np.empty(n, np.int64),
-        modes=np.empty(n, np.int64),
-        known=known_of(state.jobs, np.full(n, -1) if priority is None else priority, nodes, scheme.longest),
+
+
+@compiled
+def _course(jobs, amounts, scheme, nodes, priority):  # type: ignore[no-untyped-def]
+    n = len(jobs)
+    at = np.zeros(COUNTERS, np.int64)
+    at[HOLDER] = at[BEGIN] = -1
+    known = known_of(jobs, priority, nodes, scheme.longest)
+    return Course(
+        at,
+        np.zeros(amounts, np.int64),
+        np.empty(scheme.window, np.int64),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        known,
     )
-    course.at[HOLDER] = course.at[BEGIN] = -1
-    return course
 
 
 def standing(window: Window, scheme: Scheme, holder: int = -1) -> tuple[State, Course]:
@@ -54,21 +74,50 @@ def standing(window: Window, scheme: Scheme, holder: int = -1) -> tuple[State, C
     scheme : how to schedule.
     holder : id of the job that holds a reservation since an earlier instant, -1 for none.
     """
-    waiting = len(window.queue)
-    state = window_state(window, np.arange(waiting))
-    state.jobs[:waiting, events.SUBMIT] = window.queue.submit
-    priority = np.concatenate((window.queue.priority, window.running.priority))
-    course = new_course(state, scheme, window.cluster.num_nodes, priority)
-    if holder >= 0:
-        found = np.flatnonzero(window.queue.id == holder)
-        course.at[HOLDER] = found[0] if found.size else -1
+    check_scheme(scheme)
+    state, course = stand(*parts(window), window.cluster.num_nodes, scheme, holder)
     return state, course
 
 
-def decision_of(window: Window, state: State, course: Course) -> Decision:
-    """What was decided within an instant that is over and closed (:func:`close`)."""
-    count, ahead = int(course.at[PICKED]), int(course.at[AHEAD])
-    ids = window.queue.id[state.queue[course.picks[:count]]].tolist()
-    holder = int(course.at[HOLDER])
-    reserve = (Reservation(int(window.queue.id[holder]), int(course.at[BEGIN])),) if holder >= 0 else ()
-    return Decision(start=tuple(ids[: count - ahead]), backfill=tuple(ids[count - ahead :]), reserve=reserve)
+def parts(window: Window) -> tuple[int, IntArray, IntArray, IntArray, IntArray]:
+    """What kernels take of a window: now, data of its queue and its running jobs, their ends, what is free."""
+    return window.now, window.queue.data, window.running.data, window.running_end, window.available
+
+
+@compiled
+def stand(now, queue, running, running_end, available, nodes, scheme, holder):  # type: ignore[no-untyped-def]
+    """:func:`standing` at the :func:`parts` of a window."""
+    waiting = len(queue)
+    state = state_at(now, queue, running, running_end, available, np.arange(waiting))
+    priority = np.concatenate((queue[:, table.PRIORITY], running[:, table.PRIORITY]))
+    course = _course(state.jobs, len(available), scheme, nodes, priority)
+    for job in range(waiting):
+        if queue[job, table.ID] == holder:
+            course.at[HOLDER] = job
+    return state, course
+
+
+@compiled
+def decided(queue, course):  # type: ignore[no-untyped-def]
+    """What was decided within an instant that is over, for :func:`decision_of`; ``queue`` is of the window.
+
+    Returns
+    -------
+    Ids of the jobs that start, in order, how many of them are backfilled, the id of the job that holds a reservation,
+    or -1, and its shadow time.
+    """
+    # At a window jobs are numbered by their places in the queue.
+    place, count = course.at, course.at[PICKED]
+    ids = np.empty(count, np.int64)
+    for k in range(count):
+        ids[k] = queue[course.picks[k], table.ID]
+    holder = queue[place[HOLDER], table.ID] if place[HOLDER] >= 0 else -1
+    return ids, place[AHEAD], holder, place[BEGIN]
+
+
+def decision_of(ids: IntArray, ahead: int, holder: int, begin: int) -> Decision:
+    """The decision that :func:`decided` tells of."""
+    chosen = ids.tolist()
+    first = len(chosen) - ahead
+    reserve = (Reservation(holder, begin),) if holder >= 0 else ()
+    return Decision(start=tuple(chosen[:first]), backfill=tuple(chosen[first:]), reserve=reserve)
