@@ -131,6 +131,14 @@ def make(group: str, spec: str, problem: type | None = None) -> Any:
     return build(load(group, name, problem), name, settings)
 
 
+def weights_of(*things: Any) -> str:
+    """What decides beside the specifications of some things, such as weights in a file that one names.
+
+    That is their ``digest``, a text, of those that have one; empty where none has.
+    """
+    return " ".join(str(thing.digest) for thing in things if isinstance(getattr(thing, "digest", None), str))
+
+
 def labelled(text: str) -> tuple[str, str]:
     """Label and specification out of ``[LABEL=]SPEC``; the label is the name in the specification unless given."""
     found = _LABEL.fullmatch(text)

@@ -22,6 +22,8 @@ class Solver(Protocol):
     A solver may also have ``warm_up()``, called before the clock starts: it imports the back end
     and compiles kernels, and does nothing that depends on the problem. One with a true ``called_always``, because it
     has conditions or notes of its own, is called even where the problem itself knows the answer (``trivial()``).
+    ``digest``, if there is one, is a text that differs where the solver searches differently for reasons that its
+    specification does not tell, such as weights in a file.
     """
 
     @property

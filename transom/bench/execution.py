@@ -17,7 +17,7 @@ from transom.bench.circumstances import circumstances
 from transom.bench.documents import problem_of
 from transom.bench.failures import failed, one_line
 from transom.bench.machine import machine
-from transom.bench.task import Outcome, Row, Task
+from transom.bench.task import Outcome, Row, Task, check_weights
 from transom.bench.threads import limit_threads
 from transom.compiling import source_digest
 from transom.errors import TransomError
@@ -87,6 +87,7 @@ def _solved(task: Task, announce: Announce) -> Row:
     decoded = perf_counter()
     try:
         solver = registry.make(registry.SOLVERS, task.spec, type(problem))
+        check_weights(task, solver)
         reason = refusal(solver, problem)
         if reason is None:
             cold = _prepare(task, solver, problem, decoded)

@@ -24,6 +24,7 @@ class Kept(NamedTuple):
     attempt: int
     digest: int  # of code and versions
     name: str
+    weights: str
 
 
 class Holdings:
@@ -46,14 +47,15 @@ class Holdings:
         for row in journal_rows(folder / "journal.jsonl"):
             self.journal_rows += 1
             self.add(row)
-        columns = ("key", "name", "outcome", "status", "attempt", "code", "versions")
+        columns = ("key", "name", "outcome", "status", "attempt", "code", "versions", "weights")
         for table in read_parts(folder, columns):
             digests: dict[tuple[str, str], int] = {}
-            for key, name, outcome, status, attempt, code, versions in table.select(columns).iter_rows():
+            for key, name, outcome, status, attempt, code, versions, weights in table.select(columns).iter_rows():
                 made = (code or "", versions or "{}")
                 if made not in digests:
                     digests[made] = made_by(made[0], msgspec.json.decode(made[1]))
-                self._remember(key, Kept(outcome, status or "unknown", attempt or 1, digests[made], name))
+                kept = Kept(outcome, status or "unknown", attempt or 1, digests[made], name, weights or "")
+                self._remember(key, kept)
 
     def outcomes(self) -> dict[str, Outcome]:
         """The outcome of the last attempt of every key."""
@@ -66,7 +68,7 @@ class Holdings:
     def add(self, row: Row) -> None:
         """Take in a row."""
         digest = made_by(row.code, row.versions)
-        self._remember(row.key, Kept(row.outcome, row.status, row.attempt, digest, row.name))
+        self._remember(row.key, Kept(row.outcome, row.status, row.attempt, digest, row.name, row.weights))
 
     def _remember(self, key: str, kept: Kept) -> None:
         known = self._kept.get(key)

@@ -25,6 +25,7 @@ class NamedSolver:
 
         self._spec = spec
         self._made: dict[type, Solver] = {}
+        self._weights: dict[type, str] = {}
         self.name, _ = registry.parse(spec)
         if "." in self.name or len(registry.entries(registry.SOLVERS, self.name)) == 1:
             only = registry.make(registry.SOLVERS, spec)
@@ -48,3 +49,16 @@ class NamedSolver:
         if problem not in self._made:
             self._made[problem] = registry.make(registry.SOLVERS, self._spec, problem)
         return self._made[problem]
+
+    def weights(self, problem: type) -> str:
+        """What decides beside the specification (:func:`~transom.registry.weights_of`), read once.
+
+        Raises
+        ------
+        SpecError, DocumentError : as of :meth:`for_type`; or there are no such weights, or they cannot be read.
+        """
+        from transom import registry
+
+        if problem not in self._weights:
+            self._weights[problem] = registry.weights_of(self.for_type(problem))
+        return self._weights[problem]

@@ -34,8 +34,8 @@ def remarks(table: pl.DataFrame, by: By = "problem") -> list[str]:
     order = (by, "budget_seconds", "budget", "threads", "solver")  # runs stand in random order
     table = table.sort(order, nulls_last=True, maintain_order=True)
     return [
-        *_wrong(table), *_failed(table), *_late(table), *_unmet(table, by), *_unknown(table), *_mixed(table),
-        *_loaded(table),
+        *_wrong(table), *_failed(table), *_late(table), *_unmet(table, by), *_unknown(table), *_retrained(table),
+        *_mixed(table), *_loaded(table),
     ]  # fmt: skip
 
 
@@ -108,6 +108,17 @@ def _unknown(table: pl.DataFrame) -> list[str]:
 
     open_ones = table.filter(pl.col("reference").is_null() & ~pl.col("reference_infeasible"))["instance"].n_unique()
     return [f"of {_instances(open_ones)} no solution is known: every solver counts 100 % there"] if open_ones else []
+
+
+def _retrained(table: pl.DataFrame) -> list[str]:
+    import polars as pl
+
+    told = table.filter(pl.col("weights") != "").group_by("solver", maintain_order=True)
+    return [
+        f"{solver} stands for {count} sets of weights: a file was changed between its runs"
+        for solver, count in told.agg(count=pl.col("weights").n_unique()).iter_rows()
+        if count > 1
+    ]
 
 
 def _mixed(table: pl.DataFrame) -> list[str]:

@@ -111,7 +111,8 @@ def run_plan(
     """Do the runs of a plan that a store does not hold yet.
 
     A row of other code or other versions counts as done: a change of a comment would otherwise throw away a week of
-    results. The survey says how many there are, and ``only="outdated"`` does them anew.
+    results. The survey says how many there are, and ``only="outdated"`` does them anew. A row of other weights does
+    not count, and is replaced.
 
     Parameters
     ----------
@@ -141,7 +142,7 @@ def run_plan(
 
         def wanted(run: Task) -> bool:
             key = run.key()
-            chosen = force or _chosen(known(key), only)
+            chosen = force or _chosen(known(run), only)
             if chosen:
                 under_way.add(key)
             elif (kept := store.find(key)) is not None:
@@ -178,9 +179,9 @@ def states(store: Store | Holdings) -> Known:
 
     current = made_by(source_digest(), versions())
 
-    def state(key: str) -> State:
-        kept = store.find(key)
-        return "open" if kept is None else _state(kept, current)
+    def state(run: Task) -> State:
+        kept = store.find(run.key())
+        return "open" if kept is None or kept.weights != run.weights else _state(kept, current)
 
     return state
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from transom.bench.plan import Plan, TraceSet, set_name
-from transom.bench.task import Outcome, Row, Task
+from transom.bench.task import Outcome, Row, Task, check_weights
 from transom.errors import DocumentError, SpecError, TransomError
-from transom.registry import labelled
+from transom.registry import labelled, weights_of
 from transom.stop import Stop
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def replay_tasks(plan: Plan, trace: TraceSet) -> Iterator[Task]:
     SpecError : a policy, recipe, rule or parameter is unknown or does not fit, or one policy stands here twice.
     """
     from transom.simulation.event_rules import Textbook, parse_rules, suited_policy
-    from transom.simulation.policies import make_policy
+    from transom.simulation.policies import deciding, make_policy
 
     name = set_name(trace)
     named = [labelled(text) for text in trace.policies]
@@ -68,6 +68,7 @@ def replay_tasks(plan: Plan, trace: TraceSet) -> Iterator[Task]:
     for label, spec in named:
         if twin := next((other for other, same in named if same == spec and other != label), None):
             raise SpecError(f"{name}: {twin!r} and {label!r} are one policy: {spec}")
+    weights = {spec: weights_of(*deciding(policy)) for (_, spec), policy in zip(named, policies, strict=True)}
     read = _sequence(trace)
     for seed in dict.fromkeys(plan.seeds):
         for label, spec in named:
@@ -83,6 +84,7 @@ def replay_tasks(plan: Plan, trace: TraceSet) -> Iterator[Task]:
                 spec=spec,
                 stop=Stop(),
                 seed=seed,
+                weights=weights[spec],
                 grace=plan.grace,
                 limit=plan.limit,
                 memory=plan.memory,
@@ -96,6 +98,7 @@ def replay_task(task: Task) -> Row:
     """
     from transom.bench.circumstances import circumstances
     from transom.bench.failures import failed
+    from transom.simulation.policies import deciding, make_policy
 
     try:
         entered = perf_counter()
@@ -103,6 +106,7 @@ def replay_task(task: Task) -> Row:
         read = _sequence(document.trace)
         if (found := _digest(read, document.trace)) != task.instance:
             raise DocumentError(f"{task.label}: the trace gives {found}, the task is about {task.instance}")
+        check_weights(task, *deciding(make_policy(task.spec)))
         cold = _prepared(task, document.trace, read, entered)
         return Row(
             **circumstances(task), sense="min", size=len(read.workload), **_replayed(task, document, read), cold=cold

@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from transom.errors import SpecError
+from transom.registry import weights_of
 from transom.stop import Stop
 
 Outcome = Literal["ok", "refused", "error", "wrong", "timeout", "memory", "crash"]
@@ -39,6 +41,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     stop : the budget; of a replay empty.
     seed : of the solver or policy, >= 0.
     threads : how many the run may use.
+    weights : what decides beside the specification, such as the weights in a file that it names
+        (:func:`~transom.registry.weights_of`); it may be empty.
     grace : how long past its budget a run may take before its process is ended [s].
     limit : the longest a run without ``seconds`` in its budget may take, before the grace [s].
     memory : resident memory at which the process of the run is ended [MiB].
@@ -55,6 +59,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     stop: Stop
     seed: int
     threads: int = 1
+    weights: str = ""
     grace: float = 5.0
     limit: float = 3600.0
     memory: int = 4096
@@ -65,10 +70,27 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
         return (self.limit if self.stop.seconds is None else self.stop.seconds) + self.grace
 
     def key(self) -> str:
-        """A digest of all that decides the result; limits that only end a run are no part of it."""
+        """A digest of all that the plan says and that decides the result; limits that only end a run are no part of it.
+
+        Nor are weights: a row of others is of the same run, which is to be done anew and then takes its place.
+        """
         stop = [None if limit is None else float(limit) for limit in astuple(self.stop)]  # 1 and 1.0 are one budget
         terms = (self.what, self.instance, self.problem, self.spec, stop, self.seed, self.threads)
         return blake2b(msgspec.json.encode(terms), digest_size=16).hexdigest()
+
+
+def check_weights(task: Task, *things: Any) -> None:
+    """Refuse what a task's specification has become here if other weights decide than where the plan was read.
+
+    Raises
+    ------
+    SpecError : they are others: a file was changed meanwhile, or is another one on this machine.
+    """
+    found = weights_of(*things)
+    if found != task.weights:
+        raise SpecError(
+            f"{task.spec}: here are weights {found or '(none)'}, the task is about {task.weights or 'none'}"
+        )
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,7 +98,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
     Parameters
     ----------
-    key, set, label, instance, problem, what, name, spec, stop, seed, threads : as in :class:`Task`.
+    key, set, label, instance, problem, what, name, spec, stop, seed, threads, weights : as in :class:`Task`.
     sense : ``min`` or ``max``.
     size : items, jobs or arcs of the instance.
     outcome : how the run ended.
@@ -132,6 +154,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     versions: dict[str, str] = {}
     code: str = ""
     attempt: int = 1
+    weights: str = ""
 
     @property
     def overshoot(self) -> float | None:

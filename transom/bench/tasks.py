@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 State = Literal["open", "done", "failed", "outdated"]
 """What is known of a run: nothing; it came to an end; it failed; it came to an end under other code or versions."""
 
-Known = Callable[[str], State]
-"""Tells the state of the run with a key."""
+Known = Callable[[Task], State]
+"""Tells the state of a run, here without its document."""
 
 
 @dataclass(slots=True)
@@ -103,7 +103,7 @@ class Survey:
         return sum((share.longest + grace) * share.runs(*states) for share in self.shares)
 
 
-def survey(plan: Plan, known: Known = lambda key: "open") -> Survey:
+def survey(plan: Plan, known: Known = lambda run: "open") -> Survey:
     """Read all instances of a plan once and count its runs; whatever is wrong with the plan is told here.
 
     Parameters
@@ -126,7 +126,7 @@ def survey(plan: Plan, known: Known = lambda key: "open") -> Survey:
         if terms not in shares:
             longest = run.seconds - run.grace
             shares[terms] = Share(run.set, run.name, run.spec, run.problem, run.stop, run.threads, longest)
-        shares[terms].states[known(run.key())] += 1
+        shares[terms].states[known(run)] += 1
 
     for met in _met(plan):
         instances[met.set] = instances.get(met.set, 0) + 1
@@ -264,6 +264,7 @@ def _runs(plan: Plan, met: _Met) -> Iterator[Task]:
             stop=stop,
             seed=seed,
             threads=threads,
+            weights=named.solver.weights(type(met.instance.problem)),
             grace=plan.grace,
             limit=plan.limit,
             memory=plan.memory,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +77,12 @@ def make_policy(spec: str) -> Policy:
                 raise SpecError(f"{name!r} has no parameter {next(iter(settings))!r}. Known: none")
             return RulePolicy(rule, backfilling)
     raise registry.unknown("policy", name, policy_names())
+
+
+def deciding(policy: Policy) -> list[Any]:
+    """A policy with the rule that orders its queue, and the solver, objective and decision rule that it asks."""
+    asked = [getattr(policy, name) for name in ("_solver", "_objective", "_rule") if hasattr(policy, name)]
+    return [policy, load_rule(getattr(policy, "order", "fcfs")), *asked]
 
 
 def load_rule(name: str) -> PriorityRule:

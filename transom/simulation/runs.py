@@ -21,7 +21,7 @@ from transom.simulation.allocator import Allocator
 from transom.simulation.engine import Progress, simulate
 from transom.simulation.metrics import TAU, Trim, summary
 from transom.simulation.nodes import assign_nodes
-from transom.simulation.policies import load_rule, make_policy
+from transom.simulation.policies import deciding, make_policy
 from transom.simulation.recording import read_details, read_node_runs, read_schedule, write_schedule
 from transom.simulation.schedule import Schedule
 from transom.simulation.verification import check_nodes, check_schedule
@@ -173,14 +173,11 @@ def _card(workload: Workload, run: Run) -> dict[str, Any]:
 
 def _code(run: Run) -> str:
     """A digest of what decides: this package, the files of what others registered, and weights (``digest``)."""
-    policy = make_policy(run.spec)
-    parts = [policy, load_rule(getattr(policy, "order", "fcfs"))]
-    parts += [getattr(policy, name) for name in ("_solver", "_objective", "_rule") if hasattr(policy, name)]
+    parts = deciding(make_policy(run.spec))
     if run.allocator is not None and run.allocator.solver is not None:
         parts.append(registry.make(registry.SOLVERS, run.allocator.solver, Allocation))
     state = blake2b(source_digest().encode(), digest_size=8)
-    for part in parts:
-        state.update(str(getattr(part, "digest", "")).encode())
+    state.update(registry.weights_of(*parts).encode())
     for module in sorted({type(part).__module__ for part in parts}):
         file = getattr(sys.modules.get(module), "__file__", None)
         if file and not module.startswith("transom."):
