@@ -53,7 +53,7 @@ def worker(address: str, *options: str) -> Iterator[subprocess.Popen[bytes]]:
             yield process
         finally:
             process.terminate()
-            process.wait(20)
+            process.wait(120)
 
 
 def test_a_scheduler_that_runs_already(faulty_solvers: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -226,7 +226,9 @@ def test_jobs_of_a_batch_system(faulty_solvers: Path, tmp_path: Path, monkeypatc
     """Jobs that are handed in, carry out runs and are cancelled at the end, with commands that stand in for Slurm's."""
     commands(tmp_path, sbatch=FAKE_SBATCH, scancel=FAKE_SCANCEL)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    cluster = parse_cluster("slurm:cores=1,memory=1GB,jobs=2,walltime=00:30:00,patience=60,interface=lo", 1, None, True)
+    cluster = parse_cluster(
+        "slurm:cores=1,memory=1GB,jobs=2,walltime=00:30:00,patience=300,interface=lo", 1, None, True
+    )
     rows = list(DaskEngine(cluster).run(iter(task("steady", seed=seed) for seed in range(20))))
     assert [row.outcome for row in rows] == ["ok"] * 20
     assert len({row.key for row in rows}) == 20
@@ -283,7 +285,7 @@ def test_ctrl_c_ends_a_cluster_of_our_own(faulty_solvers: Path, tmp_path: Path) 
         assert process.stdout is not None
         assert process.stdout.readline() == "ok\n"
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does it: the workers must not be told
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=120)
     assert process.returncode != 0
     assert "Worker process" not in said
     assert said.strip().splitlines()[-1] == "KeyboardInterrupt"

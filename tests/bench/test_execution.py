@@ -75,15 +75,15 @@ def test_warm_up_is_outside_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     def warm_up(self: Any) -> None:
         if not calls:
             calls.append(1)
-            time.sleep(0.3)
+            time.sleep(1.5)
 
     monkeypatch.setattr(faulty_solvers.Steady, "warm_up", warm_up, raising=False)
     stages: list[str] = []
     row = carry_out(task("steady:iterations=8"), stages.append)  # type: ignore[arg-type]
     assert row.cold is not None
-    assert row.cold >= 0.3
+    assert row.cold >= 1.5
     assert row.wall is not None
-    assert row.wall < 0.3
+    assert row.wall < 1.5
     assert stages == ["warm-up", "run", "judging"]
 
 

@@ -83,7 +83,7 @@ def test_tasks_are_taken_as_they_are_needed_and_closing_ends_the_workers(
     assert len(taken) <= 2 + 2 * 2
     begun = time.monotonic()
     rows.close()  # type: ignore[attr-defined]
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - begun < 60
     left = [child for child in psutil.Process().children(recursive=True) if child not in before]
     assert [child for child in left if "resource_tracker" not in " ".join(child.cmdline())] == []
     assert not list(tmp_path.glob("transom-bench-*"))
@@ -184,9 +184,9 @@ def test_one_run_in_a_daemonic_process(faulty_solvers: Path) -> None:
     ours, theirs = context.Pipe()
     process = context.Process(target=_run_one, args=(theirs,), daemon=True)
     process.start()
-    assert ours.poll(60)
+    assert ours.poll(300)
     assert ours.recv() == ["ok", "crash", "ok"]
-    process.join(30)
+    process.join(120)
     assert process.exitcode == 0
 
 
@@ -223,17 +223,25 @@ def started(folder: Path, seconds: float) -> tuple[subprocess.Popen[str], list[p
     )
     assert bench.stdout is not None
     assert bench.stdout.readline() == "ok\n"
-    time.sleep(0.3)
-    return bench, psutil.Process(bench.pid).children(recursive=True)
+    processes = psutil.Process(bench.pid).children(recursive=True)
+    begun = cpu_time(processes)
+    while cpu_time(processes) - begun < 0.1:  # until the second run is at it
+        time.sleep(0.05)
+    return bench, processes
+
+
+def cpu_time(processes: list[psutil.Process]) -> float:
+    """What processes have used of processors so far [s]."""
+    return sum(process.cpu_times().user for process in processes)
 
 
 def test_ctrl_c_ends_a_run_that_hears_nothing(tmp_path: Path) -> None:
     bench, workers = started(tmp_path, 1000.0)
     assert len(workers) >= 1
     bench.send_signal(signal.SIGINT)
-    out, _ = bench.communicate(timeout=10)
+    out, _ = bench.communicate(timeout=120)
     assert out == "interrupted\n"
-    _, alive = psutil.wait_procs(workers, timeout=5)
+    _, alive = psutil.wait_procs(workers, timeout=60)
     assert alive == []
 
 
@@ -241,18 +249,18 @@ def test_a_spinning_worker_dies_with_the_bench(tmp_path: Path) -> None:
     bench, workers = started(tmp_path, 1000.0)
     bench.kill()
     bench.communicate()
-    _, alive = psutil.wait_procs(workers, timeout=10)
+    _, alive = psutil.wait_procs(workers, timeout=60)
     assert alive == []
 
 
 def test_a_spinning_worker_is_ended_by_the_kernel_while_the_bench_is_stopped(tmp_path: Path) -> None:
-    bench, workers = started(tmp_path, 0.5)
+    bench, workers = started(tmp_path, 5.0)
     spinning = next(worker for worker in workers if "spawn_main" in " ".join(worker.cmdline()))
     bench.send_signal(signal.SIGSTOP)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while spinning.is_running() and spinning.status() != psutil.STATUS_ZOMBIE and time.monotonic() < deadline:
         time.sleep(0.1)
     assert time.monotonic() < deadline
     bench.send_signal(signal.SIGCONT)
-    out, _ = bench.communicate(timeout=20)
+    out, _ = bench.communicate(timeout=120)
     assert out == "timeout\n"

@@ -228,10 +228,10 @@ def test_killed_again_and_again_until_it_is_done(three: Path, tmp_path: Path, co
     while ended is None:
         process = start(*flags, "--workers", workers, "--out", store)
         if kills < 3:
-            wait_for(counted, lines(counted) + dice.randint(1, 30), process)
+            wait_for(counted, lines(counted) + dice.randint(1, 15), process)
             time.sleep(dice.random() * 0.05)
             process.kill()
-        out, err = process.communicate(timeout=100)
+        out, err = process.communicate(timeout=300)
         if process.returncode == -signal.SIGKILL:
             kills += 1
             if store.exists():
@@ -263,7 +263,7 @@ def test_interrupted_and_used_by_another(transom: Command, three: Path, tmp_path
     assert f"in use: process {process.pid} on " in second.err
     wait_for(counted, 6, process)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=300)
     assert process.returncode == 130, err
     assert "Traceback" not in err
     assert "runs were finished; the same command goes on with the others" in err
@@ -271,7 +271,7 @@ def test_interrupted_and_used_by_another(transom: Command, three: Path, tmp_path
     assert 4 <= kept < 30
     done = lines(counted)
     process = start(*flags, "--json")
-    out, err = process.communicate(timeout=100)
+    out, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
     assert json.loads(out)["done"] == 30 - kept
     assert lines(counted) <= done + 30 - kept

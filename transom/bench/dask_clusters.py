@@ -26,6 +26,7 @@ HERE = {"distributed.deploy.lost-worker-timeout": "10 minutes", "distributed.wor
 ALWAYS = {"distributed.admin.large-graph-warning-threshold": "1GiB"}
 
 CONNECT = 20.0  # how long a scheduler may take to answer [s]
+PATIENCE = 300.0  # how long there may be no worker: one that is started again imports for minutes on a busy machine [s]
 
 
 class Cluster(Protocol):
@@ -61,7 +62,7 @@ class OwnCluster:
 
     workers: int
     certificates: Certificates | None = None
-    patience: float = 60.0
+    patience: float = PATIENCE
 
     @contextmanager
     def open(self) -> Iterator[Client]:
@@ -110,7 +111,7 @@ class RunningCluster:
     address: str
     certificates: Certificates | None = None
     insecure: bool = False
-    patience: float = 120.0
+    patience: float = PATIENCE
     workers: int = 1
 
     def __post_init__(self) -> None:
