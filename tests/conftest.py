@@ -30,11 +30,16 @@ def root() -> Path:
 
 
 _APART = {"bench", "cli", "io", "plot", "report", "traces", "test_docs.py", "test_instances.py", "test_compiling.py"}
+_DEAR = {"bench/test_library.py", "bench/test_dask_engine.py", "report/test_report.py", "report/test_browser.py"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests of a file on one worker, where they compile the same kernels; others are dealt out one by one."""
+    """Keep the tests of a file on one worker, where they compile the same kernels; others are dealt out one by one.
+
+    Of those, files with a dear set-up stay together, so that it is made once.
+    """
     for item in items:
         inside = item.path.relative_to(ROOT / "tests").parts
-        if inside[0] not in _APART and item.get_closest_marker("xdist_group") is None:
+        together = inside[0] not in _APART or "/".join(inside) in _DEAR
+        if together and item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group("/".join(inside)))

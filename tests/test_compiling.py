@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -95,6 +96,61 @@ def test_a_second_ctrl_c_does_not_wait(tmp_path: Path) -> None:
 def test_kernels_are_compiled_in_other_threads_too(tmp_path: Path) -> None:
     run = "thread = threading.Thread(target=run); thread.start(); thread.join()"
     assert interrupted(tmp_path, 0, run) == ["3"]
+
+
+# It compiles until a line comes where it is told to, and says when it waits for another process.
+TOGETHER = """
+import sys, time
+from numba.core import event
+from transom.compiling import compiled
+
+class Listener(event.Listener):
+    def on_start(self, event):
+        print("compiles", flush=True)
+        if "wait" in sys.argv:
+            sys.stdin.readline()
+
+    def on_end(self, event):
+        pass
+
+def sleep(seconds, for_real=time.sleep):
+    print("waits", flush=True)
+    for_real(seconds)
+
+time.sleep = sleep
+event.register("numba:compile", Listener())
+
+@compiled
+def kernel(x):
+    return x + 1
+
+print(kernel(1))
+"""
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_kernel_is_compiled_by_one_process_and_loaded_by_those_beside_it(tmp_path: Path, killed: bool) -> None:
+    (tmp_path / "kernels.py").write_text(TOGETHER)
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+
+    def begun(*words: str) -> subprocess.Popen[str]:
+        command = [sys.executable, str(tmp_path / "kernels.py"), *words]
+        pipe = subprocess.PIPE
+        return subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, bufsize=1, env=environment)
+
+    with begun("wait") as first, ExitStack() as left:
+        left.callback(first.kill)
+        assert first.stdout is not None
+        assert first.stdout.readline() == "compiles\n"
+        with begun() as second:
+            left.callback(second.kill)
+            assert second.stdout is not None
+            assert second.stdout.readline() == "waits\n"
+            if killed:
+                first.kill()
+            assert first.communicate("go on\n")[0] == ("" if killed else "2\n")
+            told = second.communicate()[0].replace("waits\n", "")
+            assert told == ("compiles\n2\n" if killed else "2\n")
 
 
 # Taking a generator apart is nearly all that this kernel does, so that is where Ctrl-C comes.

@@ -17,15 +17,16 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```\n(?:\s*^```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
 LEARNED = ("learned-repair.md", "dras.md")  # pages whose commands need the extra of that name
 WITHOUT = pytest.mark.skipif(find_spec("safetensors") is None, reason="the extra 'learned' is not installed")
+
+
+def marks(page: Path) -> list[pytest.MarkDecorator]:
+    """Blocks of a page run one after another: some read what those above wrote."""
+    group = pytest.mark.xdist_group(f"docs/{page.name}")
+    return [group, WITHOUT] if page.name in LEARNED else [group]
+
+
 BLOCKS = [
-    pytest.param(
-        match[1],
-        match[2],
-        match[3],
-        id=f"{page.name}-{number}",
-        # A command may read what one above it wrote.
-        marks=[pytest.mark.xdist_group(page.name), *([WITHOUT] if page.name in LEARNED else [])],
-    )
+    pytest.param(match[1], match[2], match[3], id=f"{page.name}-{number}", marks=marks(page))
     for page in PAGES
     for number, match in enumerate(FENCE.finditer(page.read_text(encoding="utf-8")), 1)
     if match[1] in ("python", "console")

@@ -3,16 +3,21 @@
 The compiler's own cache knows the file that a function stands in, not the files of what it calls:
 after an update it would run old code. Ours lives in a folder that is named after a digest of all
 sources of the package, so that any change begins an empty one.
+
+Processes that begin with an empty folder side by side, as the workers of a bench do, share the work: where one
+compiles a kernel, the others wait for it and load it.
 """
 
 from __future__ import annotations
 
 import atexit
+import fcntl
 import os
 import shutil
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache, update_wrapper
 from hashlib import blake2b
 from pathlib import Path
@@ -24,6 +29,7 @@ from transom.ctrl_c import uninterrupted
 
 _SOURCES = {".py", ".json", ".safetensors", ".toml"}
 _FORGET = 30 * 86_400  # caches of other versions that nobody used for so long are removed [s]
+_PATIENCE = 60.0  # a process that takes longer to compile a kernel is not waited for [s]
 
 
 class compiled:
@@ -69,12 +75,24 @@ class compiled:
             dispatcher = njit(cache=True, **self.options)(self._function)
         finally:
             config.CACHE_DIR = theirs
-        compile_one = dispatcher.compile
+        compile_one, load_one = dispatcher.compile, dispatcher._cache.load_overload
+        place = _place(f"{self._function.__module__}.{self._function.__qualname__}")
+
+        # The compiler holds its own lock when it asks its cache: threads of one process never wait for each other here.
+        def load(signature: Any, target: Any) -> Any:
+            found = load_one(signature, target)
+            if found is None and _await_turn(place):
+                found = load_one(signature, target)
+            return found
 
         def compile_whole(signature: Any) -> Any:
             with uninterrupted():
-                return compile_one(signature)
+                try:
+                    return compile_one(signature)
+                finally:
+                    _end_turn(place)
 
+        dispatcher._cache.load_overload = load
         dispatcher.compile = compile_whole
         self._dispatcher = dispatcher
         return dispatcher
@@ -119,3 +137,40 @@ def _folder() -> Path:
         folder = Path(tempfile.mkdtemp(prefix="transom-"))
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
+
+
+def _place(name: str) -> int:
+    """The byte of the file of turns that stands for a kernel."""
+    return int.from_bytes(blake2b(name.encode(), digest_size=5).digest())
+
+
+@cache
+def _turns() -> int | None:
+    """An open file: whoever compiles a kernel holds a lock on a byte of it. None where there is no such file."""
+    try:
+        return os.open(_folder() / "turns", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError:
+        return None
+
+
+def _await_turn(place: int) -> bool:
+    """Wait until no other process compiles this kernel; False where that cannot be known or takes too long."""
+    turns, end = _turns(), time.monotonic() + _PATIENCE
+    while turns is not None:
+        try:
+            fcntl.lockf(turns, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+            return True
+        except BlockingIOError:  # another one holds it
+            if time.monotonic() > end:
+                break
+            time.sleep(0.02)
+        except OSError:  # a file system without locks
+            break
+    return False
+
+
+def _end_turn(place: int) -> None:
+    turns = _turns()
+    if turns is not None:
+        with suppress(OSError):
+            fcntl.lockf(turns, fcntl.LOCK_UN, 1, place)
