@@ -158,7 +158,7 @@ def test_an_instance_of_two_sets_is_run_once(files: Path) -> None:
         ({"instances": (InstanceSet(generate="knapsak"),)}, SpecError, "did you mean 'knapsack'"),
         ({"instances": (InstanceSet(name="k", generate="knapsack", parameters={"m": 1}),)}, SpecError, "k: .*'m'"),
         ({"instances": (InstanceSet(generate="workload"),)}, SpecError, r"stand under \[\[traces\]\]"),
-        ({"traces": (TraceSet(generate="workload", policies=("fcfs", "absent")),)}, SpecError, "workload: unknown policy"),
+        ({"traces": (TraceSet(generate="workload", policies=("fcfs", "absent")),)}, SpecError, "load: unknown policy"),
         ({"traces": (TraceSet(generate="knapsack", policies=("fcfs",)),)}, SpecError, "makes no workloads"),
         ({"traces": (TraceSet(generate="workload", nodes=4, policies=("fcfs",)),)}, SpecError, "nodes"),
         ({"traces": (TraceSet(generate="workload", policies=("a=fcfs", "fcfs")),)}, SpecError, "one policy"),
