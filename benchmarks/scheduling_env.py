@@ -51,26 +51,9 @@ def wander(s, c, scheme, nodes, runtime, cost, reward, gathered, rng, seen, view
     decisions = 0
     while True:
         count = go_on(
-            jobs,
-            queue,
-            ends,
-            expected,
-            ended,
-            free,
-            children,
-            at,
-            place,
-            extra,
-            candidates,
-            picks,
-            modes,
-            scheme,
-            nodes,
-            runtime,
-            cost,
-            reward,
-            gathered,
-        )
+            jobs, queue, ends, expected, ended, free, children, at, place, extra, candidates, picks, modes, scheme,
+            nodes, runtime, cost, reward, gathered,
+        )  # fmt: skip
         if count == 0:
             return decisions
         if seen == 1:

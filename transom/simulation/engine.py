@@ -106,21 +106,10 @@ def simulate(
             decisions = _run_policy(replay, chosen, report)
         else:
             decisions = run(replay, report if keeper is None else lambda started: None)
-    state = replay.state
-    waiting = np.flatnonzero(state.jobs[:, events.START] < 0)
+    waiting = np.flatnonzero(replay.state.jobs[:, events.START] < 0)
     if waiting.size:
         raise PolicyError(f"policy {title!r} never starts job {workload.jobs.id[waiting[0]]}")
-    schedule = Schedule(
-        policy=title,
-        workload=workload.name,
-        cluster=workload.cluster,
-        jobs=workload.jobs,
-        start=state.jobs[:, events.START],
-        end=state.jobs[:, events.END],
-        mode=state.jobs[:, events.MODE],
-        order=state.jobs[:, events.ORDER],
-        decisions=decisions,
-    )
+    schedule = replay.schedule(title, decisions)
     if keeper is not None:
         if replay.keeper is None:
             keeper.place_all(schedule, report)
@@ -139,6 +128,7 @@ class Replay:
         self, workload: Workload, order: str, period: int | None = None, keeper: NodeKeeper | None = None
     ) -> None:
         jobs = workload.jobs
+        self.workload = workload
         self.jobs = jobs
         self.ids = np.ascontiguousarray(jobs.id)
         self.cluster = workload.cluster
@@ -188,6 +178,21 @@ class Replay:
             running_end,
             available,
             None if self.keeper is None else self.keeper.idle(),
+        )
+
+    def schedule(self, label: str, decisions: dict[str, NDArray[Any]]) -> Schedule:
+        """What a replay has come to, with its decisions by column, under the policy's name."""
+        jobs = self.state.jobs
+        return Schedule(
+            policy=label,
+            workload=self.workload.name,
+            cluster=self.cluster,
+            jobs=self.jobs,
+            start=jobs[:, events.START],
+            end=jobs[:, events.END],
+            mode=jobs[:, events.MODE],
+            order=jobs[:, events.ORDER],
+            decisions=decisions,
         )
 
     def apply(self, decision: Decision, log: IntArray) -> None:
