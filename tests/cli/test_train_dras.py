@@ -117,6 +117,7 @@ def test_ctrl_c_and_the_same_command_again(trace: str, tmp_path: Path) -> None:
         (["--loads", "2-1"], "--loads: expected 0 < A <= B"),
         (["--loads", "x"], "--loads: expected two numbers"),
         (["--hidden", "8"], "--hidden: expected two numbers"),
+        (["--window", "1001"], "'--window': Input should be less than or equal to 1000"),
         (["--months", "a-b"], "--months: expected months"),
         (["--months", "99"], "no job was submitted in months 99 to 99"),
         (["--minutes", "0"], "--minutes must be > 0"),

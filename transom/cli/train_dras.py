@@ -85,7 +85,7 @@ def command(
     levels: Annotated[
         int, typer.Option("--levels", min=1, max=2, help="1: neither reservation nor backfilling (Decima-PG).")
     ] = 2,
-    window: Annotated[int, typer.Option("--window", min=1, max=10_000, help="Candidates of a decision, at most.")] = 50,
+    window: Annotated[int, typer.Option("--window", min=1, max=1000, help="Candidates of a decision, at most.")] = 50,
     longest: Annotated[
         int | None,
         typer.Option("--longest", min=1, help="Walltime that times are divided by [s]; the longest of the training."),

@@ -227,8 +227,8 @@ def test_another_machine_is_refused_unless_asked_for(tmp_path: Path) -> None:
     [
         ({"schema": "dras-compact/0"}, "was made for observations 'dras-compact/0'; agents see 'dras-compact/"),
         ({"settings": {}}, "setting levels must be from 1 to 2, got None"),
-        ({"settings": {**Scheme()._asdict(), "window": 0}}, "setting window must be from 1 to 10000, got 0"),
-        ({"settings": {**Scheme()._asdict(), "window": 10**30}}, "setting window must be from 1 to 10000, got 1000"),
+        ({"settings": {**Scheme()._asdict(), "window": 0}}, "setting window must be from 1 to 1000, got 0"),
+        ({"settings": {**Scheme()._asdict(), "window": 1001}}, "setting window must be from 1 to 1000, got 1001"),
         ({"settings": {**Scheme()._asdict(), "keep": "yes"}}, "setting keep must be from 0 to 1, got 'yes'"),
         ({"settings": {**Scheme()._asdict(), "longest": 1.5}}, "setting longest must be from 1 to 1000000000, got 1.5"),
     ],

@@ -68,7 +68,7 @@ def test_the_head_first_is_easy_backfilling(case: tuple[Workload, int]) -> None:
 @pytest.mark.parametrize("trace", ["theta_2022", "SDSC-SP2-1998-4.2-cln"])
 def test_on_a_trace_as_well(shared: Path, trace: str) -> None:
     workload = read_swf(shared / "traces" / f"{trace}.swf.gz")
-    made = replay(workload, Scheme(window=10_000, head=1, keep=1), FIRST)
+    made = replay(workload, Scheme(window=1000, head=1, keep=1), FIRST)
     assert same(made, simulate(workload, "fcfs-easy"))
 
 

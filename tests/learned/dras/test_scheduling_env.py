@@ -126,6 +126,11 @@ def test_what_environments_refuse() -> None:
         WindowEnv(windows(crowded())[:1], SCHEME)
     with pytest.raises(SpecError, match="unknown observation"):
         SchedulingEnv([crowded()], SCHEME, observation="all")  # type: ignore[arg-type]
+    for scheme in (Scheme(window=1001), Scheme(window=10**12)):  # refused before room is made for it
+        with pytest.raises(SpecError, match=f"scheme: window must be from 1 to 1000, got {scheme.window}"):
+            SchedulingEnv([crowded()], scheme)
+        with pytest.raises(SpecError, match="scheme: window"):
+            WindowEnv(windows(crowded()), scheme)
     with pytest.raises(ModelError, match="in none of the workloads"):
         SchedulingEnv([crowded().take([0])], SCHEME).reset()
     with pytest.raises(SpecError, match="is reset before"):

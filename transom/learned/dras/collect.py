@@ -21,6 +21,7 @@ from transom.learned.dras.process import (
     PICKED,
     Scheme,
     begin,
+    check_scheme,
     finish,
 )
 from transom.learned.dras.rewards import Reward, parse_reward
@@ -98,6 +99,7 @@ def collect(
     if epsilon > 1:
         raise SpecError(f"collect: epsilon must be at most 1, got {epsilon}")
     numbers = parse_reward(reward) if isinstance(reward, str) else reward
+    check_scheme(scheme)
     check_weights(weights)
     batch = Batch(
         np.zeros((decisions, scheme.window, len(FEATURES)), np.float32),
@@ -171,26 +173,9 @@ def _record(s, c, scheme, nodes, runtime, cost, reward, gathered, weights, view,
     unfinished = False  # whether the decision before is in this batch and of this episode
     while True:
         count = go_on(
-            jobs,
-            queue,
-            ends,
-            expected,
-            ended,
-            free,
-            children,
-            at,
-            place,
-            extra,
-            candidates,
-            picks,
-            modes,
-            scheme,
-            nodes,
-            runtime,
-            cost,
-            reward,
-            gathered,
-        )
+            jobs, queue, ends, expected, ended, free, children, at, place, extra, candidates, picks, modes, scheme,
+            nodes, runtime, cost, reward, gathered,
+        )  # fmt: skip
         if unfinished:
             rewards[row - 1] += gathered[0]
             gathered[0] = 0.0
@@ -241,19 +226,7 @@ def replay(
         raise SpecError("replay: sampled decisions need a generator of random numbers")
     run = Replay(workload, "fcfs")
     source = stream(0) if rng is None else rng
-    decisions = run_scorer(run, scheme, weights, source, -1.0 if sampled else 0.0, progress)
-    state = run.state
-    return Schedule(
-        policy=label,
-        workload=workload.name,
-        cluster=workload.cluster,
-        jobs=workload.jobs,
-        start=state.jobs[:, events.START],
-        end=state.jobs[:, events.END],
-        mode=state.jobs[:, events.MODE],
-        order=state.jobs[:, events.ORDER],
-        decisions=decisions,
-    )
+    return run.schedule(label, run_scorer(run, scheme, weights, source, -1.0 if sampled else 0.0, progress))
 
 
 def run_scorer(

@@ -9,7 +9,7 @@ import numpy as np
 from transom.errors import SpecError
 from transom.learned.dras.features import CONTEXT, FEATURES, observe
 from transom.learned.dras.paper_state import LONGEST_TIME, paper_state
-from transom.learned.dras.process import COUNT, Course, Scheme
+from transom.learned.dras.process import COUNT, Course, Scheme, check_scheme
 from transom.models._arrays import BoolArray
 from transom.simulation.events import State
 
@@ -27,7 +27,7 @@ class Observer:
 
     Raises
     ------
-    SpecError : the kind is unknown.
+    SpecError : the kind is unknown, or a number of the scheme is out of range.
     """
 
     def __init__(self, kind: Observation, scheme: Scheme, nodes: int) -> None:
@@ -35,6 +35,7 @@ class Observer:
 
         if kind not in ("paper", "compact"):
             raise SpecError(f"unknown observation {kind!r}. Known: paper, compact")
+        check_scheme(scheme)
         self.kind, self.scheme, self.nodes = kind, scheme, nodes
         self.action_space = Discrete(scheme.window)
         self.space: Any

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transom.compiling import borrowing
+from transom.errors import SpecError
 from transom.models._arrays import IntArray
 from transom.simulation.easy_backfill import fits, shadow_time
 from transom.simulation.events import (
@@ -69,8 +70,8 @@ class Scheme(NamedTuple):
     longest: int = 86_400
 
 
-RANGES = {"levels": (1, 2), "window": (1, 10_000), "head": (0, 1), "keep": (0, 1), "longest": (1, 10**9)}
-"""What the numbers of a scheme may be, from least to largest."""
+RANGES = {"levels": (1, 2), "window": (1, 1000), "head": (0, 1), "keep": (0, 1), "longest": (1, 10**9)}
+"""What the numbers of a scheme may be, from least to largest; what a decision takes grows with the square of W."""
 
 
 class Course(NamedTuple):
@@ -90,6 +91,18 @@ class Course(NamedTuple):
     picks: IntArray
     modes: IntArray
     known: NDArray[np.float32]
+
+
+def check_scheme(scheme: Scheme) -> None:
+    """Refuse numbers that are out of range.
+
+    Raises
+    ------
+    SpecError : a number of the scheme is.
+    """
+    for name, (least, most) in RANGES.items():
+        if not least <= getattr(scheme, name) <= most:
+            raise SpecError(f"scheme: {name} must be from {least} to {most}, got {getattr(scheme, name)}")
 
 
 @borrowing

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from transom.compiling import compiled
-from transom.errors import SpecError
 from transom.learned.dras.features import known_of
-from transom.learned.dras.process import AHEAD, BEGIN, COUNTERS, HOLDER, PICKED, RANGES, Course, Scheme
+from transom.learned.dras.process import AHEAD, BEGIN, COUNTERS, HOLDER, PICKED, Course, Scheme, check_scheme
 from transom.models import Window
 from transom.models import job as table
 from transom.models._arrays import IntArray
@@ -37,18 +36,6 @@ def new_course(state: State, scheme: Scheme, nodes: int, priority: IntArray | No
     return course
 
 
-def check_scheme(scheme: Scheme) -> None:
-    """Refuse numbers that are out of range.
-
-    Raises
-    ------
-    SpecError : a number of the scheme is.
-    """
-    for name, (least, most) in RANGES.items():
-        if not least <= getattr(scheme, name) <= most:
-            raise SpecError(f"scheme: {name} must be from {least} to {most}, got {getattr(scheme, name)}")
-
-
 @compiled
 def _course(jobs, amounts, scheme, nodes, priority):  # type: ignore[no-untyped-def]
     n = len(jobs)
@@ -73,6 +60,10 @@ def standing(window: Window, scheme: Scheme, holder: int = -1) -> tuple[State, C
     window : its queue by submission.
     scheme : how to schedule.
     holder : id of the job that holds a reservation since an earlier instant, -1 for none.
+
+    Raises
+    ------
+    SpecError : a number of the scheme is out of range.
     """
     check_scheme(scheme)
     state, course = stand(*parts(window), window.cluster.num_nodes, scheme, holder)
