@@ -20,7 +20,7 @@ from benchmarks.allocation import call
 from transom import registry
 from transom.bench.statistics import interval
 from transom.cli.output import number, print_table, progress
-from transom.errors import DocumentError, SpecError
+from transom.errors import DocumentError, SpecError, TransomError
 from transom.files import whole_path
 from transom.generate.tjap_recipes import StreamAllocations
 from transom.io import PeriodWindow, read_documents
@@ -303,6 +303,18 @@ def arguments(doc: str | None, name: str) -> argparse.ArgumentParser:
     parser.add_argument("--stored", action="store_true", help="measure nothing, print what the table has")
     parser.add_argument("--markdown", action="store_true", help="print tables in Markdown")
     return parser
+
+
+def carry_out(
+    parser: argparse.ArgumentParser, run: Callable[[argparse.Namespace], None], words: Sequence[str] | None
+) -> int:
+    """Do what the command line says; what the user got wrong ends it with one line and status 2."""
+    options = parser.parse_args(words)
+    try:
+        run(options)
+    except TransomError as error:
+        parser.error(str(error))
+    return 0
 
 
 def setting_of(options: argparse.Namespace) -> Setting:

@@ -29,6 +29,7 @@ from benchmarks.nsa_epochs import (
     arguments,
     between,
     brief,
+    carry_out,
     complete,
     mean_of,
     paired,
@@ -37,7 +38,6 @@ from benchmarks.nsa_epochs import (
     unequal,
 )
 from transom.cli.output import number
-from transom.errors import TransomError
 from transom.plot import Search, gap_by_seconds, save
 
 STEPS = (50, 100, 200, 500, 1000, 2000, 5000)
@@ -178,12 +178,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser = arguments(__doc__, "equal_rules")
     parser.add_argument("--every", type=int, default=2, help="solve each n-th window of an epoch")
     parser.add_argument("--figure", type=Path, help="draw it there: .png, .pdf or .svg")
-    options = parser.parse_args(words)
-    try:
-        run(options)
-    except TransomError as error:
-        parser.error(str(error))
-    return 0
+    return carry_out(parser, run, words)
 
 
 def run(options: argparse.Namespace) -> None:

@@ -13,10 +13,21 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.nsa_epochs import Method, Row, Table, arguments, brief, complete, mean_of, setting_of, show, unequal
+from benchmarks.nsa_epochs import (
+    Method,
+    Row,
+    Table,
+    arguments,
+    brief,
+    carry_out,
+    complete,
+    mean_of,
+    setting_of,
+    show,
+    unequal,
+)
 from benchmarks.nsa_tables import AS_CODED, LEARNED, improvement
 from transom.cli.output import number
-from transom.errors import TransomError
 from transom.learned.checkpoints import read_card
 from transom.plot import costs_by_steps, save
 
@@ -105,12 +116,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--every", type=int, default=3, help="solve each n-th window of an epoch")
     parser.add_argument("--models", type=Path, default=MODELS, help="folder of the six checkpoints")
     parser.add_argument("--figure", type=Path, help="draw it there: .png, .pdf or .svg")
-    options = parser.parse_args(words)
-    try:
-        run(options)
-    except TransomError as error:
-        parser.error(str(error))
-    return 0
+    return carry_out(parser, run, words)
 
 
 def run(options: argparse.Namespace) -> None:

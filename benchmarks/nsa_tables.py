@@ -16,6 +16,7 @@ windows that have no answer when the time is out.
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from benchmarks.nsa_epochs import (
     Table,
     arguments,
     between,
+    carry_out,
     complete,
     costs,
     mean_of,
@@ -36,7 +38,6 @@ from benchmarks.nsa_epochs import (
     unequal,
 )
 from transom.cli.output import number
-from transom.errors import TransomError
 
 AS_CODED = "acceptance=walk,first=100,order=window"
 LEARNED = "acceptance=walk,order=window"
@@ -186,25 +187,25 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--windows", type=Path, help="a file of windows with epochs, instead of generated ones")
     parser.add_argument("--scip-every", type=int, default=30)
     parser.add_argument("--no-scip", action="store_true")
-    options = parser.parse_args(words)
-    try:
-        table = Table(options.table)
-        solved_by_scip = () if options.no_scip else scip(options.scip_every)
-        if not options.stored:
-            setting = setting_of(options)
-            complete(table, setting, (*PAPER, *RULES, *EXACT), options.windows)
-            for _ in range(3):  # times are only about in proportion to steps
-                complete(table, setting, (equal_time(table),), options.windows)
-            complete(table, setting, solved_by_scip, options.windows)
-        if note := unequal(table):
-            print(f"{note}\n")
-        print_annealing(table, options.markdown)
-        print_rules(table, options.markdown)
-        if not options.no_scip:
-            print_scip(table, options.scip_every, options.markdown)
-    except TransomError as error:
-        parser.error(str(error))
-    return 0
+    return carry_out(parser, run, words)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Do what the command line says."""
+    table = Table(options.table)
+    solved_by_scip = () if options.no_scip else scip(options.scip_every)
+    if not options.stored:
+        setting = setting_of(options)
+        complete(table, setting, (*PAPER, *RULES, *EXACT), options.windows)
+        for _ in range(3):  # times are only about in proportion to steps
+            complete(table, setting, (equal_time(table),), options.windows)
+        complete(table, setting, solved_by_scip, options.windows)
+    if note := unequal(table):
+        print(f"{note}\n")
+    print_annealing(table, options.markdown)
+    print_rules(table, options.markdown)
+    if not options.no_scip:
+        print_scip(table, options.scip_every, options.markdown)
 
 
 if __name__ == "__main__":

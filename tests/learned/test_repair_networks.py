@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="needs the extra 'learned'")
+from transom.errors import SpecError
+from transom.learned.repair import networks
+from transom.learned.repair.process import SEEN
 
-from transom.errors import SpecError  # noqa: E402
-from transom.learned.repair import networks  # noqa: E402
-from transom.learned.repair.process import SEEN  # noqa: E402
+torch = pytest.importorskip("torch", reason="needs the extra 'learned'")
 
 FIVE = {"fcn-1": 42_724, "fcn-2": 46_884, "fcn-3": 60_804, "cnn-1": 71_300, "cnn-2": 71_584, "cnn-3": 117_532}
 FOUR = {"cnn-1": 71_260, "cnn-2": 71_504, "cnn-3": 117_372}

@@ -7,28 +7,30 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays_of
+
+from transom.errors import DocumentError, SpecError
+from transom.learned.repair import training
+from transom.learned.repair.pool import WindowPool
+from transom.learned.repair.process import SEEN
+from transom.learned.repair.scoring import compare, destroy, torch_scores
+from transom.learned.repair.task import RepairTask
+from transom.learned.repair.training import Trainer, Training, window_pool
+from transom.learned.repair.training_loop import train
+from transom.learned.repair.training_state import read_state, write_state
+from transom.models import AUTHORS, PAPER, Allocation, FatTree
 
 torch = pytest.importorskip("torch", reason="needs the extra 'learned'")
 pytest.importorskip("sb3_contrib", reason="needs the extra 'learned'")
 
+# These derive from classes of torch and gymnasium.
 from gymnasium import spaces  # noqa: E402
-from hypothesis import given, settings  # noqa: E402
-from hypothesis import strategies as st  # noqa: E402
-from hypothesis.extra import numpy as arrays_of  # noqa: E402
 
-from transom.errors import DocumentError, SpecError  # noqa: E402
-from transom.learned.repair import training  # noqa: E402
 from transom.learned.repair.actor_critic import RepairPolicy  # noqa: E402
 from transom.learned.repair.paid_each import PaidEachVecEnv  # noqa: E402
-from transom.learned.repair.pool import WindowPool  # noqa: E402
-from transom.learned.repair.process import SEEN  # noqa: E402
-from transom.learned.repair.scoring import compare, destroy, torch_scores  # noqa: E402
-from transom.learned.repair.task import RepairTask  # noqa: E402
-from transom.learned.repair.training import Trainer, Training, window_pool  # noqa: E402
-from transom.learned.repair.training_loop import train  # noqa: E402
-from transom.learned.repair.training_state import read_state, write_state  # noqa: E402
 from transom.learned.repair.vector_env import RepairVecEnv  # noqa: E402
-from transom.models import AUTHORS, PAPER, Allocation, FatTree  # noqa: E402
 
 TINY = {"network": "fcn-1", "envs": 8, "length": 4, "passes": 2, "batch": 16, "steps": 128}
 

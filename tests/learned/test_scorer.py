@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transom.learned.scorer import ScorerWeights, highest, sample, score, scored, softmax
+from transom.errors import DocumentError
+from transom.learned.scorer import ScorerWeights, highest, sample, score, scored, scorer_weights, softmax
 
 
 def weights(rng: np.random.Generator, features: int = 7, context: int = 3, hidden: int = 8) -> ScorerWeights:
@@ -21,6 +24,29 @@ def test_it_computes_the_formula() -> None:
     score(made, features, context, 17, scores)
     assert scores[:17] == pytest.approx(scored(made, features, context)[:17], rel=1e-4, abs=1e-4)
     assert np.isnan(scores[17:]).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "made", "message"),
+    [
+        (
+            "actor.out",
+            None,
+            "'bias', 'context', 'features', 'hidden', 'hidden_bias'; wanted: features, context",
+        ),
+        ("actor.else", np.zeros(3, np.float32), "not the weights of a scorer: 'bias', 'context', 'else'"),
+        ("actor.features", np.zeros((6, 8), np.float32), r"shapes \[\(6, 8\), .*, not \[\(7, 8\)"),
+        ("actor.bias", np.float32(1), "its weights have shapes"),
+        ("actor.hidden_bias", np.zeros((1, 8), np.float32), "its weights have shapes"),
+    ],
+)
+def test_weights_of_something_else_are_refused(name: str, made: Any, message: str) -> None:
+    good = {f"actor.{field}": array for field, array in weights(np.random.default_rng(2))._asdict().items()}
+    found = scorer_weights({**good, "critic.bias": np.zeros(1, np.float32)}, 7, 3)
+    assert all(np.array_equal(one, other) for one, other in zip(found, good.values(), strict=True))
+    changed = {**good, name: made}
+    with pytest.raises(DocumentError, match=message):
+        scorer_weights({key: array for key, array in changed.items() if array is not None}, 7, 3)
 
 
 def test_the_order_of_candidates_does_not_matter() -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from tests.simulation.test_metrics import by_hand
 from transom.errors import ModelError
@@ -59,12 +60,14 @@ def test_labels_lie_inside_the_figure() -> None:
         by_hand(), policy="a policy of a name that is rather too long for a legend", start=by_hand().start + 50
     )
     figure = kiviat([by_hand(), slow])
-    figure.canvas.draw()
-    width, height = figure.get_size_inches() * figure.dpi
-    texts = figure.axes[0].texts
-    assert len(texts) == len(SPOKES) + 2
+    canvas = FigureCanvasAgg(figure)  # a bare figure has none that draws
+    canvas.draw()
+    width, height = canvas.get_width_height()
+    texts = [*figure.axes[0].texts, *figure.legends[0].get_texts()]
+    assert len(texts) == len(SPOKES) + 2 + 2  # with two marks on the spokes and two policies
     for text in texts:
         box = text.get_window_extent()
+        assert box.width > 0
         assert box.x0 >= 0
         assert box.y0 >= 0
         assert box.x1 <= width

@@ -9,13 +9,18 @@ Permuting the candidates permutes their scores, and there may be any number of t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from transom.compiling import compiled
+from transom.errors import DocumentError
 from transom.models._arrays import FloatArray
+
+ACTOR = "actor."
+"""What the names of a scorer's weights begin with in a checkpoint."""
 
 LEAK = np.float32(0.01)
 """Slope of the activation below zero (leaky rectifier)."""
@@ -36,6 +41,33 @@ class ScorerWeights(NamedTuple):
     """c, shape ``(K,)``."""
     out: NDArray[np.float32]
     """w, shape ``(K,)``."""
+
+
+def scorer_weights(weights: Mapping[str, NDArray[np.float32]], features: int, context: int) -> ScorerWeights:
+    """The scorer in the weights of a checkpoint, as kernels want it: ``actor.features``, ``actor.context`` ....
+
+    Parameters
+    ----------
+    weights : by name; those that do not begin with ``actor.`` are of something else, such as a critic.
+    features, context : F and G.
+
+    Raises
+    ------
+    DocumentError : names are absent or others, or shapes do not fit.
+    """
+    found = {name.removeprefix(ACTOR): array for name, array in weights.items() if name.startswith(ACTOR)}
+    if found.keys() != set(ScorerWeights._fields):
+        told = ", ".join(map(ascii, sorted(found)))
+        raise DocumentError(
+            f"not the weights of a scorer: {told or 'none'}; wanted: {', '.join(ScorerWeights._fields)}"
+        )
+    made = ScorerWeights(**found)
+    first, second = made.bias.size, made.hidden_bias.size
+    shapes = [(features, first), (context, first), (first,), (first, second), (second,), (second,)]
+    if [array.shape for array in made] != shapes:
+        raise DocumentError(f"its weights have shapes {[array.shape for array in made]}, not {shapes}")
+    # Copies: arrays out of a file are read-only, for which kernels would be compiled once more.
+    return ScorerWeights(*(np.array(array) for array in made))
 
 
 @compiled

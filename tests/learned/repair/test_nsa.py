@@ -18,9 +18,9 @@ from transom.learned.repair.first_nodes import anneal_learned
 from transom.learned.repair.forward import forward, prepare, room
 from transom.learned.repair.nsa import Nsa
 from transom.learned.repair.nsa_cost import NsaCost
-from transom.learned.repair.nsa_cost import scorer_weights as as_scorer
 from transom.learned.repair.process import observe, scale_of
 from transom.learned.scorer import scored
+from transom.learned.scorer import scorer_weights as as_scorer
 from transom.models import PAPER, Allocation, Cluster, FatTree, Job
 from transom.models.hop_cost import nodes_cost
 from transom.simulation.allocator import Allocator
@@ -42,7 +42,7 @@ def spec(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 def test_every_state_is_feasible_and_costs_are_kept(rule: Any, wrap: bool) -> None:
     problem = window(rule, wrap, PAPER)
     leaf, pod, sizes, weights = annealing_loop.ground(problem)
-    scorer = as_scorer(scorer_weights())
+    scorer = as_scorer(scorer_weights(), len(FEATURES), len(CONTEXT))
     network = prepare(fcn_weights(), 5)
     for solver, kernel, more in (
         (
@@ -92,7 +92,7 @@ def test_what_is_known_of_candidates_is_true() -> None:
     problem = window(cost=PAPER)
     leaf, pod, sizes, weights = annealing_loop.ground(problem)
     log, logged = empty_log(400, 16, 100), np.zeros(1, np.int64)
-    scorer = as_scorer(scorer_weights(3))
+    scorer = as_scorer(scorer_weights(3), len(FEATURES), len(CONTEXT))
     owner = np.concatenate([np.repeat(np.arange(5), problem.sizes), np.full(90 - 64, -1)])
     costs, best = problem.job_costs(owner), owner.copy()
     state = np.array([costs.sum(), 0.0])

@@ -16,13 +16,10 @@ from transom.learned.dras.paper_scorer import Agent as PaperAgentKind
 from transom.learned.dras.paper_scorer import PaperScorer, PaperShape
 from transom.learned.dras.paper_state import paper_state
 from transom.learned.dras.process import RANGES, Course, Scheme
-from transom.learned.scorer import ScorerWeights, score
+from transom.learned.scorer import ScorerWeights, score, scorer_weights
 from transom.simulation.events import State
 
 Floats = NDArray[np.float32]
-
-ACTOR = "actor."
-"""What the names of a scorer's weights begin with in a checkpoint; its critic has others."""
 
 
 class Agent(Protocol):
@@ -101,7 +98,10 @@ def agent_of(checkpoint: Checkpoint) -> Agent:
     """
     card, scheme = checkpoint.card, scheme_of(checkpoint.card)
     if card.schema == SCHEMA:
-        return CompactAgent(scheme, scorer_weights(checkpoint))
+        try:
+            return CompactAgent(scheme, scorer_weights(checkpoint.weights, len(FEATURES), len(CONTEXT)))
+        except DocumentError as error:
+            raise DocumentError(f"checkpoint {card.name}: {error}") from None
     if card.schema == PAPER_SCHEMA:
         return PaperAgent(scheme, PaperScorer(paper_shape(checkpoint), checkpoint.weights))
     raise DocumentError(
@@ -117,27 +117,6 @@ def scheme_of(card: Card) -> Scheme:
     DocumentError : its settings lack a number, or one is out of range.
     """
     return Scheme(**{name: _whole(card, name, *ends) for name, ends in RANGES.items()})
-
-
-def scorer_weights(checkpoint: Checkpoint) -> ScorerWeights:
-    """The weights of the shared encoder in a checkpoint.
-
-    Raises
-    ------
-    DocumentError : they are not such weights, or do not take these observations.
-    """
-    found = {n.removeprefix(ACTOR): a for n, a in checkpoint.weights.items() if n.startswith(ACTOR)}
-    name = checkpoint.card.name
-    if found.keys() != set(ScorerWeights._fields):
-        raise DocumentError(f"checkpoint {name}: not the weights of a scorer: {', '.join(sorted(found)) or 'none'}")
-    weights = ScorerWeights(**found)
-    first, second = weights.bias.size, weights.hidden_bias.size
-    wanted = [(len(FEATURES), first), (len(CONTEXT), first), (first,), (first, second), (second,), (second,)]
-    shapes = [array.shape for array in weights]
-    if shapes != wanted:
-        raise DocumentError(f"checkpoint {name}: its weights have shapes {shapes}, not {wanted}")
-    # Copies: arrays out of a file are read-only, for which kernels would be compiled once more.
-    return ScorerWeights(*(np.array(array) for array in weights))
 
 
 def paper_shape(checkpoint: Checkpoint) -> PaperShape:

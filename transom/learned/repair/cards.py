@@ -9,6 +9,7 @@ from pathlib import Path
 from transom.errors import DocumentError
 from transom.learned import checkpoints
 from transom.learned.checkpoints import Card
+from transom.models.allocation import Allocation
 from transom.models.fat_tree import FatTree
 
 _MOST = 1_000_000
@@ -59,7 +60,20 @@ def positive(card: Card, name: str) -> int:
     return value
 
 
-def misfit(card: Card, tree: FatTree) -> str | None:
+def unsuited(problem: Allocation, model: str, schemas: Collection[str], anywhere: bool) -> str | None:
+    """Why a checkpoint is not for a problem, None if it is; ``anywhere``: its cluster does not matter.
+
+    Raises
+    ------
+    SpecError, DocumentError : as of :func:`read_card`.
+    """
+    if problem.rule == "static":
+        return "it solves the dynamic and the free rule, not static"
+    card = read_card(model, schemas)
+    return None if anywhere else _misfit(card, problem.tree)
+
+
+def _misfit(card: Card, tree: FatTree) -> str | None:
     """Why a checkpoint is not for this cluster, None if it is."""
     leaf_nodes, pod_nodes = tree.regular or (0, 0)
     here = {"nodes": tree.num_nodes, "leaf_nodes": leaf_nodes, "pod_nodes": pod_nodes}

@@ -13,7 +13,7 @@ from transom.heuristics._allocation import best_known
 from transom.heuristics.annealing_loop import Annealing, Nested, OnWhatIsLeft
 from transom.learned import checkpoints
 from transom.learned.checkpoints import EXTRA
-from transom.learned.repair.cards import misfit, naming, positive, read_card
+from transom.learned.repair.cards import naming, positive, read_card, unsuited
 from transom.learned.repair.first_nodes import anneal_learned
 from transom.learned.repair.forward import Network, prepare, room
 from transom.learned.repair.process import SCHEMAS, scale_of
@@ -78,10 +78,7 @@ class Nsa(Annealing):
         SpecError : there is no checkpoint of that name.
         DocumentError : its card cannot be read, or it is none of a network that chooses first nodes.
         """
-        if problem.rule == "static":
-            return "it solves the dynamic and the free rule, not static"
-        card = read_card(self.model, SCHEMAS)
-        return None if self.anywhere else misfit(card, problem.tree)
+        return unsuited(problem, self.model, SCHEMAS, self.anywhere)
 
     def warm_up(self) -> None:
         """Read the weights and compile the kernels."""

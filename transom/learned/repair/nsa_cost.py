@@ -10,14 +10,14 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from transom.errors import DocumentError, SpecError
+from transom.errors import SpecError
 from transom.heuristics._allocation import best_known
 from transom.heuristics.annealing_loop import Annealing, Nested, OnWhatIsLeft
 from transom.learned import checkpoints
-from transom.learned.checkpoints import EXTRA, Weights
+from transom.learned.checkpoints import EXTRA
 from transom.learned.repair.candidates import CONTEXT, FEATURES, SCHEMA, anneal_candidates, empty_log
-from transom.learned.repair.cards import misfit, naming, positive, read_card
-from transom.learned.scorer import ScorerWeights
+from transom.learned.repair.cards import naming, positive, read_card, unsuited
+from transom.learned.scorer import ScorerWeights, scorer_weights
 from transom.models._arrays import IntArray
 from transom.models.allocation import Allocation
 from transom.models.fat_tree import FatTree
@@ -85,10 +85,7 @@ class NsaCost(Annealing):
         SpecError : there is no checkpoint of that name.
         DocumentError : its card cannot be read, or is none of a network that chooses among cheapest starts.
         """
-        if problem.rule == "static":
-            return "it solves the dynamic and the free rule, not static"
-        card = read_card(self.model, (SCHEMA,))
-        return None if self.anywhere else misfit(card, problem.tree)
+        return unsuited(problem, self.model, (SCHEMA,), self.anywhere)
 
     def warm_up(self) -> None:
         """Read the weights and compile the kernels."""
@@ -114,26 +111,6 @@ class NsaCost(Annealing):
         return _load(self.model, read_card(self.model, (SCHEMA,)).weights)
 
 
-def scorer_weights(weights: Weights) -> ScorerWeights:
-    """The weights of a checkpoint as the kernel wants them.
-
-    Raises
-    ------
-    DocumentError : names or shapes are not those of a scorer of these features.
-    """
-    names = {f"actor.{field}": field for field in ScorerWeights._fields}
-    if set(weights) != set(names):
-        raise DocumentError(
-            f"weights of a repair: {', '.join(names)} are wanted, got {', '.join(map(ascii, sorted(weights)))}"
-        )
-    made = ScorerWeights(**{field: np.ascontiguousarray(weights[name]) for name, field in names.items()})
-    hidden, units = made.bias.shape[-1:] + made.hidden_bias.shape[-1:] or (0, 0)
-    shapes = ((len(FEATURES), hidden), (len(CONTEXT), hidden), (hidden,), (hidden, units), (units,), (units,))
-    if tuple(array.shape for array in made) != shapes:
-        raise DocumentError(f"weights of a repair: shapes {', '.join(str(array.shape) for array in made)} do not fit")
-    return made
-
-
 class _Loaded(NamedTuple):
     """A checkpoint as the kernel wants it, and the seconds that reading it took."""
 
@@ -149,7 +126,9 @@ def _load(model: str, digest: str) -> _Loaded:
     card = read_card(model, (SCHEMA,))
     weights = checkpoints.load(model, "repair", SCHEMA).weights
     with naming(checkpoints.find(model)):
-        return _Loaded(scorer_weights(weights), positive(card, "candidates"), perf_counter() - began)
+        return _Loaded(
+            scorer_weights(weights, len(FEATURES), len(CONTEXT)), positive(card, "candidates"), perf_counter() - began
+        )
 
 
 def _walk(problem: Allocation, owner: IntArray, settings: NsaCost, loaded: _Loaded) -> OnWhatIsLeft:
