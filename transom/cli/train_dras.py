@@ -88,7 +88,9 @@ def command(
     window: Annotated[int, typer.Option("--window", min=1, max=1000, help="Candidates of a decision, at most.")] = 50,
     longest: Annotated[
         int | None,
-        typer.Option("--longest", min=1, help="Walltime that times are divided by [s]; the longest of the training."),
+        typer.Option(
+            "--longest", min=1, max=10**9, help="Walltime that times are divided by [s]; the longest of the training."
+        ),
     ] = None,
     hidden: Annotated[
         str | None, typer.Option("--hidden", metavar="H,K", help="Units of the two hidden layers; 32,32.")

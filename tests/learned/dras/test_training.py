@@ -260,6 +260,12 @@ def test_a_state_that_is_none_is_refused(tmp_path: Path) -> None:
     [
         ({"agent": "a2c"}, "unknown agent 'a2c'"),
         ({"agent": "ppo:gama=1"}, "no parameter 'gama'"),
+        ({"agent": "ppo:gamma=nan"}, "ppo: gamma must be from 0 to 1, got nan"),
+        ({"agent": "ppo:learning_rate=inf"}, "ppo: learning_rate must be from 0 to 1, got inf"),
+        ({"agent": "ppo:minibatch=0"}, "ppo: minibatch must be from 1 to"),
+        ({"agent": "pg:gamma=2"}, "pg: gamma must be from 0 to 1, got 2"),
+        ({"agent": "dql:gamma=1"}, "dql: gamma must be from 0 to 0.999999, got 1"),
+        ({"agent": "dql:epochs=-1"}, "dql: epochs must be from 1 to"),
         ({"reward": "joy"}, "unknown reward"),
         ({"batch": 1}, "batch must be at least 2"),
         ({"hidden": (8, 0)}, "two hidden layers"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from transom.errors import DocumentError
+from transom.errors import DocumentError, SpecError
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -20,6 +20,25 @@ Figures = dict[str, float]
 
 Arrays = dict[str, NDArray[Any]]
 """State by name."""
+
+
+def check_ranges(rule: str, settings: object, **ranges: tuple[float, float]) -> None:
+    """Refuse settings of a rule that no update can work with.
+
+    Parameters
+    ----------
+    rule : its name.
+    settings : has an attribute for each range.
+    ranges : the least and the largest value of a setting; both are allowed, what is no number is not.
+
+    Raises
+    ------
+    SpecError : a setting is out of its range.
+    """
+    for name, (least, most) in ranges.items():
+        value = getattr(settings, name)
+        if not least <= value <= most:
+            raise SpecError(f"{rule}: {name} must be from {least:g} to {most:g}, got {value}")
 
 
 class Observations(NamedTuple):

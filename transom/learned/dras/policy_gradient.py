@@ -10,7 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transom.learned.dras.discounting import returns_to_go
-from transom.learned.dras.learner import Arrays, Figures, Learner, discounts, log_chances, observed, relative_entropy
+from transom.learned.dras.learner import (
+    Arrays,
+    Figures,
+    Learner,
+    check_ranges,
+    discounts,
+    log_chances,
+    observed,
+    relative_entropy,
+)
 
 if TYPE_CHECKING:
     from torch import nn
@@ -34,6 +43,9 @@ class PolicyGradientSettings:
     gamma: float = 1.0
     standardise: bool = False
     entropy: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_ranges("pg", self, learning_rate=(0, 1), gamma=(0, 1), entropy=(-1000, 1000))
 
 
 class PolicyGradient(Learner):

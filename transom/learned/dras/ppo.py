@@ -14,6 +14,7 @@ from transom.learned.dras.learner import (
     Arrays,
     Figures,
     Learner,
+    check_ranges,
     discounts,
     log_chances,
     minibatches,
@@ -52,6 +53,11 @@ class PpoSettings:
     entropy: float = 0.0
     value: float = 0.5
     outlier: float = 4.0
+
+    def __post_init__(self) -> None:
+        rates = {"learning_rate": (0, 1), "gamma": (0, 1), "lam": (0, 1), "clip": (0, 1000)}
+        passes = {"epochs": (1, 10**6), "minibatch": (1, 10**9)}
+        check_ranges("ppo", self, **rates, **passes, entropy=(-1000, 1000), value=(0, 1000), outlier=(0, 10**6))
 
 
 class Ppo(Learner):

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from transom.learned.dras.learner import Arrays, Figures, Learner, Observations, discounts, minibatches, observed
+from transom.learned.dras.learner import (
+    Arrays,
+    Figures,
+    Learner,
+    Observations,
+    check_ranges,
+    discounts,
+    minibatches,
+    observed,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -42,6 +51,10 @@ class QLearningSettings:
     epochs: int = 1
     minibatch: int = 512
     dueling: bool = True
+
+    def __post_init__(self) -> None:
+        rates = {"learning_rate": (0, 1), "gamma": (0, 0.999999), "epsilon": (0, 1), "decay": (0, 1), "least": (0, 1)}
+        check_ranges("dql", self, **rates, target=(0, 10**9), epochs=(1, 10**6), minibatch=(1, 10**9))
 
 
 class QLearning(Learner):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from transom.ctrl_c import ctrl_c_waits
+from transom.errors import DocumentError
 from transom.files import whole_file
 from transom.learned.checkpoints import Checkpoint, save
 from transom.learned.dras.training import VALIDATION, Training
@@ -49,7 +50,10 @@ def run_training(
     curve: list[list[Any]] = []
     if (kept := load_state(folder / "state")) is not None:
         arrays, facts = kept
-        training.restore(arrays, facts)
+        try:
+            training.restore(arrays, facts)
+        except DocumentError as error:
+            raise DocumentError(f"{folder}: {error}") from None
         curve = facts["curve"]
 
     def share() -> float:
