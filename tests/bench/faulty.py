@@ -26,6 +26,7 @@ from transom.stop import Stop
 MODULE = '''
 import ctypes
 import os
+import resource
 import signal
 import sys
 import threading
@@ -170,6 +171,12 @@ class Faulty:
             signal.signal(signal.SIGALRM, signal.SIG_IGN)
         if how == "raise-floats":
             np.seterr(all="raise")
+        if how == "lower-limit":
+            resource.setrlimit(resource.RLIMIT_AS, (10**10, resource.getrlimit(resource.RLIMIT_AS)[1]))
+        if how == "be-nice":
+            os.nice(1)
+        if how == "trace":
+            sys.settrace(lambda *event: None)
         if how == "leave-thread":
             threading.Thread(target=spin, daemon=True).start()
         if how == "leave-idle-thread":

@@ -138,7 +138,11 @@ def test_what_a_crashed_worker_had_cast_off_dies_too(isolation: Isolation) -> No
 
 
 @pytest.mark.parametrize(
-    "how", ["close-output", "leave-folder", "take-alarm", "raise-floats", "leave-thread", "leave-child"]
+    "how",
+    [
+        *("close-output", "leave-folder", "take-alarm", "raise-floats", "lower-limit", "be-nice", "trace"),
+        *("leave-thread", "leave-child"),
+    ],
 )
 def test_a_worker_that_a_run_left_otherwise_is_replaced(isolation: Isolation, how: str) -> None:
     assert isolation.run_one(task(f"faulty:how={how}")).outcome == "ok"

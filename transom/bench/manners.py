@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import resource
 import signal
 import sys
 import threading
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 _LOOKS = 3  # a worker counts as busy that is so each time
 _APART = 0.01  # from one look to the next [s]
 _BUSY = 0.5  # processor time in that of the clock
+_LIMITS = tuple(getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_"))
 _NATIVE = "transom-native"  # threads of searches that were left behind; the next run waits for them
 
 
@@ -31,10 +33,12 @@ class Condition(NamedTuple):
 
 
 def condition() -> Condition:
-    """As it is now; takes some ten microseconds."""
+    """As it is now; takes some tens of microseconds."""
     settings: list[Any] = [_folder(), signal.getsignal(signal.SIGALRM), gc.isenabled(), sys.getrecursionlimit()]
     settings += [_file(number) for number in range(3)]
     settings += [(id(stream), getattr(stream, "closed", True)) for stream in (sys.stdout, sys.stderr)]
+    settings += [resource.getrlimit(limit) for limit in _LIMITS]
+    settings += [os.getpriority(os.PRIO_PROCESS, 0), sys.gettrace(), sys.getprofile()]
     if hasattr(os, "sched_getaffinity"):
         settings.append(frozenset(os.sched_getaffinity(0)))
     if numpy := sys.modules.get("numpy"):
