@@ -163,6 +163,17 @@ def test_times_of_runs_that_ended_by_themselves(factor: float, speed: str) -> No
     assert not found.regressed  # slower is told, and is no fault
 
 
+def test_runs_that_do_not_come_to_an_end_any_more_are_slower() -> None:
+    ended = [row("dp", f"i{n}", **{**PROOF, "seconds": 0.5}) for n in range(8)]
+    cut = [row("dp", f"i{n}", **curve((0.1, 10, 12)), seconds=1.0, reason="time") for n in range(8)]
+    found = compared(ended, cut)
+    (change,) = found.changes
+    assert (change.speed, change.timed) == ("slower", 8)
+    assert change.time_ratio == pytest.approx(2, rel=0.01)
+    assert compared(cut, ended).changes[0].speed == "faster"
+    assert compared(cut, cut).changes[0].timed == 0
+
+
 def test_microseconds_are_no_change_of_speed() -> None:
     (change,) = compared(timed(1, seconds=1e-5), timed(3, seconds=1e-5)).changes
     assert change.speed == "same"

@@ -129,8 +129,10 @@ def read_cases(frame: pl.DataFrame, facts: Mapping[str, Mapping[str, float]], sk
 def reached(case: Case, schedule: Schedule) -> Reached:
     """Where a schedule gets on a case, out of runs of its solvers alone.
 
-    No run knew what another had found, so the best of their values counts: with a start it can only be better. A
-    solver gets the run with the least budget that is not below its time, up to that time.
+    No run knew what another had found, so the best of their values counts. With a start a solver mostly gets further;
+    but it may also miss what it finds from its own, as SCIP's heuristics do where a root solution that they would
+    improve is no improvement of the start. A solver gets the run with the least budget that is not below its time, up
+    to that time.
     """
     left, used, best = case.seconds, 0.0, float("nan")
     for spec, share in schedule:

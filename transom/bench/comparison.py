@@ -8,9 +8,10 @@ as a change:
 - Runs that the clock ended are compared by their gaps, averaged over seeds, in a paired rank test over instances.
 - A solution, or a proof, that took more than a quarter of the budget may be late by chance another time, as machines
   that are shared become slower by some factor; one that came earlier and is now missing is a change.
-- Times are compared where both runs ended by themselves, by the geometric mean of their ratio: a change is one of
-  more than 10 % that the rank test confirms; 1 ms is added to every time, so that microseconds decide nothing. Runs
-  that the clock ended are compared by their primal integral in the same way.
+- Times are compared where one of the two runs ended by itself, by the geometric mean of their ratio: a change is one of
+  more than 10 % that the rank test confirms; 1 ms is added to every time, so that microseconds decide nothing. The
+  other one counts what it had when the clock ended it, which is less than it would have needed. Where the clock ended
+  both they are compared by their primal integral in the same way.
 
 P-values are corrected after Holm for all solvers, problems and budgets that were tested.
 """
@@ -82,8 +83,10 @@ class Change(NamedTuple):
     gap_before, gap_after : mean primal gap to the best value of both.
     quality : ``better``, ``worse``, ``same``, or ``unclear``: the means differ, and no test shows that this is more
         than chance (or the mean and the test disagree).
-    integral_before, integral_after : mean primal integral of the runs that the clock ended; None without any.
-    time_ratio : geometric mean of time after over time before, of the runs that ended by themselves; None without any.
+    integral_before, integral_after : mean primal integral of the runs that the clock ended both times; None without
+        any.
+    time_ratio : geometric mean of time after over time before, of the runs that ended by themselves at least once; None
+        without any.
     timed : how many instances these were on.
     speed : ``faster``, ``slower``, ``same`` or ``unclear``; by the ratio, or where there is none by the integral.
     """
@@ -314,9 +317,11 @@ def _changes(old: pl.DataFrame, new: pl.DataFrame) -> list[Change]:
 
     columns = ("instance", "primal_gap", "primal_integral", "seconds", "reason", "outcome", "solved")
     both = old.select(*_GROUP, "budget_seconds", *columns).hstack(new.select(pl.col(columns[1:]).name.suffix("_after")))
-    by_itself = [pl.col(f"outcome{end}").eq("ok") & pl.col(f"reason{end}").ne("time") for end in ("", "_after")]
+    by_itself = [pl.col(f"reason{end}").ne("time") for end in ("", "_after")]
+    ok = pl.col("outcome").eq("ok") & pl.col("outcome_after").eq("ok")
     both = both.with_columns(
-        timed=by_itself[0] & by_itself[1] & pl.col("solved") & pl.col("solved_after"),
+        # One that did not come to an end took at least its budget: that is less of a change than there was.
+        timed=ok & (by_itself[0] | by_itself[1]) & pl.col("solved") & pl.col("solved_after"),
         ratio=((pl.col("seconds_after") + SHIFT) / (pl.col("seconds") + SHIFT)).log(),
     ).with_columns(timed=pl.col("timed").fill_null(False))
     timed = pl.col("timed")
