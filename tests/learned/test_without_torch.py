@@ -88,7 +88,9 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
         "dras-pg": ["simulate", str(trace), "--policy", "dras-pg"],
         "dras-dql": ["simulate", str(trace), "--policy", "dras-dql"],
         "decima-pg": ["simulate", str(trace), "--policy", "decima-pg"],
+        "learning on": ["simulate", str(trace), "--policy", "dras-pg:adapt=yes"],
         "train nsa": ["train", "nsa", "--out", str(folder / "nsa")],
+        "train nsa-cost": ["train", "nsa-cost", "--out", str(folder / "nsa-cost")],
         "train dras": ["train", "dras", str(trace), "--out", str(folder / "dras")],
     }
     asked = json.dumps([BLOCKED, list(commands.values())])
@@ -132,7 +134,10 @@ def test_exact_solvers_work(ran: dict[str, Ran]) -> None:
         assert told["status"] == "optimal"
 
 
-@pytest.mark.parametrize("asked", ["nsa", "nsa-cost", "dras-pg", "dras-dql", "decima-pg", "train nsa", "train dras"])
+LEARNED = ("nsa", "nsa-cost", "dras-pg", "dras-dql", "decima-pg", "learning on")
+
+
+@pytest.mark.parametrize("asked", [*LEARNED, "train nsa", "train nsa-cost", "train dras"])
 def test_what_is_learned_says_what_to_install(ran: dict[str, Ran], asked: str) -> None:
     assert (ran[asked].status, ran[asked].out) == (2, "")
     assert ran[asked].err.startswith("error: ")
