@@ -218,11 +218,11 @@ def test_seconds_are_kept_on_a_large_problem(rule: str, entry: str) -> None:
         return
 
     def run() -> Result:
-        result = solve(problem, solver, Stop(seconds=1))
+        result = solve(problem, solver, Stop(seconds=0.5))
         sound(problem, result)
         return result
 
-    assert used(run, 1.1) <= 1.1
+    assert used(run, 0.6) <= 0.6
 
 
 @pytest.mark.parametrize(("rule", "entry"), CASES)
@@ -319,37 +319,42 @@ def test_it_ends_without_any_limit_and_prints_nothing(rule: str, entry: str, cap
 
 
 _INTERRUPT = """
-import os, signal, sys, threading, time
+import json, os, signal, sys, threading, time
 from tests.test_allocation_contract import dense, large
 from transom import Stop, registry, solve
-problem = dense() if sys.argv[1] == "dense" else large(sys.argv[1])
-solver = registry.make(registry.SOLVERS, sys.argv[2])
-solver.warm_up()
-threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
-began = time.perf_counter()
-try:
-    solve(problem, solver, Stop(seconds=60))
-except KeyboardInterrupt:
-    print("interrupted", time.perf_counter() - began < 3)
+for rule, entry in json.loads(sys.argv[1]):
+    problem = dense() if rule == "dense" else large(rule)
+    solver = registry.make(registry.SOLVERS, entry)
+    solver.warm_up()
+    pressed = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    began, worked = time.perf_counter(), time.process_time()
+    pressed.start()
+    try:
+        solve(problem, solver, Stop(seconds=60))
+        print(entry, "was not interrupted")
+    except KeyboardInterrupt:
+        late = min(time.perf_counter() - began, time.process_time() - worked)  # of others' work the machine may be full
+        print(entry, "was interrupted" if late < 3 and time.perf_counter() - began < 30 else f"went on for {late} s")
+    pressed.cancel()
 """
 
 
-@pytest.mark.parametrize(
-    ("rule", "entry"),
-    [
+def test_an_interrupt_gets_through() -> None:
+    """In one process, which goes on with the next solver after each of them."""
+    runs = [
         ("static", "scas-scip"),
         ("static", "scas-flow"),
+        ("static", "scas-flow:backend=scip"),
         ("static", "scas-cpsat"),
         ("free", "free-cpsat"),
         ("dense", "free-exact"),
         ("dynamic", "sa.allocation:steps=100000000"),
         ("dynamic", "auto.allocation"),
-    ],
-)
-def test_an_interrupt_gets_through(rule: str, entry: str) -> None:
-    command = [sys.executable, "-c", _INTERRUPT, rule, entry]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert (done.stdout, done.stderr) == ("interrupted True\n", "")
+    ]
+    command = [sys.executable, "-c", _INTERRUPT, json.dumps(runs)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert done.stdout.splitlines() == [f"{entry} was interrupted" for _, entry in runs]
+    assert done.stderr == ""
 
 
 def test_other_problems_and_rules_are_refused() -> None:

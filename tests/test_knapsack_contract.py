@@ -172,7 +172,7 @@ def test_seconds_are_kept_on_a_large_problem(name: str) -> None:
         with pytest.raises(UnsupportedError, match="10000 items x 100000001 capacities needs 1"):
             solve(knapsack, name)
     else:
-        assert kept(knapsack, name, seconds=1)
+        assert kept(knapsack, name, seconds=0.5)
 
 
 @pytest.mark.parametrize("name", [name for name in SOLVERS if name != "dp"])
@@ -244,25 +244,34 @@ def test_it_prints_nothing(spec: str, capfd: pytest.CaptureFixture[str]) -> None
 
 
 _INTERRUPT = """
-import os, signal, sys, threading, time
+import json, os, signal, sys, threading, time
 import numpy as np
 from transom import Stop, registry, solve
 from transom.generate.knapsacks import generate_knapsack
-knapsack = generate_knapsack("inverse-strongly-correlated", 2000, 10**8, np.random.default_rng(1))
-registry.make(registry.SOLVERS, sys.argv[1], type(knapsack)).warm_up()
-threading.Timer(0.4, os.kill, (os.getpid(), signal.SIGINT)).start()
-began = time.perf_counter()
-try:
-    solve(knapsack, sys.argv[1], Stop(seconds=60))
-except KeyboardInterrupt:
-    print("interrupted", time.perf_counter() - began < 2)
+problem = generate_knapsack("inverse-strongly-correlated", 2000, 10**8, np.random.default_rng(1))
+for name in json.loads(sys.argv[1]):
+    solver = registry.make(registry.SOLVERS, name, type(problem))
+    solver.warm_up()
+    pressed = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    began, worked = time.perf_counter(), time.process_time()
+    pressed.start()
+    try:
+        solve(problem, solver, Stop(seconds=60))
+        print(name, "was not interrupted")
+    except KeyboardInterrupt:
+        late = min(time.perf_counter() - began, time.process_time() - worked)  # of others' work the machine may be full
+        print(name, "was interrupted" if late < 2 and time.perf_counter() - began < 30 else f"went on for {late} s")
+    pressed.cancel()
 """
 
 
-@pytest.mark.parametrize("name", ["scip", "cpsat", "ortools-knapsack", "sa", "auto"])
-def test_an_interrupt_gets_through(name: str) -> None:
-    done = subprocess.run([sys.executable, "-c", _INTERRUPT, name], capture_output=True, text=True, timeout=60)
-    assert (done.stdout, done.stderr) == ("interrupted True\n", "")
+def test_an_interrupt_gets_through() -> None:
+    """In one process, which goes on with the next solver after each of them."""
+    names = ["scip", "cpsat", "ortools-knapsack", "sa", "auto"]
+    command = [sys.executable, "-c", _INTERRUPT, json.dumps(names)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert done.stdout.splitlines() == [f"{name} was interrupted" for name in names]
+    assert done.stderr == ""
 
 
 def test_importing_the_solvers_imports_no_back_end() -> None:

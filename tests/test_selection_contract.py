@@ -227,12 +227,12 @@ def test_seconds_are_kept(spec: str, size: str) -> None:
         return
 
     def run() -> Result:
-        result = solve(problem, solver, Stop(seconds=1))  # type: ignore[arg-type]
+        result = solve(problem, solver, Stop(seconds=0.5))  # type: ignore[arg-type]
         sound(problem, result)
         assert result.solution is not None
         return result
 
-    assert used(run, 1.1) <= 1.1
+    assert used(run, 0.6) <= 0.6
 
 
 @pytest.mark.parametrize("spec", ["auto", "nsga2", "bbsched-ga", "weighted", "pareto-dp"])
@@ -242,11 +242,11 @@ def test_seconds_are_kept_with_thousands_of_jobs(spec: str) -> None:
     problem = Selection(demands, demands.sum(axis=0) // 50)
 
     def run() -> Result:
-        result = solve(problem, spec, Stop(seconds=1))
+        result = solve(problem, spec, Stop(seconds=0.5))
         sound(problem, result)
         return result
 
-    assert used(run, 1.1) <= 1.1
+    assert used(run, 0.6) <= 0.6
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -296,8 +296,8 @@ for spec in json.loads(sys.argv[1]):
     before = kernels()
     for problem in problems:
         if solver.supports(problem) is None:
-            first = solve(problem, solver, Stop(seconds=0.5))
-            solve(problem, solver, Stop(seconds=0.2, iterations=20), start=first.solution)
+            first = solve(problem, solver, Stop(seconds=0.3))
+            solve(problem, solver, Stop(seconds=0.1, iterations=20), start=first.solution)
     more = {name: count for name, count in kernels().items() if before.get(name) != count}
     if more:
         print(spec, more)
@@ -328,26 +328,33 @@ def test_it_ends_without_any_limit_and_prints_nothing(spec: str, capfd: pytest.C
 
 
 _INTERRUPT = """
-import os, signal, sys, threading, time
+import json, os, signal, sys, threading, time
 from tests.test_selection_contract import large, made, wide
 from transom import Stop, solve
-solver = made(sys.argv[1])
-solver.warm_up()
-problem = large() if solver.supports(large()) is None else wide()
-threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
-began = time.perf_counter()
-try:
-    solve(problem, solver, Stop(seconds=60))
-except KeyboardInterrupt:
-    print("interrupted", time.perf_counter() - began < 3)
+for spec in json.loads(sys.argv[1]):
+    solver = made(spec)
+    solver.warm_up()
+    problem = large() if solver.supports(large()) is None else wide()
+    pressed = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    began, worked = time.perf_counter(), time.process_time()
+    pressed.start()
+    try:
+        solve(problem, solver, Stop(seconds=60))
+        print(spec, "was not interrupted")
+    except KeyboardInterrupt:
+        late = min(time.perf_counter() - began, time.process_time() - worked)  # of others' work the machine may be full
+        print(spec, "was interrupted" if late < 3 and time.perf_counter() - began < 30 else f"went on for {late} s")
+    pressed.cancel()
 """
 
 
-@pytest.mark.parametrize("spec", ["pareto-dp", "epsilon", "nsga2", "auto", "multisched"])
-def test_an_interrupt_gets_through(spec: str) -> None:
-    command = [sys.executable, "-c", _INTERRUPT, spec]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert (done.stdout, done.stderr) == ("interrupted True\n", "")
+def test_an_interrupt_gets_through() -> None:
+    """In one process, which goes on with the next solver after each of them."""
+    specs = ["pareto-dp", "epsilon", "nsga2", "auto", "multisched"]
+    command = [sys.executable, "-c", _INTERRUPT, json.dumps(specs)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert done.stdout.splitlines() == [f"{spec} was interrupted" for spec in specs]
+    assert done.stderr == ""
 
 
 def test_other_problems_are_refused() -> None:

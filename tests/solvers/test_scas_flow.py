@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -123,29 +121,6 @@ def test_the_worker_is_used_again_and_a_dead_one_is_replaced() -> None:
         os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
     assert solve(figure_2(), "scas-flow").status == "optimal"
     assert workers() != before
-
-
-_INTERRUPT = """
-import os, signal, sys, threading, time
-from tests.solvers.test_allocation_agreement import large
-from transom import Stop, registry, solve
-from transom.models import ConstrainedPath
-registry.make(registry.SOLVERS, sys.argv[1]).warm_up()
-problem = large("free" if sys.argv[1].startswith("free") else "static")
-threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT)).start()
-began = time.perf_counter()
-try:
-    solve(problem, sys.argv[1], Stop(seconds=60))
-except KeyboardInterrupt:
-    print("interrupted", time.perf_counter() - began < 3)
-"""
-
-
-@pytest.mark.parametrize("spec", ["scas-flow", "scas-flow:backend=scip", "scas-cpsat"])
-def test_an_interrupt_gets_through(spec: str) -> None:
-    command = [sys.executable, "-c", _INTERRUPT, spec]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert (done.stdout, done.stderr) == ("interrupted True\n", "")
 
 
 def test_wrong_back_ends_and_rules_are_refused() -> None:
