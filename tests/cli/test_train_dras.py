@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
-import os
+import shlex
 import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +14,7 @@ import pytest
 from transom.cli import run
 from transom.generate import generate_lublin
 from transom.learned import checkpoints
+from transom.learned.dras.training import Training
 from transom.traces import write_swf
 
 FEW = ["--decisions", "600", "--batch", "200", "--every", "2", "--hidden", "8,8", "--laps", "1", "--window", "20"]
@@ -53,8 +51,9 @@ def test_it_trains_and_what_comes_of_it_schedules(
     with (out / "curve.csv").open(newline="") as file:
         assert [row["decisions"] for row in csv.DictReader(file)] == ["0", "400", "600"]
     assert list((out / "logs").iterdir())
-    policy = f"dras-pg:model={out / 'dras-pg.safetensors'}"
-    assert run(["simulate", trace, "--policy", policy, "--json"]) == 0
+    use = shlex.split(told["use"])
+    assert use == ["transom", "simulate", trace, "--policy", f"dras-pg:model={out / 'dras-pg.safetensors'}"]
+    assert run([*use[1:], "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["policies"][0]["metrics"]["jobs"] == 200
 
 
@@ -81,27 +80,24 @@ def test_every_way_of_training(trace: str, tmp_path: Path, words: list[str], nam
         assert card.steps == 200
 
 
-def test_ctrl_c_and_the_same_command_again(trace: str, tmp_path: Path) -> None:
+def test_ctrl_c_and_the_same_command_again(
+    trace: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     out = tmp_path / "out"
     words = ["train", "dras", trace, "--agent", "ppo:epochs=3", *FEW[2:], "--out", str(out), "--decisions"]
-    code = "from transom.cli import main; main()"
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, *words, "4000"], stderr=subprocess.PIPE, text=True, env=dict(os.environ)
-    )
-    try:
-        for _ in range(1200):
-            if (out / "state" / "training.json").exists() or process.poll() is not None:
-                break
-            time.sleep(0.1)
-        process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=60)
-    finally:
-        process.kill()
-    if process.returncode == 0:
-        pytest.skip("the training was over before the interruption")
-    assert process.returncode == 130
-    assert "Traceback" not in told
-    assert "goes on from there" in told
+    step = Training.step
+
+    def pressed(training: Training, share: float) -> dict[str, float]:
+        told = step(training, share)
+        if training.updates == 7:  # of 20, and not one at which snapshots are compared
+            signal.raise_signal(signal.SIGINT)
+        return told
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Training, "step", pressed)
+        assert run([*words, "4000"]) == 130
+    told = capsys.readouterr().err
+    assert "interrupted after 1,400 decisions; the same command goes on from there" in told
     assert run([*words, "4000"]) == 0
     assert run([*words[:-3], "--out", str(tmp_path / "whole"), "--decisions", "4000"]) == 0
     cards = [checkpoints.read_card(folder / "dras-pg.safetensors") for folder in (out, tmp_path / "whole")]

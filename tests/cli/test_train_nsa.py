@@ -19,6 +19,8 @@ def test_it_trains_and_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str
     printed = capsys.readouterr().out
     assert "42,724 weights, 512 decisions" in printed
     assert "cheapest" in printed
+    model = tmp_path / "mine.safetensors"
+    assert printed.endswith(f"use it: transom solve FILE --problem dcas --solver nsa:model={model}\n")
     checkpoint = checkpoints.load(
         tmp_path / "mine.safetensors",
         "repair",
@@ -38,6 +40,12 @@ def test_it_trains_and_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert run([*FEW, "--name", "mine", "--out", str(tmp_path), "--json"]) == 0
     assert "goes on after 512 decisions" in capsys.readouterr().err
     assert checkpoints.read_card(tmp_path / "mine.safetensors").weights == card.weights
+    # A longer one is another training.
+    longer = ["1024" if word == "512" else word for word in FEW]
+    assert run([*longer, "--name", "mine", "--out", str(tmp_path)]) == 2
+    told = capsys.readouterr().err
+    assert "was begun with steps 512, not 1024, and the learning rate fell to its least at that of 512;" in told
+    assert "take steps 512, or another folder to begin anew" in told
 
 
 @pytest.mark.parametrize(

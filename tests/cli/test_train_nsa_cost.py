@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from tests.cli.conftest import Ran
 from tests.learned.repair.made import window
 from transom import Stop, check, solve
+from transom.io import write_documents
 from transom.learned import checkpoints
 from transom.learned.repair import nsa_cost_trained, nsa_cost_training
 
@@ -43,6 +45,10 @@ def test_it_leaves_a_checkpoint_that_solves(tmp_path: Path, transom: Callable[..
         "--out DIR"
     )
     assert check(window(), solve(window(), f"nsa-cost:model={path},steps=30", Stop())) == []
+    write_documents(tmp_path / "window.json", [window()])
+    use = next(line for line in done.out.splitlines() if line.startswith("use it: transom "))
+    words = [str(tmp_path / "window.json") if word == "FILE" else word for word in shlex.split(use)[3:]]
+    assert transom(*words, "--iterations", 30).status == 0
     before = path.read_bytes()
     again = transom("train", "nsa-cost", *SMALL, "--out", tmp_path, "--json")
     assert "goes on after 2 updates" in again.err

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transom.cli import options
+from transom.cli import options, train_options
 from transom.cli.output import describe, note, number, print_json, print_table, progress
 
 if TYPE_CHECKING:
@@ -117,8 +117,8 @@ def command(
         ),
     ] = 0.0,
     name: Annotated[str | None, typer.Option("--name", help="Of the checkpoint; dras-pg, dras-dql, decima-pg.")] = None,
-    device: Annotated[str, typer.Option("--device", help="Of torch; auto takes a GPU if there is one.")] = "auto",
-    threads: Annotated[int, typer.Option("--threads", min=1, help="Of torch on the processor.")] = 1,
+    device: train_options.Device = "auto",
+    threads: train_options.Threads = 1,
     json: options.Json = False,
     nodes: options.Nodes = None,
 ) -> None:
@@ -126,7 +126,8 @@ def command(
 
     DIR/NAME.safetensors and NAME.json hold the best snapshot, judged by its rewards on the validation months;
     DIR/curve.csv what all snapshots scored there; DIR/logs what TensorBoard shows. After Ctrl-C the same command goes
-    on where it stopped, and ends with the same checkpoint; with --minutes, that depends on the machine.
+    on where it stopped, and ends with the same checkpoint; with --minutes, that depends on the machine. A training
+    that is over goes on with more --decisions.
     """
     from transom.learned.checkpoints import check_name, require
     from transom.learned.dras.training import PACKAGES
@@ -199,7 +200,9 @@ def command(
         except KeyboardInterrupt:
             note(f"interrupted after {training.decisions:,} decisions; the same command goes on from there")
             raise
-    _print(training, made.card, out, json)
+    simulate = ["transom", "simulate", str(trace), *(["--nodes", str(nodes)] if nodes else []), "--policy"]
+    use = train_options.with_model(simulate, _name_of(settings), out / f"{called}.safetensors")
+    _print(training, made.card, out, use, json)
 
 
 def _command(context: typer.Context) -> str:
@@ -219,15 +222,16 @@ def _command(context: typer.Context) -> str:
     return " ".join([*words, "--out", "DIR"])
 
 
-def _print(training: Training, card: Card, out: Path, json: bool) -> None:
+def _print(training: Training, card: Card, out: Path, use: str, json: bool) -> None:
     path = out / f"{card.name}.safetensors"
     facts = {"checkpoint": str(path), "decisions": card.steps, "updates": training.updates, "seconds": card.seconds}
     if json:
-        print_json({**facts, "weights": card.weights, "scores": card.scores})
+        print_json({**facts, "weights": card.weights, "scores": card.scores, "use": use})
         return
     print(f"{path}: {card.parameters:,} weights after {card.steps:,} decisions in {card.seconds:,.0f} s")
     columns = [key.removeprefix("validation_").replace("_", " ") for key in card.scores]
     print_table("best snapshot", ["", *columns], [["validation", *(number(value) for value in card.scores.values())]])
+    print(f"use it: {use}")
 
 
 def _months(workload: Workload, option: str, text: str | None, epoch: int) -> Workload:

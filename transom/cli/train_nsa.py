@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transom.cli import options
-from transom.cli.output import note, number, print_json, print_table, progress
+from transom.cli import options, train_options
+from transom.cli.output import note, progress
 
 if TYPE_CHECKING:
     from transom.learned.repair.training import Update
@@ -42,7 +41,7 @@ class Reward(StrEnum):
 
 
 def command(
-    out: Annotated[Path, typer.Option("--out", help="A folder; an interrupted training that lies there goes on.")],
+    out: train_options.Out,
     network: Annotated[Network, typer.Option("--network", help="Which network of Table II.")] = Network.cnn_3,
     rows: Annotated[
         int, typer.Option("--rows", help="Rows of an observation: 5 as in the public code, 4 as in the paper.")
@@ -57,7 +56,7 @@ def command(
     ] = 100,
     envs: Annotated[int, typer.Option("--envs", min=1, help="Repairs that are stepped together.")] = 256,
     passes: Annotated[int, typer.Option("--passes", min=1, help="How often an update goes over what was decided.")] = 4,
-    rate: Annotated[float, typer.Option("--learning-rate", help="At the beginning; it falls to a tenth.")] = 1e-3,
+    rate: train_options.Rate = 1e-3,
     reward: Annotated[
         Reward,
         typer.Option("--reward", help="Minus the cost of each job, or of all at the end as in the paper, or 1 / cost."),
@@ -65,9 +64,9 @@ def command(
     name: Annotated[
         str | None, typer.Option("--name", help="Of the checkpoint: OUT/NAME.safetensors; nsa-NETWORK.")
     ] = None,
-    every: Annotated[int, typer.Option("--every", min=1, help="Updates between two writings of the state.")] = 20,
-    device: Annotated[str, typer.Option("--device", help="cpu, cuda, or auto: cuda where there is one.")] = "auto",
-    threads: Annotated[int, typer.Option("--threads", min=1, help="Of torch; another number rounds otherwise.")] = 1,
+    every: train_options.Writing = 20,
+    device: train_options.Device = "auto",
+    threads: train_options.Threads = 1,
     seed: options.Seed = 0,
     json: options.Json = False,
 ) -> None:
@@ -107,10 +106,5 @@ def command(
 
         train(trainer, every, tell)
     checkpoint, path = keep(trainer, called)
-    card = checkpoint.card
-    if json:
-        print_json({"out": str(path), "steps": card.steps, "seconds": card.seconds, "scores": card.scores})
-        return
-    print(f"{path}: {card.parameters:,} weights, {card.steps:,} decisions in {card.seconds:,.0f} s")
-    print("mean cost of the repaired jobs of windows that were not trained on, by how first nodes are chosen:")
-    print_table("", ("", "cost"), [(rule, number(cost, 0)) for rule, cost in card.scores.items()])
+    scored = "mean cost of the repaired jobs of windows that were not trained on, by how first nodes are chosen:"
+    train_options.print_repair("nsa", checkpoint.card, path, scored, 0, json)

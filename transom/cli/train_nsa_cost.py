@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transom.cli import options
-from transom.cli.output import note, number, print_json, print_table, progress
+from transom.cli import options, train_options
+from transom.cli.output import note, progress
 
 if TYPE_CHECKING:
     from transom.learned.repair.nsa_cost_training import CostUpdate
 
 
 def command(
-    out: Annotated[Path, typer.Option("--out", help="A folder; an interrupted training that lies there goes on.")],
+    out: train_options.Out,
     updates: Annotated[int, typer.Option("--updates", min=1, help="Updates of the weights.")] = 80,
     windows: Annotated[int, typer.Option("--windows", min=2, help="Windows that are searched for an update.")] = 16,
     runs: Annotated[int, typer.Option("--runs", min=2, help="Searches of each of them.")] = 6,
@@ -27,11 +26,11 @@ def command(
     streams: Annotated[
         int, typer.Option("--streams", min=1, help="Streams of 100 periods on each cluster that windows come from.")
     ] = 20,
-    rate: Annotated[float, typer.Option("--learning-rate", help="At the beginning; it falls to a tenth.")] = 2e-3,
+    rate: train_options.Rate = 2e-3,
     name: Annotated[str, typer.Option("--name", help="Of the checkpoint: OUT/NAME.safetensors.")] = "nsa-cost",
-    every: Annotated[int, typer.Option("--every", min=1, help="Updates between two writings of the state.")] = 10,
-    device: Annotated[str, typer.Option("--device", help="cpu, cuda, or auto: cuda where there is one.")] = "auto",
-    threads: Annotated[int, typer.Option("--threads", min=1, help="Of torch; another number rounds otherwise.")] = 1,
+    every: train_options.Writing = 10,
+    device: train_options.Device = "auto",
+    threads: train_options.Threads = 1,
     seed: options.Seed = 0,
     json: options.Json = False,
 ) -> None:
@@ -70,13 +69,5 @@ def command(
 
         train(trainer, every, tell)
     checkpoint, path = keep(trainer, name)
-    card = checkpoint.card
-    if json:
-        print_json({"out": str(path), "steps": card.steps, "seconds": card.seconds, "scores": card.scores})
-        return
-    print(f"{path}: {card.parameters:,} weights, {card.steps:,} decisions in {card.seconds:,.0f} s")
-    print_table(
-        "Above the SCAS optimum on windows that were not trained on [%]",
-        ("search", "cost"),
-        [(rule, number(gap)) for rule, gap in card.scores.items()],
-    )
+    scored = "above the SCAS optimum on windows that were not trained on, by what searched [%]:"
+    train_options.print_repair("nsa-cost", checkpoint.card, path, scored, 2, json)

@@ -19,6 +19,7 @@ from transom.learned.repair.nsa_cost import NsaCost
 from transom.learned.repair.pool import CLUSTERS, ClusterName, stream_windows
 from transom.learned.repair.rehearsal import Decisions, judge, rehearse
 from transom.learned.repair.training_state import (
+    check_settings,
     optimizer_arrays,
     read_state,
     set_optimizer,
@@ -317,14 +318,7 @@ class CostTrainer:
         import torch
 
         try:
-            # A sequence of numbers comes back as a list.
-            others = {**facts["settings"], "hidden": tuple(facts["settings"]["hidden"])}
-            for name, value in asdict(self.settings).items():
-                if others.get(name) != value:
-                    raise DocumentError(
-                        f"{self._state}: was begun with {name} {others.get(name)}, not {value}; take another folder "
-                        "or the same settings"
-                    )
+            check_settings(self._state, dict(facts["settings"]), asdict(self.settings), "updates")
             with torch.no_grad():
                 for name, weight in zip(ScorerWeights._fields, self._weights, strict=True):
                     weight.copy_(torch.tensor(under("weights.", arrays)[name]))

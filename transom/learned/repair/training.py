@@ -24,6 +24,7 @@ from transom.learned.repair import networks
 from transom.learned.repair.pool import CLUSTERS, ClusterName, WindowPool
 from transom.learned.repair.task import RepairTask
 from transom.learned.repair.training_state import (
+    check_settings,
     generators,
     optimizer_arrays,
     read_state,
@@ -247,12 +248,7 @@ class Trainer:
         others = facts.get("settings") if isinstance(facts, dict) else None
         if not isinstance(others, dict) or "network" not in others:
             raise DocumentError(f"{self._state}: does not hold such a training; take another folder")
-        for name, value in asdict(self.settings).items():
-            if others.get(name) != value:
-                raise DocumentError(
-                    f"{self._state}: was begun with {name} {others.get(name)}, not {value}; take another folder or "
-                    "the same settings"
-                )
+        check_settings(self._state, others, asdict(self.settings), "steps")
 
     def _restore(self, arrays: dict[str, Any], facts: dict[str, Any]) -> None:
         import torch

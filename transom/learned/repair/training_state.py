@@ -53,6 +53,29 @@ def read_state(path: Path) -> tuple[Arrays, dict[str, Any]]:
         raise DocumentError(f"{path}: not the state of a training: {error}") from None
 
 
+def check_settings(path: Path, begun: Mapping[str, Any], wanted: Mapping[str, Any], length: str) -> None:
+    """Refuse to go on with a training of other settings.
+
+    Parameters
+    ----------
+    path : of the state.
+    begun, wanted : the settings that it was begun with, and those of now.
+    length : the name of the one that says how long the training is.
+
+    Raises
+    ------
+    DocumentError : they differ.
+    """
+    for name, value in wanted.items():
+        now = list(value) if isinstance(value, tuple) else value  # a sequence comes out of the file as a list
+        if (then := begun.get(name)) != now:
+            why = f", and the learning rate fell to its least at that of {then}" if name == length else ""
+            raise DocumentError(
+                f"{path}: was begun with {name} {then}, not {now}{why}; take {name} {then}, or another folder to begin "
+                "anew"
+            )
+
+
 def under(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
     """The arrays whose names begin with a prefix, without it."""
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
