@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transom.compiling import compiled
-from transom.generate.tjap import solver_policy, stream_steps
 from transom.heuristics._allocation import slide
-from transom.learned.repair.pool import CLUSTERS, ClusterName, WindowPool
+from transom.learned.repair.pool import CLUSTERS, ClusterName, WindowPool, stream_windows
 from transom.learned.repair.process import SEEN, Lanes, act, begin_all, empty_lanes, look_all, step_all
 from transom.learned.repair.task import RepairTask
 from transom.models._arrays import FloatArray, IntArray
@@ -54,11 +53,7 @@ def held_out(cluster: ClusterName, rows: int = 5, count: int = 4000, epochs: int
     seed : of the streams, and of what is taken out.
     """
     model, cost = CLUSTERS[cluster]
-    place, rule = solver_policy("scas-dp")
-    problems = []
-    for epoch in range(epochs):
-        rng = stream(seed, "repair held out", epoch)
-        problems += [step.problem for step in stream_steps(model, 100, rng, place, rule, True, cost)]
+    problems = stream_windows(model, cost, seed, "repair held out", epochs)
     return destroy(WindowPool.of(problems, model.sizes[1]), RepairTask(rows=rows), count, seed)
 
 
