@@ -44,7 +44,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(command: list[str], folder: Path = ROOT) -> str:
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment, timeout=900)
     assert done.returncode == 0, done.stderr
     return "\n".join(line.rstrip() for line in done.stdout.splitlines())
 

@@ -56,7 +56,9 @@ def spin():
         pass
 
 
-CAST_OFF = "import subprocess; subprocess.Popen(['sleep', '1000.75'], start_new_session=True)"
+# The process of the tests is told by the name, so that what others left on this machine is not taken for ours.
+NAP = "1000." + os.environ.get("FAULTY_FOR", "0")
+CAST_OFF = f"import subprocess; subprocess.Popen(['sleep', '{NAP}'], start_new_session=True)"
 leaked = []
 
 
@@ -131,7 +133,7 @@ class Faulty:
         if how == "child":
             import subprocess
 
-            subprocess.Popen(["sleep", "1000.25"])
+            subprocess.Popen(["sleep", NAP])
             ctypes.string_at(0)
         if how == "infeasible":
             return np.ones(len(problem), bool)
@@ -238,17 +240,19 @@ def install(folder: Path) -> None:
     (info / "entry_points.txt").write_text(ENTRY_POINTS)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def faulty_solvers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The folder of the distribution, found by this process and by all processes that it starts meanwhile."""
     folder = tmp_path_factory.mktemp("faulty")
     install(folder)
     before = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = os.pathsep.join([str(folder), *([before] if before else [])])
+    os.environ["FAULTY_FOR"] = str(os.getpid())
     sys.path.insert(0, str(folder))
     importlib.invalidate_caches()
     registry._entries.cache_clear()
     yield folder
+    del os.environ["FAULTY_FOR"]
     sys.path.remove(str(folder))
     sys.modules.pop("faulty_solvers", None)
     registry._entries.cache_clear()

@@ -126,15 +126,21 @@ def test_a_worker_killed_in_the_middle_of_a_run_costs_that_run_alone(isolation: 
     assert isolation.run_one(task("steady")).outcome == "ok"
 
 
+def napping() -> list[psutil.Process]:
+    """Processes that runs of these tests started, and that still sleep."""
+    command = ["sleep", f"1000.{os.getpid()}"]
+    return [each for each in psutil.process_iter(["cmdline"]) if each.info["cmdline"] == command]
+
+
 def test_children_of_a_worker_die_with_it(isolation: Isolation) -> None:
     row = isolation.run_one(task("faulty:how=child"))
     assert row.outcome == "crash"
-    assert [each for each in psutil.process_iter(["cmdline"]) if each.info["cmdline"] == ["sleep", "1000.25"]] == []
+    assert napping() == []
 
 
 def test_what_a_crashed_worker_had_cast_off_dies_too(isolation: Isolation) -> None:
     assert isolation.run_one(task("faulty:how=cast-off")).outcome == "crash"
-    assert [each for each in psutil.process_iter(["cmdline"]) if each.info["cmdline"] == ["sleep", "1000.75"]] == []
+    assert napping() == []
 
 
 @pytest.mark.parametrize(
