@@ -85,6 +85,7 @@ def solve(
         raise ModelError(f"start is not feasible: {'; '.join(broken)}")
     warm_up(chosen)
     warm_up(problem)
+    stated = parameters(chosen)  # now: a file may have gone when the time is over
 
     budget = stop.start(problem, threads)
     error: str | None = None
@@ -109,7 +110,7 @@ def solve(
         instance=problem.digest(),
         problem=problem.kind,
         solver=chosen.name,
-        parameters={**parameters(chosen), **budget.notes},
+        parameters={**stated, **budget.notes},
         status=_status(budget),
         reason=_reason(budget, error),
         solution=budget.solution,
@@ -158,8 +159,15 @@ def warm_up(thing: Solver | Problem) -> None:
 
 
 def parameters(thing: Any) -> dict[str, Any]:
-    """The parameters of a solver or policy that is a dataclass, by name."""
-    return {f.name: getattr(thing, f.name) for f in fields(thing) if f.init} if is_dataclass(thing) else {}
+    """What a solver's answers depend on: its parameters by name, if it is a dataclass, and ``weights``, if it has any.
+
+    Raises
+    ------
+    SpecError, DocumentError : weights cannot be read.
+    """
+    stated = {f.name: getattr(thing, f.name) for f in fields(thing) if f.init} if is_dataclass(thing) else {}
+    weights = registry.weights_of(thing)
+    return {**stated, "weights": weights} if weights else stated
 
 
 def check(problem: Problem, result: Result) -> list[str]:

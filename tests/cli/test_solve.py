@@ -193,6 +193,7 @@ def test_what_was_solved_before_an_interrupt_is_kept(
     transom: Transom, many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out, calls = tmp_path / "out.jsonl", []
+    DynamicProgramming().warm_up()  # once in a process, and it calls the solver
     solve = DynamicProgramming.__call__
 
     def interrupted(self: Any, problem: Any, *rest: Any, **named: Any) -> None:

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from tests.simulation.test_metrics import by_hand
 from transom.errors import ModelError
@@ -60,9 +59,8 @@ def test_labels_lie_inside_the_figure() -> None:
         by_hand(), policy="a policy of a name that is rather too long for a legend", start=by_hand().start + 50
     )
     figure = kiviat([by_hand(), slow])
-    canvas = FigureCanvasAgg(figure)  # a bare figure has none that draws
-    canvas.draw()
-    width, height = canvas.get_width_height()
+    figure.draw_without_rendering()
+    width, height = figure.get_size_inches() * figure.dpi
     texts = [*figure.axes[0].texts, *figure.legends[0].get_texts()]
     assert len(texts) == len(SPOKES) + 2 + 2  # with two marks on the spokes and two policies
     for text in texts:

@@ -96,10 +96,6 @@ def compare_sequences(
         note(f"jobs and decisions: {out}/LABEL.START/jobs.parquet, decisions.parquet")
 
 
-def _folder(out: Path | None, run: Run, start: int) -> str | None:
-    return str(out / f"{run.label}.{start}") if out else None
-
-
 def _advance(bars: Any, task: Any, done: int, started: int) -> None:
     bars.update(task, completed=done + started)
 

@@ -10,8 +10,10 @@ import pytest
 
 from tests.learned.repair.made import fcn_weights, scorer_weights, window, write_nsa, write_nsa_cost
 from transom import Stop, check, registry, solve
+from transom.cli import run
 from transom.errors import DocumentError, SpecError, UnsupportedError
 from transom.heuristics import annealing_loop
+from transom.io import write_documents
 from transom.learned.repair import candidates as cheap
 from transom.learned.repair.candidates import CONTEXT, FEATURES, anneal_candidates, empty_log
 from transom.learned.repair.first_nodes import anneal_learned
@@ -305,13 +307,31 @@ def test_names_and_numbers_of_what_is_seen() -> None:
     assert len(set(CONTEXT)) == len(CONTEXT) == 9
 
 
+def test_a_kept_result_is_not_that_of_other_weights(spec: str, tmp_path: Path) -> None:
+    out, problem = tmp_path / "results.jsonl", tmp_path / "window.json"
+    write_documents(problem, [window()])
+    words = ["solve", str(problem), "--solver", f"{spec},steps=5", "--iterations", "5", "--out", str(out)]
+    counts = []
+    for seed in (0, 0, 1):
+        overwrite(spec, tmp_path, seed)
+        assert run(words) == 0
+        counts.append(len(out.read_text().splitlines()))
+    assert counts == [1, 1, 2]
+
+
 def test_a_kept_replay_is_not_that_of_other_weights(spec: str, tmp_path: Path) -> None:
     jobs = [TracedJob(Job(id=i, submit=i, nodes=30, walltime=9), 9) for i in (1, 2, 3)]
     workload = Workload.of(jobs, Cluster(200, topology=FatTree.uniform(200, 10, 40)), "three")
-    run = Run("placed", "fcfs-easy", 0, Allocator(f"{spec},steps=1"))
-    assert [replay(workload, run, tmp_path / "out")[1] for _ in range(2)] == [False, True]
+    placed = Run("placed", "fcfs-easy", 0, Allocator(f"{spec},steps=1"))
+    assert [replay(workload, placed, tmp_path / "out")[1] for _ in range(2)] == [False, True]
+    overwrite(spec, tmp_path, 1)
+    assert not replay(workload, placed, tmp_path / "out")[1]
+
+
+def overwrite(spec: str, folder: Path, seed: int) -> None:
+    """Put other weights where those of a specification lie."""
     written = Path(spec.partition("model=")[2])
-    other = write_nsa_cost(tmp_path, 1) if spec.startswith("nsa-cost") else write_nsa(tmp_path, 1)
+    (folder / "other").mkdir(exist_ok=True)
+    other = (write_nsa_cost if spec.startswith("nsa-cost") else write_nsa)(folder / "other", seed)
     for ending in (".safetensors", ".json"):
         Path(other).with_suffix(ending).replace(written.with_suffix(ending))
-    assert not replay(workload, run, tmp_path / "out")[1]
