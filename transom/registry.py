@@ -136,7 +136,8 @@ def weights_of(*things: Any) -> str:
 
     That is their ``digest``, a text, of those that have one; empty where none has.
     """
-    return " ".join(str(thing.digest) for thing in things if isinstance(getattr(thing, "digest", None), str))
+    digests = (getattr(thing, "digest", None) for thing in things)
+    return " ".join(digest for digest in digests if isinstance(digest, str))
 
 
 def labelled(text: str) -> tuple[str, str]:
