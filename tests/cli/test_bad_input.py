@@ -167,6 +167,10 @@ CASES: dict[str, tuple[list[str], tuple[str, ...]]] = {
     "file is missing": (["solve"], ("Missing argument",)),
     "option is not known": ([*SOLVE, "good.json", "--sedonds", "1"], ("--sedonds",)),
     "command is not known": (["solv", "good.json"], ("'solv'",)),
+    "two solvers": (
+        ["solve", "good.json", "--solver", "dp", "--solver", "greedy"],
+        ("--solver greedy: one is taken", "transom bench run"),
+    ),
     "solutions without JSON": ([*SOLVE, "good.json", "--solutions"], ("--solutions needs --json",)),
     "objective for a knapsack": (
         [*SOLVE, "good.json", "--objective", "wait"],

@@ -37,8 +37,11 @@ def command(
         ),
     ] = None,
     solver: Annotated[
-        str, typer.Option("--solver", help="NAME or NAME:KEY=VALUE,...; `transom solvers` lists them.")
-    ] = "auto",
+        list[str] | None,
+        typer.Option(
+            "--solver", help="One: NAME or NAME:KEY=VALUE,...; `transom solvers` lists them. auto by default."
+        ),
+    ] = None,
     seconds: Annotated[
         float | None,
         typer.Option("--seconds", help="Time for each instance; 1 by default, none with --iterations or --stall."),
@@ -119,7 +122,9 @@ def command(
         raise SpecError("--solutions needs --json")
     if force and out is None:
         raise SpecError("--force needs --out")
-    named = NamedSolver(solver)
+    if solver is not None and len(solver) > 1:  # the parser alone would take the last one and say nothing
+        raise SpecError(f"--solver {solver[1]}: one is taken; `transom bench run --instances FILE` compares several")
+    named = NamedSolver(solver[0] if solver else "auto")
     if out is not None:
         check_writable(out, ".jsonl")
     rules = named_rules(decide or [DEFAULT_RULE])
