@@ -116,7 +116,8 @@ def test_rows_are_those_of_the_local_engine(cluster: RunningCluster) -> None:
     there = by_key(DaskEngine(cluster).run(iter(tasks)))
     here = by_key(LocalEngine(2).run(iter(tasks)))
     assert set(here) == {task.key() for task in tasks}
-    assert there == here
+    other = [(name, there[key][name], fact) for key, row in here.items() for name, fact in row.items()]
+    assert [(name, a, b) for name, a, b in other if a != b] == []
     assert {row["outcome"] for row in here.values()} == {"ok"}
 
 

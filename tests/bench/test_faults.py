@@ -6,12 +6,13 @@ import os
 import signal
 from collections.abc import Iterator
 from threading import Thread
-from time import sleep
+from time import monotonic, sleep
 
 import psutil
 import pytest
 
 from tests.bench.faulty import task
+from transom.bench import manners
 from transom.bench.isolation import Isolation
 from transom.bench.local_engine import LocalEngine
 from transom.bench.notice import RUNNING
@@ -154,6 +155,17 @@ def test_a_worker_that_a_run_left_otherwise_is_replaced(isolation: Isolation, ho
     assert isolation.run_one(task(f"faulty:how={how}")).outcome == "ok"
     assert isolation._process is None
     assert isolation.run_one(task("faulty:how=print")).outcome == "ok"
+
+
+def test_a_thread_that_gets_its_share_of_a_busy_machine_is_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = manners.condition()._replace(threads=0)
+    cores = len(os.sched_getaffinity(0))
+    monkeypatch.setattr(manners, "process_time", lambda: 0.1 * monotonic())
+    monkeypatch.setattr(manners, "_children", list)
+    monkeypatch.setattr(os, "getloadavg", lambda: (10.0 * cores, 0.0, 0.0))
+    assert manners.spoilt(before)
+    monkeypatch.setattr(os, "getloadavg", lambda: (0.0, 0.0, 0.0))
+    assert not manners.spoilt(before)
 
 
 def test_a_worker_with_a_thread_that_waits_is_kept(isolation: Isolation) -> None:

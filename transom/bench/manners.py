@@ -9,12 +9,13 @@ import signal
 import sys
 import threading
 from pathlib import Path
-from time import process_time, sleep
+from time import monotonic, process_time, sleep
 from typing import Any, NamedTuple
 
 _LOOKS = 3  # a worker counts as busy that is so each time
-_APART = 0.01  # from one look to the next [s]
-_BUSY = 0.5  # processor time in that of the clock
+_APART = 0.01  # from one look to the next, where nothing else goes on in the machine [s]
+_BUSY = 0.5  # processor time in that of the clock, where nothing else goes on in the machine
+_LEAST = 0.05  # of a processor that something busy gets beside all others
 _LIMITS = tuple(getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_"))
 _NATIVE = "transom-native"  # threads of searches that were left behind; the next run waits for them
 
@@ -57,12 +58,20 @@ def spoilt(before: Condition) -> bool:
     threads = now.threads > before.threads and all(each.name != _NATIVE for each in threading.enumerate())
     if not threads and not _children():
         return False
+    share = _share()
     for _ in range(_LOOKS):
-        used = process_time()
-        sleep(_APART)
-        if process_time() - used < _BUSY * _APART and not any(map(_runs, _children())):
+        used, begun = process_time(), monotonic()
+        sleep(_APART / share)
+        busy = process_time() - used >= _BUSY * share * (monotonic() - begun)
+        if not busy and not any(map(_runs, _children())):
             return False
     return True
+
+
+def _share() -> float:
+    """How much of a processor a busy thread gets: on a machine with more to do than it has cores only a part."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(_LEAST, min(1.0, cores / max(os.getloadavg()[0], 1e-3)))
 
 
 def _folder() -> str | None:
