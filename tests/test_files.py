@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import gzip
 import os
 from pathlib import Path
@@ -46,3 +47,11 @@ def test_a_path_is_renamed_with_the_usual_rights(tmp_path: Path) -> None:
     plain = tmp_path / "plain"
     plain.touch()
     assert (tmp_path / "x").stat().st_mode == plain.stat().st_mode
+
+
+def test_an_error_of_a_full_disk_names_the_file(tmp_path: Path) -> None:
+    target = tmp_path / "a.txt"
+    with pytest.raises(OSError, match="No space") as caught, whole_file(target):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert caught.value.filename == str(target)
+    assert os.listdir(tmp_path) == []

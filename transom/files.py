@@ -16,7 +16,8 @@ from typing import IO, Any, Literal, cast
 def whole_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a temporary path in the folder of ``path``; rename it to ``path`` if nothing fails.
 
-    The folder is made if need be; an interrupt or an error leaves neither a part nor the temporary file.
+    The folder is made if need be; an interrupt or an error leaves neither a part nor the temporary file. An error of
+    the system that names no file, such as that of a full disk, gets the name of this one.
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -29,6 +30,10 @@ def whole_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         os.umask(mask)
         temporary.chmod(0o666 & ~mask)  # mkstemp is private; the file should be as any other
         os.replace(temporary, target)
+    except OSError as error:
+        if error.filename is None:
+            error.filename = str(target)
+        raise
     finally:
         temporary.unlink(missing_ok=True)
 

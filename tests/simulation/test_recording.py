@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 from dataclasses import replace
 from pathlib import Path
 
@@ -124,6 +125,19 @@ def test_an_interrupt_leaves_no_part(tmp_path: Path, monkeypatch: pytest.MonkeyP
         write_schedule(schedule, tmp_path, RUNS)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["decisions.parquet", "jobs.parquet"]
     assert read_schedule(tmp_path) == schedule
+
+
+def test_a_full_disk_is_named(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
+    try:
+        with pytest.raises((DocumentError, OSError)) as caught:
+            recorded(tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    named = getattr(caught.value, "filename", None) or str(caught.value)
+    assert str(tmp_path / "decisions.parquet") in named
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_missing_files_are_named(tmp_path: Path) -> None:

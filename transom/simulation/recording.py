@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,7 +63,7 @@ def write_schedule(
     Raises
     ------
     ModelError : ``runs`` does not give every job as many nodes as it asks for.
-    DocumentError : a column of the decisions is not of numbers, truth values or text.
+    DocumentError : a column of the decisions is not of numbers, truth values or text, or a file cannot be written.
     """
     from polars.io.plugins import register_io_source
 
@@ -77,7 +78,7 @@ def write_schedule(
     table = _job_columns(schedule)
     target = Path(folder)
 
-    with whole_path(target / "decisions.parquet") as path:
+    with _whole_parquet(target / "decisions.parquet") as path:
         _frame(schedule.decisions).write_parquet(path, metadata=card)
 
     def pieces(
@@ -87,10 +88,24 @@ def write_schedule(
             piece = _with_nodes(table[begin:end], runs, begin, end)
             yield piece if columns is None else piece.select(columns)
 
-    with whole_path(target / "jobs.parquet") as path:
+    with _whole_parquet(target / "jobs.parquet") as path:
         register_io_source(pieces, schema=_with_nodes(table[:0], runs, 0, 0).schema).sink_parquet(
             path, metadata=card, row_group_size=_rows_per_group(schedule.jobs.nodes)
         )
+
+
+@contextmanager
+def _whole_parquet(target: Path) -> Iterator[Path]:
+    """As :func:`whole_path`, for polars: its own error neither names the file nor is an :class:`OSError`."""
+    from polars.exceptions import ComputeError
+
+    try:
+        with whole_path(target) as path:
+            yield path
+    except ComputeError as error:
+        if "os error" not in str(error):
+            raise
+        raise DocumentError(f"{target}: cannot be written: {error}") from None
 
 
 def read_schedule(folder: str | os.PathLike[str]) -> Schedule:
