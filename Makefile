@@ -34,11 +34,13 @@ test: $(VENV)/.tested
 # The core alone, then the extra of the tests on top of it. Modules are compiled when they are first imported: most never are.
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("Transom needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
+	@echo "Installing into $(VENV); this takes a minute or two."
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt -e .
 	touch $@
 
 $(VENV)/.tested: $(VENV)/.installed
+	@echo "Installing what the tests need; this takes a minute or two."
 	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
 	touch $@
 
