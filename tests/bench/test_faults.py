@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
-from threading import Thread
-from time import monotonic, sleep
+from threading import Event, Thread
+from time import sleep
 
 import psutil
 import pytest
@@ -157,15 +159,30 @@ def test_a_worker_that_a_run_left_otherwise_is_replaced(isolation: Isolation, ho
     assert isolation.run_one(task("faulty:how=print")).outcome == "ok"
 
 
-def test_a_thread_that_gets_its_share_of_a_busy_machine_is_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = manners.condition()._replace(threads=0)
-    cores = len(os.sched_getaffinity(0))
-    monkeypatch.setattr(manners, "process_time", lambda: 0.1 * monotonic())
-    monkeypatch.setattr(manners, "_children", list)
-    monkeypatch.setattr(os, "getloadavg", lambda: (10.0 * cores, 0.0, 0.0))
-    assert manners.spoilt(before)
-    monkeypatch.setattr(os, "getloadavg", lambda: (0.0, 0.0, 0.0))
-    assert not manners.spoilt(before)
+def test_a_thread_at_work_is_found_on_a_busy_machine() -> None:
+    cores, ended = os.sched_getaffinity(0), Event()
+
+    def spin() -> None:
+        while not ended.is_set():
+            pass
+
+    os.sched_setaffinity(0, {min(cores)})  # of this thread, and all that it starts
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(4)]
+    thread = Thread(target=spin)
+    try:
+        before = manners.condition()._replace(threads=0)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(manners, "_children", list)  # those are the others
+            assert not manners.spoilt(before)
+            thread.start()
+            assert manners.spoilt(before)
+    finally:
+        ended.set()
+        os.sched_setaffinity(0, cores)
+        for each in others:
+            each.kill()
+            each.wait()
+    thread.join()
 
 
 def test_a_worker_with_a_thread_that_waits_is_kept(isolation: Isolation) -> None:

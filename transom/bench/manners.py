@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import resource
@@ -13,9 +14,9 @@ from time import monotonic, process_time, sleep
 from typing import Any, NamedTuple
 
 _LOOKS = 3  # a worker counts as busy that is so each time
-_APART = 0.01  # from one look to the next, where nothing else goes on in the machine [s]
-_BUSY = 0.5  # processor time in that of the clock, where nothing else goes on in the machine
-_LEAST = 0.05  # of a processor that something busy gets beside all others
+_APART = 0.01  # from one look to the next [s]
+_BUSY = 0.5  # processor time, got or waited for, in that of the clock
+_TOLD = Path("/proc/self/schedstat").exists()  # what threads wait for
 _LIMITS = tuple(getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_"))
 _NATIVE = "transom-native"  # threads of searches that were left behind; the next run waits for them
 
@@ -58,20 +59,26 @@ def spoilt(before: Condition) -> bool:
     threads = now.threads > before.threads and all(each.name != _NATIVE for each in threading.enumerate())
     if not threads and not _children():
         return False
-    share = _share()
     for _ in range(_LOOKS):
-        used, begun = process_time(), monotonic()
-        sleep(_APART / share)
-        busy = process_time() - used >= _BUSY * share * (monotonic() - begun)
+        wanted, begun = _demand(), monotonic()
+        sleep(_APART)
+        busy = _demand() - wanted >= _BUSY * (monotonic() - begun)
         if not busy and not any(map(_runs, _children())):
             return False
     return True
 
 
-def _share() -> float:
-    """How much of a processor a busy thread gets: on a machine with more to do than it has cores only a part."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(_LEAST, min(1.0, cores / max(os.getloadavg()[0], 1e-3)))
+def _demand() -> float:
+    """Processor time that the other threads have got so far, and waited for: a busy machine gives each little [s]."""
+    if not _TOLD:
+        return process_time()
+    total, own = 0, str(threading.get_native_id())
+    for each in _tasks():
+        with contextlib.suppress(OSError):  # it has ended
+            if each != own:
+                got, waited, _ = Path(f"/proc/self/task/{each}/schedstat").read_text().split()
+                total += int(got) + int(waited)
+    return total / 1e9
 
 
 def _folder() -> str | None:
