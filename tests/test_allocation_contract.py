@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from tests.allocation_cases import optimum, random_allocation
+from tests.interrupting import interrupted
 from tests.timing import used
 from transom import Stop, check, registry, solve
 from transom.errors import ModelError, SpecError, UnsupportedError
@@ -318,29 +319,11 @@ def test_it_ends_without_any_limit_and_prints_nothing(rule: str, entry: str, cap
     assert capfd.readouterr() == ("", "")
 
 
-_INTERRUPT = """
-import json, os, signal, sys, threading, time
-from tests.test_allocation_contract import dense, large
-from transom import Stop, registry, solve
-for rule, entry in json.loads(sys.argv[1]):
-    problem = dense() if rule == "dense" else large(rule)
-    solver = registry.make(registry.SOLVERS, entry)
-    solver.warm_up()
-    pressed = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
-    began, worked = time.perf_counter(), time.process_time()
-    pressed.start()
-    try:
-        solve(problem, solver, Stop(seconds=60))
-        print(entry, "was not interrupted")
-    except KeyboardInterrupt:
-        late = min(time.perf_counter() - began, time.process_time() - worked)  # of others' work the machine may be full
-        print(entry, "was interrupted" if late < 3 and time.perf_counter() - began < 30 else f"went on for {late} s")
-    pressed.cancel()
-"""
+def busy(rule: str, entry: str) -> tuple[Problem, Any]:
+    return dense() if rule == "dense" else large(rule), registry.make(registry.SOLVERS, entry)
 
 
 def test_an_interrupt_gets_through() -> None:
-    """In one process, which goes on with the next solver after each of them."""
     runs = [
         ("static", "scas-scip"),
         ("static", "scas-flow"),
@@ -351,10 +334,7 @@ def test_an_interrupt_gets_through() -> None:
         ("dynamic", "sa.allocation:steps=100000000"),
         ("dynamic", "auto.allocation"),
     ]
-    command = [sys.executable, "-c", _INTERRUPT, json.dumps(runs)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
-    assert done.stdout.splitlines() == [f"{entry} was interrupted" for _, entry in runs]
-    assert done.stderr == ""
+    assert interrupted(busy, runs) == [f"{rule} {entry} interrupted" for rule, entry in runs]
 
 
 def test_other_problems_and_rules_are_refused() -> None:

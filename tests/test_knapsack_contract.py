@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.interrupting import interrupted
 from tests.timing import used
 from transom import Stop, check, registry, solve
 from transom.errors import ModelError, SpecError, UnsupportedError
@@ -250,35 +251,14 @@ def test_it_prints_nothing(spec: str, capfd: pytest.CaptureFixture[str]) -> None
     assert capfd.readouterr() == ("", "")
 
 
-_INTERRUPT = """
-import json, os, signal, sys, threading, time
-import numpy as np
-from transom import Stop, registry, solve
-from transom.generate.knapsacks import generate_knapsack
-problem = generate_knapsack("inverse-strongly-correlated", 2000, 10**8, np.random.default_rng(1))
-for name in json.loads(sys.argv[1]):
-    solver = registry.make(registry.SOLVERS, name, type(problem))
-    solver.warm_up()
-    pressed = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
-    began, worked = time.perf_counter(), time.process_time()
-    pressed.start()
-    try:
-        solve(problem, solver, Stop(seconds=60))
-        print(name, "was not interrupted")
-    except KeyboardInterrupt:
-        late = min(time.perf_counter() - began, time.process_time() - worked)  # of others' work the machine may be full
-        print(name, "was interrupted" if late < 2 and time.perf_counter() - began < 30 else f"went on for {late} s")
-    pressed.cancel()
-"""
+def busy(name: str) -> tuple[Knapsack, Any]:
+    knapsack = generate_knapsack("inverse-strongly-correlated", 2000, 10**8, np.random.default_rng(1))
+    return knapsack, registry.make(registry.SOLVERS, name, Knapsack)
 
 
 def test_an_interrupt_gets_through() -> None:
-    """In one process, which goes on with the next solver after each of them."""
     names = ["scip", "cpsat", "ortools-knapsack", "sa", "auto"]
-    command = [sys.executable, "-c", _INTERRUPT, json.dumps(names)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
-    assert done.stdout.splitlines() == [f"{name} was interrupted" for name in names]
-    assert done.stderr == ""
+    assert interrupted(busy, [[name] for name in names]) == [f"{name} interrupted" for name in names]
 
 
 def test_importing_the_solvers_imports_no_back_end() -> None:

@@ -6,10 +6,12 @@ import json
 import subprocess
 import sys
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.interrupting import interrupted
 from tests.selection_cases import random_selection, true_front, values_of
 from tests.timing import used
 from transom import Stop, check, registry, solve
@@ -327,34 +329,14 @@ def test_it_ends_without_any_limit_and_prints_nothing(spec: str, capfd: pytest.C
     assert capfd.readouterr() == ("", "")
 
 
-_INTERRUPT = """
-import json, os, signal, sys, threading, time
-from tests.test_selection_contract import large, made, wide
-from transom import Stop, solve
-for spec in json.loads(sys.argv[1]):
-    solver = made(spec)
-    solver.warm_up()
-    problem = large() if solver.supports(large()) is None else wide()
-    pressed = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
-    began, worked = time.perf_counter(), time.process_time()
-    pressed.start()
-    try:
-        solve(problem, solver, Stop(seconds=60))
-        print(spec, "was not interrupted")
-    except KeyboardInterrupt:
-        late = min(time.perf_counter() - began, time.process_time() - worked)  # of others' work the machine may be full
-        print(spec, "was interrupted" if late < 3 and time.perf_counter() - began < 30 else f"went on for {late} s")
-    pressed.cancel()
-"""
+def busy(spec: str) -> tuple[Selection, Any]:
+    solver: Any = made(spec)
+    return large() if solver.supports(large()) is None else wide(), solver
 
 
 def test_an_interrupt_gets_through() -> None:
-    """In one process, which goes on with the next solver after each of them."""
     specs = ["pareto-dp", "epsilon", "nsga2", "auto", "multisched"]
-    command = [sys.executable, "-c", _INTERRUPT, json.dumps(specs)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
-    assert done.stdout.splitlines() == [f"{spec} was interrupted" for spec in specs]
-    assert done.stderr == ""
+    assert interrupted(busy, [[spec] for spec in specs]) == [f"{spec} interrupted" for spec in specs]
 
 
 def test_other_problems_are_refused() -> None:
