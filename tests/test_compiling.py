@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -62,11 +63,98 @@ def test_the_digest_depends_on_the_sources_alone() -> None:
         assert printed.stdout.strip() == source_digest()
 
 
-def test_compiled_code_is_kept_under_the_digest(tmp_path: Path) -> None:
+def test_compiled_code_is_kept(tmp_path: Path) -> None:
     run = [sys.executable, "-c", SOLVE]
-    done = subprocess.run(run, capture_output=True, text=True, env={"XDG_CACHE_HOME": str(tmp_path)}, check=True)
-    assert done.stdout == "7\n"
-    assert list((tmp_path / "transom" / source_digest()).rglob("*.nbi"))
+    for _ in range(2):
+        done = subprocess.run(run, capture_output=True, text=True, env={"XDG_CACHE_HOME": str(tmp_path)}, check=True)
+        assert done.stdout == "7\n"
+        kept = {path: path.stat().st_ino for path in (tmp_path / "transom" / "kernels").glob("*.nbc")}
+    assert kept == {path: path.stat().st_ino for path in (tmp_path / "transom" / "kernels").glob("*.nbc")}
+    assert kept
+
+
+CALLING = """
+import sys
+from numba.core import event
+from transom.compiling import compiled
+from helper import helper
+
+class Listener(event.Listener):
+    def on_start(self, event):
+        print("compiles", event.data["dispatcher"].py_func.__name__)
+
+    def on_end(self, event):
+        pass
+
+event.register("numba:compile", Listener())
+LIMIT = 3
+
+@compiled
+def alone(x):
+    return x + 1
+
+@compiled
+def caller(x):
+    '''Text.'''
+    return helper(x) + LIMIT
+
+print(alone(1), caller(1))
+"""
+
+HELPER = """
+from transom.compiling import compiled
+
+@compiled
+def helper(x):
+    # a comment
+    return 2 * x
+
+def of_others():
+    return 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("edit", "expected"),
+    [
+        ((), ["2 5"]),
+        (("# a comment", "# another\n\n"), ["2 5"]),
+        (("return 1", "return 2"), ["2 5"]),
+        (("Text.", "Longer.\n\n    Text."), ["2 5"]),
+        (("return 2 * x", "return 3 * x"), ["compiles caller", "compiles helper", "2 6"]),
+        (("LIMIT = 3", "LIMIT = 4"), ["compiles caller", "2 6"]),
+        (("return x + 1", "return x + 2"), ["compiles alone", "3 5"]),
+    ],
+)
+def test_an_edit_recompiles_what_calls_it_and_nothing_else(
+    tmp_path: Path, edit: tuple[str, str], expected: list[str]
+) -> None:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+
+    def run(change: tuple[str, ...]) -> list[str]:
+        for name, text in (("caller", CALLING), ("helper", HELPER)):
+            (tmp_path / f"{name}.py").write_text(text.replace(*change) if change else text)
+        command = [sys.executable, "-B", str(tmp_path / "caller.py")]
+        return subprocess.run(command, capture_output=True, text=True, env=environment, check=True).stdout.splitlines()
+
+    run(())
+    assert run(edit) == expected
+
+
+def test_what_nobody_used_for_a_month_goes(tmp_path: Path) -> None:
+    run = [sys.executable, "-c", SOLVE]
+    folder = tmp_path / "transom" / "kernels"
+    subprocess.run(run, env={"XDG_CACHE_HOME": str(tmp_path)}, check=True)
+    there = set(folder.iterdir())
+    for name in ("old-0123.py311.nbi", "old-0123.py311.1.nbc", "new-0123.py311.nbi", "new-0123.py311.1.nbc"):
+        (folder / name).touch()
+        long_ago = time.time() - (100 if name == "new-0123.py311.nbi" else 40 * 86_400)
+        os.utime(folder / name, (long_ago, long_ago))
+    subprocess.run(run, env={"XDG_CACHE_HOME": str(tmp_path)}, check=True)
+    assert len(set(folder.iterdir()) - there) == 4  # swept today
+    os.utime(folder / "swept", (0, 0))
+    subprocess.run(run, env={"XDG_CACHE_HOME": str(tmp_path)}, check=True)
+    assert {path.name for path in set(folder.iterdir()) - there} == {"new-0123.py311.nbi", "new-0123.py311.1.nbc"}
 
 
 def test_without_a_folder_to_write_to_it_works_all_the_same(tmp_path: Path) -> None:

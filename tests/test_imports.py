@@ -9,7 +9,7 @@ import pytest
 
 # From the bottom; what stands on one line does not import its neighbours.
 LAYERS = [
-    {"ctrl_c"},
+    {"ctrl_c", "kernel_digest"},
     {"errors", "files", "compiling"},
     {"models"},
     {"stop", "rng", "registry"},

@@ -1,10 +1,10 @@
-"""Compiled functions, cached under a digest of the sources.
+"""Compiled functions, cached under a digest of what they call.
 
-The compiler's own cache knows the file that a function stands in, not the files of what it calls:
-after an update it would run old code. Ours lives in a folder that is named after a digest of all
-sources of the package, so that any change begins an empty one.
+The compiler's own cache knows the file that a function stands in, not the files of what it calls: after an update it
+would run old code. Ours goes by :func:`~transom.kernel_digest.kernel_digest`, so that an edit of a function
+recompiles its callers, and any other edit nothing.
 
-Processes that begin with an empty folder side by side, as the workers of a bench do, share the work: where one
+Processes that begin with an empty cache side by side, as the workers of a bench do, share the work: where one
 compiles a kernel, the others wait for it and load it.
 """
 
@@ -26,9 +26,11 @@ from typing import Any, ClassVar
 from numpy.random import Generator
 
 from transom.ctrl_c import uninterrupted
+from transom.kernel_digest import kernel_digest
 
 _SOURCES = {".py", ".json", ".safetensors", ".toml"}
-_FORGET = 30 * 86_400  # caches of other versions that nobody used for so long are removed [s]
+_FORGET = 30 * 86_400  # compiled code that nobody used for so long is removed [s]
+_SWEEP = 86_400  # how often such code is looked for [s]
 _PATIENCE = 60.0  # a process that takes longer to compile a kernel is not waited for [s]
 
 
@@ -67,14 +69,9 @@ class compiled:
 
     def _compiler(self) -> Any:
         with uninterrupted():
-            from numba import config, njit
-
-        theirs = config.CACHE_DIR
-        config.CACHE_DIR = str(_folder())
-        try:
-            dispatcher = njit(cache=True, **self.options)(self._function)
-        finally:
-            config.CACHE_DIR = theirs
+            from numba import njit
+        dispatcher = njit(**self.options)(self._function)
+        dispatcher._cache = _cache_of(self._function, kernel_digest(self, source_digest))
         compile_one, load_one = dispatcher.compile, dispatcher._cache.load_overload
         place = _place(f"{self._function.__module__}.{self._function.__qualname__}")
 
@@ -119,24 +116,65 @@ def source_digest() -> str:
     return state.hexdigest()
 
 
+def _cache_of(function: Callable[..., Any], digest: str) -> Any:
+    """The compiler's cache of a function, in our folder and valid as long as the digest."""
+    from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+
+    class Locator(_CacheLocator):
+        _py_file = function.__code__.co_filename
+
+        def get_cache_path(self) -> str:
+            return str(_folder())
+
+        def get_source_stamp(self) -> str:
+            return digest
+
+        def get_disambiguator(self) -> str:
+            return digest
+
+        @classmethod
+        def from_function(cls, function: Any, path: str) -> Any:
+            return cls()
+
+    class Implementation(CompileResultCacheImpl):
+        _locator_classes: ClassVar[list[type]] = [Locator]
+
+    class Kept(FunctionCache):
+        _impl_class = Implementation
+
+    kept = Kept(function)
+    with suppress(OSError):  # there is none yet
+        os.utime(kept._cache_file._index_path)
+    return kept
+
+
 @cache
 def _folder() -> Path:
     """Where compiled functions are kept: the user's cache folder, or one for this process alone."""
     home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    root = Path(os.environ.get("NUMBA_CACHE_DIR") or home) / "transom"
-    folder = root / source_digest()
+    folder = Path(os.environ.get("NUMBA_CACHE_DIR") or home) / "transom" / "kernels"
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryFile(dir=folder):
             pass
-        os.utime(folder)
-        for other in root.iterdir():
-            if other != folder and other.stat().st_mtime < time.time() - _FORGET:
-                shutil.rmtree(other, ignore_errors=True)
+        _sweep(folder)
     except OSError:
         folder = Path(tempfile.mkdtemp(prefix="transom-"))
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what nobody used for long, once a day."""
+    swept, now = folder / "swept", time.time()
+    if swept.exists() and swept.stat().st_mtime > now - _SWEEP:
+        return
+    swept.touch()
+    used = {path.stem for path in folder.glob("*.nbi") if path.stat().st_mtime >= now - _FORGET}
+    for path in folder.glob("*.nb[ic]"):
+        stem = path.stem if path.suffix == ".nbi" else path.stem.rpartition(".")[0]
+        if stem not in used and path.stat().st_mtime < now - _FORGET:
+            path.unlink(missing_ok=True)
 
 
 def _place(name: str) -> int:
