@@ -37,7 +37,7 @@ def test_limits_of_a_share_by_hand() -> None:
 
 
 def test_limits_of_a_median_are_two_of_the_values() -> None:
-    # Six tosses are all alike with 2/64 < 5 %. Of nine at most one falls otherwise with 20/512, at most two with 92/512.
+    # Six tosses are alike with 2/64 < 5 %. Of nine at most one differs with 20/512, at most two with 92/512.
     assert of(median_limits([5, 1, 3, 2, 6, 4])) == (1, 6)
     assert of(median_limits(np.arange(9))) == (1, 7)
     assert of(median_limits([0.0] * 5 + [1.0] * 7)) == (0, 1)
