@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass
+from time import perf_counter
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -13,6 +15,9 @@ from transom.models.pareto_front import ParetoFront
 from transom.result import Reason, Result, Status
 from transom.rng import stream
 from transom.stop import Budget, Problem, Stop, WrongAnswer
+
+_TIME_UP = 0.95
+"""Share of the seconds of a budget from which on a solver that ends has used its time up."""
 
 
 @runtime_checkable
@@ -52,6 +57,7 @@ def solve(
     seed: int = 0,
     start: Any = None,
     threads: int = 1,
+    clock: Callable[[], float] = perf_counter,
 ) -> Result:
     """Solve a problem, check the answer independently, and say what is known about it.
 
@@ -63,6 +69,8 @@ def solve(
     seed : >= 0; the same seed and an iteration budget give the same answer in any process.
     start : a feasible solution to begin with; the result is never worse.
     threads : how many threads the solver may use, > 0.
+    clock : what seconds are read from [s]; :func:`time.process_time` counts the CPU time of this process, for
+        measurements on machines that are busy otherwise.
 
     Returns
     -------
@@ -87,7 +95,7 @@ def solve(
     warm_up(problem)
     stated = parameters(chosen)  # now: a file may have gone when the time is over
 
-    budget = stop.start(problem, threads)
+    budget = stop.start(problem, threads, clock)
     error: str | None = None
     if start is not None:
         budget.found(start)
@@ -102,7 +110,10 @@ def solve(
         error = f"infeasible answer: {wrong}"
     except Exception as fault:  # what a solver raises is a result of the run, not the end of the program
         error = f"{type(fault).__name__}: {fault}".splitlines()[0]
+    reason = _reason(budget, error)
     seconds = budget.seconds()
+    if reason == "finished" and budget.ran_short:
+        budget.notes["ended"] = "early: less time was left than its next step takes"
     if isinstance(budget.solution, ParetoFront):
         # Said here for every solver and for problems that needed none, so that it always agrees with the status.
         budget.notes["front"] = "complete" if budget.optimal else "not complete"
@@ -112,7 +123,7 @@ def solve(
         solver=chosen.name,
         parameters={**stated, **budget.notes},
         status=_status(budget),
-        reason=_reason(budget, error),
+        reason=reason,
         solution=budget.solution,
         value=budget.value,
         bound=budget.bound,
@@ -213,4 +224,6 @@ def _reason(budget: Budget, error: str | None) -> Reason:
         return "error"
     # Asked once more, for a native solver that met its limit without asking.
     budget.done()
-    return budget.reason or ("time" if budget.ran_short else "finished")  # type: ignore[return-value]
+    if budget.reason is None and budget.stop.seconds is not None:
+        return "time" if budget.seconds() >= _TIME_UP * budget.stop.seconds else "finished"
+    return budget.reason or "finished"  # type: ignore[return-value]
