@@ -10,7 +10,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from transom import registry
-from transom.errors import ModelError, TransomError, UnsupportedError
+from transom.errors import ModelError, SpecError, TransomError, UnsupportedError
+from transom.models._arrays import expected, shown, whole
 from transom.models.pareto_front import ParetoFront
 from transom.result import Reason, Result, Status
 from transom.rng import stream
@@ -78,15 +79,12 @@ def solve(
 
     Raises
     ------
-    SpecError : the solver's name or a parameter is unknown.
+    SpecError : the solver's name or a parameter is unknown, or it is no solver.
     UnsupportedError : the solver cannot take this problem; the message says why.
-    ModelError : ``start`` is not feasible.
+    ModelError : ``start`` is not feasible, or another argument is not what it should be.
     """
+    _check_arguments(problem, solver, stop, seed, threads)
     chosen: Solver = registry.make(registry.SOLVERS, solver, type(problem)) if isinstance(solver, str) else solver
-    if seed < 0:
-        raise ModelError(f"seed must be >= 0, got {seed}")
-    if threads < 1:
-        raise ModelError(f"threads must be > 0, got {threads}")
     if reason := refusal(chosen, problem):
         raise UnsupportedError(f"solver {chosen.name!r} cannot take this {problem.kind}: {reason}")
     if start is not None and (broken := problem.violations(start)):
@@ -134,6 +132,28 @@ def solve(
         curve=tuple(budget.curve),
         error=error,
     )
+
+
+def _check_arguments(problem: Any, solver: Any, stop: Any, seed: Any, threads: Any) -> None:
+    check_problem(problem, "solve")
+    if not isinstance(solver, (str, Solver)):
+        raise SpecError(f"solve: expected the name of a solver or a solver, got {shown(solver)}")
+    expected(stop, Stop, "solve: stop", "a Stop such as Stop(seconds=1)")
+    if whole(seed, "solve: seed") < 0:
+        raise ModelError(f"seed must be >= 0, got {seed}")
+    if whole(threads, "solve: threads") < 1:
+        raise ModelError(f"threads must be > 0, got {threads}")
+
+
+def check_problem(problem: Any, what: str) -> None:
+    """Refuse what is no problem.
+
+    Raises
+    ------
+    ModelError : it has not what :class:`~transom.stop.Problem` asks for.
+    """
+    if not all(hasattr(problem, name) for name in ("kind", "sense", "value", "violations", "frozen", "digest")):
+        raise ModelError(f"{what}: expected a problem such as a Knapsack or an Allocation, got {shown(problem)}")
 
 
 def settled(problem: Problem, budget: Budget) -> bool:
@@ -190,6 +210,8 @@ def check(problem: Problem, result: Result) -> list[str]:
     solution is feasible and worth what is claimed, the bound is no worse than the value, and
     ``optimal`` is claimed only where both meet.
     """
+    check_problem(problem, "check")
+    expected(result, Result, "check", "a Result")
     wrong: list[str] = []
     if result.instance != problem.digest():
         return [f"the result is for instance {result.instance}, this is {problem.digest()}"]

@@ -10,10 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Integral, Real
 from time import perf_counter
 from typing import Any, Protocol
 
 from transom.errors import StopError
+from transom.models._arrays import shown
 
 
 class Problem(Protocol):
@@ -75,6 +77,13 @@ class Stop:
     stall: int | None = None
 
     def __post_init__(self) -> None:
+        for name, kind, words in (
+            ("seconds", Real, "a number"), ("iterations", Integral, "a whole number"), ("target", Real, "a number"),
+            ("gap", Real, "a number"), ("stall", Integral, "a whole number"),
+        ):  # fmt: skip
+            limit = getattr(self, name)
+            if limit is not None and not isinstance(limit, kind):
+                raise StopError(f"stop: {name} must be {words}, got {shown(limit)}")
         if self.seconds is not None and not 0 < self.seconds < math.inf:
             raise StopError(f"stop: seconds must be > 0 and finite, got {self.seconds}")
         if self.iterations is not None and self.iterations < 0:
