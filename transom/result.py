@@ -8,6 +8,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
 
+from transom.models._arrays import Frozen
 from transom.stop import Stop, relative_gap
 
 Status = Literal["optimal", "feasible", "infeasible", "unknown"]
@@ -27,7 +28,7 @@ def versions() -> dict[str, str]:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Result:
+class Result(Frozen):
     """Status, reason of stopping and proved bound are three facts, kept apart.
 
     Parameters

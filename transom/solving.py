@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass
+from time import perf_counter
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from transom import registry
-from transom.errors import ModelError, TransomError, UnsupportedError
+from transom.errors import ModelError, SpecError, TransomError, UnsupportedError
+from transom.models._arrays import expected, shown, whole
 from transom.models.pareto_front import ParetoFront
 from transom.result import Reason, Result, Status
 from transom.rng import stream
 from transom.stop import Budget, Problem, Stop, WrongAnswer
+
+_TIME_UP = 0.95
+"""Share of the seconds of a budget from which on a solver that ends has used its time up."""
 
 
 @runtime_checkable
@@ -52,6 +58,7 @@ def solve(
     seed: int = 0,
     start: Any = None,
     threads: int = 1,
+    clock: Callable[[], float] = perf_counter,
 ) -> Result:
     """Solve a problem, check the answer independently, and say what is known about it.
 
@@ -63,6 +70,8 @@ def solve(
     seed : >= 0; the same seed and an iteration budget give the same answer in any process.
     start : a feasible solution to begin with; the result is never worse.
     threads : how many threads the solver may use, > 0.
+    clock : what seconds are read from [s]; :func:`time.process_time` counts the CPU time of this process, for
+        measurements on machines that are busy otherwise.
 
     Returns
     -------
@@ -70,15 +79,12 @@ def solve(
 
     Raises
     ------
-    SpecError : the solver's name or a parameter is unknown.
+    SpecError : the solver's name or a parameter is unknown, or it is no solver.
     UnsupportedError : the solver cannot take this problem; the message says why.
-    ModelError : ``start`` is not feasible.
+    ModelError : ``start`` is not feasible, or another argument is not what it should be.
     """
+    _check_arguments(problem, solver, stop, seed, threads)
     chosen: Solver = registry.make(registry.SOLVERS, solver, type(problem)) if isinstance(solver, str) else solver
-    if seed < 0:
-        raise ModelError(f"seed must be >= 0, got {seed}")
-    if threads < 1:
-        raise ModelError(f"threads must be > 0, got {threads}")
     if reason := refusal(chosen, problem):
         raise UnsupportedError(f"solver {chosen.name!r} cannot take this {problem.kind}: {reason}")
     if start is not None and (broken := problem.violations(start)):
@@ -87,7 +93,7 @@ def solve(
     warm_up(problem)
     stated = parameters(chosen)  # now: a file may have gone when the time is over
 
-    budget = stop.start(problem, threads)
+    budget = stop.start(problem, threads, clock)
     error: str | None = None
     if start is not None:
         budget.found(start)
@@ -102,7 +108,10 @@ def solve(
         error = f"infeasible answer: {wrong}"
     except Exception as fault:  # what a solver raises is a result of the run, not the end of the program
         error = f"{type(fault).__name__}: {fault}".splitlines()[0]
+    reason = _reason(budget, error)
     seconds = budget.seconds()
+    if reason == "finished" and budget.ran_short:
+        budget.notes["ended"] = "early: less time was left than its next step takes"
     if isinstance(budget.solution, ParetoFront):
         # Said here for every solver and for problems that needed none, so that it always agrees with the status.
         budget.notes["front"] = "complete" if budget.optimal else "not complete"
@@ -112,7 +121,7 @@ def solve(
         solver=chosen.name,
         parameters={**stated, **budget.notes},
         status=_status(budget),
-        reason=_reason(budget, error),
+        reason=reason,
         solution=budget.solution,
         value=budget.value,
         bound=budget.bound,
@@ -123,6 +132,28 @@ def solve(
         curve=tuple(budget.curve),
         error=error,
     )
+
+
+def _check_arguments(problem: Any, solver: Any, stop: Any, seed: Any, threads: Any) -> None:
+    check_problem(problem, "solve")
+    if not isinstance(solver, (str, Solver)):
+        raise SpecError(f"solve: expected the name of a solver or a solver, got {shown(solver)}")
+    expected(stop, Stop, "solve: stop", "a Stop such as Stop(seconds=1)")
+    if whole(seed, "solve: seed") < 0:
+        raise ModelError(f"seed must be >= 0, got {seed}")
+    if whole(threads, "solve: threads") < 1:
+        raise ModelError(f"threads must be > 0, got {threads}")
+
+
+def check_problem(problem: Any, what: str) -> None:
+    """Refuse what is no problem.
+
+    Raises
+    ------
+    ModelError : it has not what :class:`~transom.stop.Problem` asks for.
+    """
+    if not all(hasattr(problem, name) for name in ("kind", "sense", "value", "violations", "frozen", "digest")):
+        raise ModelError(f"{what}: expected a problem such as a Knapsack or an Allocation, got {shown(problem)}")
 
 
 def settled(problem: Problem, budget: Budget) -> bool:
@@ -179,6 +210,8 @@ def check(problem: Problem, result: Result) -> list[str]:
     solution is feasible and worth what is claimed, the bound is no worse than the value, and
     ``optimal`` is claimed only where both meet.
     """
+    check_problem(problem, "check")
+    expected(result, Result, "check", "a Result")
     wrong: list[str] = []
     if result.instance != problem.digest():
         return [f"the result is for instance {result.instance}, this is {problem.digest()}"]
@@ -213,4 +246,6 @@ def _reason(budget: Budget, error: str | None) -> Reason:
         return "error"
     # Asked once more, for a native solver that met its limit without asking.
     budget.done()
-    return budget.reason or ("time" if budget.ran_short else "finished")  # type: ignore[return-value]
+    if budget.reason is None and budget.stop.seconds is not None:
+        return "time" if budget.seconds() >= _TIME_UP * budget.stop.seconds else "finished"
+    return budget.reason or "finished"  # type: ignore[return-value]

@@ -10,10 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Integral, Real
 from time import perf_counter
 from typing import Any, Protocol
 
 from transom.errors import StopError
+from transom.models._arrays import shown
 
 
 class Problem(Protocol):
@@ -75,6 +77,13 @@ class Stop:
     stall: int | None = None
 
     def __post_init__(self) -> None:
+        for name, kind, words in (
+            ("seconds", Real, "a number"), ("iterations", Integral, "a whole number"), ("target", Real, "a number"),
+            ("gap", Real, "a number"), ("stall", Integral, "a whole number"),
+        ):  # fmt: skip
+            limit = getattr(self, name)
+            if limit is not None and not isinstance(limit, kind):
+                raise StopError(f"stop: {name} must be {words}, got {shown(limit)}")
         if self.seconds is not None and not 0 < self.seconds < math.inf:
             raise StopError(f"stop: seconds must be > 0 and finite, got {self.seconds}")
         if self.iterations is not None and self.iterations < 0:
@@ -86,9 +95,9 @@ class Stop:
         if self.stall is not None and self.stall <= 0:
             raise StopError(f"stop: stall must be > 0, got {self.stall}")
 
-    def start(self, problem: Problem, threads: int = 1) -> Budget:
+    def start(self, problem: Problem, threads: int = 1, clock: Callable[[], float] = perf_counter) -> Budget:
         """A fresh budget for one run on ``problem``; its clock starts now."""
-        return Budget(self, problem, threads)
+        return Budget(self, problem, threads, clock)
 
 
 def relative_gap(value: float | None, bound: float | None) -> float | None:
@@ -105,11 +114,12 @@ class Budget:
     ----------
     stop : the criteria.
     threads : how many threads a solver may use.
+    clock : what seconds are read from.
     solution, value : the best feasible solution handed over so far and its value; None before.
     bound : the best proved bound so far; None while nothing is proved.
     infeasible : whether a solver proved that there is no solution.
     reason : why :meth:`done` said yes; None before.
-    ran_short : whether a solver found the time that is left too short to go on (:meth:`short`).
+    ran_short : whether a solver found the time that is left too short for its next step (:meth:`short`).
     curve : (seconds, value, bound) at every improvement of either.
     notes : what a solver wants to be known, such as the method that ``auto`` chose.
     """
@@ -131,12 +141,12 @@ class Budget:
         self._improved_at = 0
         self._problem = problem
         self._maximise = problem.sense == "max"
-        self._clock = clock
+        self.clock = clock
         self._started = clock()
 
     def seconds(self) -> float:
         """Wall-clock time since the start [s]."""
-        return self._clock() - self._started
+        return self.clock() - self._started
 
     def seconds_left(self) -> float:
         """Wall-clock time left [s], never negative, infinite without a limit."""
@@ -147,10 +157,14 @@ class Budget:
     def short(self, seconds: float) -> bool:
         """Whether less time is left than a solver needs for its next step or for its answer [s].
 
-        If it then ends, that was for want of time, although the time is not up.
+        A solver that then ends says so by this call: its result is noted to have ended early.
         """
         self.ran_short = self.seconds_left() < seconds
         return self.ran_short
+
+    def nested(self, stop: Stop, problem: Problem) -> Budget:
+        """A budget of its own, on the same clock, for a solver that is called by a solver; it starts now."""
+        return stop.start(problem, self.threads, self.clock)
 
     def iterations_left(self) -> int | None:
         """Iterations left until the limit or the stall, None without either."""

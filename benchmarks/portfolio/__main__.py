@@ -19,7 +19,6 @@ from pathlib import Path
 from transom.solvers import _portfolio
 
 PLANS = Path(__file__).parent
-KINDS = ("knapsack", "tjap", "selection", "csp")
 
 
 def transom(*words: str | Path) -> int:
@@ -30,11 +29,11 @@ def transom(*words: str | Path) -> int:
 def run(part: str, out: Path, workers: int | None, force: bool = False) -> list[Path]:
     """The stores of a part, ``train`` or ``test``, with all its runs done."""
     stores = []
-    for kind in KINDS:
-        stores.append(out / f"{part}-{kind}")
+    for plan in sorted(PLANS.glob(f"{part}-*.toml")):
+        stores.append(out / plan.stem)
         settings = [] if workers is None else ["--workers", str(workers)]
         anew = ["--force"] if force else []
-        if code := transom("bench", "run", PLANS / f"{part}-{kind}.toml", "--out", stores[-1], *settings, *anew):
+        if code := transom("bench", "run", plan, "--out", stores[-1], *settings, *anew):
             raise SystemExit(code)
     return stores
 

@@ -70,10 +70,10 @@ def warm() -> None:
 def table(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Sets the schedule for selections."""
 
-    def choose(*steps: tuple[str, float], otherwise: str = "nsga2") -> None:
+    def choose(*steps: tuple[str, float], otherwise: str = "nsga2", improve: str = "nsga2") -> None:
         leaf = Leaf(tuple(Step(*step) for step in steps), 1, 0.0, 0.0)
-        made = Making("2026-01-01", "", {}, (), (), ())
-        fake = Table(FORMAT, made, {"selection": Choice(leaf, leaf, otherwise)})
+        made = Making("2026-01-01", "", {}, (), (), (), 1e-5)
+        fake = Table(FORMAT, made, {"selection": Choice(leaf, leaf, otherwise, improve)})
         monkeypatch.setattr(_schedule, "packaged", lambda: fake)
 
     return choose
@@ -125,13 +125,13 @@ def test_it_says_where_it_comes_from() -> None:
 def test_walking() -> None:
     one, two, three, four = (Leaf((Step(name),), 1, 0.0, 0.0) for name in ("a", "b", "c", "d"))
     timed = Split("items", 2.0, Split("seconds", 0.0, one, two), three)
-    choice = Choice(timed, four, "a")
+    choice = Choice(timed, four, "a", "e")
     assert leaf_of(choice, {"items": 2.0}, 1.0) is one
     assert leaf_of(choice, {"items": 2.0}, 1.1) is two
     assert leaf_of(choice, {"items": 2.1}, 0.1) is three
     assert leaf_of(choice, {"items": 2.1}, None) is four
     assert list(leaves(timed)) == [one, two, three]
-    assert solvers_of(choice) == ["a", "b", "c", "d"]
+    assert solvers_of(choice) == ["a", "b", "c", "d", "e"]
 
 
 def test_the_table_is_read_as_it_is_written() -> None:
@@ -157,6 +157,7 @@ def broken() -> Iterator[tuple[str, dict[str, Any], str]]:
     yield "no name", changed(steps=[{"solver": ""}]), "no name"
     yield "unknown field of a leaf", changed(why="so"), "why"
     yield "missing", {**text(), "problems": {}}, "problems are []"
+    yield "a probe of no time", {**text(), "made": {**text()["made"], "probe": 0.0}}, "made.probe must be > 0"
     split = {"node": "split", "feature": "sise", "at_most": 1.0, "yes": leaf, "no": leaf}
     whole = text()
     whole["problems"]["csp"]["untimed"] = split
@@ -184,8 +185,9 @@ def test_what_is_no_json_is_told() -> None:
 
 
 @pytest.mark.parametrize("kind", sorted(FEATURES))
-def test_the_budget_is_kept_and_the_choice_is_noted(kind: str) -> None:
+def test_the_budget_is_kept_and_the_choice_is_noted(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = hard(kind)
+    monkeypatch.setattr(_schedule, "seconds_of_a_probe", lambda: packaged().made.probe)
     result = solve(problem, "auto", Stop(seconds=0.2))
     assert result.error is None
     assert check(problem, result) == []
@@ -271,10 +273,33 @@ def test_a_proof_ends_the_schedule(table: Any) -> None:
     assert (result.status, result.parameters["chose"]) == ("optimal", "exhaustive")
 
 
-def test_a_run_of_which_the_clock_ended_a_part_ended_for_want_of_time(table: Any) -> None:
+def test_the_time_that_is_left_is_used_before_it_is_said_to_be_up(table: Any) -> None:
     problem = crowded()
-    table(("nsga2", 0.2), ("fcfs", 0.5), otherwise="dot-product")
-    timed = solve(problem, "auto", Stop(seconds=5))
-    assert (timed.parameters["chose"], timed.reason) == ("nsga2+fcfs+dot-product", "time")
-    table(("fcfs", 0.5), otherwise="dot-product")
-    assert solve(problem, "auto", Stop(seconds=10)).reason == "finished"
+    table(("nsga2", 0.2), ("fcfs", 0.5), otherwise="dot-product", improve="nsga2")
+    timed = solve(problem, "auto", Stop(seconds=2))
+    assert (timed.parameters["chose"], timed.reason) == ("nsga2+fcfs+dot-product+nsga2", "time")
+    assert timed.seconds >= 0.95 * 2
+    table(("nsga2", 0.2), ("fcfs", 0.5), otherwise="dot-product", improve="dot-product")
+    ended = solve(problem, "auto", Stop(seconds=2))
+    assert (ended.parameters["chose"], ended.reason) == ("nsga2+fcfs+dot-product", "finished")
+
+
+def test_what_has_come_to_its_end_is_not_called_again(table: Any) -> None:
+    table(("fcfs", 0.5), ("fcfs", 0.5), ("dot-product", 1.0), otherwise="fcfs", improve="dot-product")
+    assert solve(crowded(), "auto", Stop(seconds=5)).parameters["chose"] == "fcfs+dot-product"
+
+
+def test_without_a_limit_nobody_searches_for_ever(table: Any) -> None:
+    table(("fcfs", 0.5), otherwise="dot-product", improve="nsga2")
+    assert solve(crowded(), "auto", Stop()).parameters["chose"] == "fcfs+dot-product"
+
+
+def test_on_a_slow_machine_the_budget_is_a_smaller_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    quick, long = (Leaf((Step(name),), 1, 0.0, 0.0) for name in ("fcfs", "dot-product"))
+    made = Making("2026-01-01", "", {}, (), (), (), 1e-5)
+    tree = Split("seconds", -0.5, quick, long)
+    fake = Table(FORMAT, made, {"selection": Choice(tree, quick, "fcfs", "fcfs")})
+    monkeypatch.setattr(_schedule, "packaged", lambda: fake)
+    for probe, first in ((1e-5, "dot-product"), (2e-5, "dot-product"), (4e-5, "fcfs")):
+        monkeypatch.setattr(_schedule, "seconds_of_a_probe", lambda probe=probe: probe)
+        assert solve(crowded(), "auto", Stop(seconds=1)).parameters["chose"].split("+")[0] == first

@@ -130,14 +130,28 @@ def test_fractions_of_weights_are_exact() -> None:
     assert "resolution" not in result.parameters
 
 
-def test_totals_without_a_small_common_multiple_state_a_resolution() -> None:
+@pytest.mark.parametrize("by", ["core", "cpsat"])
+def test_a_sum_that_fits_into_no_integers_is_proved_exactly(by: str) -> None:
     rng = np.random.default_rng(6)
-    primes = np.array([999983, 999979, 999961, 999959])
-    problem = Selection(rng.integers(1, 300_000, (12, 4)), primes)
-    result = solve(problem, "weighted", Stop(seconds=20))
-    sound(problem, result)
-    assert 0 < result.parameters["resolution"] < 1e-8
-    assert 0 <= result.parameters["bound"] - result.parameters["objective"] <= 2 * result.parameters["resolution"]
+    for _ in range(10):
+        demands = rng.integers(1, 300_000, (9, 4))
+        problem = Selection(demands, [999983, 999979, 999961, 999959])
+        value = sound(problem, solve(problem, f"weighted:by={by}", Stop(seconds=20)))
+        assert weighted(problem, [1] * 4, value) == max(weighted(problem, [1] * 4, v) for v in true_front(problem))
+
+
+@pytest.mark.parametrize("by", ["core", "cpsat"])
+@pytest.mark.parametrize(
+    ("weight", "best"), [("1.000000000000000000000000000001", 0), ("0.999999999999999999999999999999", 1)]
+)
+@pytest.mark.parametrize("order", [[0, 1], [1, 0]])
+def test_a_difference_that_rounding_of_the_weights_hides_is_found(
+    by: str, weight: str, best: int, order: list[int]
+) -> None:
+    worth = np.array([[3, 0], [0, 1]])  # shares of 1 of either objective
+    problem = Selection([[1], [1]], [1], worth[order])
+    result = solve(problem, f"weighted:weights={weight}/1,by={by}", Stop(seconds=5))
+    assert sound(problem, result) == tuple(worth[best])
 
 
 def test_a_start_and_seconds_too_few_are_no_trouble() -> None:

@@ -54,16 +54,17 @@ class Run:
 
 @dataclass(frozen=True)
 class Case:
-    """An instance under a budget.
+    """An instance under a budget, on a machine of some speed.
 
     Parameters
     ----------
     kind, set, instance : problem, set and digest of the instance.
     maximise : whether larger values are better.
-    seconds : the budget [s].
+    seconds : the time there really is [s].
     facts : features of the instance, by name.
     reference : the best value that is known.
     runs : runs of each solver on it, all budgets, ascending.
+    slowdown : how much longer the budget is than that: the machine is slower, or busy with other things.
     """
 
     kind: str
@@ -74,6 +75,12 @@ class Case:
     facts: Mapping[str, float]
     reference: float
     runs: Mapping[str, Sequence[Run]]
+    slowdown: float = 1.0
+
+    @property
+    def budget(self) -> float:
+        """The budget as it is stated [s]."""
+        return self.seconds * self.slowdown
 
 
 class Reached(NamedTuple):
@@ -84,7 +91,12 @@ class Reached(NamedTuple):
     seconds: float
 
 
-def read_cases(frame: pl.DataFrame, facts: Mapping[str, Mapping[str, float]], skip: str = "auto") -> list[Case]:
+def read_cases(
+    frame: pl.DataFrame,
+    facts: Mapping[str, Mapping[str, float]],
+    skip: str = "auto",
+    slowdowns: Sequence[float] = (1.0,),
+) -> list[Case]:
     """All cases of some results with a limit of time and nothing else.
 
     Each seed is a case of its own. Instances of which no run has a value are left out: there is nothing to learn.
@@ -94,6 +106,7 @@ def read_cases(frame: pl.DataFrame, facts: Mapping[str, Mapping[str, float]], sk
     frame : results, with the columns of :func:`transom.bench.frame.schema`.
     facts : features of each instance, by digest; rows of other instances are left out.
     skip : name of the solver that chooses; it cannot be chosen.
+    slowdowns : a case is made for each.
     """
     import polars as pl
 
@@ -118,10 +131,11 @@ def read_cases(frame: pl.DataFrame, facts: Mapping[str, Mapping[str, float]], sk
         budgets = sorted({run.budget for each in runs.values() for run in each})
         found += [
             Case(
-                first["problem"], first["set"], first["instance"], maximise, budget, facts[first["instance"]],
-                reference, runs,
+                first["problem"], first["set"], first["instance"], maximise, budget / slowdown,
+                facts[first["instance"]], reference, runs, slowdown,
             )
             for budget in budgets
+            for slowdown in slowdowns
         ]  # fmt: skip
     return found
 

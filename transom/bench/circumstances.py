@@ -10,7 +10,7 @@ from transom.bench.task import Task
 from transom.compiling import source_digest
 from transom.result import versions
 
-COPIED = ("what", "set", "label", "instance", "problem", "name", "spec", "stop", "seed", "threads", "weights")
+COPIED = ("what", "set", "label", "instance", "problem", "name", "spec", "stop", "seed", "threads", "weights", "clock")
 
 
 def circumstances(task: Task) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from transom.bench.circumstances import circumstances
 from transom.bench.documents import problem_of
 from transom.bench.failures import failed, one_line
 from transom.bench.machine import machine
-from transom.bench.task import Outcome, Row, Task, check_weights
+from transom.bench.task import CLOCKS, Outcome, Row, Task, check_weights
 from transom.bench.threads import limit_threads
 from transom.compiling import source_digest
 from transom.errors import TransomError
@@ -100,13 +100,14 @@ def _solved(task: Task, announce: Announce) -> Row:
     gc.collect()
     _forget_peak()
     announce("run")
-    begun = perf_counter()
+    clock = CLOCKS[task.clock]
+    begun, since = perf_counter(), clock()
     try:
-        result = solve(problem, solver, task.stop, task.seed, threads=task.threads)
+        result = solve(problem, solver, task.stop, task.seed, threads=task.threads, clock=clock)
     except (Exception, SystemExit) as fault:
-        wall = perf_counter() - begun
+        wall = clock() - since
         return Row(**facts, outcome="error", cause=one_line(_words(fault)), wall=wall, cold=cold, memory=_peak())
-    wall = perf_counter() - begun
+    wall, took = clock() - since, perf_counter() - begun
     memory = _peak()
     announce("judging")
     try:
@@ -114,7 +115,7 @@ def _solved(task: Task, announce: Announce) -> Row:
     except Exception as fault:
         outcome, cause = "error", f"the answer cannot be judged: {_words(fault)}"
     curve = _thinned(result)
-    overhead = perf_counter() - entered - wall - (cold or 0.0)
+    overhead = perf_counter() - entered - took - (cold or 0.0)
     return Row(
         **facts,
         outcome=outcome,

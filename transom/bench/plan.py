@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import msgspec
 
 from transom import registry
+from transom.bench.task import Clock
 from transom.errors import DocumentError, SpecError, StopError
 from transom.registry import labelled
 from transom.stop import Stop
@@ -97,12 +98,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     instances, traces : what is solved and what is replayed.
     solvers : ``[LABEL=]SPEC`` of each; a solver meets the instances of the types that it takes.
     seeds : every run is done once with each.
-    seconds : budgets in wall-clock time [s].
+    seconds : budgets in time [s].
     budgets : further budgets, with any of the criteria of :class:`~transom.stop.Stop`.
     threads : how many a run may use, one run for each number.
     grace : how long past its budget a run may take before its process is ended [s].
     limit : the longest that a run without a budget in seconds may take [s].
     memory : resident memory at which the process of a run is ended [MiB].
+    clock : what seconds are read from: ``wall`` time, or the ``cpu`` time of the process of a run, for measurements on
+        machines that are busy otherwise; threads of a solver and processes that it starts do not share one clock.
     shuffle : seed of the order of the runs.
     """
 
@@ -119,6 +122,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     grace: Seconds = 5.0
     limit: Seconds = 3600.0
     memory: Positive = 4096
+    clock: Clock = "wall"
     shuffle: Natural = 0
 
     def stops(self) -> tuple[Stop, ...]:

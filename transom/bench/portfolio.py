@@ -16,6 +16,7 @@ one). Kotthoff, Algorithm selection for combinatorial search problems: a survey,
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,6 +29,7 @@ from transom.bench.plan import Plan
 from transom.errors import DocumentError
 from transom.files import whole_file
 from transom.models._arrays import FloatArray, IntArray
+from transom.solvers._machine_speed import seconds_of_a_probe
 from transom.solvers._portfolio import FORMAT, SECONDS, Choice, Leaf, Making, Split, Step, Table, parse_table
 from transom.solvers.features import FEATURES, features
 
@@ -54,8 +56,20 @@ _PROOF, _EFFORT = 0.01, 0.01
 _WELL = 5
 """The last solver of a schedule may have so many times the mean gap of the best one that takes everything."""
 
+_WHOLE = 0.95
+"""Share of a budget from which on all of it was used."""
+
 _MOMENT = 1e-3
 """Below it all times are alike [s]."""
+
+_SLOWDOWNS = (1.0, 2.0, 5.0)
+"""A schedule has to do well on machines that are slower or busy, too: a case is made for each, of less weight."""
+
+_A_STEP = 1e-3
+"""What a further solver of a schedule has to save, where no solution at all weighs 1."""
+
+_FAMILIES = 4
+"""From so many sets on, cross-validation leaves out whole sets."""
 
 
 _Cost = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
@@ -86,7 +100,7 @@ def make_table(stores: Sequence[Path]) -> Table:
             plans[plan.name or store.name] = plan.digest()
             facts.update(_facts(plan))
     frame = pl.concat([read_results(store) for store in stores])
-    cases = read_cases(frame, facts)
+    cases = read_cases(frame, facts, slowdowns=_SLOWDOWNS)
     problems = {}
     for kind in FEATURES:
         if not (mine := [case for case in cases if case.kind == kind]):
@@ -98,7 +112,8 @@ def make_table(stores: Sequence[Path]) -> Table:
         plans=plans,
         code=tuple(sorted(frame["code"].unique().to_list())),
         machines=tuple(sorted(_machine(each) for each in frame["machine"].unique().to_list())),
-        budgets=tuple(sorted({case.seconds for case in cases})),
+        budgets=tuple(sorted({case.budget for case in cases})),
+        probe=float(f"{seconds_of_a_probe():.3g}"),
     )
     return Table(FORMAT, made, problems)
 
@@ -153,7 +168,24 @@ def make_choice(cases: Sequence[Case]) -> Choice:
         timed=_tree(cases, timed, [*FEATURES[kind], SECONDS], _timed_cost),
         untimed=_tree(last, untimed, list(FEATURES[kind]), _untimed_cost),
         otherwise=min(takers, key=lambda spec: takers[spec]),
+        improve=_improver(last, takers),
     )
+
+
+def _improver(last: Sequence[Case], takers: dict[str, float]) -> str:
+    """Who searches as long as it may: of the solvers that take everything, the best of those that never just end."""
+    tireless = [
+        spec
+        for spec in takers
+        if all(
+            run.proved or run.seconds >= _WHOLE * run.budget
+            for case in last
+            for run in case.runs[spec]
+            if run.budget == case.seconds
+        )
+    ]
+    gaps = {spec: np.mean([reached(case, ((spec, 1.0),)).gap for case in last]) for spec in tireless or takers}
+    return min(gaps, key=lambda spec: float(gaps[spec]))
 
 
 def _provers(cases: Sequence[Case], specs: Sequence[str]) -> list[str]:
@@ -194,14 +226,18 @@ def _tree(cases: Sequence[Case], options: list[Schedule], names: list[str], cost
     effort = np.array([[_effort(each, case) for each in row] for row, case in zip(table, cases, strict=True)])
     costs = cost(gap, effort, proved)
     costs -= costs.min(axis=1, keepdims=True)  # what nothing avoids is no reason for anything
+    costs += _A_STEP * (np.array([len(option) for option in options]) - 1)
     facts = np.array([[_fact(case, name) for name in names] for case in cases])
-    depth = _best_depth(facts, costs, np.unique([case.instance for case in cases], return_inverse=True)[1])
-    chooser = _Chooser(facts, costs, depth)
+    weights = _weights(cases)
+    depth = _best_depth(facts, costs, weights, _groups(cases))
+    chooser = _Chooser(facts, costs, weights, depth)
+    stated = np.array([case.slowdown == 1 for case in cases])
 
     def written(node: int, rows: IntArray) -> Split | Leaf:
         question = chooser.question(node)
         if question is None:
-            taken = _shortest(chooser.column(node), options, costs[rows])
+            taken = _shortest(chooser.column(node), options, weights[rows] @ costs[rows])
+            rows = rows[stated[rows]] if stated[rows].any() else rows
             return Leaf(
                 steps=tuple(Step(spec, share) for spec, share in options[taken]),
                 cases=len(rows),
@@ -215,10 +251,25 @@ def _tree(cases: Sequence[Case], options: list[Schedule], names: list[str], cost
     return written(0, np.arange(len(cases)))
 
 
-def _shortest(column: int, options: list[Schedule], costs: FloatArray) -> int:
+def _weights(cases: Sequence[Case]) -> FloatArray:
+    """What each case counts: sets count alike, however large they are, and slow machines less."""
+    sizes = Counter(case.set for case in cases)
+    weights: FloatArray = np.array([1 / (case.slowdown * sizes[case.set]) for case in cases])
+    weights /= weights.mean()
+    return weights
+
+
+def _groups(cases: Sequence[Case]) -> IntArray:
+    """What cross-validation keeps together: sets, where there are enough of them, else the cases of an instance."""
+    sets = [case.set for case in cases]
+    names = sets if len(set(sets)) >= _FAMILIES else [case.instance for case in cases]
+    groups: IntArray = np.unique(names, return_inverse=True)[1]
+    return groups
+
+
+def _shortest(column: int, options: list[Schedule], mean: FloatArray) -> int:
     """The schedule with fewest steps that costs the same: without those that never come up in a leaf, say."""
     specs = [spec for spec, _ in options[column]]
-    mean = costs.mean(axis=0)
     parts = [i for i, option in enumerate(options) if _within([spec for spec, _ in option], specs)]
     return min((i for i in parts if mean[i] <= mean[column] + 1e-12), key=lambda i: (len(options[i]), mean[i]))
 
@@ -244,7 +295,7 @@ def _merged(split: Split) -> Split | Leaf:
 
 
 def _fact(case: Case, name: str) -> float:
-    return float(np.log10(case.seconds)) if name == SECONDS else case.facts[name]
+    return float(np.log10(case.budget)) if name == SECONDS else case.facts[name]
 
 
 class _Chooser:
@@ -253,21 +304,23 @@ class _Chooser:
     Parameters
     ----------
     facts, costs : what it learns from; costs have the shape ``(cases, schedules)``.
+    weights : what the cases count, shape ``(cases,)``.
     depth : of the tree, at most.
     """
 
-    def __init__(self, facts: FloatArray, costs: FloatArray, depth: int) -> None:
+    def __init__(self, facts: FloatArray, costs: FloatArray, weights: FloatArray, depth: int) -> None:
         from sklearn.tree import DecisionTreeRegressor
 
-        members = _picked(costs)
+        members = _picked(costs, weights)
         mine = costs[:, members]
         self._tree = None
         if depth and len(facts) >= 2 * _LEAST:
             self._tree = DecisionTreeRegressor(max_depth=depth, min_samples_leaf=_LEAST, random_state=0)
-            self._tree.fit(facts, mine)
+            self._tree.fit(facts, mine, sample_weight=weights)
         nodes = self._nodes(facts)
         self._columns = {
-            int(node): members[int(mine[nodes == node].mean(axis=0).argmin())] for node in np.unique(nodes)
+            int(node): members[int((weights[nodes == node] @ mine[nodes == node]).argmin())]
+            for node in np.unique(nodes)
         }
 
     def columns(self, facts: FloatArray) -> list[int]:
@@ -293,8 +346,8 @@ class _Chooser:
         return nodes
 
 
-def _best_depth(facts: FloatArray, costs: FloatArray, groups: IntArray) -> int:
-    """The depth that costs the least on cases of instances that a tree has not seen."""
+def _best_depth(facts: FloatArray, costs: FloatArray, weights: FloatArray, groups: IntArray) -> int:
+    """The depth that costs the least on groups of cases that a tree has not seen."""
     from sklearn.model_selection import GroupKFold
 
     folds = min(_FOLDS, int(groups.max()) + 1)
@@ -304,20 +357,20 @@ def _best_depth(facts: FloatArray, costs: FloatArray, groups: IntArray) -> int:
     for depth in _DEPTHS:
         total = 0.0
         for train, test in GroupKFold(folds).split(facts, groups=groups):
-            chooser = _Chooser(facts[train], costs[train], depth)
-            total += float(costs[test, chooser.columns(facts[test])].sum())
+            chooser = _Chooser(facts[train], costs[train], weights[train], depth)
+            total += float(weights[test] @ costs[test, chooser.columns(facts[test])])
         if total < lowest * _WORTH_A_LEVEL:
             best, lowest = depth, total
     return best
 
 
-def _picked(cost: FloatArray) -> list[int]:
-    members = [int(cost.mean(axis=0).argmin())]
+def _picked(cost: FloatArray, weights: FloatArray) -> list[int]:
+    members = [int((weights @ cost).argmin())]
     best = cost[:, members[0]].copy()
     while len(members) < _MEMBERS:
-        together = np.minimum(cost, best[:, None]).mean(axis=0)
+        together = weights @ np.minimum(cost, best[:, None])
         more = int(together.argmin())
-        if together[more] > best.mean() * (1 - 1e-3) - 1e-12:
+        if together[more] > weights @ best * (1 - 1e-3) - 1e-12:
             break
         members.append(more)
         best = np.minimum(best, cost[:, more])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from transom.bench.score import references, scored
+from transom.bench.statistics import interval
 from transom.models._arrays import FloatArray
 from transom.models.allocation import RULES
 
@@ -17,52 +18,69 @@ if TYPE_CHECKING:
 _SAME = 1e-7
 """Gaps that differ by no more are the same [%]."""
 
+_TOLD = 10
+"""Instances on which solvers must differ for an interval."""
+
+_EARLY = 0.95
+"""A result that says ``time`` has used at least this share of its budget."""
+
+By = Literal["problem", "set"]
+"""What is scored apart: kinds of problems, or the families of instances within them."""
+
 
 @dataclass(frozen=True)
 class Score:
-    """Mean primal gaps over the instances of one problem under one budget [%].
+    """Mean primal gaps [%] and shares proved over the instances of one problem or family under one budget.
 
     Parameters
     ----------
     problem : its kind; ``tjap`` for allocations under all rules together.
+    family : the set of instances, empty for all of them.
     seconds : the budget [s].
-    instances : those that count: not all solvers came to the same value.
-    ties : instances on which all did, which are left out.
-    auto, virtual : of ``auto``, and of the best solver for each instance.
-    single, name : of the solver that is best over these instances, with hindsight, and which it is.
+    instances : how many there are.
+    auto, virtual : gap of ``auto``, and of the best solver for each instance.
+    single, name : gap of the solver that is best over these instances, with hindsight, and which it is.
+    proved, most : share of the instances that ``auto`` proves, and the largest one of a single solver, 0 to 1.
+    closed : share of the way from ``single`` to ``virtual`` that ``auto`` goes; nan where these are equal.
+    low, high : its 95 % interval, over instances; nan where too few instances tell.
+    early : runs of any solver that say ``time`` before 95 % of it were used.
     part : whether these are the allocations under one rule, which stand in ``tjap`` as well.
     """
 
     problem: str
+    family: str
     seconds: float
     instances: int
-    ties: int
     auto: float
     virtual: float
     single: float
     name: str
+    proved: float
+    most: float
+    closed: float
+    low: float
+    high: float
+    early: int = 0
     part: bool = False
 
     @property
     def behind(self) -> float:
-        """Points that ``auto`` loses against the best solver for each instance; negative where it wins."""
-        return self.auto - self.virtual
+        """Points that ``auto`` loses against the best single solver; negative where it wins."""
+        return self.auto - self.single
 
-    @property
-    def closed(self) -> float:
-        """Share of the way from the best single solver to the best for each instance, nan where these are equal."""
-        way = self.single - self.virtual
-        return (self.single - self.auto) / way if way > _SAME else float("nan")
+    def holds(self, points: float, proofs: float) -> bool:
+        """Whether ``auto`` loses at most so many points against the best single solver, and so many of its proofs.
 
-    def holds(self, points: float) -> bool:
-        """Whether at most so many points are lost and the best single solver is beaten.
-
-        Where that one is the best on every instance, there is nothing to be won by choosing: only the points count.
+        Parameters
+        ----------
+        points : of the mean gap [%].
+        proofs : of the share proved [%].
         """
-        return self.behind <= points and (self.auto < self.single or self.single - self.virtual <= _SAME)
+        fewer = 100 * (self.most - self.proved)
+        return self.behind <= points + _SAME and fewer <= proofs + _SAME and not self.early
 
 
-def scores(frame: pl.DataFrame, chooser: str = "auto") -> list[Score]:
+def scores(frame: pl.DataFrame, chooser: str = "auto", by: By = "problem") -> list[Score]:
     """Score the runs of ``auto`` for each problem and budget; allocations for each rule and together.
 
     A solver that does not take an instance has no value there: that counts as well where it takes one rule alone.
@@ -74,49 +92,75 @@ def scores(frame: pl.DataFrame, chooser: str = "auto") -> list[Score]:
     ----------
     frame : results with the columns of :func:`transom.bench.frame.schema`: of ``auto`` and of single solvers.
     chooser : name of the solver that chooses.
+    by : what is scored apart.
     """
     import polars as pl
 
     table = scored(frame.filter(pl.col("budget_seconds").is_not_null()), references(frame))
     # An instance that no run solved tells nothing about choosing.
     table = table.filter(pl.col("reference").is_not_null())
-    keys = ("problem", "budget_seconds", "instance", "spec")
-    mean = table.group_by(keys, maintain_order=True).agg(gap=100 * pl.col("primal_gap").mean())
-    gaps = mean.partition_by("problem", maintain_order=True)
-    rules = [each for each in gaps if each["problem"].first() in RULES]
-    if several := len(rules) > 1:
-        gaps.append(pl.concat(rules).with_columns(problem=pl.lit("tjap")))
+    early = (pl.col("reason") == "time") & (pl.col("seconds") < _EARLY * pl.col("budget_seconds"))
+    keys = ("problem", "set", "budget_seconds", "instance", "spec")
+    mean = table.group_by(keys, maintain_order=True).agg(
+        gap=100 * pl.col("primal_gap").mean(), proved=pl.col("proved").mean(), early=early.fill_null(False).sum()
+    )
+    if by == "problem":
+        mean = mean.with_columns(set=pl.lit(""))
+    rules = mean.filter(pl.col("problem").is_in(list(RULES)))
+    several = by == "problem" and rules["problem"].n_unique() > 1
+    if several:
+        mean = pl.concat([mean, rules.with_columns(problem=pl.lit("tjap"))])
     found = []
-    for each in gaps:
-        for (problem, seconds), wide in each.group_by("problem", "budget_seconds"):
-            table = wide.pivot("spec", index="instance", values="gap").drop("instance")
-            score = _scored(str(problem), _number(seconds), table, chooser)
-            found += [replace(score, part=several and problem in RULES)] if score is not None else []
-    return sorted(found, key=lambda score: (score.problem, score.seconds))
+    for (problem, family, seconds), runs in mean.group_by("problem", "set", "budget_seconds"):
+        score = _scored(str(problem), str(family), _number(seconds), runs, chooser, several and problem in RULES)
+        found += [score] if score is not None else []
+    return sorted(found, key=lambda score: (score.problem, score.family, score.seconds))
 
 
-def _scored(problem: str, seconds: float, gaps: pl.DataFrame, chooser: str) -> Score | None:
+def _scored(problem: str, family: str, seconds: float, runs: pl.DataFrame, chooser: str, part: bool) -> Score | None:
+    gaps = runs.pivot("spec", index="instance", values="gap").drop("instance").fill_null(100.0)
+    proofs = runs.pivot("spec", index="instance", values="proved").drop("instance").fill_null(0.0)
     mine = [name for name in gaps.columns if name.partition(":")[0] == chooser]
     names = [name for name in gaps.columns if name not in mine]
     if len(mine) != 1 or not names:
         return None
-    ours: FloatArray = gaps[mine[0]].fill_null(100.0).to_numpy()
-    theirs: FloatArray = gaps.select(names).fill_null(100.0).to_numpy()  # not run: the solver does not take it
-    every = np.column_stack((ours, theirs))
-    counts = np.ptp(every, axis=1) > _SAME
-    if not counts.any():
-        return Score(problem, seconds, 0, len(ours), 0.0, 0.0, 0.0, names[0])
-    single = theirs[counts].mean(axis=0)
+    theirs = gaps.select(names)  # one that was not run does not take the instance
+    best = names[int(theirs.mean().to_numpy().argmin())]
+    sample = np.column_stack((gaps[best], gaps[mine[0]], theirs.min_horizontal()))
+    single, auto, virtual = sample.mean(axis=0).tolist()
+    low, high = _interval(sample)
     return Score(
         problem=problem,
+        family=family,
         seconds=seconds,
-        instances=int(counts.sum()),
-        ties=int((~counts).sum()),
-        auto=float(ours[counts].mean()),
-        virtual=float(theirs[counts].min(axis=1).mean()),
-        single=float(single.min()),
-        name=names[int(single.argmin())],
+        instances=len(gaps),
+        auto=auto,
+        virtual=virtual,
+        single=single,
+        name=best,
+        proved=float(proofs[mine[0]].mean() or 0.0),  # type: ignore[arg-type]  # of floats
+        most=float(proofs.select(names).mean().to_numpy().max()),
+        closed=float(_closed(sample, axis=0)),
+        low=low,
+        high=high,
+        early=int(runs["early"].sum()),
+        part=part,
     )
+
+
+def _closed(sample: FloatArray, axis: int) -> FloatArray:
+    """Share of the way from the single to the virtual best that is gone, of columns single, auto, virtual."""
+    single, auto, virtual = sample.mean(axis=axis)
+    way = single - virtual
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(way > _SAME, (single - auto) / way, np.nan)
+
+
+def _interval(sample: FloatArray) -> tuple[float, float]:
+    ends = None
+    if np.count_nonzero(np.ptp(sample, axis=1) > _SAME) >= _TOLD:
+        ends = interval(sample, _closed)
+    return (np.nan, np.nan) if ends is None else (float(ends[0]), float(ends[1]))
 
 
 def _number(value: Any) -> float:

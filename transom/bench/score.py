@@ -275,9 +275,10 @@ def _in_words() -> pl.Expr:
 
     def told(limits: dict[str, Any]) -> str:
         stop = Stop(**{name: limits[f"budget_{name}"] for name in names})
-        return "no limit" if stop == Stop() else budget_words(stop)
+        return "no limit" if stop == Stop() else budget_words(stop, limits["clock"] or "wall")
 
-    return pl.struct(f"budget_{name}" for name in names).map_elements(told, return_dtype=pl.String)
+    columns = [*(f"budget_{name}" for name in names), "clock"]
+    return pl.struct(columns).map_elements(told, return_dtype=pl.String)
 
 
 def _points(runs: pl.DataFrame) -> pl.DataFrame:

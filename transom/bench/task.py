@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import astuple
 from hashlib import blake2b
+from time import perf_counter, process_time
 from typing import Any, Literal
 
 import msgspec
@@ -19,6 +21,13 @@ Outcome = Literal["ok", "refused", "error", "wrong", "timeout", "memory", "crash
 ``error``: it raised; ``wrong``: an answer did not pass the judge; ``timeout``: it was ended at the grace past its
 budget; ``memory``: it was ended beyond the memory limit; ``crash``: its process died.
 """
+
+Clock = Literal["wall", "cpu"]
+"""What the seconds of a budget are read from: ``wall`` time, or the ``cpu`` time of the process of the run."""
+
+CLOCKS: dict[Clock, Callable[[], float]] = {"wall": perf_counter, "cpu": process_time}
+
+_BUSY = 20  # how much slower than its CPU time a run may be on a machine that others use
 
 FAILED: tuple[Outcome, ...] = ("error", "wrong", "timeout", "memory", "crash")
 """Outcomes that ``--only failed`` runs again."""
@@ -46,6 +55,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     grace : how long past its budget a run may take before its process is ended [s].
     limit : the longest a run without ``seconds`` in its budget may take, before the grace [s].
     memory : resident memory at which the process of the run is ended [MiB].
+    clock : what the seconds of the budget are read from.
     """
 
     what: Literal["solve", "replay"] = "solve"
@@ -63,11 +73,13 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     grace: float = 5.0
     limit: float = 3600.0
     memory: int = 4096
+    clock: Clock = "wall"
 
     @property
     def seconds(self) -> float:
-        """When the process of the run is ended, counted from the start of the run [s]."""
-        return (self.limit if self.stop.seconds is None else self.stop.seconds) + self.grace
+        """When the process of the run is ended, counted in wall-clock time from the start of the run [s]."""
+        seconds = (self.limit if self.stop.seconds is None else self.stop.seconds) + self.grace
+        return seconds if self.clock == "wall" else _BUSY * seconds
 
     def key(self) -> str:
         """A digest of all that the plan says and that decides the result; limits that only end a run are no part of it.
@@ -75,7 +87,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
         Nor are weights: a row of others is of the same run, which is to be done anew and then takes its place.
         """
         stop = [None if limit is None else float(limit) for limit in astuple(self.stop)]  # 1 and 1.0 are one budget
-        terms = (self.what, self.instance, self.problem, self.spec, stop, self.seed, self.threads)
+        terms = [self.what, self.instance, self.problem, self.spec, stop, self.seed, self.threads]
+        terms += [] if self.clock == "wall" else [self.clock]
         return blake2b(msgspec.json.encode(terms), digest_size=16).hexdigest()
 
 
@@ -98,14 +111,15 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
     Parameters
     ----------
-    key, set, label, instance, problem, what, name, spec, stop, seed, threads, weights : as in :class:`Task`.
+    key, set, label, instance, problem, what, name, spec, stop, seed, threads, weights, clock : as in :class:`Task`.
     sense : ``min`` or ``max``.
     size : items, jobs or arcs of the instance.
     outcome : how the run ended.
     cause : why, in one line, where it is not ``ok``.
     status, reason, value, bound, curve : as in :class:`~transom.result.Result`; curves hold (seconds, value, bound).
     seconds : the solver's time on the clock of ``solve`` [s].
-    wall : the time of the whole call, measured outside the solver [s]; where the process was ended, until then.
+    wall : the time of the whole call on the same clock, measured outside the solver [s]; where the process was ended,
+        until then.
     cold : imports and compilation before the first run of this solver in the worker [s]; None if it was warm.
     overhead : what the bench needed beside the run and its warm-up: decoding, judging, sending [s].
     memory : the most resident memory of the process and its children that was seen [MiB].
@@ -155,6 +169,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     code: str = ""
     attempt: int = 1
     weights: str = ""
+    clock: Clock = "wall"
 
     @property
     def overshoot(self) -> float | None:

@@ -124,7 +124,7 @@ def survey(plan: Plan, known: Known = lambda run: "open") -> Survey:
     def add(run: Task) -> None:
         terms = (run.set, run.name, run.problem, run.stop, run.threads)
         if terms not in shares:
-            longest = run.seconds - run.grace
+            longest = run.limit if run.stop.seconds is None else run.stop.seconds
             shares[terms] = Share(run.set, run.name, run.spec, run.problem, run.stop, run.threads, longest)
         shares[terms].states[known(run)] += 1
 
@@ -268,6 +268,7 @@ def _runs(plan: Plan, met: _Met) -> Iterator[Task]:
             grace=plan.grace,
             limit=plan.limit,
             memory=plan.memory,
+            clock=plan.clock,
         )
 
 

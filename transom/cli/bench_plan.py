@@ -26,6 +26,7 @@ def command(
     threads: plan_options.Threads = None,
     memory: plan_options.Memory = None,
     grace: plan_options.Grace = None,
+    clock: plan_options.ClockOption = None,
     take: plan_options.Take = None,
     problem: plan_options.Problem = None,
     objective: options.Objective = None,
@@ -46,7 +47,7 @@ def command(
     from transom.cli.engine_options import default_workers
 
     flags = plan_options.Flags(
-        *(instances, solver, seed, seconds, iterations, threads, memory, grace, take),
+        *(instances, solver, seed, seconds, iterations, threads, memory, grace, clock, take),
         *(problem, objective, objectives, cost_model, wrap),
     )
     chosen = plan_options.chosen_plan(plan, flags)
@@ -114,7 +115,7 @@ def _print(plan: Plan, surveyed: Survey, workers: int, stored: bool) -> None:
         together.setdefault((share.set, share.problem, share.name), []).append(share)
     rows = []
     for terms, shares in together.items():
-        budgets = "; ".join(dict.fromkeys(budget_words(share.stop) for share in shares))
+        budgets = "; ".join(dict.fromkeys(budget_words(share.stop, plan.clock) for share in shares))
         longest = sum(share.longest * share.runs() for share in shares)
         row = [*terms, budgets, f"{sum(share.runs() for share in shares):,}", duration(longest)]
         if stored:

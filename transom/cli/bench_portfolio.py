@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,15 +16,26 @@ if TYPE_CHECKING:
     from transom.solvers._portfolio import Leaf, Split, Table
 
 
+class By(StrEnum):
+    """What is scored apart."""
+
+    problem = "problem"
+    set = "set"
+
+
 def command(
     train: Annotated[list[Path] | None, typer.Argument(help="Results to learn from; none: show the table.")] = None,
     test: Annotated[list[Path] | None, typer.Option(help="Results with auto on other instances, to score it.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write the table here (JSON).")] = None,
+    by: Annotated[By, typer.Option(help="Score kinds of problems, or each set of instances apart.")] = By.problem,
     require: Annotated[
         float | None,
-        typer.Option(help="Exit with status 1 if auto loses more points to the best solver for each instance, "
-                     "or does not beat the best single one; allocations count under all rules together."),
+        typer.Option(help="Exit with status 1 if the mean gap of auto is more points above that of the best single "
+                     "solver, or if a result says that the time is up before it is."),
     ] = None,
+    require_proofs: Annotated[
+        float, typer.Option(help="With --require: or if it proves a share that is more points below the largest one.")
+    ] = 2.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     markdown: Annotated[bool, typer.Option(help="Print the scores as a Markdown table.")] = False,
 ) -> None:  # fmt: skip
@@ -42,7 +54,7 @@ def command(
         raise SpecError("bench portfolio: --require needs --test")
     table = _made(train, out) if train else None if test else packaged()
     told: dict[str, object] = {}
-    found = _scored(test, set((table or packaged()).made.plans.values()), train or ()) if test else []
+    found = _scored(test, set((table or packaged()).made.plans.values()), train or (), by) if test else []
     if as_json:
         import msgspec
 
@@ -55,13 +67,13 @@ def command(
                 for words, root in (("", choice.timed), (", without a limit of time", choice.untimed)):
                     print(f"{kind}{words}:")
                     print("\n".join(_words(root, "  ")))
-                print(f"  if time is left without a proof: {choice.otherwise}")
+                print(f"  if time is left without a proof: {choice.otherwise}, then {choice.improve}")
         if test:
             _print_scores(found, markdown)
     if require is not None:
-        short = [score for score in found if not score.part and not score.holds(require)]
+        short = [score for score in found if not score.holds(require, require_proofs)]
         for score in short:
-            note(f"does not hold: {score.problem} at {score.seconds:g} s")
+            note(f"does not hold: {' '.join(filter(None, (score.problem, score.family)))} at {score.seconds:g} s")
         if short or not found:
             raise typer.Exit(1)
 
@@ -76,7 +88,7 @@ def _made(train: Sequence[Path], out: Path | None) -> Table:
     return table
 
 
-def _scored(test: Sequence[Path], plans: set[str], train: Sequence[Path]) -> list[Score]:
+def _scored(test: Sequence[Path], plans: set[str], train: Sequence[Path], by: By) -> list[Score]:
     import polars as pl
 
     from transom.bench.portfolio_score import scores
@@ -89,7 +101,7 @@ def _scored(test: Sequence[Path], plans: set[str], train: Sequence[Path]) -> lis
     learnt = {digest for folder in train for digest in read_results(folder)["instance"].unique()}
     if again := len(learnt.intersection(rows["instance"])):
         note(f"{again} of {rows['instance'].n_unique()} instances were learnt from; the score says little")
-    return scores(rows)
+    return scores(rows, by=by.value)
 
 
 def _words(node: Split | Leaf, indent: str) -> list[str]:
@@ -109,16 +121,19 @@ def _words(node: Split | Leaf, indent: str) -> list[str]:
 
 
 _COLUMNS = ("problem", "seconds", "instances", "auto [%]", "best for each [%]", "best single [%]", "which", "behind",
-            "way closed")  # fmt: skip
+            "way closed [%]", "proved [%]", "most [%]", "early")  # fmt: skip
 
 
 def _row(score: Score) -> list[str]:
-    closed = "-" if score.closed != score.closed else f"{100 * score.closed:.0f} %"
+    closed = "-" if score.closed != score.closed else f"{100 * score.closed:.0f}"
+    if score.low == score.low:
+        closed += f" ({100 * score.low:.0f} to {100 * score.high:.0f})"
     numbers = (score.auto, score.virtual, score.single)
+    name = score.family or score.problem
     return [
-        f"of tjap: {score.problem}" if score.part else score.problem, f"{score.seconds:g}",
-        f"{score.instances} of {score.instances + score.ties}",
+        f"of tjap: {name}" if score.part else name, f"{score.seconds:g}", f"{score.instances}",
         *(f"{number:.4f}" for number in numbers), score.name, f"{score.behind:+.4f}", closed,
+        f"{100 * score.proved:.1f}", f"{100 * score.most:.1f}", f"{score.early}",
     ]  # fmt: skip
 
 
@@ -126,15 +141,16 @@ def _print_scores(found: Sequence[Score], markdown: bool) -> None:
     rows = [_row(score) for score in found]
     if markdown:
         print("| " + " | ".join(_COLUMNS) + " |")
-        print("|---|" + "---:|" * 5 + "---|---:|---:|")
+        print("|---|" + "---:|" * 5 + "---|" + "---:|" * 5)
         for row in rows:
             print("| " + " | ".join(row) + " |")
         return
     print_table("Mean primal gap of auto, of the best solver for each instance, of the best single one", _COLUMNS, rows)
-    print("Instances on which all come to the same value are left out; no solution counts 100 %.")
+    print("No solution counts 100 %. In brackets: 95 % intervals, where solvers differ on ten instances at least.")
 
 
 def _plain(score: Score) -> dict[str, object]:
     from dataclasses import asdict
 
-    return {**asdict(score), "behind": score.behind, "closed": score.closed}
+    told = {name: None if value != value else value for name, value in asdict(score).items()}
+    return {**told, "behind": score.behind}

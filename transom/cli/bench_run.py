@@ -14,6 +14,7 @@ from transom.cli.engine_options import Insecure, On, Protection, TlsCa, TlsCert,
 from transom.cli.output import note, print_json, print_table, progress
 
 if TYPE_CHECKING:
+    from transom.bench.plan import Plan
     from transom.bench.running import Summary, Tally
     from transom.stop import Stop
 
@@ -40,6 +41,7 @@ def command(
     threads: plan_options.Threads = None,
     memory: plan_options.Memory = None,
     grace: plan_options.Grace = None,
+    clock: plan_options.ClockOption = None,
     take: plan_options.Take = None,
     problem: plan_options.Problem = None,
     objective: options.Objective = None,
@@ -74,7 +76,7 @@ def command(
     if force and only is not None:
         raise SpecError("--force and --only do not go together")
     flags = plan_options.Flags(
-        *(instances, solver, seed, seconds, iterations, threads, memory, grace, take),
+        *(instances, solver, seed, seconds, iterations, threads, memory, grace, clock, take),
         *(problem, objective, objectives, cost_model, wrap),
     )
     chosen = plan_options.chosen_plan(plan, flags)
@@ -100,7 +102,7 @@ def command(
     if json:
         print_json({"plan": chosen.digest(), "results": str(out), **_document(summary)})
         return
-    _print(chosen.name, summary)
+    _print(chosen, summary)
     _print_failures(summary)
     note(f"{summary.done:,} runs in {duration(summary.seconds)}: {_counts(summary) or 'nothing was left to do'}")
     for (before, now), count in summary.renamed.items():
@@ -127,7 +129,7 @@ def _counts(summary: Summary) -> str:
     return ", ".join(f"{count:,} {outcome}" for outcome, count in summary.outcomes.most_common())
 
 
-def _print(title: str, summary: Summary) -> None:
+def _print(plan: Plan, summary: Summary) -> None:
     from transom.bench.budgets import budget_words
 
     several = len({threads for _, _, threads in summary.tallies}) > 1
@@ -135,8 +137,10 @@ def _print(title: str, summary: Summary) -> None:
     rows = []
     for (name, stop, threads), tally in sorted(summary.tallies.items(), key=_order):
         counts = (tally.runs, tally.outcomes["ok"], tally.outcomes["refused"], tally.failed, tally.solved, tally.proved)
-        rows.append([name, budget_words(stop), *[str(threads)] * several, *(f"{count:,}" for count in counts)])
-    print_table(title, columns, rows, left=2)
+        rows.append(
+            [name, budget_words(stop, plan.clock), *[str(threads)] * several, *(f"{count:,}" for count in counts)]
+        )
+    print_table(plan.name, columns, rows, left=2)
 
 
 def _order(entry: tuple[tuple[str, Stop, int], Tally]) -> tuple[Any, ...]:

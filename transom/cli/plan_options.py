@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -12,6 +13,14 @@ from transom.cli import options
 
 if TYPE_CHECKING:
     from transom.bench.plan import Plan
+
+
+class Clock(StrEnum):
+    """What the seconds of budgets are read from."""
+
+    wall = "wall"
+    cpu = "cpu"
+
 
 Source = Annotated[
     str | None,
@@ -37,6 +46,10 @@ Threads = Annotated[
 ]
 Memory = Annotated[int | None, typer.Option("--memory", min=1, help="Memory at which a run is ended [MiB].")]
 Grace = Annotated[float | None, typer.Option("--grace", help="Time past its budget at which a run is ended [s].")]
+ClockOption = Annotated[
+    Clock | None,
+    typer.Option("--clock", help="What budgets count: wall time, or cpu time on machines that are busy otherwise."),
+]
 Take = Annotated[
     int | None, typer.Option("--take", min=1, help="Take at most so many instances of each set, evenly spread.")
 ]
@@ -60,6 +73,7 @@ class Flags(NamedTuple):
     threads: list[int] | None
     memory: int | None
     grace: float | None
+    clock: Clock | None
     take: int | None
     problem: str | None
     objective: str | None
@@ -96,7 +110,13 @@ def chosen_plan(source: str | None, flags: Flags) -> Plan:
         changes["seeds"] = tuple(seed for text in flags.seed for seed in _seeds(text))
     if flags.seconds or flags.iterations:
         changes["seconds"], changes["budgets"] = (), tuple(_stops(flags))
-    simple = {"solvers": flags.solver, "threads": flags.threads, "memory": flags.memory, "grace": flags.grace}
+    simple: dict[str, Any] = {
+        "solvers": flags.solver,
+        "threads": flags.threads,
+        "memory": flags.memory,
+        "grace": flags.grace,
+    }
+    simple["clock"] = flags.clock and flags.clock.value
     for name, value in simple.items():
         if value is not None:
             changes[name] = tuple(value) if isinstance(value, list) else value

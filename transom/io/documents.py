@@ -8,6 +8,7 @@ finite or does not fit into 64 bits, and whatever the model itself refuses is an
 
 from __future__ import annotations
 
+import json
 import re
 
 import msgspec
@@ -62,10 +63,23 @@ def decode(data: bytes, where: str) -> Document:
         raise DocumentError(f"{where}: {_explain(error, data)}") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DocumentError(f"{where}: {_malformed(error, data)}") from None  # in fields that the head skipped
+    _refuse_twice(data, where)
     try:
         return from_document(document)
     except (ModelError, StopError, DocumentError) as error:
         raise DocumentError(f"{where}: {error}") from None
+
+
+def _refuse_twice(data: bytes, where: str) -> None:
+    """Refuse a key that stands twice in one object: the last one would count, silently."""
+
+    def check(pairs: list[tuple[str, object]]) -> None:
+        if len(pairs) > len(dict(pairs)):
+            keys = [key for key, _ in pairs]
+            twice = next(key for key in keys if keys.count(key) > 1)
+            raise DocumentError(f"{where}: the key {twice!r} stands twice")
+
+    json.loads(data, object_pairs_hook=check)
 
 
 def _format(data: bytes, where: str) -> str | None:

@@ -18,6 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from transom.errors import ModelError
 
+_SHOWN = 40  # characters of a value in a message
+
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -43,7 +45,7 @@ def frozen_ints(values: ArrayLike, what: str, shape: tuple[int, ...] | None = No
     if given.size == 0:
         given = given.astype(np.int64)
     if given.dtype.kind not in "iuf":
-        raise ModelError(f"{what}: expected integers of 64 bits, got {given.dtype}")
+        raise ModelError(f"{what}: expected integers of 64 bits, got {shown(values)}")
     if given.dtype.kind == "f":
         bad = ~np.isfinite(given) | (given != np.floor(given)) | (np.abs(given) >= 2.0**63)
         if bad.any():
@@ -89,10 +91,43 @@ def whole(value: Any, what: str) -> int:
     try:
         number = index(value)
     except TypeError:
-        raise ModelError(f"{what}: expected a whole number, got {value!r}") from None
+        raise ModelError(f"{what}: expected a whole number, got {shown(value)}") from None
     if not -(2**63) <= number < 2**63:
         raise ModelError(f"{what}: {number} does not fit into 64 bits")
     return number
+
+
+def as_solution(solution: ArrayLike) -> NDArray[Any]:
+    """A solution as an array; where it cannot be one, an empty one, whose shape is then what is wrong."""
+    try:
+        return np.asarray(solution)
+    except ValueError:  # rows of different length
+        return np.empty((0, 0))
+
+
+def expected(value: Any, kind: Any, what: str, words: str) -> None:
+    """Refuse a value of another type.
+
+    Parameters
+    ----------
+    kind : a type, or several.
+    what : the name used in the message.
+    words : the type in words, such as ``a FatTree``.
+
+    Raises
+    ------
+    ModelError : it is of another type.
+    """
+    if not isinstance(value, kind):
+        raise ModelError(f"{what}: expected {words}, got {shown(value)}")
+
+
+def shown(value: Any) -> str:
+    """A value for a message: its type, and itself if that is short."""
+    text = repr(value)
+    if value is None or len(text) > _SHOWN or "\n" in text:
+        return "None" if value is None else type(value).__name__
+    return text if isinstance(value, (int, float, bool)) else f"{type(value).__name__} {text}"
 
 
 class Frozen:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from transom.compiling import compiled
 from transom.errors import ModelError
-from transom.models._arrays import BoolArray, FloatArray, Frozen, IntArray, frozen_ints
+from transom.models._arrays import BoolArray, FloatArray, Frozen, IntArray, as_solution, expected, frozen_ints, shown
 from transom.models.fat_tree import FatTree
 from transom.models.hop_cost import PAPER, HopCost, block_cost_table, hop_cost
 from transom.models.window import Window
@@ -78,8 +78,10 @@ class Allocation(Frozen):
     cost: HopCost = PAPER
 
     def __post_init__(self) -> None:
-        if self.rule not in KINDS:
-            raise ModelError(f"allocation: rule must be one of {', '.join(KINDS)}, got {self.rule!r}")
+        expected(self.tree, FatTree, "allocation: tree", "a FatTree")
+        expected(self.cost, HopCost, "allocation: cost", "a HopCost")
+        if not isinstance(self.rule, str) or self.rule not in KINDS:
+            raise ModelError(f"allocation: rule must be one of {', '.join(KINDS)}, got {shown(self.rule)}")
         idle = frozen_ints(self.idle, "allocation: idle", (-1,))
         sizes = frozen_ints(self.sizes, "allocation: sizes", (-1,))
         outside = np.flatnonzero((idle < 0) | (idle >= self.tree.num_nodes))
@@ -188,7 +190,7 @@ class Allocation(Frozen):
 
     def violations(self, solution: ArrayLike) -> list[str]:
         """Every condition that ``solution`` breaks, in words; empty if it is feasible."""
-        given = np.asarray(solution)
+        given = as_solution(solution)
         if given.shape != self.idle.shape:
             return [f"a solution has shape {self.idle.shape}, one owner for each idle node, got {given.shape}"]
         if given.dtype.kind not in "iu":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from transom.errors import ModelError
-from transom.models._arrays import Frozen, whole
+from transom.models._arrays import Frozen, expected, whole
 from transom.models.fat_tree import FatTree
 
 
@@ -33,8 +33,13 @@ class Cluster(Frozen):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "num_nodes", whole(self.num_nodes, "cluster: num_nodes"))
+        for name in ("resources", "capacities"):
+            expected(getattr(self, name), (tuple, list), f"cluster: {name}", "a tuple")
         object.__setattr__(self, "capacities", tuple(whole(c, "cluster: capacities") for c in self.capacities))
         object.__setattr__(self, "resources", tuple(self.resources))
+        for resource in self.resources:
+            expected(resource, str, "cluster: resources", "names")
+        expected(self.topology, (FatTree, type(None)), "cluster: topology", "a FatTree or None")
         if self.num_nodes <= 0:
             raise ModelError(f"cluster: num_nodes must be > 0, got {self.num_nodes}")
         if len(self.resources) != len(self.capacities):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from transom.errors import ModelError
-from transom.models._arrays import Frozen, IntArray, frozen_ints
+from transom.models._arrays import Frozen, IntArray, expected, frozen_ints, shown, whole
 
 UNKNOWN = -1
 """What stands for an unknown user or priority."""
@@ -50,6 +50,15 @@ class Job:
     depends_on: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
+        for name in ("id", "submit", "nodes", "walltime", "user", "priority"):
+            if type(value := getattr(self, name)) is not int:
+                object.__setattr__(self, name, whole(value, f"job {shown(self.id)}: {name}"))
+        for name in ("demand", "depends_on"):
+            if values := getattr(self, name):
+                expected(values, (tuple, list), f"job {self.id}: {name}", "a tuple")
+                object.__setattr__(self, name, tuple(whole(each, f"job {self.id}: {name}") for each in values))
+            elif values != ():
+                raise ModelError(f"job {self.id}: {name}: expected a tuple, got {shown(values)}")
         if self.id <= 0:
             raise ModelError(f"job {self.id}: id must be > 0")
         if self.nodes <= 0:
@@ -96,6 +105,7 @@ class JobTable(Frozen, Sequence[Job]):
         ids, counts = np.unique(table[:, ID], return_counts=True)
         if (counts > 1).any():
             raise ModelError(f"job {ids[counts > 1][0]}: this id stands {counts.max()} times")
+        expected(depends_on, (Mapping, type(None)), "jobs: depends_on", "parents by job")
         parents = {int(job): tuple(map(int, ids)) for job, ids in (depends_on or {}).items() if len(ids)}
         for job, of in parents.items():
             if job in of:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from transom.errors import ModelError
-from transom.models._arrays import BoolArray, Frozen, IntArray, frozen_ints
+from transom.models._arrays import BoolArray, Frozen, IntArray, as_solution, expected, frozen_ints, shown
 from transom.models.objectives import SCALE, Objective, UsedNodes
 from transom.models.window import Window
 
@@ -48,16 +48,21 @@ class Knapsack(Frozen):
         if len(weights) and weights.min() < 0:
             item = int(weights.argmin())
             raise ModelError(f"knapsack: item {item}: weight must be >= 0, got {weights[item]}")
-        if not 0 <= self.capacity < 2**63:
-            raise ModelError(f"knapsack: capacity must be >= 0 and fit into 64 bits, got {self.capacity}")
-        if self.scale <= 0:
-            raise ModelError(f"knapsack: scale must be > 0, got {self.scale}")
+        capacity, scale = (
+            int(frozen_ints(given, f"knapsack: {name}", ()))
+            for given, name in ((self.capacity, "capacity"), (self.scale, "scale"))
+        )
+        if capacity < 0:
+            raise ModelError(f"knapsack: capacity must be >= 0, got {capacity}")
+        if scale <= 0:
+            raise ModelError(f"knapsack: scale must be > 0, got {scale}")
         for array, name in ((values, "values"), (weights, "weights")):
             if np.abs(array.astype(np.float64)).sum() >= 2.0**62:
                 raise ModelError(f"knapsack: the sum of the {name} does not fit into 62 bits")
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "weights", weights)
-        object.__setattr__(self, "capacity", int(self.capacity))
+        object.__setattr__(self, "capacity", capacity)
+        object.__setattr__(self, "scale", scale)
 
     @classmethod
     def from_window(cls, window: Window, objective: Objective | None = None, jobs: ArrayLike | None = None) -> Knapsack:
@@ -70,8 +75,11 @@ class Knapsack(Frozen):
             :data:`~transom.models.objectives.SCALE` and rounded, positive ones to 1 at least.
         jobs : positions in the queue that become items, by default all.
         """
+        expected(window, Window, "knapsack: window", "a Window")
+        if objective is not None and not callable(objective):
+            raise ModelError(f"knapsack: expected an objective, got {shown(objective)}")
         values = np.asarray((objective or UsedNodes())(window))
-        index = slice(None) if jobs is None else np.asarray(jobs, dtype=np.int64)
+        index = window.positions(jobs)
         values, weights = values[index], window.queue.nodes[index]
         scale = SCALE if values.dtype.kind == "f" else 1
         if scale > 1:
@@ -92,7 +100,7 @@ class Knapsack(Frozen):
 
     def violations(self, solution: ArrayLike) -> list[str]:
         """Every condition that ``solution`` breaks, in words; empty if it is feasible."""
-        given = np.asarray(solution)
+        given = as_solution(solution)
         if given.shape != (len(self),):
             return [f"a solution has shape ({len(self)},), got {given.shape}"]
         if given.dtype != bool and not np.isin(given, (0, 1)).all():

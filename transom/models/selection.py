@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from transom.errors import ModelError
-from transom.models._arrays import BoolArray, FloatArray, Frozen, IntArray, frozen_ints
+from transom.models._arrays import BoolArray, FloatArray, Frozen, IntArray, expected, frozen_ints, shown, whole
 from transom.models.objectives import SCALE, Objective
 from transom.models.pareto_front import ParetoFront, hypervolume_share, nondominated, pareto_front, prepare
 from transom.models.window import Window
@@ -81,7 +81,7 @@ class Selection(Frozen):
         names = _names(self.resources, "resources", tuple(f"r{r}" for r in range(resources)))
         default = names if self.objectives is None else tuple(f"o{k}" for k in range(objectives.shape[1]))
         terms = _names(self.terms, "terms", default)
-        scales = tuple(int(scale) for scale in self.scales) or (1,) * len(terms)
+        scales = tuple(frozen_ints(self.scales, "selection: scales", (-1,)).tolist()) or (1,) * len(terms)
         if len(scales) != len(terms) or min(scales) < 1:
             raise ModelError(f"selection: expected a scale > 0 for each of {len(terms)} objectives, got {scales}")
         for k, term in enumerate(terms):
@@ -120,9 +120,10 @@ class Selection(Frozen):
         ------
         ModelError : a name is not that of a resource, or the window has no such job.
         """
+        expected(window, Window, "selection: window", "a Window")
         names = ("nodes", *window.cluster.resources)
         wanted = _wanted(objectives, names)
-        index = np.arange(len(window.queue)) if jobs is None else np.asarray(jobs, dtype=np.int64)
+        index = window.positions(jobs)
         requests = window.requests()[index]
         columns, scales = [], []
         for term, objective in wanted.items():
@@ -135,9 +136,10 @@ class Selection(Frozen):
         ids = window.queue.id[index].tolist()
         present = {*window.queue.id.tolist(), *window.running.id.tolist()}
         parents = window.queue.depends_on
-        must = np.isin(index, np.asarray(forced, dtype=np.int64))
-        if must.sum() != np.unique(np.asarray(forced)).size:
-            raise ModelError(f"selection: forced jobs {np.asarray(forced).tolist()} are not all among the jobs")
+        needed = frozen_ints(forced, "selection: forced", (-1,))
+        must = np.isin(index, needed)
+        if must.sum() != np.unique(needed).size:
+            raise ModelError(f"selection: forced jobs {needed.tolist()} are not all among the jobs")
         return cls(
             demands=requests,
             capacity=window.available,
@@ -313,14 +315,19 @@ def _amounts(values: ArrayLike, name: str, shape: tuple[int, ...]) -> IntArray:
 
 
 def _names(given: Sequence[str], what: str, default: tuple[str, ...]) -> tuple[str, ...]:
-    names = tuple(given) or default
+    names = tuple(given) or default if isinstance(given, (tuple, list)) else ()
+    if not all(isinstance(name, str) for name in names) or not names:
+        raise ModelError(f"selection: {what} must be {len(default)} distinct names, got {shown(given)}")
     if len(names) != len(default) or len(set(names)) != len(names) or "" in names:
         raise ModelError(f"selection: {what} must be {len(default)} distinct names, got {names}")
     return names
 
 
 def _marks(given: ArrayLike | None, name: str, jobs: int) -> BoolArray:
-    marks = np.zeros(jobs, bool) if given is None else np.array(given)
+    try:
+        marks = np.zeros(jobs, bool) if given is None else np.array(given)
+    except ValueError:  # rows of different length
+        marks = np.empty(0)
     if marks.shape != (jobs,) or (marks.size and marks.dtype != bool and not np.isin(marks, (0, 1)).all()):
         raise ModelError(f"selection: {name} must be {jobs} marks, 0 or 1")
     marks = marks.astype(bool)
@@ -329,7 +336,10 @@ def _marks(given: ArrayLike | None, name: str, jobs: int) -> BoolArray:
 
 
 def _pairs(given: Iterable[tuple[int, int]], jobs: int) -> tuple[tuple[int, int], ...]:
-    pairs = tuple(sorted({(int(job), int(other)) for job, other in given}))
+    try:
+        pairs = tuple(sorted({(whole(job, "job"), whole(other, "job")) for job, other in given}))
+    except (TypeError, ValueError):
+        raise ModelError(f"selection: requires must be pairs (job, job), got {shown(given)}") from None
     children: dict[int, list[int]] = {}
     missing = np.zeros(jobs, np.int64)
     for job, other in pairs:
@@ -355,6 +365,11 @@ def _wanted(
 ) -> Mapping[str, Objective | None]:
     if objectives is None:
         return dict.fromkeys(names)
+    expected(objectives, Iterable, "selection: objectives", "names of resources, or objectives by name")
+    if not objectives:
+        raise ModelError("selection: it needs an objective at least")
+    for term in objectives:
+        expected(term, str, "selection: objectives", "names")
     wanted = objectives if isinstance(objectives, Mapping) else dict.fromkeys(objectives)
     for term, objective in wanted.items():
         if objective is None and term not in names:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from transom.errors import ModelError
-from transom.models._arrays import Frozen, IntArray, frozen_ints, whole
+from transom.models._arrays import Frozen, IntArray, expected, frozen_ints, whole
 from transom.models.cluster import Cluster
 from transom.models.job import JobTable
 
@@ -42,6 +43,9 @@ class Window(Frozen):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "now", whole(self.now, "window: now"))
+        expected(self.cluster, Cluster, "window: cluster", "a Cluster")
+        expected(self.queue, JobTable, "window: queue", "a JobTable")
+        expected(self.running, JobTable, "window: running", "a JobTable")
         resources = len(self.cluster.resources)
         available = frozen_ints(self.available, "window: available", (1 + resources,))
         running_end = frozen_ints(self.running_end, "window: running_end", (len(self.running),))
@@ -70,6 +74,20 @@ class Window(Frozen):
         object.__setattr__(self, "available", available)
         object.__setattr__(self, "running_end", running_end)
         self._check_idle()
+
+    def positions(self, jobs: ArrayLike | None = None) -> IntArray:
+        """Positions in the queue, by default all of them, shape ``(any,)``.
+
+        Raises
+        ------
+        ModelError : there is no such position.
+        """
+        if jobs is None:
+            return np.arange(len(self.queue))
+        index = frozen_ints(jobs, "window: jobs", (-1,))
+        if len(index) and not -len(self.queue) <= index.min() <= index.max() < len(self.queue):
+            raise ModelError(f"window: jobs {index.tolist()} are not all positions in a queue of {len(self.queue)}")
+        return index
 
     def _check_idle(self) -> None:
         if self.cluster.topology is None:

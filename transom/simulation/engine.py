@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from transom.errors import PolicyError, SpecError
 from transom.models import JobTable, Window
-from transom.models._arrays import IntArray
+from transom.models._arrays import IntArray, expected, shown, whole
 from transom.rng import stream
 from transom.simulation import events
 from transom.simulation.allocator import Allocator
@@ -79,8 +79,13 @@ def simulate(
         leaves jobs waiting on an empty machine at the end of the trace; or its period is not a time.
     UnsupportedError : the allocator's solver cannot take the jobs that start at one instant.
     """
-    if seed < 0:
+    expected(workload, Workload, "simulate: workload", "a Workload such as read_swf gives")
+    if whole(seed, "simulate: seed") < 0:
         raise SpecError(f"seed must be >= 0, got {seed}")
+    if not isinstance(policy, (str, RulePolicy)) and not callable(getattr(policy, "decide", None)):
+        raise SpecError(f"simulate: expected the name of a policy or a policy, got {shown(policy)}")
+    if not isinstance(rules, str) and not callable(getattr(rules, "replay", None)):
+        raise SpecError(f"simulate: expected the name of event rules or event rules, got {shown(rules)}")
     chosen = make_policy(policy) if isinstance(policy, str) else policy
     title = label or (policy if isinstance(policy, str) else str(getattr(policy, "name", type(policy).__name__)))
     report = progress or (lambda started: None)

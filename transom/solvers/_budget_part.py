@@ -26,7 +26,7 @@ class BudgetPart(Budget):
             seconds=None if seconds is None else max(share * whole.seconds_left(), 1e-9),
             iterations=None if iterations is None else math.ceil(share * iterations),
         )
-        super().__init__(stop, problem, whole.threads)
+        super().__init__(stop, problem, whole.threads, whole.clock)
         self._whole, self.notes = whole, whole.notes
         self._take_over()
 

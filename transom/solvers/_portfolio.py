@@ -70,11 +70,13 @@ class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     timed : the tree for budgets with a limit of seconds.
     untimed : that for all others; proofs count first there.
     otherwise : the solver for what is left where a schedule ends unproved or refuses: it takes every instance.
+    improve : the solver for what is left of a limited budget where that one ends too: it searches as long as it may.
     """
 
     timed: Split | Leaf
     untimed: Split | Leaf
     otherwise: str
+    improve: str
 
 
 class Making(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -88,6 +90,7 @@ class Making(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     code : digests of the sources that these were run with.
     machines : what they were run on, in words.
     budgets : limits of time of the runs [s].
+    probe : CPU time of :func:`~transom.solvers._machine_speed.seconds_of_a_probe` where the table was made [s].
     """
 
     date: str
@@ -96,6 +99,7 @@ class Making(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     code: tuple[str, ...]
     machines: tuple[str, ...]
     budgets: tuple[float, ...]
+    probe: float
 
 
 class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -126,6 +130,9 @@ def parse_table(data: bytes, where: str) -> Table:
         for name, root in (("timed", choice.timed), ("untimed", choice.untimed)):
             _check(root, f"{where}: {kind}.{name}", {*FEATURES[kind], *([SECONDS] if name == "timed" else [])})
         _check_spec(choice.otherwise, f"{where}: {kind}.otherwise")
+        _check_spec(choice.improve, f"{where}: {kind}.improve")
+    if not 0 < table.made.probe < math.inf:
+        raise DocumentError(f"{where}: made.probe must be > 0 s and finite, got {table.made.probe}")
     return table
 
 
@@ -150,7 +157,7 @@ def leaves(node: Split | Leaf) -> Iterator[Leaf]:
 def solvers_of(choice: Choice) -> list[str]:
     """Specifications of all solvers that can come up, in the order of their first place."""
     steps = [step.solver for root in (choice.timed, choice.untimed) for leaf in leaves(root) for step in leaf.steps]
-    return list(dict.fromkeys([*steps, choice.otherwise]))
+    return list(dict.fromkeys([*steps, choice.otherwise, choice.improve]))
 
 
 @cache

@@ -10,13 +10,14 @@ import numpy as np
 
 from transom import registry
 from transom.solvers._budget_part import BudgetPart
+from transom.solvers._machine_speed import seconds_of_a_probe
 from transom.solvers._portfolio import leaf_of, packaged, solvers_of
 from transom.solvers.features import features
 from transom.solving import refusal, warm_up
 from transom.stop import Budget
 
-_WORTH_IT = 0.02
-"""Seconds that have to be left for another method."""
+_WORTH_IT = 0.03
+"""Share of the seconds of a budget that has to be left for another solver."""
 
 
 def prepare(*problems: tuple[str, type]) -> None:
@@ -24,6 +25,7 @@ def prepare(*problems: tuple[str, type]) -> None:
 
     An import cannot be cut short by a budget, so that none of it may be left to the run.
     """
+    seconds_of_a_probe()
     for kind, problem in problems:
         for spec in solvers_of(packaged().problems[kind]):
             warm_up(made(spec, problem))
@@ -32,28 +34,27 @@ def prepare(*problems: tuple[str, type]) -> None:
 def carry_out(problem: Any, budget: Budget, rng: np.random.Generator, start: Any = None) -> None:
     """Run the schedule that the table has for the problem and the budget.
 
-    What was found so far is the next solver's start. Solvers that refuse the problem are passed over. Where the
-    schedule ends with time left and no proof, the solver for everything goes on. What was used is noted as ``chose``.
-    Where the clock ended one of them, the run ended for want of time, even if the last one came to its end.
+    What was found so far is the next solver's start. Solvers that refuse the problem are passed over, and one that has
+    come to its own end is not called again. What was used is noted as ``chose``.
     """
-    chose: list[str] = []
-    cut = False
     if start is not None:
         budget.found(start)
+    chose: list[str] = []
+    ended: set[str] = set()
     for spec, share in _steps(problem, budget):
         solver = made(spec, type(problem))  # type: ignore[arg-type]  # classes can be hashed
-        if refusal(solver, problem) is not None:
+        if spec in ended or refusal(solver, problem) is not None:
             continue
-        if chose and budget.short(_WORTH_IT):
+        if chose and budget.seconds_left() < _WORTH_IT * (budget.stop.seconds or 0.0):
             return
         chose.append(solver.name)
         budget.notes["chose"] = "+".join(chose)
         part = budget if share == 1 else BudgetPart(problem, budget, share)
         solver(problem, part, rng, start=budget.solution)
-        cut = cut or part.ran_short or part.seconds_left() == 0
         if budget.done():
             return
-    budget.ran_short = cut
+        if not part.done() and not part.ran_short:
+            ended.add(spec)
 
 
 @cache
@@ -63,9 +64,14 @@ def made(spec: str, problem: type) -> Any:
 
 
 def _steps(problem: Any, budget: Budget) -> Iterator[tuple[str, float]]:
-    choice = packaged().problems[problem.kind]
-    steps = leaf_of(choice, features(problem), budget.stop.seconds).steps
-    for step in steps:
+    """The schedule, and then who gets what is left of the budget where that ends without a proof."""
+    table, seconds = packaged(), budget.stop.seconds
+    choice = table.problems[problem.kind]
+    if seconds is not None:
+        # A machine half as fast has half the time.
+        seconds *= table.made.probe / seconds_of_a_probe()
+    for step in leaf_of(choice, features(problem), seconds).steps:
         yield step.solver, step.share
-    if choice.otherwise not in [step.solver for step in steps]:
-        yield choice.otherwise, 1.0
+    yield choice.otherwise, 1.0
+    if budget.stop.seconds is not None or budget.iterations_left() is not None:
+        yield choice.improve, 1.0

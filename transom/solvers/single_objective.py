@@ -26,8 +26,7 @@ from transom.stop import Budget, Stop
 By = Literal["core", "cpsat", "scip"]
 """What solves: a compiled branch and bound, CP-SAT or SCIP."""
 
-_EXACT = 2**53
-_RESOLVED = 2.0**50
+_EXACT = 2**62
 _RESERVE = 0.002  # for handing over [s]
 
 
@@ -37,10 +36,10 @@ class Weighted:
 
     .. math:: \max \sum_k w_k \frac{f_k(x)}{T_k}
 
-    with :math:`T_k` the total of a resource; of an objective that is none, its ceiling. The sum is made one of whole
-    numbers: exactly, where those stay below 2**53, else each coefficient rounded, and the note ``resolution`` says by
-    how much the sum may be off at most. The answer is a front with a single point; notes: ``objective``, its value;
-    ``bound``; whether that is ``proved``.
+    with :math:`T_k` the total of a resource; of an objective that is none, its ceiling. Weights are exact. The sum is
+    scaled to integers; where those would exceed 62 bits its coefficients are rounded, and every selection that
+    the rounding leaves in doubt is compared exactly before the best one is called proved. The answer is a front with a
+    single point; notes: ``objective``, its value; ``bound``; whether that is ``proved``.
 
     Parameters
     ----------
@@ -82,12 +81,9 @@ class Weighted:
             return
         wanted = [Fraction(part) for part in self.weights.split("/")] if self.weights else [Fraction(1)] * _p(problem)
         factors = [weight / total for weight, total in zip(wanted, _totals(problem), strict=True)]
-        whole, scale, error = _whole(factors, problem.ceiling.tolist())
-        chosen, bound, proved = task.best(whole, [])
-        budget.notes["objective"] = float(sum(f * v for f, v in zip(factors, task.worth(chosen), strict=True)))
-        budget.notes["bound"] = float(bound / scale + error) if not proved or error else budget.notes["objective"]
-        if error:
-            budget.notes["resolution"] = float(error)
+        chosen, bound, proved = task.best_sum(factors)
+        budget.notes["objective"] = float(task.sum(factors, chosen))
+        budget.notes["bound"] = float(bound)
         task.hand_over(chosen, proved)
 
 
@@ -221,8 +217,45 @@ class _Task:
         self._rows = np.ascontiguousarray(reduced.demands.T)
         self._relations = relations(reduced.parents, reduced.demands, reduced.objectives)
 
+    def best_sum(self, factors: Sequence[Fraction]) -> tuple[BoolArray | None, Fraction, bool]:
+        """The selection with the largest sum of objectives times exact factors, a bound, and whether that is proved.
+
+        A selection that is better than a known one is above it in one objective at least. So where coefficients are
+        rounded, each selection found splits what is left: above it in the first objective, in the second, and so on.
+        A part is closed where the rounded sum says that nothing in it can be better.
+        """
+        weights, scale, error = _whole(factors, self._problem.ceiling.tolist())
+        best, bound, proved = self.best(weights, [])
+        limit = Fraction(bound) / scale + error
+        parts = self._above(best, [], factors) if error and proved else []
+        while parts:
+            floors = parts.pop()
+            better = math.ceil((self.sum(factors, best) - error) * scale)
+            found, _, proved = self.best(weights, floors, above=better - 1)
+            if not proved:
+                break
+            if found is not None:
+                best = max(best, found, key=lambda chosen: self.sum(factors, chosen))
+                parts += self._above(found, floors, factors)
+        return best, self.sum(factors, best) if proved else limit, proved
+
+    def _above(
+        self, chosen: BoolArray | None, floors: list[tuple[int, int]], factors: Sequence[Fraction]
+    ) -> list[list[tuple[int, int]]]:
+        """Floors of all that is above a selection in one of the objectives that count."""
+        values = self.worth(chosen)
+        return [[*floors, (k, value + 1)] for k, value in enumerate(values) if factors[k]]
+
+    def sum(self, factors: Sequence[Fraction], chosen: BoolArray | None) -> Fraction:
+        """The sum of the objectives of a selection times exact factors, 0 for none."""
+        return sum((f * v for f, v in zip(factors, self.worth(chosen), strict=False)), Fraction(0))
+
     def best(
-        self, weights: Sequence[int], floors: list[tuple[int, int]], known: BoolArray | None = None
+        self,
+        weights: Sequence[int],
+        floors: list[tuple[int, int]],
+        known: BoolArray | None = None,
+        above: int | None = None,
     ) -> tuple[BoolArray | None, int, bool]:
         """The selection with the largest sum of objectives times ``weights``, a bound, and whether that is proved.
 
@@ -230,6 +263,7 @@ class _Task:
         ----------
         floors : objectives and their least values.
         known : a selection that meets the floors.
+        above : look only for sums above this, instead of for those above a first selection.
         """
         reduced, problem = self._reduced, self._problem
         factors = np.array(weights, np.int64)
@@ -238,7 +272,10 @@ class _Task:
         value = self.worth(known)
         met: BoolArray | None = known if all(value[k] >= floor for k, floor in floors) else None
         base = int(factors @ reduced.base)
-        above = -1 if met is None else int(sum(f * v for f, v in zip(weights, value, strict=True))) - base
+        if above is None:
+            above = -1 if met is None else int(sum(f * v for f, v in zip(weights, value, strict=True))) - base
+        else:
+            met, above = None, max(-1, above - base)
         columns = [k for k, _ in floors]
         program = Program(
             weights=np.ascontiguousarray(reduced.objectives @ factors),
@@ -301,7 +338,7 @@ def _totals(problem: Selection) -> list[int]:
     return [max(1, int(total)) for total in totals]
 
 
-def _whole(factors: list[Fraction], ceiling: list[int]) -> tuple[list[int], Fraction, Fraction]:
+def _whole(factors: Sequence[Fraction], ceiling: list[int]) -> tuple[list[int], Fraction, Fraction]:
     """Whole factors, what they were multiplied by, and the largest error of the sum that follows from rounding."""
     # What is never worth anything must not make the others coarse.
     factors = [factor if most else Fraction(0) for factor, most in zip(factors, ceiling, strict=True)]
@@ -312,7 +349,7 @@ def _whole(factors: list[Fraction], ceiling: list[int]) -> tuple[list[int], Frac
     if sum(factor * most for factor, most in zip(exact, ceiling, strict=True)) < _EXACT:
         return exact, scale, Fraction(0)
     largest = sum(factor * most for factor, most in zip(factors, ceiling, strict=True))
-    scale = Fraction(int(_RESOLVED)) / largest
+    scale = Fraction(_EXACT // 2) / largest
     return [round(factor * scale) for factor in factors], scale, sum(ceiling) / (2 * scale)
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from transom.errors import ModelError
 from transom.models import Cluster, Job, JobTable
-from transom.models._arrays import Frozen, IntArray, frozen_ints
+from transom.models._arrays import Frozen, IntArray, expected, frozen_ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,9 @@ class Workload(Frozen):
     repairs: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        expected(self.cluster, Cluster, "workload: cluster", "a Cluster")
+        expected(self.jobs, JobTable, "workload: jobs", "a JobTable")
+        expected(self.repairs, Mapping, "workload: repairs", "numbers of jobs by rule")
         runtime = frozen_ints(self.runtime, "workload: runtime", (len(self.jobs),))
         resources = len(self.cluster.resources)
         jobs = self.jobs if len(self.jobs) else JobTable(np.empty((0, JobTable([]).data.shape[1] + resources)))
