@@ -70,9 +70,17 @@ def touch(gibibytes):
         time.sleep(0.02)
 
 
+def hand_over_items(problem, budget):
+    """Every item alone that fits, the cheapest first."""
+    for item in np.argsort(problem.values):
+        if problem.weights[item] <= problem.capacity:
+            budget.found(np.arange(len(problem)) == item)
+
+
 @dataclass(frozen=True)
 class Faulty:
     how: str = "raise"
+    first: str = "nothing"  # what it finds and proves before it goes wrong
     solves = Knapsack
     name = "faulty"
 
@@ -95,6 +103,19 @@ class Faulty:
     def __call__(self, problem, budget, rng, start=None):
         empty = np.zeros(len(problem), bool)
         how = self.how
+        if self.first == "infeasible":
+            budget.prove_infeasible()
+        if self.first == "dearer":
+            object.__setattr__(problem, "values", problem.values * 10**6)
+        if self.first in ("answers", "dearer"):
+            budget.prove(float(problem.values.sum()) + 1)
+            budget.found(empty)
+            hand_over_items(problem, budget)
+            budget.prove(float(problem.values.sum()))
+        if self.first == "many":
+            for _ in range(20_000):
+                budget.prove(10.0**9 - len(budget.curve))
+            hand_over_items(problem, budget)
         if how == "raise":
             raise RuntimeError("deliberate\\nsecond line")
         if how == "leave":
@@ -167,6 +188,17 @@ class Faulty:
             raise KeyboardInterrupt
         if how == "close-output":
             os.close(1)
+        if how == "write-then-die":
+            open("model.lp", "w").close()
+            os._exit(9)
+        if how == "write-files":
+            budget.notes["found"] = os.listdir()
+            os.mkdir("logs")
+            for name in ("model.lp", "logs/search.log", ".hidden"):
+                with open(name, "w") as file:
+                    file.write("x")
+            os.symlink("/", "everything")
+            budget.notes["folder"] = os.getcwd()
         if how == "leave-folder":
             os.chdir("/")
         if how == "take-alarm":
@@ -204,6 +236,26 @@ class Faulty:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """Reads a file when it is warmed up, and again when it runs, as one that looks whether it has changed."""
+
+    file: str = ""
+    solves = Knapsack
+    name = "reading"
+
+    def supports(self, problem):
+        return None
+
+    def warm_up(self):
+        open(self.file).close()
+
+    def __call__(self, problem, budget, rng, start=None):
+        with open(self.file) as file:
+            budget.notes["read"] = file.read()
+        return np.zeros(len(problem), bool)
+
+
+@dataclass(frozen=True)
 class Steady:
     iterations: int = 50
     solves = Knapsack
@@ -226,6 +278,7 @@ class Steady:
 ENTRY_POINTS = """[transom.solvers]
 faulty = faulty_solvers:Faulty
 steady = faulty_solvers:Steady
+reading = faulty_solvers:Reading
 """
 
 METADATA = "Metadata-Version: 2.1\nName: transom-faulty\nVersion: 1.0\n"
@@ -267,6 +320,11 @@ def knapsack(n: int = 8, seed: int = 0) -> Knapsack:
     rng = np.random.default_rng(seed)
     weights = rng.integers(1, 20, n)
     return Knapsack(weights, rng.integers(1, 50, n), int(weights.sum()) // 2)
+
+
+def dearest(problem: Knapsack) -> float:
+    """What the best item is worth alone: what ``faulty:first=answers`` hands over last."""
+    return float(problem.values[problem.weights <= problem.capacity].max())
 
 
 def task(spec: str, problem: object | None = None, seconds: float = 1.0, **changes: object) -> Task:

@@ -12,7 +12,8 @@ import pytest
 
 from tests.bench.faulty import knapsack, task
 from transom.bench import threads
-from transom.bench.execution import LONGEST_CURVE, carry_out, execute
+from transom.bench.curves import LONGEST_CURVE
+from transom.bench.execution import carry_out, execute
 from transom.bench.failures import LONGEST_CAUSE, failed
 from transom.bench.frame import to_frame
 from transom.bench.task import Row

@@ -19,8 +19,9 @@ import msgspec
 from transom.bench.engine import EngineError
 from transom.bench.failures import failed
 from transom.bench.notice import DONE, IDLE, RUNNING, SPOILT, WORDS, Notice
+from transom.bench.recovery import recovered
 from transom.bench.task import Outcome, Row, Task
-from transom.bench.worker import NOTICE, OUTPUT, begin, ready, work
+from transom.bench.worker import NOTICE, OUTPUT, OWN, begin, own_folder, ready, work
 from transom.ctrl_c import kept_from_pools
 
 if TYPE_CHECKING:
@@ -143,6 +144,8 @@ class Isolation:
 
     def _told(self, row: Row, watch: _Watch | None) -> Row:
         memory = max(row.memory or 0.0, watch.most if watch else 0.0) or None
+        if watch is not None and int(self._notice.stage) != IDLE:  # else what is there is of an earlier run
+            row = recovered(row, watch.task, own_folder(self._folder, watch.process.pid))
         return msgspec.structs.replace(row, workers=self._workers, memory=memory)
 
     def _worker(self, memory: int) -> tuple[ProcessPool, Any]:
@@ -165,6 +168,8 @@ class Isolation:
                 if self._closed:
                     raise Closed
                 _allow_children()
+                for left in self._folder.glob(f"{OWN}*"):
+                    shutil.rmtree(left, ignore_errors=True)
                 known = (str(self._folder), self._preparing)
                 pool = self._pool = ProcessPool(1, initializer=begin, initargs=known, context=_context())
             try:
@@ -209,9 +214,9 @@ class _Watch:
     """Looks at a worker during one run."""
 
     def __init__(self, task: Task, notice: Notice, process: Any, output: Path, children: set[Any]) -> None:
-        self._task = task
+        self.task = task
         self._notice = notice
-        self._process = process
+        self.process = process
         self._output = output
         self._children = children  # those that are seen are added
         self.most = 0.0
@@ -221,7 +226,7 @@ class _Watch:
     def well(self) -> bool:
         """Whether the run may go on; else ``verdict`` says why not."""
         now = monotonic()
-        if not self._process.is_running():  # the pool tells of that too, unless it ended with status 0
+        if not self.process.is_running():  # the pool tells of that too, unless it ended with status 0
             self._gone = self._gone or now
             if now - self._gone > _NOTICED:
                 self.verdict = self.death(0, "")
@@ -230,12 +235,12 @@ class _Watch:
             stage = int(self._notice.stage)
             took = now - self._notice.since
             self.verdict = ("timeout", f"{WORDS.get(stage, 'the run')} was ended after {took:.1f} s", self._wall())
-        resident = resident_together(self._process, self._children)
-        over = resident > self._task.memory
+        resident = resident_together(self.process, self._children)
+        over = resident > self.task.memory
         if over or int(self._notice.stage) == RUNNING:  # what was needed to get ready is not the run's
             self.most = max(self.most, resident)
         if over:
-            cause = f"ended at {resident:,.0f} MiB of resident memory, the limit is {self._task.memory:,} MiB"
+            cause = f"ended at {resident:,.0f} MiB of resident memory, the limit is {self.task.memory:,} MiB"
             self.verdict = ("memory", cause, self._wall())
         _bound(self._output)
         return self.verdict is None

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from transom.bench.plan import Plan, TraceSet, set_name
+from transom.bench.rooted_specs import rooted
 from transom.bench.task import Outcome, Row, Task, check_weights
 from transom.errors import DocumentError, SpecError, TransomError
 from transom.registry import labelled, weights_of
@@ -56,7 +57,7 @@ def replay_tasks(plan: Plan, trace: TraceSet) -> Iterator[Task]:
     from transom.simulation.policies import deciding, make_policy
 
     name = set_name(trace)
-    named = [labelled(text) for text in trace.policies]
+    named = [labelled(rooted(text, Path.cwd())) for text in trace.policies]
     try:
         rules = parse_rules(trace.rules)
         policies = [make_policy(spec) for _, spec in named]

@@ -18,6 +18,7 @@ import msgspec
 from transom.bench.instances import Instance, from_documents
 from transom.bench.named_solver import NamedSolver
 from transom.bench.plan import InstanceSet, Plan, TraceSet, set_name
+from transom.bench.rooted_specs import rooted
 from transom.bench.sequences import replay_tasks
 from transom.bench.task import Task
 from transom.errors import SpecError
@@ -239,7 +240,7 @@ def _replays(plan: Plan) -> Iterator[tuple[TraceSet, list[Task]]]:
 def _named(plan: Plan, each: InstanceSet) -> list[_Named]:
     found: list[_Named] = []
     for text in each.solvers or plan.solvers:
-        name, spec = labelled(text)
+        name, spec = labelled(rooted(text, Path.cwd()))
         if twin := next((other.name for other in found if other.spec == spec), None):
             raise SpecError(f"{set_name(each)}: {twin!r} and {name!r} are one solver: {spec}")
         try:
