@@ -97,6 +97,10 @@ class Faulty:
         if self.how == "hang-warm":
             while True:
                 pass
+        if self.how == "hang-warm-child":
+            import subprocess
+
+            subprocess.run([sys.executable, "-c", "while True: pass"])
         if self.how == "crash-warm":
             os._exit(7)
 

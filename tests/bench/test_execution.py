@@ -198,9 +198,9 @@ def test_a_replay_goes_to_its_own_place(monkeypatch: pytest.MonkeyPatch) -> None
     import types
 
     place: Any = types.ModuleType("transom.bench.sequences")
-    place.replay_task = lambda run: failed(run, "wrong", "replayed")
+    place.replay_task = lambda run, announce: failed(run, "wrong", "replayed")
     monkeypatch.setitem(sys.modules, "transom.bench.sequences", place)
     assert carry_out(task("fcfs", what="replay")).cause == "replayed"
-    place.replay_task = lambda run: {}["nothing"]
+    place.replay_task = lambda run, announce: {}["nothing"]
     row = carry_out(task("fcfs", what="replay"))
     assert (row.outcome, row.cause) == ("error", "KeyError: 'nothing'")

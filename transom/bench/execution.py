@@ -72,8 +72,7 @@ def carry_out(task: Task, announce: Announce = lambda stage: None, watched: Watc
             from transom.bench.sequences import replay_task
 
             _fix_threads(task.threads)
-            announce("run")
-            return replay_task(task)
+            return replay_task(task, announce)
         return _solved(task, announce, watched)
     except (Exception, SystemExit) as fault:
         return failed(task, "error", _words(fault))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import gc
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -92,10 +92,15 @@ def replay_tasks(plan: Plan, trace: TraceSet) -> Iterator[Task]:
             )
 
 
-def replay_task(task: Task) -> Row:
+def replay_task(task: Task, announce: Callable[[Literal["run"]], None] = lambda stage: None) -> Row:
     """Carry out a replay in this process, and judge its schedule.
 
     The value is the mean bounded slowdown; all metrics stand in the row. A schedule that does not stand is ``wrong``.
+
+    Parameters
+    ----------
+    task : the run.
+    announce : told when the replay begins, after the trace is read and what the policy needs is compiled.
     """
     from transom.bench.circumstances import circumstances
     from transom.bench.failures import failed
@@ -109,6 +114,7 @@ def replay_task(task: Task) -> Row:
             raise DocumentError(f"{task.label}: the trace gives {found}, the task is about {task.instance}")
         check_weights(task, *deciding(make_policy(task.spec)))
         cold = _prepared(task, document.trace, read, entered)
+        announce("run")
         return Row(
             **circumstances(task), sense="min", size=len(read.workload), **_replayed(task, document, read), cold=cold
         )

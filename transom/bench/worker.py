@@ -51,7 +51,7 @@ def begin(folder: str, preparing: float) -> None:
     Parameters
     ----------
     folder : of this worker alone.
-    preparing : how long a warm-up, or judging an answer, may take [s].
+    preparing : CPU time that a warm-up, or judging an answer, may take [s].
     """
     global _notice, _incumbents, _scratch, _preparing
     os.setpgid(0, 0)  # so that its children can be ended with it, and Ctrl-C at the terminal goes to the bench alone
@@ -60,6 +60,7 @@ def begin(folder: str, preparing: float) -> None:
     _adopt_orphans()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
     output = os.open(Path(folder, OUTPUT), os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
     nothing = os.open(os.devnull, os.O_RDONLY)
     for source, target in ((nothing, 0), (output, 1), (output, 2)):
@@ -126,12 +127,9 @@ def work(data: bytes) -> bytes:
     from transom.bench.task import Task
 
     task = msgspec.json.decode(data, type=Task)
-    longest = {"warm-up": _preparing, "run": task.seconds, "judging": _preparing}
-    if task.what == "replay":  # it prepares itself in the same stage
-        longest["run"] += _preparing
     os.ftruncate(1, 0)
     _incumbents.begin()
-    _begin(TAKEN, _preparing)
+    _begin(TAKEN)
     worker = os.getpid()
     before = condition()
 
@@ -141,7 +139,7 @@ def work(data: bytes) -> bytes:
             os._exit(0)  # a copy of the worker that a solver made; one is enough
         if stage == "run":  # what loading a library changes is no fault of the run
             before = condition()
-        _begin(_STAGES[stage], longest[stage])
+        _begin(_STAGES[stage], task.seconds if stage == "run" else 0.0)
 
     try:
         from transom.bench.execution import execute
@@ -155,11 +153,14 @@ def work(data: bytes) -> bytes:
         if os.getpid() != worker:
             os._exit(0)
         signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         _clear(_scratch)
-        _notice.begin(SPOILT if spoilt(before) else DONE, _preparing)
+        _notice.begin(SPOILT if spoilt(before) else DONE, processor=_preparing)
 
 
-def _begin(stage: int, longest: float) -> None:
+def _begin(stage: int, longest: float = 0.0) -> None:
+    """Begin a stage that may take so long by the clock [s]; without that, the CPU time of what is no run."""
     # The kernel ends this process even where compiled code spins for ever and nobody watches.
-    signal.setitimer(signal.ITIMER_REAL, longest + MARGIN)
-    _notice.begin(stage, longest)
+    signal.setitimer(signal.ITIMER_REAL, longest + MARGIN if longest else 0.0)
+    signal.setitimer(signal.ITIMER_PROF, 0.0 if longest else _preparing + MARGIN)
+    _notice.begin(stage, longest, 0.0 if longest else _preparing)
