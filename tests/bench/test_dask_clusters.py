@@ -222,12 +222,21 @@ def commands(folder: Path, **texts: str) -> None:
         path.chmod(0o755)
 
 
-def test_jobs_of_a_batch_system(faulty_solvers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Jobs that are handed in, carry out runs and are cancelled at the end, with commands that stand in for Slurm's."""
+@pytest.mark.parametrize("insecure", [True, False])
+def test_jobs_of_a_batch_system(
+    faulty_solvers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, insecure: bool
+) -> None:
+    """Jobs that are handed in, carry out runs and are cancelled at the end, with commands that stand in for Slurm's.
+
+    Without a word about protection temporary certificates are made for them.
+    """
     commands(tmp_path, sbatch=FAKE_SBATCH, scancel=FAKE_SCANCEL)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     cluster = parse_cluster(
-        "slurm:cores=1,memory=1GB,jobs=2,walltime=00:30:00,patience=300,interface=lo", 1, None, True
+        f"slurm:cores=1,memory=1GB,jobs=2,walltime=00:30:00,patience=300,interface=lo,shared_folder={tmp_path}",
+        1,
+        None,
+        insecure,
     )
     rows = list(DaskEngine(cluster).run(iter(task("steady", seed=seed) for seed in range(20))))
     assert [row.outcome for row in rows] == ["ok"] * 20
