@@ -62,12 +62,12 @@ CAST_OFF = f"import subprocess; subprocess.Popen(['sleep', '{NAP}'], start_new_s
 leaked = []
 
 
-def touch(gibibytes):
+def touch(gibibytes, pause=0.02):
     """Take memory step by step, so that whoever watches has the time to see it."""
     kept = []
     for _ in range(int(gibibytes * 32)):
         kept.append(np.ones(32 * 2**20, np.uint8))
-        time.sleep(0.02)
+        time.sleep(pause)
 
 
 def hand_over_items(problem, budget):
@@ -148,6 +148,13 @@ class Faulty:
             time.sleep(0.2)
         if how == "memory":
             touch(10)
+        if how == "grow":  # as a search with a table of states does, as fast as it can
+            rng = np.random.default_rng(0)
+            states = []
+            while sum(map(len, states)) < 10 * 2**30 // 8:
+                states.append(rng.integers(0, 2**60, 2**18))
+                if len(states) < 20:
+                    budget.prove(10.0**6 - len(states))
         if how == "leak":
             leaked.append(np.ones(300 * 2**20, np.uint8))
         if how == "child-memory":
