@@ -86,8 +86,8 @@ def test_a_killed_scheduler_ends_the_bench_in_a_line_and_a_new_one_finishes_it(
     assert begun.returncode == 2
     told = [line for line in said.splitlines() if not line.startswith(f"{RUNS} runs, {RUNS} to do")]
     assert told == [
-        "error: Dask: the connection to the scheduler was lost; what was finished is kept, and the same command goes on, "
-        "with the address of a new scheduler if that is another one"
+        "error: Dask: the connection to the scheduler was lost; what was finished is kept, and the same command goes "
+        "on, with the address of a new scheduler if that is another one"
     ]
     kept = read_results(results)
     assert 8 <= len(kept) < RUNS
