@@ -84,7 +84,8 @@ def test_every_fault_is_a_row_and_the_bench_goes_on() -> None:
     assert 300 < (told["memory"].memory or 0) < 3000
     assert 300 < (told["child-memory"].memory or 0) < 3000
     assert told["segfault"].cause is not None
-    assert "line" in told["segfault"].cause  # where it was
+    assert "faulty_solvers.py" in told["segfault"].cause or "ctypes" in told["segfault"].cause  # where it was
+    assert "line" in told["segfault"].cause
 
 
 @pytest.fixture

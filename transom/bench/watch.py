@@ -169,7 +169,7 @@ def last_words(output: Path) -> str:
             lines = [line.strip() for line in file.read().decode(errors="replace").splitlines() if line.strip()]
     except OSError:
         return ""
-    for i, line in enumerate(lines):
-        if line.endswith("(most recent call first):") and i + 1 < len(lines):
-            return lines[i + 1]
+    stacks = [i for i, line in enumerate(lines) if line.endswith("(most recent call first):") and i + 1 < len(lines)]
+    if stacks:  # of all threads; the one that crashed is the current one
+        return lines[next((i for i in stacks if lines[i].startswith("Current thread")), stacks[0]) + 1]
     return lines[-1] if lines else ""
