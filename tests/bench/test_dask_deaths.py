@@ -27,7 +27,7 @@ pytest.importorskip("distributed")
 
 __all__ = ["faulty_solvers"]
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 PLAN = """
 format = "transom/plan/1"
