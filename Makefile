@@ -30,6 +30,7 @@ test: $(VENV)/.tested
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n 3 --dist loadgroup $(ARGS)
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n 2 --dist loadgroup -m fast
 
 # The core alone, then the extra of the tests on top of it. Modules are compiled when they are first imported: most never are.
 $(VENV)/.installed: pyproject.toml constraints.txt
