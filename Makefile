@@ -30,6 +30,7 @@ test: $(VENV)/.tested
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -m "not long" -n 3 --dist loadgroup $(ARGS)
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n 2 --dist loadgroup -m fast
 
 # Tests that take minutes each.
 test-long: $(VENV)/.tested

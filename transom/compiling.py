@@ -69,7 +69,10 @@ class compiled:
 
     def _compiler(self) -> Any:
         with uninterrupted():
-            from numba import njit
+            from numba import config, njit
+        if config.DISABLE_JIT:  # plain Python, slowly: for debuggers and coverage
+            self._dispatcher = self._function
+            return self._function
         dispatcher = njit(**self.options)(self._function)
         dispatcher._cache = _cache_of(self._function, kernel_digest(self, source_digest))
         compile_one, load_one = dispatcher.compile, dispatcher._cache.load_overload
