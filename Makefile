@@ -1,10 +1,10 @@
-# Two targets: `make demo` and `make test`. Both make .venv and install what they need into it.
+# `make demo`, `make test` and `make test-long` make .venv and install what they need into it.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 DEMO ?= out/demo
 
-.PHONY: demo test clean
+.PHONY: demo test test-long clean
 
 demo: $(VENV)/.installed
 	$(BIN)/transom simulate instances/workloads/lublin_5000.swf.gz \
@@ -29,8 +29,12 @@ test: $(VENV)/.tested
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n 3 --dist loadgroup $(ARGS)
+	$(BIN)/python -m pytest -m "not long" -n 3 --dist loadgroup $(ARGS)
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n 2 --dist loadgroup -m fast
+
+# Tests that take minutes each.
+test-long: $(VENV)/.tested
+	$(BIN)/python -m pytest -m long $(ARGS)
 
 # The core alone, then the extra of the tests on top of it. Modules are compiled when they are first imported: most never are.
 $(VENV)/.installed: pyproject.toml constraints.txt

@@ -2,27 +2,36 @@
 
     python -m benchmarks.bench_overhead                       # 10,000 runs of 5 ms on 2 workers
     python -m benchmarks.bench_overhead --rows 100000 --milliseconds 1
+    python -m benchmarks.bench_overhead --handing             # what it costs to hand answers over while a run goes on
 
 Prints the time before the first row (processes, imports, compilation), the overhead of a run with warm workers as the
 row states it (decoding, judging, sending, waiting: all but the run and its warm-up), the time of everything, and the
 resident memory of the bench after 1,000, 10,000 and 100,000 rows. Times are on this machine at this moment.
+With ``--handing``: CPU time of a solve that hands over what it finds, over that of one that does not, for solvers that
+find a little and those that find very much.
 """
 
 from __future__ import annotations
 
 import argparse
+import tempfile
 import time
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
 import psutil
 
+from transom.bench.incumbents import Incumbents, handed_over
 from transom.bench.local_engine import LocalEngine
 from transom.bench.task import Task
 from transom.generate.knapsacks import generate_knapsack
 from transom.io.documents import encode
+from transom.models import Selection
 from transom.rng import stream
+from transom.solving import solve
 from transom.stop import Stop
 
 RUNS_OF_ONE = 10
@@ -47,13 +56,53 @@ def tasks(rows: int, seconds: float) -> Iterator[Task]:
             )
 
 
+def handing(pairs: int) -> None:
+    """Solve the same instances with and without handing over, in turn, and print the ratio of CPU times."""
+    cases: list[tuple[str, Any, Stop]] = [
+        ("sa", generate_knapsack("strongly-correlated", 100, 1000, stream(0, "overhead")), Stop(iterations=20_000)),
+        ("ga", generate_knapsack("strongly-correlated", 2000, 1000, stream(1, "overhead")), Stop(iterations=200)),
+        ("nsga2", generate_selection(60), Stop(iterations=60)),
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        handing_over = Incumbents(Path(folder))
+        for solver, problem, stop in cases:
+            ratios, found, written = [], 0, 0
+            for seed in range(pairs + 1):
+                times = []
+                for watched in (False, True):
+                    handing_over.begin()
+                    begun = time.process_time()
+                    result = solve(problem, solver, handing_over.watched(stop) if watched else stop, seed)
+                    times.append(time.process_time() - begun)
+                curve = handed_over(Path(folder)).curve
+                if seed:  # the first pair compiles
+                    ratios.append(times[1] / times[0])
+                    found, written = found + len(result.curve), written + len(curve)
+            print(
+                f"{solver:<6} CPU time x {np.median(ratios):.3f} (median of {pairs} pairs), {found / pairs:,.0f} steps "
+                f"of a curve, {written / pairs:,.0f} of them handed over by the end of the call",
+                flush=True,
+            )
+
+
+def generate_selection(jobs: int) -> Selection:
+    """A selection of so many jobs with three objectives."""
+    rng = stream(2, "overhead")
+    return Selection(rng.integers(1, 100, (jobs, 3)), np.full(3, 25 * jobs))
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--milliseconds", type=float, default=5.0, help="budget of a run")
+    parser.add_argument("--handing", action="store_true", help="measure what handing answers over costs")
+    parser.add_argument("--pairs", type=int, default=15, help="solves with and without it")
     options = parser.parse_args()
+    if options.handing:
+        handing(options.pairs)
+        return
 
     me = psutil.Process()
     overhead, wall, failed = [], [], 0

@@ -18,7 +18,6 @@ import polars as pl
 
 from benchmarks.allocation import call
 from transom import registry
-from transom.bench.statistics import interval
 from transom.cli.output import number, print_table, progress
 from transom.errors import DocumentError, SpecError, TransomError
 from transom.files import whole_path
@@ -363,7 +362,6 @@ def brief(milliseconds: float) -> str:
 
 
 def between(values: FloatArray, digits: int = 2) -> str:
-    """A mean with its 95 % bootstrap interval over epochs."""
-    ends = interval(values)
-    told = number(float(np.mean(values)), digits)
-    return told if ends is None else f"{told} ({number(float(ends[0]), digits)} to {number(float(ends[1]), digits)})"
+    """A mean over epochs, with the least and the largest."""
+    mean, least, most = (number(float(each), digits) for each in (np.mean(values), np.min(values), np.max(values)))
+    return mean if least == most else f"{mean} ({least} to {most})"

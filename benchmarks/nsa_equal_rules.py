@@ -168,7 +168,7 @@ def _title(name: str, steps: int) -> str:
 
 
 def _interval(table: Table, title: str) -> str:
-    """The gap to the SCAS optimum with its interval over epochs."""
+    """The gap to the SCAS optimum with its range over epochs."""
     rows = table.of(title)
     return between(100 * np.array([row.static_gap for row in rows])) if rows else "-"
 

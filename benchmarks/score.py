@@ -48,7 +48,7 @@ def main() -> None:
     told("pairs", lambda: [pairs(each, TOLERANCE["primal_gap"]) for _, each in figures(table, "primal_gap")])
     told("performance profile", lambda: performance_profile(frame, known, 0.01))
     told("ECDF over targets", lambda: target_ecdf(frame, known))
-    told("curves with bands", lambda: gap_curves(frame, known))
+    told("curves", lambda: gap_curves(frame, known))
     print(f"{resident():,.0f} MiB at most")
 
 

@@ -1,4 +1,4 @@
-"""Means with intervals over seeds and jittered copies, and the tables that show them."""
+"""Means over seeds and jittered copies with their ranges, and the tables that show them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 
 from benchmarks.dras.methods import AGENTS, DRAWN, RULES
 from benchmarks.dras.rows import Row, values
-from transom.bench.statistics import interval
 from transom.cli.output import number
 from transom.models._arrays import FloatArray
 
@@ -21,11 +20,11 @@ ORDER = (*RULES, *DRAWN.values(), *AGENTS.values())
 
 
 class Estimate(NamedTuple):
-    """A mean with the ends of its 95 % bootstrap interval; the ends are the mean where there is one value."""
+    """A mean with the least and the largest of the sample."""
 
     mean: float
-    low: float
-    high: float
+    least: float
+    most: float
 
 
 def labels(rows: Sequence[Row]) -> list[str]:
@@ -40,7 +39,7 @@ def by_seed(rows: Sequence[Row], label: str, figure: str) -> dict[int | None, fl
 
 
 def estimate(rows: Sequence[Row], label: str, figure: str) -> Estimate:
-    """The mean of a figure and its interval.
+    """The mean of a figure and its range.
 
     The sample is what would be drawn anew: the seeds of the training, each with its mean over the jittered copies; for
     what is not trained the copies.
@@ -50,12 +49,11 @@ def estimate(rows: Sequence[Row], label: str, figure: str) -> Estimate:
     if len(found) > 1:
         sample = np.array([_mean(each) for each in found.values()])
     mean = _mean(sample)
-    ends = interval(sample) if np.isfinite(sample).all() else None
-    return Estimate(mean, *((mean, mean) if ends is None else (float(ends[0]), float(ends[1]))))
+    return Estimate(mean, *((mean, mean) if np.isnan(mean) else (float(np.nanmin(sample)), float(np.nanmax(sample)))))
 
 
 def main_table(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
-    """Columns and cells of the table of all methods: means with intervals."""
+    """Columns and cells of the table of all methods: means with ranges."""
     columns = ["method", "mean wait [s]", "bounded slowdown", "max wait [h]", "response [h]", "utilisation [%]"]
     cells = []
     for label in labels(rows):
@@ -117,8 +115,8 @@ def markdown(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
 
 
 def _between(shown: Estimate, unit: float, digits: int) -> str:
-    mean, low, high = (number(each / unit, digits) for each in shown)
-    return mean if low == high else f"{mean} ({low} to {high})"
+    mean, least, most = (number(each / unit, digits) for each in shown)
+    return mean if least == most else f"{mean} ({least} to {most})"
 
 
 def _mean(sample: FloatArray) -> float:

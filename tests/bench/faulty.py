@@ -62,17 +62,25 @@ CAST_OFF = f"import subprocess; subprocess.Popen(['sleep', '{NAP}'], start_new_s
 leaked = []
 
 
-def touch(gibibytes):
+def touch(gibibytes, pause=0.02):
     """Take memory step by step, so that whoever watches has the time to see it."""
     kept = []
     for _ in range(int(gibibytes * 32)):
         kept.append(np.ones(32 * 2**20, np.uint8))
-        time.sleep(0.02)
+        time.sleep(pause)
+
+
+def hand_over_items(problem, budget):
+    """Every item alone that fits, the cheapest first."""
+    for item in np.argsort(problem.values):
+        if problem.weights[item] <= problem.capacity:
+            budget.found(np.arange(len(problem)) == item)
 
 
 @dataclass(frozen=True)
 class Faulty:
     how: str = "raise"
+    first: str = "nothing"  # what it finds and proves before it goes wrong
     solves = Knapsack
     name = "faulty"
 
@@ -89,12 +97,29 @@ class Faulty:
         if self.how == "hang-warm":
             while True:
                 pass
+        if self.how == "hang-warm-child":
+            import subprocess
+
+            subprocess.run([sys.executable, "-c", "while True: pass"])
         if self.how == "crash-warm":
             os._exit(7)
 
     def __call__(self, problem, budget, rng, start=None):
         empty = np.zeros(len(problem), bool)
         how = self.how
+        if self.first == "infeasible":
+            budget.prove_infeasible()
+        if self.first == "dearer":
+            object.__setattr__(problem, "values", problem.values * 10**6)
+        if self.first in ("answers", "dearer"):
+            budget.prove(float(problem.values.sum()) + 1)
+            budget.found(empty)
+            hand_over_items(problem, budget)
+            budget.prove(float(problem.values.sum()))
+        if self.first == "many":
+            for _ in range(20_000):
+                budget.prove(10.0**9 - len(budget.curve))
+            hand_over_items(problem, budget)
         if how == "raise":
             raise RuntimeError("deliberate\\nsecond line")
         if how == "leave":
@@ -123,6 +148,13 @@ class Faulty:
             time.sleep(0.2)
         if how == "memory":
             touch(10)
+        if how == "grow":  # as a search with a table of states does, as fast as it can
+            rng = np.random.default_rng(0)
+            states = []
+            while sum(map(len, states)) < 10 * 2**30 // 8:
+                states.append(rng.integers(0, 2**60, 2**18))
+                if len(states) < 20:
+                    budget.prove(10.0**6 - len(states))
         if how == "leak":
             leaked.append(np.ones(300 * 2**20, np.uint8))
         if how == "child-memory":
@@ -167,6 +199,17 @@ class Faulty:
             raise KeyboardInterrupt
         if how == "close-output":
             os.close(1)
+        if how == "write-then-die":
+            open("model.lp", "w").close()
+            os._exit(9)
+        if how == "write-files":
+            budget.notes["found"] = os.listdir()
+            os.mkdir("logs")
+            for name in ("model.lp", "logs/search.log", ".hidden"):
+                with open(name, "w") as file:
+                    file.write("x")
+            os.symlink("/", "everything")
+            budget.notes["folder"] = os.getcwd()
         if how == "leave-folder":
             os.chdir("/")
         if how == "take-alarm":
@@ -204,6 +247,26 @@ class Faulty:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """Reads a file when it is warmed up, and again when it runs, as one that looks whether it has changed."""
+
+    file: str = ""
+    solves = Knapsack
+    name = "reading"
+
+    def supports(self, problem):
+        return None
+
+    def warm_up(self):
+        open(self.file).close()
+
+    def __call__(self, problem, budget, rng, start=None):
+        with open(self.file) as file:
+            budget.notes["read"] = file.read()
+        return np.zeros(len(problem), bool)
+
+
+@dataclass(frozen=True)
 class Steady:
     iterations: int = 50
     solves = Knapsack
@@ -226,6 +289,7 @@ class Steady:
 ENTRY_POINTS = """[transom.solvers]
 faulty = faulty_solvers:Faulty
 steady = faulty_solvers:Steady
+reading = faulty_solvers:Reading
 """
 
 METADATA = "Metadata-Version: 2.1\nName: transom-faulty\nVersion: 1.0\n"
@@ -267,6 +331,11 @@ def knapsack(n: int = 8, seed: int = 0) -> Knapsack:
     rng = np.random.default_rng(seed)
     weights = rng.integers(1, 20, n)
     return Knapsack(weights, rng.integers(1, 50, n), int(weights.sum()) // 2)
+
+
+def dearest(problem: Knapsack) -> float:
+    """What the best item is worth alone: what ``faulty:first=answers`` hands over last."""
+    return float(problem.values[problem.weights <= problem.capacity].max())
 
 
 def task(spec: str, problem: object | None = None, seconds: float = 1.0, **changes: object) -> Task:

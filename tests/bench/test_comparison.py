@@ -32,6 +32,7 @@ def test_a_store_against_itself_is_the_same() -> None:
     assert not found.regressed
 
 
+EARLY = {"steps": 3, "ended": "early: less time was left than its next step takes"}
 PROOF = {**curve((0.1, 10, 10)), "status": "optimal", "seconds": 0.1, "reason": "proof"}
 
 
@@ -51,6 +52,9 @@ PROOF = {**curve((0.1, 10, 10)), "status": "optimal", "seconds": 0.1, "reason": 
         # The clock ended one of them: one run says nothing about values, nor about what came late.
         ({"value": 10.0, "reason": "time"}, {"value": 9.0, "reason": "time"}, None, False),
         ({"value": 10.0, "seconds": 0.9}, {"reason": "time", "seconds": 1.0}, None, False),
+        # What ended early because its next step would have taken too long was ended by the clock, too.
+        ({"value": 10.0, "parameters": EARLY}, {"value": 9.0, "parameters": EARLY}, None, False),
+        ({"value": 10.0, "parameters": EARLY}, {"value": 9.0}, None, False),
         # What came early counts, however long the run went on.
         (
             {**curve((0.01, 10, None)), "reason": "time", "seconds": 1.0},
@@ -172,6 +176,13 @@ def test_runs_that_do_not_come_to_an_end_any_more_are_slower() -> None:
     assert change.time_ratio == pytest.approx(2, rel=0.01)
     assert compared(cut, ended).changes[0].speed == "faster"
     assert compared(cut, cut).changes[0].timed == 0
+
+
+def test_runs_that_ended_early_for_want_of_time_have_no_times_of_their_own() -> None:
+    early = [row("dp", f"i{n}", **curve((0.1, 10, 12)), seconds=0.6, parameters=EARLY) for n in range(8)]
+    later = [row("dp", f"i{n}", **curve((0.1, 10, 12)), seconds=0.9, parameters=EARLY) for n in range(8)]
+    (change,) = compared(early, later).changes
+    assert (change.timed, change.time_ratio, change.speed) == (0, None, "same")
 
 
 def test_microseconds_are_no_change_of_speed() -> None:

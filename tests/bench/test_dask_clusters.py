@@ -7,12 +7,11 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from tests.bench.dask_processes import scheduler, worker
 from tests.bench.faulty import faulty_solvers, task
 from transom.bench.dask_choice import parse_cluster
 from transom.bench.dask_clusters import OwnCluster, RunningCluster
@@ -27,33 +26,6 @@ from transom.errors import DocumentError, SpecError, TransomError
 pytest.importorskip("distributed")
 
 __all__ = ["faulty_solvers"]
-
-
-@contextmanager
-def scheduler(*options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """A scheduler of the command line on loopback, and its address."""
-    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard", *options]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        try:
-            for line in process.stderr:
-                if "Scheduler at:" in line:
-                    yield process, line.split()[-1]
-                    break
-        finally:
-            process.kill()
-
-
-@contextmanager
-def worker(address: str, *options: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A worker of the command line, under a nanny, as Dask's defaults have it."""
-    command = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-dashboard"]
-    with subprocess.Popen([*command, *options], stderr=subprocess.DEVNULL) as process:
-        try:
-            yield process
-        finally:
-            process.terminate()
-            process.wait(120)
 
 
 def test_a_scheduler_that_runs_already(faulty_solvers: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -222,12 +194,21 @@ def commands(folder: Path, **texts: str) -> None:
         path.chmod(0o755)
 
 
-def test_jobs_of_a_batch_system(faulty_solvers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Jobs that are handed in, carry out runs and are cancelled at the end, with commands that stand in for Slurm's."""
+@pytest.mark.parametrize("insecure", [True, False])
+def test_jobs_of_a_batch_system(
+    faulty_solvers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, insecure: bool
+) -> None:
+    """Jobs that are handed in, carry out runs and are cancelled at the end, with commands that stand in for Slurm's.
+
+    Without a word about protection temporary certificates are made for them.
+    """
     commands(tmp_path, sbatch=FAKE_SBATCH, scancel=FAKE_SCANCEL)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     cluster = parse_cluster(
-        "slurm:cores=1,memory=1GB,jobs=2,walltime=00:30:00,patience=300,interface=lo", 1, None, True
+        f"slurm:cores=1,memory=1GB,jobs=2,walltime=00:30:00,patience=300,interface=lo,shared_folder={tmp_path}",
+        1,
+        None,
+        insecure,
     )
     rows = list(DaskEngine(cluster).run(iter(task("steady", seed=seed) for seed in range(20))))
     assert [row.outcome for row in rows] == ["ok"] * 20

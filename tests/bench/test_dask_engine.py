@@ -16,7 +16,7 @@ import numpy as np
 import psutil
 import pytest
 
-from tests.bench.faulty import faulty_solvers, knapsack, task
+from tests.bench.faulty import dearest, faulty_solvers, knapsack, task
 from transom.bench.dask_clusters import HERE, RunningCluster
 from transom.bench.dask_engine import DEATHS, DaskEngine
 from transom.bench.local_engine import LocalEngine
@@ -161,7 +161,9 @@ def test_a_killed_worker_loses_no_row(cluster: RunningCluster) -> None:
 def test_faults_are_rows(cluster: RunningCluster) -> None:
     faults = {"segfault": "crash", "spin": "timeout", "memory": "memory", "raise": "error", "infeasible": "wrong"}
     late = {"seconds": 0.3, "grace": 1.0}
-    tasks = [task(f"faulty:how={how}", **(late if how == "spin" else {"seconds": 300.0})) for how in faults]
+    tasks = [
+        task(f"faulty:how={how},first=answers", **(late if how == "spin" else {"seconds": 300.0})) for how in faults
+    ]
     tasks += [task("steady", seed=seed) for seed in range(10)]
     before = worker_pids(cluster)
     rows = {row.key: row for row in DaskEngine(cluster).run(iter(tasks))}
@@ -169,6 +171,9 @@ def test_faults_are_rows(cluster: RunningCluster) -> None:
     for each, outcome in zip(tasks, faults.values(), strict=False):
         assert rows[each.key()].outcome == outcome, rows[each.key()]
         assert rows[each.key()].cause
+        if outcome != "wrong":  # what was handed over came along
+            assert rows[each.key()].value == dearest(knapsack())
+            assert rows[each.key()].curve
     assert all(rows[each.key()].outcome == "ok" for each in tasks[len(faults) :])
     assert worker_pids(cluster) == before
 

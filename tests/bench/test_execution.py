@@ -12,7 +12,8 @@ import pytest
 
 from tests.bench.faulty import knapsack, task
 from transom.bench import threads
-from transom.bench.execution import LONGEST_CURVE, carry_out, execute
+from transom.bench.curves import LONGEST_CURVE
+from transom.bench.execution import carry_out, execute
 from transom.bench.failures import LONGEST_CAUSE, failed
 from transom.bench.frame import to_frame
 from transom.bench.task import Row
@@ -197,9 +198,9 @@ def test_a_replay_goes_to_its_own_place(monkeypatch: pytest.MonkeyPatch) -> None
     import types
 
     place: Any = types.ModuleType("transom.bench.sequences")
-    place.replay_task = lambda run: failed(run, "wrong", "replayed")
+    place.replay_task = lambda run, announce: failed(run, "wrong", "replayed")
     monkeypatch.setitem(sys.modules, "transom.bench.sequences", place)
     assert carry_out(task("fcfs", what="replay")).cause == "replayed"
-    place.replay_task = lambda run: {}["nothing"]
+    place.replay_task = lambda run, announce: {}["nothing"]
     row = carry_out(task("fcfs", what="replay"))
     assert (row.outcome, row.cause) == ("error", "KeyError: 'nothing'")

@@ -44,12 +44,13 @@ FAULTS: dict[str, tuple[Outcome, str]] = {
     "child-memory": ("memory", "the limit is 300 MiB"),
     "raise-warm": ("error", "before the run: RuntimeError: cannot get warm"),
     "hang-warm": ("timeout", "warm-up was ended after "),
+    "hang-warm-child": ("timeout", "warm-up was ended after "),
     "crash-warm": ("crash", "warm-up: its process ended with status 7"),
 }
 
 
 PREPARING = 10.0
-"""What a warm-up may take; those of the other runs have to be over by then [s]."""
+"""CPU time that a warm-up may take; those of the other runs need less [s]."""
 
 
 def test_every_fault_is_a_row_and_the_bench_goes_on() -> None:
@@ -77,12 +78,14 @@ def test_every_fault_is_a_row_and_the_bench_goes_on() -> None:
         wall = told[how].wall
         assert wall is not None
         assert 0.8 <= wall < 30
-    assert told["hang-warm"].wall is None
-    assert float(str(told["hang-warm"].cause).split()[-2]) >= PREPARING
+    for how in ("hang-warm", "hang-warm-child"):
+        assert told[how].wall is None
+        assert float(str(told[how].cause).removesuffix(" s of CPU time").split()[-1]) >= PREPARING
     assert 300 < (told["memory"].memory or 0) < 3000
     assert 300 < (told["child-memory"].memory or 0) < 3000
     assert told["segfault"].cause is not None
-    assert "line" in told["segfault"].cause  # where it was
+    assert "faulty_solvers.py" in told["segfault"].cause or "ctypes" in told["segfault"].cause  # where it was
+    assert "line" in told["segfault"].cause
 
 
 @pytest.fixture

@@ -23,8 +23,9 @@ def test_what_one_writes_the_other_reads(tmp_path: Path) -> None:
     assert keeper.stage == RUNNING
     assert before <= keeper.since <= monotonic()
     assert keeper.deadline == pytest.approx(keeper.since + 2.5, abs=1e-6)
-    worker.begin(IDLE)
-    assert (keeper.stage, keeper.deadline) == (IDLE, 0)
+    assert keeper.processor == 0
+    worker.begin(IDLE, processor=600.0)
+    assert (keeper.stage, keeper.deadline, keeper.processor) == (IDLE, 0, 600)
     with pytest.raises(AttributeError):
         _ = keeper.nothing
     worker.close()

@@ -34,7 +34,9 @@ def test_seeds_are_averaged_before_instances() -> None:
     assert line["gap"] == pytest.approx((0.2 + 0.0) / 2)  # not the mean over the four runs
     assert line["gap_median"] == pytest.approx(0.1)
     assert line["gap_shifted"] == pytest.approx((0.21 * 0.01) ** 0.5 - 0.01)
-    assert (line["gap_low"], line["gap_high"]) == pytest.approx((0, 0.2))
+    assert (line["behind"], line["behind_share"]) == (1, 0.5)
+    assert (line["behind_share_low"], line["behind_share_high"]) == pytest.approx((1 - 0.975**0.5, 0.975**0.5))
+    assert (line["gap_low"], line["gap_high"], line["gap_median_low"], line["gap_median_high"]) == (None,) * 4
 
 
 def test_times_are_means_with_the_budget_for_who_did_not_get_there() -> None:
@@ -49,6 +51,17 @@ def test_times_are_means_with_the_budget_for_who_did_not_get_there() -> None:
     assert line["to_1_shifted"] == pytest.approx((0.2 * 1.1) ** 0.5 - 0.1)
     assert line["within_1"] == line["solved"] == 0.5
     assert (line["failed"], line["gap"], line["integral"]) == (1, 0.5, pytest.approx((0.1 + 1) / 2))
+
+
+def test_limits_are_told_as_far_as_the_instances_go() -> None:
+    rows = [row("best", f"i{number}", value=100.0) for number in range(60)]
+    rows += [row("a", f"i{number}", value=100.0 - number % 3) for number in range(60)]
+    line = lines(*rows)["1 s", "a"]
+    assert (line["behind"], line["gap_median"], line["gap"]) == (40, pytest.approx(0.01), pytest.approx(0.01))
+    assert (line["gap_median_low"], line["gap_median_high"]) == pytest.approx((0.01, 0.01))
+    assert 0.005 < line["gap_low"] < 0.01 < line["gap_high"] < 0.08
+    few = lines(*(each for each in rows if each.instance in [f"i{number}" for number in range(6)]))["1 s", "a"]
+    assert (few["gap_median_low"], few["gap_median_high"], few["gap_low"]) == (0, pytest.approx(0.02), None)
 
 
 def test_only_who_met_every_instance_can_be_best() -> None:

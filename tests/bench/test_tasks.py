@@ -123,8 +123,17 @@ def test_solvers_meet_the_kinds_that_they_take(files: Path) -> None:
         ("best-fit", "knapsack", 10),
     }
     assert Counter((run.name, run.problem) for run in tasks(plan)) == kinds
+    assert counted.idle() == {}
+
+
+def test_a_solver_that_takes_nothing_is_named_and_the_others_go_on(files: Path) -> None:
+    plan = Plan(instances=(ten(files),), solvers=("best-fit", "greedy"))
+    counted = survey(plan)
+    assert counted.idle() == {"best-fit": "it solves Allocation problems"}
+    assert [(share.name, share.runs()) for share in counted.shares] == [("greedy", 10)]
+    assert {run.name for run in tasks(plan)} == {"greedy"}
     with pytest.raises(SpecError, match="'best-fit' takes nothing in this plan; ten: knapsack: it solves Allocation"):
-        survey(Plan(instances=(ten(files),), solvers=("greedy", "best-fit")))
+        survey(Plan(instances=(ten(files),), solvers=("best-fit",)))
 
 
 def test_a_solver_that_takes_some_instances_of_a_kind_meets_all(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -145,6 +145,20 @@ def test_what_is_wrong_is_one_line(transom: Command, three: Path, tmp_path: Path
     assert not (tmp_path / "r").exists()
 
 
+def test_a_solver_that_takes_nothing_is_a_line(
+    transom: Command, three: Path, tmp_path: Path, in_process: InProcess
+) -> None:
+    flags = ["--instances", three, "--solver", "scas-dp", "--solver", "greedy", "--seconds", 0.5]
+    ran = transom("bench", "run", *flags, "--out", tmp_path / "r")
+    assert ran.status == 0, ran.err
+    assert "scas-dp takes no instance of this plan: it solves Allocation problems" in ran.err.splitlines()
+    assert set(read_results(tmp_path / "r")["name"]) == {"greedy"}
+    planned = transom("bench", "plan", *flags)
+    assert "scas-dp takes no instance of this plan: it solves Allocation problems" in planned.out.splitlines()
+    told = json.loads(transom("bench", "run", *flags, "--out", tmp_path / "r", "--json").out)
+    assert [(each["name"], each["instances"]) for each in told["unsuited"]] == [("scas-dp", 3)]
+
+
 def test_a_full_disk_is_one_line(
     transom: Command, three: Path, tmp_path: Path, in_process: InProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:

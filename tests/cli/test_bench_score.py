@@ -51,10 +51,13 @@ def test_a_table_for_each_problem_and_budget(transom: Run, tmp_path: Path) -> No
     assert (ran.status, ran.err) == (0, "")
     assert "knapsack, 0.5 s: 8 instances" in ran.out
     assert "knapsack, 2 s: 8 instances" in ran.out
+    assert "knapsack, 2 s: 95 % limits over instances drawn like these" in ran.out
     lines = [line.split() for line in ran.out.splitlines() if line.strip().startswith(("exact", "quick"))]
-    assert [line[0] for line in lines] == ["exact", "quick"] * 2
+    assert [line[0] for line in lines] == ["exact", "quick"] * 4
     assert "0.000*" in lines[0]
     assert "25.000" in lines[1]
+    assert " ".join(lines[2]).startswith("exact 0 of 8 0.0 0.0 to 36.9 0.000 0.000 to 0.000 0.000 too few ")
+    assert " ".join(lines[3]).startswith("quick 8 of 8 100.0 63.1 to 100.0 25.000 25.000 to 25.000 25.000 too few ")
     assert "a run without a solution (nothing found, failed, wrong, refused) counts 100 %" in " ".join(ran.out.split())
     assert "Of 8 best known values 8 are proved." in " ".join(ran.out.split())
 
@@ -63,7 +66,10 @@ def test_json_has_every_figure(transom: Run, tmp_path: Path) -> None:
     (told,) = transom("bench", "score", stored(tmp_path / "r", *comparison()), "--json", "--pairs").lines
     exact, quick = told["comparisons"][:2]
     assert (exact["solver"], exact["gap"], exact["proved"], exact["best"], exact["runs"]) == ("exact", 0, 1, True, 8)
-    assert (quick["gap"], quick["gap_low"], quick["gap_high"], quick["proved_gap"]) == (0.25, 0.25, 0.25, None)
+    assert (quick["gap"], quick["gap_low"], quick["gap_high"], quick["proved_gap"]) == (0.25, None, None, None)
+    assert (quick["gap_median_low"], quick["gap_median_high"]) == (0.25, 0.25)
+    assert (quick["behind"], quick["behind_share"], quick["behind_share_high"]) == (8, 1, 1)
+    assert quick["behind_share_low"] == pytest.approx(0.025 ** (1 / 8))
     assert exact["integral"] == pytest.approx(0.2)
     first = told["tests"][0]
     assert (first["measure"], first["budget"], first["pairs"][0]["wins"]) == ("gap", "0.5 s", 8)
@@ -163,7 +169,7 @@ def test_sequences_have_tables_of_their_own(transom: Run, tmp_path: Path) -> Non
     assert [(each["set"], each["policy"], each["runs"], each["mean"] / 3600) for each in wait] == [
         ("lublin", "fcfs", 2, 1.5), ("lublin", "sjf", 2, 1.5), ("theta", "fcfs", 2, 5.5), ("theta", "sjf", 2, 5.5),
     ]  # fmt: skip
-    assert wait[0]["low"] < wait[0]["mean"] < wait[0]["high"]
+    assert (wait[0]["least"], wait[0]["most"], wait[0]["median_low"]) == (3600, 7200, None)
     out = transom("bench", "score", tmp_path / "r").out
     assert "lublin: a sequence of windows" in out
     assert "theta: a sequence of windows" in out

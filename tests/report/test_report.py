@@ -139,6 +139,9 @@ def test_the_table_has_a_line_per_solver_and_budget(read: Read) -> None:
     assert {line["Solver"] for line in best} == {"exact"}
     (exact,) = (line for line in best if line["Budget"] == "1 s")
     assert exact["Mean gap [%]"] == "★ best: 0.00"
+    assert (exact["Mean: 95 %"], exact["Behind: 95 %"], exact["Median: 95 %"]) == (
+        "too few", "0.00 to 36.94", "0.00 to 0.00",
+    )  # fmt: skip
     assert (exact["Proved [%]"], exact["Runs"], exact["Instances"]) == ("100.00", "16", "8")
     (faulty,) = (line for line in named if line["Solver"] == "faulty")
     assert (faulty["Failed"], faulty["Wrong"], faulty["Refused"]) == ("5", "1", "1")
@@ -151,7 +154,8 @@ def test_pairs_carry_wins_and_losses(read: Read) -> None:
     named = [dict(zip(head, line, strict=True)) for line in lines]
     (pair,) = (x for x in named if (x["First"], x["Second"], x["Budget"]) == ("exact", "greedy", "1 s"))
     assert (pair["Wins"], pair["Ties"], pair["Losses"], pair["The first is"]) == ("8", "0", "0", "better")
-    assert pair["Difference [points]"].startswith("−9.")
+    assert pair["Mean difference [points]"].startswith("−9.")
+    assert re.fullmatch(r"−9\.\d\d to −9\.\d\d", pair["Median: 95 %"])
 
 
 def test_failures_stand_there_with_their_causes(read: Read) -> None:

@@ -3,8 +3,8 @@
 Runs are joined by their key: all that decides a result but code, versions and machine. What can be noise is not told
 as a change:
 
-- A run that the clock did not end (one thread, stopped for a reason other than time, in both stores) gives the same
-  answer every time: any other value is a change.
+- A run that the clock did not end (one thread, stopped for a reason other than time, nor early for want of time for its
+  next step, in both stores) gives the same answer every time: any other value is a change.
 - Runs that the clock ended are compared by their gaps, averaged over seeds, in a paired rank test over instances.
 - A solution, or a proof, that took more than a quarter of the budget may be late by chance another time, as machines
   that are shared become slower by some factor; one that came earlier and is now missing is a change.
@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import msgspec
 import numpy as np
 
+from transom.bench.differing import differing
 from transom.bench.score import BestKnown, references, scored
 from transom.bench.statistics import LEVEL, TOLERANCE, holm, leaning, signed_rank
 from transom.bench.task import FAILED
@@ -157,9 +158,7 @@ def compare(before: pl.DataFrame, after: pl.DataFrame, library: BestKnown | None
     order = {kind: place for place, kind in enumerate(get_args(Kind))}
     events = _events(old, new) + _metric_events(before_common, after_common)
     return Comparison(
-        circumstances=_circumstances(
-            before.join(common, on="key", how="semi"), after.join(common, on="key", how="semi")
-        ),
+        circumstances=differing(before.join(common, on="key", how="semi"), after.join(common, on="key", how="semi")),
         shared=len(common),
         missing=_only(before, common),
         added=_only(after, common),
@@ -168,37 +167,6 @@ def compare(before: pl.DataFrame, after: pl.DataFrame, library: BestKnown | None
             events, key=lambda event: (order[event.kind], event.problem, event.solver, event.label, event.seed)
         ),
     )
-
-
-def _circumstances(before: pl.DataFrame, after: pl.DataFrame) -> list[str]:
-    """Facts of the machine, versions and code that differ."""
-    told = []
-    for column in ("machine", "versions"):
-        first, second = (_facts(rows[column].unique().to_list()) for rows in (before, after))
-        for fact in sorted({*first, *second}):
-            if first.get(fact) != second.get(fact):
-                told.append(f"{column}: {fact}: {_or(first.get(fact))} before, {_or(second.get(fact))} after")
-    load_before, load_after = (rows["load"].median() for rows in (before, after))
-    if isinstance(load_before, float) and isinstance(load_after, float) and abs(load_before - load_after) > _LOAD:
-        told.append(f"load of the machine: {load_before:.1f} before, {load_after:.1f} after (median)")
-    for column, words in (("code", "code of Transom"), ("workers", "runs side by side")):
-        one, other = (sorted(map(str, rows[column].unique().to_list())) for rows in (before, after))
-        if one != other:
-            told.append(f"{words}: {' and '.join(one)} before, {' and '.join(other)} after")
-    return told
-
-
-def _facts(texts: Sequence[str]) -> dict[str, str]:
-    """Every fact of several JSON texts, with all the values that it has."""
-    facts: dict[str, set[str]] = {}
-    for text in texts:
-        for name, value in msgspec.json.decode(text).items():
-            facts.setdefault(name, set()).add(str(value))
-    return {name: " and ".join(sorted(values)) for name, values in facts.items()}
-
-
-def _or(text: str | None) -> str:
-    return "none" if text is None else text
 
 
 def _only(rows: pl.DataFrame, common: pl.DataFrame) -> list[str]:
@@ -214,9 +182,9 @@ def _events(old: pl.DataFrame, new: pl.DataFrame) -> list[Event]:
     columns = (
         "key", "problem", "solver", "budget", "label", "seed", "outcome", "cause", "status", "reason", "counted",
         "solved", "proved", "disproved", "primal_gap", "seconds", "budget_seconds", "threads", "reference_infeasible",
-        "first",
+        "first", "clocked",
     )  # fmt: skip
-    old, new = (rows.with_columns(first=_first()).select(columns) for rows in (old, new))
+    old, new = (rows.with_columns(first=_first(), clocked=_clocked()).select(columns) for rows in (old, new))
     for a, b in zip(old.iter_rows(named=True), new.iter_rows(named=True), strict=True):
         kind = _kind(a, b)
         if kind is not None:
@@ -231,6 +199,14 @@ def _first() -> pl.Expr:
 
     value, seconds = (pl.element().struct.field(name) for name in ("value", "seconds"))
     return pl.coalesce(pl.col("curve").list.eval(seconds.filter(value.is_not_null())).list.first(), "seconds")
+
+
+def _clocked() -> pl.Expr:
+    """Whether the clock ended a run: its time was up, or too short for its next step, which ``solve`` notes."""
+    import polars as pl
+
+    early = pl.col("parameters").str.contains('"ended":"early', literal=True)
+    return (pl.col("reason").eq("time") | early).fill_null(False)
 
 
 def _kind(a: dict[str, Any], b: dict[str, Any]) -> Kind | None:
@@ -249,7 +225,6 @@ def _kind(a: dict[str, Any], b: dict[str, Any]) -> Kind | None:
 
 
 _LEAST = 1e-9  # of a gap that is one
-_LOAD = 0.5  # processes: below it, two loads are the same
 
 
 def _wrong(run: dict[str, Any]) -> bool:
@@ -262,7 +237,8 @@ def _failed(run: dict[str, Any]) -> bool:
 
 def _repeatable(run: dict[str, Any]) -> bool:
     """Whether the run would end the same way once more, however busy the machine."""
-    return run["threads"] == 1 and run["outcome"] == "ok" and run["reason"] not in ("time", "error", None)
+    ended = not run["clocked"] and run["reason"] not in ("error", None)
+    return run["threads"] == 1 and run["outcome"] == "ok" and ended
 
 
 def _telling(having: dict[str, Any], lacking: dict[str, Any], came: Literal["first", "seconds"]) -> bool:
@@ -315,9 +291,10 @@ def _as_good_as_equal(a: float, b: float) -> bool:
 def _changes(old: pl.DataFrame, new: pl.DataFrame) -> list[Change]:
     import polars as pl
 
-    columns = ("instance", "primal_gap", "primal_integral", "seconds", "reason", "outcome", "solved")
+    columns = ("instance", "primal_gap", "primal_integral", "seconds", "clocked", "outcome", "solved")
+    old, new = (rows.with_columns(clocked=_clocked()) for rows in (old, new))
     both = old.select(*_GROUP, "budget_seconds", *columns).hstack(new.select(pl.col(columns[1:]).name.suffix("_after")))
-    by_itself = [pl.col(f"reason{end}").ne("time") for end in ("", "_after")]
+    by_itself = [~pl.col(f"clocked{end}") for end in ("", "_after")]
     ok = pl.col("outcome").eq("ok") & pl.col("outcome_after").eq("ok")
     both = both.with_columns(
         # One that did not come to an end took at least its budget: that is less of a change than there was.

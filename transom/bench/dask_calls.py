@@ -143,7 +143,10 @@ class Calls(Generic[Tag]):
         if isinstance(fault, EngineError):
             return fault
         if self._client.status != "running" or isinstance(fault, OSError) or "Cancelled" in type(fault).__name__:
-            return EngineError("Dask: the connection to the scheduler was lost; what was finished is kept")
+            return EngineError(
+                "Dask: the connection to the scheduler was lost; what was finished is kept, and the same command goes "
+                "on, with the address of a new scheduler if that is another one"
+            )
         return EngineError(" ".join(f"Dask: {type(fault).__name__}: {fault}".split()))
 
     def events(self, topic: str) -> list[Any]:

@@ -182,8 +182,8 @@ class BatchCluster:
         except ImportError:
             raise SpecError(
                 f"{self.system}: code and results would travel unprotected between the nodes; give --tls-ca, "
-                "--tls-cert and --tls-key, install cryptography for temporary certificates, or accept it with "
-                "--insecure"
+                "--tls-cert and --tls-key, install 'transom[distributed]' with all that it brings for temporary "
+                "certificates, or accept it with --insecure"
             ) from None
 
 

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import msgspec
 
 from transom.bench.circumstances import circumstances
+from transom.bench.curves import number, thinned
 from transom.bench.documents import problem_of
 from transom.bench.failures import failed, one_line
 from transom.bench.machine import machine
@@ -22,12 +23,11 @@ from transom.bench.threads import limit_threads
 from transom.compiling import source_digest
 from transom.errors import TransomError
 from transom.result import Result, versions
+from transom.stop import Stop
 
 Stage = Literal["warm-up", "run", "judging"]
 Announce = Callable[[Stage], None]
-
-LONGEST_CURVE = 5000
-"""Points of a curve that are kept."""
+Watch = Callable[[Stop], Stop]
 
 _PATIENCE = 60.0  # how long to wait for what an earlier run left behind [s]
 _NOTABLE = 0.05  # from when on the warm-up of a solver that was warm before is told [s]
@@ -48,12 +48,12 @@ def get_ready() -> None:
     source_digest()
 
 
-def execute(data: bytes, announce: Announce = lambda stage: None) -> bytes:
+def execute(data: bytes, announce: Announce = lambda stage: None, watched: Watch = lambda stop: stop) -> bytes:
     """Carry out a task that comes as JSON, and give its row as JSON."""
-    return msgspec.json.encode(carry_out(_DECODER.decode(data), announce), enc_hook=_plain)
+    return msgspec.json.encode(carry_out(_DECODER.decode(data), announce, watched), enc_hook=_plain)
 
 
-def carry_out(task: Task, announce: Announce = lambda stage: None) -> Row:
+def carry_out(task: Task, announce: Announce = lambda stage: None, watched: Watch = lambda stop: stop) -> Row:
     """Carry out a task in this process.
 
     What the solver raises, refuses or gets wrong becomes part of the row. Nothing here ends a run that does not stop
@@ -63,6 +63,7 @@ def carry_out(task: Task, announce: Announce = lambda stage: None) -> Row:
     ----------
     task : the run.
     announce : told when a stage begins; the clock of the budget runs during ``run``.
+    watched : makes of the criteria of a run those that it is done under, whose budget tells of what it finds.
     """
     announce("warm-up")
     get_ready()
@@ -71,14 +72,13 @@ def carry_out(task: Task, announce: Announce = lambda stage: None) -> Row:
             from transom.bench.sequences import replay_task
 
             _fix_threads(task.threads)
-            announce("run")
-            return replay_task(task)
-        return _solved(task, announce)
+            return replay_task(task, announce)
+        return _solved(task, announce, watched)
     except (Exception, SystemExit) as fault:
         return failed(task, "error", _words(fault))
 
 
-def _solved(task: Task, announce: Announce) -> Row:
+def _solved(task: Task, announce: Announce, watched: Watch) -> Row:
     from transom import registry
     from transom.solving import check, refusal, solve
 
@@ -100,10 +100,10 @@ def _solved(task: Task, announce: Announce) -> Row:
     gc.collect()
     _forget_peak()
     announce("run")
-    clock = CLOCKS[task.clock]
+    clock, stop = CLOCKS[task.clock], watched(task.stop)
     begun, since = perf_counter(), clock()
     try:
-        result = solve(problem, solver, task.stop, task.seed, threads=task.threads, clock=clock)
+        result = solve(problem, solver, stop, task.seed, threads=task.threads, clock=clock)
     except (Exception, SystemExit) as fault:
         wall = clock() - since
         return Row(**facts, outcome="error", cause=one_line(_words(fault)), wall=wall, cold=cold, memory=_peak())
@@ -114,7 +114,7 @@ def _solved(task: Task, announce: Announce) -> Row:
         outcome, cause = _verdict(result, check(judges, result))
     except Exception as fault:
         outcome, cause = "error", f"the answer cannot be judged: {_words(fault)}"
-    curve = _thinned(result)
+    curve = thinned(result.curve)
     overhead = perf_counter() - entered - took - (cold or 0.0)
     return Row(
         **facts,
@@ -122,8 +122,8 @@ def _solved(task: Task, announce: Announce) -> Row:
         cause=cause if cause is None else one_line(cause),
         status=result.status,
         reason=result.reason,
-        value=_number(result.value),
-        bound=_number(result.bound),
+        value=number(result.value),
+        bound=number(result.bound),
         curve=curve,
         seconds=result.seconds,
         wall=wall,
@@ -178,23 +178,6 @@ def _verdict(result: Result, wrong: list[str]) -> tuple[Outcome, str | None]:
     if result.error is None:
         return "ok", None
     return ("wrong" if result.error.startswith("infeasible answer") else "error"), result.error
-
-
-def _thinned(result: Result) -> tuple[tuple[float, float | None, float | None], ...]:
-    """The curve; of a very long one the last point in each of many stretches of equal length, and the first."""
-    points = result.curve
-    if len(points) > LONGEST_CURVE:
-        width = (points[-1][0] or 1.0) / (LONGEST_CURVE - 2)
-        last = {int(point[0] / width): point for point in points}
-        points = (points[0], *(point for point in last.values() if point is not points[0]))
-    return tuple((seconds, _number(value), _number(bound)) for seconds, value, bound in points)
-
-
-def _number(value: Any) -> float | None:
-    """A value as JSON can carry it: a plain number; None where it is not finite."""
-    if value is None or not math.isfinite(value):
-        return None
-    return float(value)
 
 
 def _plain(thing: Any) -> Any:

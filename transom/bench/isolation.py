@@ -18,25 +18,24 @@ import msgspec
 
 from transom.bench.engine import EngineError
 from transom.bench.failures import failed
-from transom.bench.notice import DONE, IDLE, RUNNING, SPOILT, WORDS, Notice
-from transom.bench.task import Outcome, Row, Task
-from transom.bench.worker import NOTICE, OUTPUT, begin, ready, work
+from transom.bench.notice import DONE, IDLE, SPOILT, Notice
+from transom.bench.recovery import recovered
+from transom.bench.task import Row, Task
+from transom.bench.watch import Watch, last_words, resident
+from transom.bench.worker import NOTICE, OUTPUT, OWN, begin, own_folder, ready, work
 from transom.ctrl_c import kept_from_pools
 
 if TYPE_CHECKING:
     from pebble import ProcessPool
 
 PREPARING = 600.0
-"""How long a warm-up may take, which compiles, by default [s]."""
+"""CPU time that a warm-up may take, which compiles, by default [s]: a busy machine gives each process little of it."""
 
 TICK = 0.05
 """How often a worker is looked at [s]."""
 
-_START = 120.0  # how long a process may take to start [s]
+_START = 600.0  # how long a process may take to start [s]
 _TRIES = 3  # to start a worker, and to hand one a task before it dies of something else
-_NOTICED = 1.0  # by when the pool has told of the death of a worker [s]
-_OUTPUT = 1 << 20  # of a worker's output file, which is emptied beyond that [bytes]
-_TAIL = 1 << 13  # of it that is read after a crash [bytes]
 
 _ROW = msgspec.json.Decoder(Row)
 
@@ -55,7 +54,7 @@ class Isolation:
     Parameters
     ----------
     workers : how many runs go on side by side, for the rows.
-    preparing : how long a warm-up may take, and judging an answer [s].
+    preparing : CPU time that a warm-up may take, with all its processes, and judging an answer [s].
 
     Raises
     ------
@@ -97,14 +96,14 @@ class Isolation:
         words = "nothing is known of them"
         for _ in range(_TRIES):
             pool, process = self._worker(task.memory)
-            self._notice.begin(IDLE, self._preparing)
+            self._notice.begin(IDLE, processor=self._preparing)
             sent = perf_counter()
             try:
                 future = pool.schedule(work, (data,))
             except RuntimeError:  # it died since it was last seen
                 self._end()
                 continue
-            watch = _Watch(task, self._notice, process, self._folder / OUTPUT, self._children)
+            watch = Watch(task, self._notice, process, self._folder / OUTPUT, self._children)
             while not wait([future], timeout=TICK).done and watch.well():
                 if self._closed:
                     raise Closed
@@ -141,17 +140,19 @@ class Isolation:
         self._end()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _told(self, row: Row, watch: _Watch | None) -> Row:
+    def _told(self, row: Row, watch: Watch | None) -> Row:
         memory = max(row.memory or 0.0, watch.most if watch else 0.0) or None
+        if watch is not None and int(self._notice.stage) != IDLE:  # else what is there is of an earlier run
+            row = recovered(row, watch.task, own_folder(self._folder, watch.process.pid))
         return msgspec.structs.replace(row, workers=self._workers, memory=memory)
 
     def _worker(self, memory: int) -> tuple[ProcessPool, Any]:
         """The worker and its pool; a new one where it is gone, or where earlier runs left too little memory [MiB]."""
         pool, process = self._pool, self._process
         if pool is not None and process is not None:
-            resident = _resident(process)
-            self._lean = self._lean or resident
-            if pool.active and process.is_running() and resident <= max(memory / 2, 2 * self._lean):
+            taken = resident(process)
+            self._lean = self._lean or taken
+            if pool.active and process.is_running() and taken <= max(memory / 2, 2 * self._lean):
                 return pool, process
             self._end()
         import psutil
@@ -165,6 +166,8 @@ class Isolation:
                 if self._closed:
                     raise Closed
                 _allow_children()
+                for left in self._folder.glob(f"{OWN}*"):
+                    shutil.rmtree(left, ignore_errors=True)
                 known = (str(self._folder), self._preparing)
                 pool = self._pool = ProcessPool(1, initializer=begin, initargs=known, context=_context())
             try:
@@ -178,7 +181,7 @@ class Isolation:
                 self._end()
                 if self._closed:
                     raise Closed from None
-        raise EngineError(f"no worker process starts: {_last_words(self._folder / OUTPUT) or last}")
+        raise EngineError(f"no worker process starts: {last_words(self._folder / OUTPUT) or last}")
 
     def _await(self, started: Future[None]) -> None:
         """Wait until a worker is there; not for one that was stopped meanwhile, of which nothing is ever heard."""
@@ -203,69 +206,6 @@ class Isolation:
             _end_group(process, int(self._notice.pid))
             children, self._children = self._children, set()
             _kill(children)
-
-
-class _Watch:
-    """Looks at a worker during one run."""
-
-    def __init__(self, task: Task, notice: Notice, process: Any, output: Path, children: set[Any]) -> None:
-        self._task = task
-        self._notice = notice
-        self._process = process
-        self._output = output
-        self._children = children  # those that are seen are added
-        self.most = 0.0
-        self._gone: float | None = None
-        self.verdict: tuple[Outcome, str, float | None] | None = None
-
-    def well(self) -> bool:
-        """Whether the run may go on; else ``verdict`` says why not."""
-        now = monotonic()
-        if not self._process.is_running():  # the pool tells of that too, unless it ended with status 0
-            self._gone = self._gone or now
-            if now - self._gone > _NOTICED:
-                self.verdict = self.death(0, "")
-            return self.verdict is None
-        if self._notice.deadline and now > self._notice.deadline:
-            stage = int(self._notice.stage)
-            took = now - self._notice.since
-            self.verdict = ("timeout", f"{WORDS.get(stage, 'the run')} was ended after {took:.1f} s", self._wall())
-        resident = resident_together(self._process, self._children)
-        over = resident > self._task.memory
-        if over or int(self._notice.stage) == RUNNING:  # what was needed to get ready is not the run's
-            self.most = max(self.most, resident)
-        if over:
-            cause = f"ended at {resident:,.0f} MiB of resident memory, the limit is {self._task.memory:,} MiB"
-            self.verdict = ("memory", cause, self._wall())
-        _bound(self._output)
-        return self.verdict is None
-
-    def death(self, code: int | None, fault: BaseException | str) -> tuple[Outcome, str, float | None]:
-        """What to say of a worker that died by itself."""
-        if code == -signal.SIGALRM:
-            return "timeout", "the run was ended by the kernel's timer", self._wall()
-        words = _exit_words(code) if code is not None else str(fault)
-        stage = int(self._notice.stage)
-        if stage != RUNNING:
-            words = f"{WORDS.get(stage, 'the run')}: {words}"
-        last = _last_words(self._output)
-        return "crash", f"{words}: {last}" if last else words, self._wall()
-
-    def _wall(self) -> float | None:
-        return (self._gone or monotonic()) - self._notice.since if int(self._notice.stage) == RUNNING else None
-
-
-def resident_together(process: Any, seen: set[Any]) -> float:
-    """Resident memory of a process and all its children, which are added to those that were seen [MiB]."""
-    import psutil
-
-    total = _resident(process)
-    if _may_have_children(process.pid):
-        with contextlib.suppress(psutil.Error):
-            children = process.children(recursive=True)
-            seen.update(children)
-            total += sum(map(_resident, children))
-    return total
 
 
 def _end_group(process: Any, pid: int) -> None:
@@ -296,23 +236,6 @@ def _kill(processes: Iterable[Any]) -> None:
             each.kill()
 
 
-def _resident(process: Any) -> float:
-    import psutil
-
-    try:
-        return float(process.memory_info().rss) / 2**20
-    except psutil.Error:
-        return 0.0
-
-
-def _may_have_children(pid: int) -> bool:
-    # Asking for children walks over all processes of the machine; most workers have none.
-    try:
-        return any((task / "children").read_bytes() for task in Path(f"/proc/{pid}/task").iterdir())
-    except OSError:
-        return True
-
-
 def _context() -> Any:
     import multiprocessing
 
@@ -329,36 +252,3 @@ def _allow_children() -> None:
     import multiprocessing
 
     multiprocessing.current_process()._config.pop("daemon", None)  # type: ignore[attr-defined]
-
-
-def _bound(output: Path) -> None:
-    try:
-        if output.stat().st_size > _OUTPUT:
-            os.truncate(output, 0)
-    except OSError:
-        pass
-
-
-def _exit_words(code: int) -> str:
-    if code >= 0:
-        return f"its process ended with status {code}"
-    try:
-        name = signal.Signals(-code).name
-    except ValueError:
-        name = f"signal {-code}"
-    hint = " (by hand, or by the system for want of memory)" if code == -signal.SIGKILL else ""
-    return f"its process was killed by {name}{hint}"
-
-
-def _last_words(output: Path) -> str:
-    """What a worker printed last: where it crashed, if it said so, else its last line."""
-    try:
-        with output.open("rb") as file:
-            file.seek(max(0, output.stat().st_size - _TAIL))
-            lines = [line.strip() for line in file.read().decode(errors="replace").splitlines() if line.strip()]
-    except OSError:
-        return ""
-    for i, line in enumerate(lines):
-        if line.endswith("(most recent call first):") and i + 1 < len(lines):
-            return lines[i + 1]
-    return lines[-1] if lines else ""

@@ -17,7 +17,7 @@ class LocalEngine:
     Parameters
     ----------
     workers : how many runs go on side by side, > 0.
-    preparing : how long a warm-up may take [s].
+    preparing : CPU time that a warm-up may take, with all its processes [s].
 
     Raises
     ------

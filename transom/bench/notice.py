@@ -21,7 +21,7 @@ WORDS = {
 }
 
 _FIELD = struct.Struct("d")
-_NAMES = ("pid", "stage", "since", "deadline")
+_NAMES = ("pid", "stage", "since", "deadline", "processor")
 
 
 class Notice:
@@ -38,12 +38,14 @@ class Notice:
     stage : where it is, see above.
     since : when that stage began, by ``time.monotonic`` [s].
     deadline : when the worker has to be ended, by the same clock; 0 for never [s].
+    processor : CPU time of the worker and its children in that stage at which they have to be ended; 0 for never [s].
     """
 
     pid: float
     stage: float
     since: float
     deadline: float
+    processor: float
 
     def __init__(self, path: Path, new: bool = False) -> None:
         if new:
@@ -56,11 +58,12 @@ class Notice:
             raise AttributeError(name)
         return float(_FIELD.unpack_from(self._memory, _NAMES.index(name) * _FIELD.size)[0])
 
-    def begin(self, stage: int, longest: float = 0.0) -> None:
-        """Say that a stage begins, and how long it may take at most; 0 for as long as it likes [s]."""
-        # Each number is written at once, and the deadline first: whoever reads in between gets a later one.
+    def begin(self, stage: int, longest: float = 0.0, processor: float = 0.0) -> None:
+        """Say that a stage begins, and how long it may take by the clock and in CPU time; 0 for no limit [s]."""
+        # Each number is written at once, and the limits first: whoever reads in between gets a later one.
         now = monotonic()
         self._set("deadline", now + longest if longest else 0.0)
+        self._set("processor", processor)
         self._set("since", now)
         self._set("stage", stage)
 

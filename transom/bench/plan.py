@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import msgspec
 
 from transom import registry
+from transom.bench import rooted_specs
 from transom.bench.task import Clock
 from transom.errors import DocumentError, SpecError, StopError
 from transom.registry import labelled
@@ -258,14 +259,25 @@ def _rooted(plan: Plan, folder: Path) -> Plan:
     def start(path: str) -> str:
         return str(folder / Path(path).expanduser())
 
+    def specs(of: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(rooted_specs.rooted(spec, folder) for spec in of)
+
     instances = (
-        msgspec.structs.replace(each, files=tuple(map(start, each.files)), parameters=rooted(each.parameters, folder))
+        msgspec.structs.replace(
+            each,
+            files=tuple(map(start, each.files)),
+            parameters=rooted(each.parameters, folder),
+            solvers=specs(each.solvers),
+        )
         for each in plan.instances
     )
     traces = (
         msgspec.structs.replace(
-            trace, file=trace.file and start(trace.file), parameters=rooted(trace.parameters, folder)
+            trace,
+            file=trace.file and start(trace.file),
+            parameters=rooted(trace.parameters, folder),
+            policies=specs(trace.policies),
         )
         for trace in plan.traces
     )
-    return msgspec.structs.replace(plan, instances=tuple(instances), traces=tuple(traces))
+    return msgspec.structs.replace(plan, instances=tuple(instances), traces=tuple(traces), solvers=specs(plan.solvers))

@@ -15,14 +15,13 @@ Computation 3 (1999) (hypervolume).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from transom.bench.score import TARGET_COLUMNS, curve_points, scored, time_to_target, times_to_targets
-from transom.bench.statistics import interval
 from transom.errors import ModelError
 from transom.models._arrays import FloatArray
 
@@ -34,7 +33,6 @@ TARGETS = tuple(TARGET_COLUMNS.values())
 FINEST = 1e-3
 """Times are told apart from here on [s]: below it, clocks and the first call of a process decide."""
 _STEPS = 101
-_RESAMPLES = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,15 +43,12 @@ class Lines:
     ----------
     x : ascending, shape ``(points,)``.
     y : per solver, shape ``(points,)``; for steps the level from the point on.
-    low, high : the ends of its 95 % bootstrap interval over instances; empty where there is none.
     instances : how many the lines are over.
     """
 
     x: FloatArray
     y: dict[str, FloatArray]
     instances: int
-    low: dict[str, FloatArray] = field(default_factory=dict)
-    high: dict[str, FloatArray] = field(default_factory=dict)
 
 
 def shared(frame: pl.DataFrame, references: pl.DataFrame) -> pl.DataFrame:
@@ -117,7 +112,10 @@ def target_ecdf(frame: pl.DataFrame, references: pl.DataFrame, gaps: Sequence[fl
 
 
 def gap_curves(frame: pl.DataFrame, references: pl.DataFrame) -> Lines:
-    """The mean primal gap by x seconds, from 1 ms to the budget, with its interval over instances.
+    """The mean primal gap by x seconds, from 1 ms to the budget.
+
+    There is no band: what some tens of instances leave open about a mean is wider than the differences between lines
+    (:mod:`transom.bench.limits`).
 
     Raises
     ------
@@ -134,7 +132,7 @@ def gap_curves(frame: pl.DataFrame, references: pl.DataFrame) -> Lines:
     levels = np.array(
         [gap[a + np.searchsorted(seconds[a:b], x, side="right") - 1] for a, b in pairwise(begin)]
     ).reshape(len(table), _STEPS)
-    y, low, high = {}, {}, {}
+    y = {}
     for solver in _solvers(table):
         own = (table["solver"] == solver).to_numpy()
         _, instance = np.unique(table["instance"].to_numpy()[own], return_inverse=True)
@@ -143,9 +141,7 @@ def gap_curves(frame: pl.DataFrame, references: pl.DataFrame) -> Lines:
         np.add.at(means, instance, levels[own])
         means /= count[:, None]
         y[solver] = means.mean(axis=0)
-        if (ends := interval(means, resamples=_RESAMPLES)) is not None:
-            low[solver], high[solver] = ends
-    return Lines(x, y, table["instance"].n_unique(), low, high)
+    return Lines(x, y, table["instance"].n_unique())
 
 
 def hypervolume_curves(frame: pl.DataFrame, references: pl.DataFrame) -> Lines:
@@ -160,11 +156,7 @@ def hypervolume_curves(frame: pl.DataFrame, references: pl.DataFrame) -> Lines:
     if set(frame["problem"].unique()) - {"selection"}:
         raise ModelError("hypervolume: only selections have fronts")
     gaps = gap_curves(frame, references)
-
-    def share(lines: dict[str, FloatArray]) -> dict[str, FloatArray]:
-        return {solver: 1 - line for solver, line in lines.items()}
-
-    return Lines(gaps.x, share(gaps.y), gaps.instances, share(gaps.high), share(gaps.low))
+    return Lines(gaps.x, {solver: 1 - line for solver, line in gaps.y.items()}, gaps.instances)
 
 
 def _profile(times: FloatArray, solvers: Sequence[str], instances: int) -> Lines:

@@ -1,7 +1,8 @@
 """Window sequences summed up: what a policy comes to on a workload, over the seeds of its replays.
 
 The digest of a sequence is of its jobs, event rules and jitter: policies are compared within it, and nothing is ever
-averaged over two of them. The sample is the seeds, each a moved copy of the same workload.
+averaged over two of them. The sample is the seeds, each a moved copy of the same workload. Metrics have no bounds, so
+that nothing is told of where a mean over all copies lies: the median has limits, from six seeds on.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from transom.bench.statistics import interval
+from transom.bench.limits import median_limits
 from transom.bench.task import FAILED
 
 if TYPE_CHECKING:
@@ -29,14 +30,15 @@ def replay_summaries(frame: pl.DataFrame) -> pl.DataFrame:
     -------
     One row per sequence, policy and metric: ``set``, ``instance`` (its digest), ``policy`` (its name, with the
     specification where the name stands for several), ``runs``, ``failed``, ``metric`` (null for a policy without a
-    finished replay), ``mean`` over the finished replays, and the ends ``low`` and ``high`` of its 95 % bootstrap
-    interval, null with one of them.
+    finished replay), ``mean``, ``least``, ``most`` and ``median`` of the finished replays, and the 95 % limits
+    ``median_low`` and ``median_high`` (:func:`~transom.bench.limits.median_limits`), null with fewer than six of them.
     """
     import polars as pl
 
     columns = {
         "set": pl.String, "instance": pl.String, "policy": pl.String, "runs": pl.Int64, "failed": pl.Int64,
-        "metric": pl.String, "mean": pl.Float64, "low": pl.Float64, "high": pl.Float64,
+        "metric": pl.String, "mean": pl.Float64, "least": pl.Float64, "most": pl.Float64, "median": pl.Float64,
+        "median_low": pl.Float64, "median_high": pl.Float64,
     }  # fmt: skip
     lines: list[dict[str, Any]] = []
     replays = frame.filter(pl.col("what") == "replay")
@@ -52,6 +54,7 @@ def replay_summaries(frame: pl.DataFrame) -> pl.DataFrame:
         if not measured:
             lines.append(head)
         for name, values in measured.items():
-            low, high = (None, None) if (ends := interval(values)) is None else map(float, ends)
-            lines.append({**head, "metric": name, "mean": float(np.mean(values)), "low": low, "high": high})
+            low, high = (None, None) if (limits := median_limits(values)) is None else map(float, limits)
+            line = {**head, "metric": name, "mean": float(np.mean(values)), "least": min(values), "most": max(values)}
+            lines.append({**line, "median": float(np.median(values)), "median_low": low, "median_high": high})
     return pl.DataFrame(lines, schema=columns)

@@ -56,7 +56,7 @@ class Tally:
     def add(self, outcome: Outcome, status: str) -> None:
         """Count a run."""
         self.outcomes[outcome] += 1
-        if outcome == "ok":
+        if outcome not in ("wrong", "refused"):  # one that came to no end counts with what it had
             self.solved += status != "unknown"
             self.proved += status in ("optimal", "infeasible")
 

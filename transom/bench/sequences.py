@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import gc
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from transom.bench.plan import Plan, TraceSet, set_name
+from transom.bench.rooted_specs import rooted
 from transom.bench.task import Outcome, Row, Task, check_weights
 from transom.errors import DocumentError, SpecError, TransomError
 from transom.registry import labelled, weights_of
@@ -56,7 +57,7 @@ def replay_tasks(plan: Plan, trace: TraceSet) -> Iterator[Task]:
     from transom.simulation.policies import deciding, make_policy
 
     name = set_name(trace)
-    named = [labelled(text) for text in trace.policies]
+    named = [labelled(rooted(text, Path.cwd())) for text in trace.policies]
     try:
         rules = parse_rules(trace.rules)
         policies = [make_policy(spec) for _, spec in named]
@@ -91,10 +92,15 @@ def replay_tasks(plan: Plan, trace: TraceSet) -> Iterator[Task]:
             )
 
 
-def replay_task(task: Task) -> Row:
+def replay_task(task: Task, announce: Callable[[Literal["run"]], None] = lambda stage: None) -> Row:
     """Carry out a replay in this process, and judge its schedule.
 
     The value is the mean bounded slowdown; all metrics stand in the row. A schedule that does not stand is ``wrong``.
+
+    Parameters
+    ----------
+    task : the run.
+    announce : told when the replay begins, after the trace is read and what the policy needs is compiled.
     """
     from transom.bench.circumstances import circumstances
     from transom.bench.failures import failed
@@ -108,6 +114,7 @@ def replay_task(task: Task) -> Row:
             raise DocumentError(f"{task.label}: the trace gives {found}, the task is about {task.instance}")
         check_weights(task, *deciding(make_policy(task.spec)))
         cold = _prepared(task, document.trace, read, entered)
+        announce("run")
         return Row(
             **circumstances(task), sense="min", size=len(read.workload), **_replayed(task, document, read), cold=cold
         )

@@ -1,4 +1,4 @@
-"""What a difference between solvers is worth: intervals, wins and losses, rank tests.
+"""What a difference between solvers is worth: wins and losses, medians with limits, rank tests.
 
 The sample is the instances. The runs of a solver on one instance with several seeds are averaged before; more seeds
 make an instance's figure sharper, they are no further instances.
@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from transom.bench.limits import CONFIDENCE, median_limits
 from transom.models._arrays import FloatArray
 from transom.rng import stream
 
-CONFIDENCE = 0.95
 RESAMPLES = 2000
 LEVEL = 0.05
 """Below this a p-value, corrected where there are several, counts as a difference."""
@@ -36,8 +36,9 @@ class Pair(NamedTuple):
     first, second : the solvers.
     instances : how many both met.
     wins, ties, losses : of the first, on instances.
-    difference : mean of first minus second; below 0 the first is better; None without instances.
-    low, high : its 95 % bootstrap interval; None with fewer than two instances.
+    difference, median : mean and median of first minus second; below 0 the first is better; None without instances.
+    median_low, median_high : 95 % limits of the median (:func:`~transom.bench.limits.median_limits`); None with fewer
+        than six instances.
     p : of the Wilcoxon signed-rank test over the instances without a tie; None where fewer than
         :data:`FEWEST` are left.
     p_corrected : after Holm, for all pairs that were tested together.
@@ -52,8 +53,9 @@ class Pair(NamedTuple):
     ties: int
     losses: int
     difference: float | None
-    low: float | None
-    high: float | None
+    median: float | None
+    median_low: float | None
+    median_high: float | None
     p: float | None
     p_corrected: float | None
     verdict: str
@@ -96,7 +98,10 @@ def shifted_geometric_mean(values: ArrayLike, shift: float, axis: int = -1) -> F
 def interval(
     values: ArrayLike, statistic: Callable[..., FloatArray] = np.mean, resamples: int = RESAMPLES
 ) -> tuple[FloatArray, FloatArray] | None:
-    """The 95 % percentile bootstrap interval of a statistic of a sample; always the same for the same values.
+    """The percentile bootstrap interval of a statistic of a sample, for 95 %; always the same for the same values.
+
+    Of figures that are mostly zeros it holds the true one far less often than that; what stands in
+    :mod:`transom.bench.limits` does not.
 
     Parameters
     ----------
@@ -229,7 +234,7 @@ def _pair(first: str, second: str, a: Mapping[str, float], b: Mapping[str, float
     shared = _shared(a, b)
     differences = np.array([a[instance] - b[instance] for instance in shared])
     wins, losses = int((differences < -tolerance).sum()), int((differences > tolerance).sum())
-    ends = interval(differences)
+    limits = median_limits(differences)
     untied = np.where(np.abs(differences) <= tolerance, 0.0, differences)
     p = signed_rank(untied)
     verdict = "too few instances" if wins + losses or not shared else "all ties"
@@ -243,8 +248,9 @@ def _pair(first: str, second: str, a: Mapping[str, float], b: Mapping[str, float
         ties=len(shared) - wins - losses,
         losses=losses,
         difference=float(differences.mean()) if shared else None,
-        low=None if ends is None else float(ends[0]),
-        high=None if ends is None else float(ends[1]),
+        median=float(np.median(differences)) if shared else None,
+        median_low=None if limits is None else float(limits.low),
+        median_high=None if limits is None else float(limits.high),
         p=p,
         p_corrected=None,
         verdict=verdict,

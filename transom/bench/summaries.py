@@ -5,7 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from transom.bench.statistics import interval, shifted_geometric_mean
+import numpy as np
+from numpy.typing import ArrayLike
+
+from transom.bench.limits import Limits, mean_limits, median_limits, share_limits
+from transom.bench.statistics import shifted_geometric_mean
 from transom.bench.task import FAILED
 
 if TYPE_CHECKING:
@@ -81,13 +85,15 @@ def summaries(table: pl.DataFrame, by: By = "problem") -> pl.DataFrame:
     -------
     In the order of the comparisons, the best mean gap first: ``by``, ``budget``, ``threads``, ``solver``, ``runs``,
     ``instances``; counts of runs ``failed`` (of whatever kind), ``refused``, ``wrong`` (wrong answers and
-    contradicted bounds); ``solved`` and ``proved`` (shares); ``gap``, ``integral`` (means), ``gap_median``,
-    ``integral_median``, ``gap_shifted``, ``integral_shifted``, ``time_shifted`` (shifted geometric means),
+    contradicted bounds); ``solved`` and ``proved`` (shares); ``behind``, on how many instances there is a gap, and
+    ``behind_share``; ``gap``, ``integral`` (means), ``gap_median``, ``integral_median``, ``gap_shifted``,
+    ``integral_shifted``, ``time_shifted`` (shifted geometric means),
     ``proved_gap``, ``proved_integral`` (means, null for solvers without bounds), the mean ``time``; ``within_1``, the
     share of runs that met a gap of 1 %, and ``to_1_shifted``, their time, the budget for the others;
-    ``overshoot_p99`` and ``overshoot_max`` of all runs [s]; 95 % intervals of ``gap``, ``integral`` and
-    ``time_shifted`` as ``..._low`` and ``..._high``; ``complete``, whether the solver met every instance of the
-    comparison; ``best``, whether none of those that did has a smaller mean gap.
+    ``overshoot_p99`` and ``overshoot_max`` of all runs [s]; 95 % limits over instances (:mod:`transom.bench.limits`) of
+    ``behind_share``, ``gap``, ``integral``, their medians and ``time_shifted`` as ``..._low`` and ``..._high``, null
+    where the instances are too few; ``complete``, whether the solver met every instance of the comparison; ``best``,
+    whether none of those that did has a smaller mean gap.
     """
     import polars as pl
 
@@ -124,10 +130,11 @@ def summaries(table: pl.DataFrame, by: By = "problem") -> pl.DataFrame:
 
 
 _FIGURES = (
-    "solved", "proved", "gap", "gap_low", "gap_high", "gap_median", "gap_shifted",
-    "integral", "integral_low", "integral_high", "integral_median", "integral_shifted",
-    "proved_gap", "proved_integral", "time", "time_shifted", "time_shifted_low", "time_shifted_high",
-    "within_1", "to_1_shifted", "overshoot_p99", "overshoot_max",
+    "solved", "proved", "behind", "behind_share", "behind_share_low", "behind_share_high",
+    "gap", "gap_low", "gap_high", "gap_median", "gap_median_low", "gap_median_high", "gap_shifted",
+    "integral", "integral_low", "integral_high", "integral_median", "integral_median_low", "integral_median_high",
+    "integral_shifted", "proved_gap", "proved_integral", "time", "time_shifted", "time_shifted_low",
+    "time_shifted_high", "within_1", "to_1_shifted", "overshoot_p99", "overshoot_max",
 )  # fmt: skip
 
 
@@ -136,6 +143,9 @@ def _line(instances: pl.DataFrame) -> dict[str, Any]:
     budget = instances["budget_seconds"][0]
     line: dict[str, Any] = {"runs": instances["runs"].sum(), "instances": len(instances)}
     line |= {name: instances[name].mean() for name in _MEANS}
+    behind = int((instances["primal_gap"] > 0).sum())
+    line |= {"behind": behind, "behind_share": behind / len(instances)}
+    line |= _ends("behind_share", share_limits(behind, len(instances)))
     for name, column in (("gap", "primal_gap"), ("integral", "primal_integral")):
         values = instances[column].drop_nulls().to_numpy()
         if len(values):
@@ -143,15 +153,27 @@ def _line(instances: pl.DataFrame) -> dict[str, Any]:
             line |= {f"{name}_shifted": float(shifted_geometric_mean(values, SHIFT_GAP))}
         else:
             line |= dict.fromkeys((name, f"{name}_median", f"{name}_shifted"))
-        line |= _ends(name, interval(values))
+        line |= _ends(name, mean_limits(values)) | _ends(f"{name}_median", median_limits(values))
     times = instances["time"].drop_nulls().to_numpy()
     mean = partial(shifted_geometric_mean, shift=SHIFT_TIME * (budget or 1 / SHIFT_TIME))
     line["time_shifted"] = float(mean(times)) if len(times) else None
     within = instances["to_1"].drop_nulls().to_numpy()
     line["to_1_shifted"] = float(mean(within)) if len(within) else None
-    return line | _ends("time_shifted", interval(times, mean))
+    return line | _ends("time_shifted", shifted_limits(times, budget))
 
 
-def _ends(name: str, ends: tuple[Any, Any] | None) -> dict[str, float | None]:
-    low, high = (None, None) if ends is None else map(float, ends)
+def shifted_limits(times: ArrayLike, budget: float | None) -> Limits | None:
+    """Limits of the shifted geometric mean of times within a budget; None without one, or of too few times.
+
+    Its logarithm is a mean of figures between those of the shift and of the budget with the shift.
+    """
+    if budget is None:
+        return None
+    shift = SHIFT_TIME * budget
+    found = mean_limits(np.log(np.asarray(times, np.float64) + shift), np.log(shift), np.log(budget + shift))
+    return None if found is None else Limits(np.exp(found.low) - shift, np.exp(found.high) - shift)
+
+
+def _ends(name: str, limits: Limits | None) -> dict[str, float | None]:
+    low, high = (None, None) if limits is None else map(float, limits)
     return {f"{name}_low": low, f"{name}_high": high}

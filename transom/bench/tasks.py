@@ -18,6 +18,7 @@ import msgspec
 from transom.bench.instances import Instance, from_documents
 from transom.bench.named_solver import NamedSolver
 from transom.bench.plan import InstanceSet, Plan, TraceSet, set_name
+from transom.bench.rooted_specs import rooted
 from transom.bench.sequences import replay_tasks
 from transom.bench.task import Task
 from transom.errors import SpecError
@@ -98,6 +99,11 @@ class Survey:
         """How many runs there are in these states, by default in all."""
         return sum(share.runs(*states) for share in self.shares)
 
+    def idle(self) -> dict[str, str]:
+        """Solvers that take no instance of the whole plan, and why they do not take the first."""
+        at_work = {share.name for share in self.shares}
+        return {each.name: each.reason for each in reversed(self.unsuited) if each.name not in at_work}
+
     def seconds(self, *states: State, grace: float = 0.0) -> float:
         """How long runs in these states take one after another at most, each with this grace [s]."""
         return sum((share.longest + grace) * share.runs(*states) for share in self.shares)
@@ -115,7 +121,7 @@ def survey(plan: Plan, known: Known = lambda run: "open") -> Survey:
     ------
     DocumentError, TraceError, ModelError : a file cannot be read, or holds something else.
     SpecError : a solver, policy, recipe or parameter is unknown or does not fit, one solver stands in a set under two
-        names, or takes nothing in the whole plan.
+        names, or none takes anything in the whole plan.
     """
     shares: dict[tuple[str, str, str, Stop, int], Share] = {}
     takes: dict[tuple[str, str, str], Unsuited | None] = {}
@@ -151,11 +157,9 @@ def survey(plan: Plan, known: Known = lambda run: "open") -> Survey:
 
     suited = tuple(each for each in shares.values() if takes.get((each.set, each.name, each.problem)) is None)
     unsuited = tuple(says for says in takes.values() if says is not None)
-    for says in unsuited:
-        if all(other is not None for (_, name, _), other in takes.items() if name == says.name):
-            raise SpecError(
-                f"solver {says.name!r} takes nothing in this plan; {says.set}: {says.problem}: {says.reason}"
-            )
+    if unsuited and not suited:
+        says = unsuited[0]
+        raise SpecError(f"solver {says.name!r} takes nothing in this plan; {says.set}: {says.problem}: {says.reason}")
     return Survey(suited, unsuited, instances)
 
 
@@ -239,7 +243,7 @@ def _replays(plan: Plan) -> Iterator[tuple[TraceSet, list[Task]]]:
 def _named(plan: Plan, each: InstanceSet) -> list[_Named]:
     found: list[_Named] = []
     for text in each.solvers or plan.solvers:
-        name, spec = labelled(text)
+        name, spec = labelled(rooted(text, Path.cwd()))
         if twin := next((other.name for other in found if other.spec == spec), None):
             raise SpecError(f"{set_name(each)}: {twin!r} and {name!r} are one solver: {spec}")
         try:

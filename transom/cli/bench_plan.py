@@ -125,7 +125,12 @@ def _print(plan: Plan, surveyed: Survey, workers: int, stored: bool) -> None:
     print_table(plan.name, columns, rows, left=4)
     sets = ", ".join(f"{name} {count:,}" for name, count in surveyed.instances.items())
     print(f"instances: {sets}")
+    idle = surveyed.idle()
+    for name, reason in idle.items():
+        print(f"{name} takes no instance of this plan: {reason}")
     for each in surveyed.unsuited:
+        if each.name in idle:
+            continue
         print(f"not applicable: {each.name} on {each.instances:,} x {each.problem} of {each.set}: {each.reason}")
     alone, graced = surveyed.seconds(), surveyed.seconds(grace=plan.grace)
     print(

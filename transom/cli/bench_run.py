@@ -117,9 +117,13 @@ def command(
 def _warn(summary: Summary) -> None:
     if old := summary.survey.runs("outdated"):
         note(f"{old:,} were done by other code or versions and count as done; --only outdated does them anew")
+    idle = summary.survey.idle()
+    for name, reason in idle.items():
+        note(f"{name} takes no instance of this plan: {reason}")
     unsuited: dict[str, dict[str, None]] = {}
     for each in summary.survey.unsuited:
-        unsuited.setdefault(each.name, {})[each.set] = None
+        if each.name not in idle:
+            unsuited.setdefault(each.name, {})[each.set] = None
     if unsuited:
         where = "; ".join(f"{name} in {', '.join(sets)}" for name, sets in unsuited.items())
         note(f"not applicable (bench plan says why): {where}")

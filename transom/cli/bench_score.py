@@ -43,11 +43,12 @@ def command(
     markdown: Annotated[bool, typer.Option("--markdown", help="Print one short table in Markdown.")] = False,
     json: options.Json = False,
 ) -> None:
-    """Compare solvers out of results of bench run: gaps, integrals, proofs, times, with 95 % intervals.
+    """Compare solvers out of results of bench run: gaps, integrals, proofs, times, with 95 % limits.
 
-    One table for each problem (or set), budget and number of threads. The best of a column has a star, among solvers
-    that met all instances. Values are measured against the best known: of all runs, and of a library. Window sequences
-    have tables of their own, one for each trace. What is computed, and how, is in docs/benchmarking.md.
+    One table for each problem (or set), budget and number of threads, and below it what can be said of other instances
+    drawn like these. The best of a column has a star, among solvers that met all instances. Values are measured
+    against the best known: of all runs, and of a library. Window sequences have tables of their own, one for each
+    trace. What is computed, and how, is in docs/benchmarking.md.
     """
     import polars as pl
 
@@ -146,20 +147,33 @@ def _print_summaries(summed: pl.DataFrame, by: str) -> None:
             for column, digits, _ in shown.values():
                 cell = percent(row[column], digits)
                 line.append(cell + ("*" if row["complete"] and cell == best[column] else " "))
-                if column in ("gap", "integral"):
-                    line.append(_interval(row[f"{column}_low"], row[f"{column}_high"], digits))
             line += [_seconds(row[column]) for column in times.values()]
             cells.append(line)
-        headings = ["solver", "runs", "not ok"]
-        for heading, (column, _, _) in shown.items():
-            headings += [heading, "95 %"] if column in ("gap", "integral") else [heading]
-        headings += times
-        instances = max(rows["instances"])
-        print_table(
-            f"{_title(what, budget, threads)}: {_count(instances, 'instance')}",
-            headings,
-            cells,
-        )
+        instances = _count(max(rows["instances"]), "instance")
+        title = _title(what, budget, threads)
+        print_table(f"{title}: {instances}", ["solver", "runs", "not ok", *shown, *times], cells)
+        _print_limits(f"{title}: 95 % limits over instances drawn like these", rows)
+
+
+_LIMITED = {  # heading: column, digits
+    "behind [%]": ("behind_share", 1),
+    "median gap [%]": ("gap_median", 3),
+    "mean gap [%]": ("gap", 3),
+    "median integral [%]": ("integral_median", 2),
+}
+
+
+def _print_limits(title: str, rows: pl.DataFrame) -> None:
+    """Figures of a comparison that limits can be told for, each with its limits."""
+    shown = {heading: each for heading, each in _LIMITED.items() if rows[each[0]].count()}
+    cells = []
+    for row in rows.iter_rows(named=True):
+        line = [row["solver"], f"{row['behind']} of {row['instances']}"]
+        for column, digits in shown.values():
+            line += [percent(row[column], digits), _limits(row[f"{column}_low"], row[f"{column}_high"], digits)]
+        cells.append(line)
+    headings = [each for heading in shown for each in (heading, "95 %")]
+    print_table(title, ["solver", "behind", *headings], cells)
 
 
 def _title(what: Any, budget: Any, threads: Any) -> str:
@@ -177,8 +191,8 @@ def _seconds(seconds: float | None) -> str:
     return "-" if seconds is None else f"{seconds:.3g}"
 
 
-def _interval(low: float | None, high: float | None, digits: int) -> str:
-    return "-" if low is None else f"{percent(low, digits)} to {percent(high, digits)}"
+def _limits(low: float | None, high: float | None, digits: int) -> str:
+    return "too few" if low is None else f"{percent(low, digits)} to {percent(high, digits)}"
 
 
 def _count(count: int, what: str) -> str:
@@ -202,12 +216,13 @@ def _tested(table: pl.DataFrame, by: Any) -> list[tuple[dict[str, Any], str, lis
 
 
 def _print_tests(tests: list[tuple[dict[str, Any], str, list[Pair], Friedman]]) -> None:
-    headings = ["solver", "against", "instances", "wins", "ties", "losses", "difference [points]", "95 %", "p (Holm)"]
+    headings = ["solver", "against", "instances", "wins", "ties", "losses", "mean difference [points]"]
+    headings += ["median [points]", "95 %", "p (Holm)"]
     for where, measure, found, together in tests:
         cells = [
             [
                 pair.first, pair.second, str(pair.instances), str(pair.wins), str(pair.ties), str(pair.losses),
-                percent(pair.difference, 3), _interval(pair.low, pair.high, 3),
+                percent(pair.difference, 3), percent(pair.median, 3), _limits(pair.median_low, pair.median_high, 3),
                 "-" if pair.p_corrected is None else f"{pair.p_corrected:.2g}", pair.verdict,
             ]
             for pair in found
@@ -238,15 +253,15 @@ def _print_replays(replayed: pl.DataFrame) -> None:
                 found = measured.filter(pl.col("metric") == metric)
                 line.append("-" if not len(found) else _replayed(found.row(0, named=True), unit, digits))
             cells.append(line)
-        title = f"{name}: a sequence of windows ({str(instance)[:8]}); means over seeds, with 95 % intervals"
+        title = f"{name}: a sequence of windows ({str(instance)[:8]}); means over seeds (from the least to the largest)"
         print_table(title, ["policy", "runs", "failed", *_METRICS], cells)
 
 
 def _replayed(row: dict[str, Any], unit: float, digits: int) -> str:
     mean = number(row["mean"] / unit, digits)
-    if row["low"] is None:
+    if row["least"] == row["most"]:
         return mean
-    return f"{mean} ({number(row['low'] / unit, digits)} to {number(row['high'] / unit, digits)})"
+    return f"{mean} ({number(row['least'] / unit, digits)} to {number(row['most'] / unit, digits)})"
 
 
 def _print_remarks(table: pl.DataFrame, told: list[str]) -> None:

@@ -27,21 +27,18 @@ _POINTS = 400  # of a line at most: more are not seen
 
 
 class Line(NamedTuple):
-    """A step function, with the band of its confidence interval where there is one.
+    """A step function.
 
-    ``x`` : where it changes, ascending, shape ``(points,)``.  ``y`` : its value from there on.  ``low``, ``high`` :
-    the band, of the same shape, or None.
+    ``x`` : where it changes, ascending, shape ``(points,)``.  ``y`` : its value from there on.
     """
 
     x: ArrayLike
     y: ArrayLike
-    low: ArrayLike | None = None
-    high: ArrayLike | None = None
 
 
 @styled
 def gap_over_time(lines: Mapping[str, Line], title: str, order: Sequence[str] = ()) -> Figure:
-    """Mean primal gap against time, with bands.
+    """Mean primal gap against time.
 
     Parameters
     ----------
@@ -54,8 +51,7 @@ def gap_over_time(lines: Mapping[str, Line], title: str, order: Sequence[str] = 
     ModelError : there is no line, or one has arrays of different lengths.
     """
     figure, axes = _drawn(lines, title, order, 100)
-    ends = [each for line in lines.values() for each in (line.y, line.high) if each is not None]
-    top = max(float(np.nanmax(_array(each), initial=0)) for each in ends)
+    top = max(float(np.nanmax(_array(line.y), initial=0)) for line in lines.values())
     axes.set_yscale("symlog", linthresh=_LEAST_GAP, linscale=0.5)
     axes.set_ylim(-_LEAST_GAP / 10, max(min(130 * top, 110), 10 * _LEAST_GAP))
     axes.yaxis.set_major_formatter(lambda gap, _: f"{gap:g}")
@@ -180,14 +176,10 @@ def _drawn(lines: Mapping[str, Line], title: str, order: Sequence[str], scale: f
     widths = np.linspace(_THICK, _THIN, len(lines)) if len(lines) > 1 else [_THIN]
     for width, (name, line) in zip(widths, lines.items(), strict=True):
         x, y = _array(line.x), scale * _array(line.y)
-        band = [None if each is None else scale * _array(each) for each in (line.low, line.high)]
-        if len({len(x), len(y), *(len(each) for each in band if each is not None)}) > 1:
+        if len(x) != len(y):
             raise ModelError(f"figure: {name!r} has arrays of different lengths")
         kept = _seen(x)
         axes.step(x[kept], y[kept], where="post", label=_plain(name), linewidth=width, **looks[name])
-        if band[0] is not None and band[1] is not None:
-            colour = looks[name]["color"]
-            axes.fill_between(x[kept], band[0][kept], band[1][kept], step="post", color=colour, alpha=0.1, linewidth=0)
     axes.grid(axis="y")
     heading(axes, title)
     figure.legend(loc="outside lower left", ncols=2, handlelength=1.8, columnspacing=1)

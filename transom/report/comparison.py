@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from transom.bench.limits import FEWEST_FOR_MEAN, FEWEST_FOR_MEDIAN
 from transom.bench.statistics import FEWEST, TOLERANCE, Pair, pairs
 from transom.bench.summaries import figures, summaries
 from transom.report.table import (
@@ -12,7 +13,7 @@ from transom.report.table import (
     Table,
     anchor,
     count,
-    interval,
+    limits,
     number,
     percent,
     percentage,
@@ -142,7 +143,11 @@ def _summed(lines: pl.DataFrame, by: str, caption: str, name: str) -> Table:
     columns += [Column("Threads", number=True, choose=True)] if threaded else []
     columns += [
         Column("Mean gap [%]", number=True, meaning="mean primal gap over instances; smaller is better"),
-        Column("95 % interval", number=True, meaning="of the mean gap, over instances"),
+        Column("Mean: 95 %", number=True, meaning="limits of the mean gap over instances drawn like these"),
+        Column("Behind [%]", number=True, meaning="instances with a gap to the best known value"),
+        Column("Behind: 95 %", number=True, meaning="limits of their share among instances drawn like these"),
+        Column("Median gap [%]", number=True),
+        Column("Median: 95 %", number=True, meaning="limits of the median gap over instances drawn like these"),
         Column("Integral [%]", number=True, meaning="mean primal gap over the time of the budget"),
         Column("Solved [%]", number=True, meaning="runs that had a solution when the budget was over"),
         Column("Proved [%]", number=True, meaning="runs that had proved their answer"),
@@ -161,14 +166,19 @@ def _summed(lines: pl.DataFrame, by: str, caption: str, name: str) -> Table:
         row += [count(line["threads"])] if threaded else []
         instances = count(line["instances"])
         row += [
-            percent(line["gap"], best=line["best"]), interval(line["gap_low"], line["gap_high"]),
+            percent(line["gap"], best=line["best"]), limits(line["gap_low"], line["gap_high"]),
+            percent(line["behind_share"]), limits(line["behind_share_low"], line["behind_share_high"]),
+            percent(line["gap_median"]), limits(line["gap_median_low"], line["gap_median_high"]),
             percent(line["integral"]), percent(line["solved"]), percent(line["proved"]), percent(line["proved_gap"]),
             number(line["time_shifted"]), count(line["runs"]),
             instances if line["complete"] else instances._replace(text=f"{instances.text} (not all)"),
             count(line["failed"]), count(line["wrong"]), count(line["refused"]),
         ]  # fmt: skip
         rows.append(row)
-    note = "A star marks the smallest mean gap among the solvers that met every instance of the comparison."
+    note = (
+        "A star marks the smallest mean gap among the solvers that met every instance of the comparison. Limits of a "
+        f"mean take {FEWEST_FOR_MEAN} instances, those of a median {FEWEST_FOR_MEDIAN}."
+    )
     if len(lines) > LISTED:
         note = f"The first {LISTED:,} of {len(lines):,} lines. {note}"
     return Table(caption, columns, rows, note, name)
@@ -180,8 +190,10 @@ def _paired(found: list[tuple[tuple[str, int], Pair]], caption: str, name: str, 
     columns += [
         Column("Instances", number=True), Column("Wins", number=True), Column("Ties", number=True),
         Column("Losses", number=True),
-        Column("Difference [points]", number=True, meaning="mean gap of the first less that of the second"),
-        Column("95 % interval", number=True), Column("p", number=True, meaning="Wilcoxon signed-rank, after Holm"),
+        Column("Mean difference [points]", number=True, meaning="gap of the first less that of the second"),
+        Column("Median [points]", number=True, meaning="of the differences"),
+        Column("Median: 95 %", number=True, meaning="limits of the median over instances drawn like these"),
+        Column("p", number=True, meaning="Wilcoxon signed-rank, after Holm"),
         Column("The first is", choose=True),
     ]  # fmt: skip
     rows = []
@@ -190,12 +202,12 @@ def _paired(found: list[tuple[tuple[str, int], Pair]], caption: str, name: str, 
         p = Cell("–", "") if pair.p_corrected is None else Cell(_p(pair.p_corrected), pair.p_corrected)
         row += [
             count(pair.instances), count(pair.wins), count(pair.ties), count(pair.losses), _points(pair.difference),
-            _points_interval(pair.low, pair.high), p, words(pair.verdict),
+            _points(pair.median), _points_limits(pair.median_low, pair.median_high), p, words(pair.verdict),
         ]  # fmt: skip
         rows.append(row)
     tie = f"{100 * TOLERANCE['primal_gap']:g}"
     note = (
-        f"Mean primal gaps, a figure per instance. A tie is a difference of up to {tie} points; the test needs "
+        f"Primal gaps, a figure per instance. A tie is a difference of up to {tie} points; the test needs "
         f"{FEWEST} instances without one."
     )
     if len(found) > LISTED:
@@ -211,9 +223,9 @@ def _points(share: float | None) -> Cell:
     return Cell(text.replace("-", "−"), round(100 * share, 9))
 
 
-def _points_interval(low: float | None, high: float | None) -> Cell:
+def _points_limits(low: float | None, high: float | None) -> Cell:
     if low is None or high is None:
-        return Cell("–", "")
+        return Cell("too few", "")
     return Cell(f"{_points(low).text} to {_points(high).text}", round(100 * low, 9))
 
 

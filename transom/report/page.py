@@ -45,7 +45,12 @@ WORDS = (
         "Best known",
         "the best value of any run on this page, or of the library of best-known values where one was given.",
     ),
-    ("Interval", "95 %, by bootstrap over instances; seeds are averaged first, for the sample is the instances."),
+    (
+        "Limits",
+        "95 %, over instances drawn like these: exact for shares (Clopper, Pearson) and medians (two of the sorted "
+        "values), by betting for means, where what is not seen among some tens of instances weighs most. Seeds are "
+        "averaged first, for the sample is the instances.",
+    ),
     ("p", "of the Wilcoxon signed-rank test over instances, corrected after Holm for all pairs of the comparison."),
     (
         "A run without a solution",

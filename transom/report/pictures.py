@@ -97,14 +97,14 @@ def comparison_pictures(runs: pl.DataFrame, references: pl.DataFrame, solvers: S
             yield picture(
                 hypervolume_over_time(_lines(lines, shown), where, order),
                 f"{where} hypervolume",
-                "Hypervolume of the fronts, of the best known, with 95 % intervals over instances.",
+                "Mean hypervolume of the fronts, of the best known; higher is better.",
                 f"Mean hypervolume ratio over time of {seen}; {where}. {_ends(lines)}",
             )
         lines = profiles.gap_curves(runs, references)
         yield picture(
             gap_over_time(_lines(lines, shown), where, order),
             f"{where} gap over time",
-            "Mean primal gap over time, with 95 % intervals over instances; lower is better.",
+            "Mean primal gap over time; lower is better.",
             f"Mean primal gap over time of {seen}; {where}. {_ends(lines)}",
         )
     ecdf = profiles.target_ecdf(runs, references)
@@ -163,7 +163,7 @@ def _shown(runs: pl.DataFrame) -> list[str]:
 
 
 def _lines(lines: profiles.Lines, shown: Sequence[str]) -> dict[str, Line]:
-    return {name: Line(lines.x, lines.y[name], lines.low.get(name), lines.high.get(name)) for name in shown}
+    return {name: Line(lines.x, lines.y[name]) for name in shown}
 
 
 def _ends(lines: profiles.Lines) -> str:

@@ -20,7 +20,7 @@ further resources come after them."""
 
 
 def sequence_tables(frame: pl.DataFrame) -> list[Table]:
-    """One table per sequence: its policies, each figure the mean over seeds with its 95 % interval.
+    """One table per sequence: its policies, each figure the mean over seeds with the least and the largest.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def _table(name: str, figures: pl.DataFrame) -> Table:
             for each in shown
         ]
         rows.append([words(policy), count(first["runs"]), count(first["failed"]), *cells])
-    note = "Means over seeds, in brackets their 95 % intervals where there are several; a star marks the best mean"
+    note = "Means over seeds, in brackets the least and the largest; a star marks the best mean"
     note += " of those with the most finished replays." if len(whole) < len(policies) else "."
     return Table(f"{name}: policies compared", columns, rows, note, anchor("sequence", name))
 
@@ -89,8 +89,8 @@ def _best(means: list[float], metric: Metric | None) -> float | None:
 def _cell(figure: dict[str, Any] | None, best: float | None, unit: float) -> Cell:
     if figure is None:
         return Cell("–", "")
-    mean, low, high = figure["mean"], figure["low"], figure["high"]
+    mean, least, most = figure["mean"], figure["least"], figure["most"]
     text = significant(mean / unit, 4)
-    if low is not None and low < high:
-        text += f" ({significant(low / unit, 4)} to {significant(high / unit, 4)})"
+    if least < most:
+        text += f" ({significant(least / unit, 4)} to {significant(most / unit, 4)})"
     return Cell(text, mean, best is not None and mean == best)

@@ -63,10 +63,10 @@ def percentage(share: float) -> str:
     return "<0.01" if 0 < value < 0.01 else f"{value:.2f}"
 
 
-def interval(low: float | None, high: float | None) -> Cell:
-    """An interval of shares as percentages, sorted by its lower end."""
+def limits(low: float | None, high: float | None) -> Cell:
+    """Limits of a share as percentages, sorted by the lower one; ``too few`` where there are none, sorted last."""
     if low is None or high is None or math.isnan(low) or math.isnan(high):
-        return Cell("–", "")
+        return Cell("too few", "")
     return Cell(f"{percentage(low)} to {percentage(high)}", round(100 * low, 9))
 
 

@@ -84,7 +84,7 @@ def simulate(
         raise SpecError(f"seed must be >= 0, got {seed}")
     if not isinstance(policy, (str, RulePolicy)) and not callable(getattr(policy, "decide", None)):
         raise SpecError(f"simulate: expected the name of a policy or a policy, got {shown(policy)}")
-    if not isinstance(rules, str) and not callable(getattr(rules, "replay", None)):
+    if not isinstance(rules, str) and not isinstance(getattr(rules, "replayed", None), str):
         raise SpecError(f"simulate: expected the name of event rules or event rules, got {shown(rules)}")
     chosen = make_policy(policy) if isinstance(policy, str) else policy
     title = label or (policy if isinstance(policy, str) else str(getattr(policy, "name", type(policy).__name__)))
