@@ -6,6 +6,10 @@ escapes is a bug of ours and keeps its traceback.
 
 from __future__ import annotations
 
+from typing import Any
+
+_SHOWN = 40  # characters of a value in a message
+
 
 class TransomError(ValueError):
     """Base of all errors that come from input, not from a fault in Transom."""
@@ -41,3 +45,11 @@ class UnsupportedError(TransomError):
 
 class PolicyError(TransomError):
     """A policy took a decision that the cluster cannot carry out."""
+
+
+def shown(value: Any) -> str:
+    """A value for a message: its type, and itself if that is short."""
+    text = repr(value)
+    if value is None or len(text) > _SHOWN or "\n" in text:
+        return "None" if value is None else type(value).__name__
+    return text if isinstance(value, (int, float, bool)) else f"{type(value).__name__} {text}"

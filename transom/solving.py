@@ -10,8 +10,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from transom import registry
-from transom.errors import ModelError, SpecError, TransomError, UnsupportedError
-from transom.models._arrays import expected, shown, whole
+from transom.errors import ModelError, SpecError, TransomError, UnsupportedError, shown
+from transom.models._arrays import expected, whole
 from transom.models.pareto_front import ParetoFront
 from transom.result import Reason, Result, Status
 from transom.rng import stream

@@ -14,8 +14,7 @@ from numbers import Integral, Real
 from time import perf_counter
 from typing import Any, Protocol
 
-from transom.errors import StopError
-from transom.models._arrays import shown
+from transom.errors import StopError, shown
 
 
 class Problem(Protocol):

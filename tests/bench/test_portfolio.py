@@ -267,24 +267,29 @@ def test_scores_by_brute_force(data: st.DataObject) -> None:
         assert score.closed == pytest.approx((score.single - score.auto) / (score.single - score.virtual))
     else:
         assert np.isnan(score.closed)
-    assert np.isnan(score.low), "six instances are too few for an interval"
+    single = 1 + int(sa < dp)
+    assert score.better[0] == pytest.approx(np.mean([gap[0] < gap[single] for gap in gaps]))
+    assert score.worse[0] == pytest.approx(np.mean([gap[0] > gap[single] for gap in gaps]))
 
 
-def test_the_way_closed_has_an_interval_where_enough_instances_tell() -> None:
-    rng = np.random.default_rng(0)
+def test_shares_have_limits() -> None:
     rows = []
     for i in range(40):
-        good = rng.random() < 0.5
-        rows += [row(f"i{i}", "dp", 1.0, 100.0 if good else 80.0), row(f"i{i}", "sa", 1.0, 80.0 if good else 100.0)]
-        rows.append(row(f"i{i}", "auto", 1.0, 100.0 if rng.random() < 0.8 else 80.0))
+        good = i % 2 == 0
+        rows += [row(f"i{i}", "dp", 1.0, 100.0 if good else 80.0), row(f"i{i}", "sa", 1.0, 70.0 if good else 100.0)]
+        rows.append(row(f"i{i}", "auto", 1.0, 100.0 if i < 30 else 80.0))
     (score,) = scores(to_frame(rows))
-    assert score.low < score.closed < score.high
-    assert 0 < score.closed < 1
+    assert (score.name, score.better[0], score.worse[0]) == ("dp", 15 / 40, 5 / 40)
+    # Clopper and Pearson's limits of 5 of 40, from a table.
+    assert score.worse[1:] == pytest.approx((0.0419, 0.2680), abs=1e-4)
+    assert score.better[1] < score.better[0] < score.better[2]
 
 
 def test_when_the_condition_holds() -> None:
     def score(auto: float, single: float, proved: float = 0.9, most: float = 0.9, early: int = 0) -> Score:
-        return Score("csp", "", 1.0, 5, auto, 0.0, single, "sa", proved, most, 0.5, 0.1, 0.9, early)
+        return Score(
+            "csp", "", 1.0, 5, auto, 0.0, single, "sa", proved, most, 0.5, (0.2, 0.1, 0.3), (0.0, 0.0, 0.1), early
+        )
 
     assert score(3, 4).holds(0, 0)
     assert score(4.1, 4).holds(0.1, 0)

@@ -140,7 +140,7 @@ def test_scores(transom: Transom, store: Path) -> None:
     ]
     knapsack = scores["knapsack", 1.0]
     assert (knapsack["instances"], knapsack["auto"], knapsack["virtual"], knapsack["single"]) == (4, 0, 0, 25)
-    assert (knapsack["behind"], knapsack["closed"], knapsack["low"], knapsack["early"]) == (-25, 1, None, 0)
+    assert (knapsack["behind"], knapsack["closed"], knapsack["worse"][0], knapsack["early"]) == (-25, 1, 0, 0)
     assert scores["dcas", 1.0]["auto"] == 50  # costs: 100 is twice the best
 
 

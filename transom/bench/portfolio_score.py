@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from transom.bench.limits import share_limits
 from transom.bench.score import references, scored
-from transom.bench.statistics import interval
-from transom.models._arrays import FloatArray
 from transom.models.allocation import RULES
 
 if TYPE_CHECKING:
@@ -17,9 +16,6 @@ if TYPE_CHECKING:
 
 _SAME = 1e-7
 """Gaps that differ by no more are the same [%]."""
-
-_TOLD = 10
-"""Instances on which solvers must differ for an interval."""
 
 _EARLY = 0.95
 """A result that says ``time`` has used at least this share of its budget."""
@@ -42,7 +38,8 @@ class Score:
     single, name : gap of the solver that is best over these instances, with hindsight, and which it is.
     proved, most : share of the instances that ``auto`` proves, and the largest one of a single solver, 0 to 1.
     closed : share of the way from ``single`` to ``virtual`` that ``auto`` goes; nan where these are equal.
-    low, high : its 95 % interval, over instances; nan where too few instances tell.
+    better, worse : share of the instances on which ``auto`` has a smaller gap than that single solver, and a larger
+        one, each with its 95 % limits (:func:`~transom.bench.limits.share_limits`).
     early : runs of any solver that say ``time`` before 95 % of it were used.
     part : whether these are the allocations under one rule, which stand in ``tjap`` as well.
     """
@@ -58,8 +55,8 @@ class Score:
     proved: float
     most: float
     closed: float
-    low: float
-    high: float
+    better: tuple[float, float, float]
+    worse: tuple[float, float, float]
     early: int = 0
     part: bool = False
 
@@ -128,7 +125,8 @@ def _scored(problem: str, family: str, seconds: float, runs: pl.DataFrame, choos
     best = names[int(theirs.mean().to_numpy().argmin())]
     sample = np.column_stack((gaps[best], gaps[mine[0]], theirs.min_horizontal()))
     single, auto, virtual = sample.mean(axis=0).tolist()
-    low, high = _interval(sample)
+    ahead = sample[:, 0] - sample[:, 1]
+    way = single - virtual
     return Score(
         problem=problem,
         family=family,
@@ -140,27 +138,18 @@ def _scored(problem: str, family: str, seconds: float, runs: pl.DataFrame, choos
         name=best,
         proved=float(proofs[mine[0]].mean() or 0.0),  # type: ignore[arg-type]  # of floats
         most=float(proofs.select(names).mean().to_numpy().max()),
-        closed=float(_closed(sample, axis=0)),
-        low=low,
-        high=high,
+        closed=(single - auto) / way if way > _SAME else float("nan"),
+        better=_share(int((ahead > _SAME).sum()), len(gaps)),
+        worse=_share(int((ahead < -_SAME).sum()), len(gaps)),
         early=int(runs["early"].sum()),
         part=part,
     )
 
 
-def _closed(sample: FloatArray, axis: int) -> FloatArray:
-    """Share of the way from the single to the virtual best that is gone, of columns single, auto, virtual."""
-    single, auto, virtual = sample.mean(axis=axis)
-    way = single - virtual
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(way > _SAME, (single - auto) / way, np.nan)
-
-
-def _interval(sample: FloatArray) -> tuple[float, float]:
-    ends = None
-    if np.count_nonzero(np.ptp(sample, axis=1) > _SAME) >= _TOLD:
-        ends = interval(sample, _closed)
-    return (np.nan, np.nan) if ends is None else (float(ends[0]), float(ends[1]))
+def _share(count: int, of: int) -> tuple[float, float, float]:
+    limits = share_limits(count, of)
+    assert limits is not None  # of no instances there is no score
+    return count / of, float(limits.low), float(limits.high)
 
 
 def _number(value: Any) -> float:

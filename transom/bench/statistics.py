@@ -6,18 +6,16 @@ make an instance's figure sharper, they are no further instances.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from transom.bench.limits import CONFIDENCE, median_limits
+from transom.bench.limits import median_limits
 from transom.models._arrays import FloatArray
-from transom.rng import stream
 
-RESAMPLES = 2000
 LEVEL = 0.05
 """Below this a p-value, corrected where there are several, counts as a difference."""
 FEWEST = 6
@@ -93,39 +91,6 @@ def shifted_geometric_mean(values: ArrayLike, shift: float, axis: int = -1) -> F
     """
     mean: FloatArray = np.exp(np.log(np.asarray(values, np.float64) + shift).mean(axis=axis)) - shift
     return np.maximum(mean, 0.0)  # what is left of the shift by rounding
-
-
-def interval(
-    values: ArrayLike, statistic: Callable[..., FloatArray] = np.mean, resamples: int = RESAMPLES
-) -> tuple[FloatArray, FloatArray] | None:
-    """The percentile bootstrap interval of a statistic of a sample, for 95 %; always the same for the same values.
-
-    Of figures that are mostly zeros it holds the true one far less often than that; what stands in
-    :mod:`transom.bench.limits` does not.
-
-    Parameters
-    ----------
-    values : the sample, shape ``(instances,)`` or ``(instances, ...)``.
-    statistic : of an array, with ``axis``.
-    resamples : how many samples are drawn from it.
-
-    Returns
-    -------
-    Its ends, or None for fewer than two instances.
-    """
-    from scipy.stats import bootstrap
-
-    sample = np.asarray(values, np.float64)
-    if len(sample) < 2:
-        return None
-    if (sample == sample[:1]).all():  # nothing varies; the library warns of it
-        same = np.asarray(statistic(sample, axis=0))
-        return same, same
-    drawn = bootstrap(
-        (sample,), statistic, axis=0, n_resamples=resamples, batch=max(1, min(resamples, 10**6 // sample.size)),
-        confidence_level=CONFIDENCE, method="percentile", rng=stream(0, "bootstrap"),
-    )  # fmt: skip
-    return drawn.confidence_interval.low, drawn.confidence_interval.high
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -17,6 +17,7 @@ import msgspec
 
 from transom.bench.manners import condition, spoilt
 from transom.bench.notice import DONE, JUDGING, RUNNING, SPOILT, TAKEN, WARMING, Notice
+from transom.bench.task import Task
 from transom.bench.threads import announce_threads
 from transom.ctrl_c import HELD
 
@@ -124,8 +125,6 @@ def ready() -> None:
 
 def work(data: bytes) -> bytes:
     """Carry out a task, and give its row; both in JSON."""
-    from transom.bench.task import Task
-
     task = msgspec.json.decode(data, type=Task)
     os.ftruncate(1, 0)
     _incumbents.begin()

@@ -121,18 +121,17 @@ def _words(node: Split | Leaf, indent: str) -> list[str]:
 
 
 _COLUMNS = ("problem", "seconds", "instances", "auto [%]", "best for each [%]", "best single [%]", "which", "behind",
-            "way closed [%]", "proved [%]", "most [%]", "early")  # fmt: skip
+            "way closed [%]", "better [%]", "worse [%]", "proved [%]", "most [%]", "early")  # fmt: skip
 
 
 def _row(score: Score) -> list[str]:
     closed = "-" if score.closed != score.closed else f"{100 * score.closed:.0f}"
-    if score.low == score.low:
-        closed += f" ({100 * score.low:.0f} to {100 * score.high:.0f})"
     numbers = (score.auto, score.virtual, score.single)
     name = score.family or score.problem
     return [
         f"of tjap: {name}" if score.part else name, f"{score.seconds:g}", f"{score.instances}",
         *(f"{number:.4f}" for number in numbers), score.name, f"{score.behind:+.4f}", closed,
+        *("{:.0f} ({:.0f} to {:.0f})".format(*(100 * end for end in share)) for share in (score.better, score.worse)),
         f"{100 * score.proved:.1f}", f"{100 * score.most:.1f}", f"{score.early}",
     ]  # fmt: skip
 
@@ -141,12 +140,15 @@ def _print_scores(found: Sequence[Score], markdown: bool) -> None:
     rows = [_row(score) for score in found]
     if markdown:
         print("| " + " | ".join(_COLUMNS) + " |")
-        print("|---|" + "---:|" * 5 + "---|" + "---:|" * 5)
+        print("|---|" + "---:|" * 5 + "---|" + "---:|" * 7)
         for row in rows:
             print("| " + " | ".join(row) + " |")
         return
     print_table("Mean primal gap of auto, of the best solver for each instance, of the best single one", _COLUMNS, rows)
-    print("No solution counts 100 %. In brackets: 95 % intervals, where solvers differ on ten instances at least.")
+    print(
+        "No solution counts 100 %. Better, worse: instances on which the gap of auto is smaller or larger than that of "
+        "the single solver; in brackets exact 95 % limits."
+    )
 
 
 def _plain(score: Score) -> dict[str, object]:

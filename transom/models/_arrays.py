@@ -16,9 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from transom.errors import ModelError
-
-_SHOWN = 40  # characters of a value in a message
+from transom.errors import ModelError, shown
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -120,14 +118,6 @@ def expected(value: Any, kind: Any, what: str, words: str) -> None:
     """
     if not isinstance(value, kind):
         raise ModelError(f"{what}: expected {words}, got {shown(value)}")
-
-
-def shown(value: Any) -> str:
-    """A value for a message: its type, and itself if that is short."""
-    text = repr(value)
-    if value is None or len(text) > _SHOWN or "\n" in text:
-        return "None" if value is None else type(value).__name__
-    return text if isinstance(value, (int, float, bool)) else f"{type(value).__name__} {text}"
 
 
 class Frozen:

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from transom.compiling import compiled
-from transom.errors import ModelError
-from transom.models._arrays import BoolArray, FloatArray, Frozen, IntArray, as_solution, expected, frozen_ints, shown
+from transom.errors import ModelError, shown
+from transom.models._arrays import BoolArray, FloatArray, Frozen, IntArray, as_solution, expected, frozen_ints
 from transom.models.fat_tree import FatTree
 from transom.models.hop_cost import PAPER, HopCost, block_cost_table, hop_cost
 from transom.models.window import Window

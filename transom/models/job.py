@@ -10,8 +10,8 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from transom.errors import ModelError
-from transom.models._arrays import Frozen, IntArray, expected, frozen_ints, shown, whole
+from transom.errors import ModelError, shown
+from transom.models._arrays import Frozen, IntArray, expected, frozen_ints, whole
 
 UNKNOWN = -1
 """What stands for an unknown user or priority."""

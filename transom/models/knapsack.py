@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from transom.errors import ModelError
-from transom.models._arrays import BoolArray, Frozen, IntArray, as_solution, expected, frozen_ints, shown
+from transom.errors import ModelError, shown
+from transom.models._arrays import BoolArray, Frozen, IntArray, as_solution, expected, frozen_ints
 from transom.models.objectives import SCALE, Objective, UsedNodes
 from transom.models.window import Window
 

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from transom.errors import ModelError
-from transom.models._arrays import BoolArray, FloatArray, Frozen, IntArray, expected, frozen_ints, shown, whole
+from transom.errors import ModelError, shown
+from transom.models._arrays import BoolArray, FloatArray, Frozen, IntArray, expected, frozen_ints, whole
 from transom.models.objectives import SCALE, Objective
 from transom.models.pareto_front import ParetoFront, hypervolume_share, nondominated, pareto_front, prepare
 from transom.models.window import Window

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from transom.errors import PolicyError, SpecError
+from transom.errors import PolicyError, SpecError, shown
 from transom.models import JobTable, Window
-from transom.models._arrays import IntArray, expected, shown, whole
+from transom.models._arrays import IntArray, expected, whole
 from transom.rng import stream
 from transom.simulation import events
 from transom.simulation.allocator import Allocator
