@@ -71,6 +71,9 @@ class compiled:
         with uninterrupted():
             from numba import njit
         dispatcher = njit(**self.options)(self._function)
+        if dispatcher is self._function:  # NUMBA_DISABLE_JIT
+            self._dispatcher = dispatcher
+            return dispatcher
         dispatcher._cache = _cache_of(self._function, kernel_digest(self, source_digest))
         compile_one, load_one = dispatcher.compile, dispatcher._cache.load_overload
         place = _place(f"{self._function.__module__}.{self._function.__qualname__}")
