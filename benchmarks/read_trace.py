@@ -4,8 +4,8 @@
     python -m benchmarks.read_trace --before dad4de1     # beside the reader of another commit, too
     python -m benchmarks.read_trace --large              # 10,000,000 lines: read and replayed, with the peak of memory
 
-Transom builds a workload: repaired, sorted, checked. polars and numpy only make a table of the numbers. Each reader runs
-in a process of its own, first on a small file, so that what is compiled is compiled; then the median of some rounds.
+Transom builds a workload: repaired, sorted, checked. polars and numpy only make a table of the numbers. Each reader
+runs in a process of its own, first on a small file, so that what is compiled is compiled; then some rounds, the median.
 """
 
 from __future__ import annotations

@@ -77,7 +77,14 @@ class ArrivalModel(Frozen):
         data[:, 0], data[:, 1] = np.arange(1, jobs + 1), submit.astype(np.int64)
         runtime = self.workload.runtime[drawn]
         name = f"{self.workload.name}-resampled"
-        return replace(self.workload, name=name, jobs=JobTable(data), runtime=runtime, repairs={})
+        return replace(
+            self.workload,
+            name=name,
+            jobs=JobTable(data),
+            runtime=runtime,
+            repairs={},
+            origin=self.workload.origin.take(drawn),
+        )
 
     def _clock(self, expected: FloatArray, start: int) -> FloatArray:
         """Seconds after ``start`` by which so many arrivals are expected."""

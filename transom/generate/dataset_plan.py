@@ -15,7 +15,7 @@ import numpy as np
 
 from transom.errors import DocumentError, SpecError
 from transom.generate.recipe import Recipe
-from transom.generate.recipes import recipe, rooted
+from transom.generate.recipes import file_of, recipe, rooted
 from transom.rng import stream
 
 FORMAT = "transom/dataset/1"
@@ -272,8 +272,8 @@ def _files(parameters: dict[str, Any]) -> Iterator[str]:
     for key, value in parameters.items():
         if isinstance(value, dict):
             yield from _files(value)
-        elif key == "like" and isinstance(value, str):
-            yield value
+        elif (file := file_of(key, value)) is not None:
+            yield file
 
 
 def _sha256(where: str, folder: Path, name: str) -> str:

@@ -133,7 +133,13 @@ def repetitions(
             rows = [{name: None if math.isnan(x) else x for name, x in each.items()} for each in done]
             with whole_file(path) as file:
                 json.dump(
-                    {"format": "transom/repeats/1", "rules": run.rules, **card, "summaries": rows},
+                    {
+                        "format": "transom/repeats/1",
+                        "rules": run.rules,
+                        "remarks": [each._asdict() for each in workload.remarks],
+                        **card,
+                        "summaries": rows,
+                    },
                     file,
                     indent=1,
                     allow_nan=False,
@@ -154,7 +160,7 @@ def _computed(workload: Workload, run: Run, seed: int, progress: Progress | None
     _stand(check_schedule(workload, schedule))
     if schedule.runs is not None:
         _stand(check_nodes(schedule, schedule.runs))
-    return schedule
+    return replace(schedule, remarks=workload.remarks)
 
 
 def _stand(wrong: list[str]) -> None:

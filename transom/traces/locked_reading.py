@@ -14,6 +14,7 @@ import numpy as np
 
 from transom.errors import ModelError
 from transom.models._arrays import BoolArray
+from transom.traces.estimates import TAKEN
 from transom.traces.rules import ReadingRules, repaired
 from transom.traces.swf import read_log, trace_name
 from transom.traces.workload import Workload
@@ -63,14 +64,14 @@ def read_locked(path: str | os.PathLike[str], nodes: int | None = None) -> Locke
     kept = np.isin(log.id, workload.jobs.id)
     counts = {
         f"runtime below 0, taken for {_UNKNOWN_RUN} s": unknown,
-        "walltime taken from the runtime": unasked & ~unknown,
+        TAKEN: unasked & ~unknown,
         "neither requested time nor runtime": unasked & unknown,
         "dependency dropped: rlscheduler knows none": log.parent > 0,
     }
     repairs = {**workload.repairs, **_counted(counts, kept)}
     odd = tuple(sorted(log.id[kept & unasked & unknown].tolist()))
     modelled = np.isin(workload.jobs.id, log.id[unasked]) if unasked.any() else None
-    return LockedTrace(replace(workload, repairs=repairs, modelled=modelled), odd)
+    return LockedTrace(replace(workload, repairs=repairs, origin=replace(workload.origin, modelled=modelled)), odd)
 
 
 def _counted(counts: dict[str, BoolArray], kept: BoolArray) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""Partitions of a logged machine: which jobs to take, and what it says that several are replayed as one machine."""
+"""Partitions of a logged machine: which jobs to take."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from transom.errors import SpecError
-from transom.models._arrays import BoolArray, FloatArray, IntArray
-from transom.traces.remarks import Partition
+from transom.models._arrays import BoolArray, IntArray
 
 
 def selected(partition: IntArray, names: Mapping[int, str], wanted: Sequence[int | str], path: str) -> BoolArray:
@@ -37,20 +36,3 @@ def selected(partition: IntArray, names: Mapping[int, str], wanted: Sequence[int
             raise SpecError(f"{path}: no job is in partition {each!r}. Known: {known}")
         taken.append(number)
     return np.isin(partition, taken)
-
-
-def pooled(partition: IntArray, names: Mapping[int, str], area: FloatArray) -> tuple[Partition, ...]:
-    """The partitions of jobs that are replayed on one machine, ascending; none where there is one.
-
-    Parameters
-    ----------
-    partition, area : number of the partition and node-seconds of each job, shape ``(jobs,)``.
-    names : of partitions in the header, by number.
-    """
-    if not len(partition) or partition.min() == partition.max():
-        return ()
-    numbers, of = np.unique(partition, return_inverse=True)
-    jobs = np.bincount(of) / len(partition)
-    shares = np.bincount(of, area) / area.sum()
-    rows = zip(numbers.tolist(), jobs.tolist(), shares.tolist(), strict=True)
-    return tuple(Partition(number, names.get(number, ""), *of_both) for number, *of_both in rows)

@@ -14,7 +14,9 @@ from transom.errors import ModelError, SpecError, TraceError
 from transom.models import Cluster, JobTable
 from transom.models._arrays import BoolArray, IntArray
 from transom.models.job import UNKNOWN
-from transom.traces.partitions import pooled, selected
+from transom.traces.estimates import TAKEN, Whose, parse_estimates, with_estimates
+from transom.traces.origin import EXACT, Origin
+from transom.traces.partitions import selected
 from transom.traces.workload import Workload
 
 _HORIZON = 2.0**62
@@ -39,10 +41,14 @@ class ReadingRules:
     zero_runtimes : a runtime of 0 of a job that completed (status 1) goes by ``nonpositive`` (``bad``), or counts
         as a second (``second``): logs round times.
     partitions : numbers or names of the partitions (field 16) to take; all by default.
+    estimates : the model of walltimes that nobody requested (:mod:`~transom.traces.estimates`): their runtimes
+        (``exact``), ``factor:F``, ``overestimated``, ``tsafrir``, ``trace:FILE``.
+    estimates_for : jobs whose walltime the model gives: those that request none (``missing``), or ``all``.
+    seed : of the walltimes.
 
     Raises
     ------
-    SpecError : a value is not one of these, or ``size_field`` and another choice of ``nodes`` are stated.
+    SpecError : a value is not one of these, the model is unknown, or two rules contradict each other.
     """
 
     nodes: Literal["requested", "allocated", "max"] = "requested"
@@ -53,6 +59,9 @@ class ReadingRules:
     size_field: int | str | None = None
     zero_runtimes: Literal["bad", "second"] = "bad"
     partitions: tuple[int | str, ...] = ()
+    estimates: str = EXACT
+    estimates_for: Whose = "missing"
+    seed: int = 0
 
     def __post_init__(self) -> None:
         for name, hint in get_type_hints(type(self)).items():
@@ -61,6 +70,12 @@ class ReadingRules:
                 raise SpecError(f"reading rule {name}: expected {' or '.join(known)}, got {value!r}")
         if self.size_field is not None and self.nodes != "requested":
             raise SpecError(f"reading rule nodes: {self.nodes!r} does not go with size_field {self.size_field!r}")
+        parse_estimates(self.estimates)
+        if self.seed < 0:
+            raise SpecError(f"reading rule seed: expected a number >= 0, got {self.seed}")
+        if (self.walltime, self.estimates_for) == ("requested", "missing") and self.estimates != EXACT:
+            told = "jobs without a requested time, which walltime 'requested' leaves out"
+            raise SpecError(f"reading rule estimates: {self.estimates!r} is for {told}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +153,13 @@ def repaired(log: LoggedJobs, rules: ReadingRules, nodes: int | None, name: str,
     else:
         sieve.count("runtime above the walltime, kept", long)
     _refuse_overflow(sieve, walltime, runtime)
-    return _workload(sieve, size, walltime, runtime, nodes, name)
+    made = _workload(sieve, size, walltime, runtime, nodes, name)
+    if (rules.estimates, rules.estimates_for) == (EXACT, "missing"):
+        return made
+    try:
+        return with_estimates(made, rules.estimates, rules.seed, rules.estimates_for)
+    except ModelError as error:
+        raise TraceError(f"{path}: {error}") from None
 
 
 def _workload(sieve: _Sieve, size: IntArray, walltime: IntArray, runtime: IntArray, nodes: int, name: str) -> Workload:
@@ -154,7 +175,7 @@ def _workload(sieve: _Sieve, size: IntArray, walltime: IntArray, runtime: IntArr
     depends_on = _dependencies(sieve)
     # All that a table asks of its rows has been checked above.
     jobs = JobTable._trusted(data, MappingProxyType(depends_on))
-    unasked = log.walltime[keep] <= 0
+    unasked, partition = log.walltime[keep] <= 0, log.partition[keep]
     try:
         return Workload(
             name,
@@ -162,8 +183,11 @@ def _workload(sieve: _Sieve, size: IntArray, walltime: IntArray, runtime: IntArr
             jobs,
             runtime,
             sieve.repairs,
-            modelled=unasked if unasked.any() else None,
-            partitions=pooled(log.partition[keep], log.partitions, size[keep].astype(np.float64) * runtime),
+            Origin(
+                modelled=unasked if unasked.any() else None,
+                partition=partition if len(partition) and partition.min() < partition.max() else None,
+                names=log.partitions,
+            ),
         )
     except ModelError as error:
         raise TraceError(f"{sieve.path}: {_line_of(str(error), log)}{error}") from error
@@ -243,7 +267,7 @@ def _drop_partial_executions(sieve: _Sieve) -> None:
 
 def _count_fallbacks(sieve: _Sieve, rules: ReadingRules) -> None:
     log = sieve.log
-    sieve.count("walltime taken from the runtime", log.walltime <= 0)
+    sieve.count(TAKEN, log.walltime <= 0)
     if log.sized is not None:
         return
     if rules.nodes == "requested":

@@ -158,6 +158,7 @@ def write_swf(workload: Workload, path: str | os.PathLike[str], notes: Sequence[
         f"MaxNodes: {nodes}",
         f"MaxProcs: {nodes}",
         *(f"Note: {' '.join(note.split())}" for note in notes),
+        *(f"Note: {each.text}" for each in workload.remarks),
         *(f"Note: {what}: {number} jobs" for what, number in workload.repairs.items()),
     ]
     columns = (jobs.id, jobs.submit, workload.runtime, jobs.nodes, jobs.walltime, jobs.user)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from transom.errors import ModelError
 from transom.models import Cluster, Job, JobTable
 from transom.models._arrays import BoolArray, Frozen, IntArray, frozen_ints
-from transom.traces.remarks import EXACT, Partition, Remark, facts, remarks
+from transom.traces.origin import Origin, Partition, Remark, facts, remarks
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,7 @@ class Workload(Frozen):
         and their node-seconds add up to less. A job is killed at its walltime unless the
         reader was told to keep longer runs, so a runtime may exceed the walltime only on request.
     repairs : what the reader changed or left out: rule -> number of jobs.
-    modelled : jobs whose walltime nobody requested, shape ``(jobs,)``; None where all were.
-    estimates : the model that those walltimes come from (:mod:`~transom.traces.estimates`).
-    partitions : the partitions that are replayed as one machine; none where there is one.
-
-    The last three say where the data come from. They are neither compared nor part of the digest.
+    origin : where the jobs come from; neither compared nor part of the digest.
 
     Raises
     ------
@@ -55,22 +51,18 @@ class Workload(Frozen):
     jobs: JobTable
     runtime: IntArray
     repairs: Mapping[str, int] = field(default_factory=dict)
-    modelled: BoolArray | None = field(default=None, compare=False)
-    estimates: str = field(default=EXACT, compare=False)
-    partitions: tuple[Partition, ...] = field(default=(), compare=False)
+    origin: Origin = field(default=Origin(), compare=False)
 
     def __post_init__(self) -> None:
         runtime = frozen_ints(self.runtime, "workload: runtime", (len(self.jobs),))
-        modelled = self.modelled if self.modelled is None else np.array(self.modelled, dtype=bool)
-        if modelled is not None and modelled.shape != runtime.shape:
-            raise ModelError(f"workload: modelled has shape {modelled.shape}, there are {len(runtime)} jobs")
+        self.origin.check(len(runtime))
         resources = len(self.cluster.resources)
         jobs = self.jobs if len(self.jobs) else JobTable(np.empty((0, JobTable([]).data.shape[1] + resources)))
         if not _in_order(jobs):
             order = np.lexsort((jobs.id, jobs.submit))
             jobs, runtime = jobs.take(order), runtime[order]
-            modelled = modelled if modelled is None else modelled[order]
             runtime.flags.writeable = False
+            object.__setattr__(self, "origin", self.origin.take(order))
         bad = np.flatnonzero(runtime <= 0)
         if bad.size:
             raise ModelError(f"job {jobs.id[bad[0]]}: runtime must be > 0 s, got {runtime[bad[0]]}")
@@ -86,9 +78,6 @@ class Workload(Frozen):
         object.__setattr__(self, "jobs", jobs)
         object.__setattr__(self, "repairs", MappingProxyType(dict(self.repairs)))
         object.__setattr__(self, "runtime", runtime)
-        if modelled is not None:
-            modelled.flags.writeable = False
-        object.__setattr__(self, "modelled", modelled)
 
     @classmethod
     def of(cls, jobs: Iterable[TracedJob], cluster: Cluster, name: str = "workload") -> Workload:
@@ -99,12 +88,17 @@ class Workload(Frozen):
     @property
     def remarks(self) -> tuple[Remark, ...]:
         """What no reader of figures about this workload may overlook."""
-        return remarks(self.jobs.walltime, self.runtime, self.modelled, self.estimates, self.partitions)
+        return remarks(self.origin, self.jobs.nodes, self.jobs.walltime, self.runtime)
 
     @property
     def facts(self) -> dict[str, Any]:
         """The same for machines, in JSON's terms: ``estimates`` and ``partitions``."""
-        return facts(self.jobs.walltime, self.runtime, self.modelled, self.estimates, self.partitions)
+        return facts(self.origin, self.jobs.nodes, self.jobs.walltime, self.runtime)
+
+    @property
+    def partitions(self) -> tuple[Partition, ...]:
+        """The partitions that are replayed as one machine, with their shares; none where there is one."""
+        return self.origin.partitions(self.jobs.nodes * self.runtime)
 
     def __len__(self) -> int:
         return len(self.jobs)
@@ -124,8 +118,7 @@ class Workload(Frozen):
             here = set(jobs.id.tolist())
             kept = {job: tuple(p for p in parents if p in here) for job, parents in jobs.depends_on.items()}
             jobs = JobTable(jobs.data, kept)
-        modelled = self.modelled if self.modelled is None else self.modelled[index]
-        return replace(self, jobs=jobs, runtime=self.runtime[index], modelled=modelled)
+        return replace(self, jobs=jobs, runtime=self.runtime[index], origin=self.origin.take(index))
 
     def jittered(self, seconds: int, rng: np.random.Generator) -> Workload:
         """A copy whose submissions are moved by uniform whole seconds from -seconds to +seconds.
