@@ -86,6 +86,7 @@ def workload(
         source = "jobs drawn from a trace, arrivals with its weekly rhythm"
     given = {**told, "like": None if like is None else str(like), "jobs": jobs, "model": model.value}
     recipe = WorkloadRecipe(**{name: value for name, value in given.items() if value is not None})
+    recipe.check()
     if like is not None:
         for line in describe(recipe.trace(seed)):
             note(line)

@@ -138,6 +138,12 @@ def units_of(of: DatasetSet) -> int:
     return of.count or of.epochs or 0
 
 
+def shard_size(plan: DatasetPlan, of: DatasetSet) -> int:
+    """How many units of a set are made together."""
+    alone = of.epochs is not None or of.recipe == "workload"
+    return of.shard or (1 if alone else plan.shard)
+
+
 def quotas(splits: Splits, units: int) -> dict[str, int]:
     """How many units go to each split: the counts that are stated, or shares rounded by largest remainders."""
     if _counts(splits):
@@ -261,9 +267,7 @@ def _counts(splits: Splits) -> bool:
 
 def _shards(source: Source) -> Iterator[Shard]:
     for at, each in enumerate(source.plan.sets):
-        alone = each.epochs is not None or each.recipe == "workload"
-        size = each.shard or (1 if alone else source.plan.shard)
-        units = units_of(each)
+        size, units = shard_size(source.plan, each), units_of(each)
         for number, first in enumerate(range(1, units + 1, size)):
             yield Shard(at, number, (first, min(first + size, units + 1)))
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from transom.errors import SpecError
+from transom.generate.memory import JOB, check_memory
 from transom.models import Cluster, JobTable
 from transom.models._arrays import FloatArray, IntArray
 from transom.models.job import UNKNOWN
@@ -119,6 +120,7 @@ def generate_lublin(
         raise SpecError(f"lublin: jobs and nodes must be > 0, got {jobs} and {nodes}")
     if load is not None and not 0 < load < np.inf:
         raise SpecError(f"lublin: load must be finite and > 0, got {load}")
+    check_memory("jobs", jobs, JOB)
     estimates = parse_estimates(walltimes)
     size = sample_sizes(jobs, nodes, rng, model)
     runtime = sample_runtimes(size, rng, model)

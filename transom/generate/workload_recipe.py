@@ -12,6 +12,7 @@ import msgspec
 from transom.errors import SpecError
 from transom.generate.arrivals import fit_arrivals
 from transom.generate.lublin import generate_lublin
+from transom.generate.memory import JOB, check_memory
 from transom.generate.recipe import Recipe
 from transom.rng import stream
 from transom.traces import ReadingRules, Workload, cut, read_swf
@@ -65,13 +66,15 @@ class WorkloadRecipe(Recipe, frozen=True, kw_only=True):
 
         Raises
         ------
-        SpecError : a parameter does not go with the model, or the trace is missing.
+        SpecError : a parameter does not go with the model, the trace is missing, or the jobs do not fit into memory.
         """
         for name in ("load", "like", "rate", "start"):
             if getattr(self, name) is not None and name not in _OF[self.model]:
                 raise SpecError(f"workload: {name} does not go with model {self.model}")
         if self.model != "lublin" and self.like is None:
             raise SpecError(f"workload: model {self.model} needs like, the file of a trace")
+        if self.model != "trace":
+            check_memory("jobs", self.jobs or JOBS, JOB)
         if self.walltimes is not None:
             parse_estimates(self.walltimes)
 
