@@ -25,7 +25,10 @@ ODD = (
     b"9223372036854775808", b"-9223372036854775808", b"1e30", b"123456789012345678.0", b"1234567890123456.0",
     b"12345678901234567.50", b"\xd9\xa3", b"\0", b"--1", b"+-1", b"-", b"+", b".", b"-.", b"1.2.3", b"1e", b"1e5.0",
     b"0" * 30 + b"5", b"1." + b"0" * 80, b"0.1000000000000000055511151231257827", b"5;", b";5", b"1,000", b"\x1c",
-    b"450e-1", b"45e-1", b"2.5E0", b"1" * 16 + b".0", b"0.000000000000001", b"999999999999999.5", b"", b"1 1", b"\x0b",
+    b"9" * 17 + b".", b"9" * 17 + b"e0", b"12e3", b"1.5e1", b"1.25e1", b"-1e15", b"1e16", b"1e17", b"1e18", b"1e19",
+    b"123456789012e5", b"1e+", b"1E+05", b"1e005", b"1e99", b"1e100", b".e1", b"e5", b".5e1", b"0.001e3", b"1.5e-2",
+    b"99999999999999.5e1", b"999999999999999.5e1", b"57.333333333333336", b"450e-1", b"45e-1", b"2.5E0",
+    b"1" * 16 + b".0", b"0.000000000000001", b"999999999999999.5", b"", b"1 1", b"\x0b",
 )  # fmt: skip
 COMMENTS = (b"; MaxProcs: 16", b";", b" ; MaxProcs: 3", b"; Computer: \xe4\xff", b"", b"   ", b"\t; 17", b"\x0c")
 WHOLE, REAL = [1, 2, 4, 9, 17], [6, 10, 4, 18]
@@ -72,6 +75,31 @@ def test_fuzzed_files_as_a_plain_reader_reads_them(tmp_path: Path, monkeypatch: 
         assert outcome(path) == expected, data
         good += not isinstance(expected, str)
     assert 300 < good < 900  # both kinds are there
+
+
+def number(rng: np.random.Generator) -> bytes:
+    """Something like a number, of any length."""
+    digits = ["".join(map(str, rng.integers(0, 10, rng.integers(0, 21)))) for _ in range(2)]
+    zeros = "0" * int(rng.integers(0, 3))
+    parts = [
+        ("", "-", "+")[rng.integers(3)],
+        digits[0],
+        ("", ".", f".{zeros}", f".{digits[1]}")[rng.integers(4)],
+        ("", "", f"e{rng.integers(0, 22)}", f"E+{rng.integers(0, 9)}", f"e-{rng.integers(0, 30)}", "e")[
+            rng.integers(6)
+        ],
+    ]
+    return "".join(parts).encode()
+
+
+@pytest.mark.parametrize("field", [1, 3, 6], ids=["whole", "checked", "real"])
+def test_every_number_in_every_kind_of_field(tmp_path: Path, field: int) -> None:
+    rng = np.random.default_rng(field)
+    for token in (*ODD, *(number(rng) for _ in range(1500))):
+        tokens = [b"7"] * 18
+        tokens[field - 1] = token
+        data = b" ".join(tokens) + b"\n"
+        assert outcome(write(tmp_path, data)) == plain_lines(data, WHOLE, REAL), token
 
 
 def test_real_numbers_are_those_of_python(tmp_path: Path) -> None:

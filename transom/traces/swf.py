@@ -92,7 +92,7 @@ def read_log(path: str | os.PathLike[str], size_field: Field | None = None) -> t
         walltime=walltime,
         user=user,
         parent=parent,
-        partition=lines.real[0].astype(np.int64),
+        partition=np.clip(lines.real[0], -1, 2.0**53).astype(np.int64),
         partial=(status >= PARTIAL[0]) & (status <= PARTIAL[-1]),
         completed=status == COMPLETED,
         sized=sized[0] if sized else None,

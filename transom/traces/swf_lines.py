@@ -86,6 +86,7 @@ class _Scanner:
         self._whole, self._real = tuple(whole), tuple(real)
         self._column: dict[str, int] = {}
         self._plan = np.zeros((2, 0), np.int64)  # until the first job, all lines come to us
+        self._kinds: list[list[int]] = []
         self._first = 0
         self._table = np.empty((1 + len(whole) + len(real), 0), np.int64)
         self._parts: list[IntArray] = []
@@ -159,6 +160,7 @@ class _Scanner:
             if self._plan[KIND, at - 1] in (ANYTHING, NUMBER):  # else it has been asked for before
                 self._plan[:, at - 1] = WHOLE if column <= len(self._whole) else REAL, column
             self._column[str(field).lower()] = int(self._plan[COLUMN, at - 1])
+        self._kinds = self._plan.tolist()
         self._make_room(size)
 
     def _fill(self, tokens: list[bytes], number: int, row: int) -> None:
@@ -169,18 +171,20 @@ class _Scanner:
                 told = f" as line {self._first} has" if self._header.columns is None else " by the names in the header"
             raise TraceError(f"{where}: expected {fields} fields{told}, got {len(tokens)}")
         self._table[LINE, row] = number
-        for i, token in enumerate(tokens):
-            kind, column = self._plan[:, i].tolist()
-            problem = "" if kind == ANYTHING else _problem(token, kind == WHOLE)
-            if problem:
+        reals = self._table.view(np.float64)
+        for i, (kind, column, token) in enumerate(zip(*self._kinds, tokens, strict=True)):
+            if kind == ANYTHING:
+                continue
+            value = _value(token, kind == WHOLE)
+            if isinstance(value, str):
                 text = token.decode("latin-1")
                 shown = repr(text if len(text) <= 30 else f"{text[:30]}...")
                 name = field_name(i + 1, self._header.columns)
-                raise TraceError(f"{where}: field {i + 1} ({name}) {problem}, got {shown}")
+                raise TraceError(f"{where}: field {i + 1} ({name}) {value}, got {shown}")
             if kind == WHOLE:
-                self._table[column, row] = _whole(token)
+                self._table[column, row] = value
             elif kind == REAL:
-                self._table.view(np.float64)[column, row] = float(token)
+                reals[column, row] = value
 
 
 def _numbers(named: tuple[str, ...] | None, fields: int) -> dict[str, int]:
@@ -191,12 +195,18 @@ def _numbers(named: tuple[str, ...] | None, fields: int) -> dict[str, int]:
     return found | {field_name(number, named).lower(): number for number in range(len(FIELDS) + 1, fields + 1)}
 
 
-def _problem(token: bytes, whole: bool) -> str:
-    """What is wrong with a number, if anything is."""
-    if _small(token):
-        return ""
+def _value(token: bytes, whole: bool) -> int | float | str:
+    """A number as exactly as it is needed, or what is wrong with it."""
+    if b"_" in token:  # int() and float() would take 1_000 for a number
+        return "must be a number"
     try:
-        number = float(token.replace(b"_", b"?"))  # float() would take 1_000 for a number
+        # Of integers with many digits a float would lose the last ones.
+        if -(2**63) <= (exact := int(token)) < 2**63:
+            return exact
+    except ValueError:
+        pass
+    try:
+        number = float(token)
     except ValueError:
         return "must be a number"
     if not math.isfinite(number):
@@ -204,19 +214,6 @@ def _problem(token: bytes, whole: bool) -> str:
         return "does not fit into 63 bits" if token.strip(b"+-")[:1].isdigit() else "must be finite"
     if abs(number) >= _LIMIT:
         return "does not fit into 63 bits"
-    return "must be a whole number" if whole and not number.is_integer() else ""
-
-
-def _small(token: bytes) -> bool:
-    """Whether these are the digits of a number of 64 bits, of which a float would lose the last ones."""
-    try:
-        return b"_" not in token and -(2**63) <= int(token) < 2**63
-    except ValueError:
-        return False
-
-
-def _whole(token: bytes) -> int:
-    try:
-        return int(token)
-    except ValueError:
-        return int(float(token))
+    if whole and not number.is_integer():
+        return "must be a whole number"
+    return int(number) if whole else number

@@ -20,6 +20,7 @@ POSITION, ROWS, LINES = range(3)
 """How far a scan has got: the next byte, the rows that are filled, the lines that are done."""
 
 _TAB, _LINE_FEED, _RETURN, _SPACE, _PLUS, _MINUS, _POINT, _ZERO, _NINE = 9, 10, 13, 32, 43, 45, 46, 48, 57
+_E_LARGE, _E_SMALL = 69, 101
 _EXACT = 15  # so many digits and no more are exact as a float, and so is their quotient by a power of ten
 _DIGITS = 18  # so many digits fit into 63 bits
 
@@ -28,8 +29,9 @@ _DIGITS = 18  # so many digits fit into 63 bits
 def scan(data: np.ndarray, plan: IntArray, table: IntArray, reals: FloatArray, at: IntArray) -> bool:
     """Read lines of numbers up to the end, or up to the first that is neither blank nor made of plain numbers.
 
-    Plain are a sign, up to 18 digits, and a decimal point if there are no more than 15 digits: such a number is exactly
-    what Python makes of it. All else is left: comments, exponents, words, another number of fields.
+    Plain is a number that comes out exactly as Python would have it: a sign and up to 18 digits, or with a decimal
+    point or an exponent >= 0 as many as a float holds. All else is left: comments, longer numbers, words, another
+    number of fields.
 
     Parameters
     ----------
@@ -74,7 +76,7 @@ def scan(data: np.ndarray, plan: IntArray, table: IntArray, reals: FloatArray, a
                 value = value * 10 + (byte - _ZERO)
                 position += 1
                 byte = np.int64(data[position])
-            digits = position - first
+            whole = digits = position - first
             if byte == _POINT:
                 while True:
                     position += 1
@@ -84,16 +86,34 @@ def scan(data: np.ndarray, plan: IntArray, table: IntArray, reals: FloatArray, a
                     value = value * 10 + (byte - _ZERO)
                     scale = scale * 10
                     digits += 1
-                if digits > _EXACT or (kind == WHOLE and value % scale != 0):
-                    plain = False
-            if digits == 0 or digits > _DIGITS or not (byte == _SPACE or _TAB <= byte <= _RETURN):
+            integer, power = digits == position - first, np.int64(0)
+            if byte in (_E_SMALL, _E_LARGE) and digits > 0:
+                position += 1
+                byte = np.int64(data[position])
+                if byte == _PLUS:
+                    position += 1
+                    byte = np.int64(data[position])
+                first = position
+                while _ZERO <= byte <= _NINE and position - first < 2:
+                    power = power * 10 + (byte - _ZERO)
+                    position += 1
+                    byte = np.int64(data[position])
+                integer, plain = False, position > first
+            # What is only checked must be below 10**18, and a float that is kept must be exact.
+            short = whole + power <= _DIGITS if kind == NUMBER or integer else digits + power <= _EXACT
+            if digits == 0 or not short or not (byte == _SPACE or _TAB <= byte <= _RETURN):
                 plain = False
-            if plain and kind == WHOLE:
-                value = value if scale == 1 else value // scale
-                table[plan[COLUMN, field], row] = -value if sign == _MINUS else value
-            elif plain and kind == REAL:
-                real = value / scale
-                reals[plan[COLUMN, field], row] = -real if sign == _MINUS else real
+            if plain and kind != NUMBER:
+                for _ in range(power):
+                    value = value * 10
+                if kind == REAL:
+                    real = value / scale
+                    reals[plan[COLUMN, field], row] = -real if sign == _MINUS else real
+                elif value % scale == 0:
+                    value = value // scale
+                    table[plan[COLUMN, field], row] = -value if sign == _MINUS else value
+                else:
+                    plain = False
             field += 1
         if not plain or (0 < field < fields):
             at[POSITION], at[ROWS], at[LINES] = begin, row, line
