@@ -33,6 +33,13 @@ def test_further_fields_are_read_by_number_and_by_name(tmp_path: Path) -> None:
     assert plain["column19"].tolist() == [3, -1, 7]
 
 
+def test_names_behind_the_first_job_come_too_late(tmp_path: Path) -> None:
+    path = str(write(tmp_path, longer(3, f1=1) + "; Columns: a b c\n" + longer(4, f1=2)))
+    assert read_lines(path, [19]).whole[0].tolist() == [3, 4]
+    with pytest.raises(SpecError, match="no field 'a'"):
+        read_lines(path, ["a"])
+
+
 def test_one_field_asked_for_twice_and_in_two_kinds(tmp_path: Path) -> None:
     path = str(write(tmp_path, JOBS))
     read = read_lines(path, [1, "job-number", 19], [19, "column19", 1])

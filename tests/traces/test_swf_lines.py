@@ -102,6 +102,14 @@ def test_every_number_in_every_kind_of_field(tmp_path: Path, field: int) -> None
         assert outcome(write(tmp_path, data)) == plain_lines(data, WHOLE, REAL), token
 
 
+@pytest.mark.reference
+@pytest.mark.slow
+def test_real_traces_as_a_plain_reader_reads_them(shared: Path) -> None:
+    for path in sorted((shared / "traces").glob("*.swf.gz")):
+        with gzip.open(path) as file:
+            assert outcome(path) == plain_lines(file.read(), WHOLE, REAL), path.name
+
+
 def test_real_numbers_are_those_of_python(tmp_path: Path) -> None:
     rng = np.random.default_rng(5)
     tokens = [f"{rng.random() * 10.0 ** rng.integers(-3, 12):.{rng.integers(0, 18)}f}" for _ in range(5000)]

@@ -47,6 +47,7 @@ class Header:
     partitions : names of partitions by number.
     columns : names of the fields behind the 18th, in order; None where no comment names them.
     fault : what is wrong with a size, for whoever needs sizes.
+    over : whether jobs have begun: what names columns now comes too late.
     """
 
     path: str
@@ -54,6 +55,7 @@ class Header:
     partitions: dict[int, str] = field(default_factory=dict)
     columns: tuple[str, ...] | None = None
     fault: str = ""
+    over: bool = False
 
     def read(self, comment: bytes, line: int) -> None:
         """Take what a line says that begins with a semicolon.
@@ -69,7 +71,7 @@ class Header:
                 self.fault = f"{self.path}: line {line}: {found[1].decode()} does not fit into 63 bits"
         elif found := _PARTITION.match(comment):
             self.partitions.setdefault(int(found[1]), found[2].decode("utf-8", "replace"))
-        elif (found := _COLUMNS.match(comment)) and self.columns is None:
+        elif (found := _COLUMNS.match(comment)) and self.columns is None and not self.over:
             self.columns = self._names(found[1].decode("utf-8", "replace"), line)
 
     def machine(self) -> int | None:
