@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,12 +25,14 @@ from transom import (
     Window,
     Workload,
     check,
+    read_swf,
     simulate,
     solve,
 )
 from transom.errors import DocumentError, ModelError, SpecError, StopError, TransomError
 from transom.io.documents import decode
 from transom.models import JobTable
+from transom.traces import ReadingRules
 
 TREE = FatTree.uniform(8, 2, 4)
 KNAPSACK = Knapsack([3, 2, 1], [1, 2, 3], 4)
@@ -37,6 +40,7 @@ PATH = ConstrainedPath.from_allocation(Allocation(TREE, [0, 1, 2, 5], [2, 2], "s
 JOBS = JobTable.of([Job(1, 0, 2, 10), Job(2, 0, 2, 10)])
 CLUSTER = Cluster(4)
 WINDOW = Window(0, CLUSTER, JOBS, JobTable([]), [], [4])  # type: ignore[arg-type]
+TRACE = Path(__file__).parents[1] / "instances" / "workloads" / "lublin_5000.swf.gz"
 SELECTION = {
     "demands": [[3, 1], [1, 3]],
     "capacity": [4, 4],
@@ -92,6 +96,8 @@ GOOD: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         simulate,
         {"workload": Workload("w", CLUSTER, JOBS, [5, 5]), "policy": "fcfs", "seed": 0, "rules": "textbook"},
     ),
+    "read_swf": (read_swf, {"path": TRACE, "rules": ReadingRules(), "nodes": 384}),
+    "Workload.take": (Workload("w", CLUSTER, JOBS, [5, 5]).take, {"index": [0, 1]}),
     "Knapsack.from_window": (Knapsack.from_window, {"window": WINDOW, "objective": None, "jobs": [0]}),
     "Selection.from_window": (
         Selection.from_window,

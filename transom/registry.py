@@ -43,6 +43,7 @@ _WORDS = {
 
 
 _LABEL = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,99})=(.+)", re.DOTALL)
+_LABELS = "a letter or digit, then up to 99 letters, digits, '.', '_' or '-'"
 
 
 @cache
@@ -141,9 +142,21 @@ def weights_of(*things: Any) -> str:
 
 
 def labelled(text: str) -> tuple[str, str]:
-    """Label and specification out of ``[LABEL=]SPEC``; the label is the name in the specification unless given."""
-    found = _LABEL.fullmatch(text)
-    return (found[1], found[2]) if found else (text.partition(":")[0], text)
+    """Label and specification out of ``[LABEL=]SPEC``; the label is the name in the specification unless given.
+
+    Raises
+    ------
+    SpecError : the label is none, or no specification follows it.
+    """
+    if found := _LABEL.fullmatch(text):
+        return found[1], found[2]
+    name = text.partition(":")[0]
+    label, equals, _ = name.partition("=")
+    if equals and _LABEL.fullmatch(f"{label}=x"):
+        raise SpecError(f"{text!r}: expected LABEL=SPEC, got no specification")
+    if equals:
+        raise SpecError(f"label {label!r}: expected {_LABELS}")
+    return name, text
 
 
 def parse(spec: str) -> tuple[str, dict[str, str]]:

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from tests.bench.in_process import InProcess
+from tests.traces.test_swf import line
 from transom.bench.execution import carry_out
 from transom.bench.plan import Plan, TraceSet
 from transom.bench.sequences import replay_tasks
@@ -55,6 +56,16 @@ def test_a_generated_workload(root: Path) -> None:
     each = TraceSet(generate="workload", parameters={"jobs": 60}, workload_seed=2, policies=("sjf-easy",), jobs=40)
     row = carry_out(next(iter(tasks(Plan(traces=(each,))))))
     assert (row.outcome, row.size, row.set) == ("ok", 40, "workload"), row.cause
+
+
+def test_rows_say_that_estimates_are_perfect(root: Path, tmp_path: Path) -> None:
+    bare = tmp_path / "bare.swf"
+    bare.write_text("; MaxProcs: 9\n" + "".join(line(f1=i, f2=i, f9=-1 if i % 4 else 99) for i in range(1, 41)))
+    row = carry_out(next(iter(replay_tasks(Plan(), TraceSet(file=str(bare), policies=("fcfs-easy",))))))
+    assert row.metrics["perfect_estimates"] == 0.75
+    parameters = {"model": "trace", "like": str(bare), "walltimes": "factor:2"}
+    modelled = TraceSet(generate="workload", parameters=parameters, policies=("fcfs-easy",))
+    assert "perfect_estimates" not in carry_out(next(iter(replay_tasks(Plan(), modelled)))).metrics
 
 
 def test_one_sequence_of_the_locked_environment(root: Path) -> None:

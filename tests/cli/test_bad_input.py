@@ -23,6 +23,15 @@ JOB = "1 0 -1 100 4 -1 -1 4 200 -1 -1 -1 -1 -1 -1 -1 -1 -1\n"
 HEADER = "; MaxProcs: 64\n"
 SMALL = Knapsack(np.array([60, 100, 120]), np.array([1, 2, 3]), 5)
 OTHER = Knapsack(np.array([60, 100, 120]), np.array([1, 2, 3]), 4)
+HUGE = """
+format = "transom/dataset/1"
+name = "huge"
+licence = "MIT"
+[[sets]]
+recipe = "knapsack"
+count = 100000000000000
+parameters = { class = "circle", items = 8 }
+"""
 DOCUMENT = json.loads(encode(SMALL))
 
 
@@ -53,6 +62,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "large.swf": HEADER + JOB.replace("1 0 -1 100 4 -1 -1 4", "1 0 -1 100 65 -1 -1 65"),
         "twice.swf": HEADER + JOB + JOB,
         "header.swf": HEADER,
+        "nodes.swf": f"; MaxProcs: {2**40 + 1}\n" + JOB,
+        "huge.toml": HUGE,
         "version.json": changed(format="transom/knapsack/2"),
         "format.json": changed(format="knapsack"),
         "untagged.json": json.dumps({"values": [1], "weights": [1], "capacity": 1}),
@@ -138,6 +149,20 @@ CASES: dict[str, tuple[list[str], tuple[str, ...]]] = {
     "objective is not known": ([*SOLVE, "good.json", "--objective", "waits"], ("unknown objective", "mean 'wait'?")),
     "order is not known": ([*SNAPSHOT, "good.swf.gz", "--order", "wpf3"], ("unknown priority rule", "mean 'wfp3'?")),
     "problem is not known": ([*SOLVE, "good.json", "--problem", "knapsak"], ("unknown problem", "mean 'knapsack'?")),
+    "label is that of the pictures": (
+        ["simulate", "good.swf.gz", "--policy", "Figures=fcfs"],
+        ("label 'Figures': a policy cannot be called so: figures/ is the folder of pictures",),
+    ),
+    "label has a blank": (
+        ["simulate", "good.swf.gz", "--policy", "my policy=fcfs"],
+        ("label 'my policy': expected a letter or digit, then up to 99 letters, digits, '.', '_' or '-'",),
+    ),
+    "label is a path": (
+        ["simulate", "good.swf.gz", "--policy", "../out=window:size=5"],
+        ("label '../out': expected a",),
+    ),
+    "label is empty": (["simulate", "good.swf.gz", "--policy", "=fcfs"], ("label '': expected a letter or digit",)),
+    "label is alone": (["simulate", "good.swf.gz", "--policy", "mine="], ("'mine=': expected LABEL=SPEC",)),
     "parameter is not known": (["solve", "good.json", "--solver", "dp:memroy=5"], ("no parameter 'memroy'", "memory")),
     "parameter is not a number": (["solve", "good.json", "--solver", "dp:memory=x"], ("dp:memory", "int", "'x'")),
     "parameter is out of range": (["solve", "good.json", "--solver", "dp:memory=-1"], ("memory must be > 0 MiB",)),
@@ -151,6 +176,41 @@ CASES: dict[str, tuple[list[str], tuple[str, ...]]] = {
     "rule takes no parameters": (["simulate", "good.swf.gz", "--policy", "fcfs:size=5"], ("no parameter 'size'",)),
     "document is not known": (["schema", "windows"], ("unknown document 'windows'", "window, knapsack, alloc")),
     # stops and other options
+    "more nodes than there can be": (
+        [*SIMULATE, "good.swf.gz", "--nodes", str(2**63 - 1)],
+        ("'--nodes'", "1099511627776"),
+    ),
+    "more nodes than there can be in the header": (
+        [*SIMULATE, "nodes.swf"],
+        ("nodes.swf: cluster: num_nodes must be <= 2**40 (1099511627776), got 1099511627777",),
+    ),
+    "more jobs than fit into memory": (
+        ["generate", "workload", "--jobs", "99999999999", "--out", "o.swf"],
+        ("99,999,999,999 jobs need about 23 TiB of memory, this machine has",),
+    ),
+    "more jobs like a trace than fit into memory": (
+        [
+            "generate",
+            "workload",
+            "--model",
+            "weekly",
+            "--like",
+            "good.swf.gz",
+            "--jobs",
+            "99999999999",
+            "--out",
+            "o.swf",
+        ],
+        ("99,999,999,999 jobs need about 23 TiB of memory, this machine has",),
+    ),
+    "more items than fit into memory": (
+        ["generate", "knapsack", "--class", "circle", "--items", "99999999999", "--out", "o.jsonl"],
+        ("not enough memory: Unable to allocate 745",),
+    ),
+    "a data set that fits nowhere": (
+        ["generate", "dataset", "huge.toml", "--out", "huge"],
+        ("huge: 100,000,000,000,000 instances or epochs in 100,000,000,000 shards, about", " on disk", "of memory"),
+    ),
     "seconds are negative": ([*SOLVE, "good.json", "--seconds", "-1"], ("seconds must be > 0 and finite, got -1",)),
     "seconds are infinite": ([*SOLVE, "good.json", "--seconds", "inf"], ("seconds must be > 0 and finite, got inf",)),
     "seconds are a word": ([*SOLVE, "good.json", "--seconds", "ten"], ("'--seconds'",)),

@@ -19,8 +19,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transom.errors import DocumentError, TransomError
-from transom.generate import dataset, dataset_shards
+from transom.errors import DocumentError, SpecError, TransomError
+from transom.generate import dataset, dataset_shards, dataset_size
 from transom.generate.dataset import make_dataset
 from transom.generate.dataset_check import check_dataset
 from transom.generate.dataset_index import read_index
@@ -469,3 +469,39 @@ def test_the_plan_of_the_page_and_the_example_are_plans(root: Path, tmp_path: Pa
     assert [each.called for each in planned(tmp_path, text).plan.sets] == ["classes", "windows"]
     example = read_dataset_plan(root / "examples/dataset.toml")
     assert {each.recipe for each in example.plan.sets} == set(RECIPES)
+
+
+def test_the_size_is_told_before_anything_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "plan.toml").write_text(PLAN)
+    source = read_dataset_plan(tmp_path / "plan.toml")
+    told: list[str] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(dataset, "_begin", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            make_dataset(source, tmp_path / "out", tell=told.append)
+    units = sum(each.count or each.epochs or 0 for each in source.plan.sets)
+    assert told == [f"{units} instances or epochs in {len(source.shards())} shards"]
+    monkeypatch.setattr(dataset_size, "_MANY", 0)
+    size = dataset_size.dataset_size(source)
+    make_dataset(source, tmp_path / "out", tell=told.append)
+    assert told[1] == str(size)
+    made = sum(path.stat().st_size for path in (tmp_path / "out").glob("*/*.gz"))
+    assert size.disk is not None
+    assert made / 3 < size.disk < 3 * made
+
+
+@pytest.mark.parametrize(
+    ("size", "says"),
+    [
+        ((10**14, 10**11, 5e16, 150 * 10**14), "to find repeated ones, 13 PiB of memory are needed, this machine has"),
+        ((10**6, 10**3, 2.0**90, 150), "1,000,000 instances or epochs in 1,000 shards, about .* on disk: .* are free"),
+    ],
+)
+def test_a_data_set_that_fits_nowhere_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int, float, int], says: str
+) -> None:
+    (tmp_path / "plan.toml").write_text(PLAN)
+    monkeypatch.setattr(dataset, "dataset_size", lambda source: dataset_size.DatasetSize(*size))
+    with pytest.raises(SpecError, match=says):
+        make_dataset(read_dataset_plan(tmp_path / "plan.toml"), tmp_path / "out")
+    assert not (tmp_path / "out").exists()

@@ -208,7 +208,7 @@ def test_what_is_parsed() -> None:
         ("bb=[pareto:shape=1]", "shape must be > 1"),
         ("bb=[correlated:correlation=2]", "correlation must be from -1 to 1"),
         ("bb=[correlated:law=column]", "unknown law of correlated amounts"),
-        ("bb=[column:field=19]", "field must be from 1 to 18"),
+        ("bb=[column:field=0]", "field must be >= 1 or a name, got 0"),
         ("bb=[column:unit=0]", "unit must be > 0"),
         ("bb=[column:per=core]", "per must be node or job"),
         ("bb=[normal:means=3]", "'normal' has no parameter 'means'. Known: mean, deviation, capacity, load, share"),

@@ -96,7 +96,10 @@ def test_a_large_workload_is_whole() -> None:
         ({"load": 0.0}, "load must be finite and > 0, got 0.0"),
         ({"load": float("nan")}, "load must be finite and > 0, got nan"),
         ({"load": 1e-20}, "take more than 2"),
-        ({"walltimes": "wrong"}, "walltimes must be overestimated or exact, got 'wrong'"),
+        (
+            {"walltimes": "wrong"},
+            "unknown estimate model 'wrong'. Known: exact, factor:F, overestimated, trace:FILE, tsafrir",
+        ),
     ],
 )
 def test_out_of_range(arguments: dict[str, object], message: str) -> None:

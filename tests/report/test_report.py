@@ -242,6 +242,14 @@ def test_a_policy_that_failed_on_some_seeds_is_not_marked() -> None:
     assert "most finished replays" in table.note
 
 
+def test_the_table_of_a_sequence_says_that_estimates_are_perfect() -> None:
+    perfect = [replaced(each, metrics={**each.metrics, "perfect_estimates": 0.71}) for each in replays()]
+    (table,) = sequences.sequence_tables(to_frame(perfect))
+    assert "PERFECT ESTIMATES: 71.0 % of the jobs ask for exactly their runtime." in table.note
+    (table,) = sequences.sequence_tables(to_frame(replays()))
+    assert "PERFECT" not in table.note
+
+
 def test_a_name_that_stands_for_two_policies_is_told_apart() -> None:
     other = [replaced(each, key=f"{each.key}-2", spec="fcfs:x=2") for each in replays() if each.name == "fcfs"]
     (table,) = sequences.sequence_tables(to_frame([*replays(), *other]))

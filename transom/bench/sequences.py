@@ -145,6 +145,8 @@ def _replayed(task: Task, document: _Document, read: Sequence) -> dict[str, Any]
     if wrong:
         return {"outcome": outcome, "cause": "; ".join(wrong), "wall": wall}
     metrics = {name: value for name, value in summary(schedule).items() if math.isfinite(value)}
+    if (estimates := workload.facts["estimates"])["perfect"]:
+        metrics["perfect_estimates"] = estimates["share"] or 1.0
     value = metrics.get(VALUE)
     return {
         "outcome": outcome,

@@ -51,6 +51,8 @@ def run(arguments: Sequence[str]) -> int:
         raise
     except OSError as error:
         return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except MemoryError as error:
+        return _fail(f"not enough memory: {error}" if str(error) else "not enough memory")
     except Exception as error:
         usage = getattr(error, "format_message", None)  # what the parser of the command line raises
         if usage is None:

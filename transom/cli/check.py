@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from transom.cli import options
-from transom.cli.event_options import READING
 from transom.cli.output import note, print_json
 from transom.cli.resource_options import Resources, equipped
 
@@ -43,10 +42,15 @@ def command(
     json: options.Json = False,
     nodes: options.Nodes = None,
     size: options.SizeOption = options.Size.requested,
+    size_field: options.SizeField = None,
     walltime: options.WalltimeOption = options.Walltime.requested_else_runtime,
     long_runs: options.LongRunsOption = options.LongRuns.cut,
     nonpositive: options.NonpositiveOption = options.Bad.drop,
     oversized: options.OversizedOption = options.Bad.drop,
+    zero_runtimes: options.ZeroRuntimesOption = options.ZeroRuntimes.bad,
+    partition: options.Partition = None,
+    estimates: options.Estimates = "exact",
+    estimates_for: options.EstimatesForOption = options.EstimatesFor.missing,
 ) -> None:
     """Judge results against their instances, or a recorded replay against its trace.
 
@@ -63,9 +67,8 @@ def command(
         raise DocumentError(f"{result}: no such file or folder")
     if result.is_dir():
         rules: dict[str, Any] = {
-            "nodes": nodes, "start": start, "jobs": jobs, "size": size, "walltime": walltime,
-            "long_runs": long_runs, "nonpositive": nonpositive, "oversized": oversized,
-            "resources": resources, "seed": seed,
+            "nodes": nodes, "start": start, "jobs": jobs, "resources": resources, "seed": seed,
+            **{name: context.params[name] for name in options.READING},
         }  # fmt: skip
         judged = _judge_recordings(instance, result, {name: rules[name] for name in rules if _given(context, name)})
     else:
@@ -183,13 +186,11 @@ def _judge_recordings(trace: Path, folder: Path, given: dict[str, Any]) -> list[
         folders = sorted(path.parent for path in folder.glob("*/jobs.parquet"))
     if not folders:
         raise DocumentError(f"{folder}: no jobs.parquet, neither in it nor in a folder of it")
-    workloads: dict[tuple[Any, ...], Workload] = {}
+    workloads: dict[str, Workload] = {}
     return [_judge_recording(trace, each, given, workloads) for each in folders]
 
 
-def _judge_recording(
-    trace: Path, folder: Path, given: dict[str, Any], workloads: dict[tuple[Any, ...], Workload]
-) -> Judged:
+def _judge_recording(trace: Path, folder: Path, given: dict[str, Any], workloads: dict[str, Workload]) -> Judged:
     from transom.errors import DocumentError, SpecError
     from transom.simulation.recording import read_details, read_node_runs, read_schedule
     from transom.simulation.verification import check_nodes, check_schedule, check_spread
@@ -197,15 +198,16 @@ def _judge_recording(
     schedule = read_schedule(folder)
     details = read_details(folder)["details"]
     rules = {**_recorded_rules(details, folder), **given}
-    key = tuple(sorted(rules.items(), key=str))
+    key = repr(sorted(rules.items(), key=str))
     if rules.get("events") == "rlscheduler":
-        stated = {f"--{name.replace('_', '-')}": given.get(name) for name in READING}
+        stated = {f"--{name.replace('_', '-')}": given.get(name) for name in options.READING}
         options.refuse(stated, f"{folder}: it was read by the job rules of rlscheduler")
     resources, seed = rules.pop("resources", None), rules.pop("seed", 0)
-    if resources is None and "seed" in given:
-        raise SpecError(f"{folder}: was replayed without --resources; --seed is for those")
+    if resources is None and rules.get("estimates", "exact") == "exact" and "seed" in given:
+        raise SpecError(f"{folder}: was replayed without --resources and --estimates; --seed is for those")
     if key not in workloads:
-        workloads[key] = equipped(options.read_workload(trace, **rules), trace, resources, seed).workload
+        read = options.read_workload(trace, seed=seed, **rules)
+        workloads[key] = equipped(read, trace, resources, seed).workload
     workload = _on_tree(workloads[key], schedule.cluster.topology)
     if details.get("digest", workload.digest()) != workload.digest():
         path = folder / "jobs.parquet"
@@ -257,7 +259,8 @@ def _recorded_rules(details: dict[str, Any], folder: Path) -> dict[str, Any]:
     kinds: dict[str, Any] = {
         "size": options.Size, "walltime": options.Walltime, "long_runs": options.LongRuns,
         "nonpositive": options.Bad, "oversized": options.Bad, "nodes": int, "start": int, "jobs": int,
-        "resources": str, "seed": int, "events": str,
+        "zero_runtimes": options.ZeroRuntimes, "size_field": str, "partition": list, "estimates": str,
+        "estimates_for": options.EstimatesFor, "resources": str, "seed": int, "events": str,
     }  # fmt: skip
     try:
         recorded = dict(details.get("rules", {}))

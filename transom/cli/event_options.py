@@ -24,9 +24,6 @@ Rules = Annotated[
     ),
 ]
 
-READING = ("size", "walltime", "long_runs", "nonpositive", "oversized")
-"""The options about how jobs are read."""
-
 
 class Read(NamedTuple):
     """A trace as it was read: the jobs, the rules they are replayed under, and what a recording says of both.
@@ -71,7 +68,7 @@ def read_under(text: str, context: typer.Context, trace: Path, nodes: int | None
     from transom.traces.locked_reading import read_locked
 
     rules, stated, where = parse_rules(text), given(context), f"--rules {text}"
-    reading = {name: context.params[name] for name in READING}
+    reading = {name: context.params[name] for name in options.READING}
     start, jobs = context.params["start"], context.params["jobs"]
     card = {"nodes": nodes, "start": start, "jobs": jobs}
     if not isinstance(rules, Textbook):
@@ -80,12 +77,13 @@ def read_under(text: str, context: typer.Context, trace: Path, nodes: int | None
         for run in runs:
             suited_policy(rules, make_policy(run.spec), run.spec)
     if not isinstance(rules, RLScheduler):
-        if "walltime" not in stated:
+        if not {"walltime", "estimates"} & stated.keys():
             reading["walltime"] = options.Walltime(reading_under(rules).walltime)
-        workload = options.read_workload(trace, nodes, start, jobs, **reading, events=rules.name)
-        return Read(workload, rules, {**card, **{name: value.value for name, value in reading.items()}})
+        reading["seed"] = context.params["seed"]
+        workload = options.read_workload(trace, nodes, start, jobs, rules.name, **reading)
+        return Read(workload, rules, {**card, **options.told(reading)})
 
-    options.refuse(_spelt(stated, *READING, "jitter", "repeats"), where)
+    options.refuse(_spelt(stated, *options.READING, "jitter", "repeats"), where)
     if "seed" in stated:
         raise SpecError(f"{where}: --seed draws nothing here; which sequences are drawn says rlscheduler:seed=NUMBER")
     settings = parse(text)[1]

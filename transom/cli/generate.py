@@ -35,13 +35,6 @@ class Model(StrEnum):
     weekly = "weekly"
 
 
-class Walltimes(StrEnum):
-    """How users choose walltimes."""
-
-    overestimated = "overestimated"
-    exact = "exact"
-
-
 @app.command("workload")
 def workload(
     out: Annotated[Path, typer.Option("--out", help="Where to write it: .swf or .swf.gz.")],
@@ -56,8 +49,13 @@ def workload(
         float | None, typer.Option("--load", help="lublin: scale the gaps to this offered load, such as 0.85.")
     ] = None,
     walltimes: Annotated[
-        Walltimes | None,
-        typer.Option("--walltimes", help="lublin: above the runtimes and round (default), or exact."),
+        str | None,
+        typer.Option(
+            "--walltimes",
+            metavar="MODEL",
+            help="What jobs ask for, as of simulate --estimates; lublin: overestimated by default; weekly: of jobs "
+            "that request no time, exact by default.",
+        ),
     ] = None,
     like: Annotated[Path | None, typer.Option("--like", help="weekly: the trace to be like.")] = None,
     rate: Annotated[
@@ -78,19 +76,19 @@ def workload(
     check_writable(out, ".swf")
     if model is Model.lublin:
         options.refuse({"--like": like, "--rate": rate}, "--model lublin")
-        chosen = walltimes or Walltimes.overestimated
-        told: dict[str, Any] = {"nodes": nodes or NODES, "load": load, "walltimes": chosen.value}
+        told: dict[str, Any] = {"nodes": nodes or NODES, "load": load, "walltimes": walltimes or "overestimated"}
         source = "model of Lublin and Feitelson, JPDC 63(11), 2003"
     else:
-        options.refuse({"--load": load, "--walltimes": walltimes}, "--model weekly")
+        options.refuse({"--load": load}, "--model weekly")
         if like is None:
             raise SpecError("--model weekly needs --like TRACE")
-        told = {"nodes": nodes, "like": like.name, "rate": rate}
+        told = {"nodes": nodes, "like": like.name, "rate": rate, "walltimes": walltimes}
         source = "jobs drawn from a trace, arrivals with its weekly rhythm"
     given = {**told, "like": None if like is None else str(like), "jobs": jobs, "model": model.value}
     recipe = WorkloadRecipe(**{name: value for name, value in given.items() if value is not None})
+    recipe.check()
     if like is not None:
-        for line in describe(recipe.trace()):
+        for line in describe(recipe.trace(seed)):
             note(line)
     made = recipe.workload(seed, 1)
     words = [f"--{name} {value}" for name, value in told.items() if value is not None]

@@ -66,9 +66,8 @@ def command(
         def told(done: int, total: int) -> None:
             bars.update(task, completed=done, total=total)
 
-        index = make_dataset(
-            source, out, _mapping(on, workers, Protection(tls_ca, tls_cert, tls_key, insecure)), force, told
-        )
+        mapping = _mapping(on, workers, Protection(tls_ca, tls_cert, tls_key, insecure))
+        index = make_dataset(source, out, mapping, force, told, lambda size: note(f"{out}: {size}"))
     _print(index, out, json)
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from collections.abc import Mapping, Sequence
+from enum import Enum, StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
-    from transom.traces import Workload
+    from transom.traces import ReadingRules, Workload
 
 
 class Size(StrEnum):
@@ -42,9 +43,27 @@ class Bad(StrEnum):
     error = "error"
 
 
+class ZeroRuntimes(StrEnum):
+    """What becomes of a runtime of 0 of a job that completed."""
+
+    bad = "bad"
+    second = "second"
+
+
+class EstimatesFor(StrEnum):
+    """Whose walltimes are modelled."""
+
+    missing = "missing"
+    all = "all"
+
+
+LARGEST = 2**40
+"""The most nodes of a machine, as of :class:`~transom.models.Cluster`, which is imported by whoever needs one."""
+
 Trace = Annotated[Path, typer.Argument(help="A trace in the Standard Workload Format, plain or gzip.")]
 Nodes = Annotated[
-    int | None, typer.Option("--nodes", min=1, help="Nodes of the machine, instead of what the header says.")
+    int | None,
+    typer.Option("--nodes", min=1, max=LARGEST, help="Nodes of the machine, instead of what the header says."),
 ]
 Start = Annotated[int, typer.Option("--start", min=0, help="Begin with the job at this position, from 0.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", min=1, help="Take so many jobs, instead of all that follow.")]
@@ -57,6 +76,36 @@ NonpositiveOption = Annotated[
     Bad, typer.Option("--nonpositive", help="What to do with a job whose id, size or runtime is <= 0.")
 ]
 OversizedOption = Annotated[Bad, typer.Option("--oversized", help="What to do with a job larger than the machine.")]
+SizeField = Annotated[
+    str | None,
+    typer.Option(
+        "--size-field",
+        metavar="FIELD",
+        help="The field that states the size, instead of --size: a number, a name such as requested-processors, a name "
+        "that the header gives a further column, or column19 ...",
+    ),
+]
+ZeroRuntimesOption = Annotated[
+    ZeroRuntimes,
+    typer.Option("--zero-runtimes", help="Runtime 0 of a job that completed: as --nonpositive says, or a second."),
+]
+Partition = Annotated[
+    list[str] | None,
+    typer.Option("--partition", metavar="NUMBER|NAME", help="Take this partition alone; may be repeated."),
+]
+Estimates = Annotated[
+    str,
+    typer.Option(
+        "--estimates",
+        metavar="MODEL",
+        help="Walltimes that nobody requested: exact (the runtime), factor:F, overestimated, "
+        "tsafrir[:longest=SECONDS,share=SHARE], or trace:FILE, as in another trace; drawn by --seed.",
+    ),
+]
+EstimatesForOption = Annotated[
+    EstimatesFor,
+    typer.Option("--estimates-for", help="Model the walltimes of jobs that request none, or of all."),
+]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random numbers.")]
 Objective = Annotated[
     str | None,
@@ -100,26 +149,68 @@ def refuse(given: dict[str, Any], where: str) -> None:
             raise SpecError(f"{name} does not go with {where}")
 
 
+READING = (
+    "size", "size_field", "walltime", "long_runs", "nonpositive", "oversized", "zero_runtimes", "partition",
+    "estimates", "estimates_for",
+)  # fmt: skip
+"""The options about how jobs are read."""
+
+
+def reading_rules(
+    size: Size = Size.requested,
+    size_field: str | None = None,
+    walltime: Walltime = Walltime.requested_else_runtime,
+    long_runs: LongRuns = LongRuns.cut,
+    nonpositive: Bad = Bad.drop,
+    oversized: Bad = Bad.drop,
+    zero_runtimes: ZeroRuntimes = ZeroRuntimes.bad,
+    partition: Sequence[str] | None = None,
+    estimates: str = "exact",
+    estimates_for: EstimatesFor = EstimatesFor.missing,
+    seed: int = 0,
+) -> ReadingRules:
+    """The rules that options state.
+
+    Raises
+    ------
+    SpecError : they contradict each other, or there is no such model of estimates.
+    """
+    from transom.traces import ReadingRules
+
+    return ReadingRules(
+        nodes=size.value,
+        walltime=walltime.value,
+        long_runs=long_runs.value,
+        nonpositive=nonpositive.value,
+        oversized=oversized.value,
+        size_field=size_field,
+        zero_runtimes=zero_runtimes.value,
+        partitions=tuple(partition or ()),
+        estimates=estimates,
+        estimates_for=estimates_for.value,
+        seed=seed,
+    )
+
+
+def told(reading: Mapping[str, Any]) -> dict[str, Any]:
+    """Options about reading as a recording states them, in JSON's terms."""
+    return {name: value.value if isinstance(value, Enum) else value for name, value in reading.items()}
+
+
 def read_workload(
     trace: Path,
     nodes: int | None = None,
     start: int = 0,
     jobs: int | None = None,
-    size: Size = Size.requested,
-    walltime: Walltime = Walltime.requested_else_runtime,
-    long_runs: LongRuns = LongRuns.cut,
-    nonpositive: Bad = Bad.drop,
-    oversized: Bad = Bad.drop,
     events: str = "textbook",
+    **reading: Any,
 ) -> Workload:
-    """Read a trace under the rules given and cut it.
+    """Read a trace under the rules given (:func:`reading_rules`) and cut it.
 
     ``events`` names the event rules of the replay: under those of other programs jobs wait for no others, and
     ``rlscheduler`` reads jobs by rules of its own and cuts by id.
     """
     from transom.simulation.event_rules import parse_rules
     from transom.simulation.reading import read_sequence
-    from transom.traces import ReadingRules
 
-    reading = ReadingRules(size.value, walltime.value, long_runs.value, nonpositive.value, oversized.value)
-    return read_sequence(trace, parse_rules(events), nodes, start, jobs, reading).workload
+    return read_sequence(trace, parse_rules(events), nodes, start, jobs, reading_rules(**reading)).workload

@@ -63,10 +63,16 @@ def progress(hidden: bool = False) -> Progress:
 
 
 def describe(workload: Workload) -> list[str]:
-    """What was read, and what the reader changed or left out."""
+    """What was read, what nobody may overlook about it, and what the reader changed or left out."""
     cluster = workload.cluster
     lines = [f"{workload.name}: {len(workload)} jobs on {cluster.num_nodes} nodes"]
+    lines += [f"  ! {each.text}" for each in workload.remarks]
     return lines + [f"  {what}: {count}" for what, count in workload.repairs.items()]
+
+
+def remarked(title: str, workload: Workload) -> str:
+    """A title with what nobody may overlook about a workload."""
+    return "; ".join([title, *(each.short for each in workload.remarks)])
 
 
 def number(value: float, digits: int = 2) -> str:

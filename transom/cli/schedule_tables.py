@@ -71,7 +71,7 @@ def print_summaries(
     print_table(title + means, ["policy", *columns], rows)
 
 
-def print_breakdown(kind: By, runs: list[Run], schedules: list[Schedule], trim: Trim) -> None:
+def print_breakdown(title: str, kind: By, runs: list[Run], schedules: list[Schedule], trim: Trim) -> None:
     """One row per run and mode, size class or week."""
     rows = []
     for run, schedule in zip(runs, schedules, strict=True):
@@ -83,7 +83,7 @@ def print_breakdown(kind: By, runs: list[Run], schedules: list[Schedule], trim: 
     columns = ["policy", str(kind), "jobs", "jobs [%]", "node-hours [%]", "mean wait [h]", "max wait [h]"]
     if rows and len(rows[0]) > len(columns):
         columns += list(_HOP_COLUMNS)
-    print_table(f"by {kind}, {schedules[0].rules} events", columns, rows)
+    print_table(title, columns, rows)
 
 
 _HOPS = {"hop_cost": 1, "leaves": 2, "pods": 2}

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transom.cli.output import check_writable, describe, note, print_json, progress
+from transom.cli.output import check_writable, describe, note, print_json, progress, remarked
 from transom.cli.schedule_tables import print_summaries
 
 if TYPE_CHECKING:
@@ -52,7 +52,8 @@ def compare_sequences(
         tasks = [bars.add_task(run.label, total=len(starts) * rules.length) for run in runs]
         for start in starts:
             sequence = workload.take(by_id[start : start + rules.length])
-            details = {"trace": str(trace), "rules": {**read.card, "start": start, "jobs": rules.length}}
+            card = {**read.card, "start": start, "jobs": rules.length}
+            details = {"trace": str(trace), "rules": card, **sequence.facts}
             for run, task, rows in zip(runs, tasks, figures, strict=True):
                 one = replace(run, label=f"{run.label}.{start}", rules=_within(rules, sequence))
                 done = rules.length * len(rows)
@@ -67,6 +68,7 @@ def compare_sequences(
                 "workload": workload.digest(),
                 "jobs": len(workload),
                 "nodes": workload.cluster.num_nodes,
+                **workload.facts,
                 "repairs": dict(workload.repairs),
                 "rules": rules.stated,
                 "protocol": {**drawn, "starts": starts},
@@ -91,7 +93,7 @@ def compare_sequences(
         )
         return
     title = f"{workload.name} under {rules.stated} events, sequences of {rules.length:,} jobs (seed {rules.seed})"
-    print_summaries(title, runs, [rows[0] for rows in figures], figures, "sequences")
+    print_summaries(remarked(title, workload), runs, [rows[0] for rows in figures], figures, "sequences")
     if out:
         note(f"jobs and decisions: {out}/LABEL.START/jobs.parquet, decisions.parquet")
 

@@ -13,7 +13,7 @@ import typer
 from transom.cli import options
 from transom.cli.event_options import Rules, read_under
 from transom.cli.node_options import AllocateBy, NodeOptions, Rule, chosen_runs, machine, on_tree
-from transom.cli.output import check_writable, describe, note, print_json, progress
+from transom.cli.output import check_writable, describe, note, print_json, progress, remarked
 from transom.cli.resource_options import Resources, equipped
 from transom.cli.schedule_tables import By, breakdowns_of, print_breakdown, print_summaries
 from transom.cli.sequences import compare_sequences
@@ -100,10 +100,15 @@ def command(
     json: options.Json = False,
     nodes: options.Nodes = None,
     size: options.SizeOption = options.Size.requested,
+    size_field: options.SizeField = None,
     walltime: options.WalltimeOption = options.Walltime.requested_else_runtime,
     long_runs: options.LongRunsOption = options.LongRuns.cut,
     nonpositive: options.NonpositiveOption = options.Bad.drop,
     oversized: options.OversizedOption = options.Bad.drop,
+    zero_runtimes: options.ZeroRuntimesOption = options.ZeroRuntimes.bad,
+    partition: options.Partition = None,
+    estimates: options.Estimates = "exact",
+    estimates_for: options.EstimatesForOption = options.EstimatesFor.missing,
 ) -> None:
     """Replay a trace under one or more policies, side by side.
 
@@ -132,7 +137,7 @@ def command(
     runs = [replace(run, rules=read.rules.replayed) for run in runs]
     extended = equipped(on_tree(read.workload, cluster, runs), trace, resources, seed)
     workload = extended.workload
-    details: dict[str, Any] = {"trace": str(trace), "rules": read.card}
+    details: dict[str, Any] = {"trace": str(trace), "rules": read.card, **workload.facts}
     if cluster is not None:
         details["cluster"] = cluster
     if resources is not None:
@@ -178,15 +183,17 @@ def command(
                 "rules": schedules[0].rules,
                 **({} if cluster is None else {"cluster": cluster}),
                 **({} if resources is None else {"resources": extended.documents}),
+                **workload.facts,
                 "repairs": dict(workload.repairs),
                 "policies": [_document(*row, out) for row in rows],
                 "figures": [str(path) for path in drawn],
             }
         )
         return
-    print_summaries(f"{workload.name} under {schedules[0].rules} events{extended.title}", runs, summaries, repeated)
+    title = f"{workload.name} under {schedules[0].rules} events{extended.title}"
+    print_summaries(remarked(title, workload), runs, summaries, repeated)
     for kind in by or []:
-        print_breakdown(kind, runs, schedules, trim)
+        print_breakdown(remarked(f"by {kind}, {schedules[0].rules} events", workload), kind, runs, schedules, trim)
     for run, schedule in zip(runs, schedules, strict=True):
         if told := _allocations(schedule):
             note(f"{run.label}: {told['proved']:,} of {told['solved']:,} allocations are proved to be of least cost")

@@ -14,6 +14,7 @@ from transom.cli.resource_options import Resources, equipped
 
 
 def command(
+    context: typer.Context,
     trace: options.Trace,
     every: Annotated[int, typer.Option("--every", min=1, help="Cut a window every so many seconds.")],
     out: Annotated[Path, typer.Option("--out", help="Where to write the windows: .jsonl or .jsonl.gz.")],
@@ -39,10 +40,15 @@ def command(
     json: options.Json = False,
     nodes: options.Nodes = None,
     size: options.SizeOption = options.Size.requested,
+    size_field: options.SizeField = None,
     walltime: options.WalltimeOption = options.Walltime.requested_else_runtime,
     long_runs: options.LongRunsOption = options.LongRuns.cut,
     nonpositive: options.NonpositiveOption = options.Bad.drop,
     oversized: options.OversizedOption = options.Bad.drop,
+    zero_runtimes: options.ZeroRuntimesOption = options.ZeroRuntimes.bad,
+    partition: options.Partition = None,
+    estimates: options.Estimates = "exact",
+    estimates_for: options.EstimatesForOption = options.EstimatesFor.missing,
 ) -> None:
     """Replay a trace and write what the scheduler saw now and then.
 
@@ -67,8 +73,8 @@ def command(
     rule = str(order or getattr(chosen, "order", "fcfs"))
     load_rule(rule)
     check_writable(out, ".jsonl")
-    rules = (size, walltime, long_runs, nonpositive, oversized)
-    read = options.read_workload(trace, machine(nodes, cluster), start, jobs, *rules)
+    reading = {name: context.params[name] for name in options.READING}
+    read = options.read_workload(trace, machine(nodes, cluster), start, jobs, seed=seed, **reading)
     extended = equipped(on_tree(read, cluster, []), trace, resources, seed)
     workload = extended.workload
     for line in describe(workload) + extended.lines:
@@ -90,7 +96,7 @@ def command(
     count = write_documents(out, windows if limit is None else islice(windows, limit))
     if json:
         told = {"trace": str(trace), "workload": workload.digest(), "policy": policy}
-        more = {} if resources is None else {"resources": extended.documents}
+        more = workload.facts if resources is None else {**workload.facts, "resources": extended.documents}
         print_json({**told, **more, "windows": count, "out": str(out)})
     else:
-        print(f"{out}: {count} windows")
+        print("; ".join([f"{out}: {count} windows", *(each.short for each in workload.remarks)]))

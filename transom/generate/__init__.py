@@ -9,8 +9,8 @@ from transom.generate.paths import random_path
 from transom.generate.selections import FAMILIES, family_selection, replayed_selections
 from transom.generate.tjap import StreamModel, solver_policy, stream_steps
 from transom.generate.uniform_sizes import uniform_sizes
-from transom.generate.walltimes import USUAL_LIMITS, overestimated
 from transom.generate.windows import random_windows, window_knapsacks
+from transom.traces.walltimes import USUAL_LIMITS, overestimated
 
 __all__ = [
     "CLASSES",

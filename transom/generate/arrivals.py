@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from transom.errors import ModelError, SpecError
+from transom.generate.memory import JOB, check_memory
 from transom.models import JobTable
 from transom.models._arrays import FloatArray, Frozen
 from transom.traces import Workload
@@ -69,6 +70,7 @@ class ArrivalModel(Frozen):
         """
         if jobs <= 0 or not 0 < rate < np.inf or start < 0:
             raise SpecError(f"arrivals: expected jobs > 0, rate > 0, start >= 0, got {jobs}, {rate}, {start}")
+        check_memory("jobs", jobs, JOB)
         submit = start + self._clock(np.cumsum(rng.exponential(1.0 / rate, jobs)), start)
         if submit[-1] > _LATEST:
             raise SpecError(f"arrivals: {jobs} jobs at rate {rate} take more than 2**61 s")
@@ -77,7 +79,14 @@ class ArrivalModel(Frozen):
         data[:, 0], data[:, 1] = np.arange(1, jobs + 1), submit.astype(np.int64)
         runtime = self.workload.runtime[drawn]
         name = f"{self.workload.name}-resampled"
-        return replace(self.workload, name=name, jobs=JobTable(data), runtime=runtime, repairs={})
+        return replace(
+            self.workload,
+            name=name,
+            jobs=JobTable(data),
+            runtime=runtime,
+            repairs={},
+            origin=self.workload.origin.take(drawn),
+        )
 
     def _clock(self, expected: FloatArray, start: int) -> FloatArray:
         """Seconds after ``start`` by which so many arrivals are expected."""

@@ -30,6 +30,7 @@ from transom.generate.dataset_shards import (
     write_instances,
     write_record,
 )
+from transom.generate.dataset_size import check_size, dataset_size
 
 Apply = Callable[[Callable[[int], bytes], Iterable[int]], Iterator[bytes]]
 """Applies a function to items, somewhere, and gives the answers as they come, in whatever order."""
@@ -45,6 +46,7 @@ def make_dataset(
     mapping: Apply = map,
     force: bool = False,
     progress: Callable[[int, int], None] = lambda done, total: None,
+    tell: Callable[[str], None] = lambda text: None,
 ) -> DatasetIndex:
     """Make a data set, or what is missing of it.
 
@@ -59,6 +61,7 @@ def make_dataset(
     mapping : makes the shards: here one after another, or elsewhere.
     force : make everything again, also where the folder holds the data set of another plan.
     progress : told how many shards are done, of how many.
+    tell : told first how large it will be.
 
     Returns
     -------
@@ -67,9 +70,12 @@ def make_dataset(
     Raises
     ------
     DocumentError : the folder holds the data set of another plan, or something else is at work in it.
-    TransomError : a recipe refuses its parameters.
+    TransomError : a recipe refuses its parameters, or the data set is larger than memory or disk.
     OSError : something cannot be written; what is finished stays.
     """
+    size = dataset_size(source)
+    check_size(size, folder)
+    tell(str(size))
     root = os.path.abspath(folder)
     shards = source.shards()
     with _alone(Path(root)):

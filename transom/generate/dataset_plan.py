@@ -15,7 +15,7 @@ import numpy as np
 
 from transom.errors import DocumentError, SpecError
 from transom.generate.recipe import Recipe
-from transom.generate.recipes import recipe, rooted
+from transom.generate.recipes import file_of, recipe, rooted
 from transom.rng import stream
 
 FORMAT = "transom/dataset/1"
@@ -136,6 +136,12 @@ class Shard(msgspec.Struct, frozen=True):
 def units_of(of: DatasetSet) -> int:
     """How many units of its recipe a set holds."""
     return of.count or of.epochs or 0
+
+
+def shard_size(plan: DatasetPlan, of: DatasetSet) -> int:
+    """How many units of a set are made together."""
+    alone = of.epochs is not None or of.recipe == "workload"
+    return of.shard or (1 if alone else plan.shard)
 
 
 def quotas(splits: Splits, units: int) -> dict[str, int]:
@@ -261,9 +267,7 @@ def _counts(splits: Splits) -> bool:
 
 def _shards(source: Source) -> Iterator[Shard]:
     for at, each in enumerate(source.plan.sets):
-        alone = each.epochs is not None or each.recipe == "workload"
-        size = each.shard or (1 if alone else source.plan.shard)
-        units = units_of(each)
+        size, units = shard_size(source.plan, each), units_of(each)
         for number, first in enumerate(range(1, units + 1, size)):
             yield Shard(at, number, (first, min(first + size, units + 1)))
 
@@ -272,8 +276,8 @@ def _files(parameters: dict[str, Any]) -> Iterator[str]:
     for key, value in parameters.items():
         if isinstance(value, dict):
             yield from _files(value)
-        elif key == "like" and isinstance(value, str):
-            yield value
+        elif (file := file_of(key, value)) is not None:
+            yield file
 
 
 def _sha256(where: str, folder: Path, name: str) -> str:

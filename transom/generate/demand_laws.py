@@ -17,9 +17,13 @@ from transom import registry
 from transom.errors import SpecError
 from transom.models._arrays import FloatArray
 from transom.traces import Workload
-from transom.traces.swf_lines import FIELDS
+from transom.traces.swf_header import FIELDS, standard_name
+
+Columns = Mapping[int | str, FloatArray]
+"""Fields of a trace for the jobs of a workload, by what they were asked for: a number from 1, or a name."""
 
 _PER_PROCESSOR = (7, 10)  # fields of a trace that are stated for each processor of a job: memory
+_STANDARD = {standard_name(number): number for number in range(1, len(FIELDS) + 1)}
 
 
 class Law(Protocol):
@@ -29,7 +33,7 @@ class Law(Protocol):
     def mean(self) -> float | None:
         """The mean that is stated; None where the amounts are to be scaled."""
 
-    def amounts(self, workload: Workload, columns: Mapping[int, FloatArray], rng: np.random.Generator, /) -> FloatArray:
+    def amounts(self, workload: Workload, columns: Columns, rng: np.random.Generator, /) -> FloatArray:
         """Amounts of the jobs, real numbers >= 0, shape ``(jobs,)``; ``columns`` are fields of the trace, by number."""
 
     def sized(self, mean: float, /) -> Law:
@@ -41,7 +45,7 @@ class _Marginal:
 
     __slots__ = ()
 
-    def amounts(self, workload: Workload, columns: Mapping[int, FloatArray], rng: np.random.Generator, /) -> FloatArray:
+    def amounts(self, workload: Workload, columns: Columns, rng: np.random.Generator, /) -> FloatArray:
         """Amounts of the jobs, shape ``(jobs,)``; those of the first jobs do not depend on how many follow."""
         return self.quantile(rng.random(len(workload)))
 
@@ -189,7 +193,7 @@ class Correlated:
         """The law with a mean that its marginal leaves open."""
         return Correlated(self.correlation, told(self._marginal().sized(mean)))
 
-    def amounts(self, workload: Workload, columns: Mapping[int, FloatArray], rng: np.random.Generator, /) -> FloatArray:
+    def amounts(self, workload: Workload, columns: Columns, rng: np.random.Generator, /) -> FloatArray:
         """Amounts of the jobs, shape ``(jobs,)``."""
         number = len(workload)
         noise, lot = rng.standard_normal(number), rng.random(number)
@@ -231,7 +235,7 @@ class PerNode:
         """The law with a mean that it leaves open, and a quarter of it as deviation."""
         return PerNode(*_sizes(mean, None, 0.25))
 
-    def amounts(self, workload: Workload, columns: Mapping[int, FloatArray], rng: np.random.Generator, /) -> FloatArray:
+    def amounts(self, workload: Workload, columns: Columns, rng: np.random.Generator, /) -> FloatArray:
         """Amounts of the jobs, shape ``(jobs,)``."""
         each = Normal(*_sizes(self.mean, self.deviation, 0.25)).amounts(workload, columns, rng)
         return each * workload.jobs.nodes
@@ -239,11 +243,12 @@ class PerNode:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What the trace states: one of the 18 fields of its lines, -1 for jobs that ask for nothing.
+    """What the trace states: a field of its lines, below 0 for jobs that ask for nothing.
 
     Parameters
     ----------
-    field : number of the field, from 1; 10 by default, the requested memory [KB for each processor].
+    field : number of the field, from 1, its name in the format (``requested-memory``), the name that the header gives
+        it, or ``column19`` ...; 10 by default, the requested memory [KB for each processor].
     unit : what amounts are divided by, > 0, such as 1048576 for GB out of KB; the result is rounded up.
     per : ``node`` where the field states the amount for each node of the job, ``job`` where for all of them; by default
         for each node for memory (fields 7 and 10), else for the job.
@@ -253,13 +258,15 @@ class Column:
     SpecError : there is no such field, or another parameter is out of range.
     """
 
-    field: int = 10
+    field: int | str = 10
     unit: float = 1.0
     per: str = ""
 
     def __post_init__(self) -> None:
-        if not 1 <= self.field <= len(FIELDS):
-            raise SpecError(f"column: field must be from 1 to {len(FIELDS)}, got {self.field}")
+        if isinstance(self.field, str):
+            object.__setattr__(self, "field", _STANDARD.get(self.field.lower(), self.field))
+        elif self.field < 1:
+            raise SpecError(f"column: field must be >= 1 or a name, got {self.field}")
         if not 0 < self.unit < math.inf:
             raise SpecError(f"column: unit must be > 0, got {self.unit:g}")
         if self.per not in ("", "node", "job"):
@@ -276,14 +283,15 @@ class Column:
         """The law itself."""
         return self
 
-    def amounts(self, workload: Workload, columns: Mapping[int, FloatArray], rng: np.random.Generator, /) -> FloatArray:
+    def amounts(self, workload: Workload, columns: Columns, rng: np.random.Generator, /) -> FloatArray:
         """Amounts of the jobs, shape ``(jobs,)``.
 
         Raises
         ------
         SpecError : the column is not given, or states nothing for any job.
         """
-        name = f"field {self.field} ({FIELDS[self.field - 1]})"
+        number = self.field if isinstance(self.field, int) else 0
+        name = f"field {self.field} ({FIELDS[number - 1]})" if 0 < number <= len(FIELDS) else f"field {self.field!r}"
         if self.field not in columns:
             raise SpecError(f"column: {name} of the trace is needed and not given")
         column = columns[self.field]

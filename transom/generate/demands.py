@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 
 from transom import registry
 from transom.errors import SpecError
-from transom.generate.demand_laws import LAWS, Law, Normal, told
+from transom.generate.demand_laws import LAWS, Columns, Law, Normal, told
 from transom.models import Cluster, JobTable
 from transom.models._arrays import FloatArray, IntArray
 from transom.rng import stream
@@ -31,7 +31,7 @@ MEAN = 100.0
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,49}")
 _COMMON = ("capacity", "load", "share")
 _LARGEST = 2**40  # of a demand or a capacity, so that sums over long traces stay exact
-_NO_COLUMNS: Mapping[int, FloatArray] = {}
+_NO_COLUMNS: Columns = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def with_resources(
     workload: Workload,
     resources: str | Iterable[Resource],
     seed: int = 0,
-    columns: Mapping[int, FloatArray] = _NO_COLUMNS,
+    columns: Columns = _NO_COLUMNS,
 ) -> Workload:
     """A workload with further resources; see :func:`provide` for what was made of them."""
     return provide(workload, resources, seed, columns)[0]
@@ -133,7 +133,7 @@ def provide(
     workload: Workload,
     resources: str | Iterable[Resource],
     seed: int = 0,
-    columns: Mapping[int, FloatArray] = _NO_COLUMNS,
+    columns: Columns = _NO_COLUMNS,
 ) -> tuple[Workload, tuple[Provision, ...]]:
     """A workload whose jobs ask for further resources, and what was made of each.
 
@@ -145,7 +145,7 @@ def provide(
     workload : jobs and machine; resources that it has already stay.
     resources : what to add, as text (:func:`parse_resources`) or objects.
     seed : of all demands.
-    columns : fields of the trace for the jobs of the workload, by number, for the law ``column``.
+    columns : fields of the trace for the jobs of the workload, by number or name, for the law ``column``.
 
     Raises
     ------
@@ -191,7 +191,8 @@ def _resource(name: str, spec: str) -> Resource:
         if not re.fullmatch(r"[+-]?\d+", spec):
             raise SpecError(f"resource {name!r}: capacity must be a whole number, got {spec}")
         return Resource(name, capacity=int(spec))
-    law, settings = registry.parse(spec)
+    # column:NAME is short for column:field=NAME.
+    law, settings = registry.parse(re.sub(r"^column:(?=[^=,]+(?:,|$))", "column:field=", spec))
     if law not in LAWS:
         raise registry.unknown(f"demand law of resource {name!r}:", law, LAWS)
     known = [*(each.name for each in fields(LAWS[law])), *_COMMON]
@@ -207,9 +208,7 @@ def _resource(name: str, spec: str) -> Resource:
     return made
 
 
-def _provision(
-    workload: Workload, resource: Resource, seed: int, columns: Mapping[int, FloatArray]
-) -> tuple[IntArray, Provision]:
+def _provision(workload: Workload, resource: Resource, seed: int, columns: Columns) -> tuple[IntArray, Provision]:
     law = resource.law
     if law.mean is None and resource.capacity is None:
         law = law.sized(MEAN)

@@ -15,16 +15,16 @@ are those that the authors publish for all jobs together (batch and interactive)
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Literal
 
 import numpy as np
 
 from transom.errors import SpecError
-from transom.generate.walltimes import overestimated
+from transom.generate.memory import JOB, check_memory
 from transom.models import Cluster, JobTable
 from transom.models._arrays import FloatArray, IntArray
 from transom.models.job import UNKNOWN
 from transom.traces import Workload
+from transom.traces.estimates import parse_estimates
 
 BUCKETS = 48
 """Half hours of a day: the resolution of the daily cycle."""
@@ -92,7 +92,7 @@ def generate_lublin(
     nodes: int,
     rng: np.random.Generator,
     load: float | None = None,
-    walltimes: Literal["overestimated", "exact"] = "overestimated",
+    walltimes: str = "overestimated",
     model: LublinModel = LublinModel(),
     name: str = "lublin",
 ) -> Workload:
@@ -107,8 +107,8 @@ def generate_lublin(
     load : offered load :math:`\sum_j n_j r_j / (N s_{\max})` (section 6 of the paper) that the
         gaps are scaled to, the daily cycle kept; None leaves them as the model has them. The
         result is exact but for the rounding of times to seconds.
-    walltimes : ``overestimated`` (:func:`~transom.generate.walltimes.overestimated`) or ``exact``,
-        equal to the runtimes. The model itself has none.
+    walltimes : a model of estimates (:mod:`~transom.traces.estimates`), such as ``overestimated`` or
+        ``exact``, equal to the runtimes. The model of Lublin and Feitelson itself has none.
     model : the parameters.
     name : what to call the workload.
 
@@ -120,11 +120,11 @@ def generate_lublin(
         raise SpecError(f"lublin: jobs and nodes must be > 0, got {jobs} and {nodes}")
     if load is not None and not 0 < load < np.inf:
         raise SpecError(f"lublin: load must be finite and > 0, got {load}")
-    if walltimes not in ("overestimated", "exact"):
-        raise SpecError(f"lublin: walltimes must be overestimated or exact, got {walltimes!r}")
+    check_memory("jobs", jobs, JOB)
+    estimates = parse_estimates(walltimes)
     size = sample_sizes(jobs, nodes, rng, model)
     runtime = sample_runtimes(size, rng, model)
-    walltime = runtime if walltimes == "exact" else overestimated(runtime, rng)
+    walltime = estimates.walltimes(runtime, rng)
     gaps = np.exp(_gamma_below(model.gap[0] * model.gap_all_day, model.gap[1], model.gap_limit, jobs, rng))
     busy, cycle = np.cumsum(gaps), _DailyCycle(model)
     if load is not None:

@@ -48,12 +48,22 @@ def recipe(name: str, parameters: Mapping[str, Any] | None = None) -> Recipe:
     return made
 
 
+def file_of(key: str, value: Any) -> str | None:
+    """The file that a parameter names: that of ``like``, or a trace that walltimes are learnt from."""
+    if not isinstance(value, str):
+        return None
+    if key == "walltimes":
+        return value.partition(":")[2] if value.startswith("trace:") else None
+    return value if key == "like" else None
+
+
 def rooted(parameters: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Parameters whose files (``like``, wherever it stands) start at a folder, such as that of the plan they are in."""
+    """Parameters whose files (:func:`file_of`, wherever they stand) start at a folder, such as that of their plan."""
 
     def start(key: str, value: Any) -> Any:
         if isinstance(value, Mapping):
             return rooted(value, folder)
-        return str(folder / Path(value).expanduser()) if key == "like" and isinstance(value, str) else value
+        file = file_of(key, value)
+        return value if file is None else value.removesuffix(file) + str(folder / Path(file).expanduser())
 
     return {key: start(key, value) for key, value in parameters.items()}

@@ -42,7 +42,7 @@ def equip(workload: Workload, trace: str | None, resources: str | None, seed: in
     if resources is None:
         return Equipped(workload, ())
     listed = parse_resources(resources)
-    fields = [resource.law.field for resource in listed if isinstance(resource.law, Column)]
+    fields: list[int | str] = [resource.law.field for resource in listed if isinstance(resource.law, Column)]
     if fields and trace is None:
         raise SpecError("resources: a generated workload has no columns of a trace")
     columns = read_fields(trace, fields, workload.jobs.id) if fields and trace is not None else {}

@@ -12,9 +12,12 @@ import msgspec
 from transom.errors import SpecError
 from transom.generate.arrivals import fit_arrivals
 from transom.generate.lublin import generate_lublin
+from transom.generate.memory import JOB, check_memory
 from transom.generate.recipe import Recipe
 from transom.rng import stream
-from transom.traces import Workload, cut, read_swf
+from transom.traces import ReadingRules, Workload, cut, read_swf
+from transom.traces.estimates import parse_estimates
+from transom.traces.origin import EXACT
 
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 Natural = Annotated[int, msgspec.Meta(ge=0)]
@@ -38,7 +41,8 @@ class WorkloadRecipe(Recipe, frozen=True, kw_only=True):
     jobs : how many; 5000 by default, of a trace all.
     nodes : of the machine; lublin: 512 by default, else what the trace says.
     load : lublin: scale the gaps to this offered load.
-    walltimes : lublin: ``overestimated`` (default), above the runtimes and round, or ``exact``.
+    walltimes : what jobs ask for, as of ``simulate --estimates``; lublin: all jobs, ``overestimated`` by default;
+        weekly, trace: those that request no time, ``exact`` by default.
     like : weekly, trace: the file of the trace.
     rate : weekly: factor on the arrival rate, 1 by default.
     start : trace: position of the first job, from 0.
@@ -48,7 +52,7 @@ class WorkloadRecipe(Recipe, frozen=True, kw_only=True):
     jobs: Positive | None = None
     nodes: Positive | None = None
     load: float | None = None
-    walltimes: Literal["overestimated", "exact"] | None = None
+    walltimes: str | None = None
     like: str | None = None
     rate: float | None = None
     start: Natural | None = None
@@ -62,13 +66,17 @@ class WorkloadRecipe(Recipe, frozen=True, kw_only=True):
 
         Raises
         ------
-        SpecError : a parameter does not go with the model, or the trace is missing.
+        SpecError : a parameter does not go with the model, the trace is missing, or the jobs do not fit into memory.
         """
-        for name in ("load", "walltimes", "like", "rate", "start"):
+        for name in ("load", "like", "rate", "start"):
             if getattr(self, name) is not None and name not in _OF[self.model]:
                 raise SpecError(f"workload: {name} does not go with model {self.model}")
         if self.model != "lublin" and self.like is None:
             raise SpecError(f"workload: model {self.model} needs like, the file of a trace")
+        if self.model != "trace":
+            check_memory("jobs", self.jobs or JOBS, JOB)
+        if self.walltimes is not None:
+            parse_estimates(self.walltimes)
 
     def unit(self, seed: int, number: int) -> Iterator[Workload]:
         yield self.workload(seed, number)
@@ -85,18 +93,19 @@ class WorkloadRecipe(Recipe, frozen=True, kw_only=True):
         if self.model == "lublin":
             walltimes = self.walltimes or "overestimated"
             return generate_lublin(self.jobs or JOBS, self.nodes or NODES, rng, self.load, walltimes)
-        given = self.trace()
+        given = self.trace(seed)
         if self.model == "weekly":
             return fit_arrivals(given).sample(self.jobs or JOBS, rng, 1.0 if self.rate is None else self.rate)
         return given if self.jobs is None and not self.start else cut(given, self.start or 0, self.jobs)
 
-    def trace(self) -> Workload:
-        """The whole trace of ``like``."""
+    def trace(self, seed: int = 0) -> Workload:
+        """The whole trace of ``like``; the seed is that of walltimes that nobody requested."""
         assert self.like is not None
-        return _read(os.path.abspath(self.like), self.like, self.nodes)
+        rules = ReadingRules(estimates=self.walltimes or EXACT, seed=seed if self.walltimes else 0)
+        return _read(os.path.abspath(self.like), self.like, self.nodes, rules)
 
 
 @lru_cache(maxsize=2)
-def _read(path: str, name: str, nodes: int | None) -> Workload:
+def _read(path: str, name: str, nodes: int | None, rules: ReadingRules) -> Workload:
     # Kept for the next epoch: a trace is read once, not once for each.
-    return read_swf(name, nodes=nodes)
+    return read_swf(name, rules, nodes)

@@ -95,10 +95,10 @@ def whole(value: Any, what: str) -> int:
     return number
 
 
-def as_solution(solution: ArrayLike) -> NDArray[Any]:
-    """A solution as an array; where it cannot be one, an empty one, whose shape is then what is wrong."""
+def as_array(values: ArrayLike) -> NDArray[Any]:
+    """Values as an array; where they cannot be one, an empty one, whose shape is then what is wrong."""
     try:
-        return np.asarray(solution)
+        return np.asarray(values)
     except ValueError:  # rows of different length
         return np.empty((0, 0))
 

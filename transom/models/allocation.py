@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from transom.compiling import compiled
 from transom.errors import ModelError, shown
-from transom.models._arrays import BoolArray, FloatArray, Frozen, IntArray, as_solution, expected, frozen_ints
+from transom.models._arrays import BoolArray, FloatArray, Frozen, IntArray, as_array, expected, frozen_ints
 from transom.models.fat_tree import FatTree
 from transom.models.hop_cost import PAPER, HopCost, block_cost_table, hop_cost
 from transom.models.window import Window
@@ -190,7 +190,7 @@ class Allocation(Frozen):
 
     def violations(self, solution: ArrayLike) -> list[str]:
         """Every condition that ``solution`` breaks, in words; empty if it is feasible."""
-        given = as_solution(solution)
+        given = as_array(solution)
         if given.shape != self.idle.shape:
             return [f"a solution has shape {self.idle.shape}, one owner for each idle node, got {given.shape}"]
         if given.dtype.kind not in "iu":

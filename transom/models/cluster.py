@@ -8,6 +8,9 @@ from transom.errors import ModelError
 from transom.models._arrays import Frozen, expected, whole
 from transom.models.fat_tree import FatTree
 
+LARGEST = 2**40
+"""The most nodes that a cluster may have, so that node-seconds of long traces stay exact."""
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Cluster(Frozen):
@@ -15,7 +18,7 @@ class Cluster(Frozen):
 
     Parameters
     ----------
-    num_nodes : number of nodes, > 0.
+    num_nodes : number of nodes, > 0 and at most :data:`LARGEST`.
     resources : names of the further resources (``"burst_buffer"``, ``"gpu"`` ...), distinct; not ``nodes``, and none
         that begins with ``submitting``, which metrics are called by.
     capacities : amount of each further resource, >= 0, in the unit of the jobs' demands.
@@ -42,6 +45,8 @@ class Cluster(Frozen):
         expected(self.topology, (FatTree, type(None)), "cluster: topology", "a FatTree or None")
         if self.num_nodes <= 0:
             raise ModelError(f"cluster: num_nodes must be > 0, got {self.num_nodes}")
+        if self.num_nodes > LARGEST:
+            raise ModelError(f"cluster: num_nodes must be <= 2**40 ({LARGEST}), got {self.num_nodes}")
         if len(self.resources) != len(self.capacities):
             raise ModelError(f"cluster: {len(self.resources)} resources but {len(self.capacities)} capacities")
         if len(set(self.resources)) != len(self.resources) or "nodes" in self.resources:

@@ -99,12 +99,13 @@ class JobTable(Frozen, Sequence[Job]):
             bad = np.flatnonzero(table[:, column] <= 0)
             if bad.size:
                 raise ModelError(f"job {table[bad[0], ID]}: {name} must be > 0, got {table[bad[0], column]}")
-        bad = np.flatnonzero((table[:, DEMAND:] < 0).any(axis=1))
+        bad = np.flatnonzero((table[:, DEMAND:] < 0).any(axis=1)) if table.shape[1] > DEMAND else np.empty(0, np.int64)
         if bad.size:
             raise ModelError(f"job {table[bad[0], ID]}: demand must be >= 0, got {table[bad[0], DEMAND:].tolist()}")
-        ids, counts = np.unique(table[:, ID], return_counts=True)
-        if (counts > 1).any():
-            raise ModelError(f"job {ids[counts > 1][0]}: this id stands {counts.max()} times")
+        if not (np.diff(table[:, ID]) > 0).all():
+            ids, counts = np.unique(table[:, ID], return_counts=True)
+            if (counts > 1).any():
+                raise ModelError(f"job {ids[counts > 1][0]}: this id stands {counts.max()} times")
         expected(depends_on, (Mapping, type(None)), "jobs: depends_on", "parents by job")
         parents = {int(job): tuple(map(int, ids)) for job, ids in (depends_on or {}).items() if len(ids)}
         for job, of in parents.items():
@@ -135,7 +136,7 @@ class JobTable(Frozen, Sequence[Job]):
 
     @classmethod
     def _trusted(cls, data: IntArray, depends_on: Mapping[int, tuple[int, ...]]) -> JobTable:
-        # For rows of a checked table only: the replay builds thousands of these a second.
+        # For rows that have been checked: the replay builds thousands of tables a second, a trace has millions of rows.
         table = object.__new__(cls)
         object.__setattr__(table, "data", data)
         object.__setattr__(table, "depends_on", depends_on)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from transom.errors import ModelError, shown
-from transom.models._arrays import BoolArray, Frozen, IntArray, as_solution, expected, frozen_ints
+from transom.models._arrays import BoolArray, Frozen, IntArray, as_array, expected, frozen_ints
 from transom.models.objectives import SCALE, Objective, UsedNodes
 from transom.models.window import Window
 
@@ -100,7 +100,7 @@ class Knapsack(Frozen):
 
     def violations(self, solution: ArrayLike) -> list[str]:
         """Every condition that ``solution`` breaks, in words; empty if it is feasible."""
-        given = as_solution(solution)
+        given = as_array(solution)
         if given.shape != (len(self),):
             return [f"a solution has shape ({len(self)},), got {given.shape}"]
         if given.dtype != bool and not np.isin(given, (0, 1)).all():

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from transom.errors import ModelError
-from transom.models._arrays import BoolArray, Frozen, IntArray, as_solution, frozen_ints
+from transom.models._arrays import BoolArray, Frozen, IntArray, as_array, frozen_ints
 from transom.models.hypervolume import share_along
 
 EXACT_OBJECTIVES = 5
@@ -37,7 +37,7 @@ class ParetoFront(Frozen):
 
     def __post_init__(self) -> None:
         values = frozen_ints(self.values, "front: values", (-1, -1))
-        selections = np.array(as_solution(self.selections), dtype=bool, order="C")
+        selections = np.array(as_array(self.selections), dtype=bool, order="C")
         if selections.ndim != 2 or len(selections) != len(values):
             raise ModelError(f"front: {len(values)} points, but selections of shape {selections.shape}")
         if len(values) == 0:

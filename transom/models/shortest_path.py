@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from transom.errors import ModelError
-from transom.models._arrays import FloatArray, Frozen, IntArray, as_solution, frozen_floats, frozen_ints, whole
+from transom.models._arrays import FloatArray, Frozen, IntArray, as_array, frozen_floats, frozen_ints, whole
 from transom.models.allocation import Allocation
 from transom.models.fat_tree import FatTree
 from transom.models.hop_cost import PAPER, HopCost
@@ -137,7 +137,7 @@ class ConstrainedPath(Frozen):
 
     def violations(self, solution: ArrayLike) -> list[str]:
         """Every condition that ``solution`` breaks, in words; empty if it is feasible."""
-        given = as_solution(solution)
+        given = as_array(solution)
         if given.size and (given.ndim != 2 or given.shape[1] != 2 or given.dtype.kind not in "iu"):
             return [f"a solution has shape (arcs, 2) and holds whole numbers, got {given.shape} of {given.dtype}"]
         arcs = self._arcs(given)

@@ -52,10 +52,18 @@ def figures(
     comparable(schedules)
     written = []
     for name, figure in _drawn(schedules, trim):
+        _remark(figure, schedules[0])
         for kind in formats:
             written.append(save(figure, Path(folder) / f"{name}.{kind}"))
             progress(written[-1])
     return written
+
+
+def _remark(figure: Figure, schedule: Schedule) -> None:
+    """Say below a figure what nobody may overlook."""
+    if schedule.remarks:
+        told = "; ".join(each.short for each in schedule.remarks)
+        figure.supxlabel(told, fontsize=6.5, x=0.01, ha="left", color="#B00000")
 
 
 def _drawn(schedules: Sequence[Schedule], trim: Trim | None) -> Iterator[tuple[str, Figure]]:

@@ -59,6 +59,8 @@ def _table(name: str, figures: pl.DataFrame) -> Table:
         rows.append([words(policy), count(first["runs"]), count(first["failed"]), *cells])
     note = "Means over seeds, in brackets the least and the largest; a star marks the best mean"
     note += " of those with the most finished replays." if len(whole) < len(policies) else "."
+    if perfect := [of["perfect_estimates"]["mean"] for of in policies.values() if "perfect_estimates" in of]:
+        note += f" PERFECT ESTIMATES: {100 * max(perfect):.1f} % of the jobs ask for exactly their runtime."
     return Table(f"{name}: policies compared", columns, rows, note, anchor("sequence", name))
 
 

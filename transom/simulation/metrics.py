@@ -167,7 +167,7 @@ def utilisation(
     if t1 <= t0 or capacity == 0:
         return float("nan")
     inside = np.maximum(np.minimum(schedule.end, t1) - np.maximum(schedule.start, t0), 0)
-    return float((amount * inside).sum() / (capacity * (t1 - t0)))
+    return float((amount * inside).sum() / (capacity * int(t1 - t0)))
 
 
 @dataclass(frozen=True, slots=True)

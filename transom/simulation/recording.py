@@ -30,6 +30,7 @@ from transom.models import Cluster, FatTree, JobTable
 from transom.models._arrays import IntArray
 from transom.result import versions
 from transom.simulation.schedule import MODES, Schedule, Spread
+from transom.traces.origin import Remark
 
 if TYPE_CHECKING:
     import polars as pl
@@ -186,6 +187,7 @@ def _card(schedule: Schedule, details: Mapping[str, Any]) -> dict[str, Any]:
         "capacities": [int(c) for c in schedule.cluster.capacities],
         **_tree_card(schedule.cluster.topology),
         "rules": schedule.rules,
+        "remarks": [each._asdict() for each in schedule.remarks],
         "jobs": len(schedule),
         "digest": schedule.digest(),
         "versions": versions(),
@@ -313,5 +315,6 @@ def _schedule(
         order=rows["order"],
         decisions=decisions,
         rules=card["rules"],
+        remarks=tuple(Remark(**each) for each in card.get("remarks", ())),
         spread=None if cluster.topology is None else Spread(*(rows[name] for name in _SPREAD)),
     )

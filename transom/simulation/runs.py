@@ -27,6 +27,9 @@ from transom.simulation.schedule import Schedule
 from transom.simulation.verification import check_nodes, check_schedule
 from transom.traces.workload import Workload
 
+FIGURES = "figures"
+"""The folder of pictures, beside those of the policies."""
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -48,11 +51,14 @@ def parse_runs(policies: list[str], seed: int = 0) -> list[Run]:
 
     Raises
     ------
-    SpecError : a policy or parameter is unknown, a value does not fit, or two runs have one label.
+    SpecError : a policy or parameter is unknown, a value does not fit, a label is none or that of the folder of
+        pictures, or two runs have one.
     """
     runs: list[Run] = []
     for text in policies:
         label, spec = registry.labelled(text)
+        if label.lower() == FIGURES:
+            raise SpecError(f"label {label!r}: a policy cannot be called so: {FIGURES}/ is the folder of pictures")
         make_policy(spec)
         if label in (run.label for run in runs):
             raise SpecError(f"two policies are called {label!r}; name one by LABEL=SPEC, such as {label}-2={spec}")
@@ -133,7 +139,13 @@ def repetitions(
             rows = [{name: None if math.isnan(x) else x for name, x in each.items()} for each in done]
             with whole_file(path) as file:
                 json.dump(
-                    {"format": "transom/repeats/1", "rules": run.rules, **card, "summaries": rows},
+                    {
+                        "format": "transom/repeats/1",
+                        "rules": run.rules,
+                        "remarks": [each._asdict() for each in workload.remarks],
+                        **card,
+                        "summaries": rows,
+                    },
                     file,
                     indent=1,
                     allow_nan=False,
@@ -154,7 +166,7 @@ def _computed(workload: Workload, run: Run, seed: int, progress: Progress | None
     _stand(check_schedule(workload, schedule))
     if schedule.runs is not None:
         _stand(check_nodes(schedule, schedule.runs))
-    return schedule
+    return replace(schedule, remarks=workload.remarks)
 
 
 def _stand(wrong: list[str]) -> None:

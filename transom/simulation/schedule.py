@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from transom.errors import ModelError
 from transom.models import Cluster, JobTable
 from transom.models._arrays import FloatArray, Frozen, IntArray, frozen_floats, frozen_ints
+from transom.traces.origin import Remark
 
 if TYPE_CHECKING:
     from transom.simulation.nodes import NodeRuns
@@ -71,6 +72,7 @@ class Schedule(Frozen):
     rules : the event rules that made it; figures made under different rules never share a table.
     spread : what the nodes of each job cost, on a cluster with a topology; else None.
     runs : those nodes, where the replay has assigned them; not compared, and not part of the digest.
+    remarks : what nobody may overlook about the workload, such as perfect estimates; likewise.
     """
 
     policy: str
@@ -85,6 +87,7 @@ class Schedule(Frozen):
     rules: str = "textbook"
     spread: Spread | None = None
     runs: NodeRuns | None = field(default=None, compare=False)
+    remarks: tuple[Remark, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         for name in ("start", "end", "mode", "order"):

@@ -14,6 +14,7 @@ import numpy as np
 
 from transom.errors import ModelError
 from transom.models._arrays import BoolArray
+from transom.traces.estimates import TAKEN
 from transom.traces.rules import ReadingRules, repaired
 from transom.traces.swf import read_log, trace_name
 from transom.traces.workload import Workload
@@ -47,7 +48,8 @@ def read_locked(path: str | os.PathLike[str], nodes: int | None = None) -> Locke
     where = os.fspath(path)
     if nodes is not None and nodes <= 0:
         raise ModelError(f"{where}: the machine must have > 0 nodes, got {nodes}")
-    log, stated = read_log(where)
+    log, header = read_log(where)
+    size = nodes or header.machine()
     unknown, unasked = log.runtime < 0, log.walltime <= 0
     runtime = np.where(unknown, _UNKNOWN_RUN, log.runtime)
     nobody = np.zeros_like(log.parent)
@@ -58,17 +60,18 @@ def read_locked(path: str | os.PathLike[str], nodes: int | None = None) -> Locke
         parent=nobody,
         partial=np.zeros_like(log.partial),
     )
-    workload = repaired(read, ReadingRules(nodes="max", long_runs="keep"), nodes or stated, trace_name(where), where)
+    workload = repaired(read, ReadingRules(nodes="max", long_runs="keep"), size, trace_name(where), where)
     kept = np.isin(log.id, workload.jobs.id)
     counts = {
         f"runtime below 0, taken for {_UNKNOWN_RUN} s": unknown,
-        "walltime taken from the runtime": unasked & ~unknown,
+        TAKEN: unasked & ~unknown,
         "neither requested time nor runtime": unasked & unknown,
         "dependency dropped: rlscheduler knows none": log.parent > 0,
     }
     repairs = {**workload.repairs, **_counted(counts, kept)}
     odd = tuple(sorted(log.id[kept & unasked & unknown].tolist()))
-    return LockedTrace(replace(workload, repairs=repairs), odd)
+    modelled = np.isin(workload.jobs.id, log.id[unasked]) if unasked.any() else None
+    return LockedTrace(replace(workload, repairs=repairs, origin=replace(workload.origin, modelled=modelled)), odd)
 
 
 def _counted(counts: dict[str, BoolArray], kept: BoolArray) -> dict[str, int]:

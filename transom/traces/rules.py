@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields
-from typing import Literal, get_args, get_type_hints
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -12,6 +14,9 @@ from transom.errors import ModelError, SpecError, TraceError
 from transom.models import Cluster, JobTable
 from transom.models._arrays import BoolArray, IntArray
 from transom.models.job import UNKNOWN
+from transom.traces.estimates import TAKEN, Whose, parse_estimates, with_estimates
+from transom.traces.origin import EXACT, Origin
+from transom.traces.partitions import selected
 from transom.traces.workload import Workload
 
 _HORIZON = 2.0**62
@@ -31,10 +36,19 @@ class ReadingRules:
         limit does; or stays (``keep``); or the job is left out (``drop``).
     nonpositive : an id, size or runtime <= 0 or a submission before 0: ``drop`` or ``error``.
     oversized : a job larger than the machine: ``drop`` or ``error``.
+    size_field : the field that states the size, instead of what ``nodes`` says: its number from 1, its name in
+        the format (``requested-processors``), the name that the header gives it, or ``column19`` ...
+    zero_runtimes : a runtime of 0 of a job that completed (status 1) goes by ``nonpositive`` (``bad``), or counts
+        as a second (``second``): logs round times.
+    partitions : numbers or names of the partitions (field 16) to take; all by default.
+    estimates : the model of walltimes that nobody requested (:mod:`~transom.traces.estimates`): their runtimes
+        (``exact``), ``factor:F``, ``overestimated``, ``tsafrir``, ``trace:FILE``.
+    estimates_for : jobs whose walltime the model gives: those that request none (``missing``), or ``all``.
+    seed : of the walltimes.
 
     Raises
     ------
-    SpecError : a value is not one of these.
+    SpecError : a value is not one of these, the model is unknown, or two rules contradict each other.
     """
 
     nodes: Literal["requested", "allocated", "max"] = "requested"
@@ -42,13 +56,26 @@ class ReadingRules:
     long_runs: Literal["cut", "keep", "drop"] = "cut"
     nonpositive: Literal["drop", "error"] = "drop"
     oversized: Literal["drop", "error"] = "drop"
+    size_field: int | str | None = None
+    zero_runtimes: Literal["bad", "second"] = "bad"
+    partitions: tuple[int | str, ...] = ()
+    estimates: str = EXACT
+    estimates_for: Whose = "missing"
+    seed: int = 0
 
     def __post_init__(self) -> None:
-        hints = get_type_hints(type(self))
-        for field in fields(self):
-            known, value = get_args(hints[field.name]), getattr(self, field.name)
-            if value not in known:
-                raise SpecError(f"reading rule {field.name}: expected {' or '.join(known)}, got {value!r}")
+        for name, hint in get_type_hints(type(self)).items():
+            known, value = get_args(hint), getattr(self, name)
+            if get_origin(hint) is Literal and value not in known:
+                raise SpecError(f"reading rule {name}: expected {' or '.join(known)}, got {value!r}")
+        if self.size_field is not None and self.nodes != "requested":
+            raise SpecError(f"reading rule nodes: {self.nodes!r} does not go with size_field {self.size_field!r}")
+        parse_estimates(self.estimates)
+        if self.seed < 0:
+            raise SpecError(f"reading rule seed: expected a number >= 0, got {self.seed}")
+        if (self.walltime, self.estimates_for) == ("requested", "missing") and self.estimates != EXACT:
+            told = "jobs without a requested time, which walltime 'requested' leaves out"
+            raise SpecError(f"reading rule estimates: {self.estimates!r} is for {told}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +88,11 @@ class LoggedJobs:
     id, submit, runtime, allocated, requested, walltime, user : as in :class:`~transom.models.Job`,
         with the size twice; times in seconds.
     parent : the job that must have ended before this one may start.
+    partition : its number, below 0 where unknown.
     partial : whether the line tells one execution of a job that was interrupted, not the whole job.
+    completed : whether the job ran to its end.
+    sized : the size by the field that was chosen for it; None where none was.
+    partitions : names of partitions by number.
     """
 
     line: IntArray
@@ -73,7 +104,11 @@ class LoggedJobs:
     walltime: IntArray
     user: IntArray
     parent: IntArray
+    partition: IntArray
     partial: BoolArray
+    completed: BoolArray
+    sized: IntArray | None = None
+    partitions: Mapping[int, str] = field(default_factory=dict)
 
 
 def repaired(log: LoggedJobs, rules: ReadingRules, nodes: int | None, name: str, path: str) -> Workload:
@@ -93,8 +128,10 @@ def repaired(log: LoggedJobs, rules: ReadingRules, nodes: int | None, name: str,
         left, or the times are too large to schedule.
     """
     sieve = _Sieve(log, path)
-    size, walltime = _size(log, rules), np.where(log.walltime > 0, log.walltime, log.runtime)
-    _refuse_or_drop_nonpositive(sieve, size, rules)
+    sieve.drop(~selected(log.partition, log.partitions, rules.partitions, path), "left out: in another partition")
+    size, runtime = _size(log, rules), _runtime(sieve, rules)
+    walltime = np.where(log.walltime > 0, log.walltime, runtime)
+    _refuse_or_drop_nonpositive(sieve, size, runtime, rules)
     if rules.walltime == "requested":
         sieve.drop(log.walltime <= 0, "left out: no requested time")
     if nodes is None:
@@ -102,7 +139,7 @@ def repaired(log: LoggedJobs, rules: ReadingRules, nodes: int | None, name: str,
         sieve.repairs[f"machine size taken from the largest job ({nodes} nodes)"] = 1
     condition = f"size {{}} exceeds the {nodes} nodes of the machine"
     sieve.refuse_or_drop(size > nodes, rules.oversized, "left out: larger than the machine", condition, size)
-    long, runtime = log.runtime > walltime, log.runtime
+    long = runtime > walltime
     if rules.long_runs == "drop":
         sieve.drop(long, "left out: runtime above the walltime")
     if not sieve.keep.any():
@@ -116,13 +153,44 @@ def repaired(log: LoggedJobs, rules: ReadingRules, nodes: int | None, name: str,
     else:
         sieve.count("runtime above the walltime, kept", long)
     _refuse_overflow(sieve, walltime, runtime)
-    user, priority = np.where(log.user < 0, UNKNOWN, log.user), np.full(len(size), UNKNOWN)
-    data = np.column_stack((log.id, log.submit, size, walltime, user, priority))[sieve.keep]
-    depends_on = _dependencies(sieve)
+    made = _workload(sieve, size, walltime, runtime, nodes, name)
+    if (rules.estimates, rules.estimates_for) == (EXACT, "missing"):
+        return made
     try:
-        return Workload(name, Cluster(nodes), JobTable(data, depends_on), runtime[sieve.keep], sieve.repairs)
+        return with_estimates(made, rules.estimates, rules.seed, rules.estimates_for)
     except ModelError as error:
-        raise TraceError(f"{path}: {_line_of(str(error), log)}{error}") from error
+        raise TraceError(f"{path}: {error}") from None
+
+
+def _workload(sieve: _Sieve, size: IntArray, walltime: IntArray, runtime: IntArray, nodes: int, name: str) -> Workload:
+    """The jobs that are left."""
+    log, keep = sieve.log, slice(None) if sieve.keep.all() else sieve.keep
+    runtime = runtime[keep]
+    data = np.empty((len(runtime), JobTable([]).data.shape[1]), np.int64)
+    user = np.maximum(log.user, UNKNOWN)  # unknown is -1
+    for column, values in enumerate((log.id, log.submit, size, walltime, user)):
+        data[:, column] = values[keep]
+    data[:, -1] = UNKNOWN
+    data.flags.writeable = False
+    depends_on = _dependencies(sieve)
+    # All that a table asks of its rows has been checked above.
+    jobs = JobTable._trusted(data, MappingProxyType(depends_on))
+    unasked, partition = log.walltime[keep] <= 0, log.partition[keep]
+    try:
+        return Workload(
+            name,
+            Cluster(nodes),
+            jobs,
+            runtime,
+            sieve.repairs,
+            Origin(
+                modelled=unasked if unasked.any() else None,
+                partition=partition if len(partition) and partition.min() < partition.max() else None,
+                names=log.partitions,
+            ),
+        )
+    except ModelError as error:
+        raise TraceError(f"{sieve.path}: {_line_of(str(error), log)}{error}") from error
 
 
 def _line_of(message: str, log: LoggedJobs) -> str:
@@ -158,14 +226,25 @@ class _Sieve:
         raise TraceError(f"{self.path}: line {self.log.line[at]}: job {self.log.id[at]}: {condition}")
 
 
+def _runtime(sieve: _Sieve, rules: ReadingRules) -> IntArray:
+    log = sieve.log
+    short = log.completed & (log.runtime == 0)
+    if rules.zero_runtimes == "bad" or not short.any():
+        return log.runtime
+    sieve.count("runtime 0 of a completed job, counted as 1 s", short)
+    return np.where(short, 1, log.runtime)
+
+
 def _size(log: LoggedJobs, rules: ReadingRules) -> IntArray:
+    if log.sized is not None:
+        return log.sized
     if rules.nodes == "max":
         return np.maximum(log.requested, log.allocated)
     first, second = (log.requested, log.allocated) if rules.nodes == "requested" else (log.allocated, log.requested)
     return np.where(first > 0, first, second)
 
 
-def _refuse_or_drop_nonpositive(sieve: _Sieve, size: IntArray, rules: ReadingRules) -> None:
+def _refuse_or_drop_nonpositive(sieve: _Sieve, size: IntArray, runtime: IntArray, rules: ReadingRules) -> None:
     log, rule = sieve.log, rules.nonpositive
     sieve.refuse_or_drop(log.id <= 0, rule, "left out: id <= 0", "id must be > 0, got {}", log.id)
     _drop_partial_executions(sieve)
@@ -173,7 +252,7 @@ def _refuse_or_drop_nonpositive(sieve: _Sieve, size: IntArray, rules: ReadingRul
     for bad, reason, condition, value in (
         (log.submit < 0, "left out: submission before 0 s", "submission must be >= 0 s, got {}", log.submit),
         (size <= 0, "left out: size unknown or <= 0", "size must be > 0, got {}", size),
-        (log.runtime <= 0, "left out: runtime unknown or <= 0", "runtime must be > 0 s, got {}", log.runtime),
+        (runtime <= 0, "left out: runtime unknown or <= 0", "runtime must be > 0 s, got {}", runtime),
     ):
         sieve.refuse_or_drop(bad, rule, reason, condition, value)
 
@@ -188,7 +267,9 @@ def _drop_partial_executions(sieve: _Sieve) -> None:
 
 def _count_fallbacks(sieve: _Sieve, rules: ReadingRules) -> None:
     log = sieve.log
-    sieve.count("walltime taken from the runtime", log.walltime <= 0)
+    sieve.count(TAKEN, log.walltime <= 0)
+    if log.sized is not None:
+        return
     if rules.nodes == "requested":
         sieve.count("size taken from the allocated one", log.requested <= 0)
     elif rules.nodes == "allocated":
@@ -196,6 +277,8 @@ def _count_fallbacks(sieve: _Sieve, rules: ReadingRules) -> None:
 
 
 def _refuse_duplicates(sieve: _Sieve) -> None:
+    if (np.diff(sieve.log.id[sieve.keep]) > 0).all():
+        return
     at = np.flatnonzero(sieve.keep)
     order = at[np.argsort(sieve.log.id[at], kind="stable")]
     twice = np.flatnonzero(np.diff(sieve.log.id[order]) == 0)
@@ -226,4 +309,4 @@ def _dependencies(sieve: _Sieve) -> dict[int, tuple[int, ...]]:
     there = np.isin(log.parent, log.id[sieve.keep])
     sieve.count("dependency dropped: the other job is not there", dependent & ~there)
     found = dependent & there
-    return {job: (parent,) for job, parent in zip(log.id[found].tolist(), log.parent[found].tolist(), strict=True)}
+    return dict(zip(log.id[found].tolist(), zip(log.parent[found].tolist(), strict=True), strict=True))

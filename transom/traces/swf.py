@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import gzip
-import io
 import os
-import re
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from transom.errors import ModelError, TraceError
+from transom.errors import ModelError, SpecError, TraceError
 from transom.files import whole_file
+from transom.models._arrays import expected, whole
+from transom.traces.partitions import selected
 from transom.traces.rules import LoggedJobs, ReadingRules, repaired
-from transom.traces.swf_lines import parse_lines
+from transom.traces.swf_header import Header
+from transom.traces.swf_lines import Field, read_lines
 from transom.traces.workload import Workload
 
-_SIZE = re.compile(rb"^;[ \t]*(MaxNodes|MaxProcs)[ \t]*:[ \t]*(\d+(?:,\d{3})*)", re.MULTILINE | re.IGNORECASE)
-_GZIP = b"\x1f\x8b"
-_BLOCK = 1 << 20
+_READ = (1, 2, 4, 5, 8, 9, 11, 12, 17)
+_PARTITION = 16
+_PROCESSORS = ("5", "8", "allocated-processors", "requested-processors")
+
+COMPLETED = 1
+"""The status of a job that ran to its end."""
 
 PARTIAL = (2, 3, 4)
 """The statuses of a line that tells one execution of a job that was interrupted."""
@@ -35,8 +37,9 @@ def read_swf(
 
     A node is what the file counts sizes in, as a rule processors. Field 17, the preceding job,
     becomes ``depends_on``; field 18, the think time after it, is not used: the trace's submission
-    stands. Wait, queue, partition and all other fields that the models do not know are checked to
-    be numbers and left.
+    stands. Wait, queue and all other fields that the models do not know are checked to be numbers and
+    left. Behind the 18 fields of the format each line may have further ones, whose names a comment
+    states, ``; Columns: gpus energy``; they may hold anything unless a rule asks for one.
 
     Parameters
     ----------
@@ -50,39 +53,70 @@ def read_swf(
     ------
     TraceError : the file cannot be read, is empty or not in this format, holds no usable job or
         one id twice, or breaks a rule; the message names file, line and condition.
+    SpecError : a field or partition that the rules name is not there, or the size of the machine has to be stated.
 
     References
     ----------
     Chapin et al., Benchmarks and standards for the evaluation of parallel job schedulers, JSSPP
     1999, section 2.2; version 2.2 of the format in the Parallel Workloads Archive.
     """
+    expected(path, (str, os.PathLike), "read_swf: path", "the path of a file")
+    expected(rules, ReadingRules, "read_swf: rules", "ReadingRules")
     where = os.fspath(path)
-    if nodes is not None and nodes <= 0:
+    if nodes is not None and whole(nodes, "read_swf: nodes") <= 0:
         raise ModelError(f"{where}: the machine must have > 0 nodes, got {nodes}")
-    log, stated = read_log(where)
-    return repaired(log, rules, nodes or stated, trace_name(where), where)
+    log, header = read_log(where, rules.size_field)
+    return repaired(log, rules, nodes or _machine(log, header, rules), trace_name(where), where)
 
 
-def read_log(path: str | os.PathLike[str]) -> tuple[LoggedJobs, int | None]:
-    """The jobs of a trace as they stand in the file, and the size of the machine if the header states it.
+def read_log(path: str | os.PathLike[str], size_field: Field | None = None) -> tuple[LoggedJobs, Header]:
+    """The jobs of a trace as they stand in the file, and what its header says.
+
+    Parameters
+    ----------
+    path : the file.
+    size_field : a further field to read, which states the size of jobs.
 
     Raises
     ------
     TraceError : the file cannot be read, is empty or not in this format, or holds no job.
+    SpecError : there is no such field.
     """
     where = os.fspath(path)
-    data = content(where)
-    if not data.strip():
-        raise TraceError(f"{where}: line 1: the file is empty")
-    if (zero := data.find(b"\0")) >= 0:
-        raise TraceError(f"{where}: line {_line(data, zero)}: a zero byte: this is not a text file")
-    fields, line = parse_lines(data, where)
-    if not len(line):
-        raise TraceError(f"{where}: line {len(data.splitlines())}: the file ends without any job")
-    id_, submit, runtime, allocated, requested, walltime, status, user, parent = fields.T
-    partial = np.isin(status, PARTIAL)
-    log = LoggedJobs(line, id_, submit, runtime, allocated, requested, walltime, user, parent, partial)
-    return log, _machine_size(data, where)
+    lines = read_lines(where, _READ if size_field is None else (*_READ, size_field), (_PARTITION,))
+    id_, submit, runtime, allocated, requested, walltime, status, user, parent, *sized = lines.whole
+    log = LoggedJobs(
+        line=lines.line,
+        id=id_,
+        submit=submit,
+        runtime=runtime,
+        allocated=allocated,
+        requested=requested,
+        walltime=walltime,
+        user=user,
+        parent=parent,
+        partition=np.clip(lines.real[0], -1, 2.0**53).astype(np.int64),
+        partial=(status >= PARTIAL[0]) & (status <= PARTIAL[-1]),
+        completed=status == COMPLETED,
+        sized=sized[0] if sized else None,
+        partitions=lines.header.partitions,
+    )
+    return log, lines.header
+
+
+def _machine(log: LoggedJobs, header: Header, rules: ReadingRules) -> int | None:
+    """The size of the machine by the header, in what the sizes of jobs are counted in."""
+    size, where, wanted = header.machine(), header.path, rules.partitions
+    if size is not None and not selected(log.partition, log.partitions, wanted, where).all():
+        told = f"not that of partition {', '.join(map(str, wanted))}"
+        raise SpecError(
+            f"{where}: the header states the size of the whole machine ({size:,}), {told}: state it (--nodes)"
+        )
+    nodes = header.sizes.get("maxnodes")
+    if log.sized is not None and str(rules.size_field).lower() not in _PROCESSORS and nodes and nodes != size:
+        told = f"{size:,} processors and {nodes:,} nodes, and field {rules.size_field!r} may count either"
+        raise SpecError(f"{where}: the header states {told}: state the size of the machine (--nodes)")
+    return size
 
 
 def trace_name(path: str) -> str:
@@ -127,6 +161,7 @@ def write_swf(workload: Workload, path: str | os.PathLike[str], notes: Sequence[
         f"MaxNodes: {nodes}",
         f"MaxProcs: {nodes}",
         *(f"Note: {' '.join(note.split())}" for note in notes),
+        *(f"Note: {each.text}" for each in workload.remarks),
         *(f"Note: {what}: {number} jobs" for what, number in workload.repairs.items()),
     ]
     columns = (jobs.id, jobs.submit, workload.runtime, jobs.nodes, jobs.walltime, jobs.user)
@@ -136,47 +171,3 @@ def write_swf(workload: Workload, path: str | os.PathLike[str], notes: Sequence[
             f"{i} {s} -1 {r} {n} -1 -1 {n} {w} -1 -1 {u} -1 -1 -1 -1 {parent.get(i, -1)} -1\n"
             for i, s, r, n, w, u in zip(*(column.tolist() for column in columns), strict=True)
         )
-
-
-def content(path: str) -> bytes:
-    """What a file holds, unpacked if need be.
-
-    Raises
-    ------
-    TraceError : it cannot be read, or the gzip stream is broken.
-    """
-    try:
-        data = Path(path).read_bytes()
-    except (OSError, ValueError) as error:
-        raise TraceError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
-    if data.startswith(_GZIP):
-        data = _unpacked(data, path)
-    return data.removeprefix(b"\xef\xbb\xbf")  # a byte-order mark of UTF-8
-
-
-def _unpacked(data: bytes, path: str) -> bytes:
-    blocks: list[bytes] = []
-    try:
-        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-            while block := file.read1(_BLOCK):  # read() would lose what comes before the break
-                blocks.append(block)
-    except (EOFError, OSError, zlib.error) as error:
-        line = sum(block.count(b"\n") for block in blocks) + 1
-        raise TraceError(f"{path}: line {line}: the gzip stream is broken or cut off here: {error}") from error
-    return b"".join(blocks)
-
-
-def _machine_size(data: bytes, path: str) -> int | None:
-    sizes: dict[bytes, int] = {}
-    for found in _SIZE.finditer(data):
-        size = int(found[2].replace(b",", b"")[:20])
-        if size >= 2**63:
-            line = _line(data, found.start())
-            raise TraceError(f"{path}: line {line}: {found[1].decode()} does not fit into 63 bits")
-        sizes.setdefault(found[1].lower(), size)
-    # Sizes of jobs are in processors; 0 stands for unknown, as -1 does.
-    return sizes.get(b"maxprocs") or sizes.get(b"maxnodes") or None
-
-
-def _line(data: bytes, at: int) -> int:
-    return data.count(b"\n", 0, at) + 1

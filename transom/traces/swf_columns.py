@@ -9,13 +9,11 @@ import numpy as np
 
 from transom.errors import TraceError
 from transom.models._arrays import FloatArray, IntArray
-from transom.traces.swf import PARTIAL, content
-from transom.traces.swf_lines import FIELDS
-
-_STATUS = FIELDS.index("status")
+from transom.traces.swf import PARTIAL
+from transom.traces.swf_lines import Field, read_lines
 
 
-def read_fields(path: str | os.PathLike[str], fields: Iterable[int], ids: IntArray) -> dict[int, FloatArray]:
+def read_fields(path: str | os.PathLike[str], fields: Iterable[Field], ids: IntArray) -> dict[Field, FloatArray]:
     """Fields of the lines of some jobs, of a file that :func:`~transom.traces.read_swf` has taken.
 
     Parameters
@@ -36,27 +34,15 @@ def read_fields(path: str | os.PathLike[str], fields: Iterable[int], ids: IntArr
     ----------
     Standard Workload Format, version 2.2, of the Parallel Workloads Archive.
     """
-    wanted = sorted(set(fields))
-    where = os.fspath(path)
-    whole: dict[int, list[float]] = {}
-    partial: dict[int, list[float]] = {}
-    for line in content(where).splitlines():
-        if not line.strip() or line.lstrip().startswith(b";"):
-            continue
-        tokens = line.split()
-        # A job that was interrupted has a line for the whole and one for each execution: the whole one counts.
-        found = partial if float(tokens[_STATUS]) in PARTIAL else whole
-        found[_id(tokens[0])] = [float(tokens[field - 1]) for field in wanted]
-    rows = {**partial, **whole}
-    missing = [job for job in ids.tolist() if job not in rows]
-    if missing:
-        raise TraceError(f"{where}: has no line for job {missing[0]}")
-    table = np.array([rows[job] for job in ids.tolist()], dtype=float).reshape(len(ids), len(wanted))
-    return {field: np.ascontiguousarray(table[:, position]) for position, field in enumerate(wanted)}
-
-
-def _id(token: bytes) -> int:
-    try:
-        return int(token)
-    except ValueError:
-        return int(float(token))  # such as 17.0, which the format's reader takes
+    where, asked = os.fspath(path), list(dict.fromkeys(fields))
+    lines = read_lines(where, (1, 11), asked)
+    known, status = lines.whole
+    # A job that was interrupted has a line for the whole and one for each execution. The whole counts: it comes last.
+    partial = (status >= PARTIAL[0]) & (status <= PARTIAL[-1])
+    order = np.lexsort((~partial, known))
+    at = np.searchsorted(known, ids, side="right", sorter=order) - 1
+    found = order[np.maximum(at, 0)]
+    missing = np.flatnonzero(known[found] != ids)
+    if missing.size:
+        raise TraceError(f"{where}: has no line for job {ids[missing[0]]}")
+    return {field: column[found] for field, column in zip(asked, lines.real, strict=True)}

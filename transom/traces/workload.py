@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from transom.errors import ModelError
 from transom.models import Cluster, Job, JobTable
-from transom.models._arrays import Frozen, IntArray, expected, frozen_ints
+from transom.models._arrays import BoolArray, Frozen, IntArray, as_array, expected, frozen_ints
+from transom.traces.origin import Origin, Partition, Remark, facts, remarks
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,7 @@ class Workload(Frozen):
         and their node-seconds add up to less. A job is killed at its walltime unless the
         reader was told to keep longer runs, so a runtime may exceed the walltime only on request.
     repairs : what the reader changed or left out: rule -> number of jobs.
+    origin : where the jobs come from; neither compared nor part of the digest.
 
     Raises
     ------
@@ -47,28 +51,32 @@ class Workload(Frozen):
     jobs: JobTable
     runtime: IntArray
     repairs: Mapping[str, int] = field(default_factory=dict)
+    origin: Origin = field(default=Origin(), compare=False)
 
     def __post_init__(self) -> None:
         expected(self.cluster, Cluster, "workload: cluster", "a Cluster")
         expected(self.jobs, JobTable, "workload: jobs", "a JobTable")
         expected(self.repairs, Mapping, "workload: repairs", "numbers of jobs by rule")
         runtime = frozen_ints(self.runtime, "workload: runtime", (len(self.jobs),))
+        expected(self.origin, Origin, "workload: origin", "an Origin")
+        self.origin.check(len(runtime))
         resources = len(self.cluster.resources)
         jobs = self.jobs if len(self.jobs) else JobTable(np.empty((0, JobTable([]).data.shape[1] + resources)))
-        order = np.lexsort((jobs.id, jobs.submit))
-        if (np.diff(order) != 1).any():
+        if not _in_order(jobs):
+            order = np.lexsort((jobs.id, jobs.submit))
             jobs, runtime = jobs.take(order), runtime[order]
             runtime.flags.writeable = False
+            object.__setattr__(self, "origin", self.origin.take(order))
         bad = np.flatnonzero(runtime <= 0)
         if bad.size:
             raise ModelError(f"job {jobs.id[bad[0]]}: runtime must be > 0 s, got {runtime[bad[0]]}")
         if len(jobs) and jobs.demand.shape[1] != resources:
             raise ModelError(f"workload: jobs state {jobs.demand.shape[1]} resources, the cluster {resources}")
         capacity = np.array([self.cluster.num_nodes, *self.cluster.capacities])
-        asked = np.column_stack((jobs.nodes, jobs.demand))
-        bad = np.flatnonzero((asked > capacity).any(axis=1)) if len(jobs) else np.empty(0, np.int64)
+        bad = np.flatnonzero(_above(jobs, capacity))
         if bad.size:
-            raise ModelError(f"job {jobs.id[bad[0]]}: asks for {asked[bad[0]].tolist()} of {capacity.tolist()}")
+            asked = [int(jobs.nodes[bad[0]]), *jobs.demand[bad[0]].tolist()]
+            raise ModelError(f"job {jobs.id[bad[0]]}: asks for {asked} of {capacity.tolist()}")
         _check_times(jobs, runtime)
         _check_dependencies(jobs)
         object.__setattr__(self, "jobs", jobs)
@@ -81,17 +89,39 @@ class Workload(Frozen):
         listed = list(jobs)
         return cls(name, cluster, JobTable.of(t.job for t in listed), np.array([t.runtime for t in listed], np.int64))
 
+    @property
+    def remarks(self) -> tuple[Remark, ...]:
+        """What no reader of figures about this workload may overlook."""
+        return remarks(self.origin, self.jobs.nodes, self.jobs.walltime, self.runtime)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The same for machines, in JSON's terms: ``estimates`` and ``partitions``."""
+        return facts(self.origin, self.jobs.nodes, self.jobs.walltime, self.runtime)
+
+    @property
+    def partitions(self) -> tuple[Partition, ...]:
+        """The partitions that are replayed as one machine, with their shares; none where there is one."""
+        return self.origin.partitions(self.jobs.nodes * self.runtime)
+
     def __len__(self) -> int:
         return len(self.jobs)
 
     def __getitem__(self, index: int) -> TracedJob:
         return TracedJob(self.jobs[index], int(self.runtime[index]))
 
-    def take(self, index: ArrayLike) -> Workload:
-        """The jobs at ``index`` (distinct positions or a mask); dependencies on jobs left out are dropped."""
-        index = np.asarray(index)
+    def take(self, index: ArrayLike | slice) -> Workload:
+        """The jobs at ``index`` (distinct positions, a mask or a slice); dependencies on jobs left out are dropped.
+
+        Raises
+        ------
+        ModelError : a job is taken twice, or there is no such job.
+        """
+        index = np.arange(len(self))[index] if isinstance(index, slice) else as_array(index)
         if index.dtype != bool:
-            index = index.astype(np.int64)
+            index = frozen_ints(index, "workload: index", (-1,))
+            if len(index) and not -len(self) <= index.min() <= index.max() < len(self):
+                raise ModelError(f"workload: not all of these are positions of {len(self)} jobs")
             if len(np.unique(index)) < len(index):
                 raise ModelError("workload: a job is taken twice")
         jobs = self.jobs.take(index)
@@ -99,7 +129,7 @@ class Workload(Frozen):
             here = set(jobs.id.tolist())
             kept = {job: tuple(p for p in parents if p in here) for job, parents in jobs.depends_on.items()}
             jobs = JobTable(jobs.data, kept)
-        return replace(self, jobs=jobs, runtime=self.runtime[index])
+        return replace(self, jobs=jobs, runtime=self.runtime[index], origin=self.origin.take(index))
 
     def jittered(self, seconds: int, rng: np.random.Generator) -> Workload:
         """A copy whose submissions are moved by uniform whole seconds from -seconds to +seconds.
@@ -112,6 +142,18 @@ class Workload(Frozen):
         return replace(self, jobs=JobTable(data, self.jobs.depends_on))
 
 
+def _in_order(jobs: JobTable) -> bool:
+    """Whether jobs stand by (submission, id)."""
+    later = np.diff(jobs.submit)
+    return bool((later >= 0).all() and (np.diff(jobs.id)[later == 0] > 0).all())
+
+
+def _above(jobs: JobTable, capacity: IntArray) -> BoolArray:
+    """Which jobs ask for more of something than there is."""
+    above: BoolArray = jobs.nodes > capacity[0]
+    return above | (jobs.demand > capacity[1:]).any(axis=1) if jobs.demand.size else above
+
+
 def _check_times(jobs: JobTable, runtime: IntArray) -> None:
     """Refuse what would wrap around 63 bits in a replay or in the sums over it."""
     if not len(jobs):
@@ -119,28 +161,40 @@ def _check_times(jobs: JobTable, runtime: IntArray) -> None:
     if jobs.submit[0] < 0:
         raise ModelError(f"job {jobs.id[0]}: submit must be >= 0 s, got {jobs.submit[0]}")
     length = np.maximum(jobs.walltime, runtime).astype(np.float64)
-    amounts = np.column_stack((np.ones(len(jobs)), jobs.nodes, jobs.demand))
-    if float(jobs.submit[-1]) + (length @ amounts).max() >= 2.0**62:
+    largest = max((length @ amount for amount in (jobs.nodes, *jobs.demand.T)), default=0.0)
+    if float(jobs.submit[-1]) + max(length.sum(), largest) >= 2.0**62:
         at = int(length.argmax())
         raise ModelError(f"job {jobs.id[at]}: times or node-seconds are too large to schedule within 62 bits")
 
 
 def _check_dependencies(jobs: JobTable) -> None:
-    if not jobs.depends_on:
+    parents = jobs.depends_on
+    if not parents:
         return
-    known = set(jobs.id.tolist())
-    missing = {job: [p for p in parents if p not in known] for job, parents in jobs.depends_on.items()}
-    for job, absent in missing.items():
-        if absent:
-            raise ModelError(f"job {job}: depends on job {absent[0]}, which is not in the workload")
+    order = np.argsort(jobs.id, kind="stable")
+    known = jobs.id[order]
+    number = np.fromiter(map(len, parents.values()), np.int64, len(parents))
+    child = np.repeat(np.fromiter(parents, np.int64, len(parents)), number)
+    parent = np.fromiter(chain.from_iterable(parents.values()), np.int64, int(number.sum()))
+    at = np.minimum(np.searchsorted(known, parent), len(known) - 1)
+    absent = np.flatnonzero(known[at] != parent)
+    if absent.size:
+        job, missing = child[absent[0]], parent[absent[0]]
+        raise ModelError(f"job {job}: depends on job {missing}, which is not in the workload")
+    # Jobs stand by submission. A cycle has to come back at some place.
+    back = order[at] >= order[np.minimum(np.searchsorted(known, child), len(known) - 1)]
+    _check_cycles(parents, child[back].tolist())
+
+
+def _check_cycles(parents: Mapping[int, tuple[int, ...]], roots: Iterable[int]) -> None:
     state: dict[int, int] = {}  # 1 while its ancestors are visited, 2 afterwards
-    for root in jobs.depends_on:
+    for root in roots:
         stack = [root]
         while stack:
             job = stack[-1]
             if state.get(job) is None:
                 state[job] = 1
-                for parent in jobs.depends_on.get(job, ()):
+                for parent in parents.get(job, ()):
                     if state.get(parent) == 1:
                         raise ModelError(f"job {job}: its dependencies form a cycle through job {parent}")
                     if state.get(parent) is None:

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transom.generate.walltimes import USUAL_LIMITS, overestimated, round_up
+from transom.traces.walltimes import USUAL_LIMITS, overestimated, round_up
 
 
 def test_round_up() -> None:

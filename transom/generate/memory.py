@@ -1,0 +1,39 @@
+"""What is asked for against the memory that there is."""
+
+from __future__ import annotations
+
+from transom.errors import SpecError
+
+JOB = 250
+"""Bytes that a job takes while a workload is generated and written, about."""
+
+
+def check_memory(what: str, number: int, each: int) -> None:
+    """Refuse what cannot fit into the memory of this machine.
+
+    Parameters
+    ----------
+    what : what is made, for the message.
+    number : how many of them.
+    each : bytes that one takes, about.
+
+    Raises
+    ------
+    SpecError : they take more than the machine has.
+    """
+    import psutil
+
+    there = psutil.virtual_memory().total
+    if number * each > there:
+        needed = f"about {size_told(number * each)} of memory, this machine has {size_told(there)}"
+        raise SpecError(f"{number:,} {what} need {needed}")
+
+
+def size_told(number: float) -> str:
+    """A number of bytes for people."""
+    units = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+    power = 0
+    while number >= 1024 and power < len(units) - 1:
+        number /= 1024
+        power += 1
+    return f"{number:,.0f} {units[power]}" if power == 0 or number >= 10 else f"{number:.1f} {units[power]}"

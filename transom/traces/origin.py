@@ -1,0 +1,121 @@
+"""Where the jobs of a workload come from, as far as no reader of figures may overlook it.
+
+That is: walltimes that nobody requested, and partitions of a machine that are replayed as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from transom.errors import ModelError
+from transom.models._arrays import BoolArray, IntArray
+
+EXACT = "exact"
+"""The model under which a job asks for its runtime."""
+
+
+class Remark(NamedTuple):
+    """One fact: ``short`` for titles and captions, ``text`` for people who read on."""
+
+    short: str
+    text: str
+
+
+class Partition(NamedTuple):
+    """A partition of the logged machine: number, name in the header, shares of the jobs and of the node-seconds."""
+
+    number: int
+    name: str
+    jobs: float
+    node_seconds: float
+
+    def __str__(self) -> str:
+        told = f"{self.number} {self.name}".strip() if self.number >= 0 else "unknown"
+        return f"{told} ({100 * self.jobs:.1f} % of the jobs, {100 * self.node_seconds:.1f} % of the node-seconds)"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Origin:
+    """Facts about the jobs of a workload that are no part of the problem.
+
+    Parameters
+    ----------
+    modelled : whose walltime nobody requested, shape ``(jobs,)``; None where all were.
+    estimates : the model that those walltimes come from (:mod:`~transom.traces.estimates`).
+    partition : the number of each job's partition, below 0 where unknown, shape ``(jobs,)``; None where there is one.
+    names : of partitions, by number.
+    """
+
+    modelled: BoolArray | None = None
+    estimates: str = EXACT
+    partition: IntArray | None = None
+    names: Mapping[int, str] = field(default_factory=dict)
+
+    def take(self, index: Any) -> Origin:
+        """The facts about some of the jobs (positions or a mask)."""
+        modelled, partition = (None if each is None else each[index] for each in (self.modelled, self.partition))
+        return Origin(modelled, self.estimates, partition, self.names)
+
+    def check(self, jobs: int) -> None:
+        """Refuse facts about another number of jobs.
+
+        Raises
+        ------
+        ModelError : an array has another shape.
+        """
+        for name in ("modelled", "partition"):
+            array = getattr(self, name)
+            if array is not None and array.shape != (jobs,):
+                raise ModelError(f"workload: {name} has shape {array.shape}, there are {jobs} jobs")
+
+    def partitions(self, area: IntArray) -> tuple[Partition, ...]:
+        """The partitions that are replayed as one machine, ascending; none where there is one.
+
+        ``area`` are the node-seconds of the jobs.
+        """
+        if self.partition is None or not len(area) or self.partition.min() == self.partition.max():
+            return ()
+        numbers, of = np.unique(self.partition, return_inverse=True)
+        jobs, held = np.bincount(of) / len(area), np.bincount(of, area)
+        rows = zip(numbers.tolist(), jobs.tolist(), (held / held.sum()).tolist(), strict=True)
+        return tuple(Partition(number, self.names.get(number, ""), *shares) for number, *shares in rows)
+
+
+def remarks(origin: Origin, nodes: IntArray, walltime: IntArray, runtime: IntArray) -> tuple[Remark, ...]:
+    """The remarks on jobs of these sizes, walltimes and runtimes [s], each of shape ``(jobs,)``."""
+    found, told = [], facts(origin, nodes, walltime, runtime)["estimates"]
+    jobs, count, share = len(walltime), told["jobs"], f"{100 * told['share']:.1f} %"
+    if count and not told["perfect"]:
+        text = f"walltimes of {count:,} of {jobs:,} jobs ({share}) are not requested, but modelled: {origin.estimates}"
+        found.append(Remark(f"walltimes modelled: {origin.estimates}", text))
+    elif count:
+        text = f"{count:,} of {jobs:,} jobs ({share}) request no time, and their runtime is taken for it"
+        short = f"PERFECT ESTIMATES ({share} of the jobs)"
+        found.append(Remark(short, f"PERFECT ESTIMATES: {text} (--estimates takes a model)"))
+    elif told["perfect"]:
+        text = f"PERFECT ESTIMATES: each of the {jobs:,} jobs requests exactly its runtime"
+        found.append(Remark("PERFECT ESTIMATES", text))
+    if partitions := origin.partitions(nodes * runtime):
+        listed = "; ".join(map(str, partitions))
+        text = f"{len(partitions)} partitions replayed as one machine: {listed} (--partition takes some of them)"
+        found.append(Remark(f"{len(partitions)} partitions as one machine", text))
+    return tuple(found)
+
+
+def facts(origin: Origin, nodes: IntArray, walltime: IntArray, runtime: IntArray) -> dict[str, Any]:
+    """What :func:`remarks` says, for machines: in JSON's terms."""
+    jobs, count = len(walltime), 0 if origin.modelled is None else int(origin.modelled.sum())
+    exact = count and origin.estimates == EXACT
+    return {
+        "estimates": {
+            "model": origin.estimates if count else None,
+            "jobs": count,
+            "share": count / max(jobs, 1),
+            "perfect": bool(exact or (jobs and (walltime == runtime).all())),
+        },
+        "partitions": [each._asdict() for each in origin.partitions(nodes * runtime)],
+    }
