@@ -114,7 +114,7 @@ def _card(arrays: dict[str, Any], scheme: Scheme, nodes: int, network: str, sche
         trained_on="nothing",
         command="python -m benchmarks.dras_decision_time",
         seed=0,
-        steps=0,
+        decisions=0,
         seconds=0.0,
     )
 

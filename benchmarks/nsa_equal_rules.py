@@ -68,7 +68,8 @@ def write_untrained(path: Path) -> None:
     """Write the weights with which the training of ``nsa-cost`` begins, where they are not there yet."""
     from transom.learned.checkpoints import Checkpoint, make_card, save
     from transom.learned.repair.candidates import SCHEMA
-    from transom.learned.repair.nsa_cost_training import CostTraining, first_weights
+    from transom.learned.repair.nsa_cost_training import first_weights
+    from transom.learned.repair.training_settings import CostTraining
 
     if path.exists():
         return
@@ -77,7 +78,7 @@ def write_untrained(path: Path) -> None:
     card = make_card(
         weights, name=path.stem, component="repair", network="shared scorer", schema=SCHEMA, cluster={},
         settings=asdict(settings), trained_on="nothing", command="python -m benchmarks.nsa_equal_rules",
-        seed=settings.seed, steps=0, seconds=0.0,
+        seed=settings.seed, decisions=0, seconds=0.0,
     )  # fmt: skip
     save(path, Checkpoint(weights, card))
 

@@ -1,6 +1,6 @@
 """Figure 4 of papers/nsa, as measured here: how the six networks of Table II learn to repair, at equal decisions.
 
-    python -m benchmarks.nsa_learning_curves --out out/nsa [--steps 400000] [--seed 0] [--networks cnn-3 fcn-1]
+    python -m benchmarks.nsa_learning_curves --out out/nsa [--decisions 400000] [--seed 0] [--networks cnn-3 fcn-1]
     python -m benchmarks.nsa_learning_curves --from benchmarks/results/nsa_learning_curves.csv
 
 Each network trains in a folder of its own below `--out`, as `transom train nsa` does; what is finished there is read,
@@ -34,28 +34,29 @@ if TYPE_CHECKING:
     from transom.learned.checkpoints import Card
     from transom.learned.repair.training import Update
 
-_COLUMNS = ("network", "steps", "cost", "share")
+_COLUMNS = ("network", "decisions", "cost", "share")
 
 Curves = Mapping[str, np.ndarray]
 """By network: decisions, mean cost of an episode, share of the largest entropy; shape ``(updates, 3)``."""
 
 
-def trained(network: str, steps: int, seed: int, out: Path) -> tuple[np.ndarray, Card]:
+def trained(network: str, decisions: int, seed: int, out: Path) -> tuple[np.ndarray, Card]:
     """Train a network in ``out/NETWORK``, or read what is finished there: its curve, and the card of its checkpoint."""
     from transom.learned.repair.trained import keep
-    from transom.learned.repair.training import Trainer, Training
+    from transom.learned.repair.training import Trainer
     from transom.learned.repair.training_loop import train
+    from transom.learned.repair.training_settings import Training
 
-    trainer = Trainer(Training(network=network, steps=steps, seed=seed), out / network)
+    trainer = Trainer(Training(network=network, decisions=decisions, seed=seed), out / network)
     with progress() as bars:
-        task = bars.add_task(network, total=steps, completed=trainer.steps)
+        task = bars.add_task(network, total=decisions, completed=trainer.decisions)
 
         def tell(row: Update) -> None:
-            bars.update(task, completed=min(row.steps, steps))
+            bars.update(task, completed=min(row.decisions, decisions))
 
         train(trainer, tell=tell)
     card = keep(trainer, network, out)[0].card
-    return np.array([(row.steps, row.cost, row.share) for row in trainer.curve]), card
+    return np.array([(row.decisions, row.cost, row.share) for row in trainer.curve]), card
 
 
 def moving_average(values: np.ndarray, width: int) -> np.ndarray:
@@ -72,9 +73,9 @@ def figure(curves: Curves, width: int) -> Figure:
     drawn = new_figure(4.0)
     above, below = drawn.subplots(2, 1, sharex=True, height_ratios=(3, 1))
     for network, style in policy_styles(list(curves)).items():
-        steps, cost, share = curves[network].T
-        above.plot(steps, -moving_average(cost, width) / 1000, label=network, **style)
-        below.plot(steps, 100 * moving_average(share, width), **style)
+        decisions, cost, share = curves[network].T
+        above.plot(decisions, -moving_average(cost, width) / 1000, label=network, **style)
+        below.plot(decisions, 100 * moving_average(share, width), **style)
     above.set_ylabel("reward of an episode [1000]")
     above.legend(ncols=6, loc="lower center", bbox_to_anchor=(0.5, 1))
     below.set_ylabel("entropy [%]")
@@ -101,17 +102,17 @@ def write_curves(path: Path, curves: Curves) -> None:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(_COLUMNS)
         for network, rows in curves.items():
-            writer.writerows([network, int(steps), round(cost), round(share, 4)] for steps, cost, share in rows)
+            writer.writerows([network, int(decisions), round(cost), round(share, 4)] for decisions, cost, share in rows)
 
 
-def print_cards(steps: int, cards: Mapping[str, Card]) -> None:
+def print_cards(decisions: int, cards: Mapping[str, Card]) -> None:
     """What each network reached, beside plain rules on the same windows."""
     rules = list(next(iter(cards.values())).scores)
     rows = [
         (name, f"{card.parameters:,}", number(card.seconds, 0), *(number(card.scores[rule], 0) for rule in rules))
         for name, card in cards.items()
     ]
-    print(f"mean cost of the repaired jobs after {steps:,} decisions, windows that were not trained on:")
+    print(f"mean cost of the repaired jobs after {decisions:,} decisions, windows that were not trained on:")
     print_table("", ("network", "weights", "seconds", *rules), rows)
 
 
@@ -119,7 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Train, and print and draw what came of it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("out/nsa"))
-    parser.add_argument("--steps", type=int, default=400_000)
+    parser.add_argument("--decisions", type=int, default=400_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--networks", nargs="+", choices=NETWORKS, default=list(NETWORKS))
     parser.add_argument("--from", type=Path, dest="curves", help="draw these curves, train nothing")
@@ -132,9 +133,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     else:
         curves, cards = {}, {}
         for network in given.networks:
-            curves[network], cards[network] = trained(network, given.steps, given.seed, given.out)
+            curves[network], cards[network] = trained(network, given.decisions, given.seed, given.out)
         write_curves(given.csv or given.out / "learning_curves.csv", curves)
-        print_cards(given.steps, cards)
+        print_cards(given.decisions, cards)
     print(f"figure: {save(figure(curves, given.smooth), given.figure or given.out / 'learning_curves.png')}")
     return 0
 

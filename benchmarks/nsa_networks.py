@@ -75,7 +75,7 @@ def print_cards(models: Path, markdown: bool) -> None:
     cards = {network: read_card(models / f"{network}.safetensors") for network in NETWORKS}
     scores = cards[NETWORKS[0]].scores
     lines = [
-        [network, number(card.parameters, 0), number(card.steps, 0), number(card.seconds, 0)]
+        [network, number(card.parameters, 0), number(card.decisions, 0), number(card.seconds, 0)]
         + [number(card.scores[rule], 0) for rule in ("argmax", "sampled")]
         for network, card in cards.items()
     ]

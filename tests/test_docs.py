@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```\n(?:\s*^```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
 LEARNED = ("learned-repair.md", "dras.md")  # pages whose commands need the extra of that name
-WITHOUT = pytest.mark.skipif(find_spec("safetensors") is None, reason="the extra 'learned' is not installed")
+WITHOUT = pytest.mark.skipif(find_spec("torch") is None, reason="the extra 'learned' is not installed")
 
 
 def marks(page: Path) -> list[pytest.MarkDecorator]:

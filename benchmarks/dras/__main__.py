@@ -10,11 +10,12 @@ import sys
 import time
 from collections.abc import Sequence
 
-from benchmarks.dras import adaptation, conditions, curves, kiviat, page, protocol, train, waits
+from benchmarks.dras import adaptation, cards, conditions, curves, kiviat, page, protocol, train, waits
 from transom.errors import TransomError
 
 COMMANDS = {
     "train": train,
+    "cards": cards,
     "protocol": protocol,
     "tables": page,
     "check": conditions,

@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> None:
     shown = [simulate(workload, RULES[label], label=label) for label in (FCFS, SJF, SAF)]
     cells = [[schedule.policy, "-", *_figures(schedule), "-"] for schedule in shown]
     kinds = {WAITING: ""} | {
-        f"{WAITING}, adapting at {rate:g}": f",adapt=yes,every={arguments.every},rate={rate:g}"
+        f"{WAITING}, adapting at {rate:g}": f",adapt=yes,instances={arguments.every},learning_rate={rate:g}"
         for rate in arguments.rates
     }
     with progress() as bars:

@@ -42,7 +42,7 @@ ORDERS = {
 }
 """Figure 4: the phases in the order of the training."""
 
-PPO = "ppo:epochs=4,minibatch=128"  # jobsets are short: more is made of each decision than in a long training
+PPO = "ppo:passes=4,minibatch=128"  # jobsets are short: more is made of each decision than in a long training
 
 METHODS = {
     f"{WAITING}, PPO": (PPO, 2),

@@ -32,12 +32,19 @@ RULES: dict[str, str] = {
     "F2+EASY": "f2-easy",
     "F3+EASY": "f3-easy",
     "F4+EASY": "f4-easy",
+    "F1+EASY, own clock": "f1-easy:clock=sequence",
+    "F2+EASY, own clock": "f2-easy:clock=sequence",
+    "F3+EASY, own clock": "f3-easy:clock=sequence",
+    "F4+EASY, own clock": "f4-easy:clock=sequence",
     "BinPacking": "largest-first",
     "Random": "random",
     "Optimization, eq. 1": "optimization",
     "Optimization, eq. 2": "optimization:objective=dras-capacity",
 }
-"""Methods without training, in the order of tables: rules with EASY, then those of section IV-A."""
+"""Methods without training, in the order of tables: rules with EASY, then those of section IV-A.
+
+F1 to F4 take the logarithm of the submission on the trace's clock; on their "own clock" it starts with the test months.
+"""
 
 WAITING, DQL, GROWING, SLOWDOWN = "DRAS-PG", "DRAS-DQL", "DRAS-PG, growing wait", "DRAS-PG, slowdown"
 

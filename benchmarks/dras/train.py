@@ -13,9 +13,9 @@ from transom.errors import SpecError
 
 VARIANTS: dict[str, str] = {
     "waiting": "--agent ppo --reselect",
-    "growing": "--agent ppo:learning_rate=0.01,outlier=25,entropy=-0.03 --reward waiting:growth=1,tau=86400,power=5"
-    " --decisions 800000 --every 4 --bound 2.2",
-    "dql": "--agent dql --batch 2048 --every 20 --reselect",
+    "growing": "--agent ppo:outlier=25,entropy=-0.03 --learning-rate 0.01 --reward waiting:growth=1,tau=86400,power=5"
+    " --decisions 800000 --validate-every 4 --bound 2.2",
+    "dql": "--agent dql --batch 2048 --validate-every 20 --reselect",
     "decima": "--agent ppo --levels 1",
     "slowdown": "--agent ppo --reward slowdown",
     "eq1": "--agent ppo --reward capability",
@@ -25,7 +25,8 @@ VARIANTS: dict[str, str] = {
 }
 """Options of ``transom train dras`` by the folder that the agents lie in; all else is the default."""
 
-MONTHS = ("--months", "1-2", "--validation", "1-3")
+MONTHS = ("--months", "1-2", "--validation", "1-3", "--overlap")
+"""Month 3 alone is too light to choose snapshots on."""
 
 
 def command(trace: Path, variant: str, seed: int, out: Path, epoch: int = 0) -> list[str]:

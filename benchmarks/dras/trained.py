@@ -40,7 +40,9 @@ def trained(workload: str, methods: Iterable[Method]) -> list[Trained]:
         if method.agent is not None and method.checkpoint is not None and not drawn:
             card = read_card(method.checkpoint)
             found.append(
-                Trained(workload, method.label, method.agent, card.seconds, card.steps, card.parameters, card.weights)
+                Trained(
+                    workload, method.label, method.agent, card.seconds, card.decisions, card.parameters, card.weights
+                )
             )
     return found
 

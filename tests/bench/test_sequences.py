@@ -11,11 +11,15 @@ import pytest
 from tests.bench.in_process import InProcess
 from tests.traces.test_swf import line
 from transom.bench.execution import carry_out
+from transom.bench.frame import to_frame
 from transom.bench.plan import Plan, TraceSet
+from transom.bench.replays import replay_summaries
 from transom.bench.sequences import replay_tasks
+from transom.bench.store import write_results
 from transom.bench.tasks import tasks
 from transom.cli import run
 from transom.errors import SpecError
+from transom.report.sequences import sequence_tables
 
 TRACE = "instances/workloads/lublin_5000.swf.gz"
 
@@ -74,6 +78,29 @@ def test_one_sequence_of_the_locked_environment(root: Path) -> None:
     each = trace_set(root, rules="rlscheduler", policies=("sjf-easy",), start=10)
     row = carry_out(next(iter(replay_tasks(Plan(), each))))
     assert (row.outcome, row.size) == ("ok", 150), row.cause
+
+
+def test_rows_and_tables_say_where_the_clock_of_f1_to_f4_begins(
+    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    each = trace_set(root, start=40, policies=("f4", "own=f4:clock=sequence", "sjf"))
+    rows = [carry_out(task) for task in replay_tasks(Plan(), each)]
+    assert [row.parameters.get("clock") for row in rows] == ["trace", "sequence", None]
+    assert rows[0].value != rows[1].value
+    summed = replay_summaries(to_frame(rows))
+    assert summed.select("policy", "clock").unique(maintain_order=True).rows() == [
+        ("f4", "trace"), ("own", "sequence"), ("sjf", None),
+    ]  # fmt: skip
+    said = (
+        "f4: log10 of the submission on the trace's clock (clock=trace)",
+        "own: log10 of the submission on a clock that starts with the jobs that are replayed (clock=sequence)",
+    )
+    (table,) = sequence_tables(to_frame(rows))
+    assert all(f" {line}." in table.note for line in said)
+    write_results(tmp_path / "rows.parquet", to_frame(rows))
+    assert run(["bench", "score", str(tmp_path / "rows.parquet")]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert all(line in shown for line in said), shown
 
 
 def test_faults_become_rows(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,8 +25,6 @@ from transom.learned.checkpoints import save
 from transom.learned.dras.process import Scheme
 from transom.registry import SOLVERS
 
-pytest.importorskip("safetensors")
-
 TRACE = "instances/workloads/lublin_5000.swf.gz"
 
 

@@ -4,13 +4,16 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-import numpy as np
+import msgspec
 import pytest
 
 from tests.cli.conftest import Ran
+from tests.learned.dras.checkpoint_cases import compact, drawn
 from transom.learned import checkpoints
-from transom.learned.checkpoints import Checkpoint, make_card, save
+from transom.learned.checkpoints import save
+from transom.learned.dras.process import Scheme
 
 Transom = Callable[..., Ran]
 
@@ -18,25 +21,20 @@ Transom = Callable[..., Ran]
 @pytest.fixture
 def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of two checkpoints, in the place of the shipped ones."""
-    pytest.importorskip("safetensors")
     for name, nodes in (("small", 16), ("other", 4360)):
-        weights = {"out": np.ones((nodes, 2), np.float32)}
-        card = make_card(
-            weights,
-            name=name,
-            component="dras",
-            network="scorer",
-            schema="dras-compact/1",
-            cluster={"nodes": nodes},
-            settings={"window": 50, "keep": True},
-            trained_on="ten jobs",
-            command="transom train dras ten.swf --seed 7",
-            seed=7,
-            steps=1000,
-            seconds=1.5,
-            scores={"mean wait s": 17000.25},
-        )
-        save(tmp_path / f"{name}.safetensors", Checkpoint(weights, card))
+        stated: dict[str, Any] = {
+            "settings": {**Scheme(head=0)._asdict(), "agent": "ppo", "reward": "waiting", "batch": 8192},
+            "trained_on": "ten jobs",
+            "validated_on": "five other jobs",
+            "command": f"transom train dras ten.swf --seed 7 --name {name} --hidden 8,6 --out DIR",
+            "seed": 7,
+            "decisions": 1000,
+            "seconds": 1.5,
+            "scores": {"mean wait s": 17000.25},
+            "rules": {"fcfs-easy": {"mean_wait": 20000.5}},
+        }
+        made = compact(drawn(3), Scheme(head=0), nodes, name=name, **stated)
+        save(tmp_path / f"{name}.safetensors", made)
     monkeypatch.setattr(checkpoints, "_SHIPPED", tmp_path)
     return tmp_path
 
@@ -47,7 +45,7 @@ def test_the_shipped_ones_are_listed(transom: Transom, models: Path) -> None:
     rows = [line.split() for line in ran.out.split("─\n")[1].splitlines() if line]
     assert [row[0] for row in rows] == ["other", "small"]
     assert "nodes = 4360" in ran.out
-    assert rows[1][-2:] == ["32", f"{(models / 'small.safetensors').stat().st_size / 1000:.1f}"]
+    assert rows[1][-2:] == ["364", f"{(models / 'small.safetensors').stat().st_size / 1000:.1f}"]
 
 
 def test_a_card_is_shown_by_name_and_by_path(transom: Transom, models: Path) -> None:
@@ -55,9 +53,11 @@ def test_a_card_is_shown_by_name_and_by_path(transom: Transom, models: Path) -> 
     assert by_name == by_path
     assert (by_name.status, by_name.err) == (0, "")
     told = dict(re.split(" {3,}", line.strip()) for line in by_name.out.split("─\n")[1].splitlines() if line)
-    assert told["command"] == "transom train dras ten.swf --seed 7"
+    assert told["command"] == "transom train dras ten.swf --seed 7 --name small --hidden 8,6 --out DIR"
     assert told["cluster: nodes"] == "16"
-    assert told["settings: keep"] == "yes"
+    assert told["settings: keep"] == "1"
+    assert told["validated_on"] == "five other jobs"
+    assert told["rules: fcfs-easy"] == "mean_wait = 20,000.5"
     assert told["scores: mean wait s"] == "17,000.2"
 
 
@@ -85,11 +85,24 @@ def test_what_is_not_there_is_one_line(transom: Transom, models: Path) -> None:
 def test_a_card_cannot_steer_the_terminal(transom: Transom, models: Path) -> None:
     path = models / "small.json"
     card = json.loads(path.read_bytes())
-    path.write_text(json.dumps({**card, "name": "a\x1b[2J\nb", "settings": {"\x1b[1m": "\x07"}}))
-    for arguments in ((), ("small",)):
-        ran = transom("models", *arguments)
-        assert ran.status == 0
-        assert not set(ran.out) & {"\x1b", "\x07"}
+    odd = "a\x1b[2J\nb"
+    changes: list[dict[str, Any]] = [
+        {"name": odd}, {"settings": {"\x1b[1m": "\x07"}}, {odd: 1}, {"cluster": {odd: 3}}, {"schema": odd},
+        {"component": odd}, {"scores": {odd: None}}, {"network": odd}, {"command": odd},
+    ]  # fmt: skip
+    for change in changes:
+        path.write_text(json.dumps({**card, **change}))
+        for arguments in ((), ("small",)):
+            ran = transom("models", *arguments)
+            assert (ran.status, ran.out, ran.err.count("\n")) == (2, "", 1), change
+            assert not set(ran.err) & {"\x1b", "\x07"}
+    path.write_text(json.dumps(card))
+    # What nothing contradicts is told, and cannot steer either.
+    told = msgspec.structs.replace(checkpoints.read_card(path), trained_on=odd, scores={"\x1b[1m": 1.0})
+    path.write_bytes(msgspec.json.encode(checkpoints.sealed(told)))
+    ran = transom("models", "small")
+    assert ran.status == 0
+    assert not set(ran.out) & {"\x1b", "\x07"}
 
 
 def test_nothing_shipped_is_an_empty_list(transom: Transom, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -187,6 +187,21 @@ def test_what_does_not_go_together_is_one_line(
     assert says in shown.err
 
 
+@pytest.mark.parametrize("rules", [(), ("--rules", "cqsim"), ("--rules", DRAWN)])
+def test_tables_say_where_the_clock_of_f1_to_f4_begins(trace: Path, rules: tuple[str, ...], transom: Transom) -> None:
+    policies = ("--policy", "f4-easy", "--policy", "own=f4-easy:clock=sequence", "--policy", "sjf")
+    shown = transom("simulate", trace, *rules, *policies)
+    assert shown.status == 0
+    assert shown.out.splitlines()[-2:] == [
+        "f4-easy: log10 of the submission on the trace's clock (clock=trace)",
+        "own: log10 of the submission on a clock that starts with the jobs that are replayed (clock=sequence)",
+    ]
+    found = transom("simulate", trace, *rules, *policies, "--json").lines[0]["policies"]
+    assert [each.get("clock") for each in found] == ["trace", "sequence", None]
+    if DRAWN not in rules:
+        assert found[0]["metrics"] == found[1]["metrics"]  # of a whole trace both clocks are one
+
+
 @pytest.mark.reference
 def test_one_command_prints_the_published_means(shared: Path, transom: Transom) -> None:
     trace = shared / "traces" / "SDSC-SP2-1998-4.2-cln.swf.gz"

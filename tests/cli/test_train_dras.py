@@ -15,9 +15,13 @@ from transom.cli import run
 from transom.generate import generate_lublin
 from transom.learned import checkpoints
 from transom.learned.dras.training import Training
-from transom.traces import write_swf
+from transom.learned.dras.training_jobsets import compared
+from transom.simulation import simulate
+from transom.simulation.metrics import summary
+from transom.traces import Workload, cut, read_swf, write_swf
 
-FEW = ["--decisions", "600", "--batch", "200", "--every", "2", "--hidden", "8,8", "--laps", "1", "--window", "20"]
+FEW = shlex.split("--decisions 600 --batch 200 --validate-every 2 --hidden 8,8 --laps 1 --window 20")
+FEW += ["--against", "fcfs-easy", "--against", "sjf-easy"]
 ENDED = ["--agent", "ppo:minibatch=100", *FEW]
 
 
@@ -43,15 +47,15 @@ def test_it_trains_and_what_comes_of_it_schedules(
     card = checkpoints.read_card(out / "dras-pg.safetensors")
     assert card.weights == told["weights"]
     assert card.command == (
-        "transom train dras small.swf.gz --agent ppo:minibatch=100 --decisions 600 --seed 3 --laps 1 --reselect "
-        "--window 20 --hidden 8,8 --batch 200 --every 2 --out DIR"
+        "transom train dras small.swf.gz --agent ppo:minibatch=100 --decisions 600 --seed 3 --against fcfs-easy "
+        "--against sjf-easy --laps 1 --reselect --window 20 --hidden 8,8 --batch 200 --validate-every 2 --out DIR"
     )
     assert (card.settings["head"], card.settings["keep"], card.settings["window"]) == (0, 0, 20)
     assert card.cluster == {"nodes": 64}
     with (out / "curve.csv").open(newline="") as file:
         assert [row["decisions"] for row in csv.DictReader(file)] == ["0", "400", "600"]
-    assert list((out / "logs").iterdir())
-    use = shlex.split(told["use"])
+    assert list((out / "tensorboard").iterdir())
+    use = shlex.split(told["command"])
     assert use == ["transom", "simulate", trace, "--policy", f"dras-pg:model={out / 'dras-pg.safetensors'}"]
     assert run([*use[1:], "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["policies"][0]["metrics"]["jobs"] == 200
@@ -60,13 +64,14 @@ def test_it_trains_and_what_comes_of_it_schedules(
 @pytest.mark.parametrize(
     ("words", "name"),
     [
-        (["--agent", "dql"], "dras-dql"),
+        (["--agent", "dql", "--discount", "0.5"], "dras-dql"),
         (["--agent", "pg", "--instances", "10", "--decisions", "60"], "dras-pg"),
         (["--levels", "1", "--reward", "capability"], "decima-pg"),
         (["--phases", "sampled=1,real=1,synthetic=1", "--phase-jobs", "60"], "dras-pg"),
         (["--decisions", "0"], "dras-pg"),
+        (["--agent", "pg", "--paper-size", "--hidden", "12,6", "--decisions", "40", "--batch", "20"], "dras-pg"),
         (["--minutes", "0.00001"], "dras-pg"),
-        (["--months", "1", "--reservation", "head", "--reward", "slowdown"], "dras-pg"),
+        (["--months", "1", "--overlap", "--reservation", "head", "--reward", "slowdown"], "dras-pg"),
     ],
 )
 def test_every_way_of_training(trace: str, tmp_path: Path, words: list[str], name: str) -> None:
@@ -75,16 +80,18 @@ def test_every_way_of_training(trace: str, tmp_path: Path, words: list[str], nam
     assert card.name == name
     assert [path.name for path in tmp_path.glob("*.safetensors")] == [f"{name}.safetensors"]
     if "--decisions" in words and "0" in words:
-        assert card.steps == 0
+        assert card.decisions == 0
+    if "--discount" in words:
+        assert card.settings["agent"] == "dql:discount=0.5"
     if "--minutes" in words:
-        assert card.steps == 200
+        assert card.decisions == 200
 
 
 def test_ctrl_c_and_the_same_command_again(
     trace: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out"
-    words = ["train", "dras", trace, "--agent", "ppo:epochs=3", *FEW[2:], "--out", str(out), "--decisions"]
+    words = ["train", "dras", trace, "--agent", "ppo:passes=3", *FEW[2:], "--out", str(out), "--decisions"]
     step = Training.step
 
     def pressed(training: Training, share: float) -> dict[str, float]:
@@ -105,10 +112,92 @@ def test_ctrl_c_and_the_same_command_again(
     assert cards[0].scores == cards[1].scores
 
 
+FIGURES = ("mean_wait", "mean_bounded_slowdown", "max_wait")
+
+
+def validation_of(trace: str) -> list[Workload]:
+    """What the commands of these tests compare snapshots on by default: the last quarter of the jobs."""
+    workload = read_swf(trace)
+    return compared(cut(workload, 150), (0.9, 1.25), 1)
+
+
+def test_rules_are_told_with_every_look_and_stand_on_the_card(
+    trace: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["train", "dras", trace, *ENDED, "--out", str(tmp_path)]) == 0
+    printed, said = capsys.readouterr()
+    judged = {}
+    for spec in ("fcfs-easy", "sjf-easy"):
+        schedules = [simulate(each, spec) for each in validation_of(trace)]
+        told = [summary(schedule) for schedule in schedules]
+        judged[spec] = {name: float(np.mean([each[name] for each in told])) for name in FIGURES[:2]}
+        judged[spec]["max_wait"] = max(each["max_wait"] for each in told)
+    card = checkpoints.read_card(tmp_path / "dras-pg.safetensors")
+    assert card.rules == judged
+    assert card.trained_on.startswith("small-jobs-1-150: ")
+    assert card.validated_on.startswith("small-jobs-151-200: ")
+    assert card.validated_on.endswith("3 episodes of 50 jobs; trained on as well: nothing of it")
+    beside = ", ".join(f"{spec} {figures['mean_wait']:,.0f}" for spec, figures in judged.items())
+    looks = [line for line in said.splitlines() if line.startswith("after ")]
+    with (tmp_path / "curve.csv").open(newline="") as file:
+        curve = list(csv.DictReader(file))
+    assert len(looks) == len(curve) == 3
+    for look, row in zip(looks, curve, strict=True):
+        assert look.startswith(f"after {int(row['decisions']):,} decisions: mean wait [s] ")
+        assert look.endswith(f"mean wait [s] of {beside}")
+        ahead = [spec for spec in judged if judged[spec]["mean_wait"] < float(row["mean_wait"]) - 0.01]
+        assert sorted(row["behind"].split()) == sorted(ahead)
+    for spec in judged:
+        assert f"\n {spec} " in printed
+
+
+@pytest.mark.parametrize(("against", "behind"), [("sjf-easy", True), ("ljf", False)])
+def test_an_agent_that_is_behind_is_not_recommended(
+    trace: str, tmp_path: Path, against: str, behind: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Untrained, it is between the two.
+    words = ["train", "dras", trace, *FEW[2:-4], "--decisions", "0", "--against", against, "--out"]
+    assert run([*words, str(tmp_path / "text")]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    model = tmp_path / "text" / "dras-pg.safetensors"
+    mine = f"transom simulate {trace} --policy dras-pg:model={model}"
+    if behind:
+        assert printed[-3:] == [
+            "dras-pg is behind sjf-easy in the mean wait and is not recommended.",
+            f"to replay it all the same: {mine}",
+            f"better: transom simulate {trace} --policy sjf-easy",
+        ]
+        assert not any(line.startswith("use it") for line in printed)
+        assert "mean wait [s]: behind sjf-easy" in printed
+    else:
+        assert printed[-1] == f"use it: {mine}"
+        assert "mean wait [s]: ahead of all 1 policies" in printed
+    assert run([*words, str(tmp_path / "json"), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["recommended"] is not behind
+    assert told["behind"] == ([against] if behind else [])
+    assert told["command"].endswith(f"dras-pg:model={tmp_path / 'json' / 'dras-pg.safetensors'}")
+    assert told["use"] == (f"transom simulate {trace} --policy {against}" if behind else told["command"])
+    assert run([*shlex.split(told["use"])[1:], "--json"]) == 0
+
+
+def test_months_that_are_shared_are_said(trace: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["train", "dras", trace, *FEW[2:], "--decisions", "0", "--months", "1", "--validation", "1", "--overlap"]
+    assert run([*words, "--out", str(tmp_path)]) == 0
+    card = checkpoints.read_card(tmp_path / "dras-pg.safetensors")
+    assert card.validated_on.endswith("; trained on as well: month 1")
+    assert "Month 1 of the validation: trained on, too." in capsys.readouterr().out
+    assert " --overlap " in card.command
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["--agent", "a2c"], "unknown agent 'a2c'"),
+        (["--agent", "ppo:gamma=0.9"], "--agent ppo:gamma=0.9: gamma is stated by --discount"),
+        (["--agent", "dql:learning_rate=1"], "--agent dql:learning_rate=1: learning_rate is stated by --learning-rate"),
+        (["--agent", "ppo:epochs=2"], "--agent ppo:epochs=2: epochs is now passes"),
+        (["--learning-rate", "nan"], "ppo: learning_rate must be from 0 to 1, got nan"),
         (["--reward", "waiting:growth=-1"], "growth must be finite and >= 0"),
         (["--loads", "2-1"], "--loads: expected 0 < A <= B"),
         (["--loads", "x"], "--loads: expected two numbers"),
@@ -116,6 +205,10 @@ def test_ctrl_c_and_the_same_command_again(
         (["--window", "1001"], "'--window': Input should be less than or equal to 1000"),
         (["--months", "a-b"], "--months: expected months"),
         (["--months", "99"], "no job was submitted in months 99 to 99"),
+        (["--months", "1"], "--months 1: small: no job was submitted in months 2 to 2, to compare snapshots on; state"),
+        (["--validation", "1"], "--validation 1: no month is left before it to train on; state --months"),
+        (["--months", "1", "--validation", "1"], "would compare snapshots on month 1 of the training, --months 1"),
+        (["--against", "fcfs-esay"], "unknown policy 'fcfs-esay'; did you mean 'fcfs-easy'?"),
         (["--minutes", "0"], "--minutes must be > 0"),
         (["--phases", "made-up"], "unknown phase 'made-up'"),
         (["--device", "nowhere"], "--device nowhere"),

@@ -30,7 +30,7 @@ def few_windows(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "dynamic_windows", windows)
 
 
-SMALL = ("--updates", 2, "--windows", 2, "--runs", 2, "--steps", 10, "--candidates", 8)
+SMALL = ("--updates", 2, "--windows", 2, "--runs", 2, "--search-steps", 10, "--candidates", 8)
 
 
 def test_it_leaves_a_checkpoint_that_solves(tmp_path: Path, transom: Callable[..., Ran]) -> None:
@@ -41,8 +41,8 @@ def test_it_leaves_a_checkpoint_that_solves(tmp_path: Path, transom: Callable[..
     card = checkpoints.read_card(path)
     assert (card.seed, card.settings["candidates"], card.cluster) == (0, 8, {})
     assert card.command == (
-        "transom train nsa-cost --candidates 8 --steps 10 --runs 2 --windows 2 --updates 2 --seed 0 --name nsa-cost "
-        "--out DIR"
+        "transom train nsa-cost --seed 0 --updates 2 --windows 2 --runs 2 --search-steps 10 --candidates 8 "
+        "--name nsa-cost --out DIR"
     )
     assert check(window(), solve(window(), f"nsa-cost:model={path},steps=30", Stop())) == []
     write_documents(tmp_path / "window.json", [window()])

@@ -260,7 +260,6 @@ def test_the_page_says_what_the_results_say(name: str, root: Path, capsys: pytes
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_results_are_of_the_weights_that_are_there(name: str) -> None:
-    pytest.importorskip("safetensors")
     rows = Table(nsa_epochs.RESULTS / f"{name}.csv").rows.values()
     learned = {row.spec: row.weights for row in rows if row.spec.startswith("nsa")}
     assert learned

@@ -17,8 +17,9 @@ from transom.learned.repair.pool import WindowPool
 from transom.learned.repair.process import SEEN
 from transom.learned.repair.scoring import compare, destroy, torch_scores
 from transom.learned.repair.task import RepairTask
-from transom.learned.repair.training import Trainer, Training, window_pool
+from transom.learned.repair.training import Trainer, window_pool
 from transom.learned.repair.training_loop import train
+from transom.learned.repair.training_settings import Training
 from transom.learned.repair.training_state import read_state, write_state
 from transom.models import AUTHORS, PAPER, Allocation, FatTree
 
@@ -32,7 +33,7 @@ from transom.learned.repair.actor_critic import RepairPolicy  # noqa: E402
 from transom.learned.repair.paid_each import PaidEachVecEnv  # noqa: E402
 from transom.learned.repair.vector_env import RepairVecEnv  # noqa: E402
 
-TINY = {"network": "fcn-1", "envs": 8, "length": 4, "passes": 2, "batch": 16, "steps": 128}
+TINY = {"network": "fcn-1", "envs": 8, "length": 4, "passes": 2, "minibatch": 16, "decisions": 128}
 
 
 @pytest.fixture(scope="module")
@@ -67,12 +68,12 @@ def test_a_resumed_training_is_the_uninterrupted_one(tmp_path: Path) -> None:
     before.update()
     before.save()
     after = Trainer(Training(**TINY), tmp_path / "parts")
-    assert (after.steps, len(after.curve)) == (64, 2)
+    assert (after.decisions, len(after.curve)) == (64, 2)
     # Somebody else draws in between.
     torch.rand(3)
     again = Trainer(Training(**TINY), tmp_path / "parts")
     train(again)
-    assert again.steps == through.steps == 128
+    assert again.decisions == through.decisions == 128
     states = [read_state(tmp_path / name / "training.safetensors") for name in ("through", "parts")]
     assert same(states[0][0], states[1][0])
     curves = [[(row[0], *row[2:]) for row in facts["curve"]] for _, facts in states]
@@ -121,7 +122,7 @@ def test_ctrl_c_loses_no_update(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(trainer, "update", interrupted)
     with pytest.raises(KeyboardInterrupt):
         train(trainer)
-    assert Trainer(Training(**TINY), tmp_path).steps == 32
+    assert Trainer(Training(**TINY), tmp_path).decisions == 32
     assert (tmp_path / "curve.csv").read_text().count("\n") == 2
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
@@ -147,7 +148,7 @@ def test_a_second_ctrl_c_keeps_the_state_that_was_whole(tmp_path: Path, monkeypa
     with pytest.raises(KeyboardInterrupt):
         train(trainer, 1)
     held = Trainer(Training(**TINY), tmp_path)
-    assert held.steps == 32
+    assert held.decisions == 32
     assert not any((value == 7).all() for value in weights(held).values())
 
 
@@ -185,9 +186,9 @@ def test_other_settings_and_other_files_are_refused(tmp_path: Path) -> None:
     [
         ({"network": "cnn-9"}, "network must be one of"),
         ({"cluster": "ours"}, "cluster must be one of paper, authors, got 'ours'"),
-        ({"rate": float("nan")}, "rate must be > 0 and at most 1, got nan"),
-        ({"rate": 1e30}, "rate must be > 0 and at most 1"),
-        ({"batch": 1}, "batch must be > 1"),
+        ({"learning_rate": float("nan")}, "rate must be > 0 and at most 1, got nan"),
+        ({"learning_rate": 1e30}, "rate must be > 0 and at most 1"),
+        ({"minibatch": 1}, "minibatch must be > 1"),
         ({"discount": 1.5}, "discount must be > 0 and at most 1"),
         ({"seed": -1}, "seed must be >= 0"),
     ],
@@ -208,7 +209,7 @@ def test_an_unknown_device_is_refused(tmp_path: Path) -> None:
 
 
 def test_it_learns_and_stays_curious(tmp_path: Path, pool: WindowPool, monkeypatch: pytest.MonkeyPatch) -> None:
-    trainer = Trainer(Training(network="cnn-1", envs=64, length=8, batch=128, steps=5120), tmp_path)
+    trainer = Trainer(Training(network="cnn-1", envs=64, length=8, minibatch=128, decisions=5120), tmp_path)
     norms = []
     step = trainer.model.policy.optimizer.step
     parameters = list(trainer.model.policy.parameters())

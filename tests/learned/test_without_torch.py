@@ -1,4 +1,4 @@
-"""Everything but the learned components themselves works where their packages are not installed."""
+"""In the core install shipped agents solve and replay; what trains says what to install."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import pytest
 
 from transom.io import write_documents
+from transom.learned.checkpoints import shipped_names
 from transom.models import Allocation, FatTree, Knapsack
 
-BLOCKED = ("torch", "gymnasium", "stable_baselines3", "sb3_contrib", "safetensors", "tensorboard")
+BLOCKED = ("torch", "gymnasium", "stable_baselines3", "sb3_contrib", "tensorboard")
 
 # Every finder of modules is asked through one that does not know the blocked packages: importing them fails as it
 # does where they are not installed, and importlib.util.find_spec returns None.
@@ -68,27 +69,45 @@ TRACE = "; MaxNodes: 4\n" + "".join(
     f"{i} {10 * i} -1 {50 + i} {1 + i % 4} -1 -1 {1 + i % 4} {100 + i} -1 1 1 1 1 1 -1 -1 -1\n" for i in range(1, 9)
 )
 
+# The nodes of Theta, for the agents that were trained on it: jobs wait, so that there is something to choose.
+LARGE = "; MaxNodes: 4360\n" + "".join(
+    f"{i} {10 * i} -1 {900 + i} {500 * (1 + i % 4)} -1 -1 {500 * (1 + i % 4)} {1000 + i} -1 1 1 1 1 1 -1 -1 -1\n"
+    for i in range(1, 40)
+)
+
+POLICIES = {
+    "dras-pg": "dras-pg",
+    "dras-pg-growing": "dras-pg:model=dras-pg-growing",
+    "dras-dql": "dras-dql",
+    "decima-pg": "decima-pg",
+}
+SOLVERS = {"nsa": "nsa:steps=20", "nsa-cost": "nsa-cost:steps=20"}
+"""What uses each shipped checkpoint, by the name of the checkpoint."""
+
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
     """What came of the commands below, by a word for each, in one process without the packages."""
     folder = tmp_path_factory.mktemp("without")
-    trace, knapsack, window = folder / "eight.swf", folder / "knapsack.json", folder / "window.json"
+    trace, large, knapsack = folder / "eight.swf", folder / "large.swf", folder / "knapsack.json"
+    window, wide = folder / "window.json", folder / "wide.json"
     trace.write_text(TRACE)
+    large.write_text(LARGE)
     write_documents(knapsack, [Knapsack([3, 4, 5], [2, 3, 4], 6)])
     write_documents(window, [Allocation(FatTree.uniform(8, 2, 4), range(8), [3, 2], "static", True)])
+    write_documents(wide, [Allocation(FatTree.uniform(1000, 10, 40), range(0, 1000, 3), [30, 20, 9, 9], "dynamic")])
     commands = {
         "solvers": ["solvers", "--json"],
         "models": ["models"],
         "simulate": ["simulate", str(trace), "--policy", "fcfs-easy", "--json"],
         "solve a knapsack": ["solve", str(knapsack), "--solver", "dp", "--json"],
         "solve a window": ["solve", str(window), "--solver", "scas-dp", "--json"],
-        "nsa": ["solve", str(window), "--solver", "nsa"],
-        "nsa-cost": ["solve", str(window), "--solver", "nsa-cost"],
-        "dras-pg": ["simulate", str(trace), "--policy", "dras-pg"],
-        "dras-dql": ["simulate", str(trace), "--policy", "dras-dql"],
-        "decima-pg": ["simulate", str(trace), "--policy", "decima-pg"],
-        "learning on": ["simulate", str(trace), "--policy", "dras-pg:adapt=yes"],
+        **{
+            name: ["solve", str(wide), "--problem", "dcas", "--solver", spec, "--iterations", "20", "--json"]
+            for name, spec in SOLVERS.items()
+        },
+        **{name: ["simulate", str(large), "--policy", spec, "--json"] for name, spec in POLICIES.items()},
+        "learning on": ["simulate", str(large), "--policy", "dras-pg:adapt=yes"],
         "train nsa": ["train", "nsa", "--out", str(folder / "nsa")],
         "train nsa-cost": ["train", "nsa-cost", "--out", str(folder / "nsa-cost")],
         "train dras": ["train", "dras", str(trace), "--out", str(folder / "dras")],
@@ -100,22 +119,38 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
     assert told["blocked"] == []
     assert told["wrong"] == []
     assert {"transom.learned.dras", "transom.learned.repair"} <= set(told["packages"])
-    assert sorted(folder.iterdir()) == sorted([knapsack, trace, window])  # what cannot begin leaves nothing behind
+    # What cannot begin leaves nothing behind.
+    assert sorted(folder.iterdir()) == sorted([knapsack, large, trace, wide, window])
     return {name: Ran(*each) for name, each in zip(commands, told["ran"], strict=True)}
 
 
-def test_solvers_are_listed_and_say_what_is_missing(ran: dict[str, Ran]) -> None:
+def test_every_checkpoint_is_tried() -> None:
+    assert sorted([*SOLVERS, *POLICIES]) == shipped_names()
+
+
+def test_learned_solvers_are_listed_as_there(ran: dict[str, Ran]) -> None:
     assert (ran["solvers"].status, ran["solvers"].err) == (0, "")
     listed = json.loads(ran["solvers"].out)
-    missing = {each["name"]: each["missing"] for group in listed.values() for each in group if each["missing"]}
-    learned = {"nsa", "nsa-cost", "dras-pg", "dras-dql", "decima-pg"}
-    assert learned <= missing.keys()
-    assert all("pip install 'transom[learned]'" in missing[name] for name in learned)
+    missing = {each["name"]: each["missing"] for group in listed.values() for each in group}
+    assert [missing[name] for name in ("nsa", "nsa-cost", "dras-pg", "dras-dql", "decima-pg")] == [None] * 5
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_shipped_repairs_solve(ran: dict[str, Ran], name: str) -> None:
+    assert ran[name].status == 0, ran[name].err
+    told = json.loads(ran[name].out)
+    assert told["status"] == "feasible"
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_shipped_agents_replay(ran: dict[str, Ran], name: str) -> None:
+    assert ran[name].status == 0, ran[name].err
+    (told,) = json.loads(ran[name].out)["policies"]
+    assert told["metrics"]["jobs"] == 39
+    assert told["metrics"]["mean_wait"] > 0
 
 
 def test_models_are_listed(ran: dict[str, Ran]) -> None:
-    from transom.learned.checkpoints import shipped_names
-
     assert (ran["models"].status, ran["models"].err) == (0, "")
     assert all(name in ran["models"].out for name in shipped_names())
 
@@ -134,11 +169,8 @@ def test_exact_solvers_work(ran: dict[str, Ran]) -> None:
         assert told["status"] == "optimal"
 
 
-LEARNED = ("nsa", "nsa-cost", "dras-pg", "dras-dql", "decima-pg", "learning on")
-
-
-@pytest.mark.parametrize("asked", [*LEARNED, "train nsa", "train nsa-cost", "train dras"])
-def test_what_is_learned_says_what_to_install(ran: dict[str, Ran], asked: str) -> None:
+@pytest.mark.parametrize("asked", ["learning on", "train nsa", "train nsa-cost", "train dras"])
+def test_what_learns_says_what_to_install(ran: dict[str, Ran], asked: str) -> None:
     assert (ran[asked].status, ran[asked].out) == (2, "")
     assert ran[asked].err.startswith("error: ")
     assert ran[asked].err.endswith(": pip install 'transom[learned]'\n")

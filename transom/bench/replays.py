@@ -30,15 +30,16 @@ def replay_summaries(frame: pl.DataFrame) -> pl.DataFrame:
     -------
     One row per sequence, policy and metric: ``set``, ``instance`` (its digest), ``policy`` (its name, with the
     specification where the name stands for several), ``runs``, ``failed``, ``metric`` (null for a policy without a
-    finished replay), ``mean``, ``least``, ``most`` and ``median`` of the finished replays, and the 95 % limits
+    finished replay), ``clock`` of the rule that orders its queue (:mod:`transom.simulation.clocks`; null where there is
+    none), ``mean``, ``least``, ``most`` and ``median`` of the finished replays, and the 95 % limits
     ``median_low`` and ``median_high`` (:func:`~transom.bench.limits.median_limits`), null with fewer than six of them.
     """
     import polars as pl
 
     columns = {
         "set": pl.String, "instance": pl.String, "policy": pl.String, "runs": pl.Int64, "failed": pl.Int64,
-        "metric": pl.String, "mean": pl.Float64, "least": pl.Float64, "most": pl.Float64, "median": pl.Float64,
-        "median_low": pl.Float64, "median_high": pl.Float64,
+        "metric": pl.String, "clock": pl.String, "mean": pl.Float64, "least": pl.Float64, "most": pl.Float64,
+        "median": pl.Float64, "median_low": pl.Float64, "median_high": pl.Float64,
     }  # fmt: skip
     lines: list[dict[str, Any]] = []
     replays = frame.filter(pl.col("what") == "replay")
@@ -47,6 +48,8 @@ def replay_summaries(frame: pl.DataFrame) -> pl.DataFrame:
     for key, rows in replays.group_by("set", "instance", "name", maintain_order=True):
         head = dict(zip(("set", "instance", "policy"), key, strict=True))
         head |= {"runs": len(rows), "failed": int(rows["outcome"].is_in(FAILED).sum())}
+        noted = (msgspec.json.decode(text or "{}").get("clock") for text in rows["parameters"])
+        head["clock"] = next((clock for clock in noted if clock is not None), None)
         measured: dict[str, list[float]] = {}
         for text in rows.filter(pl.col("outcome") == "ok")["metrics"]:
             for name, value in msgspec.json.decode(text).items():

@@ -127,10 +127,12 @@ def replay_task(task: Task, announce: Callable[[Literal["run"]], None] = lambda 
 def _replayed(task: Task, document: _Document, read: Sequence) -> dict[str, Any]:
     from transom.rng import stream
     from transom.simulation import simulate
+    from transom.simulation.clocks import clock_of
     from transom.simulation.metrics import summary
     from transom.simulation.verification import check_nodes, check_schedule
 
     workload = read.workload
+    noted = {} if (clock := clock_of(task.spec)) is None else {"parameters": {"clock": clock}}
     if document.trace.jitter:
         # The copy that `transom simulate --seed SEED --repeats 1` replays.
         workload = workload.jittered(document.trace.jitter, stream(document.seed, "jitter", 0))
@@ -149,6 +151,7 @@ def _replayed(task: Task, document: _Document, read: Sequence) -> dict[str, Any]
         metrics["perfect_estimates"] = estimates["share"] or 1.0
     value = metrics.get(VALUE)
     return {
+        **noted,
         "outcome": outcome,
         "status": "unknown" if value is None else "feasible",
         "reason": "finished",

@@ -245,6 +245,8 @@ _METRICS = {  # heading: metric, unit, digits
 def _print_replays(replayed: pl.DataFrame) -> None:
     import polars as pl
 
+    from transom.simulation.clocks import clock_remarks
+
     for (name, instance), rows in replayed.group_by("set", "instance", maintain_order=True):
         cells = []
         for (policy,), measured in rows.group_by("policy", maintain_order=True):
@@ -255,6 +257,8 @@ def _print_replays(replayed: pl.DataFrame) -> None:
             cells.append(line)
         title = f"{name}: a sequence of windows ({str(instance)[:8]}); means over seeds (from the least to the largest)"
         print_table(title, ["policy", "runs", "failed", *_METRICS], cells)
+        for remark in clock_remarks(rows.select("policy", "clock").unique(maintain_order=True).iter_rows()):
+            print(remark)
 
 
 def _replayed(row: dict[str, Any], unit: float, digits: int) -> str:

@@ -24,20 +24,22 @@ def command(
 ) -> None:
     """List the checkpoints that come with the package, or show the card of one.
 
-    A card says what the weights are for, on which cluster, how they were trained and how they scored. Reading
-    cards needs nothing beside Transom itself; using the weights needs transom[learned].
+    A card says what the weights are for, on which cluster, how they were trained, and how they and others that do not
+    learn scored; it is checked against the weights. Using the weights needs nothing beside Transom itself; training
+    needs transom[learned].
     """
     from transom.learned import checkpoints
 
     if source is not None:
         path = checkpoints.find(source)
-        card = checkpoints.read_card(path)
+        card = checkpoints.load(source, checkpoints.read_card(path).component).card
         if json:
             print_json(_document(path, card))
         else:
             print_table("", ["checkpoint", _shown(card.name)], _told(path, card), left=2)
         return
-    found = [(path, checkpoints.read_card(path)) for path in map(checkpoints.find, checkpoints.shipped_names())]
+    paths = [checkpoints.find(name) for name in checkpoints.shipped_names()]
+    found = [(path, checkpoints.load(path, checkpoints.read_card(path).component).card) for path in paths]
     if json:
         print_json([_document(path, card) for path, card in found])
         return

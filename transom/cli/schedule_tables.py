@@ -69,6 +69,7 @@ def print_summaries(
     ]
     means = f"; mean ± deviation over {len(repeated[0])} {over}" if repeated[0] else ""
     print_table(title + means, ["policy", *columns], rows)
+    _print_clocks(runs)
 
 
 def print_breakdown(title: str, kind: By, runs: list[Run], schedules: list[Schedule], trim: Trim) -> None:
@@ -84,6 +85,14 @@ def print_breakdown(title: str, kind: By, runs: list[Run], schedules: list[Sched
     if rows and len(rows[0]) > len(columns):
         columns += list(_HOP_COLUMNS)
     print_table(title, columns, rows)
+    _print_clocks(runs)
+
+
+def _print_clocks(runs: list[Run]) -> None:
+    from transom.simulation.clocks import clock_of, clock_remarks
+
+    for remark in clock_remarks((run.label, clock_of(run.spec)) for run in runs):
+        print(remark)
 
 
 _HOPS = {"hop_cost": 1, "leaves": 2, "pods": 2}

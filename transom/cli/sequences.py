@@ -34,6 +34,7 @@ def compare_sequences(
     """
     import numpy as np
 
+    from transom.simulation.clocks import clock_of
     from transom.simulation.metrics import aggregate, summary
     from transom.simulation.runs import replay
 
@@ -76,6 +77,7 @@ def compare_sequences(
                     {
                         "policy": run.label,
                         "spec": run.spec,
+                        **({} if (clock := clock_of(run.spec)) is None else {"clock": clock}),
                         "rules": rules.stated,
                         "over_sequences": {name: each._asdict() for name, each in aggregate(rows).items()},
                         "sequences": [

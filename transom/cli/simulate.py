@@ -229,11 +229,13 @@ def _document(
     breakdowns: dict[str, Any],
     out: Path | None,
 ) -> dict[str, Any]:
+    from transom.simulation.clocks import clock_of
     from transom.simulation.metrics import aggregate
 
     return {
         "policy": run.label,
         "spec": run.spec,
+        **({} if (clock := clock_of(run.spec)) is None else {"clock": clock}),
         "seed": run.seed,
         **({} if run.allocator is None else {"allocator": asdict(run.allocator)}),
         "rules": schedule.rules,

@@ -92,7 +92,7 @@ def command(
     longest = int(schedule.decisions["queued"].max(initial=0))
     if longest < minimum:
         raise SpecError(f"{trace}: no window has {minimum} waiting jobs; the longest queue has {longest}")
-    windows = snapshots(schedule, every, rule, minimum)
+    windows = snapshots(schedule, every, rule, minimum, workload)
     count = write_documents(out, windows if limit is None else islice(windows, limit))
     if json:
         told = {"trace": str(trace), "workload": workload.digest(), "policy": policy}

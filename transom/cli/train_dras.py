@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from transom.cli import options, train_options
-from transom.cli.output import describe, note, number, print_json, print_table, progress
+from transom.cli.output import describe, note, progress
+from transom.cli.train_dras_report import look, report
 
 if TYPE_CHECKING:
-    from transom.learned.checkpoints import Card
     from transom.learned.dras.training import Training
     from transom.learned.dras.training_settings import TrainingSettings
-    from transom.traces import Workload
+    from transom.learned.dras.validation import Validation
 
 
 class Reservation(StrEnum):
@@ -28,10 +29,24 @@ class Reservation(StrEnum):
 def command(
     context: typer.Context,
     trace: options.Trace,
-    out: Annotated[Path, typer.Option("--out", help="Folder for the checkpoint, curve, logs and state.")],
+    out: train_options.Out,
     agent: Annotated[
-        str, typer.Option("--agent", help="pg (eq. 3), dql (eq. 4) or ppo, with settings: ppo:gamma=0.99,entropy=0.")
+        str, typer.Option("--agent", help="pg (eq. 3), dql (eq. 4) or ppo, with settings: ppo:passes=2,entropy=0.01.")
     ] = "ppo",
+    learning_rate: Annotated[
+        float | None,
+        typer.Option(
+            "--learning-rate",
+            help="At the beginning; that of ppo falls to a tenth.  [default: 0.003 for ppo, 0.001 for pg and dql]",
+        ),
+    ] = None,
+    discount: Annotated[
+        float | None,
+        typer.Option(
+            "--discount",
+            help="Of what comes later, per scheduling instance.  [default: 0.999 for ppo, 1 for pg, 0.99 for dql]",
+        ),
+    ] = None,
     reward: Annotated[
         str,
         typer.Option("--reward", help="waiting, waiting:growth=G, slowdown, capability (eq. 1) or capacity (eq. 2)."),
@@ -40,15 +55,37 @@ def command(
         int, typer.Option("--decisions", min=0, help="Decisions to learn from; 0 writes the untrained network.")
     ] = 600_000,
     minutes: Annotated[
-        float | None, typer.Option("--minutes", help="Stop after so long, even if fewer decisions were taken.")
+        float | None,
+        typer.Option("--minutes", help="Stop after so long, even if fewer decisions were taken.  [default: never]"),
     ] = None,
     seed: options.Seed = 0,
     months: Annotated[
-        str | None, typer.Option("--months", metavar="A-B", help="Train on these months of the trace; all by default.")
+        str | None,
+        typer.Option(
+            "--months",
+            metavar="A-B",
+            help="Train on these months of the trace.  [default: those before --validation, or three quarters of the "
+            "jobs]",
+        ),
     ] = None,
     validation: Annotated[
         str | None,
-        typer.Option("--validation", metavar="A-B", help="Compare snapshots on these months; by default on --months."),
+        typer.Option(
+            "--validation",
+            metavar="A-B",
+            help="Compare snapshots on these months.  [default: the one after --months, or the last quarter of the "
+            "jobs]",
+        ),
+    ] = None,
+    overlap: Annotated[
+        bool, typer.Option("--overlap", help="Months of the training may be in the validation; the card says so.")
+    ] = False,
+    against: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--against",
+            help="Policy that snapshots are compared with; give it again for more.  [default: those of docs/dras.md]",
+        ),
     ] = None,
     epoch: Annotated[
         int, typer.Option("--epoch", help="Second 0 of the trace in Unix time, its UnixStartTime; for --months.")
@@ -57,16 +94,17 @@ def command(
         str | None,
         typer.Option(
             "--phases",
-            help="Train on jobsets instead of the trace, phase by phase: sampled,real,synthetic; NAME=COUNT for fewer.",
+            help="Train on jobsets instead of copies of the trace, phase by phase: sampled,real,synthetic; NAME=COUNT "
+            "for fewer.  [default: copies]",
         ),
     ] = None,
     phase_jobs: Annotated[
-        int | None, typer.Option("--phase-jobs", min=1, help="Jobs of a sampled or synthetic jobset.")
+        int | None, typer.Option("--phase-jobs", min=1, help="Jobs of a sampled or synthetic jobset.  [default: 3200]")
     ] = None,
     loads: Annotated[
         str, typer.Option("--loads", metavar="A-B", help="Without --phases: squeeze the time between submissions.")
     ] = "0.9-1.25",
-    times: Annotated[
+    laps: Annotated[
         int,
         typer.Option(
             "--laps",
@@ -89,25 +127,44 @@ def command(
     longest: Annotated[
         int | None,
         typer.Option(
-            "--longest", min=1, max=10**9, help="Walltime that times are divided by [s]; the longest of the training."
+            "--longest",
+            min=1,
+            max=10**9,
+            help="Walltime that times are divided by [s].  [default: the longest of the training]",
         ),
     ] = None,
     hidden: Annotated[
-        str | None, typer.Option("--hidden", metavar="H,K", help="Units of the two hidden layers; 32,32.")
+        str | None,
+        typer.Option(
+            "--hidden",
+            metavar="H,K",
+            help="Units of the two hidden layers.  [default: 32,32; with --paper-size 4000,1000]",
+        ),
     ] = None,
     paper_size: Annotated[
         bool,
-        typer.Option("--paper-size", help="The network of Table III on the paper's state (4000,1000 units); slow."),
+        typer.Option("--paper-size", help="The network of Table III on the paper's state; slow."),
     ] = False,
     validation_jobs: Annotated[
         int | None,
-        typer.Option("--validation-jobs", min=1, help="Compare snapshots on so many jobs only; --paper-size: 300."),
+        typer.Option(
+            "--validation-jobs",
+            min=1,
+            help="Compare snapshots on so many jobs only.  [default: all; with --paper-size 300]",
+        ),
     ] = None,
     batch: Annotated[int, typer.Option("--batch", min=2, help="Decisions of an update.")] = 8192,
     instances: Annotated[
         int, typer.Option("--instances", min=0, help="Update after so many scheduling instances instead; paper: 10.")
     ] = 0,
-    every: Annotated[int, typer.Option("--every", min=1, help="Updates between two looks at the validation.")] = 5,
+    validate_every: Annotated[
+        int,
+        typer.Option(
+            "--validate-every",
+            min=1,
+            help="Updates between two looks at the validation, with which the state is written.",
+        ),
+    ] = 5,
     bound: Annotated[
         float,
         typer.Option(
@@ -116,7 +173,12 @@ def command(
             help="Take the snapshot of least mean wait whose longest wait is at most so many times FCFS+EASY's.",
         ),
     ] = 0.0,
-    name: Annotated[str | None, typer.Option("--name", help="Of the checkpoint; dras-pg, dras-dql, decima-pg.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            "--name", help="Of the checkpoint: OUT/NAME.safetensors  [default: dras-pg, dras-dql or decima-pg]"
+        ),
+    ] = None,
     device: train_options.Device = "auto",
     threads: train_options.Threads = 1,
     json: options.Json = False,
@@ -124,10 +186,11 @@ def command(
 ) -> None:
     """Train a DRAS agent on a trace.
 
-    DIR/NAME.safetensors and NAME.json hold the best snapshot, judged by its rewards on the validation months;
-    DIR/curve.csv what all snapshots scored there; DIR/logs what TensorBoard shows. After Ctrl-C the same command goes
-    on where it stopped, and ends with the same checkpoint; with --minutes, that depends on the machine. A training
-    that is over goes on with more --decisions.
+    DIR/NAME.safetensors and NAME.json hold the best snapshot, judged by its rewards on the validation months, and how
+    rules did there, which are told with every look; DIR/curve.csv what all snapshots scored there, and which policies
+    were ahead of them; DIR/tensorboard what TensorBoard shows. After Ctrl-C the same
+    command goes on where it stopped, and ends with the same checkpoint; with --minutes, that depends on the machine.
+    A training that is over goes on with more --decisions.
     """
     from transom.learned.checkpoints import check_name, require
     from transom.learned.dras.training import PACKAGES
@@ -138,10 +201,13 @@ def command(
     from transom.errors import SpecError
     from transom.learned.devices import chosen_device
     from transom.learned.dras.process import Scheme
+    from transom.learned.dras.split import split
     from transom.learned.dras.training import Training
-    from transom.learned.dras.training_jobsets import compared, copies, lengths, phased
-    from transom.learned.dras.training_run import run_training
-    from transom.learned.dras.training_settings import TrainingSettings
+    from transom.learned.dras.training_jobsets import compared, copies, how_copied, lengths, phased, validated_on
+    from transom.learned.dras.training_run import Stated, run_training
+    from transom.learned.dras.training_settings import TrainingSettings, agent_spec
+    from transom.learned.dras.validation import AGAINST
+    from transom.simulation import make_policy
     from transom.traces.cut import cut
 
     if minutes is not None and not minutes > 0:
@@ -150,59 +216,63 @@ def command(
         check_name(name)
     if out.exists() and not out.is_dir():
         raise SpecError(f"{out}: is a file, not a folder")
+    policies = tuple(against or AGAINST)
+    for spec in policies:
+        make_policy(spec)
     workload = options.read_workload(trace, nodes)
     for line in describe(workload):
         note(line)
-    training_part = _months(workload, "--months", months, epoch)
-    compared_part = _months(workload, "--validation", validation, epoch) if validation else training_part
-    settings = TrainingSettings(
-        agent=agent,
-        reward=reward,
-        scheme=Scheme(
-            levels=levels,
-            window=window,
-            head=int(reservation is Reservation.head),
-            keep=int(keep),
-            longest=longest or int(training_part.jobs.walltime.max()),
-        ),
-        decisions=decisions,
-        batch=batch,
-        instances=instances,
-        every=every,
-        bound=bound,
-        seed=seed,
-        hidden=_pair(hidden or ("4000,1000" if paper_size else "32,32"), "--hidden"),
-        paper_size=paper_size,
+    parts = split(workload, months, validation, overlap, epoch)
+    scheme = Scheme(
+        levels=levels,
+        window=window,
+        head=int(reservation is Reservation.head),
+        keep=int(keep),
+        longest=longest or int(parts.training.jobs.walltime.max()),
     )
-    sets = (
-        phased(training_part, phases, seed, phase_jobs)
-        if phases
-        else copies(training_part, _range(loads, "--loads"), seed, times)
-    )
-    judged = compared(compared_part, _range(loads, "--loads"), times)
+    more = {
+        "agent": agent_spec(agent, learning_rate, discount),
+        "scheme": scheme,
+        "hidden": train_options.pair(hidden or ("4000,1000" if paper_size else "32,32"), "--hidden"),
+    }
+    settings = TrainingSettings(**{**train_options.settings_of(context, TrainingSettings), **more})
+    squeezed = _range(loads, "--loads")
+    sets = phased(parts.training, phases, seed, phase_jobs) if phases else copies(parts.training, squeezed, seed, laps)
+    judged = compared(parts.validation, squeezed, laps)
     if validation_jobs or paper_size:
         judged = [cut(each, 0, min(len(each), validation_jobs or 300)) for each in judged[: 1 if paper_size else None]]
     torch.set_num_threads(threads)
     training = Training(sets, judged, settings, chosen_device(device))
     called = name or _name_of(settings)
-    how = f"phases {phases}" if phases else f"jittered copies in {times} laps, squeezed by {loads}"
-    on = f"{training_part.name}: {how}, {lengths(sets)}"
+    copied = how_copied(laps, loads)
+    stated = Stated(
+        called,
+        f"{parts.training.name}: {f'phases {phases}' if phases else copied}, {lengths(sets)}",
+        validated_on(parts, copied, judged),
+        _command(context),
+    )
+    note(f"trained on {stated.trained_on}")
+    note(f"validated on {stated.validated_on}")
     with progress(hidden=json) as bars:
         task = bars.add_task(called, total=max(decisions, 1))
 
         def told(at: Training) -> None:
-            found = at.best_validation
-            best = f", best mean wait {found.figures['mean_wait']:,.0f} s" if found else ""
-            bars.update(task, completed=min(at.decisions, decisions), description=called + best)
+            bars.update(task, completed=min(at.decisions, decisions), description=called)
+
+        def replaying(spec: str) -> None:
+            bars.update(task, description=f"{called}: {spec} on the validation")
+
+        def looked(at: Training, found: Validation) -> None:
+            if not json:
+                bars.console.print(look(at.judge, found), soft_wrap=True, highlight=False, markup=False)
 
         try:
-            made = run_training(training, out, called, on, _command(context), minutes, told)
+            made = run_training(training, out, stated, minutes, told, looked, policies, replaying)
         except KeyboardInterrupt:
             note(f"interrupted after {training.decisions:,} decisions; the same command goes on from there")
             raise
     simulate = ["transom", "simulate", str(trace), *(["--nodes", str(nodes)] if nodes else []), "--policy"]
-    use = train_options.with_model(simulate, _name_of(settings), out / f"{called}.safetensors")
-    _print(training, made.card, out, use, json)
+    report(training, made.card, out / f"{called}.safetensors", simulate, _name_of(settings), parts.shared, json)
 
 
 def _command(context: typer.Context) -> str:
@@ -218,32 +288,9 @@ def _command(context: typer.Context) -> str:
         elif isinstance(value, bool):
             words.append((parameter.opts if value else parameter.secondary_opts)[0])
         else:
-            words += [parameter.opts[0], str(getattr(value, "value", value))]
-    return " ".join([*words, "--out", "DIR"])
-
-
-def _print(training: Training, card: Card, out: Path, use: str, json: bool) -> None:
-    path = out / f"{card.name}.safetensors"
-    facts = {"checkpoint": str(path), "decisions": card.steps, "updates": training.updates, "seconds": card.seconds}
-    if json:
-        print_json({**facts, "weights": card.weights, "scores": card.scores, "use": use})
-        return
-    print(f"{path}: {card.parameters:,} weights after {card.steps:,} decisions in {card.seconds:,.0f} s")
-    columns = [key.removeprefix("validation_").replace("_", " ") for key in card.scores]
-    print_table("best snapshot", ["", *columns], [["validation", *(number(value) for value in card.scores.values())]])
-    print(f"use it: {use}")
-
-
-def _months(workload: Workload, option: str, text: str | None, epoch: int) -> Workload:
-    from transom.errors import SpecError
-    from transom.generate.jobsets import by_months
-
-    if text is None:
-        return workload
-    first, dash, last = text.partition("-")
-    if not first.isdecimal() or (dash and not last.isdecimal()):
-        raise SpecError(f"{option}: expected months such as 1-2, got {text!r}")
-    return by_months(workload, int(first), int(last or first), epoch)
+            for each in value if isinstance(value, list) else [value]:
+                words += [parameter.opts[0], str(getattr(each, "value", each))]
+    return shlex.join([*words, "--out", "DIR"])
 
 
 def _range(text: str, option: str) -> tuple[float, float]:
@@ -256,15 +303,6 @@ def _range(text: str, option: str) -> tuple[float, float]:
     if not 0 < least <= most < 100:
         raise SpecError(f"{option}: expected 0 < A <= B < 100, got {text!r}")
     return least, most
-
-
-def _pair(text: str, option: str) -> tuple[int, int]:
-    from transom.errors import SpecError
-
-    parts = text.split(",")
-    if len(parts) != 2 or not all(part.isdecimal() for part in parts):
-        raise SpecError(f"{option}: expected two numbers such as 32,32, got {text!r}")
-    return int(parts[0]), int(parts[1])
 
 
 def _name_of(settings: TrainingSettings) -> str:

@@ -41,6 +41,7 @@ class Reward(StrEnum):
 
 
 def command(
+    context: typer.Context,
     out: train_options.Out,
     network: Annotated[Network, typer.Option("--network", help="Which network of Table II.")] = Network.cnn_3,
     rows: Annotated[
@@ -50,21 +51,26 @@ def command(
         Cluster,
         typer.Option("--cluster", help="Pods of 40 nodes and the costs of the public code, or of 100 and eq. (1)."),
     ] = Cluster.authors,
-    steps: Annotated[int, typer.Option("--steps", min=1, help="Decisions to learn from.")] = 400_000,
+    decisions: train_options.Decisions = 400_000,
     streams: Annotated[
         int, typer.Option("--streams", min=1, help="Streams of 100 periods that the windows come from.")
     ] = 100,
     envs: Annotated[int, typer.Option("--envs", min=1, help="Repairs that are stepped together.")] = 256,
-    passes: Annotated[int, typer.Option("--passes", min=1, help="How often an update goes over what was decided.")] = 4,
-    rate: train_options.Rate = 1e-3,
+    length: Annotated[int, typer.Option("--length", min=1, help="Decisions of each of them for an update.")] = 32,
+    minibatch: train_options.Minibatch = 1024,
+    passes: train_options.Passes = 4,
+    learning_rate: train_options.LearningRate = 1e-3,
+    discount: train_options.Discount = 0.99,
+    clip: Annotated[float, typer.Option("--clip", help="Largest change of a chance that counts (eq. 8).")] = 0.2,
+    entropy: Annotated[float, typer.Option("--entropy", help="Weight of the entropy in the loss.")] = 0.01,
     reward: Annotated[
         Reward,
         typer.Option("--reward", help="Minus the cost of each job, or of all at the end as in the paper, or 1 / cost."),
     ] = Reward.each,
     name: Annotated[
-        str | None, typer.Option("--name", help="Of the checkpoint: OUT/NAME.safetensors; nsa-NETWORK.")
+        str | None, typer.Option("--name", help="Of the checkpoint: OUT/NAME.safetensors  [default: nsa-NETWORK]")
     ] = None,
-    every: train_options.Writing = 20,
+    save_every: train_options.SaveEvery = 20,
     device: train_options.Device = "auto",
     threads: train_options.Threads = 1,
     seed: options.Seed = 0,
@@ -77,34 +83,22 @@ def command(
     """
     from transom.learned.checkpoints import check_name
     from transom.learned.repair.trained import keep
-    from transom.learned.repair.training import Trainer, Training
+    from transom.learned.repair.training import Trainer
     from transom.learned.repair.training_loop import train
+    from transom.learned.repair.training_settings import Training
 
     called = check_name(name or f"nsa-{network.value}")
-    settings = Training(
-        network=network.value,
-        rows=rows,
-        cluster=cluster.value,
-        seed=seed,
-        streams=streams,
-        envs=envs,
-        passes=passes,
-        rate=rate,
-        steps=steps,
-        reward=reward.value,
-        threads=threads,
-    )
-    trainer = Trainer(settings, out, device)
-    if trainer.steps:
-        note(f"{out}: goes on after {trainer.steps:,} decisions")
+    trainer = Trainer(Training(**train_options.settings_of(context, Training)), out, device)
+    if trainer.decisions:
+        note(f"{out}: goes on after {trainer.decisions:,} decisions")
     with progress(hidden=json) as bars:
-        task = bars.add_task(network.value, total=steps, completed=trainer.steps)
+        task = bars.add_task(network.value, total=decisions, completed=trainer.decisions)
 
         def tell(row: Update) -> None:
             text = f"{network.value}: cost {row.cost:,.0f}, entropy {100 * row.share:.0f} %"
-            bars.update(task, completed=min(row.steps, steps), description=text)
+            bars.update(task, completed=min(row.decisions, decisions), description=text)
 
-        train(trainer, every, tell)
+        train(trainer, save_every, tell)
     checkpoint, path = keep(trainer, called)
     scored = "mean cost of the repaired jobs of windows that were not trained on, by how first nodes are chosen:"
-    train_options.print_repair("nsa", checkpoint.card, path, scored, 0, json)
+    train_options.print_repair("nsa", checkpoint.card, path, len(trainer.curve), scored, 0, json)

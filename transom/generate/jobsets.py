@@ -174,6 +174,17 @@ def by_months(workload: Workload, first: int, last: int, epoch: int = 0) -> Work
     return replace(workload.take(chosen), name=f"{workload.name}-months-{first}-{last}")
 
 
+def count_months(workload: Workload, epoch: int = 0) -> int:
+    """The month in which the last job was submitted, counted as by :func:`by_months`; 0 without jobs."""
+    if not len(workload):
+        return 0
+    first, last = int(workload.jobs.submit[0]) + epoch, int(workload.jobs.submit[-1]) + epoch
+    number = 1
+    while last >= _month(first, number + 1):
+        number += 1
+    return number
+
+
 def _month(start: int, number: int) -> int:
     """When a month begins [s, Unix time] of a trace whose first job was submitted at ``start``."""
     day = np.datetime64(start // _DAY, "D")

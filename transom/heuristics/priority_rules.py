@@ -1,8 +1,10 @@
 r"""The site's order of the queue: priority rules, lowest score first, ties by submission, then id.
 
-Symbols: :math:`s` submission time since the trace's first submission, plus 1 [s], :math:`r`
-walltime [s], :math:`n` nodes, :math:`w` waiting time [s]. Walltimes are positive and
-:math:`s \ge 1` by construction, so no logarithm and no division meets a zero.
+Symbols: :math:`s` submission time since the rule's clock began, plus 1 [s], :math:`r` walltime [s], :math:`n` nodes,
+:math:`w` waiting time [s]. Walltimes are positive and :math:`s \ge 1` by construction, so no logarithm and no division
+meets a zero.
+
+F1 to F4 weigh the logarithm of :math:`s`, so that what they score depends on when the clock began: ``clock`` says.
 
 References
 ----------
@@ -13,7 +15,7 @@ Carastan-Santos and de Camargo, SC'17, for F1 to F4; Tang et al., CLUSTER'09, fo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +23,9 @@ from numpy.typing import NDArray
 from transom.models import JobTable
 
 Scores = NDArray[np.float64]
+
+Clock = Literal["trace", "sequence"]
+"""When the clock of a rule began: at the first submission of the trace, or at that of the jobs that are replayed."""
 
 
 class PriorityRule(Protocol):
@@ -34,7 +39,7 @@ class PriorityRule(Protocol):
         """Whether scores do not change while jobs wait."""
 
     def __call__(self, jobs: JobTable, now: int, origin: int, /) -> Scores:
-        """Score per job, shape ``(jobs,)``; ``origin`` is the trace's first submission [s]."""
+        """Score per job, shape ``(jobs,)``; ``origin`` is when the rule's clock began [s]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,46 +128,59 @@ class Unicep:
 
 
 @dataclass(frozen=True, slots=True)
-class F1:
+class LogRule:
+    """What F1 to F4 share: scores that depend on the logarithm of the submission time.
+
+    Parameters
+    ----------
+    clock : ``trace`` counts submissions from the trace's first one, as RLScheduler does, ``sequence`` from that of the
+        jobs that are replayed. They differ where these are a part of a trace.
+    """
+
+    timeless: ClassVar[bool] = True
+
+    clock: Clock = "trace"
+
+    def __call__(self, jobs: JobTable, now: int, origin: int, /) -> Scores:
+        return self.scored(jobs, np.log10(jobs.submit - origin + 1.0))
+
+    def scored(self, jobs: JobTable, log_submit: Scores) -> Scores:
+        """Score per job, shape ``(jobs,)``, from :math:`\\log_{10}(s)`."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class F1(LogRule):
     r""":math:`\log_{10}(r)\, n + 870 \log_{10}(s)`."""
 
-    timeless: ClassVar[bool] = True
-
-    def __call__(self, jobs: JobTable, now: int, origin: int, /) -> Scores:
-        return np.log10(jobs.walltime) * jobs.nodes + 870.0 * _log_submit(jobs, origin)
+    def scored(self, jobs: JobTable, log_submit: Scores) -> Scores:
+        """See :class:`LogRule`; a walltime of -1 s, which RLScheduler knows, counts as 0.1 s."""
+        return np.log10(np.maximum(jobs.walltime, 0.1)) * jobs.nodes + 870.0 * log_submit
 
 
 @dataclass(frozen=True, slots=True)
-class F2:
+class F2(LogRule):
     r""":math:`\sqrt{r}\, n + 25600 \log_{10}(s)`."""
 
-    timeless: ClassVar[bool] = True
-
-    def __call__(self, jobs: JobTable, now: int, origin: int, /) -> Scores:
-        return np.sqrt(jobs.walltime) * jobs.nodes + 25_600.0 * _log_submit(jobs, origin)
+    def scored(self, jobs: JobTable, log_submit: Scores) -> Scores:
+        """See :class:`LogRule`."""
+        return np.sqrt(jobs.walltime) * jobs.nodes + 25_600.0 * log_submit
 
 
 @dataclass(frozen=True, slots=True)
-class F3:
+class F3(LogRule):
     r""":math:`r n + 6.86 \cdot 10^6 \log_{10}(s)`."""
 
-    timeless: ClassVar[bool] = True
-
-    def __call__(self, jobs: JobTable, now: int, origin: int, /) -> Scores:
-        return np.multiply(jobs.walltime, jobs.nodes, dtype=np.float64) + 6.86e6 * _log_submit(jobs, origin)
+    def scored(self, jobs: JobTable, log_submit: Scores) -> Scores:
+        """See :class:`LogRule`."""
+        return np.multiply(jobs.walltime, jobs.nodes, dtype=np.float64) + 6.86e6 * log_submit
 
 
 @dataclass(frozen=True, slots=True)
-class F4:
+class F4(LogRule):
     r""":math:`r \sqrt{n} + 5.3 \cdot 10^5 \log_{10}(s)`."""
 
-    timeless: ClassVar[bool] = True
-
-    def __call__(self, jobs: JobTable, now: int, origin: int, /) -> Scores:
-        scores: Scores = jobs.walltime * np.sqrt(jobs.nodes) + 5.3e5 * _log_submit(jobs, origin)
+    def scored(self, jobs: JobTable, log_submit: Scores) -> Scores:
+        """See :class:`LogRule`."""
+        scores: Scores = jobs.walltime * np.sqrt(jobs.nodes) + 5.3e5 * log_submit
         return scores
-
-
-def _log_submit(jobs: JobTable, origin: int) -> Scores:
-    since: Scores = np.log10(jobs.submit - origin + 1.0)
-    return since

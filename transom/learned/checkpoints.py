@@ -7,11 +7,13 @@ files belong together.
 
 from __future__ import annotations
 
+import math
 import re
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
+from importlib import import_module
 from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
@@ -25,14 +27,17 @@ from transom import registry
 from transom.compiling import source_digest
 from transom.errors import DocumentError, SpecError
 from transom.files import whole_file
+from transom.learned.card_facts import finite, must, same, text, whole
 
 EXTRA = "learned"
-"""The extra that brings what the learned components need."""
+"""The extra that brings what trainings and environments need."""
 
 Component = Literal["repair", "dras"]
 Weights = Mapping[str, NDArray[np.float32]]
 
 _SHIPPED = Path(__file__).parent / "models"
+
+_NAME = r"\w[\w.+-]*"
 
 
 class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -44,35 +49,43 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     component : what it is a part of.
     network : name of the architecture.
     schema : name and version of the observations that the weights take; others are refused.
+    observations : what these hold, in order, by part.
     cluster : what a machine must be like for the weights to fit, such as ``{"nodes": 4360}``; others are refused.
     settings : how the agent acts and how the network is built, as plain values.
     parameters : number of weights.
     weights : digest of the weights.
     trained_on : what it was trained on, in words.
     command : the command that trained it.
-    seed, steps, seconds : of the training: its seed, decisions taken, and seconds.
-    scores : how it scored, figure by name.
+    seed, decisions, seconds : of the training: its seed, decisions taken, and seconds.
+    validated_on : what snapshots of it were compared on and it was scored on, in words.
+    scores : how it scored there, figure by name.
+    rules : how policies that do not learn did there, by specification, figure by name.
     sources : digest of the package's sources at the time.
     commit : of the checkout, None where there was none.
+    digest : of all other fields: what weights, code and the other fields do not contradict cannot be changed either.
     """
 
-    format: Literal["transom/model/1"] = "transom/model/1"
+    format: Literal["transom/model/2"] = "transom/model/2"
     name: str
     component: Component
     network: str
     schema: str
+    observations: dict[str, tuple[str, ...]]
     cluster: dict[str, int]
     settings: dict[str, Any]
     parameters: int
     weights: str
     trained_on: str
+    validated_on: str = ""
     command: str
     seed: int
-    steps: int
+    decisions: int
     seconds: float
     scores: dict[str, float] = {}
+    rules: dict[str, dict[str, float]] = {}
     sources: str
     commit: str | None = None
+    digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +103,7 @@ def check_name(name: str) -> str:
     ------
     SpecError : it is none of one file, or that of the state of a training.
     """
-    if not re.fullmatch(r"\w[\w.+-]*", name) or name == "training":
+    if not re.fullmatch(_NAME, name) or name == "training":
         raise SpecError(
             f"--name {name}: a checkpoint's name has letters, digits, '.', '_', '+' and '-', begins with a letter or "
             "digit, and is not 'training', the state's"
@@ -98,15 +111,32 @@ def check_name(name: str) -> str:
     return name
 
 
-def make_card(weights: Weights, **stated: Any) -> Card:
-    """A card for weights; what follows from them and from the checkout is filled in."""
-    return Card(
-        parameters=sum(array.size for array in weights.values()),
-        weights=weights_digest(weights),
-        sources=source_digest(),
-        commit=_commit(),
-        **stated,
+def make_card(weights: Weights, component: Component, schema: str, **stated: Any) -> Card:
+    """A card for weights; what follows from them, from the schema and from the checkout is filled in."""
+    return sealed(
+        Card(
+            component=component,
+            schema=schema,
+            observations=_checks(component).OBSERVATIONS.get(schema, {}),
+            parameters=count_parameters(weights),
+            weights=weights_digest(weights),
+            sources=source_digest(),
+            commit=_commit(),
+            **stated,
+        )
     )
+
+
+def sealed(card: Card) -> Card:
+    """The card as it comes out of its file, with the digest of what it says."""
+    told = msgspec.json.decode(msgspec.json.encode(card), type=Card)
+    return msgspec.structs.replace(told, digest=card_digest(told))
+
+
+def card_digest(card: Card) -> str:
+    """32 hexadecimal digits that depend on all fields of a card but its own digest."""
+    told = msgspec.json.encode(msgspec.structs.replace(card, digest=""), order="deterministic")
+    return blake2b(told, digest_size=16).hexdigest()
 
 
 def save(path: str | PathLike[str], checkpoint: Checkpoint) -> None:
@@ -114,9 +144,8 @@ def save(path: str | PathLike[str], checkpoint: Checkpoint) -> None:
 
     Raises
     ------
-    SpecError : the extra ``learned`` is not installed, or the path ends otherwise.
+    SpecError : the path ends otherwise.
     """
-    require("writing a checkpoint", "safetensors")
     from safetensors.numpy import save as packed
 
     target = Path(path)
@@ -125,8 +154,13 @@ def save(path: str | PathLike[str], checkpoint: Checkpoint) -> None:
     arrays = {name: np.asarray(array, np.float32, order="C") for name, array in checkpoint.weights.items()}
     with whole_file(target, "wb") as file:
         file.write(packed(arrays))
-    with whole_file(target.with_suffix(".json"), "wb") as file:
-        file.write(msgspec.json.format(msgspec.json.encode(checkpoint.card), indent=2) + b"\n")
+    save_card(target, checkpoint.card)
+
+
+def save_card(path: Path, card: Card) -> None:
+    """Write the card beside the weights of a checkpoint, which are not touched."""
+    with whole_file(path.with_suffix(".json"), "wb") as file:
+        file.write(msgspec.json.format(msgspec.json.encode(card), indent=2) + b"\n")
 
 
 def load(
@@ -135,7 +169,7 @@ def load(
     schema: str | None = None,
     cluster: Mapping[str, int] | None = None,
 ) -> Checkpoint:
-    """Read a checkpoint.
+    """Read a checkpoint, and check all that its card says against its weights and this code.
 
     Parameters
     ----------
@@ -146,11 +180,10 @@ def load(
 
     Raises
     ------
-    SpecError : there is no shipped one of that name, or the extra ``learned`` is not installed.
-    DocumentError : a file cannot be read, the two do not belong together, or component, schema or cluster
-        do not fit.
+    SpecError : there is no shipped one of that name.
+    DocumentError : a file cannot be read, the two do not belong together, the card says something that weights, code
+        or its digest contradict, or component, schema or cluster do not fit.
     """
-    require(f"checkpoint {str(source)!r}", "safetensors")
     from safetensors import SafetensorError
     from safetensors.numpy import load as unpacked
 
@@ -170,6 +203,10 @@ def load(
         raise DocumentError(f"{path}: weights must be finite")
     if weights_digest(weights) != card.weights:
         raise DocumentError(f"{path}: these are not the weights of which {path.with_suffix('.json')} speaks")
+    try:
+        check_card(card, weights)
+    except DocumentError as error:
+        raise DocumentError(f"{path}: {error}") from None
     if card.component != component:
         raise DocumentError(f"{path}: is part of {card.component!r}, not of {component!r}")
     if schema is not None and card.schema != schema:
@@ -177,6 +214,46 @@ def load(
     if cluster is not None:
         check_cluster(card, cluster, str(path))
     return Checkpoint(weights, card)
+
+
+def check_card(card: Card, weights: Weights) -> None:
+    """Refuse a card that says something which its weights, this code or its own digest contradict.
+
+    Raises
+    ------
+    DocumentError : the first fact that does not fit, by its name.
+    """
+    text("name", card.name, _NAME, "letters, digits, '.', '_', '+' and '-'")
+    same("weights", card.weights, weights_digest(weights), "the digest of the weights is")
+    same("parameters", card.parameters, count_parameters(weights), "the weights have")
+    component = _checks(card.component)
+    must("schema", card.schema, card.schema in component.OBSERVATIONS, " or ".join(map(repr, component.OBSERVATIONS)))
+    same("observations", card.observations, component.OBSERVATIONS[card.schema], "this version sees")
+    for name in ("seed", "decisions"):
+        whole(name, getattr(card, name), 0, 2**63)
+    must("seconds", card.seconds, 0 <= card.seconds < math.inf, "a number >= 0")
+    finite("scores", card.scores)
+    for spec, figures in card.rules.items():
+        finite(f"rules.{spec!a}", figures)
+    text("sources", card.sources, "[0-9a-f]{16}", "16 hexadecimal digits")
+    if card.commit is not None:
+        text("commit", card.commit, "[0-9a-f]{40}", "40 hexadecimal digits or null")
+    component.check(card, weights)
+    if card.digest != card_digest(card):
+        raise DocumentError("card: digest does not fit what the card says: it was changed after it was written")
+
+
+def _checks(component: Component) -> Any:
+    """The module that knows what cards of a component say: ``OBSERVATIONS`` by schema, and ``check(card, weights)``.
+
+    It is found by its name, for it knows cards, and the cards would otherwise have to know it.
+    """
+    return import_module(f"transom.learned.{component}.cards")
+
+
+def count_parameters(weights: Weights) -> int:
+    """How many numbers some weights are."""
+    return sum(array.size for array in weights.values())
 
 
 def check_cluster(card: Card, cluster: Mapping[str, int], where: str, cure: str = "") -> None:
@@ -222,7 +299,10 @@ def read_card(path: Path) -> Card:
     except OSError as error:
         raise DocumentError(f"{path}: its card {at.name} cannot be read: {error.strerror}") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise DocumentError(f"{at}: not the card of a checkpoint: {error}") from None
+        told = str(error)
+        raise DocumentError(
+            f"{at}: not the card of a checkpoint: {told if told.isprintable() else ascii(told)}"
+        ) from None
 
 
 def shipped_names() -> list[str]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from transom.bench.replays import replay_summaries
 from transom.report.table import Cell, Column, Table, anchor, count, significant, words
+from transom.simulation.clocks import clock_remarks
 from transom.simulation.metrics import HOP_METRICS, METRICS, Metric
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ def _table(name: str, figures: pl.DataFrame) -> Table:
     note += " of those with the most finished replays." if len(whole) < len(policies) else "."
     if perfect := [of["perfect_estimates"]["mean"] for of in policies.values() if "perfect_estimates" in of]:
         note += f" PERFECT ESTIMATES: {100 * max(perfect):.1f} % of the jobs ask for exactly their runtime."
+    said = clock_remarks((policy, next(iter(measured.values()))["clock"]) for policy, measured in policies.items())
+    note = " ".join([note, *(f"{remark}." for remark in said)])
     return Table(f"{name}: policies compared", columns, rows, note, anchor("sequence", name))
 
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from transom.compiling import compiled
 from transom.models._arrays import IntArray
+from transom.simulation.clocks import clock_begins
 from transom.simulation.outcome import Outcome, Report
 from transom.simulation.policies import RulePolicy, load_rule, site_order
 from transom.simulation.schedule import BACKFILLED, READY, RESERVED
@@ -57,7 +58,7 @@ class _State(NamedTuple):
 def replay_cqsim(workload: Workload, policy: RulePolicy, report: Report) -> Outcome:
     """Replay a workload of jobs that ask for nodes alone, under a priority rule without or with EASY backfilling."""
     table, easy, rule = workload.jobs, policy.backfilling == "easy", load_rule(policy.rule)
-    n, origin = len(table), int(table.submit[0]) if len(table) else 0
+    n, origin = len(table), clock_begins(rule, workload)
     state = _new_state(workload)
     if rule.timeless:
         state.jobs[site_order(rule, table, origin, origin), _RANK] = np.arange(n)

@@ -22,6 +22,7 @@ from transom.models._arrays import IntArray, expected, whole
 from transom.rng import stream
 from transom.simulation import events
 from transom.simulation.allocator import Allocator
+from transom.simulation.clocks import clock_begins
 from transom.simulation.decision import Decision, Policy, Reservation
 from transom.simulation.event_rules import EventRules, Textbook, parse_rules, replay_under
 from transom.simulation.events import State, advance, advance_to_tick, launch, place
@@ -139,7 +140,7 @@ class Replay:
         self.cluster = workload.cluster
         self.runtime = workload.runtime
         self.rule = load_rule(order)
-        self.origin = int(jobs.submit[0]) if len(jobs) else 0
+        self.origin = clock_begins(self.rule, workload)
         self.state = _new_state(workload)
         self.period = period
         self.keeper = keeper

@@ -21,7 +21,7 @@ class RulePolicy:
 
     Parameters
     ----------
-    rule : a registered priority rule.
+    rule : specification of a registered priority rule.
     backfilling : ``none`` stops at the first job that does not fit; ``easy`` and ``conservative``
         as in :mod:`~transom.simulation.easy_backfill` and
         :mod:`~transom.simulation.conservative_backfill`.
@@ -37,7 +37,8 @@ class RulePolicy:
     @property
     def name(self) -> str:
         """The name under which ``make_policy`` finds it."""
-        return self.rule if self.backfilling == "none" else f"{self.rule}-{self.backfilling}"
+        rule, colon, settings = self.rule.partition(":")
+        return rule + ("" if self.backfilling == "none" else f"-{self.backfilling}") + colon + settings
 
     @property
     def order(self) -> str:
@@ -60,22 +61,23 @@ def policy_names() -> list[str]:
 def make_policy(spec: str) -> Policy:
     """Build the policy that a specification describes.
 
-    ``RULE``, ``RULE-easy`` and ``RULE-conservative`` exist for every registered priority rule.
+    ``RULE``, ``RULE-easy`` and ``RULE-conservative`` exist for every registered priority rule, and take its parameters:
+    ``f4-easy:clock=sequence``.
 
     Raises
     ------
     SpecError : the name or a parameter is unknown, or a value does not fit.
     """
-    name, settings = registry.parse(spec)
+    name, _ = registry.parse(spec)
     if name in registry.names(registry.POLICIES):
         policy: Policy = registry.make(registry.POLICIES, spec)
         return policy
     for tail, backfilling in _TAILS.items():
         rule = name.removesuffix(tail) if tail else name
         if rule + tail == name and rule in registry.names(registry.PRIORITY_RULES):
-            if settings:
-                raise SpecError(f"{name!r} has no parameter {next(iter(settings))!r}. Known: none")
-            return RulePolicy(rule, backfilling)
+            ordering = rule + spec.removeprefix(name)
+            load_rule(ordering)
+            return RulePolicy(ordering, backfilling)
     raise registry.unknown("policy", name, policy_names())
 
 
@@ -97,7 +99,8 @@ def load_rule(name: str) -> PriorityRule:
 
 
 def site_order(rule: PriorityRule, jobs: JobTable, now: int, origin: int) -> NDArray[np.intp]:
-    """Positions of ``jobs`` in the order of ``rule``: by score, then submission, then id."""
+    """Positions of ``jobs`` in the order of ``rule``: by score, then submission, then id; for ``origin`` see
+    :func:`~transom.simulation.clocks.clock_begins`."""
     return np.lexsort((jobs.id, jobs.submit, rule(jobs, now, origin)))
 
 

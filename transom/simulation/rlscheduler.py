@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from transom.compiling import compiled
-from transom.heuristics.priority_rules import F1, PriorityRule
+from transom.heuristics.priority_rules import LogRule, PriorityRule
 from transom.models import JobTable
 from transom.models._arrays import FloatArray, IntArray
 from transom.simulation.outcome import Outcome, Report
@@ -76,8 +76,9 @@ def replay_locked(
     table, rule = _asking(workload.jobs.take(arrival), unasked), load_rule(policy.rule)
     n, easy = len(table), policy.backfilling == "easy"
     state = _new_state(workload, table, arrival)
+    first = int(table.submit.min()) if n else 0
     # With the wrong sign the waiting time is -1 - submission at every instant, as if it were -1 s.
-    state.score[:] = _scores(rule, table, -1)
+    state.score[:] = _scores(rule, table, -1, first)
     still = (rule.timeless or published_sign) and not np.isnan(state.score).any()
     if n:
         _admit(state.queue, state.jobs, state.at)
@@ -85,7 +86,7 @@ def replay_locked(
         if not still and state.at[_LOCKED] < 0:
             queue = state.queue[:queued]
             now = -1 if published_sign else int(state.at[_NOW])
-            scores = _scores(rule, table.take(queue), now).tolist()
+            scores = _scores(rule, table.take(queue), now, first).tolist()
             # Where a score is no number (F2 of a request of -1 s), the order is what Python's sort makes of it.
             queue[:] = queue[sorted(range(queued), key=scores.__getitem__)]
         _run(*state, easy, still)
@@ -105,27 +106,16 @@ def _asking(jobs: JobTable, unasked: Sequence[int]) -> JobTable:
     return _with_walltime(jobs, np.where(odd, -1, jobs.walltime)) if odd.any() else jobs
 
 
-def _scores(rule: PriorityRule, jobs: JobTable, now: int) -> FloatArray:
-    """The rule's scores, with submissions on the trace's own clock.
+def _scores(rule: PriorityRule, jobs: JobTable, now: int, first: int) -> FloatArray:
+    """The rule's scores; ``first`` is the first submission of the sequence [s].
 
-    The logarithm of a submission at 0 s, and in F1 of a request of -1 s, is that of 0.1.
+    As published, the trace's clock is that of the log's seconds, and the logarithm of a submission at 0 s that of 0.1.
     """
-
-    scores = _linear(rule, jobs, now)
-    if isinstance(rule, F1) and (odd := np.flatnonzero(jobs.walltime < 0)).size:
-        one, ten = (_linear(rule, _with_walltime(jobs.take(odd), walltime), now) for walltime in (1, 10))
-        scores[odd] = 2 * one - ten
-    return scores
-
-
-def _linear(rule: PriorityRule, jobs: JobTable, now: int) -> FloatArray:
-    # Scores are linear in the logarithm: what they are at log10(1) and log10(10) tells them at log10(0.1).
     with np.errstate(divide="ignore", invalid="ignore"):
-        scores = np.array(rule(jobs, now, 1), np.float64)
-        if (zero := np.flatnonzero(jobs.submit == 0)).size:
-            first = jobs.take(zero)
-            scores[zero] = 2 * rule(first, now, 0) - rule(first, now, -9)
-    return scores
+        if isinstance(rule, LogRule):
+            since = jobs.submit if rule.clock == "trace" else jobs.submit - first + 1
+            return rule.scored(jobs, np.log10(np.maximum(since, 0.1)))
+        return np.array(rule(jobs, now, 0), np.float64)
 
 
 def _with_walltime(jobs: JobTable, walltime: IntArray | int) -> JobTable:

@@ -10,12 +10,16 @@ import numpy as np
 from transom.errors import SpecError
 from transom.models import Window
 from transom.models._arrays import IntArray
+from transom.simulation.clocks import clock_begins
 from transom.simulation.nodes import NodeRuns, assign_nodes
 from transom.simulation.policies import load_rule, site_order
 from transom.simulation.schedule import Schedule
+from transom.traces.workload import Workload
 
 
-def snapshots(schedule: Schedule, every: int, order: str = "fcfs", minimum: int = 1) -> Iterator[Window]:
+def snapshots(
+    schedule: Schedule, every: int, order: str = "fcfs", minimum: int = 1, workload: Workload | None = None
+) -> Iterator[Window]:
     """The windows of a schedule just before the first decision at or after each grid point.
 
     Parameters
@@ -24,6 +28,8 @@ def snapshots(schedule: Schedule, every: int, order: str = "fcfs", minimum: int 
     every : distance of the grid points, from the first decision on [s], > 0.
     order : priority rule that orders the queue of the windows.
     minimum : windows with fewer waiting jobs are left out.
+    workload : what was replayed, for rules that count submissions from the first one of a trace; None: the schedule
+        is of a whole trace.
 
     Raises
     ------
@@ -34,6 +40,8 @@ def snapshots(schedule: Schedule, every: int, order: str = "fcfs", minimum: int 
     rule = load_rule(order)
     times, queued = schedule.decisions["time"], schedule.decisions["queued"]
     origin = int(schedule.jobs.submit[0]) if len(schedule) else 0
+    if workload is not None:
+        origin = clock_begins(rule, workload)
     runs = None
     if schedule.cluster.topology is not None:
         runs = schedule.runs or assign_nodes(schedule)

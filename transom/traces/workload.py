@@ -39,6 +39,7 @@ class Workload(Frozen):
         reader was told to keep longer runs, so a runtime may exceed the walltime only on request.
     repairs : what the reader changed or left out: rule -> number of jobs.
     origin : where the jobs come from; neither compared nor part of the digest.
+    first_submission : that of the trace which these jobs were cut from [s], never above their own; None: their own.
 
     Raises
     ------
@@ -52,6 +53,7 @@ class Workload(Frozen):
     runtime: IntArray
     repairs: Mapping[str, int] = field(default_factory=dict)
     origin: Origin = field(default=Origin(), compare=False)
+    first_submission: int | None = None
 
     def __post_init__(self) -> None:
         expected(self.cluster, Cluster, "workload: cluster", "a Cluster")
@@ -82,6 +84,9 @@ class Workload(Frozen):
         object.__setattr__(self, "jobs", jobs)
         object.__setattr__(self, "repairs", MappingProxyType(dict(self.repairs)))
         object.__setattr__(self, "runtime", runtime)
+        first = int(jobs.submit[0]) if len(jobs) else self.first_submission or 0
+        given = first if self.first_submission is None else int(self.first_submission)
+        object.__setattr__(self, "first_submission", min(first, given))
 
     @classmethod
     def of(cls, jobs: Iterable[TracedJob], cluster: Cluster, name: str = "workload") -> Workload:

@@ -25,16 +25,18 @@ def drawn(seed: int) -> ScorerWeights:
 def compact(weights: ScorerWeights, scheme: Scheme, nodes: int, **stated: Any) -> Checkpoint:
     """A checkpoint of the shared encoder."""
     arrays = {f"actor.{name}": array for name, array in weights._asdict().items()}
-    return _made(
-        arrays, scheme, **{"network": "scorer", "schema": features.SCHEMA, "cluster": {"nodes": nodes}, **stated}
-    )
+    network = f"scorer-{weights.bias.size}x{weights.hidden_bias.size}"
+    given = {"network": network, "schema": features.SCHEMA, "cluster": {"nodes": nodes}, **stated}
+    return _made(arrays, scheme, **given)
 
 
 def paper(shape: PaperShape, scheme: Scheme, seed: int = 0, **stated: Any) -> Checkpoint:
     """A checkpoint of a network of Table III."""
     rng = np.random.default_rng(seed)
     arrays = {name: rng.normal(size=lengths).astype(np.float32) for name, lengths in shape.shapes().items()}
-    given = {"network": shape.name, "schema": PAPER_SCHEMA, "cluster": {"nodes": shape.nodes}, **stated}
+    settings = {"agent": "dql:dueling=no" if shape.agent == "dql" else "pg", "reward": "waiting", **scheme._asdict()}
+    usual = {"network": shape.name, "schema": PAPER_SCHEMA, "cluster": {"nodes": shape.nodes}, "settings": settings}
+    given = {**usual, **stated}
     return _made(arrays, scheme, **given)
 
 
@@ -46,7 +48,7 @@ def _made(arrays: dict[str, Any], scheme: Scheme, **stated: Any) -> Checkpoint:
         "trained_on": "nothing",
         "command": "none",
         "seed": 0,
-        "steps": 0,
+        "decisions": 0,
         "seconds": 0.0,
     }
     return Checkpoint(arrays, make_card(arrays, **{**card, **stated}))

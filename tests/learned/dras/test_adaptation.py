@@ -41,11 +41,11 @@ def crowd(jobs: int = 120, seed: int = 0) -> Workload:
     return Workload.of(listed, Cluster(8), "crowd")
 
 
-def learning(agent: str, every: int = 10, rate: float = 0.05, **settings: Any) -> LearnedPolicy:
+def learning(agent: str, instances: int = 10, learning_rate: float = 0.05, **settings: Any) -> LearnedPolicy:
     """A policy that adapts, and its adaptation."""
     stated = {"agent": agent, "reward": "waiting", **Scheme(longest=60)._asdict(), **settings}
     checkpoint = compact(drawn(4), Scheme(longest=60), 8, settings=stated)
-    return LearnedPolicy(checkpoint, adaptation=Adaptation(checkpoint, every, rate))
+    return LearnedPolicy(checkpoint, adaptation=Adaptation(checkpoint, instances, learning_rate))
 
 
 def updates(policy: LearnedPolicy) -> int:
@@ -56,7 +56,7 @@ def updates(policy: LearnedPolicy) -> int:
 @pytest.mark.parametrize("agent", AGENTS)
 def test_without_a_learning_rate_nothing_changes(agent: str) -> None:
     workload = crowd(400 if agent == "ppo" else 120)
-    adapting = learning(agent, rate=0.0)
+    adapting = learning(agent, learning_rate=0.0)
     schedule = simulate(workload, adapting)
     fixed = simulate(workload, LearnedPolicy(adapting_checkpoint(adapting)))
     assert updates(adapting) >= (1 if agent == "ppo" else 5)
@@ -66,7 +66,7 @@ def test_without_a_learning_rate_nothing_changes(agent: str) -> None:
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_it_learns_and_the_same_seed_learns_the_same(agent: str) -> None:
-    workload, policy = crowd(500 if agent == "ppo" else 120), learning(agent, rate=0.3)
+    workload, policy = crowd(500 if agent == "ppo" else 120), learning(agent, learning_rate=0.3)
     once, again = simulate(workload, policy), simulate(workload, policy)
     assert updates(policy) >= (1 if agent == "ppo" else 5)
     assert check_schedule(workload, once) == []
@@ -110,7 +110,7 @@ class Remembering(Adaptation):
 
 
 def test_it_updates_after_so_many_instants_on_what_it_saw_since(monkeypatch: pytest.MonkeyPatch) -> None:
-    policy = learning("pg:gamma=0.9", every=7)
+    policy = learning("pg:discount=0.9", instances=7)
     seen: list[Batch] = []
     instants: list[int] = []
     adaptation = policy._adaptation
@@ -162,14 +162,19 @@ def test_it_is_an_option_of_the_policies(tmp_path: Path) -> None:
     workload = crowd()
     starts = [
         simulate(workload, f"dras-pg:model={path}{more}").start.tolist()
-        for more in ("", ",adapt=yes,rate=0", ",adapt=yes,rate=0.05", ",adapt=yes,rate=0.05,reward=capability")
+        for more in (
+            "",
+            ",adapt=yes,learning_rate=0",
+            ",adapt=yes,learning_rate=0.05",
+            ",adapt=yes,learning_rate=0.05,reward=capability",
+        )
     ]
     assert starts[0] == starts[1]
     assert starts[0] != starts[2] != starts[3]
     for wrong, message in (
-        ("every=0", "every must be > 0 instances, got 0"),
-        ("rate=-1", "rate must be from 0 to below 1, got -1.0"),
-        ("rate=nan", "rate must be from 0 to below 1, got nan"),
+        ("instances=0", "instances must be > 0, got 0"),
+        ("learning_rate=-1", "learning_rate must be from 0 to below 1, got -1.0"),
+        ("learning_rate=nan", "learning_rate must be from 0 to below 1, got nan"),
         ("reward=wating", "unknown reward 'wating'; did you mean 'waiting'?"),
     ):
         with pytest.raises(SpecError) as caught:

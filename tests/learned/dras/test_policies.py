@@ -177,7 +177,7 @@ def test_what_a_network_of_table_iii_sees() -> None:
     assert nodes.reshape(-1, 2) == pytest.approx(np.array([[1, 0]] * 3 + [[0, 0.1]] * 3 + [[0, 0.4]] * 2))
 
 
-POLICIES = (("dras-pg", "ppo:gamma=0.99", 2), ("dras-dql", "dql", 2), ("decima-pg", "pg", 1))
+POLICIES = (("dras-pg", "ppo:discount=0.99", 2), ("dras-dql", "dql", 2), ("decima-pg", "pg", 1))
 
 
 def stated(agent: str, levels: int, nodes: int) -> Checkpoint:
@@ -222,21 +222,32 @@ def test_another_machine_is_refused_unless_asked_for(tmp_path: Path) -> None:
         LearnedPolicy(paper(PaperShape("dql", 16, 50, 4, 4), Scheme()), anywhere=True)
 
 
+STATED = {"agent": "pg", "reward": "waiting", **Scheme()._asdict()}
+
+
 @pytest.mark.parametrize(
     ("stated", "message"),
     [
-        ({"schema": "dras-compact/0"}, "was made for observations 'dras-compact/0'; agents see 'dras-compact/"),
-        ({"settings": {}}, "setting levels must be from 1 to 2, got None"),
-        ({"settings": {**Scheme()._asdict(), "window": 0}}, "setting window must be from 1 to 1000, got 0"),
-        ({"settings": {**Scheme()._asdict(), "window": 1001}}, "setting window must be from 1 to 1000, got 1001"),
-        ({"settings": {**Scheme()._asdict(), "keep": "yes"}}, "setting keep must be from 0 to 1, got 'yes'"),
-        ({"settings": {**Scheme()._asdict(), "longest": 1.5}}, "setting longest must be from 1 to 1000000000, got 1.5"),
+        ({"schema": "dras-compact/0"}, "schema is 'dras-compact/0', and agents see 'dras-compact/"),
+        ({"settings": {}}, "settings lacks 'agent'; lacks 'head'; lacks 'keep'"),
+        ({"settings": {**STATED, "knob": 1}}, "settings states 'knob', which it may not"),
+        ({"settings": {**STATED, "window": 0}}, "settings.window must be a whole number from 1 to 1000, got 0"),
+        ({"settings": {**STATED, "window": 1001}}, "settings.window must be a whole number from 1 to 1000, got 1001"),
+        ({"settings": {**STATED, "keep": "yes"}}, "settings.keep must be a whole number from 0 to 1, got 'yes'"),
+        ({"settings": {**STATED, "keep": True}}, "settings.keep must be a whole number from 0 to 1, got True"),
+        ({"settings": {**STATED, "longest": 1.5}}, "settings.longest must be a whole number from 1 to 1000000000, got"),
+        ({"settings": {**STATED, "agent": "ppo:gama=1"}}, "settings.agent: 'ppo' has no parameter 'gama'"),
+        ({"settings": {**STATED, "agent": 3}}, "settings.agent: unknown agent '3'"),
+        ({"settings": {**STATED, "reward": "waitin"}}, "settings.reward must be a reward, got 'waitin'"),
+        ({"network": "scorer-9x6"}, "network is 'scorer-9x6', and the weights are 'scorer-8x6'"),
+        ({"cluster": {"nodes": 0}}, "cluster.nodes must be a whole number from 1 to 1000000000, got 0"),
+        ({"cluster": {"nodes": 8, "pods": 2}}, "cluster states 'pods', which it may not"),
     ],
 )
 def test_cards_that_do_not_fit_are_refused(stated: dict[str, Any], message: str) -> None:
     with pytest.raises(DocumentError) as caught:
         LearnedPolicy(compact(drawn(0), Scheme(), 8, **stated))
-    assert str(caught.value).startswith(f"checkpoint drawn: {message}")
+    assert str(caught.value).startswith(f"checkpoint 'drawn': card: {message}")
 
 
 def test_weights_that_do_not_fit_are_refused() -> None:
@@ -251,13 +262,19 @@ def test_weights_that_do_not_fit_are_refused() -> None:
             LearnedPolicy(compact(changed, Scheme(), 8))
     with pytest.raises(DocumentError, match="not the weights of a scorer: none"):
         LearnedPolicy(paper(PaperShape("pg", 8, 50, 4, 4), Scheme(), schema=SCHEMA))
-    with pytest.raises(DocumentError, match="not the weights of a network of Table III"):
-        LearnedPolicy(compact(drawn(0), Scheme(), 8, schema=PAPER_SCHEMA))
+    with pytest.raises(DocumentError, match="network is 'paper-pg', and the weights have no second layer"):
+        LearnedPolicy(compact(drawn(0), Scheme(), 8, schema=PAPER_SCHEMA, network="paper-pg"))
     for network in ("paper-ppo", "scorer"):
-        with pytest.raises(DocumentError, match="not a network of Table III"):
+        with pytest.raises(DocumentError, match="network must be paper-pg or paper-dql, got"):
             LearnedPolicy(paper(PaperShape("pg", 8, 50, 4, 4), Scheme(), network=network))
-    with pytest.raises(DocumentError, match="these are not the weights of paper-pg for 9 nodes"):
+    with pytest.raises(DocumentError, match=r"cluster.nodes is 9 and settings.window 50, which is not"):
         LearnedPolicy(paper(PaperShape("pg", 8, 50, 4, 4), Scheme(), cluster={"nodes": 9}))
+    with pytest.raises(DocumentError, match="network is 'paper-dql', and its agent takes 'paper-pg'"):
+        LearnedPolicy(paper(PaperShape("dql", 8, 50, 4, 4), Scheme(), settings={**STATED, "agent": "pg"}))
+    arrays = {f"actor.{name}": array for name, array in weights._asdict().items()}
+    odd = Checkpoint({**arrays, "critic.out": np.zeros(6, np.float32)}, compact(weights, Scheme(), 8).card)
+    with pytest.raises(DocumentError, match=r"its weights beside the actor's are not a critic's: 'critic\.out'"):
+        LearnedPolicy(odd)
 
 
 def test_a_kept_replay_is_not_that_of_other_weights(tmp_path: Path) -> None:
@@ -272,8 +289,8 @@ def test_a_kept_replay_is_not_that_of_other_weights(tmp_path: Path) -> None:
 def test_settings_of_learning_are_not_passed_over(tmp_path: Path) -> None:
     path = tmp_path / "any.safetensors"
     save(path, compact(drawn(0), Scheme(), 8))
-    for setting in ("every=5", "rate=0.1", "reward=slowdown"):
-        with pytest.raises(SpecError, match="every, rate and reward are about learning: adapt=yes"):
+    for setting in ("instances=5", "learning_rate=0.1", "reward=slowdown"):
+        with pytest.raises(SpecError, match="instances, learning_rate and reward are about learning: adapt=yes"):
             make_policy(f"dras-pg:model={path},{setting}")
 
 

@@ -7,16 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.dras.__main__ import main
+from benchmarks.dras.cards import parameters
 from benchmarks.dras.methods import DQL, GROWING, WAITING
 from benchmarks.dras.tables import RESULTS
 from benchmarks.dras.train import MONTHS, VARIANTS
 from benchmarks.dras.trained import read_trained
 from transom.generate.jobsets import by_months
 from transom.learned import checkpoints
+from transom.learned.dras.validation import AGAINST, FIGURES
 from transom.simulation import simulate
 from transom.traces import Workload, read_swf
-
-pytest.importorskip("safetensors", reason="needs the extra 'learned'")
 
 AGENTS = {
     "dras-pg": (WAITING, "waiting"),
@@ -41,14 +42,43 @@ def test_it_is_one_of_those_that_were_measured(name: str) -> None:
         for each in read_trained(RESULTS / "trained.csv")
         if (each.label, each.agent) == (label, card.seed) and each.workload.startswith("theta_2022")
     ]
-    assert (row.weights, row.decisions, row.seconds) == (card.weights, card.steps, card.seconds)
+    assert (row.weights, row.decisions, row.seconds) == (card.weights, card.decisions, card.seconds)
     # The command of the card is the one by which `python -m benchmarks.dras train` made it.
     asked = f"{' '.join(MONTHS)} {VARIANTS[variant]} --seed {card.seed} --out DIR"
     called = " --name dras-pg-growing" if name == "dras-pg-growing" else ""
     assert card.command.startswith("transom train dras theta_2022.swf.gz ")
     assert options(card.command) == options(asked + called)
-    assert 0 < card.scores["after_decisions"] <= card.steps
+    assert 0 < card.scores["after_decisions"] <= card.decisions
     assert re.fullmatch("[0-9a-f]{16}", card.sources)
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_its_card_says_on_what_it_was_validated_and_where_the_rules_stood(name: str) -> None:
+    card = checkpoints.load(name, "dras").card
+    asked = parameters(card.command)
+    assert (asked["months"], asked["validation"], asked["overlap"]) == ("1-2", "1-3", True)
+    assert card.validated_on == (
+        "theta_2022-months-1-3: jittered copies in 2 laps, squeezed by 0.9-1.25, 3 episodes of 14,276 jobs; "
+        "trained on as well: months 1-2"
+    )
+    assert set(card.rules) == set(AGAINST)
+    assert all(set(figures) == set(FIGURES) for figures in card.rules.values())
+    # What the page says of them.
+    page = (RESULTS.parents[2] / "docs" / "dras.md").read_text(encoding="utf-8")
+    assert f"{card.scores['validation_mean_wait']:,.0f} s" in page
+    if name in ("dras-dql", "decima-pg"):
+        ahead = [spec for spec in card.rules if card.rules[spec]["mean_wait"] < card.scores["validation_mean_wait"]]
+        assert ahead == ["f4-easy:clock=trace"]
+
+
+@pytest.mark.reference
+def test_the_cards_are_what_the_command_measures(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = {name: checkpoints.find(name).with_suffix(".json").read_bytes() for name in AGENTS}
+    trace = str(shared / "traces" / "theta_2022.swf.gz")
+    asked = ["--check", "--names", "dras-pg", "dras-pg-growing", "--against", "fcfs-easy", "f4-easy:clock=trace"]
+    assert main(["cards", trace, *asked]) == 0
+    assert capsys.readouterr().out.count("as its card says") == 2
+    assert before == {name: checkpoints.find(name).with_suffix(".json").read_bytes() for name in AGENTS}
 
 
 def options(command: str) -> list[str]:

@@ -18,11 +18,12 @@ from transom.learned.dras.paper_scorer import PaperShape
 from transom.learned.dras.policies import LearnedPolicy
 from transom.learned.dras.process import Scheme
 from transom.learned.dras.rewards import parse_reward
-from transom.learned.dras.training import Training, Validation, waiting_total
+from transom.learned.dras.training import Training
 from transom.learned.dras.training_jobsets import compared, copies, laps, phased, squeezed
-from transom.learned.dras.training_run import run_training
+from transom.learned.dras.training_run import Stated, run_training
 from transom.learned.dras.training_settings import TrainingSettings
 from transom.learned.dras.training_state import load_state, save_state
+from transom.learned.dras.validation import Validation, waiting_total
 from transom.learned.scorer import ScorerWeights
 from transom.models import Cluster, Job
 from transom.simulation import simulate
@@ -30,7 +31,10 @@ from transom.traces import TracedJob, Workload
 
 torch = pytest.importorskip("torch", reason="needs the extra learned")
 
-AGENTS = ["ppo:minibatch=64", "pg:gamma=0.9,standardise=yes", "dql:target=2"]
+AGENTS = ["ppo:minibatch=64", "pg:discount=0.9,standardise=yes", "dql:target=2"]
+
+
+IT = Stated("it", "made jobs", "other made jobs", "transom train dras")
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +53,7 @@ def settings(**changed: Any) -> TrainingSettings:
         "scheme": Scheme(head=0, window=20),
         "decisions": 1200,
         "batch": 200,
-        "every": 2,
+        "validate_every": 2,
         "hidden": (8, 8),
         **changed,
     }
@@ -62,7 +66,7 @@ def fresh(workload: Workload, chosen: TrainingSettings) -> Training:
 
 
 def finished(workload: Workload, folder: Path, chosen: TrainingSettings) -> dict[str, Any]:
-    made = run_training(fresh(workload, chosen), folder, "it", "made jobs", "transom train dras")
+    made = run_training(fresh(workload, chosen), folder, IT, against=("fcfs-easy",))
     return dict(made.weights)
 
 
@@ -86,7 +90,7 @@ def test_an_interrupted_training_ends_with_the_same_weights(
     whole = finished(workload, tmp_path / "whole", chosen)
     for after in (1, 3):
         with pytest.raises(KeyboardInterrupt):
-            run_training(fresh(workload, chosen), tmp_path / "cut", "it", "", "", told=Stop(after))
+            run_training(fresh(workload, chosen), tmp_path / "cut", IT, told=Stop(after), against=("fcfs-easy",))
     resumed = finished(workload, tmp_path / "cut", chosen)
     assert weights_digest(resumed) == weights_digest(whole)
     ends = [load_state(tmp_path / name / "state") for name in ("whole", "cut")]
@@ -133,10 +137,10 @@ def test_the_checkpoint_is_the_best_snapshot_of_the_curve(workload: Workload, tm
         "reward": "waiting",
         "batch": 200,
     }
-    assert checkpoint.card.steps == 1200
+    assert checkpoint.card.decisions == 1200
 
 
-@pytest.mark.parametrize("agent", ["ppo", "pg:gamma=0.99,standardise=yes"])
+@pytest.mark.parametrize("agent", ["ppo", "pg:discount=0.99,standardise=yes"])
 def test_at_the_tenth_update_the_policy_is_still_open(workload: Workload, agent: str) -> None:
     training = fresh(workload, settings(agent=agent, batch=400))
     for _ in range(10):
@@ -187,7 +191,7 @@ def test_rewards_of_the_paper_train_too(workload: Workload, tmp_path: Path) -> N
 
 
 def test_training_beats_what_it_begins_with(workload: Workload) -> None:
-    chosen = settings(agent="ppo:learning_rate=0.01,gamma=0.99,lam=0.9,minibatch=256", batch=1500)
+    chosen = settings(agent="ppo:learning_rate=0.01,discount=0.99,lam=0.9,minibatch=256", batch=1500)
     training = fresh(workload, chosen)
     before = training.validate()
     for k in range(16):
@@ -210,7 +214,7 @@ def test_a_bound_on_the_longest_wait_comes_before_the_mean(workload: Workload) -
     training, seen = snapshots(1e9)
     assert training.best_validation is min(seen, key=lambda each: each.figures["mean_wait"])
     easy = [simulate(each, "fcfs-easy").wait.max() for each in training.validation]
-    assert training._longest() == easy
+    assert training.judge.longest_waits() == easy
     tight, again = snapshots(0.01)
     assert [each.figures for each in again] == [each.figures for each in seen]
     assert tight.best_validation is max(again, key=lambda each: each.rank)
@@ -260,12 +264,12 @@ def test_a_state_that_is_none_is_refused(tmp_path: Path) -> None:
     [
         ({"agent": "a2c"}, "unknown agent 'a2c'"),
         ({"agent": "ppo:gama=1"}, "no parameter 'gama'"),
-        ({"agent": "ppo:gamma=nan"}, "ppo: gamma must be from 0 to 1, got nan"),
+        ({"agent": "ppo:discount=nan"}, "ppo: discount must be from 0 to 1, got nan"),
         ({"agent": "ppo:learning_rate=inf"}, "ppo: learning_rate must be from 0 to 1, got inf"),
         ({"agent": "ppo:minibatch=0"}, "ppo: minibatch must be from 1 to"),
-        ({"agent": "pg:gamma=2"}, "pg: gamma must be from 0 to 1, got 2"),
-        ({"agent": "dql:gamma=1"}, "dql: gamma must be from 0 to 0.999999, got 1"),
-        ({"agent": "dql:epochs=-1"}, "dql: epochs must be from 1 to"),
+        ({"agent": "pg:discount=2"}, "pg: discount must be from 0 to 1, got 2"),
+        ({"agent": "dql:discount=1"}, "dql: discount must be from 0 to 0.999999, got 1"),
+        ({"agent": "dql:passes=-1"}, "dql: passes must be from 1 to"),
         ({"reward": "joy"}, "unknown reward"),
         ({"batch": 1}, "batch must be at least 2"),
         ({"hidden": (8, 0)}, "two hidden layers"),
@@ -308,7 +312,7 @@ def test_phases_come_in_order(workload: Workload) -> None:
 
 
 def paper_settings(agent: str) -> TrainingSettings:
-    return settings(agent=agent, paper_size=True, hidden=(12, 6), decisions=60, batch=20, every=2)
+    return settings(agent=agent, paper_size=True, hidden=(12, 6), decisions=60, batch=20, validate_every=2)
 
 
 @pytest.mark.parametrize("agent", ["pg", "dql:dueling=no"])
@@ -318,10 +322,10 @@ def test_networks_of_table_3_train_and_go_on(workload: Workload, tmp_path: Path,
     def begun() -> Training:
         return Training([workload], few, chosen, "cpu")
 
-    whole = run_training(begun(), tmp_path / "whole", "it", "", "")
+    whole = run_training(begun(), tmp_path / "whole", IT)
     with pytest.raises(KeyboardInterrupt):
-        run_training(begun(), tmp_path / "cut", "it", "", "", told=Stop(1))
-    resumed = run_training(begun(), tmp_path / "cut", "it", "", "")
+        run_training(begun(), tmp_path / "cut", IT, told=Stop(1))
+    resumed = run_training(begun(), tmp_path / "cut", IT)
     assert weights_digest(resumed.weights) == weights_digest(whole.weights)
     assert whole.card.schema == "dras-paper/1"
     policy = LearnedPolicy(load(tmp_path / "cut" / "it.safetensors", "dras", "dras-paper/1", {"nodes": 64}))

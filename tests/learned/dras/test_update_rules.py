@@ -223,7 +223,7 @@ class TestQLearning:
     @pytest.mark.parametrize("dueling", [False, True])
     def test_it_descends_the_squared_error_of_equation_4(self, dueling: bool, monkeypatch: pytest.MonkeyPatch) -> None:
         made, of = network(), batch(dones=(9,))
-        rule = QLearning(made, QLearningSettings(gamma=0.9, dueling=dueling, minibatch=1000))
+        rule = QLearning(made, QLearningSettings(discount=0.9, dueling=dueling, minibatch=1000))
         found = gradients(rule, of, monkeypatch)
 
         def q(k: int) -> Any:
@@ -260,7 +260,7 @@ class TestQLearning:
 
     def test_it_learns_which_candidate_pays(self) -> None:
         made = network()
-        rule = QLearning(made, QLearningSettings(gamma=0.5, learning_rate=0.01, epochs=4, minibatch=128))
+        rule = QLearning(made, QLearningSettings(discount=0.5, learning_rate=0.01, passes=4, minibatch=128))
         for k in range(40):
             of = batch(300, seed=k)
             paid = of.features[np.arange(300), of.action, 0].astype(float)
@@ -273,7 +273,7 @@ class TestPpo:
         made, of = network(), batch(dones=(9,))
         logs = np.array([np.log(chances(made, of, k)[of.action[k]]) for k in range(40)])
         of = of._replace(log_probability=logs)
-        rule = Ppo(made, PpoSettings(gamma=0.9, lam=0.8, epochs=1, minibatch=1000, entropy=0.0, value=0.0))
+        rule = Ppo(made, PpoSettings(discount=0.9, lam=0.8, passes=1, minibatch=1000, entropy=0.0, value=0.0))
         values, gain = all_values(made, of), np.empty(39)
         advantages(of.reward[:39], np.full(39, 0.9), of.done[:39], values[:39], values[39], 0.8, gain)
         found = gradients(rule, of, monkeypatch)
@@ -292,7 +292,7 @@ class TestPpo:
         made, of = network(), batch()
         # As if every action had been ten times less likely: all ratios with a gain are clipped, the others are not.
         logs = np.array([np.log(chances(made, of, k)[of.action[k]]) for k in range(40)]) - np.log(10)
-        settings_ = PpoSettings(gamma=0.0, lam=0.0, epochs=1, minibatch=1000, entropy=0.0, value=0.0)
+        settings_ = PpoSettings(discount=0.0, lam=0.0, passes=1, minibatch=1000, entropy=0.0, value=0.0)
         only_gains = gradients(Ppo(made, settings_), of._replace(log_probability=logs), monkeypatch)
         gain = of.reward[:39] - all_values(made, of)[:39]
         gain = (gain - gain.mean()) / gain.std()
@@ -308,7 +308,7 @@ class TestPpo:
 
     def test_it_learns_which_candidate_pays(self) -> None:
         made = ScorerNetwork(F, G, (8, 8), np.random.default_rng(0))
-        rule = Ppo(made, PpoSettings(gamma=0.5, lam=0.5, learning_rate=0.01, epochs=4, minibatch=128))
+        rule = Ppo(made, PpoSettings(discount=0.5, lam=0.5, learning_rate=0.01, passes=4, minibatch=128))
         for k in range(15):
             of = batch(400, seed=k)
             actions = np.array(
@@ -329,7 +329,7 @@ def picks_the_largest_first_feature(made: ScorerNetwork) -> float:
 
 RULES: list[Any] = [
     (PolicyGradient, PolicyGradientSettings(standardise=True, entropy=0.01)),
-    (QLearning, QLearningSettings(target=2, epochs=2, minibatch=16)),
+    (QLearning, QLearningSettings(target=2, passes=2, minibatch=16)),
     (Ppo, PpoSettings(minibatch=16)),
 ]
 

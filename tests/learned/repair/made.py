@@ -45,7 +45,8 @@ def write(path: Path, weights: Weights, **stated: Any) -> str:
     """Write a checkpoint; the specification of the solver's model."""
     facts: dict[str, Any] = {
         "name": path.stem, "component": "repair", "network": "fcn-1", "schema": "repair-5x100/1", "cluster": CLUSTER,
-        "settings": {"largest": 40}, "trained_on": "nothing", "command": "none", "seed": 0, "steps": 0, "seconds": 0.0,
+        "settings": {"largest": 40}, "trained_on": "nothing", "command": "none", "seed": 0, "decisions": 0,
+        "seconds": 0.0,
     }  # fmt: skip
     save(path, Checkpoint(weights, make_card(weights, **{**facts, **stated})))
     return str(path)

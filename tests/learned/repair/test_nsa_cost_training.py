@@ -13,14 +13,15 @@ from tests.learned.repair.made import window
 from transom.errors import DocumentError, SpecError
 from transom.learned.repair import nsa_cost_training
 from transom.learned.repair.nsa_cost import NsaCost
-from transom.learned.repair.nsa_cost_training import CostTrainer, CostTraining, first_weights
+from transom.learned.repair.nsa_cost_training import CostTrainer, first_weights
 from transom.learned.repair.rehearsal import judge, rehearse
 from transom.learned.repair.training_loop import train
+from transom.learned.repair.training_settings import CostTraining
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("tensorboard")
 
-SMALL = CostTraining(updates=3, windows=2, runs=2, steps=20, candidates=8, hidden=(4, 3), taken=50, streams=1)
+SMALL = CostTraining(updates=3, windows=2, runs=2, search_steps=20, candidates=8, hidden=(4, 3), batch=50, streams=1)
 
 
 @pytest.fixture
@@ -83,7 +84,7 @@ def test_torch_scores_as_the_kernel_does(few_windows: None, tmp_path: Path) -> N
 
 
 def test_an_update_makes_better_decisions_likelier(few_windows: None, tmp_path: Path) -> None:
-    trainer = CostTrainer(CostTraining(**{**_plain(SMALL), "taken": 1000, "rate": 0.01}), tmp_path)
+    trainer = CostTrainer(CostTraining(**{**_plain(SMALL), "batch": 1000, "learning_rate": 0.01}), tmp_path)
     seen, _ = trainer._search(np.random.default_rng(0))
     tensors = [torch.tensor(array) for array in (seen.features, seen.context, seen.number)]
     taken = np.arange(len(seen.action))
@@ -151,7 +152,8 @@ def test_a_folder_with_something_else_is_refused(few_windows: None, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"updates": 0}, {"runs": 1}, {"candidates": 1}, {"discount": 1.5}, {"rate": 0.0}, {"hidden": (1, 4)}]
+    "wrong",
+    [{"updates": 0}, {"runs": 1}, {"candidates": 1}, {"discount": 1.5}, {"learning_rate": 0.0}, {"hidden": (1, 4)}],
 )
 def test_wrong_settings_are_errors(wrong: dict[str, Any]) -> None:
     with pytest.raises(SpecError, match=next(iter(wrong))):

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from safetensors.numpy import load as unpacked
+from safetensors.numpy import save as packed
 
 from transom.errors import SpecError
 from transom.learned.repair.pool import CLUSTERS, WindowPool
@@ -133,11 +135,10 @@ def test_the_same_seed_gives_the_same_repairs(pool: WindowPool) -> None:
 
 
 def test_what_is_saved_has_the_same_future(pool: WindowPool) -> None:
-    safetensors = pytest.importorskip("safetensors.numpy")
     env = RepairVecEnv(pool, RepairTask(repairs=3), LANES, seed=1)
     env.reset()
     future(env, 41, 0)
-    saved = safetensors.load(safetensors.save(env.state()))
+    saved = unpacked(packed(env.state()))
     seen = env.observations()
     expected = future(env, 60, 1)
     other = RepairVecEnv(pool, RepairTask(repairs=3), LANES, seed=2)

@@ -16,7 +16,8 @@ from numpy.random import Generator
 from transom import registry
 from transom.errors import DocumentError, SpecError
 from transom.learned.checkpoints import Checkpoint
-from transom.learned.dras.agents import Agent, CompactAgent, Floats, PaperAgent, agent_of, paper_shape, scheme_of
+from transom.learned.dras.agents import Agent, CompactAgent, Floats, PaperAgent, agent_of
+from transom.learned.dras.cards import paper_shape, scheme_of
 from transom.learned.dras.collect import Batch
 from transom.learned.dras.features import CONTEXT, FEATURES
 from transom.learned.dras.learner import Learner
@@ -54,8 +55,8 @@ class Adaptation:
     Parameters
     ----------
     checkpoint : where learning begins, at every replay anew.
-    every : scheduling instances between two updates, > 0; PPO also waits for 256 decisions.
-    rate : learning rate, >= 0.
+    instances : of scheduling between two updates, > 0; PPO also waits for 256 decisions.
+    learning_rate : >= 0.
     reward : a specification (:func:`~transom.learned.dras.rewards.parse_reward`); None: as in the training.
 
     Raises
@@ -68,11 +69,13 @@ class Adaptation:
     papers/dras, section III-C (an update after ten scheduling instances) and section V-D.
     """
 
-    def __init__(self, checkpoint: Checkpoint, every: int = 10, rate: float = 1e-4, reward: str | None = None) -> None:
-        if every < 1:
-            raise SpecError(f"every must be > 0 instances, got {every}")
-        if not 0 <= rate < 1:
-            raise SpecError(f"rate must be from 0 to below 1, got {rate}")
+    def __init__(
+        self, checkpoint: Checkpoint, instances: int = 10, learning_rate: float = 1e-4, reward: str | None = None
+    ) -> None:
+        if instances < 1:
+            raise SpecError(f"instances must be > 0, got {instances}")
+        if not 0 <= learning_rate < 1:
+            raise SpecError(f"learning_rate must be from 0 to below 1, got {learning_rate}")
         card = checkpoint.card
         name, given = registry.parse(str(card.settings.get("agent")))
         if name not in _RULES:
@@ -81,10 +84,10 @@ class Adaptation:
                 f"got {name!r}"
             )
         self._checkpoint = checkpoint
-        self._every = every
+        self._every = instances
         self._reward = parse_reward(reward or str(card.settings.get("reward", "waiting")))
         self._rule, settings, self._least = _RULES[name]
-        self._settings = replace(registry.build(settings, name, given), learning_rate=rate)
+        self._settings = replace(registry.build(settings, name, given), learning_rate=learning_rate)
         self._window = scheme_of(card).window
 
     def reset(self, rng: Generator) -> Agent:
@@ -167,7 +170,7 @@ class Adaptation:
 
             if self._rule is Ppo:
                 raise DocumentError(f"checkpoint {card.name}: a network of Table III has no critic for PPO")
-            network: Any = PaperNetwork(paper_shape(self._checkpoint))
+            network: Any = PaperNetwork(paper_shape(self._checkpoint.card, self._checkpoint.weights))
         else:
             from transom.learned.dras.scorer_network import ScorerNetwork
 

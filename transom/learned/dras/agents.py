@@ -8,14 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transom.errors import DocumentError
-from transom.learned.checkpoints import Card, Checkpoint
+from transom.learned.checkpoints import Checkpoint
+from transom.learned.dras.cards import check, paper_shape, scheme_of
 from transom.learned.dras.deciding import new_view
 from transom.learned.dras.features import CONTEXT, FEATURES, SCHEMA, observe
-from transom.learned.dras.paper_scorer import SCHEMA as PAPER_SCHEMA
-from transom.learned.dras.paper_scorer import Agent as PaperAgentKind
-from transom.learned.dras.paper_scorer import PaperScorer, PaperShape
+from transom.learned.dras.paper_scorer import PaperScorer
 from transom.learned.dras.paper_state import paper_state
-from transom.learned.dras.process import RANGES, Course, Scheme
+from transom.learned.dras.process import Course, Scheme
 from transom.learned.scorer import ScorerWeights, score, scorer_weights
 from transom.simulation.events import State
 
@@ -94,50 +93,14 @@ def agent_of(checkpoint: Checkpoint) -> Agent:
 
     Raises
     ------
-    DocumentError : its observations are of another schema, or weights and card do not fit.
+    DocumentError : weights, card and code do not fit together.
     """
-    card, scheme = checkpoint.card, scheme_of(checkpoint.card)
+    card, weights = checkpoint.card, checkpoint.weights
+    try:
+        check(card, weights)
+    except DocumentError as error:
+        raise DocumentError(f"checkpoint {card.name!r}: {error}") from None
+    scheme = scheme_of(card)
     if card.schema == SCHEMA:
-        try:
-            return CompactAgent(scheme, scorer_weights(checkpoint.weights, len(FEATURES), len(CONTEXT)))
-        except DocumentError as error:
-            raise DocumentError(f"checkpoint {card.name}: {error}") from None
-    if card.schema == PAPER_SCHEMA:
-        return PaperAgent(scheme, PaperScorer(paper_shape(checkpoint), checkpoint.weights))
-    raise DocumentError(
-        f"checkpoint {card.name}: was made for observations {card.schema!r}; agents see {SCHEMA!r} or {PAPER_SCHEMA!r}"
-    )
-
-
-def scheme_of(card: Card) -> Scheme:
-    """How the agent of a card schedules.
-
-    Raises
-    ------
-    DocumentError : its settings lack a number, or one is out of range.
-    """
-    return Scheme(**{name: _whole(card, name, *ends) for name, ends in RANGES.items()})
-
-
-def paper_shape(checkpoint: Checkpoint) -> PaperShape:
-    """Sizes of the network of Table III in a checkpoint.
-
-    Raises
-    ------
-    DocumentError : its card lacks the number of nodes, or it holds no second layer.
-    """
-    card, second = checkpoint.card, checkpoint.weights.get("second")
-    nodes = card.cluster.get("nodes", 0)
-    if second is None or second.ndim != 2 or nodes < 1:
-        raise DocumentError(f"checkpoint {card.name}: not the weights of a network of Table III")
-    agents: dict[str, PaperAgentKind] = {"paper-pg": "pg", "paper-dql": "dql"}
-    if card.network not in agents:
-        raise DocumentError(f"checkpoint {card.name}: {card.network!r} is not a network of Table III")
-    return PaperShape(agents[card.network], nodes, scheme_of(card).window, *second.shape)
-
-
-def _whole(card: Card, name: str, least: int, most: int) -> int:
-    value = card.settings.get(name)
-    if not isinstance(value, int) or not least <= value <= most:
-        raise DocumentError(f"checkpoint {card.name}: setting {name} must be from {least} to {most}, got {value!r}")
-    return int(value)
+        return CompactAgent(scheme, scorer_weights(weights, len(FEATURES), len(CONTEXT)))
+    return PaperAgent(scheme, PaperScorer(paper_shape(card, weights), weights))

@@ -20,6 +20,10 @@ from transom.compiling import borrowing
 from transom.learned.dras.process import COUNT
 from transom.simulation.events import DEMAND, NOW, RUNNING, SUBMIT, WALLTIME
 
+JOB = ("size / N", "walltime / T", "1 if urgent", "queued time / T")
+NODE = ("1 if available", "time until its job is expected to end / T")
+"""What is seen of a job and of a node."""
+
 LONGEST_TIME = 30 * 86_400
 """What longer times count as [s]."""
 

@@ -10,8 +10,9 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from transom.errors import DocumentError, SpecError
-from transom.learned.checkpoints import EXTRA, Checkpoint, check_cluster, load, require
-from transom.learned.dras.agents import Agent, CompactAgent, Floats, agent_of, scheme_of
+from transom.learned.checkpoints import Checkpoint, check_cluster, load, require
+from transom.learned.dras.agents import Agent, CompactAgent, Floats, agent_of
+from transom.learned.dras.cards import scheme_of
 from transom.learned.dras.collect import run_scorer
 from transom.learned.dras.deciding import decide_window
 from transom.learned.dras.process import PICKED, begin, candidates_of, close, take
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 Choice = Literal["best", "sample"]
 """Take the candidate with the highest score, or draw one by the softmax of the scores."""
 
-EVERY, RATE = 10, 1e-4
+INSTANCES, LEARNING_RATE = 10, 1e-4
 """Scheduling instances between two updates of an agent that goes on learning, and their learning rate."""
 
 
@@ -65,13 +66,13 @@ class LearnedPolicy:
     ) -> None:
         self.name = checkpoint.card.name
         self.digest = checkpoint.card.weights
+        self._agent: Agent = agent_of(checkpoint)
         self.scheme = scheme_of(checkpoint.card)
         self._card = checkpoint.card
         self._epsilon = epsilon
         self._anywhere = anywhere
         self._adaptation = adaptation
         self._checked: Cluster | None = None
-        self._agent: Agent = agent_of(checkpoint)
         if anywhere and not isinstance(self._agent, CompactAgent):
             raise SpecError(f"checkpoint {self.name!r}: the network has an input for every node: anywhere=no")
         # Each decision alone where something besides the compiled loop has to see it.
@@ -164,8 +165,8 @@ def dras_pg(
     choose: Choice = "best",
     anywhere: bool = False,
     adapt: bool = False,
-    every: int = EVERY,
-    rate: float = RATE,
+    instances: int = INSTANCES,
+    learning_rate: float = LEARNING_RATE,
     reward: str = "",
 ) -> LearnedPolicy:
     """A network that was trained by policy gradient selects jobs, reserves for the first that does not fit, and
@@ -177,8 +178,8 @@ def dras_pg(
     choose : ``best``: the candidate with the highest score; ``sample``: drawn by the softmax of the scores.
     anywhere : also decide for machines of another size than that of the training.
     adapt : go on learning while it decides, by the rule that trained it (:class:`Adaptation`).
-    every : scheduling instances between two updates, > 0.
-    rate : learning rate of these updates, >= 0.
+    instances : of scheduling between two updates, > 0.
+    learning_rate : of these updates, >= 0.
     reward : what they reward, by default what the checkpoint was trained for.
 
     Raises
@@ -191,7 +192,7 @@ def dras_pg(
     papers/dras, section III.
     """
     checkpoint = _trained(model, ("pg", "ppo"), 2)
-    return _policy(checkpoint, -1.0 if choose == "sample" else 0.0, anywhere, adapt, every, rate, reward)
+    return _policy(checkpoint, -1.0 if choose == "sample" else 0.0, anywhere, adapt, instances, learning_rate, reward)
 
 
 def dras_dql(
@@ -199,15 +200,15 @@ def dras_dql(
     epsilon: float = 0.0,
     anywhere: bool = False,
     adapt: bool = False,
-    every: int = EVERY,
-    rate: float = RATE,
+    instances: int = INSTANCES,
+    learning_rate: float = LEARNING_RATE,
     reward: str = "",
 ) -> LearnedPolicy:
     """The same with a network that was trained by Q-learning: it selects the job that is expected to be worth most.
 
     Parameters
     ----------
-    model, anywhere, adapt, every, rate, reward : as in :func:`dras_pg`.
+    model, anywhere, adapt, instances, learning_rate, reward : as in :func:`dras_pg`.
     epsilon : any candidate is taken instead with this probability, 0 to 1.
 
     Raises
@@ -220,7 +221,7 @@ def dras_dql(
     """
     if not 0 <= epsilon <= 1:
         raise SpecError(f"dras-dql: epsilon must be from 0 to 1, got {epsilon}")
-    return _policy(_trained(model, ("dql",), 2), epsilon, anywhere, adapt, every, rate, reward)
+    return _policy(_trained(model, ("dql",), 2), epsilon, anywhere, adapt, instances, learning_rate, reward)
 
 
 def decima_pg(
@@ -228,15 +229,15 @@ def decima_pg(
     choose: Choice = "best",
     anywhere: bool = False,
     adapt: bool = False,
-    every: int = EVERY,
-    rate: float = RATE,
+    instances: int = INSTANCES,
+    learning_rate: float = LEARNING_RATE,
     reward: str = "",
 ) -> LearnedPolicy:
     """The paper's comparison: a network selects among the jobs that fit now, without reservation and backfilling.
 
     Parameters
     ----------
-    model, choose, anywhere, adapt, every, rate, reward : as in :func:`dras_pg`.
+    model, choose, anywhere, adapt, instances, learning_rate, reward : as in :func:`dras_pg`.
 
     Raises
     ------
@@ -247,12 +248,7 @@ def decima_pg(
     papers/dras, section IV-A.
     """
     checkpoint = _trained(model, ("pg", "ppo"), 1)
-    return _policy(checkpoint, -1.0 if choose == "sample" else 0.0, anywhere, adapt, every, rate, reward)
-
-
-for _factory in (dras_pg, dras_dql, decima_pg):
-    # What the registry says where packages are missing.
-    vars(_factory).update(needs=("safetensors",), extra=EXTRA)
+    return _policy(checkpoint, -1.0 if choose == "sample" else 0.0, anywhere, adapt, instances, learning_rate, reward)
 
 
 def _trained(model: str, rules: tuple[str, ...], levels: int) -> Checkpoint:
@@ -274,13 +270,21 @@ def _trained(model: str, rules: tuple[str, ...], levels: int) -> Checkpoint:
 
 
 def _policy(
-    checkpoint: Checkpoint, epsilon: float, anywhere: bool, adapt: bool, every: int, rate: float, reward: str
+    checkpoint: Checkpoint,
+    epsilon: float,
+    anywhere: bool,
+    adapt: bool,
+    instances: int,
+    learning_rate: float,
+    reward: str,
 ) -> LearnedPolicy:
     if not adapt:
-        if (every, rate, reward) != (EVERY, RATE, ""):
-            raise SpecError("every, rate and reward are about learning: adapt=yes")
+        if (instances, learning_rate, reward) != (INSTANCES, LEARNING_RATE, ""):
+            raise SpecError("instances, learning_rate and reward are about learning: adapt=yes")
         return LearnedPolicy(checkpoint, epsilon, anywhere)
     require("adapt=yes", "torch")
     from transom.learned.dras.adaptation import Adaptation
 
-    return LearnedPolicy(checkpoint, epsilon, anywhere, Adaptation(checkpoint, every, rate, reward or None))
+    return LearnedPolicy(
+        checkpoint, epsilon, anywhere, Adaptation(checkpoint, instances, learning_rate, reward or None)
+    )

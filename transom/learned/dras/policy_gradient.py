@@ -34,18 +34,18 @@ class PolicyGradientSettings:
     Parameters
     ----------
     learning_rate : alpha, of Adam.
-    gamma : discount per scheduling instance; 1 as printed.
+    discount : per scheduling instance; 1 as printed.
     standardise : divide returns less baseline by their deviation within the update.
     entropy : weight of a bonus for entropy, falling linearly to a tenth; 0 as printed.
     """
 
     learning_rate: float = 1e-3
-    gamma: float = 1.0
+    discount: float = 1.0
     standardise: bool = False
     entropy: float = 0.0
 
     def __post_init__(self) -> None:
-        check_ranges("pg", self, learning_rate=(0, 1), gamma=(0, 1), entropy=(-1000, 1000))
+        check_ranges("pg", self, learning_rate=(0, 1), discount=(0, 1), entropy=(-1000, 1000))
 
 
 class PolicyGradient(Learner):
@@ -74,7 +74,7 @@ class PolicyGradient(Learner):
 
         s, learnt = self.settings, len(batch.action)
         returns = np.empty(learnt)
-        discount = np.append(discounts(batch, s.gamma), 0.0)
+        discount = np.append(discounts(batch, s.discount), 0.0)
         returns_to_go(batch.reward.astype(np.float64), discount, batch.done, 0.0, returns)
         gain = returns - self.baseline(learnt)
         self._remember(returns)

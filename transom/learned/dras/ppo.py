@@ -35,28 +35,28 @@ class PpoSettings:
     Parameters
     ----------
     learning_rate : of Adam, at the beginning; it falls linearly to a tenth.
-    gamma : discount per scheduling instance.
+    discount : per scheduling instance.
     lam : of the generalised advantage estimate.
     clip : how far the ratio of a probability to that of the recording may move from 1 before it stops counting.
-    epochs, minibatch : passes over a recording, and decisions in a step.
+    passes, minibatch : over a recording, and decisions in a step.
     entropy : weight of the bonus at the beginning; it falls linearly to a tenth.
     value : weight of the critic's loss.
     outlier : largest advantage that counts, in deviations; a job that waits for weeks may not drown all others.
     """
 
     learning_rate: float = 3e-3
-    gamma: float = 0.999
+    discount: float = 0.999
     lam: float = 0.97
     clip: float = 0.2
-    epochs: int = 1
+    passes: int = 1
     minibatch: int = 1024
     entropy: float = 0.0
     value: float = 0.5
     outlier: float = 4.0
 
     def __post_init__(self) -> None:
-        rates = {"learning_rate": (0, 1), "gamma": (0, 1), "lam": (0, 1), "clip": (0, 1000)}
-        passes = {"epochs": (1, 10**6), "minibatch": (1, 10**9)}
+        rates = {"learning_rate": (0, 1), "discount": (0, 1), "lam": (0, 1), "clip": (0, 1000)}
+        passes = {"passes": (1, 10**6), "minibatch": (1, 10**9)}
         check_ranges("ppo", self, **rates, **passes, entropy=(-1000, 1000), value=(0, 1000), outlier=(0, 10**6))
 
 
@@ -87,7 +87,7 @@ class Ppo(Learner):
         values *= self._spread
         advantage = np.empty(learnt)
         reward, done = batch.reward[:learnt].astype(np.float64), batch.done[:learnt]
-        advantages(reward, discounts(batch, s.gamma), done, values[:learnt], values[learnt], s.lam, advantage)
+        advantages(reward, discounts(batch, s.discount), done, values[:learnt], values[learnt], s.lam, advantage)
         worth = advantage + values[:learnt]
         self._measure(worth)
         advantage = ((advantage - advantage.mean()) / (advantage.std() + 1e-8)).clip(-s.outlier, s.outlier)
@@ -99,7 +99,7 @@ class Ppo(Learner):
         before = tensor(batch.log_probability[:learnt])
         left = 1 - 0.9 * progress
         told: list[tuple[float, ...]] = []
-        for _ in range(s.epochs):
+        for _ in range(s.passes):
             for part in minibatches(learnt, s.minibatch, rng):
                 some = data.at(part)
                 logs, entropy = log_chances(self.network(some.features, some.context, some.count))

@@ -34,27 +34,33 @@ class QLearningSettings:
     Parameters
     ----------
     learning_rate : alpha, of Adam.
-    gamma : discount per scheduling instance, below 1: without one, values of a process that does not end have no bound.
+    discount : per scheduling instance, below 1: without one, values of a process that does not end have no bound.
     epsilon, decay, least : chance of a random candidate: at first, its factor after each update, and its least value.
     target : updates after which the network that new values are taken from is replaced; 0: at every update.
-    epochs, minibatch : passes over a recording, and decisions in a step.
+    passes, minibatch : over a recording, and decisions in a step.
     dueling : Q is the score less the mean score of the candidates, plus what a critic says of the state. The best
         candidate is the same; what all candidates share need not pass through the scores.
     """
 
     learning_rate: float = 1e-3
-    gamma: float = 0.99
+    discount: float = 0.99
     epsilon: float = 1.0
     decay: float = 0.995
     least: float = 0.01
     target: int = 0
-    epochs: int = 1
+    passes: int = 1
     minibatch: int = 512
     dueling: bool = True
 
     def __post_init__(self) -> None:
-        rates = {"learning_rate": (0, 1), "gamma": (0, 0.999999), "epsilon": (0, 1), "decay": (0, 1), "least": (0, 1)}
-        check_ranges("dql", self, **rates, target=(0, 10**9), epochs=(1, 10**6), minibatch=(1, 10**9))
+        rates = {
+            "learning_rate": (0, 1),
+            "discount": (0, 0.999999),
+            "epsilon": (0, 1),
+            "decay": (0, 1),
+            "least": (0, 1),
+        }
+        check_ranges("dql", self, **rates, target=(0, 10**9), passes=(1, 10**6), minibatch=(1, 10**9))
 
 
 class QLearning(Learner):
@@ -93,14 +99,14 @@ class QLearning(Learner):
         reward = batch.reward[:learnt].astype(np.float64)
         share = 1 / min(self._updates + 1, 20)
         self._scale = float((1 - share) * self._scale + share * np.sqrt(np.square(reward).mean() + 1e-24))
-        rewards = torch.from_numpy((reward * (1 - s.gamma) / self._scale).astype(np.float32)).to(self.device)
-        kept = discounts(batch, s.gamma) * ~batch.done[:learnt]
+        rewards = torch.from_numpy((reward * (1 - s.discount) / self._scale).astype(np.float32)).to(self.device)
+        kept = discounts(batch, s.discount) * ~batch.done[:learnt]
         kept = torch.from_numpy(kept.astype(np.float32)).to(self.device)
         with torch.no_grad():
             best = self.values_of(data.at(slice(1, None)), self._target).max(dim=1).values
             new = rewards + kept * best
         told: list[tuple[float, ...]] = []
-        for _ in range(s.epochs):
+        for _ in range(s.passes):
             for part in minibatches(learnt, s.minibatch, rng):
                 some = data.at(part)
                 old = self.values_of(some).gather(1, some.action.unsqueeze(1)).squeeze(1)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from hashlib import blake2b
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,39 +16,17 @@ from transom.learned.dras.bodies import Body, CompactBody, PaperBody
 from transom.learned.dras.collect import Batch
 from transom.learned.dras.episodes import Episodes
 from transom.learned.dras.paper_scorer import PaperShape
-from transom.learned.dras.rewards import WAITING, Reward, holding_cost, parse_reward
+from transom.learned.dras.rewards import WAITING
 from transom.learned.dras.training_settings import TrainingSettings, rule_of
+from transom.learned.dras.validation import Judge, Validation, validation_of
 from transom.rng import stream
-from transom.simulation.engine import simulate
-from transom.simulation.metrics import summary
-from transom.simulation.schedule import Schedule
 from transom.traces import Workload
 
 if TYPE_CHECKING:
     from transom.learned.dras.learner import Arrays, Figures, Learner
 
-PACKAGES = ("torch", "safetensors", "tensorboard")
+PACKAGES = ("torch", "tensorboard")
 """What training imports beyond what the toolkit needs in any case."""
-
-VALIDATION = ("mean_wait", "mean_bounded_slowdown", "max_wait")
-"""Figures of validation workloads, means over them but for the largest waiting time."""
-
-
-class Validation(NamedTuple):
-    """How an agent that takes the highest scores does on the validation workloads.
-
-    Parameters
-    ----------
-    reward : the sum of its rewards per job.
-    figures : by the names of :data:`VALIDATION`.
-    rank : by which snapshots are compared, the larger the better.
-    after : decisions learned from by then.
-    """
-
-    reward: float
-    figures: dict[str, float]
-    rank: tuple[float, float]
-    after: int
 
 
 class Training:
@@ -76,6 +54,7 @@ class Training:
         require("training", *PACKAGES)
         self.settings = settings
         self.validation = tuple(validation)
+        self.judge = Judge(validation, settings.reward, settings.bound)
         self.episodes = Episodes(workloads)
         self.body = make_body(settings, self.episodes.nodes, device)
         rule, chosen = rule_of(settings.agent)
@@ -85,7 +64,6 @@ class Training:
         self.best: dict[str, Any] | None = None
         self.best_validation: Validation | None = None
         self._carried: Batch | None = None
-        self._longest_waits: list[float] | None = None
 
     def step(self, progress: float) -> Figures:
         """Record decisions and learn from them."""
@@ -101,22 +79,11 @@ class Training:
     def validate(self) -> Validation:
         """Look at the validation workloads, and keep the weights if none did better before."""
         begin = perf_counter()
-        s = self.settings
         schedules = [self.body.schedule(workload) for workload in self.validation]
-        reward, total, jobs = parse_reward(s.reward), 0.0, 0
-        for workload, schedule in zip(self.validation, schedules, strict=True):
-            jobs += len(workload)
-            total += (
-                waiting_total(reward, schedule, workload) if reward.kind == WAITING else self._greedy_total(workload)
-            )
-        told = [summary(schedule) for schedule in schedules]
-        figures = {name: float(np.mean([each[name] for each in told])) for name in VALIDATION}
-        figures["max_wait"] = max(each["max_wait"] for each in told)
-        rank = (0.0, total / jobs)
-        if s.bound:
-            ratios = [each["max_wait"] / max(most, 1.0) for each, most in zip(told, self._longest(), strict=True)]
-            rank = (min(0.0, s.bound - max(ratios)), -figures["mean_wait"])
-        found = Validation(total / jobs, figures, rank, self.decisions)
+        total = None
+        if self.judge.reward.kind != WAITING:
+            total = sum(self._greedy_total(workload) for workload in self.validation)
+        found = self.judge.judged(schedules, total, self.decisions)
         if self.best_validation is None or found.rank > self.best_validation.rank:
             self.best_validation = found
             self.best = self.weights()
@@ -127,8 +94,8 @@ class Training:
         """The network's weights at present."""
         return {name: weight.cpu().numpy().copy() for name, weight in self.learner.network.state_dict().items()}
 
-    def checkpoint(self, name: str, trained_on: str, command: str) -> Checkpoint:
-        """The best snapshot so far, with its card."""
+    def checkpoint(self, name: str, trained_on: str, validated_on: str, command: str) -> Checkpoint:
+        """The best snapshot so far, with its card, which says where the policies stood that it was compared with."""
         if self.best is None or self.best_validation is None:
             raise SpecError("training: there is no snapshot yet")
         s = self.settings
@@ -141,14 +108,16 @@ class Training:
             cluster={"nodes": self.episodes.nodes},
             settings={**s.scheme._asdict(), "agent": s.agent, "reward": s.reward, "batch": s.batch},
             trained_on=trained_on,
+            validated_on=validated_on,
             command=command,
             seed=s.seed,
-            steps=self.decisions,
+            decisions=self.decisions,
             seconds=round(self.seconds, 1),
             scores={
                 **{f"validation_{key}": value for key, value in self.best_validation.figures.items()},
                 "after_decisions": self.best_validation.after,
             },
+            rules={spec: found.figures for spec, found in self.judge.policies.items()},
         )
         return Checkpoint(self.best, card)
 
@@ -166,6 +135,7 @@ class Training:
             "decisions": self.decisions,
             "seconds": self.seconds,
             "best": self.best_validation,
+            "policies": self.judge.state(),
         }
 
     def restore(self, arrays: Arrays, facts: dict[str, Any]) -> None:
@@ -176,7 +146,7 @@ class Training:
         DocumentError : it is of another training.
         """
         mine, theirs = asdict(self.settings), dict(facts["settings"])
-        for name in ("decisions", "every"):  # a training may be made longer
+        for name in ("decisions", "validate_every"):  # a training may be made longer
             mine.pop(name), theirs.pop(name)
         for name, value in mine.items():
             if _plain(value) != _plain(theirs.get(name)):
@@ -191,9 +161,9 @@ class Training:
         self.learner.restore(parts["learner"])
         self._carried = Batch(**parts["carried"]) if parts["carried"] else None
         self.updates, self.decisions, self.seconds = facts["updates"], facts["decisions"], facts["seconds"]
+        self.judge.restore(facts["policies"])
         if facts["best"] is not None:
-            reward, figures, rank, after = facts["best"]
-            self.best, self.best_validation = parts["best"], Validation(reward, figures, tuple(rank), after)
+            self.best, self.best_validation = parts["best"], validation_of(facts["best"])
 
     def _recorded(self) -> Batch:
         s = self.settings
@@ -221,12 +191,6 @@ class Training:
             state.update(workload.digest().encode())
         return state.hexdigest()
 
-    def _longest(self) -> list[float]:
-        """The longest waiting times under FCFS with EASY backfilling [s]."""
-        if self._longest_waits is None:
-            self._longest_waits = [float(simulate(each, "fcfs-easy").wait.max()) for each in self.validation]
-        return self._longest_waits
-
     def _greedy_total(self, workload: Workload) -> float:
         """What an agent that takes the highest scores is rewarded with on a whole workload."""
         episodes, total = Episodes([workload]), 0.0
@@ -236,16 +200,6 @@ class Training:
             if ends.size:
                 return total + float(batch.reward[: ends[0] + 1].sum())
             total += float(batch.reward.sum())
-
-
-def waiting_total(reward: Reward, schedule: Schedule, workload: Workload) -> float:
-    r"""The sum of a reward for waiting over a whole schedule.
-
-    A job that waited w costs :math:`c_j (w + g \tau (w / \tau)^{p + 1} / (p + 1))`.
-    """
-    waited, p = schedule.wait.astype(np.float64), reward.power + 1
-    grown = reward.growth * reward.tau * (waited / reward.tau) ** p / p
-    return -float((holding_cost(reward, workload.runtime) * (waited + grown)).sum())
 
 
 def make_body(settings: TrainingSettings, nodes: int, device: str) -> Body:

@@ -10,6 +10,7 @@ import numpy as np
 
 from transom.errors import SpecError
 from transom.generate.jobsets import JOBS, Phase, jobsets
+from transom.learned.dras.split import Split
 from transom.models import JobTable
 from transom.rng import stream
 from transom.traces import Workload
@@ -99,6 +100,18 @@ def phased(workload: Workload, phases: str, seed: int, jobs: int | None = None) 
         rng = stream(seed, "phase", name, number)
         made += jobsets(workload, cast(Phase, name), rng, int(count) if count else None, jobs or JOBS)
     return made
+
+
+def how_copied(times: int, loads: str) -> str:
+    """What a card says of copies of a trace."""
+    return f"jittered copies in {times} laps, squeezed by {loads}"
+
+
+def validated_on(parts: Split, how: str, workloads: Sequence[Workload]) -> str:
+    """What a card says of the validation: which part of the trace, how it was copied, and what was trained on, too."""
+    return (
+        f"{parts.validation.name}: {how}, {lengths(workloads)}; trained on as well: {parts.shared or 'nothing of it'}"
+    )
 
 
 def lengths(workloads: Sequence[Workload]) -> str:

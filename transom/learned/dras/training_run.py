@@ -3,41 +3,57 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from transom.ctrl_c import ctrl_c_waits
 from transom.errors import DocumentError
 from transom.files import whole_file
 from transom.learned.checkpoints import Checkpoint, save
-from transom.learned.dras.training import VALIDATION, Training
+from transom.learned.dras.training import Training
 from transom.learned.dras.training_state import load_state, save_state
+from transom.learned.dras.validation import FIGURES, Validation
 
 Told = Callable[[Training], None]
 """Called after every update and every look at the validation workloads."""
 
-_COLUMNS = ("updates", "decisions", "seconds", "reward", *VALIDATION, "best")
+Looked = Callable[[Training, Validation], None]
+"""Called after every look at the validation workloads, with what was seen."""
+
+_COLUMNS = ("updates", "decisions", "seconds", "reward", *FIGURES, "best", "behind")
+
+
+class Stated(NamedTuple):
+    """What the card says of a training, in words."""
+
+    name: str
+    trained_on: str = ""
+    validated_on: str = ""
+    command: str = ""
 
 
 def run_training(
     training: Training,
     folder: Path,
-    name: str,
-    trained_on: str,
-    command: str,
+    stated: Stated,
     minutes: float | None = None,
     told: Told | None = None,
+    looked: Looked | None = None,
+    against: Sequence[str] = (),
+    replaying: Callable[[str], None] = lambda spec: None,
 ) -> Checkpoint:
     """Train to the end, or go on with what an interrupted run left in the folder.
 
     Parameters
     ----------
     training : not begun yet.
-    folder : gets ``NAME.safetensors`` and its card ``NAME.json``, ``curve.csv``, ``logs`` and ``state``.
-    name, trained_on, command : for the card.
+    folder : gets ``NAME.safetensors`` and its card ``NAME.json``, ``curve.csv``, ``tensorboard`` and ``state``.
+    stated : for the card.
     minutes : end after so much time of training, if that comes first.
-    told : see :data:`Told`.
+    told, looked : see :data:`Told` and :data:`Looked`.
+    against : policies that snapshots are compared with (:data:`~transom.learned.dras.validation.AGAINST`).
+    replaying : called with each of them before it is replayed.
 
     Raises
     ------
@@ -56,6 +72,8 @@ def run_training(
             raise DocumentError(f"{folder}: {error}") from None
         curve = facts["curve"]
 
+    training.judge.compare_with(against, replaying)
+
     def share() -> float:
         done = training.decisions / training.settings.decisions if training.settings.decisions else 1.0
         return min(1.0, done if minutes is None else max(done, training.seconds / (60 * minutes)))
@@ -65,29 +83,35 @@ def run_training(
         save_state(folder / "state", training.updates, arrays, {**facts, "curve": curve})
 
     def keep() -> None:
-        save(folder / f"{name}.safetensors", training.checkpoint(name, trained_on, command))
+        save(folder / f"{stated.name}.safetensors", training.checkpoint(*stated))
         with whole_file(folder / "curve.csv") as file:
             csv.writer(file, lineterminator="\n").writerows([_COLUMNS, *curve])
 
     # Half an update is no state to go on from: a first Ctrl-C waits until it is made, and nothing is lost.
-    with SummaryWriter(str(folder / "logs"), purge_step=training.decisions + 1) as logs, ctrl_c_waits() as pressed:
+    with (
+        SummaryWriter(str(folder / "tensorboard"), purge_step=training.decisions + 1) as logs,
+        ctrl_c_waits() as pressed,
+    ):
         while True:
             over = share() >= 1
-            due = over or training.updates % training.settings.every == 0
+            due = over or training.updates % training.settings.validate_every == 0
             if due and (not curve or curve[-1][0] != training.updates):
                 found = training.validate()
                 figures = [round(value, 3) for value in found.figures.values()]
                 best = int(training.best_validation is found)
                 row = [training.updates, training.decisions, round(training.seconds, 1), found.reward]
-                curve.append([*row, *figures, best])
+                curve.append([*row, *figures, best, " ".join(training.judge.ahead_of(found))])
                 for key, value in {"reward": found.reward, **found.figures}.items():
                     logs.add_scalar(f"validation/{key}", value, training.decisions)
                 keep()
                 put_away()
                 if told is not None:
                     told(training)
+                if looked is not None:
+                    looked(training, found)
             if over:
-                return training.checkpoint(name, trained_on, command)
+                keep()
+                return training.checkpoint(*stated)
             if not pressed:
                 for key, value in training.step(share()).items():
                     logs.add_scalar(f"training/{key}", value, training.decisions)

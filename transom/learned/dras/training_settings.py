@@ -28,13 +28,13 @@ class TrainingSettings:
 
     Parameters
     ----------
-    agent : how weights are updated, with its settings, such as ``ppo:gamma=0.99``.
+    agent : how weights are updated, with its settings, such as ``ppo:discount=0.99``.
     reward : what is rewarded, such as ``waiting:growth=0.5``.
     scheme : how the agent schedules.
     decisions : how many to learn from in all, >= 0; with 0 the first weights are the result.
     batch : decisions of an update, > 1.
     instances : instead, scheduling instances of an update, as in section III-C of the paper; 0: by decisions.
-    every : updates between two looks at the validation workloads, > 0.
+    validate_every : updates between two looks at the validation workloads, > 0.
     bound : 0: the best snapshot is the one with the highest sum of rewards. Else the one with the lowest mean waiting
         time among those under which nobody waits longer than so many times as long as under FCFS with EASY backfilling
         on any validation workload; where none is, the one that comes nearest.
@@ -54,14 +54,14 @@ class TrainingSettings:
     decisions: int = 600_000
     batch: int = 8192
     instances: int = 0
-    every: int = 5
+    validate_every: int = 5
     bound: float = 0.0
     seed: int = 0
     hidden: tuple[int, int] = (32, 32)
     paper_size: bool = False
 
     def __post_init__(self) -> None:
-        least = {"decisions": 0, "batch": 2, "instances": 0, "every": 1, "seed": 0}
+        least = {"decisions": 0, "batch": 2, "instances": 0, "validate_every": 1, "seed": 0}
         for name, bound in least.items():
             if getattr(self, name) < bound:
                 raise SpecError(f"training: {name} must be at least {bound}, got {getattr(self, name)}")
@@ -87,3 +87,28 @@ def rule_of(spec: str) -> tuple[Any, Any]:
         raise registry.unknown("agent", name, _RULES)
     rule, settings = _RULES[name]
     return rule, registry.build(settings, name, given)
+
+
+def agent_spec(text: str, learning_rate: float | None, discount: float | None) -> str:
+    """The specification of an agent with what ``transom train dras`` has options of their own for.
+
+    Parameters
+    ----------
+    text : of ``--agent``, without them.
+    learning_rate, discount : of the options; None: as is usual for the agent.
+
+    Raises
+    ------
+    SpecError : the text states what an option is for, or something by a name that is no longer used.
+    """
+    name, given = registry.parse(text)
+    elsewhere = {"learning_rate": "--learning-rate", "discount": "--discount", "gamma": "--discount"}
+    for key in given:
+        if key in elsewhere:
+            raise SpecError(f"--agent {text}: {key} is stated by {elsewhere[key]}")
+        if key == "epochs":
+            raise SpecError(f"--agent {text}: epochs is now passes")
+    stated = {"learning_rate": learning_rate, "discount": discount}
+    words = [f"{key}={value!r}" for key, value in stated.items() if value is not None]
+    words += [text.partition(":")[2]] if given else []
+    return f"{name}:{','.join(words)}" if words else name

@@ -37,6 +37,37 @@ def check(name: str, rows: int) -> None:
         raise SpecError(f"repair: rows must be one of {', '.join(map(str, SCHEMAS.values()))}, got {rows}")
 
 
+def shapes(name: str, rows: int, outputs: int = SEEN) -> dict[str, tuple[int, ...]]:
+    """Shapes of the weights of :func:`network`, by the names that a checkpoint gives them."""
+    check(name, rows)
+    found: dict[str, tuple[int, ...]] = {}
+
+    def layer(place: int, *weight: int) -> None:
+        found[f"actor.{place}.weight"], found[f"actor.{place}.bias"] = weight, weight[:1]
+
+    if name in _DENSE:
+        inputs = rows * SEEN
+        for k, units in enumerate(_DENSE[name]):
+            layer(2 * k, units, inputs)
+            inputs = units
+        layer(2 * len(_DENSE[name]), outputs, inputs)
+        return found
+    first, second = _CHANNELS[name]
+    layer(0, first, rows, _KERNELS[0])
+    layer(2, second, first, _KERNELS[1])
+    layer(4, _JOINED, second * _length())
+    layer(5, outputs, _JOINED)
+    return found
+
+
+def _length() -> int:
+    """Entries of a channel behind both convolutions."""
+    length = SEEN
+    for kernel, stride in zip(_KERNELS, _STRIDES, strict=True):
+        length = (length - kernel) // stride + 1
+    return length
+
+
 def network(name: str, rows: int = 5, outputs: int = SEEN) -> nn.Sequential:
     """A network with weights drawn by torch: orthogonal, without bias, filters of switches sharper than the others.
 
@@ -73,11 +104,8 @@ def network(name: str, rows: int = 5, outputs: int = SEEN) -> nn.Sequential:
         first, second = _CHANNELS[name]
         layers += [nn.Conv1d(rows, first, _KERNELS[0], _STRIDES[0]), nn.Tanh()]
         layers += [nn.Conv1d(first, second, _KERNELS[1], _STRIDES[1]), nn.Flatten()]
-        length = SEEN
-        for kernel, stride in zip(_KERNELS, _STRIDES, strict=True):
-            length = (length - kernel) // stride + 1
         inputs = _JOINED
-        layers.append(nn.Linear(second * length, _JOINED))
+        layers.append(nn.Linear(second * _length(), _JOINED))
     layers.append(nn.Linear(inputs, outputs))
     # What PPO is usually begun with: all first nodes nearly alike, and values near zero.
     weighty = [layer for layer in layers if hasattr(layer, "weight")]

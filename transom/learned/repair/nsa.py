@@ -12,8 +12,8 @@ import numpy as np
 from transom.heuristics._allocation import best_known
 from transom.heuristics.annealing_loop import Annealing, Nested, OnWhatIsLeft
 from transom.learned import checkpoints
-from transom.learned.checkpoints import EXTRA
-from transom.learned.repair.cards import naming, positive, read_card, unsuited
+from transom.learned.checkpoints import card_digest
+from transom.learned.repair.cards import read_card, unsuited
 from transom.learned.repair.first_nodes import anneal_learned
 from transom.learned.repair.forward import Network, prepare, room
 from transom.learned.repair.process import SCHEMAS, scale_of
@@ -57,8 +57,6 @@ class Nsa(Annealing):
 
     name: ClassVar[str] = "nsa"
     solves: ClassVar[type] = Allocation
-    needs: ClassVar[tuple[str, ...]] = ("safetensors",)
-    extra: ClassVar[str] = EXTRA
 
     nested: Nested | None = None
     model: str = "nsa"
@@ -98,10 +96,10 @@ class Nsa(Annealing):
 
         Raises
         ------
-        SpecError : there is none of that name, or the extra ``learned`` is not installed.
+        SpecError : there is none of that name.
         DocumentError : it cannot be read, or is none of a network that chooses first nodes.
         """
-        return _load(self.model, read_card(self.model, SCHEMAS).weights)
+        return _load(self.model, card_digest(read_card(self.model, SCHEMAS)))
 
 
 class _Loaded(NamedTuple):
@@ -117,11 +115,9 @@ class _Loaded(NamedTuple):
 def _load(model: str, digest: str) -> _Loaded:
     """Read a checkpoint, once in a process unless it changes."""
     began = perf_counter()
-    card = read_card(model, SCHEMAS)
-    rows = SCHEMAS[card.schema]
-    weights = checkpoints.load(model, "repair", card.schema).weights
-    with naming(checkpoints.find(model)):
-        return _Loaded(prepare(weights, rows), rows, positive(card, "largest"), perf_counter() - began)
+    checkpoint = checkpoints.load(model, "repair", read_card(model, SCHEMAS).schema)
+    rows, largest = SCHEMAS[checkpoint.card.schema], checkpoint.card.settings["largest"]
+    return _Loaded(prepare(checkpoint.weights, rows), rows, largest, perf_counter() - began)
 
 
 def _walk(problem: Allocation, owner: IntArray, settings: Nsa, loaded: _Loaded) -> OnWhatIsLeft:

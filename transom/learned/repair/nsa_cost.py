@@ -14,9 +14,9 @@ from transom.errors import SpecError
 from transom.heuristics._allocation import best_known
 from transom.heuristics.annealing_loop import Annealing, Nested, OnWhatIsLeft
 from transom.learned import checkpoints
-from transom.learned.checkpoints import EXTRA
+from transom.learned.checkpoints import card_digest
 from transom.learned.repair.candidates import CONTEXT, FEATURES, SCHEMA, anneal_candidates, empty_log
-from transom.learned.repair.cards import naming, positive, read_card, unsuited
+from transom.learned.repair.cards import read_card, unsuited
 from transom.learned.scorer import ScorerWeights, scorer_weights
 from transom.models._arrays import IntArray
 from transom.models.allocation import Allocation
@@ -59,8 +59,6 @@ class NsaCost(Annealing):
 
     name: ClassVar[str] = "nsa-cost"
     solves: ClassVar[type] = Allocation
-    needs: ClassVar[tuple[str, ...]] = ("safetensors",)
-    extra: ClassVar[str] = EXTRA
 
     nested: Nested | None = None
     model: str = "nsa-cost"
@@ -105,10 +103,10 @@ class NsaCost(Annealing):
 
         Raises
         ------
-        SpecError : there is none of that name, or the extra ``learned`` is not installed.
+        SpecError : there is none of that name.
         DocumentError : it cannot be read, or is none of a network that chooses among cheapest starts.
         """
-        return _load(self.model, read_card(self.model, (SCHEMA,)).weights)
+        return _load(self.model, card_digest(read_card(self.model, (SCHEMA,))))
 
 
 class _Loaded(NamedTuple):
@@ -123,12 +121,9 @@ class _Loaded(NamedTuple):
 def _load(model: str, digest: str) -> _Loaded:
     """Read a checkpoint, once in a process unless it changes."""
     began = perf_counter()
-    card = read_card(model, (SCHEMA,))
-    weights = checkpoints.load(model, "repair", SCHEMA).weights
-    with naming(checkpoints.find(model)):
-        return _Loaded(
-            scorer_weights(weights, len(FEATURES), len(CONTEXT)), positive(card, "candidates"), perf_counter() - began
-        )
+    checkpoint = checkpoints.load(model, "repair", SCHEMA)
+    scorer = scorer_weights(checkpoint.weights, len(FEATURES), len(CONTEXT))
+    return _Loaded(scorer, checkpoint.card.settings["candidates"], perf_counter() - began)
 
 
 def _walk(problem: Allocation, owner: IntArray, settings: NsaCost, loaded: _Loaded) -> OnWhatIsLeft:

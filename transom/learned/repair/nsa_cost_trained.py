@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +11,11 @@ import numpy as np
 from transom.learned.checkpoints import Checkpoint, make_card, save
 from transom.learned.repair.candidates import SCHEMA
 from transom.learned.repair.nsa_cost import NsaCost
-from transom.learned.repair.nsa_cost_training import CostTrainer, CostTraining, dynamic_windows, first_weights
+from transom.learned.repair.nsa_cost_training import CostTrainer, dynamic_windows, first_weights
 from transom.learned.repair.rehearsal import rehearse
+from transom.learned.repair.training_settings import CostTraining
 from transom.learned.scorer import ScorerWeights
+from transom.learned.training_command import training_command
 from transom.models._arrays import FloatArray
 from transom.models.allocation import Allocation
 from transom.rng import stream
@@ -23,7 +25,6 @@ from transom.stop import Stop
 _STREAMS = 2  # of each cluster that a training is scored on
 _EVERY = 2  # only every second window of them
 _STEPS = (50, 500)  # of the searches
-_OPTIONS = {"rate": "learning-rate"}  # where the command says something else than the settings
 
 
 def keep(trainer: CostTrainer, name: str) -> tuple[Checkpoint, Path]:
@@ -39,9 +40,10 @@ def keep(trainer: CostTrainer, name: str) -> tuple[Checkpoint, Path]:
         cluster={},
         settings=asdict(settings),
         trained_on=f"windows of {settings.streams} streams each on the clusters of the paper and of its public code",
-        command=command(settings, name),
+        validated_on=f"every second window of {_STREAMS} other streams on each of the clusters",
+        command=training_command("nsa-cost", settings, name),
         seed=settings.seed,
-        steps=trainer.curve[-1].decisions,
+        decisions=trainer.curve[-1].decisions,
         seconds=round(trainer.curve[-1].seconds, 1),
         scores={rule: round(gap, 2) for rule, gap in compare(settings, scorer).items()},
     )
@@ -75,17 +77,6 @@ def compare(settings: CostTraining, trained: ScorerWeights, seed: int = 0) -> di
             for rule, end in ends.items():
                 found[f"{rule}, {cluster}, {steps} steps"] = float(100 * (end / least - 1).mean())
     return found
-
-
-def command(settings: CostTraining, name: str) -> str:
-    """The command that trains with these settings."""
-    plain = CostTraining()
-    words = [f"--seed {settings.seed}", f"--name {name}", "--out DIR"]
-    for field in fields(settings):
-        value = getattr(settings, field.name)
-        if field.name != "seed" and value != getattr(plain, field.name):
-            words.insert(0, f"--{_OPTIONS.get(field.name, field.name)} {value}")
-    return " ".join(["transom train nsa-cost", *words])
 
 
 def _values(runs: Iterable[tuple[Allocation, str]], seed: int) -> FloatArray:

@@ -18,6 +18,7 @@ from transom.learned.repair.candidates import CONTEXT, FEATURES
 from transom.learned.repair.nsa_cost import NsaCost
 from transom.learned.repair.pool import CLUSTERS, ClusterName, stream_windows
 from transom.learned.repair.rehearsal import Decisions, judge, rehearse
+from transom.learned.repair.training_settings import CostTraining
 from transom.learned.repair.training_state import (
     check_settings,
     optimizer_arrays,
@@ -31,66 +32,9 @@ from transom.models._arrays import IntArray
 from transom.models.allocation import Allocation
 from transom.rng import stream
 
-_BATCH = 4096  # decisions of a step of the optimiser
 _CLIP = 0.2  # of the ratio of chances after and before (eq. 8)
 _STEEP = 0.5  # of the first policy, which draws starts by exp(-0.5 * cost with the next job / temperature)
 _TOTAL = 15  # the feature that says that cost
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CostTraining:
-    """What a training depends on: the same settings give the same weights on the same machine.
-
-    Parameters
-    ----------
-    seed : of everything that is random, >= 0.
-    updates : of the weights, > 0.
-    windows : that are searched for an update, > 0; half of them of each cluster of the repair.
-    runs : searches of each window, > 1.
-    steps : of a search, > 0.
-    candidates : cheapest starts that are chosen among, > 1.
-    hidden : units of the two hidden layers, > 1.
-    discount : of an improvement per step by which it comes later, in [0, 1].
-    taken : decisions of all searches that an update learns from, drawn at random, > 0.
-    passes : how often an update goes over them, > 0.
-    rate : learning rate at the beginning, > 0, at most 1; it falls to a tenth along a straight line.
-    streams : how many streams of 100 periods on each cluster the windows come from, > 0.
-    threads : of torch, > 0.
-
-    Raises
-    ------
-    SpecError : a condition above does not hold.
-    """
-
-    seed: int = 0
-    updates: int = 80
-    windows: int = 16
-    runs: int = 6
-    steps: int = 250
-    candidates: int = 32
-    hidden: tuple[int, int] = (24, 16)
-    discount: float = 0.98
-    taken: int = 24_576
-    passes: int = 2
-    rate: float = 2e-3
-    streams: int = 20
-    threads: int = 1
-
-    def __post_init__(self) -> None:
-        for name in ("updates", "windows", "steps", "taken", "passes", "streams", "threads"):
-            if getattr(self, name) <= 0:
-                raise SpecError(f"nsa-cost: {name} must be > 0, got {getattr(self, name)}")
-        for name in ("runs", "candidates"):
-            if getattr(self, name) <= 1:
-                raise SpecError(f"nsa-cost: {name} must be > 1, got {getattr(self, name)}")
-        if len(self.hidden) != 2 or min(self.hidden) < 2:
-            raise SpecError(f"nsa-cost: hidden must be two numbers > 1, got {self.hidden}")
-        if not 0 <= self.discount <= 1:
-            raise SpecError(f"nsa-cost: discount must be in [0, 1], got {self.discount}")
-        if not 0 < self.rate <= 1:
-            raise SpecError(f"nsa-cost: learning rate must be > 0 and at most 1, got {self.rate}")
-        if self.seed < 0:
-            raise SpecError(f"nsa-cost: seed must be >= 0, got {self.seed}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +126,7 @@ class CostTrainer:
     """
 
     def __init__(self, settings: CostTraining, folder: Path, device: str = "auto") -> None:
-        require("training a repair", "torch", "safetensors", "tensorboard")
+        require("training a repair", "torch", "tensorboard")
         import torch
         from torch.utils.tensorboard import SummaryWriter
 
@@ -195,7 +139,7 @@ class CostTrainer:
         self._weights = [torch.tensor(array, device=chosen) for array in first_weights(settings)]
         for weight in self._weights:
             weight.requires_grad_()
-        self._optimizer = torch.optim.Adam(self._weights, lr=settings.rate)
+        self._optimizer = torch.optim.Adam(self._weights, lr=settings.learning_rate)
         if held is not None:
             self._restore(*held)
         self._windows = training_windows(settings)
@@ -224,7 +168,7 @@ class CostTrainer:
         # A stream of its own for each update: nothing of a generator has to be kept between two of them.
         rng = stream(s.seed, "nsa-cost training", before.updates)
         seen, gain = self._search(rng)
-        some = rng.permutation(len(seen.action))[: s.taken]
+        some = rng.permutation(len(seen.action))[: s.batch]
         told = self._learn(seen, some, rng)
         if not all(bool(torch.isfinite(weight).all()) for weight in self._weights):
             raise SpecError(
@@ -261,13 +205,13 @@ class CostTrainer:
 
     def _search(self, rng: np.random.Generator) -> tuple[Decisions, float]:
         s = self.settings
-        search, scorer = NsaCost(steps=s.steps, heat=1.0), self.scorer()
+        search, scorer = NsaCost(steps=s.search_steps, heat=1.0), self.scorer()
         windows = [self._windows[get_args(ClusterName)[number % 2]] for number in range(s.windows)]
         chosen = [some[int(rng.integers(len(some)))] for some in windows]
         groups = [rehearse(problem, scorer, search, s.candidates, s.runs, rng) for problem in chosen]
         values = np.array([[log.values for log in logs] for logs in groups])
         values /= values[:, :, :1, :1]  # windows differ in cost
-        goodness = judge(values, s.discount).reshape(-1, s.steps)
+        goodness = judge(values, s.discount).reshape(-1, s.search_steps)
         logs = [log for group in groups for log in group]
         return Decisions(
             np.concatenate([log.features for log in logs]),
@@ -284,14 +228,14 @@ class CostTrainer:
 
         s, device = self.settings, self._weights[0].device
         for group in self._optimizer.param_groups:
-            group["lr"] = s.rate * (1 - 0.9 * len(self.curve) / s.updates)
+            group["lr"] = s.learning_rate * (1 - 0.9 * len(self.curve) / s.updates)
         # A few searches that found what others did not would otherwise decide every update.
         worth = torch.tensor(np.clip(seen.advantage[some], -5, 5).astype(np.float32), device=device)
         was = torch.tensor(seen.log_chance[some].astype(np.float32), device=device)
         features, context, number, action = (torch.tensor(array[some], device=device) for array in seen[:4])
         told = []
         for _ in range(s.passes):
-            for part in torch.from_numpy(rng.permutation(len(action))).to(device).split(_BATCH):
+            for part in torch.from_numpy(rng.permutation(len(action))).to(device).split(s.minibatch):
                 chances = self._log_chances(features[part], context[part], number[part])
                 entropy = -(chances.exp() * chances.clamp(min=-100)).sum(1)
                 ratio = (chances.gather(1, action[part, None])[:, 0] - was[part]).exp()

@@ -41,7 +41,11 @@ class Destroyed(NamedTuple):
     lanes: Lanes
 
 
-def held_out(cluster: ClusterName, rows: int = 5, count: int = 4000, epochs: int = 10, seed: int = 0) -> Destroyed:
+COUNT, EPOCHS = 4000, 10
+"""Destroyed windows that actors are scored on, and the streams that they are of."""
+
+
+def held_out(cluster: ClusterName, rows: int = 5, count: int = COUNT, epochs: int = EPOCHS, seed: int = 0) -> Destroyed:
     """Destroyed windows of streams that no training, and no test epoch, draws from.
 
     Parameters

@@ -7,23 +7,11 @@ from pathlib import Path
 
 from transom.learned.checkpoints import Checkpoint, make_card, save
 from transom.learned.repair.networks import weights_of
-from transom.learned.repair.scoring import compare, held_out, torch_scores
-from transom.learned.repair.training import Trainer, Training
+from transom.learned.repair.scoring import COUNT, EPOCHS, compare, held_out, torch_scores
+from transom.learned.repair.training import Trainer
+from transom.learned.training_command import training_command
 
-_OPTIONS = {
-    "network": "network",
-    "steps": "steps",
-    "seed": "seed",
-    "rows": "rows",
-    "cluster": "cluster",
-    "streams": "streams",
-    "envs": "envs",
-    "passes": "passes",
-    "rate": "learning-rate",
-    "reward": "reward",
-    "threads": "threads",
-}
-_ALWAYS = ("network", "steps", "seed")
+_ALWAYS = ("network", "decisions", "seed")
 
 
 def keep(trainer: Trainer, name: str, folder: Path | None = None) -> tuple[Checkpoint, Path]:
@@ -54,20 +42,13 @@ def keep(trainer: Trainer, name: str, folder: Path | None = None) -> tuple[Check
         cluster={"nodes": env.pool.tree.num_nodes, "leaf_nodes": leaf_nodes, "pod_nodes": pod_nodes},
         settings={"largest": env.pool.largest, **asdict(settings), "task": asdict(env.task)},
         trained_on=f"{len(env.pool)} windows of {settings.streams} streams on the {settings.cluster} cluster",
-        command=command(settings, name),
+        validated_on=f"{COUNT:,} destroyed windows of {EPOCHS} other streams on the {settings.cluster} cluster",
+        command=training_command("nsa", settings, name, _ALWAYS),
         seed=settings.seed,
-        steps=trainer.steps,
+        decisions=trainer.decisions,
         seconds=round(trainer.seconds, 1),
         scores={rule: round(cost, 1) for rule, cost in scores.items()},
     )
     checkpoint, path = Checkpoint(weights, card), (folder or trainer.folder) / f"{name}.safetensors"
     save(path, checkpoint)
     return checkpoint, path
-
-
-def command(settings: Training, name: str) -> str:
-    """The command that trains with these settings."""
-    plain = Training()
-    stated = {option: (getattr(settings, field), getattr(plain, field)) for field, option in _OPTIONS.items()}
-    words = [f"--{option} {value}" for option, (value, usual) in stated.items() if option in _ALWAYS or value != usual]
-    return " ".join(["transom train nsa", *words, f"--name {name}", "--out DIR"])

@@ -12,7 +12,7 @@ import csv
 import time
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,9 +20,9 @@ from transom.errors import DocumentError, SpecError
 from transom.files import whole_file
 from transom.learned.checkpoints import require
 from transom.learned.devices import chosen_device
-from transom.learned.repair import networks
-from transom.learned.repair.pool import CLUSTERS, ClusterName, WindowPool
+from transom.learned.repair.pool import CLUSTERS, WindowPool
 from transom.learned.repair.task import RepairTask
+from transom.learned.repair.training_settings import Training
 from transom.learned.repair.training_state import (
     check_settings,
     generators,
@@ -37,76 +37,7 @@ from transom.learned.repair.training_state import (
 if TYPE_CHECKING:
     from sb3_contrib import MaskablePPO
 
-Reward = Literal["each", "end", "reciprocal"]
-
-_PACKAGES = ("torch", "gymnasium", "stable_baselines3", "sb3_contrib", "safetensors", "tensorboard")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Training:
-    """What a training depends on: the same settings give the same weights on the same machine.
-
-    Parameters
-    ----------
-    network, rows : of actor and critic, as in :func:`~transom.learned.repair.networks.network`.
-    cluster : ``authors``, pods of 40 nodes and the cost model of the public code, with which the paper's tables
-        were made; or ``paper``, pods of 100 and eq. (1) as printed.
-    seed : of everything that is random, >= 0.
-    envs : repairs that are stepped together, > 0.
-    length : decisions of each of them between two updates, > 0.
-    passes : how often an update goes over these decisions, > 0; the public code's 80 take 20 times as long.
-    streams : how many streams of 100 periods the windows come from, > 0.
-    batch : decisions of a step of the optimiser, > 1.
-    rate : learning rate at the beginning, > 0, at most 1; it falls to a tenth along a straight line over ``steps``.
-    steps : decisions of the whole training, > 0; the last update may go beyond.
-    clip : largest change of a chance that is rewarded (eq. 8), > 0.
-    discount : of rewards per decision, in (0, 1].
-    entropy : weight of the entropy in the loss, >= 0.
-    reward : ``end``, minus the cost of all jobs when the last one is placed (section V-B3); ``each``, minus the cost of
-        each when it is placed, the same sum with less noise; or ``reciprocal``, of the cost of all.
-    threads : of torch, > 0.
-
-    Raises
-    ------
-    SpecError : a condition above does not hold.
-    """
-
-    network: str = "cnn-3"
-    rows: int = 5
-    cluster: ClusterName = "authors"
-    seed: int = 0
-    envs: int = 256
-    length: int = 32
-    passes: int = 4
-    batch: int = 1024
-    rate: float = 1e-3
-    steps: int = 400_000
-    clip: float = 0.2
-    discount: float = 0.99
-    entropy: float = 0.01
-    streams: int = 100
-    reward: Reward = "each"
-    threads: int = 1
-
-    def __post_init__(self) -> None:
-        networks.check(self.network, self.rows)
-        if self.cluster not in CLUSTERS:
-            raise SpecError(f"repair: cluster must be one of {', '.join(CLUSTERS)}, got {self.cluster!r}")
-        if self.reward not in get_args(Reward):
-            raise SpecError(f"repair: reward must be one of {', '.join(get_args(Reward))}, got {self.reward!r}")
-        for name in ("envs", "length", "passes", "steps", "clip", "streams", "threads"):
-            if not 0 < getattr(self, name) < float("inf"):
-                raise SpecError(f"repair: {name} must be > 0, got {getattr(self, name)}")
-        if not 0 < self.rate <= 1:
-            raise SpecError(f"repair: learning rate must be > 0 and at most 1, got {self.rate}")
-        if self.batch < 2:
-            raise SpecError(f"repair: batch must be > 1, got {self.batch}")
-        if not 0 < self.discount <= 1:
-            raise SpecError(f"repair: discount must be > 0 and at most 1, got {self.discount}")
-        if not 0 <= self.entropy < float("inf"):
-            raise SpecError(f"repair: entropy must be >= 0, got {self.entropy}")
-        if self.seed < 0:
-            raise SpecError(f"repair: seed must be >= 0, got {self.seed}")
+_PACKAGES = ("torch", "gymnasium", "stable_baselines3", "sb3_contrib", "tensorboard")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +46,7 @@ class Update:
 
     Parameters
     ----------
-    steps : decisions so far.
+    decisions : so far.
     seconds : of the training so far [s].
     cost : mean cost of the jobs that a repair placed; the mean episode reward of figure 4 is minus this.
     entropy : of the policy, mean over decisions.
@@ -124,7 +55,7 @@ class Update:
     divergence, clipped : between the policies before and after (approximately), and the share of chances at the limit.
     """
 
-    steps: int
+    decisions: int
     seconds: float
     cost: float
     entropy: float
@@ -175,7 +106,7 @@ class Trainer:
             self._restore(*held)
 
     @property
-    def steps(self) -> int:
+    def decisions(self) -> int:
         """Decisions so far."""
         return int(self.model.num_timesteps)
 
@@ -187,7 +118,7 @@ class Trainer:
     @property
     def done(self) -> bool:
         """Whether all decisions are taken."""
-        return self.steps >= self.settings.steps
+        return self.decisions >= self.settings.decisions
 
     def update(self) -> Update:
         """Let the policy decide ``envs * length`` times and learn from it.
@@ -197,8 +128,8 @@ class Trainer:
         SpecError : the weights are no longer finite.
         """
         began, model, settings = time.perf_counter(), self.model, self.settings
-        left = max(0.0, 1 - self.steps / settings.steps)
-        model.lr_schedule = lambda _: settings.rate * (0.1 + 0.9 * left)
+        left = max(0.0, 1 - self.decisions / settings.decisions)
+        model.lr_schedule = lambda _: settings.learning_rate * (0.1 + 0.9 * left)
         try:
             model.learn(settings.envs * settings.length, log_interval=None, reset_num_timesteps=False)
         except ValueError:
@@ -208,14 +139,16 @@ class Trainer:
         self.curve.append(self._row(self.seconds + time.perf_counter() - began))
         for name, value in asdict(self.curve[-1]).items():
             model.logger.record(f"repair/{name}", value)
-        model.logger.dump(self.steps)
+        model.logger.dump(self.decisions)
         return self.curve[-1]
 
     def _check(self) -> None:
         import torch
 
         if not all(bool(torch.isfinite(value).all()) for value in self.model.policy.parameters()):
-            raise SpecError(f"repair: after {self.steps} decisions weights are not finite; take a lower learning rate")
+            raise SpecError(
+                f"repair: after {self.decisions} decisions weights are not finite; take a lower learning rate"
+            )
 
     def save(self) -> None:
         """Write the state and the curve."""
@@ -230,7 +163,7 @@ class Trainer:
         }
         facts = {
             "settings": asdict(self.settings),
-            "steps": self.steps,
+            "decisions": self.decisions,
             "updates": model._n_updates,
             "curve": [list(asdict(row).values()) for row in self.curve],
         }
@@ -248,7 +181,7 @@ class Trainer:
         others = facts.get("settings") if isinstance(facts, dict) else None
         if not isinstance(others, dict) or "network" not in others:
             raise DocumentError(f"{self._state}: does not hold such a training; take another folder")
-        check_settings(self._state, others, asdict(self.settings), "steps")
+        check_settings(self._state, others, asdict(self.settings), "decisions")
 
     def _restore(self, arrays: dict[str, Any], facts: dict[str, Any]) -> None:
         import torch
@@ -261,7 +194,7 @@ class Trainer:
             model.env.reset()
             model.env.restore(under("env.", arrays))
             model._last_obs, model._last_episode_starts = arrays["seen.observation"], arrays["seen.begins"]
-            model.num_timesteps, model._n_updates = facts["steps"], facts["updates"]
+            model.num_timesteps, model._n_updates = facts["decisions"], facts["updates"]
             self.curve = [Update(*row) for row in facts["curve"]]
             set_generators(under("generators.", arrays))
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
@@ -276,7 +209,7 @@ class Trainer:
         valid = model.rollout_buffer.action_masks.sum(axis=1)
         entropy = -float(log["train/entropy_loss"])
         return Update(
-            steps=self.steps,
+            decisions=self.decisions,
             seconds=seconds,
             cost=float(total / ended.sum()) * model.env.task.unit,
             entropy=entropy,
@@ -306,9 +239,9 @@ def _algorithm(settings: Training, device: str) -> MaskablePPO:
     return MaskablePPO(
         RepairPolicy,
         env(window_pool(settings), task, settings.envs, settings.seed),
-        learning_rate=settings.rate,
+        learning_rate=settings.learning_rate,
         n_steps=settings.length,
-        batch_size=settings.batch,
+        batch_size=settings.minibatch,
         n_epochs=settings.passes,
         gamma=settings.discount,
         clip_range=settings.clip,
