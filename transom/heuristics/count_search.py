@@ -119,7 +119,7 @@ class CountSearch:
             dynamic = problem.with_rule("dynamic")
             left = budget.seconds_left()
             stop = Stop(seconds=None if left == math.inf else max(left * _SHARE, 1e-9), target=budget.stop.target)
-            polish = stop.start(dynamic, budget.threads)
+            polish = budget.nested(stop, dynamic)
             DpPolish()(dynamic, polish, rng)
             budget.found(polish.solution)
 

@@ -78,7 +78,7 @@ def _solve_static(problem: Allocation, budget: Budget, rng: np.random.Generator)
         if refusal(solver, static) or budget.done():
             continue
         stop = Stop(seconds=None if left == math.inf else max(left * _SHARE, 1e-9), target=budget.stop.target)
-        search = stop.start(static, budget.threads)
+        search = budget.nested(stop, static)
         solver(static, search, rng)
         if search.solution is not None:
             budget.found(search.solution)

@@ -172,9 +172,10 @@ def _static(problem: Allocation, pack: Packing, budget: Budget, rng: np.random.G
     seconds, steps = budget.seconds_left() / 2, budget.iterations_left()
     if seconds <= 0 or steps == 0:
         return
-    part = Stop(
+    stop = Stop(
         seconds=seconds if math.isfinite(seconds) else None, iterations=None if steps is None else (steps + 1) // 2
-    ).start(static)
+    )
+    part = budget.nested(stop, static)
     solver: ScasDp | ScasLagrangian = ScasDp() if states <= _LARGE else ScasLagrangian()
     solver(static, part, rng)
     budget.spend(part.iterations)

@@ -170,7 +170,7 @@ class _Sweep:
             seconds=None if left == math.inf else max(1e-6, left - self.reserve),
             iterations=min((limit for limit in (nodes, allowed) if limit is not None), default=None),
         )
-        return stop.start(self._problem, self._budget.threads)
+        return self._budget.nested(stop, self._problem)
 
     def _take(self, best: Best) -> list[IntArray]:
         return [self._point(self._reduced.selections(chosen[None, :])[0]) for chosen in best.found]

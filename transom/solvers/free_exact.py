@@ -214,7 +214,7 @@ def _contiguous(problem: Allocation, seconds: float, budget: Budget) -> list[Int
     solver, dynamic = DcasExact(), problem.with_rule("dynamic")
     left = min(seconds, budget.seconds_left() / 4)
     if len(problem) <= _CONTIGUOUS_JOBS and solver.supports(dynamic) is None and left > 0:
-        inner = Stop(seconds=left).start(dynamic)
+        inner = budget.nested(Stop(seconds=left), dynamic)
         solver(dynamic, inner, np.random.default_rng(0), start=found[0] if found else None)
         if inner.solution is not None:
             found.append(inner.solution)

@@ -283,12 +283,13 @@ class _Task:
             limits=np.append(reduced.room, [int(reduced.base[k]) - floor for k, floor in floors]).astype(np.int64),
             relations=self._relations,
         )
-        part = Stop(
+        stop = Stop(
             seconds=None
             if self._budget.seconds_left() == math.inf
             else max(1e-6, self._budget.seconds_left() - _RESERVE),
             iterations=self._budget.iterations_left(),
-        ).start(problem, self._budget.threads)
+        )
+        part = self._budget.nested(stop, problem)
         if not len(reduced.jobs):
             return met, above + base, True
         best = self._solve(program, part, above)
