@@ -15,6 +15,7 @@ from tests.timing import used
 from transom import Stop, check, registry, solve
 from transom.errors import ModelError, SpecError, UnsupportedError
 from transom.generate.knapsacks import generate_knapsack, hard_knapsack
+from transom.generate.paths import random_path
 from transom.models import Knapsack
 from transom.result import Result
 
@@ -310,10 +311,7 @@ def test_wrong_parameters_are_errors(spec: str) -> None:
 
 
 def test_other_problems_are_refused() -> None:
-    class Other:
-        kind = "other"
-
+    path: Any = random_path(np.random.default_rng(0), length=30, sizes=2, arcs=4, longest=5)
     for name in SOLVERS:
-        other: Any = Other()
         with pytest.raises(UnsupportedError, match="it solves Knapsack problems"):
-            solve(other, registry.make(registry.SOLVERS, name, Knapsack))
+            solve(path, registry.make(registry.SOLVERS, name, Knapsack))

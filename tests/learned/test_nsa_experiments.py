@@ -187,10 +187,7 @@ def test_under_equal_rules_whoever_is_better_in_the_time_is_named(
     nsa_equal_rules.print_verdicts(table)
     printed = capsys.readouterr().out
     assert "lower in that time: dcas-exact (0.00 % in 6 ms), uniform repair: 5000 (1.00 % in 10 ms).\n" in printed
-    assert (
-        "NSA against uniform repair, 500 steps each: -1.00 (-1.00 to -1.00) points of the gap, lower in 2 of 2"
-        in printed
-    )
+    assert "NSA against uniform repair, 500 steps each: -1.00 points of the gap, lower in 2 of 2" in printed
     assert "NSA against cheapest start, 500 steps each: 1.00" in printed
     assert "nsa-cost" not in printed, "nothing is said of what was not measured"
     nsa_equal_rules.print_table(table, True)
