@@ -202,6 +202,8 @@ def build(factory: Any, name: str, settings: dict[str, str]) -> Any:
     ------
     SpecError : the factory has no such parameter, or a value cannot be converted or is refused.
     """
+    if not settings:
+        return factory()
     parameters = inspect.signature(factory).parameters
     # Fields of a dataclass may be inherited from another file, whose names the class itself knows how to find.
     whole = is_dataclass(factory) or not inspect.isclass(factory)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from time import perf_counter
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -94,20 +94,7 @@ def solve(
     stated = parameters(chosen)  # now: a file may have gone when the time is over
 
     budget = stop.start(problem, threads, clock)
-    error: str | None = None
-    if start is not None:
-        budget.found(start)
-    try:
-        trivial = not getattr(chosen, "called_always", False) and settled(problem, budget)
-        answer = None if trivial else chosen(problem, budget, stream(seed, chosen.name), start=start)
-        if answer is not None:
-            budget.found(answer)
-    except TransomError:
-        raise
-    except WrongAnswer as wrong:
-        error = f"infeasible answer: {wrong}"
-    except Exception as fault:  # what a solver raises is a result of the run, not the end of the program
-        error = f"{type(fault).__name__}: {fault}".splitlines()[0]
+    error = _search(problem, chosen, budget, seed, start)
     reason = _reason(budget, error)
     seconds = budget.seconds()
     if reason == "finished" and budget.ran_short:
@@ -132,6 +119,55 @@ def solve(
         curve=tuple(budget.curve),
         error=error,
     )
+
+
+class Answer(NamedTuple):
+    """What is known after a search: the part of a :class:`Result` that decides what to do next."""
+
+    solution: Any
+    value: float | None
+    bound: float | None
+    status: Status
+    seconds: float
+    error: str | None
+
+
+def answer(problem: Problem, solver: Solver, stop: Stop, seed: int) -> Answer:
+    """:func:`solve` for thousands of small problems: judged alike, without a record of what was asked and how it went.
+
+    Parameters
+    ----------
+    problem, stop, seed : as in :func:`solve`.
+    solver : a solver object that has been warmed up.
+
+    Raises
+    ------
+    UnsupportedError : the solver cannot take this problem.
+    """
+    if reason := refusal(solver, problem):
+        raise UnsupportedError(f"solver {solver.name!r} cannot take this {problem.kind}: {reason}")
+    warm_up(problem)
+    budget = stop.start(problem)
+    error = _search(problem, solver, budget, seed, None)
+    return Answer(budget.solution, budget.value, budget.bound, _status(budget), budget.seconds(), error)
+
+
+def _search(problem: Problem, solver: Solver, budget: Budget, seed: int, start: Any) -> str | None:
+    """Let a solver search; what it raised or did wrong, in one line."""
+    if start is not None:
+        budget.found(start)
+    try:
+        trivial = not getattr(solver, "called_always", False) and settled(problem, budget)
+        found = None if trivial else solver(problem, budget, stream(seed, solver.name), start=start)
+        if found is not None:
+            budget.found(found)
+    except TransomError:
+        raise
+    except WrongAnswer as wrong:
+        return f"infeasible answer: {wrong}"
+    except Exception as fault:  # what a solver raises is a result of the run, not the end of the program
+        return f"{type(fault).__name__}: {fault}".splitlines()[0]
+    return None
 
 
 def _check_arguments(problem: Any, solver: Any, stop: Any, seed: Any, threads: Any) -> None:

@@ -201,6 +201,17 @@ def test_an_empty_workload_has_an_empty_schedule() -> None:
         assert len(simulate(empty, policy)) == 0
 
 
+@pytest.mark.parametrize(
+    ("policy", "rules"),
+    [("fcfs-easy", "textbook"), ("window:solver=dp", "textbook"), ("random", "textbook"), ("fcfs-easy", "cqsim")],
+)
+def test_a_schedule_says_what_nobody_may_overlook(policy: str, rules: str) -> None:
+    workload = Workload.of((TracedJob(Job(i, i, 1, 10), 10) for i in range(1, 5)), Cluster(2))
+    [remark] = simulate(workload, policy, rules=rules).remarks
+    assert remark.short == "PERFECT ESTIMATES"
+    assert simulate(replace(workload, runtime=workload.runtime - 1), policy, rules=rules).remarks == ()
+
+
 def test_unknown_policies_are_named() -> None:
     workload = Workload.of([TracedJob(Job(1, 0, 3, 10), 10)], Cluster(4))
     with pytest.raises(SpecError, match="did you mean 'fcfs-easy'"):

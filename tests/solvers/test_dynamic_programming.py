@@ -24,6 +24,26 @@ def test_the_answer_does_not_depend_on_the_chunks(cells: int, monkeypatch: pytes
     assert np.array_equal(result.solution, expected.solution)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_rows_and_decisions_equal_those_of_plain_python(seed: int) -> None:
+    # Weights on either side of 64: whole words of decisions are computed in another way.
+    rng = np.random.default_rng(seed)
+    capacity, items = int(rng.integers(100, 700)), 30
+    values = rng.integers(1, 50, items)
+    weights = rng.integers(1, rng.integers(2, 200), items).clip(max=capacity)
+    best, plain = np.zeros(capacity + 1, np.int64), [0] * (capacity + 1)
+    decisions = np.zeros((items, (capacity + 64) // 64), np.uint64)
+    row, column = 0, capacity
+    while row < items:
+        row, column = dp._fill(best, decisions, values, weights, weights.copy(), row, column, items, 333)
+    for item in range(items):
+        for c in range(capacity, int(weights[item]) - 1, -1):
+            taken = plain[c - int(weights[item])] + int(values[item]) > plain[c]
+            plain[c] = max(plain[c], plain[c - int(weights[item])] + int(values[item]))
+            assert bool(int(decisions[item, c >> 6]) >> (c & 63) & 1) is taken
+    assert best.tolist() == plain
+
+
 def test_out_of_time_the_greedy_answer_and_its_bound_remain() -> None:
     greedy = solve(HARD, "greedy")
     for stop, reason in ((Stop(seconds=1e-4), "time"), (Stop(iterations=3), "iterations")):

@@ -14,7 +14,7 @@ from transom.models import PAPER, Allocation, FatTree, HopCost
 from transom.models._arrays import IntArray
 from transom.models.allocation import KINDS, Rule
 from transom.rng import stream
-from transom.solving import Solver, refusal, solve, warm_up
+from transom.solving import Solver, answer, refusal, warm_up
 from transom.stop import Stop
 
 _PREFERRED: tuple[Rule, ...] = ("dynamic", "static", "free")
@@ -113,7 +113,7 @@ class Placer:
     def _allocate(self, idle: IntArray, sizes: list[int]) -> tuple[list[IntArray], float, bool]:
         problem = Allocation(self._tree, idle, np.array(sizes), self.rule, self.allocator.wrap, self.allocator.cost)
         assert self._solver is not None
-        result = solve(problem, self._solver, self._stop, seed=int(self._seeds.integers(2**31)))
+        result = answer(problem, self._solver, self._stop, int(self._seeds.integers(2**31)))
         if result.solution is None:
             if result.error is not None:
                 raise PolicyError(f"allocate: solver {self._solver.name!r} failed: {result.error}")

@@ -199,6 +199,7 @@ class Replay:
             mode=jobs[:, events.MODE],
             order=jobs[:, events.ORDER],
             decisions=decisions,
+            remarks=self.workload.remarks,
         )
 
     def apply(self, decision: Decision, log: IntArray) -> None:

@@ -207,6 +207,7 @@ def replay_under(
         order=outcome.order,
         decisions=dict(zip(COLUMNS, outcome.log, strict=True)),
         rules=rules.stated,
+        remarks=workload.remarks,
     )
 
 

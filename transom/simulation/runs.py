@@ -166,7 +166,7 @@ def _computed(workload: Workload, run: Run, seed: int, progress: Progress | None
     _stand(check_schedule(workload, schedule))
     if schedule.runs is not None:
         _stand(check_nodes(schedule, schedule.runs))
-    return replace(schedule, remarks=workload.remarks)
+    return schedule
 
 
 def _stand(wrong: list[str]) -> None:

@@ -18,7 +18,7 @@ from transom.simulation.decision import Decision
 from transom.simulation.policies import load_rule
 from transom.simulation.promises import Promises
 from transom.simulation.terms import named_terms
-from transom.solving import Solver, solve, warm_up
+from transom.solving import Solver, answer, warm_up
 from transom.stop import Stop
 
 SIZE = 20
@@ -174,7 +174,7 @@ class SelectionPolicy:
         problem = Selection.from_window(window, self._objectives(window), jobs)
         if claimed:
             problem = replace(problem, capacity=self._promises.free)
-        result = solve(problem, self._solver, self._stop, seed=seed)
+        result = answer(problem, self._solver, self._stop, seed)
         if result.error is not None:
             raise PolicyError(f"at {window.now} s: solver {self.solver!r} failed: {result.error}")
         notes.update(status=result.status, seconds=result.seconds)

@@ -18,7 +18,7 @@ from transom.simulation.decision import Decision
 from transom.simulation.easy_backfill import fits, shadow_time
 from transom.simulation.policies import load_rule
 from transom.simulation.window_pass import pass_over, window_state
-from transom.solving import Solver, solve, warm_up
+from transom.solving import Solver, answer, warm_up
 from transom.stop import Stop
 
 
@@ -107,7 +107,7 @@ class WindowPolicy:
         jobs = np.setdiff1d(np.arange(min(length, waiting)), skip)
         asked = Knapsack.from_window(window, self._objective, jobs)
         problem = Knapsack(asked.values, asked.weights, int(free[0]), asked.scale)
-        result = solve(problem, self._solver, self._stop, seed=int(self._seeds.integers(2**31)))
+        result = answer(problem, self._solver, self._stop, int(self._seeds.integers(2**31)))
         notes = {
             "window": len(jobs),
             "status": result.status,

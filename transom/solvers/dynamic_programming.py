@@ -96,16 +96,31 @@ def table_bytes(reduced: Reduced) -> int:
 @compiled
 def _fill(best, decisions, values, weights, low, row, column, last, cells):  # type: ignore[no-untyped-def]
     # Goes on at (row, column), downwards in capacity so that `best` can be updated in place, and
-    # returns where it stopped: before row `last`, or after about `cells` cells.
+    # returns where it stopped: before row `last`, or after about `cells` cells. A word of 64 decisions that reads
+    # no capacity that it writes is left to vector instructions.
     capacity = len(best) - 1
     while row < last and cells > 0:
         value, weight, decided = values[row], weights[row], decisions[row]
         end = max(low[row], column + 1 - cells)
-        for c in range(column, end - 1, -1):
-            taken = best[c - weight] + value
-            if taken > best[c]:
-                best[c] = taken
-                decided[c >> 6] |= np.uint64(1) << np.uint64(c & 63)
+        top = column
+        while top >= end:
+            word = top >> 6
+            bottom = max(end, word << 6)
+            bits = np.uint64(0)
+            if top - bottom == 63 and weight >= 64:
+                target, source = best[bottom : bottom + 64], best[bottom - weight : bottom - weight + 64]
+                for bit in range(64):
+                    taken, left = source[bit] + value, target[bit]
+                    target[bit] = max(left, taken)
+                    bits |= np.uint64(taken > left) << np.uint64(bit)
+            else:
+                for c in range(top, bottom - 1, -1):
+                    taken = best[c - weight] + value
+                    if taken > best[c]:
+                        best[c] = taken
+                        bits |= np.uint64(1) << np.uint64(c & 63)
+            decided[word] |= bits
+            top = bottom - 1
         cells -= max(0, column + 1 - end)
         if end > low[row]:
             return row, end - 1

@@ -87,7 +87,7 @@ class Origin:
 
 def remarks(origin: Origin, nodes: IntArray, walltime: IntArray, runtime: IntArray) -> tuple[Remark, ...]:
     """The remarks on jobs of these sizes, walltimes and runtimes [s], each of shape ``(jobs,)``."""
-    found, told = [], facts(origin, nodes, walltime, runtime)["estimates"]
+    found, told = [], _estimates(origin, walltime, runtime)
     jobs, count, share = len(walltime), told["jobs"], f"{100 * told['share']:.1f} %"
     if count and not told["perfect"]:
         text = f"walltimes of {count:,} of {jobs:,} jobs ({share}) are not requested, but modelled: {origin.estimates}"
@@ -108,14 +108,18 @@ def remarks(origin: Origin, nodes: IntArray, walltime: IntArray, runtime: IntArr
 
 def facts(origin: Origin, nodes: IntArray, walltime: IntArray, runtime: IntArray) -> dict[str, Any]:
     """What :func:`remarks` says, for machines: in JSON's terms."""
+    return {
+        "estimates": _estimates(origin, walltime, runtime),
+        "partitions": [each._asdict() for each in origin.partitions(nodes * runtime)],
+    }
+
+
+def _estimates(origin: Origin, walltime: IntArray, runtime: IntArray) -> dict[str, Any]:
     jobs, count = len(walltime), 0 if origin.modelled is None else int(origin.modelled.sum())
     exact = count and origin.estimates == EXACT
     return {
-        "estimates": {
-            "model": origin.estimates if count else None,
-            "jobs": count,
-            "share": count / max(jobs, 1),
-            "perfect": bool(exact or (jobs and (walltime == runtime).all())),
-        },
-        "partitions": [each._asdict() for each in origin.partitions(nodes * runtime)],
+        "model": origin.estimates if count else None,
+        "jobs": count,
+        "share": count / max(jobs, 1),
+        "perfect": bool(exact or (jobs and (walltime == runtime).all())),
     }
