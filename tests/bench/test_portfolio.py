@@ -405,3 +405,14 @@ def test_who_goes_on_where_all_have_come_to_their_end() -> None:
             rows.append(row(f"i{i}", "ga", budget, 98.0))
     choice = make_choice(read_cases(to_frame(rows), {f"i{i}": facts() for i in range(20)}))
     assert (choice.otherwise, choice.improve) == ("dp", "sa")
+
+
+def test_what_is_left_goes_to_who_proves_the_most() -> None:
+    rows = []
+    for i in range(20):
+        for budget in BUDGETS:
+            proved = {"status": "optimal", "curve": ((0.9 * budget, 100.0, 100.0),)} if i % 2 else {}
+            rows.append(row(f"i{i}", "dp", budget, 100.0 if proved else 90.0, **proved))
+            rows.append(row(f"i{i}", "sa", budget, 100.0))
+    choice = make_choice(read_cases(to_frame(rows), {f"i{i}": facts() for i in range(20)}))
+    assert (choice.otherwise, choice.improve) == ("dp", "sa"), "though sa has the smaller gaps"

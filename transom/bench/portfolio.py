@@ -167,9 +167,15 @@ def make_choice(cases: Sequence[Case]) -> Choice:
     return Choice(
         timed=_tree(cases, timed, [*FEATURES[kind], SECONDS], _timed_cost),
         untimed=_tree(last, untimed, list(FEATURES[kind]), _untimed_cost),
-        otherwise=min(takers, key=lambda spec: takers[spec]),
+        otherwise=_prover(last, takers),
         improve=_improver(last, takers),
     )
+
+
+def _prover(last: Sequence[Case], takers: dict[str, float]) -> str:
+    """Who is left the time to prove: of the solvers that take everything, the one that proves the most."""
+    proved = {spec: sum(reached(case, ((spec, 1.0),)).proved for case in last) for spec in takers}
+    return min(takers, key=lambda spec: (-proved[spec], takers[spec]))
 
 
 def _improver(last: Sequence[Case], takers: dict[str, float]) -> str:

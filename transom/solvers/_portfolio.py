@@ -69,7 +69,8 @@ class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ----------
     timed : the tree for budgets with a limit of seconds.
     untimed : that for all others; proofs count first there.
-    otherwise : the solver for what is left where a schedule ends unproved or refuses: it takes every instance.
+    otherwise : the solver for what is left where a schedule ends unproved or refuses: of those that take every instance
+        the one that proves the most.
     improve : the solver for what is left of a limited budget where that one ends too: it searches as long as it may.
     """
 
