@@ -18,7 +18,7 @@ from transom import Stop, check, solve
 from transom.errors import SpecError, UnsupportedError
 from transom.models import AUTHORS, PAPER, Allocation, FatTree, HopCost
 from transom.result import Result
-from transom.solvers import dcas_exact
+from transom.solvers import _dcas_structures, dcas_exact
 from transom.solvers.dcas_exact import DcasExact
 from transom.solvers.free_bound import free_bound
 from transom.solvers.scas_dp import static_optimum
@@ -72,6 +72,47 @@ def test_the_answer_does_not_depend_on_chunks_and_prices(monkeypatch: pytest.Mon
     for problem, value in zip(problems, expected, strict=True):
         assert_optimal(problem, value)
         assert free_bound(problem) <= value * (1 + 1e-9)  # type: ignore[operator]
+
+
+def shuffled(problem: Allocation, rng: np.random.Generator) -> Allocation:
+    """The same jobs and idle nodes where another numbering puts the nodes of switches among each other."""
+    order = rng.permutation(problem.tree.num_nodes)
+    tree = FatTree(problem.tree.leaf[order], problem.tree.pod[order])
+    return Allocation(tree, problem.idle, problem.sizes, problem.rule, problem.wrap, problem.cost)
+
+
+@settings(deadline=None, max_examples=150)
+@given(allocations("dynamic"), st.integers(0, 2**32 - 1))
+def test_it_takes_any_numbering_of_the_nodes(problem: Allocation, seed: int) -> None:
+    problem = shuffled(problem, np.random.default_rng(seed))
+    assert_optimal(problem, optimum(problem))
+
+
+def test_it_takes_any_numbering_in_crowded_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(17)
+    problems = [shuffled(random_allocation(rng, "dynamic", 10, 3, load=load), rng) for load in (0.7, 0.9, 1.0) * 15]
+    expected = [optimum(problem) for problem in problems]
+    for problem, value in zip(problems, expected, strict=True):
+        assert_optimal(problem, value)
+    monkeypatch.setattr(dcas_exact, "_PLAIN", 1)  # with prices, too
+    monkeypatch.setattr(dcas_exact, "_CHUNK", 7)
+    for problem, value in zip(problems, expected, strict=True):
+        assert_optimal(problem, value)
+
+
+def test_both_ways_to_count_agree_on_larger_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(23)
+    problems = [random_allocation(rng, "dynamic", 26, 4, load=load) for load in (0.6, 0.8, 0.95, 1.0) * 8]
+    expected = [solve(problem, "dcas-exact", Stop()).value for problem in problems]
+    monkeypatch.setattr(_dcas_structures, "alternating", lambda lined, ordered: True)
+    for problem, value in zip(problems, expected, strict=True):
+        assert_optimal(problem, value)
+
+
+def test_switches_that_alternate_round_robin() -> None:
+    tree = FatTree(np.arange(24) % 4, np.arange(24) % 2)
+    problem = Allocation(tree, np.arange(3, 22), [5, 4, 3], "dynamic", True, AUTHORS)
+    assert_optimal(problem, solve(problem, "dcas-exact", Stop()).value)
 
 
 def test_it_is_never_above_the_static_optimum_and_below_where_blocks_nest() -> None:
@@ -178,9 +219,6 @@ def test_beyond_its_memory_it_says_so_and_bounds() -> None:
 
 
 def test_what_it_refuses() -> None:
-    tree = FatTree(np.array([0, 1, 0, 1]), np.array([0, 0, 0, 0]))
-    with pytest.raises(UnsupportedError, match="consecutive"):
-        solve(Allocation(tree, np.arange(4), np.array([2]), "dynamic"), "dcas-exact")
     with pytest.raises(UnsupportedError, match="dynamic"):
         solve(Allocation(FatTree.k_ary(4), np.arange(4), np.array([2]), "static"), "dcas-exact")
     with pytest.raises(SpecError, match="memory"):

@@ -24,6 +24,7 @@ from transom.solvers._dcas_labels import (
     extend,
     row_of,
 )
+from transom.solvers._dcas_mixed import begin_mixed, extend_mixed
 from transom.solvers._dcas_sets import SIZE, SPAN, UNIT, disjoint
 
 
@@ -32,6 +33,7 @@ def search(  # type: ignore[no-untyped-def]
     state, work, limit, places, prices, charged, units, starts, in_pod, ahead, known, stamps, weights,
     jobs, sets, room, low, single,
     labels, paid, heads, active, actives, cost, outer, together, lists, lengths, following,
+    switches, anywhere, latest, tally,
 ):  # fmt: skip
     """Find every structure that may be part of a better solution, from the last entry to the first.
 
@@ -55,7 +57,10 @@ def search(  # type: ignore[no-untyped-def]
     cost, outer, together : by row and set, the best structure, its outer job and the best row of structures.
     lists, lengths : the sets that have structures, and rows of structures, at each row.
     following : the next entry at which a row of structures begins, for each entry of the doubled sequence.
+    switches, anywhere, latest, tally : of ``extend_mixed``, where switches alternate along the sequence; else
+        ``tally`` has no columns.
     """
+    mixed = tally.shape[1] > 0
     entries = places.shape[1]
     total = sets[SPAN, sets.shape[1] - 1]
     stop_at = state[LABELS] + work
@@ -67,6 +72,9 @@ def search(  # type: ignore[no-untyped-def]
             row = state[ROW]
             if row == jobs.shape[1]:
                 state[PHASE] = END_ENTRY
+            elif following[state[AT] + 1] < state[AT] + jobs[SIZE, row] and mixed:
+                begin_mixed(state, switches, total, labels, tally, latest, paid, heads, active, actives)
+                state[PHASE] = LAYER
             elif following[state[AT] + 1] < state[AT] + jobs[SIZE, row] and begin_job(
                 state, limit, places, prices, units, starts, in_pod, ahead, known, stamps, weights, jobs, low, total,
                 labels, paid, heads, active, actives,
@@ -77,11 +85,17 @@ def search(  # type: ignore[no-untyped-def]
             else:
                 state[ROW] += 1  # no gaps, or too dear
         elif state[PHASE] == LAYER:
-            why = extend(
-                state, stop_at, limit, places, prices, charged, units, starts, in_pod, ahead, known, stamps,
-                weights, jobs, sets, room, low,
-                labels, paid, heads, active, actives, cost, outer, together, lists, lengths, following,
-            )  # fmt: skip
+            if mixed:
+                why = extend_mixed(
+                    state, stop_at, limit, charged, units, weights, jobs, sets, room, low, switches, anywhere, latest,
+                    tally, labels, paid, heads, active, actives, cost, outer, together, lists, lengths, following,
+                )  # fmt: skip
+            else:
+                why = extend(
+                    state, stop_at, limit, places, prices, charged, units, starts, in_pod, ahead, known, stamps,
+                    weights, jobs, sets, room, low,
+                    labels, paid, heads, active, actives, cost, outer, together, lists, lengths, following,
+                )  # fmt: skip
             if why != DONE:
                 return why
             if state[ONLY]:

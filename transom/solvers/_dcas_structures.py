@@ -12,7 +12,8 @@ from transom.models._arrays import FloatArray, IntArray
 from transom.models.allocation import Allocation
 from transom.models.hop_cost import hops_cost
 from transom.solvers import _dcas_labels as kernel
-from transom.solvers._dcas_bounds import gains, pod_starts, survey
+from transom.solvers import _dcas_mixed as mixed
+from transom.solvers._dcas_bounds import LEAF, POD, gains, pod_starts, survey
 from transom.solvers._dcas_join import across, promising, tails
 from transom.solvers._dcas_search import search
 from transom.solvers._dcas_sets import SPAN, UNIT, make_sets
@@ -37,6 +38,11 @@ def table_bytes(pack: Packing) -> float:
     """Memory of the tables of the search [bytes]."""
     sets, most = float(np.prod(pack.counts + 1.0)), float(pack.sizes[-1]) + 1
     return pack.length * (sets * (2 * 26 + 2 * 8) + 4 * 8 * most * len(pack.sizes))
+
+
+def alternating(lined: IntArray, ordered: IntArray) -> bool:
+    """Whether a switch is left and come back to, from the survey of a sequence and of the same switch by switch."""
+    return bool((lined[: POD + 1, -1] != ordered[: POD + 1, -1]).any())
 
 
 @compiled
@@ -64,7 +70,7 @@ class Structures:
 
     Parameters
     ----------
-    problem : jobs on a contiguous tree; not more nodes are asked for than idle.
+    problem : not more nodes are asked for than idle.
     pack : its packing.
     """
 
@@ -72,13 +78,30 @@ class Structures:
         self.pack = pack
         self._jobs_in_all = len(problem)
         self._weights = problem.cost.weights
-        self._places: IntArray = survey(problem.leaf, problem.pod)
+        order = np.lexsort((problem.leaf, problem.pod))
+        lined: IntArray = survey(problem.leaf, problem.pod)
+        sorted_: IntArray = survey(problem.leaf[order], problem.pod[order])
+        # Bounds look at the entries switch by switch: as they come, unless switches alternate.
+        self._mixed = alternating(lined, sorted_)
+        self._order = order if self._mixed else np.arange(len(order))
+        self._places = sorted_ if self._mixed else lined
         self._starts: IntArray = pod_starts(self._places)
+        self._switches = self._columns() if self._mixed else np.zeros((3, 0), np.int64)
+        self._latest = np.empty(int(self._places[LEAF, -1]) + 1, np.int64)
         self.jobs, self.sets, self.room = make_sets(pack.sizes, pack.counts)
         self._low = np.empty(self.sets.shape[1])
         self.total = int(self.sets[SPAN, -1])
         self.lowest = self._measure(np.ones(1), np.zeros(pack.length))
         """What all jobs cost at least, each alone on all idle nodes."""
+
+    def _columns(self) -> IntArray:
+        """Leaf switch of each entry and the column of its pod, and of the pod of each leaf switch."""
+        switches = np.zeros((3, self.pack.length), np.int64)
+        leaves = int(self._places[LEAF, -1]) + 1
+        switches[mixed.LEAF, self._order] = self._places[LEAF]
+        switches[mixed.POD, self._order] = self._places[POD] + leaves
+        switches[mixed.POD_OF, self._places[LEAF]] = self._places[POD] + leaves
+        return switches
 
     def _measure(self, units: FloatArray, prices: FloatArray) -> float:
         entries, most = self.pack.length, int(self.pack.sizes[-1])
@@ -88,7 +111,8 @@ class Structures:
         self._in_pod = np.empty((len(units), entries, most + 1))
         beyond = np.empty((len(units), len(self._starts) + 1, most + 1))
         for table, unit in enumerate(units.tolist()):
-            gains(self._places, prices, unit, most, self._weights, self._in_pod[table], beyond[table])
+            gains(self._places, prices[self._order], unit, most, self._weights, self._in_pod[table], beyond[table])
+        self._anywhere = beyond[:, 0].copy()
         pack = self.pack
         return float(_lowest(pack.sizes, units, beyond, self.jobs, pack.counts, self._weights, self._low))
 
@@ -120,6 +144,8 @@ class Structures:
         self._stamps = np.full((tables, 2, entries), -1)
         self.labels = np.empty((_LABELS, 8), np.int64)
         self._paid = np.empty(_LABELS)
+        columns = len(self._latest) + len(self._starts) if self._mixed else 0
+        self._tally = np.empty((_LABELS, columns), np.int32)
         self._heads = np.full((2, sets), -1)
         self._active = np.empty((2, sets), np.int64)
         self._actives = np.zeros(2, np.int64)
@@ -141,13 +167,16 @@ class Structures:
             self._in_pod, self._ahead, self._known, self._stamps, self._weights, self.jobs, self.sets, self.room,
             self._low, self.pack.costs, self.labels, self._paid, self._heads, self._active, self._actives,
             self.cost, self.outer, self.together, self.lists, self.lengths, self._following,
+            self._switches, self._anywhere, self._latest, self._tally,
         )  # fmt: skip
 
     def make_room(self, memory: float) -> bool:
         """Twice the room for labels, if it fits into ``memory`` bytes."""
         count = len(self._paid)
-        if 3 * count * 72 > memory:
+        if 3 * count * (72 + self._tally.itemsize * self._tally.shape[1]) > memory:
             return False
+        tally = np.empty((2 * count, self._tally.shape[1]), self._tally.dtype)
+        tally[:count], self._tally = self._tally, tally
         labels, paid = np.empty((2 * count, 8), np.int64), np.empty(2 * count)
         labels[:count], paid[:count] = self.labels, self._paid
         self.labels, self._paid = labels, paid

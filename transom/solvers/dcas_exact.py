@@ -45,7 +45,8 @@ class DcasExact:
     the hops saved; each step jumps no gap or one that G fills and places a node. Labels of one set are
     at one entry, and one dominates another if it saves more by what differing counts can still be
     worth. Intervals across the end of the sequence come last, with the rest of the line known: they
-    may come back to the leaf and pod that they began in, and keep the counts of these. A
+    may come back to the leaf and pod that they began in, and keep the counts of these. Where switches
+    alternate along the sequence, labels keep the counts of all switches (``_dcas_mixed``). A
     subset program over the entries joins structures to a solution, at most one of them across the end.
 
     What keeps it short: a structure may cost no more above its jobs at their best, each alone on all
@@ -80,12 +81,8 @@ class DcasExact:
             raise SpecError(f"dcas-exact: memory must be > 0 MiB, got {self.memory}")
 
     def supports(self, problem: Allocation, /) -> str | None:
-        """None for the dynamic rule on a tree whose leaves and pods are consecutive nodes."""
-        if problem.rule != "dynamic":
-            return f"it solves the dynamic rule, not {problem.rule}"
-        if not problem.tree.contiguous:
-            return "the nodes of a leaf switch or of a pod are not consecutive"
-        return None
+        """The dynamic rule, whatever the numbering of the nodes."""
+        return None if problem.rule == "dynamic" else f"it solves the dynamic rule, not {problem.rule}"
 
     def warm_up(self) -> None:
         """Compile the kernels."""
@@ -210,7 +207,11 @@ def _warm_up() -> None:
     ScasDp().warm_up()
     ScasLagrangian().warm_up()
     free_bound.warm_up()
-    problem = Allocation(FatTree.uniform(8, 2, 4), np.arange(8), np.array([4, 3]), "dynamic", True, AUTHORS)
+    for tree in (FatTree.uniform(8, 2, 4), FatTree(np.arange(8) % 4, np.arange(8) % 2)):
+        _warm_up_search(Allocation(tree, np.arange(8), np.array([4, 3]), "dynamic", True, AUTHORS))
+
+
+def _warm_up_search(problem: Allocation) -> None:
     budget = Stop().start(problem)
     structures = Structures(problem, pack := packing(problem))
     _static(problem, pack, budget, np.random.default_rng(0))
