@@ -75,13 +75,13 @@ class Placer:
 
     def __init__(self, tree: FatTree, allocator: Allocator, seed: int = 0) -> None:
         self.allocator = allocator
-        self._tree = tree
+        self.tree = tree
         self._seeds = stream(seed, "allocate")
-        self._solver: Solver | None = None
+        self.solver: Solver | None = None
         if allocator.solver is not None:
-            self._solver, self.rule = load_allocator(allocator, tree)
+            self.solver, self.rule = load_allocator(allocator, tree)
             self._stop = Stop(seconds=allocator.seconds)
-            warm_up(self._solver)
+            warm_up(self.solver)
 
     def place(self, idle: IntArray, sizes: Sequence[int] | IntArray) -> Placed:
         """Nodes for jobs that start at one instant.
@@ -92,7 +92,7 @@ class Placer:
         sizes : nodes of each job, in order, of no more than there are idle nodes together.
         """
         wanted = [int(size) for size in sizes]
-        if self._solver is None:
+        if self.solver is None:
             return Placed(_lowest(idle, wanted))
         together = [i for i, size in enumerate(wanted) if size > 1]
         windows = [[i] for i in range(len(wanted))] if self.allocator.per_job else [together] if together else []
@@ -111,12 +111,12 @@ class Placer:
         return Placed([nodes[i] for i in range(len(wanted))], len(together), cost, proved)
 
     def _allocate(self, idle: IntArray, sizes: list[int]) -> tuple[list[IntArray], float, bool]:
-        problem = Allocation(self._tree, idle, np.array(sizes), self.rule, self.allocator.wrap, self.allocator.cost)
-        assert self._solver is not None
-        result = answer(problem, self._solver, self._stop, int(self._seeds.integers(2**31)))
+        problem = Allocation(self.tree, idle, np.array(sizes), self.rule, self.allocator.wrap, self.allocator.cost)
+        assert self.solver is not None
+        result = answer(problem, self.solver, self._stop, int(self._seeds.integers(2**31)))
         if result.solution is None:
             if result.error is not None:
-                raise PolicyError(f"allocate: solver {self._solver.name!r} failed: {result.error}")
+                raise PolicyError(f"allocate: solver {self.solver.name!r} failed: {result.error}")
             found = _lowest(idle, sizes)
             return found, problem.value(problem.owners([ids.tolist() for ids in found])), False
         assert result.value is not None

@@ -11,6 +11,7 @@ import numpy as np
 from transom.errors import PolicyError, SpecError, UnsupportedError
 from transom.models import FatTree
 from transom.models._arrays import IntArray
+from transom.simulation import static_placing
 from transom.simulation.allocator import Allocator, Placed, Placer
 from transom.simulation.nodes import NodeRuns, assign_nodes
 from transom.simulation.occupancy import Occupancy
@@ -51,6 +52,7 @@ class NodeKeeper:
         self._ids, self._nodes = workload.jobs.id, workload.jobs.nodes
         self._told: dict[int, Placed] = {}
         self._runs: NodeRuns | None = None
+        self._answers: static_placing.Told | None = None
 
     def idle(self) -> IntArray:
         """Ids of the idle nodes, ascending, read-only."""
@@ -77,10 +79,7 @@ class NodeKeeper:
             else:
                 rest.append(job)
         if rest:
-            try:
-                placed = self._placer.place(self.idle(), self._nodes[rest])
-            except UnsupportedError as error:
-                raise UnsupportedError(f"at {now} s, {len(rest)} jobs start: {error}") from None
+            placed = self._placed(now, np.array(rest), self.idle())
             for job, nodes in zip(rest, placed.nodes, strict=True):
                 self._occupancy.take(job, nodes)
             self._told[now] = placed
@@ -96,6 +95,9 @@ class NodeKeeper:
         if self._placer.allocator.solver is None:
             self._runs = assign_nodes(schedule)
             return
+        if static_placing.takes(self._placer):
+            self._runs, self._answers = static_placing.place_static(schedule, self._placer, self._placed, progress)
+            return
         start, end = schedule.start, schedule.end
         leaving = np.argsort(end, kind="stable")
         ends = end[leaving]
@@ -108,16 +110,20 @@ class NodeKeeper:
             done += len(jobs)
             progress(done)
 
+    def _placed(self, now: int, jobs: IntArray, idle: IntArray) -> Placed:
+        try:
+            return self._placer.place(idle, self._nodes[jobs])
+        except UnsupportedError as error:
+            raise UnsupportedError(f"at {now} s, {len(jobs)} jobs start: {error}") from None
+
     def completed(self, schedule: Schedule) -> Schedule:
         """The schedule with its nodes, what they cost, and what the allocator said at each decision."""
         runs = self._runs or self._occupancy.runs()
         decisions = dict(schedule.decisions)
         if self._placer.allocator.solver is not None:
-            rows = [self._told.get(time, Placed([])) for time in decisions["time"].tolist()]
             if taken := decisions.keys() & set(_COLUMNS):
                 raise PolicyError(f"a policy writes no notes called {min(taken)}")
-            facts = zip(*((row.jobs, row.cost, row.proved) for row in rows), strict=True) if rows else ((), (), ())
-            kinds = (np.int64, np.float64, np.bool_)
-            decisions |= {name: np.array(fact, kind) for name, fact, kind in zip(_COLUMNS, facts, kinds, strict=True)}
+            told = self._answers if self._answers is not None else static_placing.told_of(self._told)
+            decisions |= dict(zip(_COLUMNS, told.at(decisions["time"]), strict=True))
         spread = spread_of(runs, self._tree, self._placer.allocator.cost)
         return replace(schedule, decisions=decisions, spread=spread, runs=runs)
