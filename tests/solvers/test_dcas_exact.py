@@ -209,6 +209,16 @@ def test_iterations_are_kept_and_repeatable() -> None:
     assert some[0].value <= none.value
 
 
+def test_ended_early_it_is_as_good_as_polishing() -> None:
+    for jobs, seed in ((5, 1), (6, 2), (7, 3), (8, 4)):
+        problem = crowded(jobs, seed)
+        result = solve(problem, "dcas-exact", Stop(iterations=4))
+        polished = solve(problem, "dp-polish", Stop())
+        assert result.value is not None
+        assert polished.value is not None
+        assert result.value <= polished.value
+
+
 def test_beyond_its_memory_it_says_so_and_bounds() -> None:
     problem = crowded(25)
     result = solve(problem, DcasExact(memory=1), Stop(seconds=0.5))

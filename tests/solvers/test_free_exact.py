@@ -180,6 +180,18 @@ def test_never_above_the_best_contiguous_solution(cost: object) -> None:
         assert result.value <= static[1] * (1 + 1e-12)
 
 
+def test_ended_early_it_is_as_good_as_polishing() -> None:
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        idle = np.sort(rng.choice(400, 160, replace=False))
+        problem = Allocation(FatTree.uniform(400, 10, 100), idle, [40, 35, 31, 28, 19], "free", True, AUTHORS)
+        result = solve(problem, FreeExact(), Stop(iterations=26))
+        polished = solve(problem.with_rule("dynamic"), "dp-polish", Stop())
+        assert polished.value is not None
+        assert result.value is not None
+        assert result.value <= polished.value
+
+
 def test_many_jobs_need_several_words() -> None:
     rng = np.random.default_rng(2)
     idle = np.sort(rng.choice(400, 200, replace=False))

@@ -46,7 +46,7 @@ class CountSearch:
     steps : steps of one run, > 0.
     initial, final : temperatures in units of the mean cost of a job at the beginning, initial >= final > 0.
     ruin : one of so many steps places jobs anew, 0 for none.
-    begin : what to begin with.
+    begin : what to begin with; ``start`` is the solution that the search is given, if it is given one.
 
     Raises
     ------
@@ -60,7 +60,7 @@ class CountSearch:
     initial: float = 0.05
     final: float = 0.002
     ruin: int = 10
-    begin: Literal["best-fit", "dp-polish"] = "dp-polish"
+    begin: Literal["best-fit", "dp-polish", "start"] = "dp-polish"
 
     def __post_init__(self) -> None:
         if self.steps <= 0:
@@ -86,7 +86,8 @@ class CountSearch:
         if settled(problem, budget):
             return
         best_known(problem, budget, start)
-        self._begin(problem, budget, rng)
+        if start is None or self.begin != "start":
+            self._begin(problem, budget, rng)
         search = Search(problem, budget.solution)
         cost = float(problem.job_costs(budget.solution).mean()) or 1.0
         temperatures = np.array([self.initial, self.final]) * cost

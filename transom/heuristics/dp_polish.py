@@ -6,11 +6,12 @@ import math
 from dataclasses import dataclass
 from functools import cache
 from itertools import permutations
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from transom import registry
+from transom.errors import SpecError
 from transom.heuristics._allocation import best_known, ground
 from transom.heuristics._reinsertion import least_costs, reinsert_one, reinsert_two
 from transom.heuristics.best_fit import BestFit, best_fit
@@ -38,8 +39,14 @@ class DpPolish:
     together with that one. It ends when no such move pays. Under the static rule the answer of the static
     solver stands.
 
+    With ``begin=start`` the solution that the search is given to start with takes the place of the static optimum.
+
     An iteration is a job or an ordered pair that was tried. The answer is never above the static optimum
     where that was found.
+
+    Parameters
+    ----------
+    begin : what is polished.
 
     References
     ----------
@@ -48,6 +55,12 @@ class DpPolish:
 
     name: ClassVar[str] = "dp-polish"
     solves: ClassVar[type] = Allocation
+
+    begin: Literal["static", "start"] = "static"
+
+    def __post_init__(self) -> None:
+        if self.begin not in ("static", "start"):
+            raise SpecError(f"dp-polish: begin must be static or start, got {self.begin!r}")
 
     def supports(self, problem: Allocation, /) -> str | None:
         """Static and dynamic rule."""
@@ -63,11 +76,13 @@ class DpPolish:
         if settled(problem, budget):
             return
         best_known(problem, budget, start)
+        if self.begin == "start" and start is not None:
+            _improve(problem, budget)
+            return
         if not budget.done() and (owner := best_fit(problem, ground(problem), False, budget)) is not None:
             budget.found(owner)
         _solve_static(problem, budget, rng)
-        if problem.rule == "dynamic" and not budget.done():
-            _polish(problem, budget)
+        _improve(problem, budget)
 
 
 def _solve_static(problem: Allocation, budget: Budget, rng: np.random.Generator) -> None:
@@ -87,6 +102,11 @@ def _solve_static(problem: Allocation, budget: Budget, rng: np.random.Generator)
         budget.notes["static"] = name
         if search.optimal:
             return
+
+
+def _improve(problem: Allocation, budget: Budget) -> None:
+    if problem.rule == "dynamic" and not budget.done():
+        _polish(problem, budget)
 
 
 def _polish(problem: Allocation, budget: Budget) -> None:

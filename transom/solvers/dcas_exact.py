@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from transom import registry
 from transom.errors import SpecError
 from transom.models.allocation import Allocation
 from transom.models.fat_tree import FatTree
@@ -21,7 +22,7 @@ from transom.solvers._free_shape import shape
 from transom.solvers._packing import Packing, first_fit, packing, unpacked
 from transom.solvers.scas_dp import ScasDp, static_optimum
 from transom.solvers.scas_lagrangian import ScasLagrangian
-from transom.solving import settled
+from transom.solving import settled, warm_up
 from transom.stop import Budget, Stop
 
 _CHUNK = 20_000  # labels between two looks at the clock: a few milliseconds
@@ -49,14 +50,17 @@ class DcasExact:
     alternate along the sequence, labels keep the counts of all switches (``_dcas_mixed``). A
     subset program over the entries joins structures to a solution, at most one of them across the end.
 
+    Where the search is not over at once, moves of single jobs and pairs (``dp-polish``) improve the static optimum
+    first: the answer at the end of a short budget is as good as theirs, and there is less left to search.
+
     What keeps it short: a structure may cost no more above its jobs at their best, each alone on all
     idle nodes, than the static optimum does. If that is not enough, nodes get the prices of
     ``free_bound``, better ones where the search takes long, and it is for solutions within 40 % of the
     distance that is left first, for all of them then.
 
     Beyond ``memory`` or 4096 sets of jobs (12 jobs of different sizes) the static optimum, or what is
-    found of it, and the bound of the free rule are the answer. An iteration is 20,000 labels, or one of the
-    solver of the static rule.
+    found of it, improved by such moves, and the bound of the free rule are the answer. An iteration is 20,000
+    labels, all moves together, or one of the solver of the static rule.
 
     Parameters
     ----------
@@ -97,13 +101,17 @@ class DcasExact:
             return
         fits = float(np.prod(pack.counts + 1.0)) <= _SETS and table_bytes(pack) <= self.memory * 2**20
         if not fits:
-            budget.notes["search"] = "too many sets of jobs; static optimum and free bound only"
-            _descend(free_bound.Prices(shape(problem)), budget, 400)
+            budget.notes["search"] = "too many sets of jobs; static optimum, polished, and free bound only"
+            _polish(problem, budget)
+            if not budget.done() and _descend(free_bound.Prices(shape(problem)), budget, 400) and not budget.done():
+                _polish(problem, budget, 1.0)
             return
         structures = Structures(problem, pack)
         _prove(budget, structures.lowest, pack.whole)
         if not budget.done() and not self._search(problem, structures, budget, 1.0, _PLAIN):
-            self._priced(problem, structures, budget)
+            _polish(problem, budget)
+            if not budget.done():
+                self._priced(problem, structures, budget)
 
     def _priced(self, problem: Allocation, structures: Structures, budget: Budget) -> None:
         """Search with prices on the nodes, better ones where it takes long, near the bound first."""
@@ -165,6 +173,7 @@ def _static(problem: Allocation, pack: Packing, budget: Budget, rng: np.random.G
     blocks = first_fit(pack)
     if blocks is not None:
         budget.found(unpacked(problem, *blocks))
+        _improve("best-fit", problem, budget, 0.5)
     static = problem.with_rule("static")
     seconds, steps = budget.seconds_left() / 2, budget.iterations_left()
     if seconds <= 0 or steps == 0:
@@ -178,6 +187,22 @@ def _static(problem: Allocation, pack: Packing, budget: Budget, rng: np.random.G
     budget.spend(part.iterations)
     if part.solution is not None:
         budget.found(part.solution)
+
+
+def _polish(problem: Allocation, budget: Budget, share: float = 0.5) -> None:
+    """Improve the solution by moves of single jobs and pairs, for so much of the time that is left at most."""
+    _improve("dp-polish:begin=start", problem, budget, share)
+
+
+def _improve(solver: str, problem: Allocation, budget: Budget, share: float) -> None:
+    """What another solver makes of the solution, in a share of the time; counts as an iteration."""
+    seconds = budget.seconds_left() * share
+    if budget.done() or seconds <= 0:
+        return
+    part = budget.nested(Stop(seconds=seconds if math.isfinite(seconds) else None), problem)
+    registry.make(registry.SOLVERS, solver, Allocation)(problem, part, np.random.default_rng(0), budget.solution)
+    budget.spend()
+    budget.found(part.solution)
 
 
 def _descend(prices: free_bound.Prices, budget: Budget, steps: int) -> bool:
@@ -206,6 +231,8 @@ def _prove(budget: Budget, bound: float, whole: bool) -> None:
 def _warm_up() -> None:
     ScasDp().warm_up()
     ScasLagrangian().warm_up()
+    for name in ("best-fit", "dp-polish"):
+        warm_up(registry.make(registry.SOLVERS, name, Allocation))
     free_bound.warm_up()
     for tree in (FatTree.uniform(8, 2, 4), FatTree(np.arange(8) % 4, np.arange(8) % 2)):
         _warm_up_search(Allocation(tree, np.arange(8), np.array([4, 3]), "dynamic", True, AUTHORS))

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from transom import registry
 from transom.errors import SpecError
 from transom.models._arrays import IntArray
 from transom.models.allocation import Allocation
@@ -19,9 +20,13 @@ from transom.solvers import free_bound
 from transom.solvers._free_shape import shape
 from transom.solvers._free_states import Layers
 from transom.solvers.free_bound import Prices, safe_bound
-from transom.solving import settled
+from transom.solving import settled, warm_up
 from transom.stop import Budget, Stop
 
+_COUNTS = "count-search"  # with dp-polish for a start
+_EXCHANGES = 500  # steps of it: what takes longer costs proofs at 10 ms
+_SHARE = 0.5  # of the time that is left, for them
+_FIRST = 25  # price steps before that
 _ROUND = 25  # price steps between two roundings
 _WIDTH = 256  # states of a layer in the first pass
 _CONTIGUOUS_JOBS = 10  # beyond, the dynamic rule is out of reach in the time that is given to it
@@ -41,7 +46,8 @@ class FreeExact:
        A pass keeps the states of least slack, so many in a layer: its solutions are good, and what it gave
        up is a bound. Passes become wider until nothing is given up that could be better.
 
-    The best contiguous solution (``dcas-exact``, ``scas-dp``) is taken as a start where the search is not over at
+    After a few price steps ``count-search`` has a short turn, so that the answer at the end of a short budget is as
+    good as its own. The best contiguous solution (``dcas-exact``, ``scas-dp``) is taken as a start where the search is not over at
     once, so that the answer is never worse. An iteration is a price step, or some 60,000 elementary
     steps on states.
 
@@ -85,7 +91,10 @@ class FreeExact:
         if start is not None:
             budget.found(start)
         search = _Search(problem, budget)
-        prices = search.descend(self.steps)
+        prices = Prices(search.shape)
+        search.descend(prices, min(_FIRST, self.steps))
+        search.exchange()
+        search.descend(prices, self.steps)
         if budget.done():
             return
         if start is None:
@@ -100,14 +109,15 @@ class _Search:
     def __init__(self, problem: Allocation, budget: Budget) -> None:
         self._problem = problem
         self._budget = budget
-        self._shape = shape(problem)
+        self.shape = shape(problem)
 
-    def descend(self, steps: int) -> Prices:
-        """Lower the dual value, and round now and then."""
-        prices, budget = Prices(self._shape), self._budget
-        largest_first = np.argsort(-self._shape.sizes[self._shape.types], kind="stable")
+    def descend(self, prices: Prices, steps: int) -> None:
+        """Lower the dual value, up to so many steps in all, and round now and then."""
+        budget = self._budget
+        largest_first = np.argsort(-self.shape.sizes[self.shape.types], kind="stable")
         orders = (largest_first, largest_first[::-1])
-        self._take(prices.round()[1])
+        if budget.value is None:
+            self._take(prices.round()[1])
         more = True
         while more and not budget.done():
             prices.aim(self._savings())
@@ -125,12 +135,25 @@ class _Search:
                         self._take(prices.round(order)[1])
                     self._prove(prices.least)
             more = more and prices.iterations < steps
-        return prices
 
     def take_contiguous(self, seconds: float) -> None:
         """The best contiguous solution as a start, as far as it is found in time."""
         for solution in _contiguous(self._problem, seconds, self._budget):
             self._budget.found(solution)
+
+    def exchange(self) -> None:
+        """Improve the best solution by a short search on counts, which begins with a polished contiguous one."""
+        budget = self._budget
+        seconds = _SHARE * budget.seconds_left()
+        if budget.done() or seconds <= 0:
+            return
+        limit = Stop(seconds=seconds if math.isfinite(seconds) else None, iterations=_EXCHANGES)
+        part = budget.nested(limit, self._problem)
+        registry.make(registry.SOLVERS, _COUNTS, Allocation)(
+            self._problem, part, np.random.default_rng(0), budget.solution
+        )
+        budget.spend()
+        budget.found(part.solution)
 
     def deal_out(self, prices: Prices, steps: int, memory: int) -> None:
         """Passes over the leaves, each wider than the one before, until nothing better can be left."""
@@ -175,24 +198,24 @@ class _Search:
             self._prove(prices.least)
 
     def _savings(self) -> float:
-        return self._shape.base - (math.inf if self._budget.value is None else self._budget.value)
+        return self.shape.base - (math.inf if self._budget.value is None else self._budget.value)
 
     def _limit(self, most: float) -> float:
         """The slack up to which a solution may be better than the best one known."""
         value = self._budget.value
         assert value is not None
         tolerance = 1e-9 * (1.0 + abs(value))
-        gap = value - (self._shape.base - most)
-        return gap - 1 + self._shape.loss + tolerance if self._shape.floored else gap - tolerance
+        gap = value - (self.shape.base - most)
+        return gap - 1 + self.shape.loss + tolerance if self.shape.floored else gap - tolerance
 
     def _take(self, counts: IntArray) -> None:
-        self._budget.found(self._shape.owners(counts))
+        self._budget.found(self.shape.owners(counts))
 
     def _prove(self, most: float) -> None:
         """No solution saves more than this."""
         value = self._budget.value
-        bound = safe_bound(self._shape, most)
-        if value is not None and (bound >= value or (not self._shape.floored and self._limit(most) <= 0)):
+        bound = safe_bound(self.shape, most)
+        if value is not None and (bound >= value or (not self.shape.floored and self._limit(most) <= 0)):
             bound = value
         self._budget.prove(bound)
 
@@ -226,6 +249,7 @@ def _warm_up() -> None:
     tree = FatTree.uniform(24, 4, 12)
     idle: Callable[[int], IntArray] = lambda seed: np.sort(np.random.default_rng(seed).choice(24, 20, replace=False))  # noqa: E731
     free_bound.warm_up()
+    warm_up(registry.make(registry.SOLVERS, _COUNTS, Allocation))
     from transom.solvers.dcas_exact import DcasExact
     from transom.solvers.scas_dp import ScasDp
 
@@ -234,7 +258,8 @@ def _warm_up() -> None:
     for seed, cost in ((0, AUTHORS), (1, PAPER)):
         problem = Allocation(tree, idle(seed), np.array([7, 7, 5]), "free", True, cost)
         search = _Search(problem, Stop().start(problem))
-        prices = search.descend(5)
+        prices = Prices(search.shape)
+        search.descend(prices, 5)
         search.pay(prices, 5)
         prices.pay[:, 1] += 1.0  # the kernels of payments, too
         search.deal_out(prices, 5, 2**22)
