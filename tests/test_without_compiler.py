@@ -10,9 +10,11 @@ import sys
 # Every registered solver on a small instance of each problem that it takes, and every rule of a replay.
 EVERYTHING = """
 import json, warnings
+from dataclasses import replace
 import numpy as np
 from transom import Allocation, ConstrainedPath, FatTree, Knapsack, Selection, Stop, registry, simulate, solve
 from transom.generate import generate_lublin
+from transom.simulation.allocator import Allocator
 
 warnings.simplefilter("ignore")  # integers that wrap around in hashes
 rng = np.random.default_rng(5)
@@ -37,6 +39,9 @@ policies += ["decima-pg:anywhere=yes", "multisched", "random"]
 for policy in policies:
     schedule = simulate(workload, policy)
     found[policy] = [schedule.start.tolist(), schedule.mode.tolist()]
+clustered = replace(workload, cluster=replace(workload.cluster, topology=FatTree.uniform(32, 4, 16)))
+schedule = simulate(clustered, "fcfs-easy", allocator=Allocator("scas-dp"))
+found["scas-dp in a replay"] = [schedule.runs.first.tolist(), schedule.decisions["allocation_cost"].tolist()]
 print(json.dumps(found))
 """
 

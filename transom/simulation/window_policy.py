@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from transom import registry
 from transom.errors import SpecError
 from transom.models import Knapsack, Objective, Window
 from transom.models._arrays import IntArray
 from transom.rng import stream
-from transom.simulation import events
+from transom.simulation import events, window_replay
 from transom.simulation.decision import Decision
 from transom.simulation.easy_backfill import fits, shadow_time
 from transom.simulation.policies import load_rule
 from transom.simulation.window_pass import pass_over, window_state
 from transom.solving import Solver, answer, warm_up
 from transom.stop import Stop
+
+if TYPE_CHECKING:
+    from transom.simulation.engine import Progress, Replay
 
 
 @dataclass(slots=True)
@@ -75,6 +80,17 @@ class WindowPolicy:
         self._protected = -1
         warm_up(self._solver)
 
+    @property
+    def run(self) -> Callable[[Replay, Progress], dict[str, NDArray[Any]]] | None:
+        """A whole replay in one compiled loop; None where solver, objective or stop are not those it knows."""
+        if type(self) is not WindowPolicy or not window_replay.takes(self):
+            return None
+        return lambda replay, report: window_replay.run_windows(replay, self, report)
+
+    def length(self, waiting: int) -> int:
+        """Jobs in the window if so many wait and all are offered."""
+        return self.size if self.share is None else math.ceil(round(self.share * waiting, 9))
+
     def decide(self, window: Window, /) -> Decision:
         """Start the protected job if it fits, then what the solver chose, then backfill."""
         ids = window.queue.id
@@ -103,8 +119,7 @@ class WindowPolicy:
 
     def _choose(self, window: Window, free: IntArray, skip: list[int]) -> tuple[list[int], dict[str, Any]]:
         waiting = len(window.queue)
-        length = self.size if self.share is None else math.ceil(round(self.share * waiting, 9))
-        jobs = np.setdiff1d(np.arange(min(length, waiting)), skip)
+        jobs = np.setdiff1d(np.arange(min(self.length(waiting), waiting)), skip)
         asked = Knapsack.from_window(window, self._objective, jobs)
         problem = Knapsack(asked.values, asked.weights, int(free[0]), asked.scale)
         result = answer(problem, self._solver, self._stop, int(self._seeds.integers(2**31)))

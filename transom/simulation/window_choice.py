@@ -1,0 +1,204 @@
+"""What a window policy under ``dp`` chooses, in one compiled call: values, reduction, greedy, table.
+
+The steps are those of :class:`~transom.solvers.dynamic_programming.DynamicProgramming` under a budget that keeps the
+greedy answer where it is optimal, so that ties are broken as there. The judge is apart: it adds up values and weights
+of the choice from the items alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transom.compiling import compiled
+from transom.heuristics.greedy import complete
+from transom.models.efficiency import _sort
+from transom.models.objectives import (
+    SCALE,
+    DrasCapability,
+    DrasCapacity,
+    Objective,
+    SitePriority,
+    UsedNodes,
+    Waited,
+    WaitingNodes,
+)
+from transom.solvers.dynamic_programming import _fill, _read
+
+OBJECTIVES: tuple[type, ...] = (UsedNodes, WaitingNodes, Waited, SitePriority, DrasCapability, DrasCapacity)
+"""The objectives that :func:`item_values` knows, by position."""
+
+_NODES, _WAIT, _WAITED, _PRIORITY, _CAPABILITY, _CAPACITY = range(6)
+
+_SAFE = 2.0**61  # sums below do not overflow; where they might, models decide
+
+
+def weights_of(objective: Objective) -> tuple[float, float]:
+    """The weights of an objective: of the waiting time, and of the nodes."""
+    return (objective.w1, objective.w2 + objective.w3) if isinstance(objective, DrasCapability) else (0.0, 0.0)
+
+
+def scale_of(objective: Objective) -> int:
+    """What the values of an objective are multiplied by before they are rounded."""
+    return SCALE if isinstance(objective, (DrasCapability, DrasCapacity)) else 1
+
+
+@compiled
+def item_values(kind, w1, w23, waits, nodes, walltimes, priorities, longest, num_nodes, values):  # type: ignore[no-untyped-def]
+    """Fill ``values`` with what jobs are worth under an objective, scaled and rounded as for a knapsack.
+
+    Parameters
+    ----------
+    kind, w1, w23 : the objective and its weights.
+    waits, nodes, walltimes, priorities : of the jobs, times in [s], shape ``(jobs,)``.
+    longest : the longest time that anybody in the queue has waited [s].
+    num_nodes : nodes of the cluster.
+
+    Returns
+    -------
+    Whether the values and their sum are within 61 bits.
+    """
+    total = 0.0
+    for i in range(len(values)):
+        if kind >= _CAPABILITY:
+            if kind == _CAPABILITY:
+                worth = w1 * waits[i] / longest if longest else 0.0
+                worth = worth + w23 * nodes[i] / num_nodes
+            else:
+                worth = 3600.0 / walltimes[i]
+            rounded = np.rint(worth * SCALE)
+            if worth > 0:
+                rounded = max(rounded, 1.0)
+            if not abs(rounded) < _SAFE:
+                return False
+            values[i] = np.int64(rounded)
+        elif kind == _NODES:
+            values[i] = nodes[i]
+        elif kind == _WAIT:
+            if np.float64(nodes[i]) * np.float64(waits[i] + 1) >= _SAFE:
+                return False
+            values[i] = nodes[i] * (waits[i] + 1)
+        elif kind == _WAITED:
+            values[i] = waits[i] + 1
+        else:
+            values[i] = max(priorities[i], 0)
+        total += abs(np.float64(values[i]))
+    return total < _SAFE
+
+
+@compiled
+def choose(values, weights, capacity, most_cells, memory):  # type: ignore[no-untyped-def]
+    """Solve a knapsack as ``dp`` does.
+
+    Parameters
+    ----------
+    values, weights, capacity : the knapsack; sums within 61 bits.
+    most_cells : a larger table is not filled.
+    memory : nor is one that takes more [bytes].
+
+    Returns
+    -------
+    Whether it is solved; the value of the optimum; what is chosen, shape ``(n,)``; the cells of the table.
+    """
+    chosen = np.zeros(len(values), np.bool_)
+    items, v, w, room, value, unit = _reduced(values, weights, capacity, chosen)
+    if not len(items):
+        return True, value, chosen, 0
+    if 8 * (room + 1) + 8 * len(items) * ((room + 64) // 64) > memory:
+        return False, 0, chosen, 0  # dp refuses it, whether the greedy answer is optimal or not
+    order = _sort(v / w, v, w)
+    greedy = np.zeros(len(items), np.bool_)
+    complete(greedy, w, room, order)
+    best, worth = 0, 0
+    for i in range(len(items)):
+        if v[i] > v[best]:
+            best = i
+        if greedy[i]:
+            worth += v[i]
+    if v[best] > worth:
+        greedy[:] = False
+        greedy[best] = True
+        worth = v[best]
+    # Dantzig's bound.
+    bound, left = 0, room
+    for item in order:
+        if w[item] > left:
+            if np.float64(left) * np.float64(v[item]) >= _SAFE:
+                return False, 0, chosen, 0
+            bound += left * v[item] // w[item]
+            break
+        left -= w[item]
+        bound += v[item]
+    cells = 0
+    if bound > worth:
+        cells = len(items) * (room + 1)
+        if cells > most_cells:
+            return False, 0, chosen, 0
+        best_values = np.zeros(room + 1, np.int64)
+        decisions = np.zeros((len(items), (room + 64) // 64), np.uint64)
+        low = np.empty(len(items), np.int64)
+        later = 0
+        for i in range(len(items) - 1, -1, -1):
+            low[i] = max(w[i], room - later)
+            later += w[i]
+        row, column = 0, room
+        while row < len(items):
+            row, column = _fill(best_values, decisions, v, w, low, row, column, len(items), 2 * cells + 1)
+        if best_values[room] > worth:
+            worth = best_values[room]
+            greedy = _read(decisions, w, room)
+    for i in range(len(items)):
+        chosen[items[i]] = greedy[i]
+    return True, value + unit * worth, chosen, cells
+
+
+@compiled
+def _reduced(values, weights, capacity, taken):  # type: ignore[no-untyped-def]
+    """:func:`transom.models.reduction.reduce` in compiled code; marks what is taken in any case."""
+    open_, total = np.zeros(len(values), np.bool_), 0
+    value, count = 0, 0
+    for i in range(len(values)):
+        if values[i] > 0 and weights[i] <= capacity:
+            if weights[i] == 0:
+                taken[i] = True
+                value += values[i]
+            else:
+                open_[i] = True
+                total += weights[i]
+                count += 1
+    if total <= capacity:
+        count = 0
+        for i in range(len(values)):
+            if open_[i]:
+                taken[i] = True
+                value += values[i]
+                open_[i] = False
+    items = np.empty(count, np.int64)
+    v, w = np.empty(count, np.int64), np.empty(count, np.int64)
+    found, unit, divisor = 0, 0, 0
+    for i in range(len(values)):
+        if open_[i]:
+            items[found], v[found], w[found] = i, values[i], weights[i]
+            unit, divisor = _gcd(v[found], unit), _gcd(w[found], divisor)
+            found += 1
+    for i in range(count):
+        v[i] //= unit
+        w[i] //= divisor
+    return items, v, w, capacity // max(divisor, 1), value, unit
+
+
+@compiled
+def _gcd(a, b):  # type: ignore[no-untyped-def]
+    while b:
+        a, b = b, a % b
+    return a
+
+
+@compiled
+def stands(values, weights, capacity, chosen, value):  # type: ignore[no-untyped-def]
+    """Judge a choice from the items alone: whether it fits and is worth ``value``."""
+    weight, worth = 0, 0
+    for i in range(len(values)):
+        if chosen[i]:
+            weight += weights[i]
+            worth += values[i]
+    return weight <= capacity and worth == value
