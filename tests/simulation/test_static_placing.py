@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.allocation_cases import COSTS, random_allocation
 from tests.simulation.workloads import workloads
+from transom import solve
 from transom.errors import UnsupportedError
 from transom.models import PAPER, Cluster, FatTree, Job
 from transom.simulation import Schedule, simulate, static_placing
@@ -112,12 +113,16 @@ def test_the_compiled_judge_refuses_what_the_judge_refuses(seed: int, wrong: int
     rng = np.random.default_rng(seed)
     problem = random_allocation(rng, "static", max_idle=8)
     owner = problem.from_starts(rng.integers(0, len(problem.idle), len(problem)))
+    if wrong == 3:
+        owner = np.roll(solve(problem, "scas-dp").solution, rng.integers(len(owner)))
+        wrong = 0
     for i in rng.integers(0, len(owner), wrong):
         owner[i] = rng.integers(-2, len(problem) + 1)
-    tree, weights = problem.tree, problem.cost.weights
-    terms = static_placing.Terms(tree.leaf.copy(), tree.pod.copy(), weights, problem.wrap, False, 0, 0)
+    terms = static_placing._terms(problem.tree, Allocator("scas-dp", cost=problem.cost, wrap=problem.wrap), 0)
     costs = static_placing._judged(problem.idle.copy(), owner, problem.sizes.copy(), terms)
     assert np.isfinite(costs).all() == (not problem.violations(owner))
+    assert not terms.in_leaf.any()
+    assert not terms.in_pod.any()
     if not problem.violations(owner):
         assert costs.tolist() == problem.job_costs(owner).tolist()
 

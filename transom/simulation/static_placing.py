@@ -1,8 +1,8 @@
 """The nodes of a finished schedule under ``scas-dp``: instant after instant in one compiled loop.
 
 It gives jobs the nodes that :meth:`~transom.simulation.allocator.Placer.place` gives them. Every answer of the solver's
-kernel is judged by the kernels that judge allocations elsewhere; an instant that the kernel cannot take at once, or
-whose answer does not stand, goes to the placer.
+kernel goes through a judge, which is compiled too; an instant that the kernel cannot take at once, or whose answer does
+not stand, goes to the placer.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import numpy as np
 
 from transom.compiling import compiled
 from transom.models._arrays import BoolArray, FloatArray, IntArray
-from transom.models.allocation import _job_costs, placing_order
-from transom.simulation.allocator import Placed, Placer
+from transom.models.fat_tree import FatTree
+from transom.models.hop_cost import hop_cost
+from transom.simulation.allocator import Allocator, Placed, Placer
 from transom.simulation.nodes import NodeRuns
 from transom.simulation.schedule import Schedule
 from transom.solvers._packing import _distinct
@@ -59,8 +60,11 @@ class Times(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """The tree, the weights of the cost, and what else an allocator says; ``memory`` of the tables [bytes], ``work`` of
-    one allocation [steps]."""
+    """The tree, the weights of the cost, and what else an allocator says.
+
+    ``memory`` of the tables [bytes], ``work`` of one allocation [steps]; ``in_leaf`` and ``in_pod`` are counters of the
+    judge, one per leaf switch and pod, 0 between two calls.
+    """
 
     leaf: IntArray
     pod: IntArray
@@ -69,6 +73,8 @@ class Terms(NamedTuple):
     per_job: bool
     memory: int
     work: int
+    in_leaf: IntArray
+    in_pod: IntArray
 
 
 class Told(NamedTuple):
@@ -127,14 +133,12 @@ def place_static(
     """
     allocator, tree = placer.allocator, placer.tree
     assert isinstance(placer.solver, ScasDp)
-    # Copies: kernels would be compiled once more for arrays that are read-only.
     times = Times(
         np.argsort(schedule.order, kind="stable"),
         np.argsort(schedule.end, kind="stable"),
         *(array.copy() for array in (schedule.start, schedule.end, schedule.jobs.nodes)),
     )
-    memory, weights = placer.solver.memory * 2**20, allocator.cost.weights
-    terms = Terms(tree.leaf.copy(), tree.pod.copy(), weights, allocator.wrap, allocator.per_job, memory, _CHUNK)
+    terms = _terms(tree, allocator, placer.solver.memory * 2**20)
     board = _new_board(tree.num_nodes, len(schedule))
     hard: dict[int, Placed] = {}
     while True:
@@ -153,6 +157,14 @@ def place_static(
             for job, nodes in zip(together.tolist(), hard[now].nodes, strict=True):
                 _take(board, job, nodes)
             board.at[_NEXT] += len(together)
+
+
+def _terms(tree: FatTree, allocator: Allocator, memory: int) -> Terms:
+    in_leaf, in_pod = (np.zeros(int(of.max()) + 1, np.int64) for of in (tree.leaf, tree.pod))
+    weights, wrap = allocator.cost.weights, allocator.wrap
+    # Copies: kernels would be compiled once more for arrays that are read-only.
+    leaf, pod = tree.leaf.copy(), tree.pod.copy()
+    return Terms(leaf, pod, weights, wrap, allocator.per_job, memory, _CHUNK, in_leaf, in_pod)
 
 
 def _new_board(nodes: int, jobs: int) -> Board:
@@ -316,23 +328,45 @@ def _small(sizes, length, wrap, memory, work):  # type: ignore[no-untyped-def]
 
 @compiled
 def _judged(idle, owner, sizes, terms):  # type: ignore[no-untyped-def]
-    """The cost of each job as the judge of allocations computes it; infinite where the answer breaks a condition."""
-    refused = np.full(len(sizes), np.inf)
-    held = np.zeros(len(sizes), np.int64)
-    if len(owner) != len(idle):
+    """The cost of each job from its nodes alone; infinite for all where the answer breaks a condition.
+
+    A job stands if it is met once on the way along Q, which begins between two jobs where Q is a circle.
+    """
+    refused, costs = np.full(len(sizes), np.inf), np.full(len(sizes), -1.0)
+    length, in_leaf, in_pod = len(idle), terms.in_leaf, terms.in_pod
+    if len(owner) != length:
         return refused
     for w in owner:
         if w < -1 or w >= len(sizes):
             return refused
-        if w >= 0:
-            held[w] += 1
-    for w in range(len(sizes)):
-        if held[w] != sizes[w]:
+    begin = 0
+    while terms.wrap and begin < length and owner[begin] == owner[begin - 1]:
+        begin += 1
+    end = begin + length  # entries beyond the length are those at the head
+    i = begin
+    while i < end:
+        w, first = owner[i if i < length else i - length], i
+        leaf_pairs, pod_pairs = 0, 0
+        while i < end and owner[i if i < length else i - length] == w:
+            if w >= 0:
+                node = idle[i if i < length else i - length]
+                leaf, pod = terms.leaf[node], terms.pod[node]
+                leaf_pairs, pod_pairs = leaf_pairs + in_leaf[leaf], pod_pairs + in_pod[pod]
+                in_leaf[leaf] += 1
+                in_pod[pod] += 1
+            i += 1
+        if w < 0:
+            continue
+        for k in range(first, i):
+            node = idle[k if k < length else k - length]
+            in_leaf[terms.leaf[node]] = in_pod[terms.pod[node]] = 0
+        if i - first != sizes[w] or costs[w] >= 0:
             return refused
-    for rank in placing_order(owner, sizes, terms.wrap, True):
-        if rank < 0:
+        costs[w] = hop_cost(sizes[w], leaf_pairs, pod_pairs, terms.weights)
+    for cost in costs:
+        if cost < 0:
             return refused
-    return _job_costs(terms.leaf[idle], terms.pod[idle], owner, sizes, terms.weights)
+    return costs
 
 
 @compiled
