@@ -47,6 +47,10 @@ class Reduced:
         """A value or bound of the reduced problem in terms of the problem."""
         return self.value + self.unit * int(value)
 
+    def best(self, value: int) -> int:
+        """What a value of the problem is in terms of the reduced one, rounded down."""
+        return (value - self.value) // self.unit
+
 
 def reduce(problem: Knapsack) -> Reduced:
     """Decide the obvious items of a knapsack.

@@ -18,11 +18,11 @@ COUNT, TURN, LEFT, RIGHT, BEST, BEST_BITS, BEST_LINK, IMPROVED, USED, ITEMS = ra
 """Fields of ``core``: number of states; the buffer they are in; the next items outside the core; the
 incumbent, how it came about and whether it is newer than the last report; bits in use; items so far."""
 
-MERGING, VALUE_STEP, WEIGHT_STEP, PLAIN, SHIFTED, KEPT, TOP = range(10, 17)
+MERGING, VALUE_STEP, WEIGHT_STEP, PLAIN, SHIFTED, KEPT, TOP, WORK = range(10, 18)
 """Fields for an item that is being taken in: whether there is one; what it adds; the next state without
-and with it; how many states were kept, and the highest value seen."""
+and with it; how many states were kept, and the highest value seen; states looked at so far."""
 
-FIELDS = 17
+FIELDS = 18
 
 FINISHED, FULL, FILED, PAUSED = range(4)
 """Why :func:`expand` returned: search at its end, list full, bits used up, work or iterations done."""
@@ -52,7 +52,9 @@ def expand(lists, core, bits, values, weights, sums, broken, capacity, items, wo
     residual = capacity - sums[1, broken]
     while True:
         if core[MERGING]:
+            before = work
             work = _merge(lists, core, residual, _limits(core, values, weights, sums), work)
+            core[WORK] += before - work
             if core[MERGING]:
                 return PAUSED
             items -= 1

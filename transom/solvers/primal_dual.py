@@ -15,9 +15,13 @@ from transom.models.efficiency import by_efficiency
 from transom.models.knapsack import Knapsack
 from transom.models.reduction import Reduced, reduce
 from transom.solvers import _core
+from transom.solvers._remainder import Within, within
+from transom.solvers._sharpening import STATE, sharpen
 from transom.solvers.incumbent import first_incumbent
 from transom.stop import Budget, Stop
 
+_TURNS = (300_000, 3_000_000, 30_000_000)  # states of the core, before each search under a cut
+_ROOMS = (2**12, 2**16, 2**20)  # most states of those
 _CHUNK = 1_000_000  # states between two looks at the clock: a few milliseconds
 _LARGE = 1 << 20  # lists whose size decides how long they take [bytes]
 _REARRANGED = 1e-9  # what it takes at least to rearrange a byte of the states [s]
@@ -80,20 +84,35 @@ class PrimalDual:
         first_incumbent(problem, budget, rng)
         if budget.done():
             return
-        reduced = reduce(problem)
-        states = States(
-            reduced, (int(budget.value or 0) - reduced.value) // reduced.unit, self.memory * 2**20, self.thin
-        )
+        whole = reduce(problem)
+        part: Reduced | Within = whole
+        states = self._states(part, budget)
+        turn = 0
         while True:
-            left = budget.iterations_left()
-            end, items = states.grow(_CHUNK, -1 if left is None else left)
-            budget.spend(items)
-            if (chosen := states.better()) is not None:
-                budget.found(reduced.solution(chosen))
-            budget.prove(reduced.worth(states.bound))
-            # To give states more room, or to give up half of them, cannot be cut short.
-            if end or budget.done() or budget.short(states.pause):
-                return
+            until = states.work + (_TURNS[turn] if turn < len(_TURNS) else _CHUNK)
+            while states.work < until:
+                left = budget.iterations_left()
+                end, items = states.grow(min(until - states.work, _CHUNK), -1 if left is None else left)
+                budget.spend(items)
+                if (chosen := states.better()) is not None:
+                    budget.found(part.solution(chosen))
+                budget.prove(max(int(budget.value or 0), part.worth(states.bound)))
+                # To give states more room, or to give up half of them, cannot be cut short.
+                if end or budget.done() or budget.short(states.pause):
+                    return
+            if turn < len(_TURNS):
+                room = max(1, min(_ROOMS[turn], self.memory * 2**20 // STATE))
+                turn = turn + 1 if sharpen(whole, budget, room, pairs=turn == 0) else len(_TURNS)
+                if budget.done():
+                    return
+                states.improve(part.best(int(budget.value or 0)))
+                rest = within(whole, int(budget.value or 0))
+                if rest is not None and 2 * len(rest.values) <= len(part.values):
+                    part = rest
+                    states = self._states(part, budget)
+
+    def _states(self, part: Reduced | Within, budget: Budget) -> States:
+        return States(part, part.best(int(budget.value or 0)), self.memory * 2**20, self.thin)
 
 
 class States:
@@ -111,7 +130,7 @@ class States:
     thin : whether to give up states when that is not enough.
     """
 
-    def __init__(self, reduced: Reduced, incumbent: int, memory: int, thin: bool = True) -> None:
+    def __init__(self, reduced: Reduced | Within, incumbent: int, memory: int, thin: bool = True) -> None:
         self._order = by_efficiency(reduced.values, reduced.weights)
         self._values = reduced.values[self._order]
         self._weights = reduced.weights[self._order]
@@ -135,6 +154,15 @@ class States:
         self._rate = _REARRANGED
         self.bound = self._bound()
         """The proved upper bound."""
+
+    @property
+    def work(self) -> int:
+        """How many states were looked at so far."""
+        return int(self._core[_core.WORK])
+
+    def improve(self, incumbent: int) -> None:
+        """Look only for solutions that are better than this value."""
+        self._core[_core.BEST] = max(int(self._core[_core.BEST]), incumbent - int(self._sums[0, self._broken]))
 
     @property
     def pause(self) -> float:
