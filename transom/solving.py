@@ -92,18 +92,19 @@ def solve(
     warm_up(chosen)
     warm_up(problem)
     stated = parameters(chosen)  # now: a file may have gone when the time is over
+    instance = problem.digest()  # now: of a large problem it takes tens of milliseconds
 
     budget = stop.start(problem, threads, clock)
     error = _search(problem, chosen, budget, seed, start)
     reason = _reason(budget, error)
     seconds = budget.seconds()
     if reason == "finished" and budget.ran_short:
-        budget.notes["ended"] = "early: less time was left than its next step takes"
+        budget.notes.setdefault("ended", "early: less time was left than its next step takes")
     if isinstance(budget.solution, ParetoFront):
         # Said here for every solver and for problems that needed none, so that it always agrees with the status.
         budget.notes["front"] = "complete" if budget.optimal else "not complete"
     return Result(
-        instance=problem.digest(),
+        instance=instance,
         problem=problem.kind,
         solver=chosen.name,
         parameters={**stated, **budget.notes},

@@ -271,9 +271,9 @@ def test_nothing_is_rounded_once_the_time_is_over(monkeypatch: pytest.MonkeyPatc
         seconds[0] = 2.0
         return descend(prices, iterations)
 
-    def counted(prices: Prices, order: object = None) -> object:
+    def counted(prices: Prices, order: object = None, stop: object = None) -> object:
         rounded.append(seconds[0])
-        return round_(prices, order)  # type: ignore[arg-type]
+        return round_(prices, order, stop)  # type: ignore[call-overload]
 
     monkeypatch.setattr(Prices, "descend", late)
     monkeypatch.setattr(Prices, "round", counted)

@@ -215,16 +215,18 @@ def _step(caps, cls, members, prices, direction, used, real, whole, value):  # t
 
 
 @compiled
-def fill(order, caps, first, cls, sizes, types, units, steps, at, worth, pod_at, prices, values, inner, outer, held):  # type: ignore[no-untyped-def]
+def fill(  # type: ignore[no-untyped-def]
+    order, left, caps, first, cls, sizes, types, units, steps, at, worth, pod_at, prices, values, inner, outer, held
+):
     """Jobs in an order take their best choice of what is left, at given prices.
 
-    ``held`` ``(J, S)`` becomes the nodes of each job on each leaf.
+    ``left`` ``(S,)``, what is free on each leaf, is lowered; ``held`` ``(J, S)`` becomes the nodes of each job on each
+    leaf.
 
     Returns
     -------
-    The savings of all.
+    The savings of all that have nodes.
     """
-    left = caps.copy()
     for job in order:
         t = types[job]
         linear_values(units[t], steps, caps, cls, prices, at, values)

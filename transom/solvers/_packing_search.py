@@ -11,7 +11,7 @@ from transom.models._arrays import FloatArray, IntArray
 from transom.models.allocation import Allocation
 from transom.models.fat_tree import FatTree
 from transom.models.shortest_path import ConstrainedPath
-from transom.solvers._packing import Packing, packing, unpacked
+from transom.solvers._packing import Packing, first_fit, packing, unpacked
 from transom.stop import Budget
 
 _RELATIVE = 1e-9
@@ -22,7 +22,7 @@ def warm_packing() -> None:
     """Compile what packs, unpacks and judges static allocations and paths."""
     tiny = Allocation(FatTree.k_ary(2), np.arange(2), np.array([2]))
     owner = unpacked(tiny, np.zeros(1, np.int64), np.zeros(1, np.int64))
-    packing(tiny)
+    first_fit(packing(tiny))
     tiny.value(owner)
     tiny.violations(owner)
 
@@ -46,6 +46,21 @@ def blocks(problem: Allocation | ConstrainedPath, solution: Any) -> tuple[IntArr
 def has_no_arc(packing: Packing) -> bool:
     """Whether there is no block at all of some size."""
     return bool((~np.isfinite(packing.costs)).all(axis=1).any())
+
+
+def answer_greedily(
+    problem: Allocation | ConstrainedPath, packing: Packing, budget: Budget, why: str | None = None
+) -> None:
+    """Hand over blocks placed one after another, from a solver that cannot build its model within the budget.
+
+    Parameters
+    ----------
+    why : what is noted where the solver ends before its time is up.
+    """
+    if why is not None:
+        budget.notes["ended"] = why
+    if budget.value is None and (placed := first_fit(packing)) is not None:
+        budget.found(unpacked(problem, *placed))
 
 
 def cost_unit(costs: FloatArray) -> float:

@@ -10,12 +10,16 @@ import numpy as np
 
 from transom.errors import SpecError
 from transom.models.shortest_path import ConstrainedPath
-from transom.solvers._native import import_back_end
+from transom.solvers._native import building, free_later, import_back_end, settle
+from transom.solvers._packing import packing
+from transom.solvers._packing_search import answer_greedily, warm_packing
 from transom.solving import settled
 from transom.stop import Budget
 
 if TYPE_CHECKING:
     from networkx import DiGraph
+
+_AT_LEAST = 6e-6  # what an arc takes to make [s]
 
 _Node = tuple[int, tuple[int, ...]]
 """A node of the layered graph: node of the problem's graph, arcs of each size that are still wanted."""
@@ -62,8 +66,10 @@ class CspNetworkx:
         return None if needed <= self.nodes else f"its graph has {needed} nodes, more than nodes={self.nodes}"
 
     def warm_up(self) -> None:
-        """Import networkx."""
+        """Import networkx, and compile what places blocks greedily."""
         import_back_end("networkx")
+        warm_packing()
+        settle()
 
     def __call__(
         self, problem: ConstrainedPath, budget: Budget, rng: np.random.Generator, /, start: Any = None
@@ -72,9 +78,17 @@ class CspNetworkx:
 
         if settled(problem, budget):
             return
-        layered = _layered(problem, budget)
+        arcs = problem.length + int(np.isfinite(problem.costs).sum())
+        if budget.short(arcs * _AT_LEAST):
+            why = f"a graph of {arcs} arcs takes longer to build than there is time"
+            answer_greedily(problem, packing(problem), budget, why)
+            return
+        with building():
+            layered = _layered(problem, budget)
+        free_later(layered)
         if layered is None:
-            return  # building the graph counts
+            answer_greedily(problem, packing(problem), budget)  # building the graph counts
+            return
         source, target = (0, tuple(problem.counts.tolist())), (problem.length, (0,) * len(problem.sizes))
 
         def weight(_tail: _Node, _head: _Node, arc: dict[str, Any]) -> float:
@@ -85,6 +99,7 @@ class CspNetworkx:
         try:
             path: list[_Node] = networkx.dijkstra_path(layered, source, target, weight)
         except _TimeIsOver:
+            answer_greedily(problem, packing(problem), budget)
             return
         except (networkx.NetworkXNoPath, networkx.NodeNotFound):
             budget.prove_infeasible()
@@ -104,6 +119,7 @@ def _layered(problem: ConstrainedPath, budget: Budget) -> DiGraph | None:
     from networkx import DiGraph
 
     graph = problem.graph()
+    free_later(graph)
     least = np.where(np.isfinite(problem.costs), problem.costs, np.inf).min(axis=1)
     rows = {size: row for row, size in enumerate(problem.sizes.tolist())}
     layered = DiGraph()

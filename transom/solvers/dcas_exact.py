@@ -29,6 +29,7 @@ _CHUNK = 20_000  # labels between two looks at the clock: a few milliseconds
 _PLAIN = 4_000  # labels until prices are worth their time
 _STAGES: tuple[tuple[int, float, int | None], ...] = ((40, 0.4, 20_000), (160, 0.4, None), (160, 1.0, None))
 """In turn: steps of the prices, share of the distance from their bound to the best solution, labels at most."""
+_QUICK = 0.005  # up to which the time of a single pricing does not matter [s]
 _SMALL, _LARGE = 1 << 18, 1 << 22  # sets times entries: up to these the static optimum takes milliseconds, a second
 _SETS = 1 << 12
 
@@ -209,8 +210,10 @@ def _descend(prices: free_bound.Prices, budget: Budget, steps: int) -> bool:
     """Improve the prices, up to so many steps in all; whether the budget allowed it."""
     assert budget.value is not None
     prices.aim(prices.shape.base - budget.value)
+    if prices.seconds > _QUICK and budget.short(prices.seconds):
+        return False
     while prices.descend(steps - prices.iterations):
-        if budget.done():
+        if budget.done() or (prices.seconds > _QUICK and budget.short(prices.seconds)):
             return False
     if prices.iterations:
         budget.prove(prices.bound)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
 from time import perf_counter
+from typing import overload
 
 import numpy as np
 
@@ -19,6 +21,7 @@ from transom.solvers._free_shape import Shape, shape
 
 _SLACK = 1e-9  # far more than all rounding errors of a bound, in relative terms
 _FIRST = 0.1  # factor of Polyak's step with payments: near a kink of many ties longer ones lead away
+_PER_STEP = 4e-10  # seconds of one of them
 _WORK = 2_000_000  # inner steps of pricing between two looks at the clock: a few milliseconds
 
 
@@ -93,9 +96,9 @@ class Prices:
         self._real = np.array([0.0, math.inf, 1.0, 0.0, 0.0])
         self._whole = np.zeros(6, np.int64)
         # Types to price between two looks at the clock.
-        effort = int(shape.caps.sum()) * (widest + most)
+        self._effort = int(shape.caps.sum()) * (widest + most)
         self._both: tuple[IntArray, FloatArray, IntArray, FloatArray, FloatArray] | None = None
-        self._work = max(1, _WORK // max(1, effort))
+        self._work = max(1, _WORK // max(1, self._effort))
 
     @property
     def iterations(self) -> int:
@@ -180,25 +183,43 @@ class Prices:
             self.pay[:, self.pod_at[p] : self.pod_at[p + 1]] = pod_duals[1][:, class_at[k] : class_at[k + 1]]
         return not self._whole[pricing.CONVERGED]
 
-    def round(self, order: IntArray | None = None) -> tuple[float, IntArray]:
+    @property
+    def seconds(self) -> float:
+        """What pricing one job takes at most, about [s]; it cannot be cut short."""
+        return _PER_STEP * self._effort
+
+    @overload
+    def round(self, order: IntArray | None = None) -> tuple[float, IntArray]: ...
+
+    @overload
+    def round(self, order: IntArray | None, stop: Callable[[], bool]) -> tuple[float, IntArray] | None: ...
+
+    def round(
+        self, order: IntArray | None = None, stop: Callable[[], bool] | None = None
+    ) -> tuple[float, IntArray] | None:
         """Give the jobs one after another their best choice of what is left, at the best prices.
 
         Parameters
         ----------
         order : of the jobs, largest first by default.
+        stop : asked every few milliseconds whether to give up.
 
         Returns
         -------
-        The savings, and the nodes of each job on each leaf ``(J, S)``.
+        The savings, and the nodes of each job on each leaf ``(J, S)``; None if it was given up.
         """
         s = self.shape
         if order is None:
             order = np.argsort(-s.sizes[s.types], kind="stable")
         held = np.zeros((len(s.types), len(s.caps)), np.int64)
-        value = pricing.fill(
-            order, s.caps, s.first, s.cls, s.sizes, s.types, s.units, s.steps, self.at, self.worth, self.pod_at,
-            self.best, self.values, self.inner, self.outer, held,
-        )  # fmt: skip
+        left, value = s.caps.copy(), 0.0
+        for begin in range(0, len(order), self._work):
+            if begin and stop is not None and stop():
+                return None
+            value = pricing.fill(
+                order[begin : begin + self._work], left, s.caps, s.first, s.cls, s.sizes, s.types, s.units, s.steps,
+                self.at, self.worth, self.pod_at, self.best, self.values, self.inner, self.outer, held,
+            )  # fmt: skip
         return float(value), held
 
 

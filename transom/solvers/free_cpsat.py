@@ -16,6 +16,8 @@ from transom.solvers._native import building, free_later, import_back_end, settl
 from transom.solving import settled
 from transom.stop import Budget
 
+_AT_LEAST = 1e-6  # what a binary of the model takes to make [s]
+
 
 @dataclass(frozen=True, slots=True)
 class FreeCpSat:
@@ -58,9 +60,17 @@ class FreeCpSat:
         if settled(problem, budget):
             return
         places = _places(problem)
+        binaries = int(np.minimum.outer(problem.sizes, places.idle).sum())
+        if budget.short(binaries * _AT_LEAST):
+            budget.notes["ended"] = f"a model of {binaries} binaries takes longer to build than there is time"
+            if budget.value is None:
+                budget.found(_first_fit(problem))
+            return
         with building():
             built = _build(problem, places, budget)
         if built is None or budget.done():
+            if budget.value is None:
+                budget.found(_first_fit(problem))
             return  # building the model counts
         model, takes, scale = built
 
@@ -71,6 +81,17 @@ class FreeCpSat:
             return _owners(problem, places, counts)
 
         search_cpsat(model, budget, int(rng.integers(2**31)), read, scale, probing=False)
+        if budget.value is None:
+            budget.found(_first_fit(problem))
+
+
+def _first_fit(problem: Allocation) -> IntArray:
+    """The jobs one after another on the nodes switch by switch, which are enough where not settled before."""
+    owner = np.full(len(problem.idle), -1)
+    owner[np.lexsort((problem.leaf, problem.pod))[: int(problem.sizes.sum())]] = np.repeat(
+        np.arange(len(problem)), problem.sizes
+    )
+    return owner
 
 
 class _Places(NamedTuple):

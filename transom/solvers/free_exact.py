@@ -23,6 +23,8 @@ from transom.solvers.free_bound import Prices, safe_bound
 from transom.solving import settled, warm_up
 from transom.stop import Budget, Stop
 
+_MOMENT = 1e-6  # the least that a budget has: its solver then hands over its first solution [s]
+_QUICK = 0.005  # up to which the time of a single pricing does not matter [s]
 _COUNTS = "count-search"  # with dp-polish for a start
 _EXCHANGES = 500  # steps of it: what takes longer costs proofs at 10 ms
 _SHARE = 0.5  # of the time that is left, for them
@@ -47,8 +49,8 @@ class FreeExact:
        up is a bound. Passes become wider until nothing is given up that could be better.
 
     After a few price steps ``count-search`` has a short turn, so that the answer at the end of a short budget is as
-    good as its own. The best contiguous solution (``dcas-exact``, ``scas-dp``) is taken as a start where the search is not over at
-    once, so that the answer is never worse. An iteration is a price step, or some 60,000 elementary
+    good as its own. The best contiguous solution (``dcas-exact``, ``scas-dp``) is taken as a start where the search
+    is not over at once, so that the answer is never worse. An iteration is a price step, or some 60,000 elementary
     steps on states.
 
     Parameters
@@ -99,8 +101,14 @@ class FreeExact:
             return
         if start is None:
             search.take_contiguous(self.contiguous)
-        if not budget.done():
-            search.deal_out(prices, self.steps, self.memory * 2**20)
+        # The tables of the programme take a pricing for each type, of a few times the work.
+        tables = 4 * len(prices.shape.sizes) * prices.seconds
+        if tables <= _QUICK or tables < budget.seconds_left():
+            if not budget.done():
+                search.deal_out(prices, self.steps, self.memory * 2**20)
+        elif not budget.done():
+            budget.notes["search"] = "too large for the time; prices and a search on counts only"
+            search.improve(_COUNTS, max(budget.seconds_left(), _MOMENT))
 
 
 class _Search:
@@ -117,9 +125,13 @@ class _Search:
         largest_first = np.argsort(-self.shape.sizes[self.shape.types], kind="stable")
         orders = (largest_first, largest_first[::-1])
         if budget.value is None:
-            self._take(prices.round()[1])
+            if prices.seconds > _QUICK:
+                self.improve("best-fit", max(budget.seconds_left(), _MOMENT))
+            self._round(prices, None)
         more = True
         while more and not budget.done():
+            if prices.seconds > _QUICK and budget.short(prices.seconds):
+                return
             prices.aim(self._savings())
             before = prices.iterations
             left = budget.iterations_left()
@@ -130,11 +142,18 @@ class _Search:
                 self._prove(prices.least)
                 if not budget.optimal:
                     for order in orders:
-                        if budget.seconds_left() == 0:  # on large machines each takes tens of milliseconds
-                            break
-                        self._take(prices.round(order)[1])
+                        self._round(prices, order)
                     self._prove(prices.least)
             more = more and prices.iterations < steps
+
+    def _round(self, prices: Prices, order: IntArray | None) -> None:
+        """Hand over what the jobs take one after another, if there is time for it where it takes long."""
+        budget = self._budget
+        if budget.value is not None and budget.seconds_left() <= (prices.seconds if prices.seconds > _QUICK else 0):
+            return
+        rounded = prices.round(order, lambda: budget.value is not None and budget.seconds_left() == 0)
+        if rounded is not None:
+            self._take(rounded[1])
 
     def take_contiguous(self, seconds: float) -> None:
         """The best contiguous solution as a start, as far as it is found in time."""
@@ -143,16 +162,18 @@ class _Search:
 
     def exchange(self) -> None:
         """Improve the best solution by a short search on counts, which begins with a polished contiguous one."""
+        if not self._budget.done():
+            self.improve(_COUNTS, max(_SHARE * self._budget.seconds_left(), _MOMENT), _EXCHANGES)
+            self._budget.spend()
+
+    def improve(self, solver: str, seconds: float, steps: int | None = None) -> None:
+        """What another solver makes of the solution in so much time and so many iterations."""
         budget = self._budget
-        seconds = _SHARE * budget.seconds_left()
-        if budget.done() or seconds <= 0:
-            return
-        limit = Stop(seconds=seconds if math.isfinite(seconds) else None, iterations=_EXCHANGES)
+        limit = Stop(seconds=seconds if math.isfinite(seconds) else None, iterations=steps)
         part = budget.nested(limit, self._problem)
-        registry.make(registry.SOLVERS, _COUNTS, Allocation)(
+        registry.make(registry.SOLVERS, solver, Allocation)(
             self._problem, part, np.random.default_rng(0), budget.solution
         )
-        budget.spend()
         budget.found(part.solution)
 
     def deal_out(self, prices: Prices, steps: int, memory: int) -> None:
@@ -249,7 +270,8 @@ def _warm_up() -> None:
     tree = FatTree.uniform(24, 4, 12)
     idle: Callable[[int], IntArray] = lambda seed: np.sort(np.random.default_rng(seed).choice(24, 20, replace=False))  # noqa: E731
     free_bound.warm_up()
-    warm_up(registry.make(registry.SOLVERS, _COUNTS, Allocation))
+    for name in (_COUNTS, "best-fit"):
+        warm_up(registry.make(registry.SOLVERS, name, Allocation))
     from transom.solvers.dcas_exact import DcasExact
     from transom.solvers.scas_dp import ScasDp
 

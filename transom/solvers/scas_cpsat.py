@@ -13,9 +13,11 @@ from transom.models.shortest_path import ConstrainedPath
 from transom.solvers._cpsat_search import scaled, search_cpsat
 from transom.solvers._native import building, free_later, import_back_end, settle
 from transom.solvers._packing import Packing, packing, unpacked
-from transom.solvers._packing_search import blocks, has_no_arc, refused_rule, warm_packing
+from transom.solvers._packing_search import answer_greedily, blocks, has_no_arc, refused_rule, warm_packing
 from transom.solving import settled
 from transom.stop import Budget
+
+_AT_LEAST = 2e-7  # what each cost in the table of a size or of a job takes [s]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,11 @@ def _solve(problem: Allocation | ConstrainedPath, budget: Budget, seed: int, pre
     if has_no_arc(packed):
         budget.prove_infeasible()
         return
+    cells = packed.costs.size + packed.length * int(packed.counts.sum())
+    if budget.short(cells * _AT_LEAST):
+        why = f"a model of {cells} costs takes longer to build than there is time"
+        answer_greedily(problem, packed, budget, why)
+        return
     first = None if budget.solution is None else blocks(problem, budget.solution)[1]
     row = np.repeat(np.arange(len(packed.sizes)), packed.counts)  # of each job's size
     finite = np.isfinite(packed.costs)
@@ -112,12 +119,15 @@ def _solve(problem: Allocation | ConstrainedPath, budget: Budget, seed: int, pre
     with building():
         model = _build(packed, row, finite, whole, first, budget)
     if model is None or budget.done():
-        return  # building the model counts
+        answer_greedily(problem, packed, budget)  # building the model counts
+        return
 
     def read(values: IntArray) -> Any:
         return unpacked(problem, row, values[: len(row)])
 
     search_cpsat(model, budget, seed, read, scale, presolve)
+    if not budget.infeasible:
+        answer_greedily(problem, packed, budget)
 
 
 def _build(packed: Packing, row: IntArray, finite: Any, whole: IntArray, first: IntArray | None, budget: Budget) -> Any:

@@ -20,6 +20,7 @@ from transom.solvers import _highs_worker as worker
 from transom.solvers._native import building, free_later, import_back_end, settle
 from transom.solvers._packing import Packing, packing, unpacked
 from transom.solvers._packing_search import (
+    answer_greedily,
     blocks,
     close,
     cost_unit,
@@ -173,14 +174,20 @@ def _solve(problem: Allocation | ConstrainedPath, budget: Budget, seed: int, bac
         return
     began = budget.seconds()
     packed = packing(problem)
-    if budget.done():
-        return  # building the model counts
     if has_no_arc(packed):
         budget.prove_infeasible()
         return
+    if budget.done():
+        answer_greedily(problem, packed, budget)  # building the model counts
+        return
     columns = packed.length + int(np.isfinite(packed.costs).sum())
     if backend == "highs" and budget.short(columns * _AT_LEAST):
-        budget.notes["ended"] = f"a model of {columns} columns takes longer to hand over than there is time"
+        why = f"a model of {columns} columns takes longer to hand over than there is time"
+        answer_greedily(problem, packed, budget, why)
+        return
+    if backend == "scip" and budget.short(columns * _PER_COLUMN):
+        why = f"a model of {columns} columns takes longer to build than there is time"
+        answer_greedily(problem, packed, budget, why)
         return
     unit = cost_unit(packed.costs)
     flow = _flow(packed, unit)
@@ -188,6 +195,8 @@ def _solve(problem: Allocation | ConstrainedPath, budget: Budget, seed: int, bac
     free_later(flow)
     # To hand the model over, which cannot be cut short, takes about as long as to build it.
     if budget.done() or budget.short(budget.seconds() - began):
+        why = f"a model of {columns} columns takes longer to hand over than there is time"
+        answer_greedily(problem, packed, budget, None if budget.reason == "time" else why)
         return
 
     def read(used: BoolArray) -> Any:
@@ -196,6 +205,8 @@ def _solve(problem: Allocation | ConstrainedPath, budget: Budget, seed: int, bac
 
     search = _by_highs if backend == "highs" else _by_scip
     search(packed, flow, first, read, budget, seed, unit)
+    if not budget.infeasible:
+        answer_greedily(problem, packed, budget)
 
 
 def _flow(packed: Packing, unit: float) -> _Flow:
@@ -285,7 +296,7 @@ def _by_scip(
     seed: int,
     unit: float,
 ) -> None:
-    if len(flow.costs) * _PER_COLUMN + len(flow.where) * _PER_ENTRY > budget.seconds_left():
+    if budget.short(len(flow.costs) * _PER_COLUMN + len(flow.where) * _PER_ENTRY):
         budget.notes["ended"] = f"a model of {len(flow.costs)} columns takes longer to build than there is time"
         return
     model = scip_model(seed)

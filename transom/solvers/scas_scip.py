@@ -14,6 +14,7 @@ from transom.models.shortest_path import ConstrainedPath
 from transom.solvers._native import building, import_back_end, settle
 from transom.solvers._packing import Packing, packing, unpacked
 from transom.solvers._packing_search import (
+    answer_greedily,
     blocks,
     close,
     cost_unit,
@@ -121,8 +122,8 @@ def _solve(problem: Allocation | ConstrainedPath, budget: Budget, seed: int, can
         budget.prove_infeasible()
         return
     rows = int(np.isfinite(packed.costs).sum(axis=1) @ (packed.sizes * packed.counts))  # eq. (4)
-    if rows * _AT_LEAST > budget.seconds_left():
-        budget.notes["ended"] = f"a model of {rows} rows takes longer to build than there is time"
+    if budget.short(rows * _AT_LEAST):
+        answer_greedily(problem, packed, budget, f"a model of {rows} rows takes longer to build than there is time")
         return
     first = None if budget.solution is None else blocks(problem, budget.solution)
     row = np.repeat(np.arange(len(packed.sizes)), packed.counts)  # of each job's size
@@ -131,7 +132,8 @@ def _solve(problem: Allocation | ConstrainedPath, budget: Budget, seed: int, can
     with building():
         begins = _build(model, packed, row, unit, cancel, first, budget.done)
     if begins is None:
-        return  # building the model counts
+        answer_greedily(problem, packed, budget)  # building the model counts
+        return
 
     def read(value: Callable[[Any], float]) -> Any:
         chosen = [[i for i, variable in of.items() if value(variable) > 0.5] for of in begins]
