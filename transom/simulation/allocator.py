@@ -105,14 +105,18 @@ class Placer:
             else:
                 found = _lowest(idle, [1])
             nodes.update(zip(window, found, strict=True))
-            idle = np.setdiff1d(idle, np.concatenate(found), assume_unique=True)
+            if len(nodes) < len(wanted):
+                left = np.ones(len(idle), bool)
+                left[np.searchsorted(idle, np.concatenate(found))] = False
+                idle = idle[left]
         rest = [i for i in range(len(wanted)) if i not in nodes]
         nodes.update(zip(rest, _lowest(idle, [wanted[i] for i in rest]), strict=True))
         return Placed([nodes[i] for i in range(len(wanted))], len(together), cost, proved)
 
     def _allocate(self, idle: IntArray, sizes: list[int]) -> tuple[list[IntArray], float, bool]:
-        problem = Allocation(self.tree, idle, np.array(sizes), self.rule, self.allocator.wrap, self.allocator.cost)
         assert self.solver is not None
+        wrap, cost = self.allocator.wrap, self.allocator.cost
+        problem = Allocation._trusted(self.tree, idle, np.array(sizes, np.int64), self.rule, wrap, cost)
         result = answer(problem, self.solver, self._stop, int(self._seeds.integers(2**31)))
         if result.solution is None:
             if result.error is not None:

@@ -23,7 +23,7 @@ from transom.simulation.schedule import Schedule
 from transom.solvers._packing import _distinct
 from transom.solvers.scas_dp import _CHUNK, ScasDp, _solve
 
-_INSTANTS = 2048  # instants between two looks at the progress bar and Ctrl-C
+_INSTANTS = 256  # instants between two looks at the progress bar and Ctrl-C
 
 # Places in Board.at: the next job in the order of starts, the next one in the order of ends, runs so far.
 _NEXT, _GONE, _RUNS = range(3)
@@ -138,7 +138,7 @@ def place_static(
         np.argsort(schedule.end, kind="stable"),
         *(array.copy() for array in (schedule.start, schedule.end, schedule.jobs.nodes)),
     )
-    terms = _terms(tree, allocator, placer.solver.memory * 2**20)
+    terms = _terms(tree, allocator, min(placer.solver.memory, 2**40) * 2**20)
     board = _new_board(tree.num_nodes, len(schedule))
     hard: dict[int, Placed] = {}
     while True:
@@ -161,10 +161,10 @@ def place_static(
 
 def _terms(tree: FatTree, allocator: Allocator, memory: int) -> Terms:
     in_leaf, in_pod = (np.zeros(int(of.max()) + 1, np.int64) for of in (tree.leaf, tree.pod))
-    weights, wrap = allocator.cost.weights, allocator.wrap
+    weights, wrap, per_job = allocator.cost.weights, bool(allocator.wrap), bool(allocator.per_job)
     # Copies: kernels would be compiled once more for arrays that are read-only.
     leaf, pod = tree.leaf.copy(), tree.pod.copy()
-    return Terms(leaf, pod, weights, wrap, allocator.per_job, memory, _CHUNK, in_leaf, in_pod)
+    return Terms(leaf, pod, weights, wrap, per_job, memory, _CHUNK, in_leaf, in_pod)
 
 
 def _new_board(nodes: int, jobs: int) -> Board:

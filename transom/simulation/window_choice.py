@@ -34,7 +34,9 @@ _SAFE = 2.0**61  # sums below do not overflow; where they might, models decide
 
 def weights_of(objective: Objective) -> tuple[float, float]:
     """The weights of an objective: of the waiting time, and of the nodes."""
-    return (objective.w1, objective.w2 + objective.w3) if isinstance(objective, DrasCapability) else (0.0, 0.0)
+    if not isinstance(objective, DrasCapability):
+        return 0.0, 0.0
+    return float(objective.w1), float(objective.w2 + objective.w3)
 
 
 def scale_of(objective: Objective) -> int:

@@ -151,9 +151,9 @@ def _terms(replay: Replay, policy: WindowPolicy) -> Terms:
     solver = policy._solver
     assert isinstance(solver, DynamicProgramming)
     kind, (w1, w23) = OBJECTIVES.index(type(objective)), weights_of(objective)
-    memory, nodes = solver.memory * 2**20, replay.cluster.num_nodes
+    memory, size, nodes = min(solver.memory, 2**40) * 2**20, min(policy.size, 2**40), replay.cluster.num_nodes
     lengths_of = np.array(lengths, np.int64)
-    return Terms(policy.size, lengths_of, policy.easy, kind, w1, w23, scale_of(objective), nodes, memory, _CELLS, _WORK)
+    return Terms(size, lengths_of, bool(policy.easy), kind, w1, w23, scale_of(objective), nodes, memory, _CELLS, _WORK)
 
 
 def _scratch(replay: Replay) -> Scratch:
