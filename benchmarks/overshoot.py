@@ -2,6 +2,7 @@
 
     python -m benchmarks.overshoot                          # the suites smoke and tjap at 0.1, 1 and 5 s
     python -m benchmarks.overshoot smoke --seconds 0.1      # one suite, or plans out of files, at other budgets
+    python -m benchmarks.overshoot --large                  # knapsacks of 10^5 and 10^6 items at 0.01 to 5 s, CPU time
     python -m benchmarks.overshoot tjap --take 2 --solver sa --solver auto
 
 Prints, for each solver, problem and budget, the median, 99th percentile and worst of (time used - budget), and the
@@ -21,6 +22,7 @@ from collections.abc import Iterator
 import msgspec
 import numpy as np
 
+from benchmarks._large_knapsacks import print_table
 from transom.bench.local_engine import LocalEngine
 from transom.bench.plan import read_plan
 from transom.bench.task import Row, Task
@@ -77,7 +79,10 @@ def main() -> None:
     parser.add_argument("--take", type=int, help="instances of each set")
     parser.add_argument("--solver", action="append", default=[])
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--large", action="store_true", help="knapsacks of 10^5 and 10^6 items instead of plans")
     options = parser.parse_args()
+    if options.large:
+        sys.exit(0 if print_table(options.seconds or [0.01, 0.1, 1.0, 5.0], options.solver) else 1)
 
     budgets = options.seconds or [0.1, 1.0, 5.0]
     rows: dict[float, list[Row]] = {seconds: [] for seconds in budgets}

@@ -253,7 +253,8 @@ def test_it_prints_nothing(spec: str, capfd: pytest.CaptureFixture[str]) -> None
 
 
 def busy(name: str) -> tuple[Knapsack, Any]:
-    knapsack = generate_knapsack("inverse-strongly-correlated", 2000, 10**8, np.random.default_rng(1))
+    klass = "circle" if name == "auto" else "inverse-strongly-correlated"  # that nobody proves soon
+    knapsack = generate_knapsack(klass, 2000, 10**8, np.random.default_rng(1))
     return knapsack, registry.make(registry.SOLVERS, name, Knapsack)
 
 
@@ -315,3 +316,25 @@ def test_other_problems_are_refused() -> None:
     for name in SOLVERS:
         with pytest.raises(UnsupportedError, match="it solves Knapsack problems"):
             solve(path, registry.make(registry.SOLVERS, name, Knapsack))
+
+
+@pytest.mark.parametrize("name", ["sa", "ga", "cpsat", "scip", "primal-dual"])
+def test_who_cannot_begin_in_time_answers_greedily(name: str) -> None:
+    knapsack = generate_knapsack("strongly-correlated", 100_000, 10**6, np.random.default_rng(1))
+    ticks = iter([0.0])
+    result = solve(knapsack, name, Stop(seconds=0.02), clock=lambda: next(ticks, 0.0))  # no time passes, little is left
+    sound(knapsack, result)
+    assert result.reason == "finished"
+    assert str(result.parameters["ended"]).startswith("early")
+    assert result.value == solve(knapsack, "greedy").value
+
+
+def test_a_solver_after_another_one_begins_with_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    knapsack = problem()
+    budget = Stop(iterations=10).start(knapsack)
+    registry.make(registry.SOLVERS, "greedy")(knapsack, budget, np.random.default_rng(0))
+    points = len(budget.curve)
+    monkeypatch.setattr("transom.heuristics.greedy.reduce", None)  # greedy would fail now
+    registry.make(registry.SOLVERS, "sa")(knapsack, budget, np.random.default_rng(0))
+    assert budget.iterations == 10
+    assert len(budget.curve) >= points

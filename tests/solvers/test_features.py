@@ -16,6 +16,7 @@ from transom.generate.paths import random_path
 from transom.generate.selections import FAMILIES, family_selection
 from transom.models import Allocation, ConstrainedPath, FatTree, Knapsack, Selection
 from transom.models.reduction import reduce
+from transom.solvers import features as module
 from transom.solvers.dynamic_programming import DynamicProgramming
 from transom.solvers.features import FEATURES, features
 
@@ -189,3 +190,17 @@ def test_they_do_not_depend_on_the_order_of_items() -> None:
     order = rng.permutation(50)
     other = Knapsack(problem.values[order], problem.weights[order], problem.capacity)
     assert features(problem) == pytest.approx(features(other))
+
+
+def test_of_many_items_a_share_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[int] = []
+    monkeypatch.setattr(module, "reduce", lambda problem: looked.append(len(problem)) or reduce(problem))
+    for klass in CLASSES:
+        problem = generate_knapsack(klass, 100_000, 1000, np.random.default_rng(1))
+        sampled = features(problem)
+        assert looked == []
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, "_ITEMS", 10**6)
+            exact = features(problem)
+        assert looked.pop() == 100_000
+        assert sampled == pytest.approx(exact, rel=0.15, abs=0.05), klass

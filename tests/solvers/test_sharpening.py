@@ -17,8 +17,7 @@ from transom.models.reduction import Reduced, reduce
 from transom.solvers import _cut_core, primal_dual
 from transom.solvers._cardinality import cuts
 from transom.solvers._remainder import remainder
-from transom.solvers._sharpening import sharpen
-from transom.solvers.primal_dual import PrimalDual
+from transom.solvers._sharpening import sharpen, warm_up
 from transom.stop import Budget
 
 HARD = ("strongly-correlated", "inverse-strongly-correlated", "multiple-strongly-correlated", "profit-ceiling")
@@ -138,8 +137,8 @@ def test_large_ones_agree_with_cpsat_s_bounds(klass: str) -> None:
 
 
 def test_solving_compiles_nothing() -> None:
-    PrimalDual().warm_up()
     kernels = (_cut_core.expand, _cut_core.subsets, _cut_core.pair)
+    warm_up()
     before = [len(kernel.signatures) for kernel in kernels]
     problem = generate_knapsack("inverse-strongly-correlated", 1000, 10**6, np.random.default_rng(2))
     assert solve(problem, "primal-dual", Stop(iterations=2000)).status == "optimal"

@@ -11,7 +11,8 @@ import numpy as np
 
 from transom.compiling import compiled
 from transom.errors import SpecError
-from transom.heuristics.greedy import Greedy, complete
+from transom.heuristics._greedy_buckets import complete
+from transom.heuristics.greedy import Greedy
 from transom.models._arrays import BoolArray, IntArray
 from transom.models.efficiency import by_efficiency
 from transom.models.knapsack import Knapsack
@@ -19,6 +20,8 @@ from transom.models.reduction import Reduced, reduce
 from transom.stop import Budget, Stop
 
 _PATIENCE = 100  # generations without a better value, where the budget has no limit at all
+_PER_BIT = 6e-8  # what a generation takes for each item of each solution, by and large [s]
+_LONG = 0.02  # a generation that takes longer is not begun where it would not end in time [s]
 _MATINGS = 10  # attempts to find children that are not in the population yet
 
 
@@ -67,15 +70,19 @@ class Genetic:
 
     def __call__(self, problem: Knapsack, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         Greedy()(problem, budget, rng)
-        if budget.done():
+        # The first population cannot be cut short.
+        if budget.done() or budget.short(_PER_BIT * self.population * len(problem)):
             return
         reduced = reduce(problem)
         order = by_efficiency(reduced.values, reduced.weights)
         first = self._first(reduced, budget.solution, rng)
         algorithm = _algorithm(reduced, order, first, budget, int(rng.integers(2**31)))
         unlimited = budget.seconds_left() == math.inf and budget.iterations_left() is None
-        better_at = 0
+        better_at, took = 0, 0.0
         while not budget.done() and not (unlimited and budget.iterations - better_at >= _PATIENCE):
+            if budget.short(took if took > _LONG else 0.0):
+                return
+            began = budget.seconds()
             try:
                 children = algorithm.ask()
             except _TimeOver:
@@ -88,6 +95,7 @@ class Genetic:
             best = children[int(children.get("F")[:, 0].argmin())].X.astype(np.bool_)
             if budget.found(reduced.solution(best)):
                 better_at = budget.iterations
+            took = budget.seconds() - began
 
     def _first(self, reduced: Reduced, known: BoolArray, rng: np.random.Generator) -> BoolArray:
         # Random solutions fill the capacity about as far as it reaches.

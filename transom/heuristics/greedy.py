@@ -8,11 +8,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from transom.compiling import compiled
+from transom.heuristics._greedy_buckets import SORTED, complete, greedy_choice
+from transom.models._arrays import BoolArray
 from transom.models.efficiency import by_efficiency, dantzig
 from transom.models.knapsack import Knapsack
-from transom.models.reduction import reduce
+from transom.models.reduction import Reduced, reduce
 from transom.stop import Budget
+
+__all__ = ["Greedy", "complete"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,46 +42,36 @@ class Greedy:
         _warm_up()
 
     def __call__(self, problem: Knapsack, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
+        if budget.value is not None and budget.bound is not None:
+            return  # another solver has begun with it
         reduced = reduce(problem)
         if not len(reduced.items):
             budget.found(reduced.taken)
             budget.prove(reduced.value)
             return
-        order = by_efficiency(reduced.values, reduced.weights)
-        chosen = np.zeros(len(reduced.items), np.bool_)
-        complete(chosen, reduced.weights, reduced.capacity, order)
+        chosen, bound = _choice(reduced)
         best = int(reduced.values.argmax())
-        if reduced.values[best] > reduced.values[chosen].sum():
+        if reduced.values[best] > np.einsum("i,i", reduced.values, chosen):
             chosen[:] = False
             chosen[best] = True
         budget.found(reduced.solution(chosen))
-        budget.prove(reduced.worth(dantzig(reduced.values, reduced.weights, reduced.capacity, order)))
+        budget.prove(reduced.worth(bound))
 
 
-@compiled
-def complete(chosen, weights, room, order):  # type: ignore[no-untyped-def]
-    """Take each item in ``order`` that is not in ``chosen`` yet and still fits into ``room``.
-
-    Parameters
-    ----------
-    chosen : bool, shape ``(m,)``, changed in place.
-    weights : int64, shape ``(m,)``.
-    room : what is left of the capacity.
-    order : positions, int64.
-
-    Returns
-    -------
-    What is left of ``room``.
-    """
-    for item in order:
-        if not chosen[item] and weights[item] <= room:
-            chosen[item] = True
-            room -= weights[item]
-    return room
+def _choice(reduced: Reduced) -> tuple[BoolArray, int]:
+    values, weights = reduced.values, reduced.weights
+    if len(values) > SORTED:
+        return greedy_choice(values, weights, reduced.capacity)
+    order = by_efficiency(values, weights)
+    chosen = np.zeros(len(values), np.bool_)
+    complete(chosen, weights, reduced.capacity, order)
+    return chosen, dantzig(values, weights, reduced.capacity, order)
 
 
 @cache
 def _warm_up() -> None:
     one = np.ones(1, np.int64)
     complete(np.zeros(1, np.bool_), one, 1, by_efficiency(one, one))
+    many = np.arange(1, SORTED + 2)
+    greedy_choice(many * many, many, 10)
     by_efficiency(one * 2**40, one * 2**40)

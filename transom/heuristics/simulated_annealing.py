@@ -18,6 +18,7 @@ from transom.models.reduction import Reduced, reduce
 from transom.stop import Budget
 
 _CHUNK = 4096  # steps between two looks at the clock
+_PER_ITEM = 3e-7  # what it takes to begin [s]
 _MOVES = 64  # most flips of one step; a step that would need more is not taken
 
 
@@ -70,6 +71,9 @@ class SimulatedAnnealing:
 
     def __call__(self, problem: Knapsack, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         Greedy()(problem, budget, rng)
+        # To sort the items cannot be cut short.
+        if budget.done() or budget.short(_PER_ITEM * len(problem)):
+            return
         reduced = reduce(problem)
         walk = Walk(reduced, budget.solution)
         while not budget.done():

@@ -165,7 +165,8 @@ def _same(a: Any, b: Any) -> bool:
 def _feed(state: Any, value: Any) -> None:
     if isinstance(value, np.ndarray):
         state.update(f"{value.dtype.str}{value.shape}".encode())
-        state.update(np.ascontiguousarray(value).tobytes())
+        # The bytes as they lie there, which saves a copy.
+        state.update(np.ascontiguousarray(value).reshape(-1).view(np.uint8))
     elif isinstance(value, Frozen):
         state.update(value.digest().encode())
     elif isinstance(value, Mapping):

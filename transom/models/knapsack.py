@@ -92,11 +92,11 @@ class Knapsack(Frozen):
 
     def value(self, solution: ArrayLike) -> int:
         """Total value of the chosen items."""
-        return int(self.values[np.asarray(solution, dtype=bool)].sum())
+        return int(np.einsum("i,i", self.values, np.asarray(solution, dtype=bool)))
 
     def weight(self, solution: ArrayLike) -> int:
         """Total weight of the chosen items."""
-        return int(self.weights[np.asarray(solution, dtype=bool)].sum())
+        return int(np.einsum("i,i", self.weights, np.asarray(solution, dtype=bool)))
 
     def violations(self, solution: ArrayLike) -> list[str]:
         """Every condition that ``solution`` breaks, in words; empty if it is feasible."""

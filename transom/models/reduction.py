@@ -9,6 +9,8 @@ import numpy as np
 from transom.models._arrays import BoolArray, IntArray
 from transom.models.knapsack import Knapsack
 
+_FEW = 100
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Reduced:
@@ -39,6 +41,8 @@ class Reduced:
 
     def solution(self, chosen: BoolArray) -> BoolArray:
         """The solution of the problem that takes the undecided items marked in ``chosen``, shape ``(m,)``."""
+        if len(self.items) == len(self.taken):
+            return chosen.copy()
         solution = self.taken.copy()
         solution[self.items[chosen]] = True
         return solution
@@ -59,19 +63,33 @@ def reduce(problem: Knapsack) -> Reduced:
     taken, and if all others fit together they are taken as well.
     """
     values, weights, capacity = problem.values, problem.weights, problem.capacity
-    useful = (values > 0) & (weights <= capacity)
-    taken = useful & (weights == 0)
-    open_ = useful & (weights > 0)
-    if int(weights[open_].sum()) <= capacity:
-        taken |= open_
-        open_ = np.zeros_like(open_)
-    items = np.flatnonzero(open_)
-    values, weights = values[items], weights[items]
+    if len(values) and values.min() > 0 and weights.min() > 0 and capacity >= weights.max():
+        # Nothing is obvious about single items; said apart because it is quick where there are a million.
+        all_fit = int(weights.sum()) <= capacity
+        taken = np.full(len(values), all_fit)
+        items = np.arange(0 if all_fit else len(values))
+        values, weights = values[: len(items)].copy(), weights[: len(items)].copy()
+    else:
+        useful = (values > 0) & (weights <= capacity)
+        taken = useful & (weights == 0)
+        open_ = useful & (weights > 0)
+        if int(weights[open_].sum()) <= capacity:
+            taken |= open_
+            open_ = np.zeros_like(open_)
+        items = np.flatnonzero(open_)
+        values, weights = values[items], weights[items]
     unit = divisor = 1
     if len(items):
-        unit, divisor = int(np.gcd.reduce(values)), int(np.gcd.reduce(weights))
+        unit, divisor = common_divisor(values), common_divisor(weights)
         if unit > 1:
-            values //= unit
+            values = values // unit
         if divisor > 1:
-            weights //= divisor
-    return Reduced(items, values, weights, capacity // divisor, taken, problem.value(taken), unit)
+            weights = weights // divisor
+    value = problem.value(taken) if taken.any() else 0
+    return Reduced(items, values, weights, capacity // divisor, taken, value, unit)
+
+
+def common_divisor(numbers: IntArray) -> int:
+    """The greatest common divisor; of many numbers, the first few mostly tell that it is 1."""
+    divisor = int(np.gcd.reduce(numbers[:_FEW]))
+    return divisor if divisor == 1 or len(numbers) <= _FEW else int(np.gcd.reduce(numbers))

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from transom.models._arrays import BoolArray, IntArray
-from transom.models.reduction import Reduced
+from transom.models.knapsack import Knapsack
+from transom.models.reduction import Reduced, reduce
 from transom.solvers import _cut_core as core
 from transom.solvers._cardinality import Cut, cuts
 from transom.solvers._remainder import Remainder, Within, remainder
-from transom.stop import Budget
+from transom.stop import Budget, Stop
 
 _CHUNK = 1_000_000  # states between two looks at the clock
 STATE = 320  # bytes that a state may take in all: twice two buffers
@@ -256,3 +257,13 @@ def _thinned(states: IntArray, state: IntArray) -> int:
     states[:, :half] = states[:, :count][:, kept]
     state[core.COUNT] = half
     return int(losses[~kept].min())
+
+
+def warm_up() -> None:
+    """Compile the kernels."""
+    weights = np.arange(1, 41) ** 2 * 37 % 991 + 1
+    problem = Knapsack(weights + 100, weights, int(weights.sum()) // 2 + 1)
+    for pairs in (False, True):
+        budget = Stop().start(problem)
+        budget.found(np.zeros(len(problem), np.bool_))
+        sharpen(reduce(problem), budget, 1, pairs)

@@ -90,7 +90,12 @@ class DynamicProgramming:
 
 def table_bytes(reduced: Reduced) -> int:
     """Memory for the row of values and the table of decisions [bytes]."""
-    return 8 * (reduced.capacity + 1) + 8 * len(reduced.items) * ((reduced.capacity + 64) // 64)
+    return bytes_for(len(reduced.items), reduced.capacity)
+
+
+def bytes_for(items: int, capacity: int) -> int:
+    """The same for so many items and a capacity [bytes]."""
+    return 8 * (capacity + 1) + 8 * items * ((capacity + 64) // 64)
 
 
 @compiled

@@ -1,7 +1,8 @@
 """Cheap facts about an instance by which ``auto`` chooses: the same numbers for training and for use.
 
-Each takes well under a millisecond up to thousands of items, jobs or idle nodes. Sizes are on a scale of ten's
-logarithm: what counts is how often something doubles, not by how much it grows.
+Each takes well under a millisecond up to thousands of items, jobs or idle nodes; of more items an even share is
+looked at. Sizes are on a scale of ten's logarithm: what counts is how often something doubles, not by how much it
+grows.
 """
 
 from __future__ import annotations
@@ -15,14 +16,17 @@ import numpy as np
 from transom.models._arrays import FloatArray, IntArray
 from transom.models.allocation import KINDS, Allocation
 from transom.models.knapsack import Knapsack
-from transom.models.reduction import reduce
+from transom.models.reduction import common_divisor, reduce
 from transom.models.selection import Selection
 from transom.models.shortest_path import ConstrainedPath
 from transom.solvers import scas_dp
-from transom.solvers.dynamic_programming import table_bytes
+from transom.solvers.dynamic_programming import bytes_for
 
 _CELLS = 2**13
 """Cells of a table of costs that are looked at; of a larger one an even share is."""
+
+_ITEMS, _SHARE = 2**14, 2**13
+"""Items of a knapsack up to which all are looked at, and how many of more: an even share."""
 
 _KNAPSACK = {
     "items": "log10 of 1 + the undecided items",
@@ -94,19 +98,33 @@ def features(problem: Any) -> dict[str, float]:
 
 
 def _knapsack(problem: Knapsack) -> tuple[float, ...]:
-    reduced = reduce(problem)
-    values, weights = reduced.values.astype(float), reduced.weights.astype(float)
-    if not len(weights):
+    if len(problem) <= _ITEMS:
+        reduced = reduce(problem)
+        items, whole, capacity = len(reduced.items), reduced.weights, reduced.capacity
+        values, weights, distinct = reduced.values.astype(float), whole.astype(float), float(_distinct(whole))
+    else:
+        # An even share of the items in place of all: a million take as long as some thousands.
+        step = -(-len(problem) // _SHARE)
+        given, whole = problem.values[::step], problem.weights[::step]
+        undecided = (given > 0) & (whole > 0) & (whole <= problem.capacity)
+        items = round(np.count_nonzero(undecided) / len(whole) * len(problem))
+        given, whole = given[undecided], whole[undecided]
+        divisor = common_divisor(whole) or 1
+        whole, capacity = whole // divisor, problem.capacity // divisor
+        values, weights, distinct = given.astype(float), whole.astype(float), _distinct_of_all(whole, items)
+        if weights.sum() * (items / max(1, len(weights))) <= capacity:
+            items = 0  # all fit
+    if not items:
         return 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0
     return (
-        math.log10(1 + len(weights)),
-        math.log10(table_bytes(reduced)),
-        reduced.capacity / weights.sum(),
+        math.log10(1 + items),
+        math.log10(bytes_for(items, capacity)),
+        capacity / (weights.sum() * (items / len(weights))),
         math.log10(weights.mean()),
         _variation(weights),
         _variation(values / weights),
         _correlation(values, weights),
-        _distinct(reduced.weights) / len(weights),
+        distinct / items,
     )
 
 
@@ -221,6 +239,13 @@ def _mean_correlation(columns: FloatArray) -> float:
 def _distinct(numbers: IntArray) -> int:
     ordered = np.sort(numbers)
     return 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))
+
+
+def _distinct_of_all(share: IntArray, items: int) -> float:
+    """How many distinct numbers there are among ``items``, by those that come once and twice in a share (Chao 1984)."""
+    _, counts = np.unique(share, return_counts=True)
+    once, twice = np.count_nonzero(counts == 1), np.count_nonzero(counts == 2)
+    return float(min(items, len(counts) + once * (once - 1) / (2 * (twice + 1))))
 
 
 def _mixers(width: int) -> IntArray:

@@ -14,7 +14,7 @@ from transom.models._arrays import BoolArray, IntArray
 from transom.models.efficiency import by_efficiency
 from transom.models.knapsack import Knapsack
 from transom.models.reduction import Reduced, reduce
-from transom.solvers import _core
+from transom.solvers import _core, _sharpening
 from transom.solvers._remainder import Within, within
 from transom.solvers._sharpening import STATE, sharpen
 from transom.solvers.incumbent import first_incumbent
@@ -23,6 +23,7 @@ from transom.stop import Budget, Stop
 _TURNS = (300_000, 3_000_000, 30_000_000)  # states of the core, before each search under a cut
 _ROOMS = (2**12, 2**16, 2**20)  # most states of those
 _CHUNK = 1_000_000  # states between two looks at the clock: a few milliseconds
+_PER_ITEM = 3e-7  # what it takes to begin [s]
 _LARGE = 1 << 20  # lists whose size decides how long they take [bytes]
 _REARRANGED = 1e-9  # what it takes at least to rearrange a byte of the states [s]
 
@@ -82,7 +83,8 @@ class PrimalDual:
 
     def __call__(self, problem: Knapsack, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         first_incumbent(problem, budget, rng)
-        if budget.done():
+        # To sort the items cannot be cut short.
+        if budget.done() or budget.short(_PER_ITEM * len(problem)):
             return
         whole = reduce(problem)
         part: Reduced | Within = whole
@@ -282,3 +284,4 @@ class States:
 def _warm_up() -> None:
     problem = Knapsack(np.array([60, 100, 120]), np.array([1, 2, 3]), 5)  # greedy misses the optimum
     PrimalDual()(problem, Stop().start(problem), np.random.default_rng(0))
+    _sharpening.warm_up()

@@ -17,6 +17,7 @@ from transom.solvers.incumbent import first_incumbent, warm_up
 from transom.stop import Budget
 
 _EXACT = 2**53
+_PER_ITEM = 2e-6  # what it takes to build the model [s]
 _AT_ONCE = 1000  # variables made between two looks at the clock: about 10 ms
 _PROVABLE = 1e10
 """Up to which sum of values the rounding errors of linear programmes are far below a unit."""
@@ -64,7 +65,8 @@ class Scip:
 
     def __call__(self, problem: Knapsack, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         first_incumbent(problem, budget, rng)
-        if not budget.done():
+        # Where the time does not suffice to build the model, the greedy answer remains.
+        if not budget.done() and not budget.short(_PER_ITEM * len(problem)):
             _search(reduce(problem), budget, int(rng.integers(2**31)))
 
 
