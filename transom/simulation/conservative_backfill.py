@@ -3,6 +3,7 @@
 A job gets the earliest place in the free profile that delays no reservation, in queue order; after
 an early end the plan is compressed in queue order: each job in turn gives up its reservation and
 takes the earliest place there is, which is never a later one (Mu'alem and Feitelson, TPDS 2001).
+Only jobs that may move into what has become free are looked at (:mod:`~transom.simulation.freed_time`).
 """
 
 from __future__ import annotations
@@ -11,16 +12,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transom.compiling import compiled
+from transom.compiling import borrowing, compiled
 from transom.models._arrays import IntArray
-from transom.simulation.easy_backfill import fits
+from transom.simulation.availability import Profile, add, clear, earliest, new_profile, trim
 from transom.simulation.events import (
-    DEMAND,
     ENDED,
     HELD,
     NEVER,
     NOW,
     QUEUED,
+    RANK,
     RUNNING,
     START,
     WAKE,
@@ -28,143 +29,261 @@ from transom.simulation.events import (
     State,
     occupy,
 )
-from transom.simulation.free_profile import add, earliest, highest, trim
+from transom.simulation.freed_time import (
+    GROUP,
+    NOBODY,
+    PEAK,
+    PLACES,
+    ROUND,
+    Freed,
+    correct,
+    enter,
+    leave,
+    look,
+    new_freed,
+    next_place,
+    stamp,
+    survey,
+)
 from transom.simulation.schedule import BACKFILLED, READY, RESERVED
 
 
 class Plan(NamedTuple):
     """The reservations: ``begin`` per job (-1 for none), shape ``(jobs,)``, and the free profile.
 
-    ``loose[0]`` is the end of what moved reservations left free behind jobs that had been looked
-    at before them; a later compression must look there too. ``loose[1]`` says that the last plan was
-    made behind a job past its walltime: it only guesses when that ends, so it is made afresh.
-    ``peaks``: the most that is free at any time of the stretch that is being compressed.
+    ``heap`` holds the jobs with a reservation, the earliest on top, ``where`` the place of each in it. ``at``: how
+    many those are; whether the last plan was made behind a job past its walltime: it only guesses when that
+    ends, so it is made afresh.
     """
 
     begin: IntArray
-    times: IntArray
-    levels: IntArray
-    size: IntArray
-    loose: IntArray
-    peaks: IntArray
+    profile: Profile
+    freed: Freed
+    heap: IntArray
+    where: IntArray
+    at: IntArray
+
+
+HELD_BY, OVERDUE = range(2)
 
 
 def new_plan(state: State) -> Plan:
     """The plan before the first event: everything is free."""
-    jobs, amounts = len(state.jobs), len(state.free)
-    steps = 2 * jobs + 4
-    plan = Plan(
+    jobs = len(state.jobs)
+    return Plan(
         begin=np.full(jobs, -1, np.int64),
-        times=np.zeros(steps, np.int64),
-        levels=np.zeros((steps, amounts), np.int64),
-        size=np.ones(1, np.int64),
-        loose=np.zeros(2, np.int64),
-        peaks=np.zeros(amounts, np.int64),
+        profile=new_profile(state.free, 2 * jobs + 4),
+        freed=new_freed(jobs),
+        heap=np.empty(jobs, np.int64),
+        where=np.empty(jobs, np.int64),
+        at=np.zeros(2, np.int64),
     )
-    plan.times[0] = -NEVER
-    plan.levels[0] = state.free
-    return plan
 
 
 @compiled
-def conservative_pass(s, p, picks, modes):  # type: ignore[no-untyped-def]
+def conservative_pass(s, p, picks, modes, reordered):  # type: ignore[no-untyped-def]
     """Compress, reserve for the new jobs, start those whose reservation has come.
+
+    ``reordered`` says that the order of the queue changes from pass to pass, so that ranks say nothing.
 
     Returns (number of starts, number of backfilled among them, the first job in queue order that
     keeps waiting or -1, the begin of its reservation or -1).
     """
-    at = s.at
-    now = at[NOW]
-    trim(p.times, p.levels, p.size, now)
+    at, now = s.at, s.at[NOW]
+    trim(p.profile, now)
     freed = now
     for k in range(at[ENDED]):
         job = s.ended[k]
         end = s.jobs[job, START] + s.jobs[job, WALLTIME]
         if end > now:
-            add(p.times, p.levels, p.size, now, end, s.jobs[job, DEMAND:], 1)
+            add(p.profile, s.jobs, job, now, end, 1)
             freed = max(freed, end)
     at[ENDED] = 0
     overdue = at[RUNNING] > 0 and s.expected[0, 0] <= now
-    if overdue or p.loose[1]:
-        _replan(s, p)
+    if overdue or p.at[OVERDUE]:
+        _forget(s, p, reordered)
     elif freed > now:
-        _compress(s, p, freed)
-    p.loose[1] = overdue
-    for i in range(at[QUEUED]):
-        job = s.queue[i]
-        if p.begin[job] < 0:
-            p.begin[job] = earliest(p.times, p.levels, p.size, s.jobs, job, s.jobs[job, WALLTIME], NEVER, 0, 0)
-            _hold(s, p, job, -1)
-    return _start_due(s, p, picks, modes, overdue)
+        _compress(s, p, freed, reordered)
+    p.at[OVERDUE] = overdue
+    new = at[QUEUED] - p.at[HELD_BY]
+    i = at[QUEUED]
+    for k in range(new - 1, -1, -1):  # most are at the end of the queue
+        i -= 1
+        while p.begin[s.queue[i]] >= 0:
+            i -= 1
+        picks[k] = i
+    for k in range(new):
+        _reserve(s, p, s.queue[picks[k]], reordered)
+    return _start_due(s, p, picks, modes, reordered, overdue)
 
 
-@compiled
-def _hold(s, p, job, sign):  # type: ignore[no-untyped-def]
-    add(p.times, p.levels, p.size, p.begin[job], p.begin[job] + s.jobs[job, WALLTIME], s.jobs[job, DEMAND:], sign)
-
-
-@compiled
-def _compress(s, p, freed):  # type: ignore[no-untyped-def]
-    # A job can only move to where something became free, so it need not look beyond `freed`.
-    freed = max(freed, p.loose[0])
-    p.loose[0] = 0
-    highest(p.times, p.levels, p.size, freed, p.peaks)
-    for i in range(s.at[QUEUED]):
-        job = s.queue[i]
-        old = p.begin[job]
-        if old < 0 or not fits(s.jobs, job, p.peaks):
-            continue
-        end = old + s.jobs[job, WALLTIME]
-        limit = min(old, freed)
-        new = earliest(p.times, p.levels, p.size, s.jobs, job, s.jobs[job, WALLTIME], limit, old, end)
-        if new < limit:
-            _hold(s, p, job, 1)
-            p.begin[job] = new
-            _hold(s, p, job, -1)
-            freed = max(freed, end)
-            p.loose[0] = max(p.loose[0], end)
-            highest(p.times, p.levels, p.size, freed, p.peaks)
-
-
-@compiled
-def _replan(s, p):  # type: ignore[no-untyped-def]
+@borrowing
+def _reserve(s, p, job, reordered):  # type: ignore[no-untyped-def]
     now = s.at[NOW]
-    p.size[0] = 1
-    p.times[0] = now
-    p.levels[0] = s.free
-    p.loose[0] = 0
+    begin = earliest(p.profile, s.jobs, job, now, NEVER, NEVER)
+    p.begin[job] = begin
+    if begin < NEVER:  # where nodes are out of service, some jobs fit never
+        add(p.profile, s.jobs, job, begin, begin + s.jobs[job, WALLTIME], -1)
+    if begin > now:
+        s.jobs[job, HELD] = 1
+    if not reordered:
+        enter(p.freed, s.jobs, job, s.jobs[job, RANK], begin)
+    p.where[job] = p.at[HELD_BY]
+    p.at[HELD_BY] += 1
+    _rise(p, job)
+
+
+@borrowing
+def _compress(s, p, freed, reordered):  # type: ignore[no-untyped-def]
+    f, profile, now, queued = p.freed, p.profile, s.at[NOW], s.at[QUEUED]
+    if queued == 0:
+        f.at[ROUND] += 1
+        return
+    first, last = np.int64(0), queued - 1
+    if reordered:
+        for i in range(queued):
+            if p.begin[s.queue[i]] >= 0:
+                enter(f, s.jobs, s.queue[i], i, p.begin[s.queue[i]])
+    else:
+        first, last = s.jobs[s.queue[0], RANK], s.jobs[s.queue[last], RANK]
+    smallest = NOBODY
+    for group in range(first // GROUP, last // GROUP + 1):
+        smallest = min(smallest, f.least[group])
+    f.at[ROUND] += 1
+    survey(f, profile, first, now)
+    stamp(f, profile, now, freed, f.at[ROUND] * PLACES, smallest)
+    place = first
+    while f.at[PEAK] >= smallest:
+        place = next_place(f, profile, place, last)
+        if place < 0:
+            break
+        size, old = f.size[place], f.begin[place]
+        new = look(f, profile, s.jobs, place, smallest)
+        if new < old:
+            job = f.job[place]
+            length = s.jobs[job, WALLTIME]
+            add(profile, s.jobs, job, old, old + length, 1)
+            add(profile, s.jobs, job, new, new + length, -1)
+            p.begin[job] = f.begin[place] = new
+            _rise(p, job)
+            value = f.at[ROUND] * PLACES + (PLACES - 1 if reordered else place)
+            stamp(f, profile, max(old, new + length), old + length, value, smallest)
+        elif f.missed[size] > profile.number[0] * 32:
+            correct(f, profile, place, size, smallest)
+        place += 1
+    if reordered:
+        for i in range(queued):
+            f.nodes[i] = f.least[i // GROUP] = NOBODY
+
+
+@borrowing
+def _forget(s, p, reordered):  # type: ignore[no-untyped-def]
+    """Take all reservations back: what is free follows from the running jobs alone."""
+    now = s.at[NOW]
+    clear(p.profile, now, s.free)
     for i in range(s.at[RUNNING]):
         end = max(s.expected[i, 0], now + 1)
-        add(p.times, p.levels, p.size, end, NEVER, s.jobs[s.expected[i, 1], DEMAND:], 1)
+        add(p.profile, s.jobs, s.expected[i, 1], end, NEVER, 1)
     for i in range(s.at[QUEUED]):
-        p.begin[s.queue[i]] = -1
+        job = s.queue[i]
+        if p.begin[job] >= 0:
+            p.begin[job] = -1
+            if not reordered:
+                leave(p.freed, s.jobs[job, RANK])
+    p.at[HELD_BY] = 0
 
 
 @compiled
-def _start_due(s, p, picks, modes, overdue):  # type: ignore[no-untyped-def]
-    at = s.at
-    now = at[NOW]
-    count = backfilled = 0
-    first, first_begin = -1, -1
-    wake = NEVER
-    for i in range(at[QUEUED]):
-        job = s.queue[i]
-        begin = p.begin[job]
-        if begin == now:
-            occupy(s.jobs, s.expected, s.free, at, job)
-            picks[count] = i
-            if first >= 0:
-                modes[count] = BACKFILLED
-                backfilled += 1
-            else:
-                modes[count] = RESERVED if s.jobs[job, HELD] else READY
-            count += 1
-            continue
-        s.jobs[job, HELD] = 1
-        if first < 0:
-            first, first_begin = job, begin
+def _start_due(s, p, picks, modes, reordered, overdue):  # type: ignore[no-untyped-def]
+    at, now = s.at, s.at[NOW]
+    count = 0
+    while p.at[HELD_BY] > 0 and p.begin[p.heap[0]] == now:
+        job = p.heap[0]
+        _take_top(p)
+        picks[count] = job
+        count += 1
+        if not reordered:
+            leave(p.freed, s.jobs[job, RANK])
+    _find(s, p, picks, count, reordered)
+    # The first in the queue whose turn has not come: so many before it start.
+    waiting = 0
+    while waiting < count and picks[waiting] == waiting:
+        waiting += 1
+    for k in range(count):
+        job = s.queue[picks[k]]
+        occupy(s.jobs, s.expected, s.free, at, job)
+        if k >= waiting:
+            modes[k] = BACKFILLED
+        else:
+            modes[k] = RESERVED if s.jobs[job, HELD] else READY
+    first, begin, wake = -1, -1, NEVER
+    if waiting < at[QUEUED]:
+        first = s.queue[waiting]
+        begin = p.begin[first]
+    if not overdue:
+        if p.at[HELD_BY] > 0:
+            wake = p.begin[p.heap[0]]
+    else:
         # Behind an overdue job a reservation for the next second moves on with it: wait for its end.
-        if not (overdue and begin == now + 1):
-            wake = min(wake, begin)
+        for k in range(p.at[HELD_BY]):
+            if p.begin[p.heap[k]] > now + 1:
+                wake = min(wake, p.begin[p.heap[k]])
     at[WAKE] = wake
-    return count, backfilled, first, first_begin
+    return count, count - waiting, first, begin
+
+
+@compiled
+def _find(s, p, picks, count, reordered):  # type: ignore[no-untyped-def]
+    """Replace jobs by their positions in the queue, ascending."""
+    if count == 0:
+        return
+    if reordered:
+        now, k = s.at[NOW], 0
+        for i in range(s.at[QUEUED]):
+            if p.begin[s.queue[i]] == now:
+                picks[k] = i
+                k += 1
+        return
+    for k in range(count):
+        rank, low, high = s.jobs[picks[k], RANK], 0, s.at[QUEUED]
+        while high - low > 1:
+            middle = (low + high) // 2
+            if s.jobs[s.queue[middle], RANK] <= rank:
+                low = middle
+            else:
+                high = middle
+        picks[k] = low
+    picks[:count].sort()
+
+
+@borrowing
+def _rise(p, job):  # type: ignore[no-untyped-def]
+    """Move a job up in the heap to where its begin belongs."""
+    i, begin = p.where[job], p.begin[job]
+    while i > 0:
+        above = p.heap[(i - 1) // 2]
+        if p.begin[above] <= begin:
+            break
+        p.heap[i] = above
+        p.where[above] = i
+        i = (i - 1) // 2
+    p.heap[i] = job
+    p.where[job] = i
+
+
+@borrowing
+def _take_top(p):  # type: ignore[no-untyped-def]
+    p.at[HELD_BY] -= 1
+    size = p.at[HELD_BY]
+    job, i = p.heap[size], 0
+    while 2 * i + 1 < size:
+        child = 2 * i + 1
+        if child + 1 < size and p.begin[p.heap[child + 1]] < p.begin[p.heap[child]]:
+            child += 1
+        if p.begin[job] <= p.begin[p.heap[child]]:
+            break
+        p.heap[i] = p.heap[child]
+        p.where[p.heap[i]] = i
+        i = child
+    p.heap[i] = job
+    p.where[job] = i

@@ -13,21 +13,6 @@ from transom.simulation.easy_backfill import fits
 
 
 @compiled
-def trim(times, levels, size, now):  # type: ignore[no-untyped-def]
-    """Forget all that lies before ``now``."""
-    first = 0
-    while first + 1 < size[0] and times[first + 1] <= now:
-        first += 1
-    if first:
-        for i in range(first, size[0]):
-            times[i - first] = times[i]
-            for r in range(levels.shape[1]):
-                levels[i - first, r] = levels[i, r]
-        size[0] -= first
-    times[0] = now
-
-
-@compiled
 def add(times, levels, size, begin, end, amount, sign):  # type: ignore[no-untyped-def]
     """Add ``sign * amount`` on ``[begin, end)`` and join steps that have become equal."""
     if end <= begin:
@@ -64,17 +49,6 @@ def earliest(times, levels, size, jobs, job, duration, limit, own_begin, own_end
                 return start
         i = j + 1
     return limit
-
-
-@compiled
-def highest(times, levels, size, until, peaks):  # type: ignore[no-untyped-def]
-    """Fill ``peaks`` with the most of each amount that is free at any time before ``until``."""
-    peaks[:] = 0
-    for i in range(size[0]):
-        if times[i] >= until:
-            return
-        for r in range(len(peaks)):
-            peaks[r] = max(peaks[r], levels[i, r])
 
 
 @compiled

@@ -94,16 +94,16 @@ def run_conservative(s, p, runtime, ids, log, row, until, arrived, picks, modes)
 
     A pass may look at every step of the plan for every waiting job.
     """
-    work = 0
+    work, reordered = 0, arrived
     while row < until and work < _WORK:
         if not arrived and not advance(s.jobs, s.queue, s.ends, s.expected, s.ended, s.free, s.children, s.at):
             return row, False
         arrived = False
         before(log, row, s.at, s.free)
-        count, backfilled, head, begin = conservative_pass(s, p, picks, modes)
+        count, backfilled, head, begin = conservative_pass(s, p, picks, modes, reordered)
         launch(s.jobs, s.queue, s.ends, s.at, runtime, picks, modes, count)
         after(log, row, count, backfilled, head, begin, ids)
-        work += s.at[events.QUEUED] * p.size[0]
+        work += s.at[events.QUEUED]
         row += 1
     return row, True
 

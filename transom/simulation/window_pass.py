@@ -10,11 +10,11 @@ from transom.compiling import compiled
 from transom.models import Window
 from transom.models import job as table
 from transom.models._arrays import IntArray
+from transom.simulation.availability import add
 from transom.simulation.conservative_backfill import Plan, conservative_pass, new_plan
 from transom.simulation.decision import Backfilling, Decision, Reservation
 from transom.simulation.easy_backfill import easy_pass, plain_pass
 from transom.simulation.events import COUNTERS, DEMAND, NEVER, NOW, QUEUED, RUNNING, SUBMIT, WALLTIME, State
-from transom.simulation.free_profile import add
 from transom.simulation.schedule import BACKFILLED
 
 
@@ -62,7 +62,7 @@ def pass_over(window: Window, backfilling: Backfilling, state: State | None = No
             s.jobs, s.queue, s.expected, s.free, s.at, picks, modes, np.empty(len(s.free), np.int64)
         )
     else:
-        count, _, head, begin = conservative_pass(s, _plan_of(s), picks, modes)
+        count, _, head, begin = conservative_pass(s, _plan_of(s), picks, modes, True)
     ids = window.queue.id[s.queue[picks[:count]]]
     ahead = modes[:count] == BACKFILLED
     return Decision(
@@ -75,5 +75,5 @@ def pass_over(window: Window, backfilling: Backfilling, state: State | None = No
 def _plan_of(s: State) -> Plan:
     plan = new_plan(s)
     for end, job in s.expected[: s.at[RUNNING]]:
-        add(plan.times, plan.levels, plan.size, end, NEVER, s.jobs[job, DEMAND:], 1)
+        add(plan.profile, s.jobs, job, end, NEVER, 1)
     return plan
