@@ -4,6 +4,7 @@
     python -m benchmarks.free WINDOWS.jsonl.gz ... --family scaled          # as many jobs, that ask for 90-100 %
     python -m benchmarks.free WINDOWS.jsonl.gz ... --family full            # jobs of up to 40 nodes until 90-100 %
     python -m benchmarks.free --family dense                                # 160 random nodes of 400, 90-100 %
+    python -m benchmarks.free --family alike                                # the same with 5 to 8 jobs of like sizes
 
 Every window is solved by ``free-exact`` for up to ``--seconds``. Printed are the shares proved within 0.1, 1 and 5
 seconds, median, 99th percentile and maximum of the call, on this machine at this moment; with ``--cpu`` in seconds
@@ -66,19 +67,31 @@ def dense(count: int, cost: HopCost) -> Iterator[Allocation]:
             yield problem
 
 
+def alike(count: int, cost: HopCost) -> Iterator[Allocation]:
+    """160 random nodes of 400, in pods of 40 and of 100 by turns; 5 to 8 jobs of like sizes ask for 90 to 100 %."""
+    for seed in range(count):
+        rng = np.random.default_rng((seed, 7))
+        idle = np.sort(rng.choice(400, 160, replace=False))
+        jobs, wanted = int(rng.integers(5, 9)), int(rng.integers(144, 161))
+        sizes = np.maximum(2, np.floor(rng.dirichlet([10.0] * jobs) * wanted)).astype(np.int64)
+        sizes[0] += max(0, wanted - sizes.sum())
+        tree = FatTree.uniform(400, 10, (40, 100)[seed % 2])
+        yield Allocation(tree, idle, sizes, "free", True, cost)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--cost-model", default="authors")
-    parser.add_argument("--family", choices=("windows", "scaled", "full", "dense"), default="windows")
+    parser.add_argument("--family", choices=("windows", "scaled", "full", "dense", "alike"), default="windows")
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--every", type=int, default=1, help="take every so many windows")
-    parser.add_argument("--count", type=int, default=100, help="windows of the dense family")
+    parser.add_argument("--count", type=int, default=100, help="windows of the families dense and alike")
     parser.add_argument("--cpu", action="store_true", help="time of this thread instead of the clock")
     options = parser.parse_args()
     cost = registry.make(registry.COST_MODELS, options.cost_model)
-    if options.family == "dense":
-        problems = list(dense(options.count, cost))
+    if options.family in ("dense", "alike"):
+        problems = list((dense if options.family == "dense" else alike)(options.count, cost))
     else:
         problems = list(windows(options.files, options.cost_model, options.every))
         if options.family in ("scaled", "full"):

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from transom import registry
 from transom.errors import SpecError
 from transom.models._arrays import FloatArray, IntArray
 from transom.models.allocation import Allocation
@@ -19,7 +20,7 @@ from transom.solvers._line import Best, Line
 from transom.solvers._line_moves import Moves
 from transom.solvers._line_prices import distances
 from transom.solvers._packing import Packing, first_fit, packed, packing, unpacked
-from transom.solving import settled
+from transom.solving import settled, warm_up
 from transom.stop import Budget, Stop
 
 _MEMORY = 512  # [MiB]
@@ -31,6 +32,9 @@ _STEPS = 2_000_000  # of moves between two looks at the clock: 2-4 ms
 _RESTARTS = 10  # that may fail in a row
 _NARROW = 30  # labels of an entry in a beam
 _NEAR = 1e-4  # of the cost: a gap that wider beams may close
+_ANNEALING = "sa:repair=cheapest,restarts=yes"
+_PATIENT, _FAR = 4, 0.01  # iterations after which the gap is still so wide that annealing helps
+_SHARE, _ANNEALED = 0.4, 2_000  # of the time that is left, and steps of annealing at most
 _WIDTH, _WIDEST = 1_000, 16_000  # labels of an entry in a proof
 
 
@@ -44,7 +48,8 @@ class ScasLagrangian:
     block's reduced cost: only those blocks are kept with which a packing can still be better than the
     best known. Label setting on them, narrow at first and steered by the same distances, finds packings
     close to the bound, and proves the optimum where the labels within the gap are not too many. Moves
-    that pack eight blocks anew do the rest.
+    that pack eight blocks anew do the rest. Where the best packing is far from the bound after a few milliseconds,
+    annealing (``sa:repair=cheapest``) has a short turn: short budgets then end with an answer that is not bad.
 
     At most one job wraps around. Each (size, split) has a bound of its own from the distances between
     its two ends; those that could be better are searched as lines of their own, the lowest bound
@@ -149,8 +154,12 @@ def _run(
             best.offer(*blocks)
     if budget.done():
         return
-    for bound in Search(pack, best, rng, memory).pieces():
+    for number, bound in enumerate(Search(pack, best, rng, memory).pieces()):
         budget.spend()
+        if number == _PATIENT and best.cost - bound > _FAR * abs(bound):
+            _anneal(problem, budget, rng)
+            if budget.value is not None and budget.value < best.cost:
+                best.offer(*packed(problem, pack, budget.solution))
         if bound < best.cost:
             budget.prove(pack.safe(bound))
         elif best.blocks is None:
@@ -159,6 +168,16 @@ def _run(
             budget.prove(budget.value)
         if budget.done():
             return
+
+
+def _anneal(problem: Allocation | ConstrainedPath, budget: Budget, rng: np.random.Generator) -> None:
+    """Search for a first packing that is not bad, in a part of the time that is left."""
+    seconds = budget.seconds_left() * _SHARE
+    if budget.done() or seconds <= 0:
+        return
+    part = budget.nested(Stop(seconds=seconds if seconds < math.inf else None, iterations=_ANNEALED), problem)
+    registry.make(registry.SOLVERS, _ANNEALING, type(problem))(problem, part, rng, budget.solution)
+    budget.found(part.solution)
 
 
 class Search:
@@ -311,6 +330,8 @@ def _warm_up() -> None:
     for wrap in (False, True):
         problem = Allocation(tree, idle, np.array([9, 7, 6, 5, 5, 3]), "static", wrap)
         ScasLagrangian()(problem, Stop().start(problem), rng)
+    for kind in (Allocation, ConstrainedPath):
+        warm_up(registry.make(registry.SOLVERS, _ANNEALING, kind))
     # Every kernel, whether that search needed it or not.
     pack = packing(problem)
     blocks = first_fit(pack)
