@@ -1,0 +1,23 @@
+"""Replays of millions of jobs stand before the judge."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.deep_queues import like_ricc, lublin
+from transom.simulation import simulate
+from transom.simulation.verification import check_schedule
+
+
+@pytest.mark.parametrize("jobs", [20_000, pytest.param(10_000_000, marks=pytest.mark.long)])
+def test_no_instant_of_a_long_replay_uses_more_than_there_is(jobs: int) -> None:
+    workload = lublin(jobs)
+    assert len(workload) == jobs
+    assert check_schedule(workload, simulate(workload, "fcfs-easy")) == []
+
+
+def test_a_deep_queue_under_conservative_backfilling_stands() -> None:
+    workload = like_ricc(8_000)
+    schedule = simulate(workload, "fcfs-conservative")
+    assert check_schedule(workload, schedule) == []
+    assert schedule.decisions["queued"].max() > 1_000
