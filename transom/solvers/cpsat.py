@@ -17,7 +17,7 @@ from transom.solvers._native import Handover, building, free_later, import_back_
 from transom.solvers.incumbent import first_incumbent, warm_up
 from transom.stop import Budget
 
-_PER_ITEM = 2e-6  # what it takes to build the model [s]
+_PER_ITEM = 6e-6  # what it takes to build the model [s]
 _AT_ONCE = 1000  # variables made between two looks at the clock: about 10 ms
 
 

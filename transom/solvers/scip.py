@@ -18,6 +18,7 @@ from transom.stop import Budget
 
 _EXACT = 2**53
 _PER_ITEM = 2e-6  # what it takes to build the model [s]
+_MANY, _PER_ITEM_OF_MANY = 50_000, 6e-5  # and with how many items SCIP does not heed the clock in its first steps [s]
 _AT_ONCE = 1000  # variables made between two looks at the clock: about 10 ms
 _PROVABLE = 1e10
 """Up to which sum of values the rounding errors of linear programmes are far below a unit."""
@@ -66,8 +67,13 @@ class Scip:
     def __call__(self, problem: Knapsack, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         first_incumbent(problem, budget, rng)
         # Where the time does not suffice to build the model, the greedy answer remains.
-        if not budget.done() and not budget.short(_PER_ITEM * len(problem)):
+        if not budget.done() and not budget.short(_begins(len(problem))):
             _search(reduce(problem), budget, int(rng.integers(2**31)))
+
+
+def _begins(items: int) -> float:
+    """What passes before SCIP heeds the clock, by and large [s]."""
+    return (_PER_ITEM if items <= _MANY else _PER_ITEM_OF_MANY) * items
 
 
 def _search(reduced: Reduced, budget: Budget, seed: int) -> None:
