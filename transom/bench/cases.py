@@ -22,7 +22,7 @@ Schedule = tuple[tuple[str, float], ...]
 _SHARES = (0.05, 0.1, 0.25, 0.5)
 """Of the time that is left, for the first of two."""
 
-_OF_THREE = ((0.05, 0.3), (0.1, 0.5), (0.25, 0.5))
+_OF_THREE = ((0.05, 0.3), (0.1, 0.5), (0.25, 0.5), (0.5, 0.5))
 """Of the time that is left, for the first and the second of three."""
 
 

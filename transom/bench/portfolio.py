@@ -4,7 +4,7 @@ For each kind of problem a few schedules are picked one by one, each the one tha
 before; a regression tree on the features of the instances predicts what each of these costs, and a leaf takes the one
 that costs the least in it. How deep the tree may be, cross-validation says, with all cases of an instance in one fold.
 
-What a schedule costs is its primal gap on a scale of logarithms from 0.1 % on: to halve a gap is worth as much wherever
+What a schedule costs is its primal gap on a scale of logarithms from 0.3 % on: to halve a gap is worth as much wherever
 it stands, and a few hard instances do not decide for all others. A missing proof and a whole budget of time cost a
 little beside it, so that nobody waits long for a last thousandth, or goes without a proof for its sake.
 
@@ -17,7 +17,7 @@ one). Kotthoff, Algorithm selection for combinatorial search problems: a survey,
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -47,14 +47,15 @@ _WORTH_A_LEVEL = 0.95
 _LEAST = 18
 """Cases that fall into a leaf at least."""
 
-_FINE = 0.1
+_FINE = 0.3
 """Below it all gaps are nearly alike [%]."""
 
 _PROOF, _EFFORT = 0.01, 0.01
 """What a missing proof and a whole budget of time weigh, where no solution at all weighs 1."""
 
-_WELL = 5
-"""The last solver of a schedule may have so many times the mean gap of the best one that takes everything."""
+_WELL, _WELL_ENOUGH = 5, 0.1
+"""The last solver of a schedule may have so many times the mean gap in the same time of the best one that takes
+everything, or so large a gap [%]."""
 
 _WHOLE = 0.95
 """Share of a budget from which on all of it was used."""
@@ -162,10 +163,10 @@ def make_choice(cases: Sequence[Case]) -> Choice:
     # What may prove comes first: a heuristic ahead of it would make everyone wait for what is proved at once. Without
     # a limit of time there is nothing to share, and only what proves has a place before the solver for everything.
     takers = _takers(cases, specs)
-    timed = [each for each in schedules(specs, proves or specs, specs) if each[-1][0] in _finishers(takers)]
+    timed = [each for each in schedules(specs, proves or specs, specs) if each[-1][0] in takers]
     untimed = list(schedules(proves or specs, proves, proves))
     return Choice(
-        timed=_tree(cases, timed, [*FEATURES[kind], SECONDS], _timed_cost),
+        timed=_tree(cases, timed, [*FEATURES[kind], SECONDS], _timed_cost, _finishers(cases, takers)),
         untimed=_tree(last, untimed, list(FEATURES[kind]), _untimed_cost),
         otherwise=_prover(last, takers),
         improve=_improver(last, takers),
@@ -211,9 +212,15 @@ def _takers(cases: Sequence[Case], specs: Sequence[str]) -> dict[str, float]:
     return {spec: float(np.mean([reached(case, ((spec, 1.0),)).gap for case in cases])) for spec in takers}
 
 
-def _finishers(takers: dict[str, float]) -> list[str]:
-    """The solvers that may stand last: they take everything, and do it well, so that there always is an answer."""
-    return [spec for spec, gap in takers.items() if gap <= _WELL * min(takers.values())]
+def _finishers(cases: Sequence[Case], takers: Iterable[str]) -> dict[float, list[str]]:
+    """The solvers that may stand last, by time [s]: they take everything and do it well, so that there is an answer."""
+    found = {}
+    for seconds in {case.seconds for case in cases}:
+        mine = [case for case in cases if case.seconds == seconds]
+        gaps = {spec: float(np.mean([reached(case, ((spec, 1.0),)).gap for case in mine])) for spec in takers}
+        most = max(_WELL * min(gaps.values()), _WELL_ENOUGH)
+        found[seconds] = [spec for spec, gap in gaps.items() if gap <= most]
+    return found
 
 
 def _timed_cost(gap: FloatArray, effort: FloatArray, proved: FloatArray) -> FloatArray:
@@ -225,7 +232,13 @@ def _untimed_cost(gap: FloatArray, effort: FloatArray, proved: FloatArray) -> Fl
     return gap + 100 * (1 - proved) + effort
 
 
-def _tree(cases: Sequence[Case], options: list[Schedule], names: list[str], cost: _Cost) -> Split | Leaf:
+def _tree(
+    cases: Sequence[Case],
+    options: list[Schedule],
+    names: list[str],
+    cost: _Cost,
+    last: Mapping[float, Sequence[str]] | None = None,
+) -> Split | Leaf:
     table = [[reached(case, option) for option in options] for case in cases]
     gap = np.array([[each.gap for each in row] for row in table])
     proved = np.array([[float(each.proved) for each in row] for row in table])
@@ -233,6 +246,8 @@ def _tree(cases: Sequence[Case], options: list[Schedule], names: list[str], cost
     costs = cost(gap, effort, proved)
     costs -= costs.min(axis=1, keepdims=True)  # what nothing avoids is no reason for anything
     costs += _A_STEP * (np.array([len(option) for option in options]) - 1)
+    if last is not None:
+        costs += [[float(option[-1][0] not in last[case.seconds]) for option in options] for case in cases]
     facts = np.array([[_fact(case, name) for name in names] for case in cases])
     weights = _weights(cases)
     depth = _best_depth(facts, costs, weights, _groups(cases))

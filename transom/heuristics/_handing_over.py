@@ -13,7 +13,7 @@ from transom.stop import Budget
 _TOLL = 10  # handing over takes at most one part in so many of the time
 _SPARE = 1.3  # how much longer than foreseen it may take
 _GUESS = {True: 0.005, False: 0.03}  # seconds, whether the hypervolume is exact: before there is a measurement
-_FEW = 64  # points, up to which their number makes no difference
+_FEW = 128  # points, up to which their number makes no difference
 
 
 def undecided(problem: Selection, budget: Budget) -> ReducedSelection | None:
