@@ -10,6 +10,7 @@ from transom.models._arrays import FloatArray, IntArray
 from transom.solvers import _free_dp as dp
 from transom.solvers import _free_table as table
 from transom.solvers._free_shape import Shape
+from transom.solvers._free_splits import Splits
 from transom.solvers.free_bound import Prices
 
 _WORD = 62  # bits used of a word; the sign stays out of it
@@ -36,7 +37,7 @@ class Layers:
 
     def __init__(self, dual: Prices, memory: int) -> None:
         shape = dual.shape
-        self.shape = shape
+        self.shape, self._dual = shape, dual
         leaves, most = len(shape.caps), int(shape.sizes.max())
         pods = len(shape.first) - 1
         held = np.add.reduceat(shape.caps, shape.first[:-1])
@@ -91,6 +92,10 @@ class Layers:
         self._real = np.zeros(3)
         self._width, self._tight = 1, False
         self._states = self._empty(1 << 10)
+
+    def splits(self) -> Splits:
+        """The search over splits among pods at the same prices; without payments."""
+        return Splits(self._dual, self._inner)
 
     def begin(self, limit: float, width: int) -> None:
         """Start a pass: states of at most this slack, at most so many in a layer."""

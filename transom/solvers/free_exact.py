@@ -16,8 +16,11 @@ from transom.models._arrays import IntArray
 from transom.models.allocation import Allocation
 from transom.models.fat_tree import FatTree
 from transom.models.hop_cost import AUTHORS, PAPER
+from transom.solvers import _free_split_core as split_core
 from transom.solvers import free_bound
+from transom.solvers._free_packing import GivenUp, Packing
 from transom.solvers._free_shape import shape
+from transom.solvers._free_splits import Splits
 from transom.solvers._free_states import Layers
 from transom.solvers.free_bound import Prices, safe_bound
 from transom.solving import settled, warm_up
@@ -35,6 +38,7 @@ _CONTIGUOUS_JOBS = 10  # beyond, the dynamic rule is out of reach in the time th
 _PAID = 2048  # where layers would be wider, a better dual value pays
 _PER_STEP = 4  # steps with payments for each price step
 _WIDER = 8  # by how much a layer may be wider in the next pass
+_PER_STATE = 1000  # steps of the search over splits for each state of a layer: about as long as the pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,8 @@ class FreeExact:
        loses against the dual value at least; more than the gap between solution and bound is hopeless.
        A pass keeps the states of least slack, so many in a layer: its solutions are good, and what it gave
        up is a bound. Passes become wider until nothing is given up that could be better.
+    3. Between passes, where pods are few: all splits of the jobs among pods that may be better, their rooms kept
+       (:class:`transom.solvers._free_splits.Splits`), and the exact packing of each pod.
 
     After a few price steps ``count-search`` has a short turn, so that the answer at the end of a short budget is as
     good as its own. The best contiguous solution (``dcas-exact``, ``scas-dp``) is taken as a start where the search
@@ -180,6 +186,7 @@ class _Search:
         """Passes over the leaves, each wider than the one before, until nothing better can be left."""
         budget = self._budget
         layers, width, paid = Layers(prices, memory), _WIDTH, False
+        splits = layers.splits()
         while not budget.done():
             limit = self._limit(layers.most)
             layers.begin(limit, width)
@@ -201,10 +208,39 @@ class _Search:
                 budget.notes["states"] = "the states of little slack outgrew the memory; the proof is incomplete"
                 return
             width *= _WIDER
+            if splits.possible:
+                self.split(splits, layers.most, _PER_STATE * width)
+                if budget.done():
+                    return
             if width > _PAID and not paid:
                 paid = True
                 self.pay(prices, _PER_STEP * steps)
                 layers = Layers(prices, memory)
+
+    def split(self, splits: Splits, most: float, effort: int) -> None:
+        """Split the jobs among pods in all ways that may be better, and pack the pods of each."""
+        budget = self._budget
+        least = most - self._limit(most)
+        found = splits.search(least, effort, budget.done)
+        budget.spend()
+        if found is None:
+            return
+        packing = Packing(splits, budget.done)
+        try:
+            for split in found.splits:
+                savings = packing.savings(split, least)
+                if savings < least:
+                    continue
+                self._take(packing.best(split, 0.0)[1])
+                least = most - self._limit(most)
+                if savings >= least:
+                    # Rounding may prefer another packing.
+                    self._take(packing.best(split, savings - least)[1])
+                    least = most - self._limit(most)
+        except GivenUp:
+            return
+        if found.complete:
+            budget.prove(budget.value or 0.0)
 
     def pay(self, prices: Prices, steps: int) -> None:
         """Lower the dual value further, with payments to pods."""
@@ -265,6 +301,15 @@ def _contiguous(problem: Allocation, seconds: float, budget: Budget) -> list[Int
     return found
 
 
+def _all_splits(prices: Prices) -> None:
+    # Without a limit, so that no kernel is left out.
+    splits = Layers(prices, 2**22).splits()
+    found = splits.search(0.0, 2**22, lambda: False)
+    assert found is not None
+    split_core.rehash(np.empty(4, np.int64), np.zeros(1, np.int64), 1)
+    Packing(splits, lambda: False).best(found.splits[0], 0.0)
+
+
 @cache
 def _warm_up() -> None:
     tree = FatTree.uniform(24, 4, 12)
@@ -285,6 +330,7 @@ def _warm_up() -> None:
         search.pay(prices, 5)
         prices.pay[:, 1] += 1.0  # the kernels of payments, too
         search.deal_out(prices, 5, 2**22)
+        _all_splits(prices)
     # Windows on which neither prices nor the first deal are enough: the pass over leaves finds the optimum.
     tree = FatTree.uniform(40, 5, 20)
     for seed, sizes in ((9, [6, 5, 5, 4, 4]), (10, [9, 8, 7])):
