@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 from tests.cli.conftest import Ran
@@ -128,3 +129,21 @@ def test_a_wrong_replay_is_named(transom: Transom, trace: Path, workload: Worklo
     assert "node 0 is held by jobs" in ran.out
     write_schedule(schedule, tmp_path, runs)
     assert transom("check", trace, tmp_path).status == 0
+
+
+def test_promises_of_a_replay_are_judged(transom: Transom, trace: Path, tmp_path: Path) -> None:
+    arguments = ["simulate", trace, "--policy", "sjf-conservative", "--out", tmp_path, "--no-figures"]
+    assert transom(*arguments).status == 0
+    folder = tmp_path / "sjf-conservative"
+    assert transom("check", trace, folder).err == ""
+    path = folder / "decisions.parquet"
+    table, card = pl.read_parquet(path), {"transom": pl.read_parquet_metadata(path)["transom"]}
+    later = table.with_columns(promised_starts=pl.col("promised_starts").list.eval(pl.element().replace(-1, 10**9)))
+    later.write_parquet(path, metadata=card)
+    ran = transom("check", trace, folder)
+    assert ran.status == 1
+    assert "is promised a start, but does not wait" in ran.out
+    table.drop("promised_jobs", "promised_starts").write_parquet(path, metadata=card)
+    ran = transom("check", trace, folder)
+    assert ran.status == 0
+    assert "recorded with one promise a pass, not all of them; promises are not checked" in ran.err

@@ -41,6 +41,7 @@ def test_two_policies_side_by_side(trace: Path, tmp_path: Path, capsys: pytest.C
     assert set(rows["mode"]) <= {"ready", "reserved", "backfilled"}
     decisions = pl.read_parquet(out / "mine" / "decisions.parquet")
     assert decisions["started"].sum() == 300
+    assert decisions.columns[-2:] == ["promised_jobs", "promised_starts"]
     pictures = {path.name for path in (out / "figures").iterdir()}
     assert {"timeline.png", "wait_by_size.png", "wait_by_mode.png", "kiviat.png", "gantt_mine.png"} <= pictures
     assert all((out / "figures" / name).stat().st_size > 5000 for name in pictures)

@@ -11,12 +11,21 @@ import numpy as np
 import polars as pl
 import pytest
 
+from tests.simulation.test_conservative_backfill import random_workload
 from tests.simulation.test_metrics import by_hand
 from transom.errors import DocumentError, ModelError
 from transom.models import Cluster, Job, JobTable
-from transom.simulation import recording
+from transom.simulation import promise_log, recording, simulate
 from transom.simulation.nodes import NodeRuns, assign_nodes
-from transom.simulation.recording import read_details, read_node_runs, read_schedule, write_schedule
+from transom.simulation.promise_log import PromiseLog, promises_in_force
+from transom.simulation.recording import (
+    holds_promises,
+    read_details,
+    read_node_runs,
+    read_promises,
+    read_schedule,
+    write_schedule,
+)
 from transom.simulation.schedule import Schedule
 
 RUNS = NodeRuns(np.array([0, 1, 2, 4, 5]), np.array([0, 0, 1, 3, 2]), np.array([1, 3, 1, 3, 2]))
@@ -217,3 +226,62 @@ def test_node_ids_that_do_not_fit_are_named(tmp_path: Path) -> None:
     rewritten(tmp_path, table.drop("node_ids"))
     with pytest.raises(DocumentError, match=r"node_ids.* is missing"):
         read_node_runs(tmp_path)
+
+
+def with_promises(folder: Path) -> tuple[Schedule, PromiseLog]:
+    workload = random_workload(np.random.default_rng(4), 60)
+    log = PromiseLog()
+    schedule = simulate(workload, "sjf-conservative", promises=log)
+    write_schedule(schedule, folder, assign_nodes(schedule), {}, log)
+    return schedule, log
+
+
+def test_promises_come_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for piece in (1 << 20, 7):  # at once, and in pieces
+        monkeypatch.setattr(promise_log, "PIECE", piece)
+        monkeypatch.setattr(recording, "PIECE", piece)
+        schedule, log = with_promises(tmp_path)
+        assert read_schedule(tmp_path) == schedule
+        assert holds_promises(tmp_path)
+        for said, read in zip(log.pieces(), read_promises(tmp_path), strict=True):
+            assert said.first == read.first
+            for a, b in zip(said[1:], read[1:], strict=True):
+                assert np.array_equal(a, b)
+        last = len(schedule.decisions["time"]) // 2
+        assert promises_in_force(read_promises(tmp_path), last) == promises_in_force(log.pieces(), last)
+
+
+def test_promises_are_lists_of_the_decisions(tmp_path: Path) -> None:
+    schedule, log = with_promises(tmp_path)
+    table = pl.read_parquet(tmp_path / "decisions.parquet")
+    assert table.columns[-2:] == ["promised_jobs", "promised_starts"]
+    assert table["promised_jobs"].list.len().to_list() == log.per_pass.tolist()
+    assert table["promised_starts"].dtype == pl.List(pl.Int64)
+    assert table["time"].to_list() == schedule.decisions["time"].tolist()
+    # What stands after the last pass, without this package.
+    said = table.select("time", "promised_jobs", "promised_starts").explode("promised_jobs", "promised_starts")
+    last = said.drop_nulls().group_by("promised_jobs").agg(pl.col("promised_starts").last())
+    assert set(last["promised_starts"]) == {-1}
+
+
+def test_recordings_of_one_promise_a_pass_are_read_and_their_promises_refused(tmp_path: Path) -> None:
+    schedule = recorded(tmp_path)
+    assert read_schedule(tmp_path) == schedule
+    assert not holds_promises(tmp_path)
+    with pytest.raises(DocumentError, match=r"decisions.parquet: holds one promise a pass, not all of them"):
+        next(read_promises(tmp_path))
+
+
+def test_promises_without_starts_are_named(tmp_path: Path) -> None:
+    with_promises(tmp_path)
+    path = tmp_path / "decisions.parquet"
+    table, card = pl.read_parquet(path), {"transom": pl.read_parquet_metadata(path)["transom"]}
+    table.with_columns(promised_starts=pl.col("promised_starts").list.slice(1)).write_parquet(path, metadata=card)
+    with pytest.raises(DocumentError, match="not as many promised_starts as promised_jobs"):
+        list(read_promises(tmp_path))
+    table.drop("promised_starts").write_parquet(path, metadata=card)
+    with pytest.raises(DocumentError, match=r"promised_starts.* is missing"):
+        list(read_promises(tmp_path))
+    table.with_columns(promised_jobs=pl.lit(3)).write_parquet(path, metadata=card)
+    with pytest.raises(DocumentError, match=r"decisions.parquet: not a Parquet file, or damaged"):
+        list(read_promises(tmp_path))

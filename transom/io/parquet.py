@@ -39,14 +39,14 @@ def read_card(path: Path, format: str) -> dict[str, Any]:
     return card
 
 
-def read_columns(path: Path, only: Sequence[str] | None = None, leave: str | None = None) -> dict[str, NDArray[Any]]:
+def read_columns(path: Path, only: Sequence[str] | None = None, leave: Sequence[str] = ()) -> dict[str, NDArray[Any]]:
     """Columns of a Parquet file as arrays; lists come as object arrays of lists.
 
     Parameters
     ----------
     path : the file.
     only : the columns, by default all.
-    leave : a column that is not read.
+    leave : columns that are not read.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def read_columns(path: Path, only: Sequence[str] | None = None, leave: str | Non
 
     with readable(path):
         frame = pl.scan_parquet(path, glob=False)
-        names = [name for name in frame.collect_schema().names() if name != leave] if only is None else list(only)
+        names = [name for name in frame.collect_schema().names() if name not in leave] if only is None else list(only)
         table = frame.select(names).collect()
     columns = {}
     for series in table:
@@ -77,6 +77,22 @@ def scan(path: Path, column: str, begin: int, count: int) -> pl.Series:
 
     with readable(path):
         return pl.scan_parquet(path, glob=False).select(column).slice(begin, count).collect()[column]
+
+
+def list_lengths(path: Path, column: str) -> NDArray[Any] | None:
+    """How many items each list of a column holds; None where there is no such column.
+
+    Raises
+    ------
+    DocumentError : the file cannot be read, or the column is not of lists.
+    """
+    import polars as pl
+
+    with readable(path):
+        if column not in pl.read_parquet_schema(path):
+            return None
+        lengths = pl.scan_parquet(path, glob=False).select(pl.col(column).list.len().cast(pl.Int64)).collect()
+        return lengths[column].to_numpy()
 
 
 @contextmanager

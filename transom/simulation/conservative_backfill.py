@@ -45,6 +45,7 @@ from transom.simulation.freed_time import (
     stamp,
     survey,
 )
+from transom.simulation.noted_promises import Noted, new_noted, note
 from transom.simulation.schedule import BACKFILLED, READY, RESERVED
 
 
@@ -53,7 +54,7 @@ class Plan(NamedTuple):
 
     ``heap`` holds the jobs with a reservation, the earliest on top, ``where`` the place of each in it. ``at``: how
     many those are; whether the last plan was made behind a job past its walltime: it only guesses when that
-    ends, so it is made afresh.
+    ends, so it is made afresh. ``noted`` is for whoever records the reservations.
     """
 
     begin: IntArray
@@ -62,13 +63,14 @@ class Plan(NamedTuple):
     heap: IntArray
     where: IntArray
     at: IntArray
+    noted: Noted
 
 
 HELD_BY, OVERDUE = range(2)
 
 
-def new_plan(state: State) -> Plan:
-    """The plan before the first event: everything is free."""
+def new_plan(state: State, recorded: bool = False) -> Plan:
+    """The plan before the first event: everything is free; ``recorded`` if its reservations are."""
     jobs = len(state.jobs)
     return Plan(
         begin=np.full(jobs, -1, np.int64),
@@ -77,6 +79,7 @@ def new_plan(state: State) -> Plan:
         heap=np.empty(jobs, np.int64),
         where=np.empty(jobs, np.int64),
         at=np.zeros(2, np.int64),
+        noted=new_noted(jobs if recorded else 0),
     )
 
 
@@ -122,6 +125,7 @@ def _reserve(s, p, job, reordered):  # type: ignore[no-untyped-def]
     now = s.at[NOW]
     begin = earliest(p.profile, s.jobs, job, now, NEVER, NEVER)
     p.begin[job] = begin
+    note(p.noted, job, begin, now)
     if begin < NEVER:  # where nodes are out of service, some jobs fit never
         add(p.profile, s.jobs, job, begin, begin + s.jobs[job, WALLTIME], -1)
     if begin > now:
@@ -165,6 +169,7 @@ def _compress(s, p, freed, reordered):  # type: ignore[no-untyped-def]
             add(profile, s.jobs, job, old, old + length, 1)
             add(profile, s.jobs, job, new, new + length, -1)
             p.begin[job] = f.begin[place] = new
+            note(p.noted, job, new, now)
             _rise(p, job)
             value = f.at[ROUND] * PLACES + (PLACES - 1 if reordered else place)
             stamp(f, profile, max(old, new + length), old + length, value, smallest)
@@ -200,6 +205,7 @@ def _start_due(s, p, picks, modes, reordered, overdue):  # type: ignore[no-untyp
     while p.at[HELD_BY] > 0 and p.begin[p.heap[0]] == now:
         job = p.heap[0]
         _take_top(p)
+        note(p.noted, job, now, now)
         picks[count] = job
         count += 1
         if not reordered:

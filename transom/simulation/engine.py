@@ -28,8 +28,9 @@ from transom.simulation.event_rules import EventRules, Textbook, parse_rules, re
 from transom.simulation.events import State, advance, advance_to_tick, launch, place
 from transom.simulation.node_keeper import NodeKeeper, keeper_of
 from transom.simulation.policies import RulePolicy, load_rule, make_policy, site_order
+from transom.simulation.promise_log import PromiseLog
 from transom.simulation.rule_replay import run_rule
-from transom.simulation.schedule import BACKFILLED, COLUMNS, READY, Schedule
+from transom.simulation.schedule import BACKFILLED, COLUMNS, PROMISED, READY, Schedule
 from transom.traces.workload import Workload
 
 Progress = Callable[[int], None]
@@ -48,6 +49,7 @@ def simulate(
     progress: Progress | None = None,
     allocator: Allocator | None = None,
     rules: str | EventRules = "textbook",
+    promises: PromiseLog | None = None,
 ) -> Schedule:
     """Replay a workload under a policy.
 
@@ -65,6 +67,7 @@ def simulate(
     rules : the event rules, by a specification (:func:`~transom.simulation.event_rules.parse_rules`) or as an object.
         Others than the textbook's are for cross-checks: they take priority rules without or with EASY backfilling, and
         workloads of jobs that ask for nodes alone and wait for no other job.
+    promises : takes down every reservation that a pass makes, moves or withdraws.
 
     Returns
     -------
@@ -94,12 +97,15 @@ def simulate(
     if not isinstance(ruled, Textbook):
         if allocator is not None:
             raise SpecError(f"{ruled.name} rules know no nodes for an allocator to choose")
-        return replay_under(ruled, workload, chosen, title, report)
+        schedule = replay_under(ruled, workload, chosen, title, report)
+        if promises is not None:
+            promises.finish(schedule.decisions)
+        return schedule
     keeper = keeper_of(workload, allocator, seed)
     if isinstance(chosen, RulePolicy):
         replay = Replay(workload, chosen.order)
         # Where placing is the work, it is what the progress counts.
-        decisions = run_rule(replay, chosen, report if keeper is None else lambda started: None)
+        decisions = run_rule(replay, chosen, report if keeper is None else lambda started: None, promises)
     else:
         period = _period(chosen)
         run = getattr(chosen, "run", None) if period is None else None
@@ -109,9 +115,11 @@ def simulate(
             # Not by its label: what a policy is called must not change what it draws.
             reset(stream(seed, policy if isinstance(policy, str) else type(policy).__name__))
         if run is None:
-            decisions = _run_policy(replay, chosen, report)
+            decisions = _run_policy(replay, chosen, report, promises)
         else:
             decisions = run(replay, report if keeper is None else lambda started: None)
+    if promises is not None:
+        promises.finish(decisions)
     waiting = np.flatnonzero(replay.state.jobs[:, events.START] < 0)
     if waiting.size:
         raise PolicyError(f"policy {title!r} never starts job {workload.jobs.id[waiting[0]]}")
@@ -274,7 +282,9 @@ def _period(policy: Policy) -> int | None:
     return period
 
 
-def _run_policy(replay: Replay, policy: Policy, report: Progress) -> dict[str, NDArray[Any]]:
+def _run_policy(
+    replay: Replay, policy: Policy, report: Progress, promises: PromiseLog | None
+) -> dict[str, NDArray[Any]]:
     rows: list[IntArray] = []
     notes: list[Any] = []
     due = 0.0
@@ -284,6 +294,8 @@ def _run_policy(replay: Replay, policy: Policy, report: Progress) -> dict[str, N
             raise PolicyError(f"a policy returns a Decision, got {type(decision).__name__}")
         row = np.empty(len(COLUMNS), np.int64)
         replay.apply(decision, row)
+        if promises is not None:
+            promises.add_pass(len(rows), decision.reserve)
         rows.append(row)
         if decision.notes:
             notes.append(decision.notes)
@@ -295,8 +307,9 @@ def _run_policy(replay: Replay, policy: Policy, report: Progress) -> dict[str, N
     if notes:
         if len(notes) != len(rows):
             raise PolicyError("a policy writes notes on every decision or on none")
-        if any(note.keys() != notes[0].keys() for note in notes) or notes[0].keys() & set(COLUMNS):
-            raise PolicyError(f"a policy writes the same notes on every decision, and none of {', '.join(COLUMNS)}")
+        taken = (*COLUMNS, *PROMISED)
+        if any(note.keys() != notes[0].keys() for note in notes) or notes[0].keys() & set(taken):
+            raise PolicyError(f"a policy writes the same notes on every decision, and none of {', '.join(taken)}")
         for key in notes[0]:
             decisions[key] = np.array([note[key] for note in notes])
     return decisions

@@ -6,7 +6,10 @@ cluster with a topology, ``demand_NAME`` for each further resource and ``depends
 dependencies; times are seconds on the trace's own clock. What the rows alone do not tell (policy,
 machine, rules, versions, digest) is in the file's metadata under the key ``transom``, as JSON.
 
-The node ids of a large replay would fill the memory many times over, so they are expanded,
+``decisions.parquet`` holds one row per pass: the columns of the schedule's decisions and, where promises were taken
+down, ``promised_jobs`` and ``promised_starts``, lists of what that pass changed (:class:`Changes`).
+
+The node ids and promises of a large replay would fill the memory many times over, so they are expanded,
 written and read in pieces.
 """
 
@@ -14,7 +17,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -25,11 +28,12 @@ from numpy.typing import NDArray
 
 from transom.errors import DocumentError, ModelError
 from transom.files import whole_path
-from transom.io.parquet import read_card, read_columns, scan
+from transom.io.parquet import list_lengths, read_card, read_columns, scan
 from transom.models import Cluster, FatTree, JobTable
 from transom.models._arrays import IntArray
 from transom.result import versions
-from transom.simulation.schedule import MODES, Schedule, Spread
+from transom.simulation.promise_log import PIECE, Changes, PromiseLog, pieces_of
+from transom.simulation.schedule import MODES, PROMISED, Schedule, Spread
 from transom.traces.origin import Remark
 
 if TYPE_CHECKING:
@@ -40,7 +44,7 @@ if TYPE_CHECKING:
 FORMAT = "transom/schedule/1"
 _PIECE = 2_000_000  # node ids that are expanded at once
 _SPREAD = ("hop_cost", "leaves", "pods")
-_GROUP = 4_000_000  # node ids in a row group, which the writer holds in memory
+_GROUP = 4_000_000  # node ids or promises in a row group, which the writer holds in memory
 
 
 def write_schedule(
@@ -48,6 +52,7 @@ def write_schedule(
     folder: str | os.PathLike[str],
     runs: NodeRuns,
     details: Mapping[str, Any] | None = None,
+    promises: PromiseLog | None = None,
 ) -> None:
     """Write ``jobs.parquet`` and ``decisions.parquet``; each appears whole or not at all.
 
@@ -60,14 +65,13 @@ def write_schedule(
     runs : the nodes of each job.
     details : what else is needed to run it again (seed, trace, digest of the workload ...), in
         JSON's terms; :func:`read_details` gives it back.
+    promises : what the passes promised (:func:`read_promises`); None records the columns of the decisions alone.
 
     Raises
     ------
     ModelError : ``runs`` does not give every job as many nodes as it asks for.
     DocumentError : a column of the decisions is not of numbers, truth values or text, or a file cannot be written.
     """
-    from polars.io.plugins import register_io_source
-
     schedule = replace(schedule, decisions=_plain_columns(schedule))
     sizes = runs.last - runs.first + 1
     held = np.add.reduceat(np.append(sizes, 0), runs.offsets[:-1]) if len(schedule) else np.empty(0, np.int64)
@@ -79,20 +83,35 @@ def write_schedule(
     table = _job_columns(schedule)
     target = Path(folder)
 
+    frame, log = _frame(schedule.decisions), promises
     with _whole_parquet(target / "decisions.parquet") as path:
-        _frame(schedule.decisions).write_parquet(path, metadata=card)
+        if log is None:
+            frame.write_parquet(path, metadata=card)
+        else:
+            none = _with_promises(frame[:0], Changes(0, np.zeros(1, np.int64), *np.empty((2, 0), np.int64)))
+            _sink(lambda: (_with_promises(frame, each) for each in log.pieces()), none, log.per_pass, path, card)
+
+    def parts() -> Iterator[pl.DataFrame]:
+        return (_with_nodes(table[i:j], runs, i, j) for i, j in pieces_of(schedule.jobs.nodes, _PIECE))
+
+    with _whole_parquet(target / "jobs.parquet") as path:
+        _sink(parts, _with_nodes(table[:0], runs, 0, 0), schedule.jobs.nodes, path, card)
+
+
+def _sink(
+    parts: Callable[[], Iterator[pl.DataFrame]], none: pl.DataFrame, items: IntArray, path: Path, card: dict[str, str]
+) -> None:
+    """Write a table part by part; ``none`` has its columns, ``items`` says how many list items each row holds."""
+    from polars.io.plugins import register_io_source
 
     def pieces(
         columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
     ) -> Iterator[pl.DataFrame]:
-        for begin, end in _pieces(schedule.jobs.nodes, _PIECE):
-            piece = _with_nodes(table[begin:end], runs, begin, end)
-            yield piece if columns is None else piece.select(columns)
+        for part in parts():
+            yield part if columns is None else part.select(columns)
 
-    with _whole_parquet(target / "jobs.parquet") as path:
-        register_io_source(pieces, schema=_with_nodes(table[:0], runs, 0, 0).schema).sink_parquet(
-            path, metadata=card, row_group_size=_rows_per_group(schedule.jobs.nodes)
-        )
+    table = register_io_source(pieces, schema=none.schema)
+    table.sink_parquet(path, metadata=card, row_group_size=_rows_per_group(items))
 
 
 @contextmanager
@@ -121,7 +140,7 @@ def read_schedule(folder: str | os.PathLike[str]) -> Schedule:
     card, other = read_card(jobs_path, FORMAT), read_card(decisions_path, FORMAT)
     if card.get("digest") != other.get("digest"):
         raise DocumentError(f"{folder}: jobs.parquet and decisions.parquet are of different replays")
-    rows, decisions = read_columns(jobs_path, leave="node_ids"), read_columns(decisions_path)
+    rows, decisions = read_columns(jobs_path, leave=("node_ids",)), read_columns(decisions_path, leave=PROMISED)
     try:
         tree = _read_tree(card["num_nodes"], card.get("topology"))
         cluster = Cluster(card["num_nodes"], tuple(card["resources"]), tuple(card["capacities"]), tree)
@@ -158,7 +177,7 @@ def read_node_runs(folder: str | os.PathLike[str]) -> NodeRuns:
     read_card(path, FORMAT)
     nodes = read_columns(path, only=("nodes",))["nodes"]
     first, last, counts = [], [], []
-    for begin, end in _pieces(nodes, _PIECE):
+    for begin, end in pieces_of(nodes, _PIECE):
         lists = scan(path, "node_ids", begin, end - begin)
         ids = lists.explode().to_numpy()
         owner = np.repeat(np.arange(end - begin), lists.list.len().to_numpy())
@@ -171,6 +190,36 @@ def read_node_runs(folder: str | os.PathLike[str]) -> NodeRuns:
         counts.append(np.bincount(owner[starts], minlength=end - begin))
     offsets = np.concatenate(([0], np.cumsum(np.concatenate(counts)))) if counts else np.zeros(1)
     return NodeRuns(offsets.astype(np.int64), _joined(first), _joined(last))
+
+
+def holds_promises(folder: str | os.PathLike[str]) -> bool:
+    """Whether all promises are recorded, not one a pass as in older recordings.
+
+    Raises
+    ------
+    DocumentError : ``decisions.parquet`` is missing or damaged.
+    """
+    return list_lengths(Path(folder) / "decisions.parquet", PROMISED[0]) is not None
+
+
+def read_promises(folder: str | os.PathLike[str]) -> Iterator[Changes]:
+    """What each pass promised, some passes at a time (:func:`~transom.simulation.promise_log.promises_in_force`).
+
+    Raises
+    ------
+    DocumentError : ``decisions.parquet`` is missing or damaged, or was recorded when it held one promise a pass.
+    """
+    path = Path(folder) / "decisions.parquet"
+    read_card(path, FORMAT)
+    counts = list_lengths(path, PROMISED[0])
+    if counts is None:
+        raise DocumentError(f"{path}: holds one promise a pass, not all of them; record it again with --force")
+    for begin, end in pieces_of(counts, PIECE):
+        jobs, starts = (scan(path, name, begin, end - begin).explode().drop_nulls() for name in PROMISED)
+        offsets = np.append(0, np.cumsum(counts[begin:end]))
+        if not len(jobs) == len(starts) == offsets[-1]:
+            raise DocumentError(f"{path}: passes {begin + 1} to {end}: not as many promised_starts as promised_jobs")
+        yield Changes(begin, offsets, jobs.to_numpy(), starts.to_numpy())
 
 
 def _joined(parts: list[NDArray[Any]]) -> IntArray:
@@ -253,17 +302,6 @@ def _job_columns(schedule: Schedule) -> pl.DataFrame:
     return frame
 
 
-def _pieces(nodes: IntArray, limit: int) -> Iterator[tuple[int, int]]:
-    """Consecutive jobs that hold at most ``limit`` nodes together, or one that holds more."""
-    until = np.cumsum(nodes)
-    begin = 0
-    while begin < len(nodes):
-        done = int(until[begin - 1]) if begin else 0
-        end = max(begin + 1, int(np.searchsorted(until, done + limit, side="right")))
-        yield begin, end
-        begin = end
-
-
 def _with_nodes(rows: pl.DataFrame, runs: NodeRuns, begin: int, end: int) -> pl.DataFrame:
     """The rows of jobs ``begin`` to ``end - 1`` with their node ids as the sixth column."""
     import polars as pl
@@ -281,10 +319,24 @@ def _with_nodes(rows: pl.DataFrame, runs: NodeRuns, begin: int, end: int) -> pl.
     return rows.insert_column(5, lists)
 
 
-def _rows_per_group(nodes: IntArray) -> int:
-    """How many rows a row group may have so that none holds too many node ids."""
+def _with_promises(decisions: pl.DataFrame, changes: Changes) -> pl.DataFrame:
+    """The rows of these passes, with their promises as the last two columns."""
+    import polars as pl
+
+    count = len(changes.offsets) - 1
+    owner = np.repeat(np.arange(count), np.diff(changes.offsets))
+    lists = pl.DataFrame({"row": owner, PROMISED[0]: changes.jobs, PROMISED[1]: changes.starts})
+    every = pl.DataFrame({"row": np.arange(count)}).join(
+        lists.group_by("row", maintain_order=True).agg(PROMISED), "row", "left", maintain_order="left"
+    )
+    filled = every.select(pl.col(PROMISED).fill_null(pl.lit([], pl.List(pl.Int64))))
+    return decisions[changes.first : changes.first + count].hstack(filled)
+
+
+def _rows_per_group(items: IntArray) -> int:
+    """How many rows a row group may have so that none holds too many items of lists."""
     rows = 1 << 16
-    while rows > 64 and len(nodes) and np.add.reduceat(nodes, np.arange(0, len(nodes), rows)).max() > _GROUP:
+    while rows > 64 and len(items) and np.add.reduceat(items, np.arange(0, len(items), rows)).max() > _GROUP:
         rows //= 2
     return rows
 

@@ -12,17 +12,21 @@ from transom.simulation import events
 from transom.simulation.conservative_backfill import conservative_pass, new_plan
 from transom.simulation.easy_backfill import easy_pass, plain_pass
 from transom.simulation.events import advance, launch
+from transom.simulation.noted_promises import COUNT, ENOUGH, ROW
 from transom.simulation.policies import RulePolicy
 from transom.simulation.schedule import COLUMNS
 
 if TYPE_CHECKING:
     from transom.simulation.engine import Progress, Replay
+    from transom.simulation.promise_log import PromiseLog
 
 _CHUNK = 8192  # decisions between two looks at the progress bar and Ctrl-C
 _WORK = 50_000_000  # the same in waiting jobs x steps of the plan
 
 
-def run_rule(replay: Replay, policy: RulePolicy, report: Progress) -> dict[str, NDArray[Any]]:
+def run_rule(
+    replay: Replay, policy: RulePolicy, report: Progress, promises: PromiseLog | None = None
+) -> dict[str, NDArray[Any]]:
     """Replay a rule to the end of the trace.
 
     Parameters
@@ -30,6 +34,7 @@ def run_rule(replay: Replay, policy: RulePolicy, report: Progress) -> dict[str, 
     replay : before its first event; its state is changed.
     policy : the rule and how it backfills.
     report : called now and then with the number of started jobs.
+    promises : takes down the reservations of conservative backfilling.
 
     Returns
     -------
@@ -38,10 +43,12 @@ def run_rule(replay: Replay, policy: RulePolicy, report: Progress) -> dict[str, 
     state, runtime, ids = replay.state, replay.runtime, replay.ids
     picks, modes = np.empty(len(state.jobs), np.int64), np.empty(len(state.jobs), np.int64)
     extra, easy = np.empty(len(state.free), np.int64), policy.backfilling == "easy"
-    plan = new_plan(state) if policy.backfilling == "conservative" else None
+    plan = new_plan(state, promises is not None) if policy.backfilling == "conservative" else None
 
     def run(row: int, until: int, arrived: bool) -> tuple[int, bool]:
         if plan is not None:
+            if promises is not None and plan.noted.at[COUNT] >= ENOUGH:
+                promises.take(plan.noted, ids)
             return run_conservative(state, plan, runtime, ids, log, row, until, arrived, picks, modes)  # type: ignore[no-any-return]
         return run_plain_or_easy(state, easy, runtime, ids, log, row, until, arrived, picks, modes, extra)  # type: ignore[no-any-return]
 
@@ -58,6 +65,8 @@ def run_rule(replay: Replay, policy: RulePolicy, report: Progress) -> dict[str, 
             while rows < until and (more := replay.advance()):
                 rows, _ = run(rows, rows + 1, True)
         report(int(state.at[events.STARTED]))
+    if promises is not None and plan is not None:
+        promises.take(plan.noted, ids)
     return dict(zip(COLUMNS, log[:, :rows], strict=True))
 
 
@@ -90,16 +99,17 @@ def run_plain_or_easy(s, easy, runtime, ids, log, row, until, arrived, picks, mo
 
 @compiled
 def run_conservative(s, p, runtime, ids, log, row, until, arrived, picks, modes):  # type: ignore[no-untyped-def]
-    """The same with conservative backfilling; it also returns when much work was done.
+    """The same with conservative backfilling; it also returns when much work was done or much was noted.
 
     A pass may look at every step of the plan for every waiting job.
     """
     work, reordered = 0, arrived
-    while row < until and work < _WORK:
+    while row < until and work < _WORK and p.noted.at[COUNT] < ENOUGH:
         if not arrived and not advance(s.jobs, s.queue, s.ends, s.expected, s.ended, s.free, s.children, s.at):
             return row, False
         arrived = False
         before(log, row, s.at, s.free)
+        p.noted.at[ROW] = row
         count, backfilled, head, begin = conservative_pass(s, p, picks, modes, reordered)
         launch(s.jobs, s.queue, s.ends, s.at, runtime, picks, modes, count)
         after(log, row, count, backfilled, head, begin, ids)

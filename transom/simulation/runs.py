@@ -22,6 +22,7 @@ from transom.simulation.engine import Progress, simulate
 from transom.simulation.metrics import TAU, Trim, summary
 from transom.simulation.nodes import assign_nodes
 from transom.simulation.policies import deciding, make_policy
+from transom.simulation.promise_log import PromiseLog
 from transom.simulation.recording import read_details, read_node_runs, read_schedule, write_schedule
 from transom.simulation.schedule import Schedule
 from transom.simulation.verification import check_nodes, check_schedule
@@ -92,14 +93,15 @@ def replay(
     target = folder / run.label if folder else None
     if target and not force and (kept := _recorded(target, card)) is not None:
         return kept, True
-    schedule = _computed(workload, run, run.seed, progress)
+    promises = PromiseLog(target) if target else None
+    schedule = _computed(workload, run, run.seed, progress, promises)
     if target:
         runs = schedule.runs or assign_nodes(schedule)
         if schedule.runs is None:
             _stand(check_nodes(schedule, runs))
         # From here on the old record is none: an interrupt must not leave halves of two.
         (target / "jobs.parquet").unlink(missing_ok=True)
-        write_schedule(schedule, target, runs, {**(details or {}), **card})
+        write_schedule(schedule, target, runs, {**(details or {}), **card}, promises)
     return schedule, False
 
 
@@ -153,7 +155,9 @@ def repetitions(
         yield done[-1]
 
 
-def _computed(workload: Workload, run: Run, seed: int, progress: Progress | None = None) -> Schedule:
+def _computed(
+    workload: Workload, run: Run, seed: int, progress: Progress | None = None, promises: PromiseLog | None = None
+) -> Schedule:
     schedule = simulate(
         workload,
         run.spec,
@@ -162,6 +166,7 @@ def _computed(workload: Workload, run: Run, seed: int, progress: Progress | None
         progress=progress,
         allocator=run.allocator,
         rules=run.rules,
+        promises=promises,
     )
     _stand(check_schedule(workload, schedule))
     if schedule.runs is not None:

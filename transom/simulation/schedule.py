@@ -30,6 +30,9 @@ READY, RESERVED, BACKFILLED = range(3)
 COLUMNS = ("time", "queued", "free", "started", "backfilled", "reserved_job", "reserved_start")
 """The columns that the decisions of every replay have."""
 
+PROMISED = ("promised_jobs", "promised_starts")
+"""Columns of lists that recorded decisions have beside them."""
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Spread(Frozen):

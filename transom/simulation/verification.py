@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from transom.compiling import compiled
 from transom.models import HopCost
 from transom.simulation.nodes import NodeRuns
+from transom.simulation.promise_log import Changes
 from transom.simulation.schedule import Schedule
 from transom.simulation.spread import spread_of
 from transom.traces.workload import Workload
@@ -112,6 +115,81 @@ def check_spread(schedule: Schedule, runs: NodeRuns, cost: HopCost) -> list[str]
         for name, (told, right, bad) in columns.items()
         if bad.any()
     ]
+
+
+def check_promises(schedule: Schedule, changes: Iterable[Changes]) -> list[str]:
+    """The first thing that is wrong with what passes promised, in words; empty if all is right.
+
+    A promise is made to a job that waits, for no instant in the past, and is over when the job starts; the job that a
+    row of the decisions names holds the start that it tells. Under textbook events a job starts no later than it was
+    promised last, unless a job of the schedule outran its walltime.
+    """
+    jobs, decisions = schedule.jobs, schedule.decisions
+    by_id = np.argsort(jobs.id)
+    ids = jobs.id[by_id]
+
+    def places(named: np.ndarray) -> np.ndarray:
+        at = np.minimum(np.searchsorted(ids, named), len(ids) - 1) if len(ids) else np.zeros(len(named), np.int64)
+        return np.where(ids[at] == named, by_id[at], -1) if len(ids) else at - 1
+
+    textbook = schedule.rules == "textbook"
+    kept = textbook and not (schedule.runtime > jobs.walltime).any()
+    held, passes = np.full(len(jobs), -1, np.int64), 0
+    reserved = places(decisions["reserved_job"])
+    for each in changes:
+        job = places(each.jobs)
+        if (job < 0).any():
+            return [f"job {each.jobs[job.argmin()]}: is promised a start, but there is no such job"]
+        row, fault, says = _first_broken(
+            each.first, each.offsets, job, each.starts, decisions["time"], reserved, decisions["reserved_start"],
+            jobs.submit, schedule.start, held, textbook, kept,
+        )  # fmt: skip
+        if fault >= 0:
+            return [f"at {decisions['time'][row]} s: job {jobs.id[fault]} {_BROKEN[says]}"]
+        passes = each.first + len(each.offsets) - 1
+    if passes != len(decisions["time"]):
+        return [f"promises of {passes} passes are told, there are {len(decisions['time'])}"]
+    if (held >= 0).any():
+        return [f"job {jobs.id[held.argmax()]}: holds a promise after the last pass"]
+    return []
+
+
+_BROKEN = (
+    "is promised a start, but does not wait",
+    "is promised a start in the past",
+    "starts later than it was promised",
+    "loses a promise that it does not hold",
+    "has started and still holds a promise",
+    "is not promised the start that the decision tells",
+)
+
+
+@compiled
+def _first_broken(first, offsets, job, starts, time, reserved, told, submit, start, held, textbook, kept):  # type: ignore[no-untyped-def]
+    # The row of the first fault, the job and which it is; (-1, -1, -1) if there is none. ``held`` goes along.
+    for row in range(first, first + len(offsets) - 1):
+        now = time[row]
+        for i in range(offsets[row - first], offsets[row - first + 1]):
+            j = job[i]
+            if starts[i] < 0:
+                if held[j] < 0:
+                    return row, j, 3
+                if start[j] < now:
+                    return row, j, 4
+                if kept and start[j] == now and now > held[j]:
+                    return row, j, 2
+                held[j] = -1
+                continue
+            # Other programs decide several times at one instant.
+            if submit[j] > now or start[j] < now or (textbook and start[j] == now):
+                return row, j, 0
+            if starts[i] < now:
+                return row, j, 1
+            held[j] = starts[i]
+        j = reserved[row]
+        if j >= 0 and held[j] != told[row]:
+            return row, j, 5
+    return -1, -1, -1
 
 
 @compiled
