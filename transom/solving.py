@@ -92,9 +92,9 @@ def solve(
     warm_up(chosen)
     warm_up(problem)
     stated = parameters(chosen)  # now: a file may have gone when the time is over
-    instance = problem.digest()  # now: of a large problem it takes tens of milliseconds
 
     budget = stop.start(problem, threads, clock)
+    instance = problem.digest()  # now: of a large problem it takes tens of milliseconds, which the search must not use
     error = _search(problem, chosen, budget, seed, start)
     reason = _reason(budget, error)
     seconds = budget.seconds()

@@ -12,6 +12,7 @@ from transom.heuristics import _greedy_buckets
 from transom.heuristics._greedy_buckets import complete, greedy_choice
 from transom.heuristics.greedy import Greedy
 from transom.models.efficiency import by_efficiency, dantzig
+from transom.models.knapsack import Knapsack
 from transom.models.reduction import reduce
 from transom.stop import Stop
 
@@ -23,8 +24,11 @@ from transom.stop import Stop
     st.integers(2, 300),
     st.sampled_from([10, 1000, 10**8]),
     st.floats(0.01, 0.99),
+    st.integers(0, 20),
 )
-def test_the_answer_is_that_of_sorting(seed: int, klass: str, items: int, value_range: int, ratio: float) -> None:
+def test_the_answer_is_that_of_sorting(
+    seed: int, klass: str, items: int, value_range: int, ratio: float, margin: int
+) -> None:
     reduced = reduce(generate_knapsack(klass, items, value_range, np.random.default_rng(seed), ratio))
     if not len(reduced.items):
         return
@@ -34,6 +38,8 @@ def test_the_answer_is_that_of_sorting(seed: int, klass: str, items: int, value_
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_greedy_buckets, "SORTED", 5)
         patch.setattr(_greedy_buckets, "_BUCKETS", 3)
+        patch.setattr(_greedy_buckets, "_SAMPLE", 40)  # of which few mislead
+        patch.setattr(_greedy_buckets, "_MARGIN", margin)
         chosen, bound = greedy_choice(reduced.values, reduced.weights, reduced.capacity)
     assert np.array_equal(chosen, expected)
     assert bound == dantzig(reduced.values, reduced.weights, reduced.capacity, order)
@@ -52,3 +58,26 @@ def test_large_problems_are_not_sorted_whole(monkeypatch: pytest.MonkeyPatch) ->
     Greedy()(problem, budget, np.random.default_rng(0))
     assert budget.value is not None
     assert sum(sorted_) < 50_000
+
+
+@pytest.mark.parametrize("klass", ["uncorrelated", "subset-sum", "profit-ceiling"])
+def test_large_problems_get_the_same_without_copies(klass: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = generate_knapsack(klass, 500, 1000, np.random.default_rng(3))
+    problem = Knapsack(6 * problem.values, 4 * problem.weights, 4 * problem.capacity + 3)
+    answers = []
+    for limit in (1000, 100):
+        monkeypatch.setattr("transom.heuristics.greedy.SORTED", limit)
+        budget = Stop().start(problem)
+        Greedy()(problem, budget, np.random.default_rng(0))
+        answers.append((budget.value, budget.bound, budget.solution.tolist()))
+    assert answers[0] == answers[1]
+
+
+def test_equal_efficiencies_of_large_numbers_are_not_sorted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_greedy_buckets, "by_efficiency", None)
+    weights = np.random.default_rng(1).integers(1, 10**8, 30_000)
+    chosen, bound = greedy_choice(3 * weights, weights, int(weights.sum()) // 2)
+    assert bound == 3 * (int(weights.sum()) // 2)
+    expected = np.zeros(len(weights), np.bool_)
+    complete(expected, weights, int(weights.sum()) // 2, np.arange(len(weights)))
+    assert np.array_equal(chosen, expected)

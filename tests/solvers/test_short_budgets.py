@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from transom import Stop, check, solve
-from transom.models import Allocation, ConstrainedPath, FatTree
+from transom.generate.knapsacks import generate_knapsack
+from transom.models import Allocation, ConstrainedPath, FatTree, Knapsack
 
 NATIVE = ("scas-flow", "scas-flow:backend=scip", "scas-cpsat", "scas-scip")
 PATHS = ("csp-flow", "csp-flow:backend=scip", "csp-cpsat", "csp-scip", "csp-networkx")
@@ -27,3 +28,24 @@ def test_a_model_that_takes_too_long_leaves_a_greedy_answer(solver: str) -> None
     assert check(problem, result) == []
     assert (result.status, result.reason, result.error) == ("feasible", "finished", None)
     assert "takes longer" in result.parameters["ended"]
+
+
+def test_ortools_is_not_asked_about_what_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = generate_knapsack("uncorrelated", 2000, 1000, np.random.default_rng(1))
+    monkeypatch.setattr("transom.solvers.ortools_knapsack._ask", None)
+    result = solve(problem, "ortools-knapsack", Stop(seconds=1e-5), clock=lambda: 0.0)
+    assert check(problem, result) == []
+    assert (result.status, result.reason, result.error) == ("feasible", "finished", None)
+    assert result.parameters["ended"].startswith("early")
+
+
+def test_the_digest_counts() -> None:
+    now = [0.0]
+
+    class Slow(Knapsack):
+        def digest(self) -> str:
+            now[0] += 0.5
+            return super().digest()
+
+    problem = Slow(np.array([60, 100, 120]), np.array([1, 2, 3]), 5)
+    assert solve(problem, "greedy", Stop(seconds=1), clock=lambda: now[0]).seconds == 0.5

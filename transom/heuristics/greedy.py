@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from transom.heuristics._greedy_buckets import SORTED, complete, greedy_choice
-from transom.models._arrays import BoolArray
-from transom.models.efficiency import by_efficiency, dantzig
+from transom.models._arrays import BoolArray, IntArray
+from transom.models.efficiency import alike, by_efficiency, dantzig
 from transom.models.knapsack import Knapsack
-from transom.models.reduction import Reduced, reduce
+from transom.models.reduction import Reduced, common_divisor, nothing_obvious, reduce
 from transom.stop import Budget
 
 __all__ = ["Greedy", "complete"]
@@ -44,18 +44,30 @@ class Greedy:
     def __call__(self, problem: Knapsack, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         if budget.value is not None and budget.bound is not None:
             return  # another solver has begun with it
+        if len(problem) > SORTED and nothing_obvious(problem):
+            # As below, without copies of a million items.
+            unit, divisor = common_divisor(problem.values), common_divisor(problem.weights)
+            capacity = problem.capacity - problem.capacity % divisor
+            chosen, bound = greedy_choice(problem.values, problem.weights, capacity)
+            budget.found(_or_best_item(chosen, problem.values))
+            budget.prove(bound - bound % unit)
+            return
         reduced = reduce(problem)
         if not len(reduced.items):
             budget.found(reduced.taken)
             budget.prove(reduced.value)
             return
         chosen, bound = _choice(reduced)
-        best = int(reduced.values.argmax())
-        if reduced.values[best] > np.einsum("i,i", reduced.values, chosen):
-            chosen[:] = False
-            chosen[best] = True
-        budget.found(reduced.solution(chosen))
+        budget.found(reduced.solution(_or_best_item(chosen, reduced.values)))
         budget.prove(reduced.worth(bound))
+
+
+def _or_best_item(chosen: BoolArray, values: IntArray) -> BoolArray:
+    best = int(values.argmax())
+    if values[best] > np.einsum("i,i", values, chosen):
+        chosen[:] = False
+        chosen[best] = True
+    return chosen
 
 
 def _choice(reduced: Reduced) -> tuple[BoolArray, int]:
@@ -74,4 +86,6 @@ def _warm_up() -> None:
     complete(np.zeros(1, np.bool_), one, 1, by_efficiency(one, one))
     many = np.arange(1, SORTED + 2)
     greedy_choice(many * many, many, 10)
+    greedy_choice(many, many, int(many.sum()) // 2)
     by_efficiency(one * 2**40, one * 2**40)
+    alike(one, one)

@@ -11,7 +11,8 @@ import numpy as np
 from transom.compiling import compiled
 from transom.models._arrays import FloatArray, IntArray
 
-_EXACT_IN_FLOATS = 2.0**52
+EXACT_IN_FLOATS = 2.0**52
+"""Below this product of largest value and weight, quotients in double precision differ where fractions do."""
 
 
 def by_efficiency(values: IntArray, weights: IntArray) -> IntArray:
@@ -27,7 +28,7 @@ def by_efficiency(values: IntArray, weights: IntArray) -> IntArray:
     ratio = values / weights
     # Two different fractions a/b and c/d are at least 1/(ad) apart in relative terms: below this
     # limit, their quotients in double precision differ too, and stand in the right order.
-    if float(values.max()) * float(weights.max()) < _EXACT_IN_FLOATS:
+    if float(values.max()) * float(weights.max()) < EXACT_IN_FLOATS:
         return np.argsort(-ratio, kind="stable").astype(np.int64, copy=False)
     order: IntArray = _sort(ratio, values, weights)
     return order
@@ -57,6 +58,18 @@ def dantzig(values: IntArray, weights: IntArray, capacity: int, order: IntArray)
     left = capacity - (int(filled[item - 1]) if item else 0)
     broken = order[item]
     return value + left * int(values[broken]) // int(weights[broken])
+
+
+@compiled
+def alike(values, weights):  # type: ignore[no-untyped-def]
+    """Whether all items have the same value per weight, exactly; all > 0."""
+    for item in range(1, len(values)):
+        a, b = values[item], weights[item]
+        if a == b and values[0] == weights[0]:
+            continue
+        if _less(a, b, values[0], weights[0]) or _less(values[0], weights[0], a, b):
+            return False
+    return True
 
 
 @compiled

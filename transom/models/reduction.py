@@ -63,12 +63,9 @@ def reduce(problem: Knapsack) -> Reduced:
     taken, and if all others fit together they are taken as well.
     """
     values, weights, capacity = problem.values, problem.weights, problem.capacity
-    if len(values) and values.min() > 0 and weights.min() > 0 and capacity >= weights.max():
-        # Nothing is obvious about single items; said apart because it is quick where there are a million.
-        all_fit = int(weights.sum()) <= capacity
-        taken = np.full(len(values), all_fit)
-        items = np.arange(0 if all_fit else len(values))
-        values, weights = values[: len(items)].copy(), weights[: len(items)].copy()
+    if nothing_obvious(problem):  # said apart because it is quick where there are a million
+        taken, items = np.zeros(len(values), np.bool_), np.arange(len(values))
+        values, weights = values.copy(), weights.copy()
     else:
         useful = (values > 0) & (weights <= capacity)
         taken = useful & (weights == 0)
@@ -87,6 +84,18 @@ def reduce(problem: Knapsack) -> Reduced:
             weights = weights // divisor
     value = problem.value(taken) if taken.any() else 0
     return Reduced(items, values, weights, capacity // divisor, taken, value, unit)
+
+
+def nothing_obvious(problem: Knapsack) -> bool:
+    """Whether :func:`reduce` leaves every item undecided."""
+    values, weights = problem.values, problem.weights
+    return bool(
+        len(values)
+        and values.min() > 0
+        and weights.min() > 0
+        and weights.max() <= problem.capacity
+        and int(weights.sum()) > problem.capacity
+    )
 
 
 def common_divisor(numbers: IntArray) -> int:

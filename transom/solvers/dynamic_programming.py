@@ -13,6 +13,7 @@ from transom.errors import SpecError
 from transom.models.knapsack import Knapsack
 from transom.models.reduction import Reduced, reduce
 from transom.solvers.incumbent import first_incumbent
+from transom.solvers.incumbent import warm_up as warm_up_greedy
 from transom.stop import Budget, Stop
 
 _CHUNK = 2_000_000  # cells between two looks at the clock: 1-2 ms
@@ -145,5 +146,6 @@ def _read(decisions, weights, capacity):  # type: ignore[no-untyped-def]
 
 @cache
 def _warm_up() -> None:
+    warm_up_greedy()
     problem = Knapsack(np.array([60, 100, 120]), np.array([1, 2, 3]), 5)  # greedy misses the optimum
     DynamicProgramming()(problem, Stop().start(problem), np.random.default_rng(0))

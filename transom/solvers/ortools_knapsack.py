@@ -23,6 +23,7 @@ from transom.stop import Budget
 Algorithm = Literal["branch-and-bound", "dp", "64items", "divide-and-conquer"]
 
 _BYTES_PER_CAPACITY = {"dp": 12, "divide-and-conquer": 24}
+_PER_ITEM = 2e-7  # what it takes to ask the worker [s]
 _GRACE = 0.02  # how long past the budget an answer may take that the solver's own limit brought about [s]
 
 
@@ -63,6 +64,8 @@ class OrToolsKnapsack:
 
     def supports(self, problem: Knapsack, /) -> str | None:
         """None unless there are too many items or capacities for the algorithm."""
+        if self.algorithm == "branch-and-bound":
+            return None
         reduced = reduce(problem)
         if self.algorithm == "64items" and len(reduced.items) > 64:
             return f"its algorithm takes at most 64 items, {len(reduced.items)} are undecided"
@@ -83,7 +86,8 @@ class OrToolsKnapsack:
 
     def __call__(self, problem: Knapsack, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         first_incumbent(problem, budget, rng)
-        if budget.done():
+        # To ask the worker cannot be cut short, nor can reading its answer.
+        if budget.done() or budget.short(_PER_ITEM * len(problem)):
             return
         reduced = reduce(problem)
         with _worker(self.memory) as process:

@@ -18,9 +18,10 @@ from transom.solvers import _core, _sharpening
 from transom.solvers._remainder import Within, within
 from transom.solvers._sharpening import STATE, sharpen
 from transom.solvers.incumbent import first_incumbent
+from transom.solvers.incumbent import warm_up as warm_up_greedy
 from transom.stop import Budget, Stop
 
-_TURNS = (300_000, 3_000_000, 30_000_000)  # states of the core, before each search under a cut
+_TURNS = (300_000, 3_000_000, 100_000_000)  # states of the core, before each search under a cut
 _ROOMS = (2**12, 2**16, 2**20)  # most states of those
 _CHUNK = 1_000_000  # states between two looks at the clock: a few milliseconds
 _PER_ITEM = 3e-7  # what it takes to begin [s]
@@ -92,7 +93,8 @@ class PrimalDual:
         turn = 0
         while True:
             until = states.work + (_TURNS[turn] if turn < len(_TURNS) else _CHUNK)
-            while states.work < until:
+            # Until states are given up the core may prove as well as a cut does, afterwards it hardly can.
+            while states.work < until and not (0 < turn < len(_TURNS) and states.thinned):
                 left = budget.iterations_left()
                 end, items = states.grow(min(until - states.work, _CHUNK), -1 if left is None else left)
                 budget.spend(items)
@@ -161,6 +163,11 @@ class States:
     def work(self) -> int:
         """How many states were looked at so far."""
         return int(self._core[_core.WORK])
+
+    @property
+    def thinned(self) -> bool:
+        """Whether states were given up."""
+        return self._given_up is not None
 
     def improve(self, incumbent: int) -> None:
         """Look only for solutions that are better than this value."""
@@ -244,7 +251,8 @@ class States:
         if 3 * self._lists.nbytes > self._memory * 2 // 3:
             return self._halve()
         lists = np.empty((2, 4, 2 * self._lists.shape[2]), np.int64)
-        lists[:, :, : self._lists.shape[2]] = self._lists
+        turn, count = self._core[_core.TURN], self._core[_core.COUNT]
+        lists[turn, :, :count] = self._lists[turn, :, :count]  # the other buffer is written anew
         self._lists = lists
         return True
 
@@ -285,3 +293,4 @@ def _warm_up() -> None:
     problem = Knapsack(np.array([60, 100, 120]), np.array([1, 2, 3]), 5)  # greedy misses the optimum
     PrimalDual()(problem, Stop().start(problem), np.random.default_rng(0))
     _sharpening.warm_up()
+    warm_up_greedy()  # of large problems too
