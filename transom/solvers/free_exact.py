@@ -20,7 +20,7 @@ from transom.solvers import _free_split_core as split_core
 from transom.solvers import free_bound
 from transom.solvers._free_packing import GivenUp, Packing
 from transom.solvers._free_shape import shape
-from transom.solvers._free_splits import Splits
+from transom.solvers._free_splits import Found, Splits
 from transom.solvers._free_states import Layers
 from transom.solvers.free_bound import Prices, safe_bound
 from transom.solving import settled, warm_up
@@ -32,12 +32,14 @@ _COUNTS = "count-search"  # with dp-polish for a start
 _EXCHANGES = 500  # steps of it: what takes longer costs proofs at 10 ms
 _SHARE = 0.5  # of the time that is left, for them
 _FIRST = 25  # price steps before that
+_NARROW = 100  # price steps before the first pass: most windows need no more
 _ROUND = 25  # price steps between two roundings
 _WIDTH = 256  # states of a layer in the first pass
 _CONTIGUOUS_JOBS = 10  # beyond, the dynamic rule is out of reach in the time that is given to it
 _PAID = 2048  # where layers would be wider, a better dual value pays
 _PER_STEP = 4  # steps with payments for each price step
 _WIDER = 8  # by how much a layer may be wider in the next pass
+_LEAST_SHARE = 0.05  # of the gap between solution and dual value, for which splits are still looked for
 _PER_STATE = 1000  # steps of the search over splits for each state of a layer: about as long as the pass
 
 
@@ -55,15 +57,16 @@ class FreeExact:
        (:class:`transom.solvers._free_splits.Splits`), and the exact packing of each pod.
 
     After a few price steps ``count-search`` has a short turn, so that the answer at the end of a short budget is as
-    good as its own. The best contiguous solution (``dcas-exact``, ``scas-dp``) is taken as a start where the search
-    is not over at once, so that the answer is never worse. An iteration is a price step, or some 60,000 elementary
-    steps on states.
+    good as its own. The best static solution (``scas-dp``) is taken as a start, so that the answer is never worse; the
+    best dynamic one (``dcas-exact``) and the other price steps come where the first pass is not enough. An iteration is
+    a price step, or some 60,000 elementary steps on states.
 
     Parameters
     ----------
     steps : most price steps, > 0.
     memory : most memory for the states [MiB], > 0.
-    contiguous : most seconds for the best contiguous solution [s], >= 0; used without a limit of iterations.
+    contiguous : most seconds for the best dynamic solution [s], >= 0, without a limit of iterations; 0: no static one
+        either.
 
     Raises
     ------
@@ -102,16 +105,17 @@ class FreeExact:
         prices = Prices(search.shape)
         search.descend(prices, min(_FIRST, self.steps))
         search.exchange()
-        search.descend(prices, self.steps)
+        search.descend(prices, min(_NARROW, self.steps))
         if budget.done():
             return
-        if start is None:
-            search.take_contiguous(self.contiguous)
+        contiguous = self.contiguous if start is None else 0.0
+        if contiguous > 0:
+            search.take_static()
         # The tables of the programme take a pricing for each type, of a few times the work.
         tables = 4 * len(prices.shape.sizes) * prices.seconds
         if tables <= _QUICK or tables < budget.seconds_left():
             if not budget.done():
-                search.deal_out(prices, self.steps, self.memory * 2**20)
+                search.deal_out(prices, self.steps, self.memory * 2**20, contiguous)
         elif not budget.done():
             budget.notes["search"] = "too large for the time; prices and a search on counts only"
             search.improve(_COUNTS, max(budget.seconds_left(), _MOMENT))
@@ -123,6 +127,7 @@ class _Search:
     def __init__(self, problem: Allocation, budget: Budget) -> None:
         self._problem = problem
         self._budget = budget
+        self._static: IntArray | None = None
         self.shape = shape(problem)
 
     def descend(self, prices: Prices, steps: int) -> None:
@@ -161,10 +166,28 @@ class _Search:
         if rounded is not None:
             self._take(rounded[1])
 
-    def take_contiguous(self, seconds: float) -> None:
-        """The best contiguous solution as a start, as far as it is found in time."""
-        for solution in _contiguous(self._problem, seconds, self._budget):
-            self._budget.found(solution)
+    def take_static(self) -> None:
+        """The best solution under the static rule as a start."""
+        from transom.solvers.scas_dp import static_optimum
+
+        best = static_optimum(self._problem.with_rule("static"))
+        if best is not None:
+            self._static = best[0]
+            self._budget.found(best[0])
+
+    def take_dynamic(self, seconds: float) -> None:
+        """The best solution under the dynamic rule as a start, as far as it is found in time."""
+        from transom.solvers.dcas_exact import DcasExact
+
+        budget, dynamic, solver = self._budget, self._problem.with_rule("dynamic"), DcasExact()
+        left = min(seconds, budget.seconds_left() / 4)
+        if budget.iterations_left() is not None or len(dynamic) > _CONTIGUOUS_JOBS or left <= 0:
+            return
+        if solver.supports(dynamic) is None:
+            inner = budget.nested(Stop(seconds=left), dynamic)
+            solver(dynamic, inner, np.random.default_rng(0), start=self._static)
+            if inner.solution is not None:
+                budget.found(inner.solution)
 
     def exchange(self) -> None:
         """Improve the best solution by a short search on counts, which begins with a polished contiguous one."""
@@ -182,11 +205,10 @@ class _Search:
         )
         budget.found(part.solution)
 
-    def deal_out(self, prices: Prices, steps: int, memory: int) -> None:
+    def deal_out(self, prices: Prices, steps: int, memory: int, contiguous: float = 0.0) -> None:
         """Passes over the leaves, each wider than the one before, until nothing better can be left."""
         budget = self._budget
         layers, width, paid = Layers(prices, memory), _WIDTH, False
-        splits = layers.splits()
         while not budget.done():
             limit = self._limit(layers.most)
             layers.begin(limit, width)
@@ -207,6 +229,13 @@ class _Search:
             if layers.full:
                 budget.notes["states"] = "the states of little slack outgrew the memory; the proof is incomplete"
                 return
+            if width == _WIDTH:
+                self.descend(prices, steps)
+                self.take_dynamic(contiguous)
+                layers = Layers(prices, memory)
+                splits = layers.splits()
+                if budget.done():
+                    return
             width *= _WIDER
             if splits.possible:
                 self.split(splits, layers.most, _PER_STATE * width)
@@ -218,29 +247,48 @@ class _Search:
                 layers = Layers(prices, memory)
 
     def split(self, splits: Splits, most: float, effort: int) -> None:
-        """Split the jobs among pods in all ways that may be better, and pack the pods of each."""
-        budget = self._budget
-        least = most - self._limit(most)
-        found = splits.search(least, effort, budget.done)
-        budget.spend()
-        if found is None:
-            return
-        packing = Packing(splits, budget.done)
+        """Split the jobs among pods in all ways that may be better, and pack the pods of each.
+
+        Where these are too many because the best solution is not good, the search aims higher first.
+        """
+        budget, share = self._budget, 1.0
+        while share > _LEAST_SHARE and not budget.done():
+            before = budget.value
+            # Of the gap between the best solution and the dual value.
+            least = most - share * self._limit(most)
+            found = splits.search(least, effort, budget.done)
+            budget.spend()
+            if found is None:
+                share /= 2
+                continue
+            if not self._pack(splits, found, least, most):
+                return
+            if found.complete:
+                if share == 1.0:
+                    budget.prove(budget.value or 0.0)
+                    return
+                self._prove(least)
+            if budget.value == before:
+                return
+            share = 1.0
+
+    def _pack(self, splits: Splits, found: Found, least: float, most: float) -> bool:
+        """Hand over the best packings of splits that save so much; whether all were looked at."""
+        packing = Packing(splits, self._budget.done)
         try:
             for split in found.splits:
                 savings = packing.savings(split, least)
                 if savings < least:
                     continue
                 self._take(packing.best(split, 0.0)[1])
-                least = most - self._limit(most)
+                least = max(least, most - self._limit(most))
                 if savings >= least:
                     # Rounding may prefer another packing.
                     self._take(packing.best(split, savings - least)[1])
-                    least = most - self._limit(most)
+                    least = max(least, most - self._limit(most))
         except GivenUp:
-            return
-        if found.complete:
-            budget.prove(budget.value or 0.0)
+            return False
+        return True
 
     def pay(self, prices: Prices, steps: int) -> None:
         """Lower the dual value further, with payments to pods."""
@@ -275,30 +323,6 @@ class _Search:
         if value is not None and (bound >= value or (not self.shape.floored and self._limit(most) <= 0)):
             bound = value
         self._budget.prove(bound)
-
-
-def _contiguous(problem: Allocation, seconds: float, budget: Budget) -> list[IntArray]:
-    # A solution under a narrower rule is one here. The solvers may refuse the problem.
-    found: list[IntArray] = []
-    if seconds <= 0:
-        return found
-    from transom.solvers.scas_dp import static_optimum
-
-    best = static_optimum(problem.with_rule("static"))
-    if best is not None:
-        found.append(best[0])
-    if budget.iterations_left() is not None:
-        return found
-    from transom.solvers.dcas_exact import DcasExact
-
-    solver, dynamic = DcasExact(), problem.with_rule("dynamic")
-    left = min(seconds, budget.seconds_left() / 4)
-    if len(problem) <= _CONTIGUOUS_JOBS and solver.supports(dynamic) is None and left > 0:
-        inner = budget.nested(Stop(seconds=left), dynamic)
-        solver(dynamic, inner, np.random.default_rng(0), start=found[0] if found else None)
-        if inner.solution is not None:
-            found.append(inner.solution)
-    return found
 
 
 def _all_splits(prices: Prices) -> None:
