@@ -25,14 +25,11 @@ class Profile(NamedTuple):
 
     ``row[b]``: where the steps of block ``b`` are stored; ``size``, ``first``: how many they are and when the first
     one begins [s]; ``due``, ``low``, ``high``, shape ``(blocks, A)``: what is to be added to its levels, and
-    the least and most of them with that; ``last``: no stamp in it is greater. ``times`` and ``stamp`` ``(rows,
-    WIDTH)`` and ``levels`` ``(rows, A, WIDTH)`` are the steps; a stamp tells when more became free
-    (:mod:`~transom.simulation.freed_time`). ``spare``: the rows that no block has; ``number``: how
-    many blocks and spare rows there are.
+    the least and most of them with that. ``times`` ``(rows, WIDTH)`` and ``levels`` ``(rows, A, WIDTH)`` are
+    the steps. ``spare``: the rows that no block has; ``number``: how many blocks and spare rows there are.
     """
 
     times: IntArray
-    stamp: IntArray
     levels: IntArray
     row: IntArray
     size: IntArray
@@ -40,7 +37,6 @@ class Profile(NamedTuple):
     due: IntArray
     low: IntArray
     high: IntArray
-    last: IntArray
     spare: IntArray
     number: IntArray
 
@@ -51,7 +47,6 @@ def new_profile(free: IntArray, steps: int) -> Profile:
     rows, amounts = 4 * steps // WIDTH + 4, len(free)
     made = Profile(
         times=np.empty((rows, WIDTH), np.int64),
-        stamp=np.empty((rows, WIDTH), np.int64),
         levels=np.empty((rows, amounts, WIDTH), np.int64),
         row=np.empty(rows, np.int64),
         size=np.empty(rows, np.int64),
@@ -59,7 +54,6 @@ def new_profile(free: IntArray, steps: int) -> Profile:
         due=np.empty((rows, amounts), np.int64),
         low=np.empty((rows, amounts), np.int64),
         high=np.empty((rows, amounts), np.int64),
-        last=np.empty(rows, np.int64),
         spare=np.arange(rows)[::-1].copy(),
         number=np.array([0, rows]),
     )
@@ -77,7 +71,6 @@ def clear(p, time, free):  # type: ignore[no-untyped-def]
     p.number[0] = 1
     row = p.spare[p.number[1]]
     p.row[0], p.size[0], p.first[0], p.times[row, 0] = row, 1, time, time
-    p.stamp[row, 0] = p.last[0] = 0
     for r in range(len(free)):
         p.levels[row, r, 0] = p.low[0, r] = p.high[0, r] = free[r]
         p.due[0, r] = 0
@@ -106,7 +99,8 @@ def add(p, jobs, job, begin, end, sign):  # type: ignore[no-untyped-def]
         return
     _cut(p, end)
     _cut(p, begin)
-    b, c = block_of(p, begin), block_of(p, end)
+    b = block_of(p, begin)
+    c = b if b + 1 == p.number[0] or p.first[b + 1] > end else block_of(p, end)
     i, k = step_of(p, b, begin), step_of(p, c, end)
     for r in range(p.low.shape[1]):
         amount = sign * jobs[job, DEMAND + r]
@@ -126,8 +120,12 @@ def add(p, jobs, job, begin, end, sign):  # type: ignore[no-untyped-def]
     _measure(p, b)
     if b < c and k > 0:
         _measure(p, c)
-    _join(p, end)
-    _join(p, begin)
+    blocks = p.number[0]
+    _join(p, c, k)
+    if p.number[0] < blocks:
+        b = block_of(p, begin)
+        i = step_of(p, b, begin)
+    _join(p, b, i)
 
 
 @borrowing
@@ -260,8 +258,6 @@ def _cut(p, time):  # type: ignore[no-untyped-def]
     for j in range(p.size[b], i + 1, -1):
         p.times[row, j] = p.times[row, j - 1]
     p.times[row, i + 1] = time
-    for j in range(p.size[b], i, -1):
-        p.stamp[row, j] = p.stamp[row, j - 1]
     for r in range(p.low.shape[1]):
         for j in range(p.size[b], i, -1):
             p.levels[row, r, j] = p.levels[row, r, j - 1]
@@ -269,19 +265,14 @@ def _cut(p, time):  # type: ignore[no-untyped-def]
 
 
 @borrowing
-def _join(p, time):  # type: ignore[no-untyped-def]
-    """Remove the step that begins at ``time`` if it equals the one before."""
-    b = block_of(p, time)
-    i = step_of(p, b, time)
+def _join(p, b, i):  # type: ignore[no-untyped-def]
+    """Remove step ``i`` of block ``b`` if it equals the one before."""
     if b == 0 and i == 0:
         return
     c, k = (b, i - 1) if i else (b - 1, p.size[b - 1] - 1)
     for r in range(p.low.shape[1]):
         if p.levels[p.row[b], r, i] + p.due[b, r] != p.levels[p.row[c], r, k] + p.due[c, r]:
             return
-    stamp = max(p.stamp[p.row[b], i], p.stamp[p.row[c], k])
-    p.stamp[p.row[c], k] = stamp
-    p.last[c] = max(p.last[c], stamp)
     _remove_steps(p, b, i, 1)
     if p.size[b] == 0:
         _free(p, b)
@@ -300,7 +291,6 @@ def _remove_steps(p, b, i, count):  # type: ignore[no-untyped-def]
     row, size = p.row[b], p.size[b] - count
     for j in range(i, size):
         p.times[row, j] = p.times[row, j + count]
-        p.stamp[row, j] = p.stamp[row, j + count]
     for r in range(p.low.shape[1]):
         for j in range(i, size):
             p.levels[row, r, j] = p.levels[row, r, j + count]
@@ -328,13 +318,11 @@ def _split(p, b):  # type: ignore[no-untyped-def]
     p.row[b + 1], p.size[b + 1] = new, p.size[b] - half
     for j in range(p.size[b + 1]):
         p.times[new, j] = p.times[row, half + j]
-        p.stamp[new, j] = p.stamp[row, half + j]
     for r in range(p.low.shape[1]):
         p.due[b + 1, r] = p.due[b, r]
         for j in range(p.size[b + 1]):
             p.levels[new, r, j] = p.levels[row, r, half + j]
     p.size[b] = half
-    p.last[b + 1] = p.last[b]
     p.first[b + 1] = p.times[new, 0]
     _measure(p, b)
     _measure(p, b + 1)
@@ -346,8 +334,6 @@ def _merge(p, b):  # type: ignore[no-untyped-def]
     row, other, size = p.row[b], p.row[b + 1], p.size[b]
     for j in range(p.size[b + 1]):
         p.times[row, size + j] = p.times[other, j]
-        p.stamp[row, size + j] = p.stamp[other, j]
-    p.last[b] = max(p.last[b], p.last[b + 1])
     for r in range(p.low.shape[1]):
         more = p.due[b + 1, r] - p.due[b, r]
         for j in range(p.size[b + 1]):
@@ -373,7 +359,7 @@ def _move_blocks(p, source, target):  # type: ignore[no-untyped-def]
         # Upwards the last one goes first, so that none is written over.
         j = k if target < source else count - 1 - k
         a, b = source + j, target + j
-        p.row[b], p.size[b], p.first[b], p.last[b] = p.row[a], p.size[a], p.first[a], p.last[a]
+        p.row[b], p.size[b], p.first[b] = p.row[a], p.size[a], p.first[a]
         for r in range(p.low.shape[1]):
             p.due[b, r], p.low[b, r], p.high[b, r] = p.due[a, r], p.low[a, r], p.high[a, r]
     p.number[0] = target + count

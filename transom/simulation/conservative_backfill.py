@@ -14,7 +14,7 @@ import numpy as np
 
 from transom.compiling import borrowing, compiled
 from transom.models._arrays import IntArray
-from transom.simulation.availability import Profile, add, clear, earliest, new_profile, trim
+from transom.simulation.availability import Profile, add, clear, new_profile, trim
 from transom.simulation.events import (
     ENDED,
     HELD,
@@ -32,21 +32,24 @@ from transom.simulation.events import (
 from transom.simulation.freed_time import (
     GROUP,
     NOBODY,
-    PEAK,
-    PLACES,
-    ROUND,
     Freed,
-    correct,
-    enter,
-    leave,
+    call,
+    group_may_jump,
+    link,
     look,
+    may_jump,
+    measure_group,
     new_freed,
-    next_place,
-    stamp,
-    survey,
+    plan,
+    seat,
+    smallest_request,
+    unlink,
+    unplan,
+    unseat,
 )
 from transom.simulation.noted_promises import Noted, new_noted, note
 from transom.simulation.schedule import BACKFILLED, READY, RESERVED
+from transom.simulation.stretches import first_stretch
 
 
 class Plan(NamedTuple):
@@ -75,7 +78,7 @@ def new_plan(state: State, recorded: bool = False) -> Plan:
     return Plan(
         begin=np.full(jobs, -1, np.int64),
         profile=new_profile(state.free, 2 * jobs + 4),
-        freed=new_freed(jobs),
+        freed=new_freed(state),
         heap=np.empty(jobs, np.int64),
         where=np.empty(jobs, np.int64),
         at=np.zeros(2, np.int64),
@@ -122,63 +125,85 @@ def conservative_pass(s, p, picks, modes, reordered):  # type: ignore[no-untyped
 
 @borrowing
 def _reserve(s, p, job, reordered):  # type: ignore[no-untyped-def]
-    now = s.at[NOW]
-    begin = earliest(p.profile, s.jobs, job, now, NEVER, NEVER)
-    p.begin[job] = begin
-    note(p.noted, job, begin, now)
-    if begin < NEVER:  # where nodes are out of service, some jobs fit never
-        add(p.profile, s.jobs, job, begin, begin + s.jobs[job, WALLTIME], -1)
+    now, f = s.at[NOW], p.freed
+    plan(f, p.profile, s.jobs, job)
+    begin = first_stretch(f.stretches, p.profile, s.jobs, job, NEVER)
+    _promise(s, p, job, begin)
     if begin > now:
         s.jobs[job, HELD] = 1
     if not reordered:
-        enter(p.freed, s.jobs, job, s.jobs[job, RANK], begin)
+        seat(f, s.jobs, job, s.jobs[job, RANK], begin, 0)
     p.where[job] = p.at[HELD_BY]
     p.at[HELD_BY] += 1
     _rise(p, job)
 
 
 @borrowing
+def _promise(s, p, job, begin):  # type: ignore[no-untyped-def]
+    """Reserve for a job from ``begin`` on: every promise is made or moved here."""
+    p.begin[job] = begin
+    note(p.noted, job, begin, s.at[NOW])
+    link(p.freed, job, begin)
+    if begin < NEVER:  # where nodes are out of service, some jobs fit never
+        add(p.profile, s.jobs, job, begin, begin + s.jobs[job, WALLTIME], -1)
+
+
+@borrowing
 def _compress(s, p, freed, reordered):  # type: ignore[no-untyped-def]
     f, profile, now, queued = p.freed, p.profile, s.at[NOW], s.at[QUEUED]
     if queued == 0:
-        f.at[ROUND] += 1
         return
     first, last = np.int64(0), queued - 1
     if reordered:
         for i in range(queued):
             if p.begin[s.queue[i]] >= 0:
-                enter(f, s.jobs, s.queue[i], i, p.begin[s.queue[i]])
+                seat(f, s.jobs, s.queue[i], i, p.begin[s.queue[i]], 1)
     else:
         first, last = s.jobs[s.queue[0], RANK], s.jobs[s.queue[last], RANK]
-    smallest = NOBODY
+    smallest = smallest_request(f)
+    call(f, profile, s.jobs, p.begin, now, freed, smallest)
     for group in range(first // GROUP, last // GROUP + 1):
-        smallest = min(smallest, f.least[group])
-    f.at[ROUND] += 1
-    survey(f, profile, first, now)
-    stamp(f, profile, now, freed, f.at[ROUND] * PLACES, smallest)
-    place = first
-    while f.at[PEAK] >= smallest:
-        place = next_place(f, profile, place, last)
-        if place < 0:
-            break
-        size, old = f.size[place], f.begin[place]
-        new = look(f, profile, s.jobs, place, smallest)
-        if new < old:
+        jump = group_may_jump(f, group)
+        if not jump and f.calls[group] == 0:
+            continue
+        jumped = jump
+        for place in range(group * GROUP, min((group + 1) * GROUP, len(f.size))):
+            called = f.called[place]
+            if called == 0 and (not jump or f.size[place] == NOBODY):
+                continue
             job = f.job[place]
-            length = s.jobs[job, WALLTIME]
-            add(profile, s.jobs, job, old, old + length, 1)
-            add(profile, s.jobs, job, new, new + length, -1)
-            p.begin[job] = f.begin[place] = new
-            note(p.noted, job, new, now)
-            _rise(p, job)
-            value = f.at[ROUND] * PLACES + (PLACES - 1 if reordered else place)
-            stamp(f, profile, max(old, new + length), old + length, value, smallest)
-        elif f.missed[size] > profile.number[0] * 32:
-            correct(f, profile, place, size, smallest)
-        place += 1
+            old = p.begin[job]
+            may = jump and may_jump(f, place, old)
+            if called == 0 and not may:
+                continue
+            f.called[place] = 0
+            f.calls[group] -= called
+            new = look(f, profile, s.jobs, place, old, called, may)
+            if new < old:
+                _move(s, p, job, old, new, smallest)
+                jump = group_may_jump(f, group)
+                jumped = jumped or jump
+        if jumped:
+            measure_group(f, p.begin, group)
     if reordered:
         for i in range(queued):
-            f.nodes[i] = f.least[i // GROUP] = NOBODY
+            if p.begin[s.queue[i]] >= 0:
+                f.size[i] = f.least[i // GROUP] = NOBODY
+                f.called[i] = f.calls[i // GROUP] = 0
+                f.shortest[i // GROUP], f.latest[i // GROUP] = NEVER, -1
+
+
+@borrowing
+def _move(s, p, job, old, new, smallest):  # type: ignore[no-untyped-def]
+    """Give a job an earlier begin, and call those that the time it leaves may help."""
+    length = s.jobs[job, WALLTIME]
+    if old < NEVER:
+        add(p.profile, s.jobs, job, old, old + length, 1)
+    unlink(p.freed, job, old)
+    _promise(s, p, job, new)
+    _rise(p, job)
+    if old < NEVER:
+        call(p.freed, p.profile, s.jobs, p.begin, max(old, new + length), old + length, smallest)
 
 
 @borrowing
@@ -192,10 +217,17 @@ def _forget(s, p, reordered):  # type: ignore[no-untyped-def]
     for i in range(s.at[QUEUED]):
         job = s.queue[i]
         if p.begin[job] >= 0:
+            _leave(s, p, job, reordered)
             p.begin[job] = -1
-            if not reordered:
-                leave(p.freed, s.jobs[job, RANK])
     p.at[HELD_BY] = 0
+
+
+@borrowing
+def _leave(s, p, job, reordered):  # type: ignore[no-untyped-def]
+    """A job waits no more, or not for the begin it has."""
+    unplan(p.freed, s.jobs, job, p.begin[job])
+    if not reordered:
+        unseat(p.freed, p.begin, s.jobs[job, RANK])
 
 
 @compiled
@@ -208,8 +240,7 @@ def _start_due(s, p, picks, modes, reordered, overdue):  # type: ignore[no-untyp
         note(p.noted, job, now, now)
         picks[count] = job
         count += 1
-        if not reordered:
-            leave(p.freed, s.jobs[job, RANK])
+        _leave(s, p, job, reordered)
     _find(s, p, picks, count, reordered)
     # The first in the queue whose turn has not come: so many before it start.
     waiting = 0

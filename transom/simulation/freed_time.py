@@ -1,13 +1,10 @@
-"""What has become free, and which waiting jobs may move forward into it, compiled.
+"""Which waiting jobs may move forward into what has become free, compiled.
 
-A waiting job that cannot start earlier than planned stays so until more becomes free where it could run: it moves
-only into a stretch that meets such a step. So steps are stamped when more becomes free in them, and a compression
-looks at those waiting jobs alone whose walltime is no longer than the longest such stretch with as many nodes as
-they ask for, to the power of two below, or before whose planned begin more became free.
-
-A stamp is the number of the compression (:data:`PLACES` times) plus the place in the site's order of the job that
-moved away. It is news to all jobs that the same compression still looks at, and in the next one to those that stand
-before that place. Both are the stamps above a limit that grows with the place.
+A waiting job that cannot start earlier than planned stays so until more becomes free where it could run. There are two
+ways: it slides, as more became free right before its planned begin; or somewhere else a stretch became long
+enough. Jobs that may slide are found by their begins, which stand in buckets of time, and are called. For
+the others the bounds of :mod:`~transom.simulation.stretches` tell from when on a stretch of a length may
+begin: groups of neighbours in the site's order and then single jobs are skipped that are planned before.
 """
 
 from __future__ import annotations
@@ -17,328 +14,234 @@ from typing import NamedTuple
 import numpy as np
 
 from transom.compiling import borrowing
-from transom.models._arrays import BoolArray, IntArray
-from transom.simulation.availability import begin_of_room, block_of, fit_of_block, fits_step, step_of
-from transom.simulation.events import DEMAND, NEVER, WALLTIME
+from transom.models._arrays import IntArray
+from transom.simulation.availability import begin_of_room, block_of, fits_step, step_of
+from transom.simulation.events import DEMAND, NEVER, WALLTIME, State
+from transom.simulation.stretches import (
+    CLASSES,
+    SPANS,
+    Stretches,
+    enter_stretch,
+    first_begin,
+    first_stretch,
+    new_stretches,
+    span_of,
+)
 
-PLACES = np.int64(2**32)
-"""More than there are jobs."""
-
-CLASSES = 16
-"""Sizes of jobs that are told apart, by powers of two."""
-
-SPANS = 4096
-"""Spans of time of which it is known whether more became free in them."""
+BUCKETS = 2**18
+"""Buckets of time; later times share them with earlier ones."""
 
 GROUP = 64
-"""Places of waiting jobs whose least request is kept."""
+"""Places of waiting jobs whose least requests are kept."""
 
-NOBODY = np.int64(2**62)
-"""The request at a place where no job waits."""
+NOBODY = np.int64(CLASSES)
+"""The class at a place where no job waits."""
 
-PEAK, SINCE, ROUND, SHIFT = range(4)
+SHIFT, FULL, TAKEN = range(3)
 
 
 class Freed(NamedTuple):
-    """What is news, and the waiting jobs by their place in the site's order.
+    """The waiting jobs, by job or by their place in the site's order.
 
-    ``longest`` ``(CLASSES,)``: limits of the longest stretch of news with so many nodes; ``opening``
-    ``(CLASSES,)``: when the first one begins at the earliest; ``missed`` ``(CLASSES,)``: steps that were
-    searched in vain since the limit was found. ``met``: the spans of time with news. ``at``: the most nodes
-    free in any news, when the first span begins, the number of the compression, and the length of a span as a
-    power of two. ``job``, ``nodes``, ``size``, ``walltime`` and ``begin`` by place; ``least``: the fewest nodes
-    within a group of places.
+    ``bucket`` ``(BUCKETS,)``: the first job of each bucket of planned begins, or -1; ``after``, ``before``: the next
+    and the last one in it, by job; ``place`` by job. ``job``, ``size`` (its class), ``walltime``, ``seen``
+    (the version of its class when it was last searched for in vain) and ``called`` (it may slide) by place. ``least``,
+    ``shortest``, ``latest`` and ``calls`` by group of places: the least class, the shortest walltime, a bound on the
+    latest begin, how many are called. ``at``: the length of a bucket as a power of two, and an
+    instant at which so many nodes were not free since a job moved last.
     """
 
-    longest: IntArray
-    opening: IntArray
-    missed: IntArray
-    met: BoolArray
-    at: IntArray
+    stretches: Stretches
+    bucket: IntArray
+    after: IntArray
+    before: IntArray
+    place: IntArray
     job: IntArray
-    nodes: IntArray
     size: IntArray
     walltime: IntArray
-    begin: IntArray
+    seen: IntArray
+    called: IntArray
     least: IntArray
+    shortest: IntArray
+    latest: IntArray
+    calls: IntArray
+    at: IntArray
 
 
-def new_freed(jobs: int) -> Freed:
-    """Nothing has become free and nobody waits."""
+def new_freed(state: State) -> Freed:
+    """Nobody waits."""
+    jobs = len(state.jobs)
+    groups = jobs // GROUP + 1
+    longest = int(state.jobs[:, WALLTIME].max(initial=1))
     return Freed(
-        longest=np.zeros(CLASSES, np.int64),
-        opening=np.zeros(CLASSES, np.int64),
-        missed=np.zeros(CLASSES, np.int64),
-        met=np.zeros(SPANS, np.bool_),
-        at=np.zeros(4, np.int64),
+        stretches=new_stretches(state.jobs),
+        bucket=np.full(BUCKETS, -1),
+        after=np.empty(jobs, np.int64),
+        before=np.empty(jobs, np.int64),
+        place=np.zeros(jobs, np.int64),
         job=np.empty(jobs, np.int64),
-        nodes=np.full(jobs, NOBODY),
-        size=np.empty(jobs, np.int64),
+        size=np.full(jobs, NOBODY),
         walltime=np.empty(jobs, np.int64),
-        begin=np.empty(jobs, np.int64),
-        least=np.full(jobs // GROUP + 1, NOBODY),
+        seen=np.empty(jobs, np.int64),
+        called=np.zeros(jobs, np.int64),
+        least=np.full(groups, NOBODY),
+        shortest=np.full(groups, NEVER),
+        latest=np.full(groups, -1),
+        calls=np.zeros(groups, np.int64),
+        at=np.array([max(0, longest.bit_length() - 13), -1, 0]),
     )
 
 
 @borrowing
-def enter(f, jobs, job, place, begin):  # type: ignore[no-untyped-def]
+def plan(f, p, jobs, job):  # type: ignore[no-untyped-def]
+    """A job that has had no begin will get one."""
+    t, c = f.stretches, f.stretches.of[job]
+    t.waiting[c] += 1
+    span = span_of(jobs[job, WALLTIME])
+    t.spans[c, span] += 1
+    if span < t.least[c]:
+        t.least[c] = span
+        t.size[c] = 1  # what was too short for anybody is not known
+        t.begin[c, 0], t.length[c, 0] = p.first[0], NEVER
+
+
+@borrowing
+def unplan(f, jobs, job, begin):  # type: ignore[no-untyped-def]
+    """A job has no begin any more."""
+    t, c = f.stretches, f.stretches.of[job]
+    t.waiting[c] -= 1
+    t.spans[c, span_of(jobs[job, WALLTIME])] -= 1
+    while t.least[c] < SPANS and t.spans[c, t.least[c]] == 0:
+        t.least[c] += 1
+    unlink(f, job, begin)
+
+
+@borrowing
+def seat(f, jobs, job, place, begin, called):  # type: ignore[no-untyped-def]
     """A job waits at a place, planned to begin at ``begin``."""
-    f.job[place], f.begin[place] = job, begin
-    f.nodes[place], f.walltime[place] = jobs[job, DEMAND], jobs[job, WALLTIME]
-    f.size[place] = size_of(jobs[job, DEMAND])
-    f.least[place // GROUP] = min(f.least[place // GROUP], f.nodes[place])
+    g = place // GROUP
+    f.place[job], f.job[place] = place, job
+    f.size[place], f.walltime[place] = f.stretches.of[job], jobs[job, WALLTIME]
+    f.seen[place], f.called[place] = -1, called
+    f.calls[g] += called
+    f.least[g] = min(f.least[g], f.size[place])
+    f.shortest[g] = min(f.shortest[g], f.walltime[place])
+    f.latest[g] = max(f.latest[g], begin)
 
 
 @borrowing
-def leave(f, place):  # type: ignore[no-untyped-def]
-    """The job at a place waits no more."""
-    f.nodes[place] = NOBODY
-    group = place // GROUP
-    least = NOBODY
-    for other in range(group * GROUP, min((group + 1) * GROUP, len(f.nodes))):
-        least = min(least, f.nodes[other])
-    f.least[group] = least
+def unseat(f, begin, place):  # type: ignore[no-untyped-def]
+    """The job at a place waits no more; ``begin`` are the begins of all jobs."""
+    g = place // GROUP
+    f.size[place] = NOBODY
+    f.calls[g] -= f.called[place]
+    f.called[place] = 0
+    measure_group(f, begin, g)
 
 
 @borrowing
-def size_of(nodes):  # type: ignore[no-untyped-def]
-    """The power of two below a number of nodes, at most the last of :data:`CLASSES`."""
-    size = 0
-    while size < CLASSES - 1 and 2 << size <= nodes:
-        size += 1
-    return size
+def measure_group(f, begin, g):  # type: ignore[no-untyped-def]
+    """Bring what is known of a group of places up to date."""
+    least, shortest, latest = NOBODY, NEVER, np.int64(-1)
+    for k in range(g * GROUP, min((g + 1) * GROUP, len(f.size))):
+        if f.size[k] < NOBODY:
+            least = min(least, f.size[k])
+            shortest = min(shortest, f.walltime[k])
+            latest = max(latest, begin[f.job[k]])
+    f.least[g], f.shortest[g], f.latest[g] = least, shortest, latest
 
 
 @borrowing
-def news_above(f, place):  # type: ignore[no-untyped-def]
-    """Stamps above this are news to the job at a place."""
-    return (f.at[ROUND] - 1) * PLACES + place
-
-
-@borrowing
-def stamp(f, p, begin, end, value, smallest):  # type: ignore[no-untyped-def]
-    """Note that more has become free in ``[begin, end)``; less than ``smallest`` nodes are of no use to anybody."""
+def call(f, p, jobs, begins, begin, end, smallest):  # type: ignore[no-untyped-def]
+    """More became free in ``[begin, end)``: enter it, and call the jobs planned to begin in it or at its end."""
+    f.at[FULL] = -1
     if begin >= end:
         return
-    b = block_of(p, begin)
-    i = step_of(p, b, begin)
-    since, peak, longest, opening = np.int64(-1), np.int64(0), np.int64(0), NEVER
-    while b < p.number[0] and p.first[b] < end:
-        row = p.row[b]
-        if p.high[b, 0] >= smallest:
-            for j in range(i, p.size[b]):
-                time = p.times[row, j]
-                if time >= end:
-                    break
-                level = p.levels[row, 0, j] + p.due[b, 0]
-                if level >= smallest:
-                    p.stamp[row, j] = p.last[b] = value
-                    peak = max(peak, level)
-                    if since < 0:
-                        since = _room_since(p, b, j, smallest) if time <= begin else time
-                        opening = min(opening, since)
-                elif since >= 0:
-                    longest = max(longest, time - since)
-                    _meet(f, since, time)
-                    since = np.int64(-1)
-        elif since >= 0:
-            longest = max(longest, p.first[b] - since)
-            _meet(f, since, p.first[b])
-            since = np.int64(-1)
-        b += 1
-        i = 0
-    if since >= 0:
-        until = _room_until(p, end, smallest)
-        longest = max(longest, until - since)
-        _meet(f, since, until)
-    if longest > 0:
-        f.at[PEAK] = max(f.at[PEAK], peak)
-        for size in range(size_of(peak) + 1):
-            f.longest[size] = max(f.longest[size], longest)
-            f.opening[size] = min(f.opening[size], opening)
+    peak = enter_stretch(f.stretches, p, begin, end, smallest)
+    if peak < smallest:
+        return
+    shift = f.at[SHIFT]
+    first, last = (begin + 1) >> shift, end >> shift
+    for number in range(first, min(last, first + BUCKETS - 1) + 1):
+        job = f.bucket[number & (BUCKETS - 1)]
+        while job >= 0:
+            if begin < begins[job] <= end and jobs[job, DEMAND] <= peak:
+                place = f.place[job]
+                f.calls[place // GROUP] += 1 - f.called[place]
+                f.called[place] = 1
+            job = f.after[job]
 
 
 @borrowing
-def survey(f, p, place, now):  # type: ignore[no-untyped-def]
-    """Find out anew what is news to jobs from ``place`` on."""
-    limit = news_above(f, place)
-    f.met[:] = False
-    end = p.number[0] - 1
-    horizon = p.times[p.row[end], p.size[end] - 1] - now
-    f.at[SINCE], f.at[SHIFT] = now, 0
-    while horizon >> f.at[SHIFT] >= SPANS:
-        f.at[SHIFT] += 1
-    peak = np.int64(0)
-    for b in range(p.number[0]):
-        if p.last[b] <= limit:
-            continue
-        row, last = p.row[b], np.int64(0)
-        for j in range(p.size[b]):
-            last = max(last, p.stamp[row, j])
-            if p.stamp[row, j] > limit:
-                peak = max(peak, p.levels[row, 0, j] + p.due[b, 0])
-                until = NEVER
-                if j + 1 < p.size[b]:
-                    until = p.times[row, j + 1]
-                elif b + 1 < p.number[0]:
-                    until = p.first[b + 1]
-                _meet(f, p.times[row, j], until)
-        p.last[b] = last
-    f.at[PEAK] = peak
-    for size in range(CLASSES):
-        f.longest[size] = NEVER if size <= size_of(peak) else 0
-        f.opening[size] = now if size <= size_of(peak) else NEVER
-        f.missed[size] = 0
-
-
-@borrowing
-def correct(f, p, place, size, smallest):  # type: ignore[no-untyped-def]
-    """Find out anew how long the longest stretch of news is for a size of jobs."""
-    limit, nodes = news_above(f, place), max(smallest, np.int64(1) << size)
-    longest, opening, since, news = np.int64(0), NEVER, np.int64(-1), False
-    for b in range(p.number[0]):
-        row = p.row[b]
-        if p.high[b, 0] < nodes:
-            if since >= 0 and news:
-                longest, opening = max(longest, p.first[b] - since), min(opening, since)
-            since = np.int64(-1)
-        elif p.low[b, 0] >= nodes and p.last[b] <= limit:
-            if since < 0:
-                since, news = p.first[b], False
-        else:
-            for j in range(p.size[b]):
-                if p.levels[row, 0, j] + p.due[b, 0] >= nodes:
-                    if since < 0:
-                        since, news = p.times[row, j], False
-                    if p.stamp[row, j] > limit:
-                        news = True
-                elif since >= 0:
-                    if news:
-                        longest, opening = max(longest, p.times[row, j] - since), min(opening, since)
-                    since = np.int64(-1)
-    if since >= 0 and news:
-        longest, opening = NEVER, min(opening, since)
-    f.longest[size], f.opening[size] = longest, opening
-    f.missed[size] = 0
-
-
-@borrowing
-def next_place(f, p, place, last):  # type: ignore[no-untyped-def]
-    """The first place from ``place`` on, up to ``last``, whose job may move into news; -1 if there is none."""
-    peak = f.at[PEAK]
-    while place <= last:
-        group = place // GROUP
-        end = min((group + 1) * GROUP, last + 1)
-        if f.least[group] <= peak:
-            for k in range(place, end):
-                if f.nodes[k] > peak or f.begin[k] <= f.opening[f.size[k]]:
-                    continue
-                if f.walltime[k] <= f.longest[f.size[k]] or _freed_before(f, p, k):
-                    return k
-        place = end
-    return -1
-
-
-@borrowing
-def look(f, p, jobs, place, smallest):  # type: ignore[no-untyped-def]
-    """The earliest begin of the job at a place in a stretch of news; its present one if none is earlier."""
-    job, old, limit = f.job[place], f.begin[place], news_above(f, place)
-    length = jobs[job, WALLTIME]
-    b, i = 0, 0
-    while b < p.number[0] and p.first[b] < old:
-        if p.last[b] <= limit or fit_of_block(p, jobs, job, b) < 0:
-            b += 1
-            i = 0
-            continue
-        row, size = p.row[b], p.size[b]
-        f.missed[f.size[place]] += size
-        while i < size and (p.stamp[row, i] <= limit or not fits_step(p, jobs, job, b, row, i)):
-            i += 1
-        if i == size:
-            b += 1
-            i = 0
-            continue
-        time = p.times[row, i]
-        if time >= old:
-            return old
-        since = max(begin_of_room(p, jobs, job, time), p.first[0])
-        # Where the stretch ends; from `old` on the job has room already.
-        while True:
-            if i == 0 and fit_of_block(p, jobs, job, b) > 0:
-                i = p.size[b]
-            row, size = p.row[b], p.size[b]
-            while i < size and fits_step(p, jobs, job, b, row, i):
-                i += 1
-            until = NEVER
-            if i < size:
-                until = p.times[row, i]
-            elif b + 1 < p.number[0]:
-                until = p.first[b + 1]
-            if until - since >= length or until >= old:
-                return since
-            if i < size:
-                break
-            b += 1
-            i = 0
-    return old
-
-
-@borrowing
-def _freed_before(f, p, place):  # type: ignore[no-untyped-def]
-    """Whether more has become free right before the planned begin, enough nodes for the job."""
-    time = f.begin[place] - 1
-    if not f.met[_span(f, time)] or time < p.first[0]:
-        return False
-    b = block_of(p, time)
-    limit = news_above(f, place)
-    if p.last[b] <= limit or p.high[b, 0] < f.nodes[place]:
-        return False
-    i = step_of(p, b, time)
-    row = p.row[b]
-    return p.stamp[row, i] > limit and p.levels[row, 0, i] + p.due[b, 0] >= f.nodes[place]
-
-
-@borrowing
-def _meet(f, begin, end):  # type: ignore[no-untyped-def]
-    for span in range(_span(f, begin), _span(f, end - 1) + 1):
-        f.met[span] = True
-
-
-@borrowing
-def _span(f, time):  # type: ignore[no-untyped-def]
-    return min(max(np.int64(0), time - f.at[SINCE]) >> f.at[SHIFT], SPANS - 1)
-
-
-@borrowing
-def _room_until(p, time, nodes):  # type: ignore[no-untyped-def]
-    """Until when so many nodes are free from ``time`` on without a break."""
-    b = block_of(p, time)
-    i = step_of(p, b, time)
-    while b < p.number[0]:
-        if p.low[b, 0] < nodes:
-            row = p.row[b]
-            for j in range(i, p.size[b]):
-                if p.levels[row, 0, j] + p.due[b, 0] < nodes:
-                    return max(time, p.times[row, j])
-        b += 1
-        i = 0
+def smallest_request(f):  # type: ignore[no-untyped-def]
+    """No job that waits asks for fewer nodes."""
+    t = f.stretches
+    for c in range(len(t.floor)):
+        if t.waiting[c] > 0:
+            return t.floor[c]
     return NEVER
 
 
 @borrowing
-def _room_since(p, b, i, nodes):  # type: ignore[no-untyped-def]
-    """Since when so many nodes are free without a break until step ``i`` of block ``b``."""
-    since = p.times[p.row[b], i]
-    while b >= 0:
-        row = p.row[b]
-        if p.low[b, 0] >= nodes:
-            since = p.first[b]
-        else:
-            for j in range(i, -1, -1):
-                if p.levels[row, 0, j] + p.due[b, 0] < nodes:
-                    return since
-                since = p.times[row, j]
-        b -= 1
-        if b >= 0:
-            i = p.size[b] - 1
-    return since
+def group_may_jump(f, g):  # type: ignore[no-untyped-def]
+    """Whether a job of a group of places may find a stretch before its begin."""
+    c, shortest = f.least[g], f.shortest[g]
+    if c == NOBODY:
+        return False
+    if shortest >> f.stretches.least[c] == 0:  # a job of another class, too short for the bounds of this one
+        return True
+    return first_begin(f.stretches, c, shortest) < f.latest[g]
+
+
+@borrowing
+def may_jump(f, place, begin):  # type: ignore[no-untyped-def]
+    """Whether the job at a place may find a stretch before its begin."""
+    t, c = f.stretches, f.size[place]
+    if first_begin(t, c, f.walltime[place]) >= begin:
+        return False
+    return t.exact[f.job[place]] > 0 or f.seen[place] < t.version[c]
+
+
+@borrowing
+def look(f, p, jobs, place, old, called, jump):  # type: ignore[no-untyped-def]
+    """The earliest begin of the job at a place; its present one, ``old``, if none is earlier."""
+    job, begin = f.job[place], old
+    nodes = jobs[job, DEMAND]
+    if called and p.first[0] < old < NEVER and not (f.at[FULL] == old - 1 and f.at[TAKEN] <= nodes):
+        b = block_of(p, old - 1)
+        i = step_of(p, b, old - 1)
+        if fits_step(p, jobs, job, b, p.row[b], i):
+            begin = begin_of_room(p, jobs, job, old - 1)
+        elif p.levels[p.row[b], 0, i] + p.due[b, 0] < nodes:
+            f.at[FULL], f.at[TAKEN] = old - 1, nodes
+    if jump:
+        begin = first_stretch(f.stretches, p, jobs, job, begin)
+        if begin == old:
+            f.seen[place] = f.stretches.version[f.size[place]]
+    return begin
+
+
+@borrowing
+def link(f, job, begin):  # type: ignore[no-untyped-def]
+    """Have a job stand in the bucket of its begin."""
+    if begin >= NEVER:
+        return
+    number = (begin >> f.at[SHIFT]) & (BUCKETS - 1)
+    following = f.bucket[number]
+    f.before[job], f.after[job], f.bucket[number] = -1, following, job
+    if following >= 0:
+        f.before[following] = job
+
+
+@borrowing
+def unlink(f, job, begin):  # type: ignore[no-untyped-def]
+    """Take a job out of the bucket of its begin."""
+    if begin >= NEVER:
+        return
+    before, after = f.before[job], f.after[job]
+    if before >= 0:
+        f.after[before] = after
+    else:
+        f.bucket[(begin >> f.at[SHIFT]) & (BUCKETS - 1)] = after
+    if after >= 0:
+        f.before[after] = before
