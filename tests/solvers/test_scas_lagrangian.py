@@ -296,3 +296,11 @@ def test_an_answer_that_is_not_bad_comes_early() -> None:
     assert result.value is not None
     assert result.bound is not None
     assert result.value <= 1.04 * result.bound
+
+
+def test_a_better_packing_is_followed_by_a_wider_proof() -> None:
+    # 20,000 nodes at 94 % load: the proof takes a moment once moves from another packing have found the optimum.
+    problem = fragmented_allocation(np.random.default_rng(2), jobs=24, mean=260.0, cap=600, load=0.94)
+    result = solve(problem, ScasLagrangian(), Stop(iterations=1000))
+    assert result.status == "optimal"
+    assert check(problem, result) == []

@@ -35,6 +35,7 @@ _NEAR = 1e-4  # of the cost: a gap that wider beams may close
 _ANNEALING = "sa:repair=cheapest,restarts=yes"
 _PATIENT, _FAR = 4, 0.01  # iterations after which the gap is still so wide that annealing helps
 _SHARE, _ANNEALED = 0.4, 2_000  # of the time that is left, and steps of annealing at most
+_TRIES = 12  # pieces of work for a wider proof before restarts
 _WIDTH, _WIDEST = 1_000, 16_000  # labels of an entry in a proof
 
 
@@ -233,8 +234,10 @@ class Search:
             for _ in self._move(blocks, self._best.blocks):
                 yield self.bound
             if None in self._open:
-                for _ in self._restarts(blocks):
+                for _ in self._restarts(blocks, 4 * width):
                     yield self.bound
+                if self._open[None] >= self._best.cost:
+                    continue
             limit = self._best.cost - root.bound
             if None in self._open and limit <= _NEAR * root.scale:
                 for _ in root.approach(_PASSES, _FINE):
@@ -259,6 +262,13 @@ class Search:
             self._open[key] = max(self._open[key], line.bound)
             yield
         self._open[key] = max(self._open[key], line.bound)
+
+    def _wider(self, width: int) -> Iterator[None]:
+        """Try to close the line with more labels, as long as that takes about as long as a restart."""
+        for number, _ in enumerate(self._close(None, width)):
+            yield
+            if number == _TRIES:
+                return
 
     def _bound_wraps(self) -> Iterator[None]:
         """Open a line for every block that wraps and may be part of a better packing."""
@@ -288,7 +298,7 @@ class Search:
                 yield
         self._bounded = True
 
-    def _restarts(self, blocks: int) -> Iterator[None]:
+    def _restarts(self, blocks: int, width: int) -> Iterator[None]:
         """Moves on other packings that beams of random rewards find, while the best is not near the bound."""
         root, failed = self._root, 0
         while failed < _RESTARTS and self._best.cost - root.bound > _NEAR * root.scale:
@@ -299,6 +309,8 @@ class Search:
             for _ in self._move(blocks, root.found):
                 yield
             failed = 0 if self._best.cost < before else failed + 1
+            if not failed:
+                yield from self._wider(width)
 
     def _move(self, blocks: int, given: tuple[IntArray, IntArray] | None) -> Iterator[None]:
         """Improve a packing by moves of so many blocks until many fail in a row."""
