@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from transom import files
 from transom.files import whole_file, whole_path
 
 
@@ -55,3 +56,30 @@ def test_an_error_of_a_full_disk_names_the_file(tmp_path: Path) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
     assert caught.value.filename == str(target)
     assert os.listdir(tmp_path) == []
+
+
+def test_what_a_killed_process_left_is_removed_and_what_is_being_written_is_not(tmp_path: Path) -> None:
+    target = tmp_path / "a.txt"
+    left = [".a.txt.abc_1234.part", ".a.txt.zzzzzzzz.part"]
+    others = [".a.txt.abcd.part", ".a.txt.b.abc_1234.part", "a.txt.abc_1234.part", ".b.txt.abc_1234.part"]
+    for name in left + others:
+        (tmp_path / name).write_text("half")
+    with whole_file(target) as slow:
+        slow.write("slow")
+        assert len(os.listdir(tmp_path)) == len(others) + 1
+        with whole_file(target) as fast:
+            fast.write("fast")
+        assert target.read_text() == "fast"
+    assert target.read_text() == "slow"
+    assert sorted(os.listdir(tmp_path)) == sorted([*others, "a.txt"])
+
+
+def test_without_locks_nothing_is_taken_for_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unlockable(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(files.fcntl, "flock", unlockable)
+    (tmp_path / ".a.txt.abc_1234.part").write_text("half")
+    with whole_file(tmp_path / "a.txt") as file:
+        file.write("whole")
+    assert sorted(os.listdir(tmp_path)) == [".a.txt.abc_1234.part", "a.txt"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import io
 import os
+import re
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Literal, cast
 
@@ -16,14 +18,14 @@ from typing import IO, Any, Literal, cast
 def whole_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a temporary path in the folder of ``path``; rename it to ``path`` if nothing fails.
 
-    The folder is made if need be; an interrupt or an error leaves neither a part nor the temporary file. An error of
-    the system that names no file, such as that of a full disk, gets the name of this one.
+    The folder is made if need be; an interrupt or an error leaves neither a part nor the temporary file, and what a
+    killed process has left of this file is removed. An error of the system that names no file, such as that of a full
+    disk, gets the name of this one.
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-    os.close(handle)
-    temporary = Path(name)
+    _remove_left(target)
+    handle, temporary = _new_temporary(target)
     try:
         yield temporary
         mask = os.umask(0)
@@ -36,6 +38,34 @@ def whole_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise
     finally:
         temporary.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def _new_temporary(target: Path) -> tuple[int, Path]:
+    """A new file beside the target, which is locked until the handle is closed: somebody writes it."""
+    while True:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+        with suppress(OSError):  # without locks nobody removes it either
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        if os.path.exists(name):
+            return handle, Path(name)
+        os.close(handle)  # another process took it for left in the moment before it was locked
+
+
+def _remove_left(target: Path) -> None:
+    """Remove temporary files of the target that nobody writes any more."""
+    left = re.compile(rf"\.{re.escape(target.name)}\.[a-z0-9_]{{8}}\.part")
+    names: list[str] = []
+    with suppress(OSError):  # a folder that may be written to but not listed
+        names = [name for name in os.listdir(target.parent) if left.fullmatch(name)]
+    for name in names:
+        with suppress(OSError):  # it is locked, or there are no locks, or another process was faster
+            handle = os.open(target.parent / name, os.O_RDWR)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                os.unlink(target.parent / name)
+            finally:
+                os.close(handle)
 
 
 @contextmanager

@@ -1,0 +1,98 @@
+"""Run a command in this process and have it killed at a write: ``python -m tests.killing POINT K ARGUMENTS...``.
+
+POINT is where in the K-th file that is written whole (from 1) the process ends, without a chance to clean up:
+
+opening : before the temporary file is there.
+writing : within the write, after :data:`BYTES` bytes of it; the system ends the process there.
+written : all bytes are written, the file does not have its name yet.
+renamed : it has its name.
+removing : before the K-th file is removed of which the record is replaced.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+POINTS = ("opening", "writing", "written", "renamed")
+
+BYTES = 60
+"""After so many bytes a write is cut."""
+
+
+def killed(point: str, number: int, arguments: Sequence[object]) -> bool:
+    """Whether a ``transom`` command was killed there; False if it came to its end before, with status 0."""
+    command = [sys.executable, "-m", "tests.killing", point, str(number), *map(str, arguments)]
+    root = Path(__file__).resolve().parents[1]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=root, timeout=600)
+    if done.returncode == 0:
+        return False
+    assert done.returncode == (-signal.SIGXFSZ if point == "writing" else -signal.SIGKILL), done.stderr
+    return True
+
+
+class Watched:
+    """A module some of whose functions are others."""
+
+    def __init__(self, module: ModuleType, **instead: Any) -> None:
+        self._module = module
+        self.__dict__.update(instead)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._module, name)
+
+
+def main() -> None:
+    """Wrap what writes files, then run the command."""
+    import tempfile
+
+    from transom import files
+    from transom.cli import main as transom
+
+    point, number = sys.argv[1], int(sys.argv[2])
+    sys.argv[:] = ["transom", *sys.argv[3:]]
+    left = {each: number if each == point else 0 for each in (*POINTS, "removing")}
+
+    def due(here: str) -> bool:
+        left[here] -= 1
+        return left[here] == 0
+
+    def end(here: str) -> None:
+        if due(here):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def mkstemp(*arguments: Any, **named: Any) -> Any:
+        end("opening")
+        made = tempfile.mkstemp(*arguments, **named)
+        if due("writing"):
+            signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (BYTES, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+        return made
+
+    def replace(*arguments: Any) -> None:
+        end("written")
+        os.replace(*arguments)
+        end("renamed")
+
+    remove = Path.unlink
+
+    def unlink(path: Path, missing_ok: bool = False) -> None:
+        if path.exists() and path.suffix != ".part":
+            end("removing")
+        remove(path, missing_ok)
+
+    files.tempfile = Watched(tempfile, mkstemp=mkstemp)  # type: ignore[assignment]
+    files.os = Watched(os, replace=replace)  # type: ignore[assignment]
+    Path.unlink = unlink  # type: ignore[method-assign]
+    transom()
+
+
+if __name__ == "__main__":
+    main()
