@@ -14,8 +14,9 @@ from transom.models._arrays import BoolArray, IntArray
 from transom.models.efficiency import by_efficiency
 from transom.models.knapsack import Knapsack
 from transom.models.reduction import Reduced, reduce
-from transom.solvers import _core, _sharpening
+from transom.solvers import _core, _residues, _sharpening
 from transom.solvers._remainder import Within, within
+from transom.solvers._residues import ResidueSearch
 from transom.solvers._sharpening import STATE, sharpen
 from transom.solvers.incumbent import first_incumbent
 from transom.solvers.incumbent import warm_up as warm_up_greedy
@@ -90,6 +91,7 @@ class PrimalDual:
         whole = reduce(problem)
         part: Reduced | Within = whole
         states = self._states(part, budget)
+        residues: ResidueSearch | None = None
         turn = 0
         while True:
             until = states.work + (_TURNS[turn] if turn < len(_TURNS) else _CHUNK)
@@ -106,6 +108,12 @@ class PrimalDual:
                     return
             if turn < len(_TURNS):
                 room = max(1, min(_ROOMS[turn], self.memory * 2**20 // STATE))
+                if residues is None and budget.seconds_left() > _PER_ITEM * len(problem):
+                    residues = ResidueSearch(whole)
+                if residues is not None and residues.promising(budget):
+                    residues.grow(budget, room)
+                    if budget.done():
+                        return
                 turn = turn + 1 if sharpen(whole, budget, room, pairs=turn == 0) else len(_TURNS)
                 if budget.done():
                     return
@@ -293,4 +301,5 @@ def _warm_up() -> None:
     problem = Knapsack(np.array([60, 100, 120]), np.array([1, 2, 3]), 5)  # greedy misses the optimum
     PrimalDual()(problem, Stop().start(problem), np.random.default_rng(0))
     _sharpening.warm_up()
+    _residues.warm_up()
     warm_up_greedy()  # of large problems too
