@@ -26,6 +26,7 @@ _TURNS = (300_000, 3_000_000, 100_000_000)  # states of the core, before each se
 _ROOMS = (2**12, 2**16, 2**20)  # most states of those
 _CHUNK = 1_000_000  # states between two looks at the clock: a few milliseconds
 _PER_ITEM = 3e-7  # what it takes to begin [s]
+_PER_ITEM_BY_RESIDUES = 2e-6  # and to begin a search by residues [s]
 _LARGE = 1 << 20  # lists whose size decides how long they take [bytes]
 _REARRANGED = 1e-9  # what it takes at least to rearrange a byte of the states [s]
 
@@ -108,7 +109,7 @@ class PrimalDual:
                     return
             if turn < len(_TURNS):
                 room = max(1, min(_ROOMS[turn], self.memory * 2**20 // STATE))
-                if residues is None and budget.seconds_left() > _PER_ITEM * len(problem):
+                if residues is None and budget.seconds_left() > _PER_ITEM_BY_RESIDUES * len(problem):
                     residues = ResidueSearch(whole)
                 if residues is not None and residues.promising(budget):
                     residues.grow(budget, room)
