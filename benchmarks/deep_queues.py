@@ -5,7 +5,9 @@
     python -m benchmarks.deep_queues --only ricc --jobs 100000
 
 Jobs at once are Lublin's on 1,024 nodes. The like of RICC has 8,192 nodes: users submit some dozens of like jobs, now
-and then thousands of small ones, most of which run for a small share of their walltime. Every schedule is checked.
+and then thousands of small ones, most of which run for a small share of their walltime. 450,000 of them take 121 days;
+under EASY they use 0.85 of the machine, and 7,573 wait at the peak. The last column is that share. Every schedule is
+checked.
 Kernels are compiled before the clock starts; a row that takes longer than ``--limit`` is given up.
 """
 
@@ -26,8 +28,8 @@ from transom.simulation.verification import check_schedule
 from transom.traces import Workload
 
 RICC_NODES = 8192
-_SIZES = np.array([1, 1, 1, 1, 2, 4, 8, 8, 8, 16, 32, 64, 128, 256, 512, 1024])
-_WALLTIMES = np.array([600, 1800, 3600, 14400, 14400, 43200, 86400, 259200])
+_SIZES = np.array([1, 1, 1, 1, 1, 4, 8, 8, 8, 16, 32, 64, 128, 256, 512, 1024])
+_WALLTIMES = np.array([3600, 14400, 43200, 86400, 86400, 259200])
 
 
 def at_once(jobs: int) -> Workload:
@@ -38,14 +40,15 @@ def at_once(jobs: int) -> Workload:
     return Workload("at once", drawn.cluster, JobTable(data), drawn.runtime)
 
 
-def like_ricc(jobs: int, load: float = 0.9) -> Workload:
-    """Bursts of like jobs, one in twenty of 500 to 8,000 small ones, at random instants."""
+def like_ricc(jobs: int, load: float = 0.87) -> Workload:
+    """Bursts of like jobs, one in a hundred of 500 to 5,000 small ones, at random instants."""
     rng = np.random.default_rng(1)
     bursts, drawn = [], 0
     while drawn < jobs:
-        large = rng.random() >= 0.95
-        count = min(jobs - drawn, int(rng.integers(500, 8000) if large else rng.geometric(1 / 40)))
+        large = rng.random() >= 0.99
         nodes = rng.choice([1, 1, 1, 4, 8]) if large else rng.choice(_SIZES)
+        mean = 60 if nodes <= 8 else 5
+        count = min(jobs - drawn, int(rng.integers(500, 5000) if large else rng.geometric(1 / mean)))
         walltime = int(rng.choice(_WALLTIMES))
         share = rng.random() * rng.random(count) ** 3
         runtime = np.maximum(1, (walltime * share).astype(np.int64))
@@ -76,6 +79,7 @@ ROWS = {
     "2000": (at_once, "fcfs-conservative", 2_000),
     "10000": (at_once, "fcfs-conservative", 10_000),
     "ricc": (like_ricc, "fcfs-conservative", 450_000),
+    "ricc-easy": (like_ricc, "fcfs-easy", 450_000),
     "million": (lublin, "fcfs-easy", 1_000_000),
     "ten-million": (lublin, "fcfs-easy", 10_000_000),
 }
@@ -92,8 +96,11 @@ def row(name: str, jobs: int | None) -> None:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     wrong = check_schedule(workload, schedule)
     assert wrong == [], wrong
-    deepest = int(schedule.decisions["queued"].max())
-    print(f"{workload.name:<12}{policy:<20}{len(workload):>12,}{deepest:>10,}{took:>10.2f}{peak:>10.2f}", flush=True)
+    deepest, median = int(schedule.decisions["queued"].max()), int(np.median(schedule.decisions["queued"]))
+    used = (workload.jobs.nodes * workload.runtime).sum() / workload.cluster.num_nodes
+    share = used / (schedule.end.max() - workload.jobs.submit[0])
+    line = f"{workload.name:<12}{policy:<20}{len(workload):>12,}{deepest:>10,}{median:>10,}"
+    print(f"{line}{took:>10.2f}{peak:>10.2f}{share:>8.2f}", flush=True)
 
 
 def main() -> None:
@@ -108,7 +115,10 @@ def main() -> None:
     if arguments.here:
         row(arguments.only, arguments.jobs)
         return
-    print(f"{'jobs':<12}{'policy':<20}{'number':>12}{'queued':>10}{'CPU s':>10}{'peak GiB':>10}", flush=True)
+    print(
+        f"{'jobs':<12}{'policy':<20}{'number':>12}{'queued':>10}{'median':>10}{'CPU s':>10}{'peak GiB':>10}{'used':>8}",
+        flush=True,
+    )
     for name in [arguments.only] if arguments.only else ROWS:
         if name == "ten-million" and not (arguments.large or arguments.only):
             continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.deep_queues import like_ricc, lublin
+from benchmarks.deep_queues import at_once, like_ricc, lublin
 from transom.simulation import simulate
 from transom.simulation.verification import check_schedule
 
@@ -17,7 +17,7 @@ def test_no_instant_of_a_long_replay_uses_more_than_there_is(jobs: int) -> None:
 
 
 def test_a_deep_queue_under_conservative_backfilling_stands() -> None:
-    workload = like_ricc(8_000)
-    schedule = simulate(workload, "fcfs-conservative")
-    assert check_schedule(workload, schedule) == []
-    assert schedule.decisions["queued"].max() > 1_000
+    for workload, deepest in ((like_ricc(8_000), 200), (at_once(1_500), 1_000)):
+        schedule = simulate(workload, "fcfs-conservative")
+        assert check_schedule(workload, schedule) == []
+        assert schedule.decisions["queued"].max() > deepest
