@@ -4,7 +4,7 @@ For each kind of problem a few schedules are picked one by one, each the one tha
 before; a regression tree on the features of the instances predicts what each of these costs, and a leaf takes the one
 that costs the least in it. How deep the tree may be, cross-validation says, with all cases of an instance in one fold.
 
-What a schedule costs is its primal gap on a scale of logarithms from 0.3 % on: to halve a gap is worth as much wherever
+What a schedule costs is its primal gap on a scale of logarithms from 1 % on: to halve a gap is worth as much wherever
 it stands, and a few hard instances do not decide for all others. A missing proof and a whole budget of time cost a
 little beside it, so that nobody waits long for a last thousandth, or goes without a proof for its sake.
 
@@ -41,16 +41,16 @@ _MEMBERS = 8
 
 _DEPTHS = (0, 1, 2, 3, 4, 5)
 _FOLDS = 5
-_WORTH_A_LEVEL = 0.95
-"""A deeper tree has to cost less than this share of a shallower one, in cross-validation."""
+_WORTH_A_LEVEL = 0.95, 5e-4
+"""A deeper tree has to cost less than this share of a shallower one, in cross-validation, and so much less a case."""
 
 _LEAST = 18
 """Cases that fall into a leaf at least."""
 
-_FINE = 0.3
+_FINE = 1.0
 """Below it all gaps are nearly alike [%]."""
 
-_PROOF, _EFFORT = 0.01, 0.01
+_PROOF, _EFFORT = 0.03, 0.01
 """What a missing proof and a whole budget of time weigh, where no solution at all weighs 1."""
 
 _WELL, _WELL_ENOUGH = 5, 0.1
@@ -322,6 +322,9 @@ def _fact(case: Case, name: str) -> float:
 class _Chooser:
     """A tree over facts, shape ``(cases, facts)``, that takes one schedule in each leaf.
 
+    Each question is the one after which the best schedules of both sides cost the least together. (The library's
+    regression trees part what is costly from what is cheap, whichever schedule is best there.)
+
     Parameters
     ----------
     facts, costs : what it learns from; costs have the shape ``(cases, schedules)``.
@@ -330,23 +333,16 @@ class _Chooser:
     """
 
     def __init__(self, facts: FloatArray, costs: FloatArray, weights: FloatArray, depth: int) -> None:
-        from sklearn.tree import DecisionTreeRegressor
-
-        members = _picked(costs, weights)
-        mine = costs[:, members]
-        self._tree = None
-        if depth and len(facts) >= 2 * _LEAST:
-            self._tree = DecisionTreeRegressor(max_depth=depth, min_samples_leaf=_LEAST, random_state=0)
-            self._tree.fit(facts, mine, sample_weight=weights)
-        nodes = self._nodes(facts)
-        self._columns = {
-            int(node): members[int((weights[nodes == node] @ mine[nodes == node]).argmin())]
-            for node in np.unique(nodes)
-        }
+        self._facts = facts
+        self._members = _picked(costs, weights)
+        self._costs: FloatArray = weights[:, None] * costs[:, self._members]
+        self._questions: list[tuple[int, float, int, int] | None] = []
+        self._columns: list[int] = []
+        self._grow(np.arange(len(facts)), depth)
 
     def columns(self, facts: FloatArray) -> list[int]:
         """The schedule for each case."""
-        return [self._columns[int(node)] for node in self._nodes(facts)]
+        return [self._columns[self._leaf(row)] for row in facts]
 
     def column(self, node: int) -> int:
         """The schedule of a leaf."""
@@ -354,17 +350,48 @@ class _Chooser:
 
     def question(self, node: int) -> tuple[int, float, int, int] | None:
         """Feature, threshold and the nodes for at most that and for more; None for a leaf."""
-        if self._tree is None or self._tree.tree_.children_left[node] < 0:
-            return None
-        tree = self._tree.tree_
-        at_most = float(tree.threshold[node])
-        return int(tree.feature[node]), at_most, int(tree.children_left[node]), int(tree.children_right[node])
+        return self._questions[node]
 
-    def _nodes(self, facts: FloatArray) -> IntArray:
-        if self._tree is None:
-            return np.zeros(len(facts), np.int64)
-        nodes: IntArray = self._tree.apply(facts)
-        return nodes
+    def _leaf(self, row: FloatArray) -> int:
+        node = 0
+        while (question := self._questions[node]) is not None:
+            feature, at_most, below, above = question
+            node = below if row[feature] <= at_most else above
+        return node
+
+    def _grow(self, rows: IntArray, depth: int) -> int:
+        node = len(self._questions)
+        self._questions.append(None)
+        self._columns.append(self._members[int(self._costs[rows].sum(axis=0).argmin())])
+        found = self._best_question(rows) if depth else None
+        if found is not None:
+            feature, at_most = found
+            holds = self._facts[rows, feature] <= at_most
+            self._questions[node] = (
+                feature,
+                at_most,
+                self._grow(rows[holds], depth - 1),
+                self._grow(rows[~holds], depth - 1),
+            )
+        return node
+
+    def _best_question(self, rows: IntArray) -> tuple[int, float] | None:
+        """Feature and threshold, or None where no question saves anything."""
+        least = float(self._costs[rows].sum(axis=0).min()) - 1e-9
+        best = None
+        for feature in range(self._facts.shape[1]):
+            order = rows[self._facts[rows, feature].argsort(kind="stable")]
+            values, sums = self._facts[order, feature], self._costs[order].cumsum(axis=0)
+            cuts = np.flatnonzero(values[1:] > values[:-1])
+            cuts = cuts[(cuts + 1 >= _LEAST) & (len(rows) - cuts - 1 >= _LEAST)]
+            if not len(cuts):
+                continue
+            together = sums[cuts].min(axis=1) + (sums[-1] - sums[cuts]).min(axis=1)
+            at = int(together.argmin())
+            if together[at] < least:
+                least = float(together[at])
+                best = feature, float((values[cuts[at]] + values[cuts[at] + 1]) / 2)
+        return best
 
 
 def _best_depth(facts: FloatArray, costs: FloatArray, weights: FloatArray, groups: IntArray) -> int:
@@ -374,13 +401,14 @@ def _best_depth(facts: FloatArray, costs: FloatArray, weights: FloatArray, group
     folds = min(_FOLDS, int(groups.max()) + 1)
     if folds < 2:
         return 0
+    share, least = _WORTH_A_LEVEL
     best, lowest = 0, np.inf
     for depth in _DEPTHS:
         total = 0.0
         for train, test in GroupKFold(folds).split(facts, groups=groups):
             chooser = _Chooser(facts[train], costs[train], weights[train], depth)
             total += float(weights[test] @ costs[test, chooser.columns(facts[test])])
-        if total < lowest * _WORTH_A_LEVEL:
+        if total < min(lowest * share, lowest - least * len(facts)):
             best, lowest = depth, total
     return best
 
