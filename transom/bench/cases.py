@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 Schedule = tuple[tuple[str, float], ...]
 """Solvers in turn, each with the share of the time that is left when it begins; the last one takes all."""
 
-_SHARES = (0.05, 0.1, 0.25, 0.5)
+_SHARES = (0.05, 0.1, 0.25, 0.5, 0.8)
 """Of the time that is left, for the first of two."""
 
-_OF_THREE = ((0.05, 0.3), (0.1, 0.5), (0.25, 0.5), (0.5, 0.5))
+_OF_THREE = ((0.05, 0.3), (0.1, 0.5), (0.25, 0.5), (0.5, 0.5), (0.5, 0.8))
 """Of the time that is left, for the first and the second of three."""
 
 

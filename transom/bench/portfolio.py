@@ -1,8 +1,8 @@
 """The table of ``auto`` out of results: which schedule of solvers for which instances and budgets.
 
 For each kind of problem a few schedules are picked one by one, each the one that helps most beside those picked
-before; a regression tree on the features of the instances predicts what each of these costs, and a leaf takes the one
-that costs the least in it. How deep the tree may be, cross-validation says, with all cases of an instance in one fold.
+before; a tree of at most three questions on the features of the instances and the time tells where which of them is
+taken.
 
 What a schedule costs is its primal gap on a scale of logarithms from 1 % on: to halve a gap is worth as much wherever
 it stands, and a few hard instances do not decide for all others. A missing proof and a whole budget of time cost a
@@ -39,10 +39,11 @@ COMMAND = "python -m benchmarks.portfolio"
 _MEMBERS = 8
 """Schedules that a tree may choose from."""
 
-_DEPTHS = (0, 1, 2, 3, 4, 5)
-_FOLDS = 5
-_WORTH_A_LEVEL = 0.95, 5e-4
-"""A deeper tree has to cost less than this share of a shallower one, in cross-validation, and so much less a case."""
+_DEPTH = 3
+"""Questions one after another, at most: with so few sets, cross-validation finds the best depth by chance."""
+
+_WORTH_A_QUESTION = 1e-3
+"""What a question has to save for each case of the kind, where no solution at all weighs 1."""
 
 _LEAST = 18
 """Cases that fall into a leaf at least."""
@@ -50,7 +51,7 @@ _LEAST = 18
 _FINE = 1.0
 """Below it all gaps are nearly alike [%]."""
 
-_PROOF, _EFFORT = 0.03, 0.01
+_PROOF, _EFFORT = 0.05, 0.01
 """What a missing proof and a whole budget of time weigh, where no solution at all weighs 1."""
 
 _WELL, _WELL_ENOUGH = 5, 0.1
@@ -68,10 +69,6 @@ _SLOWDOWNS = (1.0, 2.0, 5.0)
 
 _A_STEP = 1e-3
 """What a further solver of a schedule has to save, where no solution at all weighs 1."""
-
-_FAMILIES = 4
-"""From so many sets on, cross-validation leaves out whole sets."""
-
 
 _Cost = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 """What is to be small, out of gaps [%], efforts and proofs, shape ``(cases, schedules)`` each."""
@@ -250,8 +247,7 @@ def _tree(
         costs += [[float(option[-1][0] not in last[case.seconds]) for option in options] for case in cases]
     facts = np.array([[_fact(case, name) for name in names] for case in cases])
     weights = _weights(cases)
-    depth = _best_depth(facts, costs, weights, _groups(cases))
-    chooser = _Chooser(facts, costs, weights, depth)
+    chooser = _Chooser(facts, costs, weights)
     stated = np.array([case.slowdown == 1 for case in cases])
 
     def written(node: int, rows: IntArray) -> Split | Leaf:
@@ -278,14 +274,6 @@ def _weights(cases: Sequence[Case]) -> FloatArray:
     weights: FloatArray = np.array([1 / (case.slowdown * sizes[case.set]) for case in cases])
     weights /= weights.mean()
     return weights
-
-
-def _groups(cases: Sequence[Case]) -> IntArray:
-    """What cross-validation keeps together: sets, where there are enough of them, else the cases of an instance."""
-    sets = [case.set for case in cases]
-    names = sets if len(set(sets)) >= _FAMILIES else [case.instance for case in cases]
-    groups: IntArray = np.unique(names, return_inverse=True)[1]
-    return groups
 
 
 def _shortest(column: int, options: list[Schedule], mean: FloatArray) -> int:
@@ -322,23 +310,22 @@ def _fact(case: Case, name: str) -> float:
 class _Chooser:
     """A tree over facts, shape ``(cases, facts)``, that takes one schedule in each leaf.
 
-    Each question is the one after which the best schedules of both sides cost the least together. (The library's
-    regression trees part what is costly from what is cheap, whichever schedule is best there.)
+    Each question is the one after which the best schedules of both sides cost the least together. (Regression trees
+    part what is costly from what is cheap, whichever schedule is best there.)
 
     Parameters
     ----------
     facts, costs : what it learns from; costs have the shape ``(cases, schedules)``.
     weights : what the cases count, shape ``(cases,)``.
-    depth : of the tree, at most.
     """
 
-    def __init__(self, facts: FloatArray, costs: FloatArray, weights: FloatArray, depth: int) -> None:
+    def __init__(self, facts: FloatArray, costs: FloatArray, weights: FloatArray) -> None:
         self._facts = facts
         self._members = _picked(costs, weights)
         self._costs: FloatArray = weights[:, None] * costs[:, self._members]
         self._questions: list[tuple[int, float, int, int] | None] = []
         self._columns: list[int] = []
-        self._grow(np.arange(len(facts)), depth)
+        self._grow(np.arange(len(facts)), _DEPTH)
 
     def columns(self, facts: FloatArray) -> list[int]:
         """The schedule for each case."""
@@ -376,8 +363,8 @@ class _Chooser:
         return node
 
     def _best_question(self, rows: IntArray) -> tuple[int, float] | None:
-        """Feature and threshold, or None where no question saves anything."""
-        least = float(self._costs[rows].sum(axis=0).min()) - 1e-9
+        """Feature and threshold, or None where no question saves enough."""
+        least = float(self._costs[rows].sum(axis=0).min()) - _WORTH_A_QUESTION * len(self._facts)
         best = None
         for feature in range(self._facts.shape[1]):
             order = rows[self._facts[rows, feature].argsort(kind="stable")]
@@ -392,25 +379,6 @@ class _Chooser:
                 least = float(together[at])
                 best = feature, float((values[cuts[at]] + values[cuts[at] + 1]) / 2)
         return best
-
-
-def _best_depth(facts: FloatArray, costs: FloatArray, weights: FloatArray, groups: IntArray) -> int:
-    """The depth that costs the least on groups of cases that a tree has not seen."""
-    from sklearn.model_selection import GroupKFold
-
-    folds = min(_FOLDS, int(groups.max()) + 1)
-    if folds < 2:
-        return 0
-    share, least = _WORTH_A_LEVEL
-    best, lowest = 0, np.inf
-    for depth in _DEPTHS:
-        total = 0.0
-        for train, test in GroupKFold(folds).split(facts, groups=groups):
-            chooser = _Chooser(facts[train], costs[train], weights[train], depth)
-            total += float(weights[test] @ costs[test, chooser.columns(facts[test])])
-        if total < min(lowest * share, lowest - least * len(facts)):
-            best, lowest = depth, total
-    return best
 
 
 def _picked(cost: FloatArray, weights: FloatArray) -> list[int]:

@@ -102,6 +102,8 @@ class FreeExact:
         if start is not None:
             budget.found(start)
         search = _Search(problem, budget)
+        if budget.value is None:
+            search.improve("best-fit", max(budget.seconds_left(), _MOMENT))
         prices = Prices(search.shape)
         search.descend(prices, min(_FIRST, self.steps))
         search.exchange()
@@ -135,9 +137,7 @@ class _Search:
         budget = self._budget
         largest_first = np.argsort(-self.shape.sizes[self.shape.types], kind="stable")
         orders = (largest_first, largest_first[::-1])
-        if budget.value is None:
-            if prices.seconds > _QUICK:
-                self.improve("best-fit", max(budget.seconds_left(), _MOMENT))
+        if not prices.iterations:
             self._round(prices, None)
         more = True
         while more and not budget.done():
