@@ -253,7 +253,7 @@ def test_it_prints_nothing(spec: str, capfd: pytest.CaptureFixture[str]) -> None
 
 
 def busy(name: str) -> tuple[Knapsack, Any]:
-    klass = "circle" if name == "auto" else "inverse-strongly-correlated"  # that nobody proves soon
+    klass = "profit-ceiling" if name == "auto" else "inverse-strongly-correlated"  # that nobody proves soon
     knapsack = generate_knapsack(klass, 2000, 10**8, np.random.default_rng(1))
     return knapsack, registry.make(registry.SOLVERS, name, Knapsack)
 

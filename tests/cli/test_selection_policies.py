@@ -36,7 +36,8 @@ def test_every_resource_has_a_column_and_every_decision_a_row(
     rows = pl.read_parquet(out / "mine" / "decisions.parquet")
     added = ["window", "pruned", "barred", "points", "status", "seconds", "cut", "promised"]
     assert rows.columns == [
-        "time", "queued", "free", "started", "backfilled", "reserved_job", "reserved_start", *added
+        "time", "queued", "free", "started", "backfilled", "reserved_job", "reserved_start", *added,
+        "promised_jobs", "promised_starts",
     ]  # fmt: skip
     assert rows["promised"].sum() > 0
     assert (rows["window"] <= 20).all()

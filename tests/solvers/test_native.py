@@ -75,9 +75,9 @@ def test_a_model_that_is_not_ready_in_time_is_given_up(solver: str, monkeypatch:
 
     monkeypatch.setattr(pyscipopt, "Model", Counting)
     monkeypatch.setattr(cp_model.CpModel, "new_bool_var", new_bool_var)
-    # A clock on which every look takes a millisecond: the time is over after ten of them.
+    # A clock on which every look takes a second: the time is over after ten of them.
     looks = count()
-    budget = Budget(Stop(seconds=0.01), problem, clock=lambda: next(looks) / 1000)
+    budget = Budget(Stop(seconds=10), problem, clock=lambda: float(next(looks)))
     chosen(problem, budget, rng)
     assert 0 < len(made) < 15_000
     settle()

@@ -7,6 +7,7 @@ import gc
 import math
 import resource
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Literal
@@ -111,6 +112,8 @@ def _solved(task: Task, announce: Announce, watched: Watch) -> Row:
     memory = _peak()
     announce("judging")
     try:
+        # What is there now: a solver may have changed the instance that it was given.
+        result = replace(result, instance=problem.digest())
         outcome, cause = _verdict(result, check(judges, result))
     except Exception as fault:
         outcome, cause = "error", f"the answer cannot be judged: {_words(fault)}"

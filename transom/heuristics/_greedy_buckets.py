@@ -145,7 +145,7 @@ def _break_bucket(bits: IntArray, weights: IntArray, room: int, chosen: BoolArra
     items = np.empty(0, np.int64)  # all of them
     while True:
         low, high = _range(bits, items)
-        shift = max(0, (high - low).bit_length() - _BUCKETS)
+        shift = max(0, int(high - low).bit_length() - _BUCKETS)
         if 0 < len(items) <= SORTED or low == high:
             return items if len(items) else np.arange(len(bits)), room, low
         items, room = _split(bits, weights, items, low, shift, 1 + (high - low >> shift), room, chosen)
