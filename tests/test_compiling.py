@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 import time
 from contextlib import ExitStack
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 
@@ -71,6 +73,19 @@ def test_compiled_code_is_kept(tmp_path: Path) -> None:
         kept = {path: path.stat().st_ino for path in (tmp_path / "transom" / "kernels").glob("*.nbc")}
     assert kept == {path: path.stat().st_ino for path in (tmp_path / "transom" / "kernels").glob("*.nbc")}
     assert kept
+
+
+def test_what_another_version_kept_is_compiled_anew(tmp_path: Path) -> None:
+    run, given = [sys.executable, "-c", SOLVE], {"XDG_CACHE_HOME": str(tmp_path)}
+    subprocess.run(run, check=True, env=given, capture_output=True)
+    indices = list((tmp_path / "transom" / "kernels").glob("*.nbi"))
+    assert indices
+    gone = b"ctransom.no_such_module\nkernel\n."  # a pickle that names a function of a module that is not there
+    for path in indices:
+        path.write_bytes(pickle.dumps(numba.__version__) + gone)
+    done = subprocess.run(run, check=True, env=given, capture_output=True, text=True)
+    assert done.stdout == "7\n"
+    assert not any(path.read_bytes().endswith(gone) for path in indices)
 
 
 CALLING = """
