@@ -76,6 +76,17 @@ def rehash(table, keys, count):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def taking(key, split, rooms, strides):  # type: ignore[no-untyped-def]
+    """The state after a job that takes so many nodes of each pod, shape ``(pods,)``; -1 where a pod has no room."""
+    new = key
+    for p in range(len(rooms)):
+        if (key // strides[p]) % (rooms[p] + 1) + split[p] > rooms[p]:
+            return np.int64(-1)
+        new += split[p] * strides[p]
+    return new
+
+
+@compiled
 def extend(  # type: ignore[no-untyped-def]
     begin, keys, values, jobs, gains, rooms, strides, rest, least, table, new_keys, new_values, count, work
 ):
@@ -95,7 +106,7 @@ def extend(  # type: ignore[no-untyped-def]
     -------
     The state to go on with, states of the next layer, steps left; ends early where the layer might be full.
     """
-    pods, most = len(rooms), len(gains)
+    most = len(gains)
     for i in range(begin, len(keys)):
         if work <= 0 or count + most > len(new_keys):
             return i, count, work
@@ -106,13 +117,8 @@ def extend(  # type: ignore[no-untyped-def]
             if after + rest < least:
                 break
             work -= 1
-            fits, new = True, key
-            for p in range(pods):
-                if (key // strides[p]) % (rooms[p] + 1) + jobs[k, p] > rooms[p]:
-                    fits = False
-                    break
-                new += jobs[k, p] * strides[p]
-            if not fits:
+            new = taking(key, jobs[k], rooms, strides)
+            if new < 0:
                 continue
             place = place_of(table, new_keys, new)
             at = table[place]
@@ -136,7 +142,6 @@ def complete(begin, keys, values, jobs, gains, rooms, strides, rest, least, tabl
     -------
     The state to go on with, and steps left.
     """
-    pods = len(rooms)
     for i in range(begin, len(keys)):
         if work <= 0:
             return i, work
@@ -146,13 +151,8 @@ def complete(begin, keys, values, jobs, gains, rooms, strides, rest, least, tabl
             if value + gains[k] + rest < least or gains[k] + rest < best:
                 break
             work -= 1
-            fits, new = True, key
-            for p in range(pods):
-                if (key // strides[p]) % (rooms[p] + 1) + jobs[k, p] > rooms[p]:
-                    fits = False
-                    break
-                new += jobs[k, p] * strides[p]
-            if fits:
+            new = taking(key, jobs[k], rooms, strides)
+            if new >= 0:
                 at = table[place_of(table, later, new)]
                 if at >= 0:
                     best = max(best, gains[k] + bests[at])
@@ -174,7 +174,7 @@ def descend(  # type: ignore[no-untyped-def]
     -------
     Depth (-1 at the end), how many were found, and steps left.
     """
-    pods, last = len(rooms), len(alike) - 1
+    last = len(alike) - 1
     while depth >= 0:
         if work <= 0 or count == len(worths):
             return depth, count, work
@@ -186,14 +186,8 @@ def descend(  # type: ignore[no-untyped-def]
             continue
         # States of the layer after this job.
         begin, end = layer_at[depth + 1], layer_at[depth + 2]
-        key, fits = keys[layer_at[depth] + at[depth]], True
-        new = key
-        for p in range(pods):
-            if (key // strides[p]) % (rooms[p] + 1) + jobs[k, p] > rooms[p]:
-                fits = False
-                break
-            new += jobs[k, p] * strides[p]
-        if not fits:
+        new = taking(keys[layer_at[depth] + at[depth]], jobs[k], rooms, strides)
+        if new < 0:
             continue
         table = tables[table_at[depth + 1] : table_at[depth + 2]]
         state = table[place_of(table, keys[begin:end], new)]
