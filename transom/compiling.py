@@ -108,6 +108,16 @@ class borrowing(compiled):
     options: ClassVar[dict[str, Any]] = {"_nrt": False}
 
 
+class inlined(borrowing):
+    """The same for a function whose code goes into each of its callers.
+
+    A record travels as one argument for each number in it, several hundred for a nested one: handing it over costs more
+    than a small function does. For what stands in few places; the callers' code grows with each.
+    """
+
+    options: ClassVar[dict[str, Any]] = {"_nrt": False, "forceinline": True}
+
+
 @cache
 def source_digest() -> str:
     """16 hexadecimal digits that depend on every source file of the package, shipped weights and tables included."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transom.compiling import borrowing
+from transom.compiling import borrowing, inlined
 from transom.models._arrays import IntArray
 from transom.simulation.events import DEMAND, NEVER, WALLTIME
 
@@ -193,7 +193,7 @@ def begin_of_room(p, jobs, job, time):  # type: ignore[no-untyped-def]
         i = p.size[b] - 1
 
 
-@borrowing
+@inlined
 def fit_of_block(p, jobs, job, b):  # type: ignore[no-untyped-def]
     """1 if a job fits at every step of a block, -1 if at none, 0 if that is not known."""
     always = 1
@@ -206,7 +206,7 @@ def fit_of_block(p, jobs, job, b):  # type: ignore[no-untyped-def]
     return always
 
 
-@borrowing
+@inlined
 def fits_step(p, jobs, job, b, row, j):  # type: ignore[no-untyped-def]
     """Whether a job fits at step ``j`` of block ``b``, which is stored at ``row``."""
     for r in range(p.low.shape[1]):  # noqa: SIM110  (a generator is slower when compiled)
@@ -215,7 +215,7 @@ def fits_step(p, jobs, job, b, row, j):  # type: ignore[no-untyped-def]
     return True
 
 
-@borrowing
+@inlined
 def block_of(p, time):  # type: ignore[no-untyped-def]
     """The block that holds the step of an instant."""
     low, high = 0, p.number[0]
@@ -228,7 +228,7 @@ def block_of(p, time):  # type: ignore[no-untyped-def]
     return low
 
 
-@borrowing
+@inlined
 def step_of(p, b, time):  # type: ignore[no-untyped-def]
     """The last step of a block that begins at ``time`` or before."""
     row = p.row[b]
@@ -242,7 +242,7 @@ def step_of(p, b, time):  # type: ignore[no-untyped-def]
     return low
 
 
-@borrowing
+@inlined
 def _cut(p, time):  # type: ignore[no-untyped-def]
     """Have a step begin at ``time``."""
     b = block_of(p, time)
@@ -264,7 +264,7 @@ def _cut(p, time):  # type: ignore[no-untyped-def]
     p.size[b] += 1
 
 
-@borrowing
+@inlined
 def _join(p, b, i):  # type: ignore[no-untyped-def]
     """Remove step ``i`` of block ``b`` if it equals the one before."""
     if b == 0 and i == 0:
@@ -286,7 +286,7 @@ def _join(p, b, i):  # type: ignore[no-untyped-def]
             _merge(p, b - 1)
 
 
-@borrowing
+@inlined
 def _remove_steps(p, b, i, count):  # type: ignore[no-untyped-def]
     row, size = p.row[b], p.size[b] - count
     for j in range(i, size):

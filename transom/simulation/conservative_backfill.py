@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transom.compiling import borrowing, compiled
+from transom.compiling import borrowing, compiled, inlined
 from transom.models._arrays import IntArray
 from transom.simulation.availability import Profile, add, clear, new_profile, trim
 from transom.simulation.events import (
@@ -34,6 +34,7 @@ from transom.simulation.freed_time import (
     NOBODY,
     Freed,
     call,
+    first_of,
     group_may_jump,
     link,
     look,
@@ -138,12 +139,18 @@ def _reserve(s, p, job, reordered):  # type: ignore[no-untyped-def]
     _rise(p, job)
 
 
-@borrowing
-def _promise(s, p, job, begin):  # type: ignore[no-untyped-def]
-    """Reserve for a job from ``begin`` on: every promise is made or moved here."""
+@inlined
+def _note_begin(s, p, job, begin):  # type: ignore[no-untyped-def]
+    """Write down what a job is promised: every promise is made or moved here."""
     p.begin[job] = begin
     note(p.noted, job, begin, s.at[NOW])
     link(p.freed, job, begin)
+
+
+@borrowing
+def _promise(s, p, job, begin):  # type: ignore[no-untyped-def]
+    """Reserve for a job from ``begin`` on."""
+    _note_begin(s, p, job, begin)
     if begin < NEVER:  # where nodes are out of service, some jobs fit never
         add(p.profile, s.jobs, job, begin, begin + s.jobs[job, WALLTIME], -1)
 
@@ -164,20 +171,22 @@ def _compress(s, p, freed, reordered):  # type: ignore[no-untyped-def]
     call(f, profile, s.jobs, p.begin, now, freed, smallest)
     for group in range(first // GROUP, last // GROUP + 1):
         jump = group_may_jump(f, group)
-        if not jump and f.calls[group] == 0:
+        if not jump and f.called[group] == 0:
             continue
-        jumped = jump
-        for place in range(group * GROUP, min((group + 1) * GROUP, len(f.size))):
-            called = f.called[place]
-            if called == 0 and (not jump or f.size[place] == NOBODY):
-                continue
+        jumped, passed = jump, np.uint64(0)
+        while True:
+            places = (f.taken[group] if jump else f.called[group]) & ~passed
+            if places == 0:
+                break
+            bit, number = first_of(places)
+            passed |= bit | (bit - np.uint64(1))
+            called, place = f.called[group] & bit, group * GROUP + number
             job = f.job[place]
             old = p.begin[job]
             may = jump and may_jump(f, place, old)
-            if called == 0 and not may:
+            if not called and not may:
                 continue
-            f.called[place] = 0
-            f.calls[group] -= called
+            f.called[group] &= ~bit
             new = look(f, profile, s.jobs, place, old, called, may)
             if new < old:
                 _move(s, p, job, old, new, smallest)
@@ -187,20 +196,25 @@ def _compress(s, p, freed, reordered):  # type: ignore[no-untyped-def]
             measure_group(f, p.begin, group)
     if reordered:
         for i in range(queued):
-            if p.begin[s.queue[i]] >= 0:
-                f.size[i] = f.least[i // GROUP] = NOBODY
-                f.called[i] = f.calls[i // GROUP] = 0
-                f.shortest[i // GROUP], f.latest[i // GROUP] = NEVER, -1
+            f.size[i] = NOBODY
+        for group in range((queued - 1) // GROUP + 1):
+            f.taken[group] = f.called[group] = 0
+            f.least[group], f.shortest[group], f.latest[group] = NOBODY, NEVER, -1
 
 
-@borrowing
+@inlined
 def _move(s, p, job, old, new, smallest):  # type: ignore[no-untyped-def]
     """Give a job an earlier begin, and call those that the time it leaves may help."""
     length = s.jobs[job, WALLTIME]
-    if old < NEVER:
-        add(p.profile, s.jobs, job, old, old + length, 1)
     unlink(p.freed, job, old)
-    _promise(s, p, job, new)
+    if new + length > old:  # it slides: what it held and holds again stays as it is
+        _note_begin(s, p, job, new)
+        add(p.profile, s.jobs, job, new, old, -1)
+        add(p.profile, s.jobs, job, new + length, old + length, 1)
+    else:
+        if old < NEVER:
+            add(p.profile, s.jobs, job, old, old + length, 1)
+        _promise(s, p, job, new)
     _rise(p, job)
     if old < NEVER:
         call(p.freed, p.profile, s.jobs, p.begin, max(old, new + length), old + length, smallest)
@@ -293,7 +307,7 @@ def _find(s, p, picks, count, reordered):  # type: ignore[no-untyped-def]
     picks[:count].sort()
 
 
-@borrowing
+@inlined
 def _rise(p, job):  # type: ignore[no-untyped-def]
     """Move a job up in the heap to where its begin belongs."""
     i, begin = p.where[job], p.begin[job]

@@ -12,32 +12,37 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from transom.compiling import borrowing
+from transom.compiling import borrowing, inlined
 from transom.models._arrays import IntArray
 from transom.simulation.availability import begin_of_room, block_of, fits_step, step_of
 from transom.simulation.events import DEMAND, NEVER, WALLTIME, State
 from transom.simulation.stretches import (
     CLASSES,
-    SPANS,
     Stretches,
+    count_request,
     enter_stretch,
     first_begin,
     first_stretch,
     new_stretches,
-    span_of,
 )
 
 BUCKETS = 2**18
 """Buckets of time; later times share them with earlier ones."""
 
 GROUP = 64
-"""Places of waiting jobs whose least requests are kept."""
+"""Places of waiting jobs whose least requests are kept, one bit of a word each."""
 
 NOBODY = np.int64(CLASSES)
 """The class at a place where no job waits."""
 
 SHIFT, FULL, TAKEN = range(3)
+
+_NUMBER = np.zeros(67, np.int64)
+"""The number of a bit from what is left of it by 67: no two powers of two up to the 66th leave the same."""
+
+_NUMBER[[2**number % 67 for number in range(GROUP)]] = np.arange(GROUP)
 
 
 class Freed(NamedTuple):
@@ -45,9 +50,9 @@ class Freed(NamedTuple):
 
     ``bucket`` ``(BUCKETS,)``: the first job of each bucket of planned begins, or -1; ``after``, ``before``: the next
     and the last one in it, by job; ``place`` by job. ``job``, ``size`` (its class), ``walltime``, ``seen``
-    (the version of its class when it was last searched for in vain) and ``called`` (it may slide) by place. ``least``,
-    ``shortest``, ``latest`` and ``calls`` by group of places: the least class, the shortest walltime, a bound on the
-    latest begin, how many are called. ``at``: the length of a bucket as a power of two, and an
+    (the version of its class when it was last searched for in vain) by place. ``least``, ``shortest``, ``latest``,
+    ``taken`` and ``called`` by group of places: the least class, the shortest walltime, a bound on the
+    latest begin, a bit for each place where a job waits and where one may slide. ``at``: the length of a bucket as a power of two, and an
     instant at which so many nodes were not free since a job moved last.
     """
 
@@ -60,11 +65,11 @@ class Freed(NamedTuple):
     size: IntArray
     walltime: IntArray
     seen: IntArray
-    called: IntArray
     least: IntArray
     shortest: IntArray
     latest: IntArray
-    calls: IntArray
+    taken: NDArray[np.uint64]
+    called: NDArray[np.uint64]
     at: IntArray
 
 
@@ -83,12 +88,12 @@ def new_freed(state: State) -> Freed:
         size=np.full(jobs, NOBODY),
         walltime=np.empty(jobs, np.int64),
         seen=np.empty(jobs, np.int64),
-        called=np.zeros(jobs, np.int64),
         least=np.full(groups, NOBODY),
         shortest=np.full(groups, NEVER),
         latest=np.full(groups, -1),
-        calls=np.zeros(groups, np.int64),
-        at=np.array([max(0, longest.bit_length() - 13), -1, 0]),
+        taken=np.zeros(groups, np.uint64),
+        called=np.zeros(groups, np.uint64),
+        at=np.array([max(0, longest.bit_length() - 11), -1, 0]),
     )
 
 
@@ -96,11 +101,7 @@ def new_freed(state: State) -> Freed:
 def plan(f, p, jobs, job):  # type: ignore[no-untyped-def]
     """A job that has had no begin will get one."""
     t, c = f.stretches, f.stretches.of[job]
-    t.waiting[c] += 1
-    span = span_of(jobs[job, WALLTIME])
-    t.spans[c, span] += 1
-    if span < t.least[c]:
-        t.least[c] = span
+    if count_request(t, c, jobs[job, WALLTIME], 1):
         t.size[c] = 1  # what was too short for anybody is not known
         t.begin[c, 0], t.length[c, 0] = p.first[0], NEVER
 
@@ -108,11 +109,7 @@ def plan(f, p, jobs, job):  # type: ignore[no-untyped-def]
 @borrowing
 def unplan(f, jobs, job, begin):  # type: ignore[no-untyped-def]
     """A job has no begin any more."""
-    t, c = f.stretches, f.stretches.of[job]
-    t.waiting[c] -= 1
-    t.spans[c, span_of(jobs[job, WALLTIME])] -= 1
-    while t.least[c] < SPANS and t.spans[c, t.least[c]] == 0:
-        t.least[c] += 1
+    count_request(f.stretches, f.stretches.of[job], jobs[job, WALLTIME], -1)
     unlink(f, job, begin)
 
 
@@ -122,11 +119,26 @@ def seat(f, jobs, job, place, begin, called):  # type: ignore[no-untyped-def]
     g = place // GROUP
     f.place[job], f.job[place] = place, job
     f.size[place], f.walltime[place] = f.stretches.of[job], jobs[job, WALLTIME]
-    f.seen[place], f.called[place] = -1, called
-    f.calls[g] += called
+    f.seen[place] = -1
+    f.taken[g] |= bit_of(place)
+    if called:
+        f.called[g] |= bit_of(place)
     f.least[g] = min(f.least[g], f.size[place])
     f.shortest[g] = min(f.shortest[g], f.walltime[place])
     f.latest[g] = max(f.latest[g], begin)
+
+
+@inlined
+def bit_of(place):  # type: ignore[no-untyped-def]
+    """The bit of a place in the word of its group."""
+    return np.uint64(1) << np.uint64(place % GROUP)
+
+
+@inlined
+def first_of(places):  # type: ignore[no-untyped-def]
+    """The lowest bit that is set in a word, and its number."""
+    bit = places & (~places + np.uint64(1))
+    return bit, _NUMBER[bit % np.uint64(67)]
 
 
 @borrowing
@@ -134,8 +146,8 @@ def unseat(f, begin, place):  # type: ignore[no-untyped-def]
     """The job at a place waits no more; ``begin`` are the begins of all jobs."""
     g = place // GROUP
     f.size[place] = NOBODY
-    f.calls[g] -= f.called[place]
-    f.called[place] = 0
+    f.taken[g] &= ~bit_of(place)
+    f.called[g] &= ~bit_of(place)
     measure_group(f, begin, g)
 
 
@@ -143,15 +155,18 @@ def unseat(f, begin, place):  # type: ignore[no-untyped-def]
 def measure_group(f, begin, g):  # type: ignore[no-untyped-def]
     """Bring what is known of a group of places up to date."""
     least, shortest, latest = NOBODY, NEVER, np.int64(-1)
-    for k in range(g * GROUP, min((g + 1) * GROUP, len(f.size))):
-        if f.size[k] < NOBODY:
-            least = min(least, f.size[k])
-            shortest = min(shortest, f.walltime[k])
-            latest = max(latest, begin[f.job[k]])
+    places = f.taken[g]
+    while places:
+        bit, k = first_of(places)
+        places ^= bit
+        k += g * GROUP
+        least = min(least, f.size[k])
+        shortest = min(shortest, f.walltime[k])
+        latest = max(latest, begin[f.job[k]])
     f.least[g], f.shortest[g], f.latest[g] = least, shortest, latest
 
 
-@borrowing
+@inlined
 def call(f, p, jobs, begins, begin, end, smallest):  # type: ignore[no-untyped-def]
     """More became free in ``[begin, end)``: enter it, and call the jobs planned to begin in it or at its end."""
     f.at[FULL] = -1
@@ -166,9 +181,7 @@ def call(f, p, jobs, begins, begin, end, smallest):  # type: ignore[no-untyped-d
         job = f.bucket[number & (BUCKETS - 1)]
         while job >= 0:
             if begin < begins[job] <= end and jobs[job, DEMAND] <= peak:
-                place = f.place[job]
-                f.calls[place // GROUP] += 1 - f.called[place]
-                f.called[place] = 1
+                f.called[f.place[job] // GROUP] |= bit_of(f.place[job])
             job = f.after[job]
 
 
@@ -182,7 +195,7 @@ def smallest_request(f):  # type: ignore[no-untyped-def]
     return NEVER
 
 
-@borrowing
+@inlined
 def group_may_jump(f, g):  # type: ignore[no-untyped-def]
     """Whether a job of a group of places may find a stretch before its begin."""
     c, shortest = f.least[g], f.shortest[g]
@@ -193,7 +206,7 @@ def group_may_jump(f, g):  # type: ignore[no-untyped-def]
     return first_begin(f.stretches, c, shortest) < f.latest[g]
 
 
-@borrowing
+@inlined
 def may_jump(f, place, begin):  # type: ignore[no-untyped-def]
     """Whether the job at a place may find a stretch before its begin."""
     t, c = f.stretches, f.size[place]
@@ -202,7 +215,7 @@ def may_jump(f, place, begin):  # type: ignore[no-untyped-def]
     return t.exact[f.job[place]] > 0 or f.seen[place] < t.version[c]
 
 
-@borrowing
+@inlined
 def look(f, p, jobs, place, old, called, jump):  # type: ignore[no-untyped-def]
     """The earliest begin of the job at a place; its present one, ``old``, if none is earlier."""
     job, begin = f.job[place], old
@@ -221,7 +234,7 @@ def look(f, p, jobs, place, old, called, jump):  # type: ignore[no-untyped-def]
     return begin
 
 
-@borrowing
+@inlined
 def link(f, job, begin):  # type: ignore[no-untyped-def]
     """Have a job stand in the bucket of its begin."""
     if begin >= NEVER:
@@ -233,7 +246,7 @@ def link(f, job, begin):  # type: ignore[no-untyped-def]
         f.before[following] = job
 
 
-@borrowing
+@inlined
 def unlink(f, job, begin):  # type: ignore[no-untyped-def]
     """Take a job out of the bucket of its begin."""
     if begin >= NEVER:

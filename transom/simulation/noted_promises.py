@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transom.compiling import borrowing
+from transom.compiling import inlined
 from transom.models._arrays import IntArray
 
 ENOUGH = 1 << 16
@@ -41,7 +41,7 @@ def new_noted(jobs: int) -> Noted:
     return Noted(np.full(jobs, GONE, np.int64), entries, np.zeros(2, np.int64))
 
 
-@borrowing
+@inlined
 def note(noted, job, begin, now):  # type: ignore[no-untyped-def]
     """A job's reservation is made or moved; one for now is none: the job starts."""
     if len(noted.begin) == 0:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transom.compiling import borrowing
+from transom.compiling import borrowing, inlined
 from transom.models._arrays import IntArray
 from transom.simulation.availability import block_of, earliest, step_of
 from transom.simulation.events import DEMAND, NEVER, WALLTIME
@@ -23,17 +23,21 @@ CLASSES = 256
 SPANS = 62
 """Walltimes that are told apart, by powers of two."""
 
-BOUNDS = 16
+BOUNDS = 64
 """Bounds of a class, at most."""
+
+TIME, BELOW = range(2)
 
 
 class Stretches(NamedTuple):
     """Bounds by class ``(C,)``, classes by nodes ascending.
 
     ``floor``: the least request of a class [nodes]; ``waiting``: how many jobs of it wait, ``spans`` ``(C, SPANS)``: by
-    walltime; ``least``: the least of these (shorter stretches are not entered); ``version``: how often more became free
+    walltime; ``least``: the least of these (shorter stretches are not entered), ``least_from``: of this class and all larger ones;
+    ``version``: how often more became free
     for it; ``size``: how many bounds there are; ``begin``, ``length`` ``(C, BOUNDS)`` [s]. ``since`` and ``until``
-    ``(C,)`` and ``met`` ``(BOUNDS, 2)`` hold stretches while they are entered. ``of``: the class of each job;
+    ``(C, 2)`` and ``met`` ``(BOUNDS, 2)`` hold stretches while they are entered: the former a time for the last of some
+    neighbouring classes, and the class below these. ``of``: the class of each job;
     ``exact``: whether a job asks for just that, and for nothing else.
     """
 
@@ -41,6 +45,7 @@ class Stretches(NamedTuple):
     waiting: IntArray
     spans: IntArray
     least: IntArray
+    least_from: IntArray
     version: IntArray
     size: IntArray
     begin: IntArray
@@ -69,16 +74,34 @@ def new_stretches(jobs: IntArray) -> Stretches:
         waiting=np.zeros(classes, np.int64),
         spans=np.zeros((classes, SPANS), np.int64),
         least=np.full(classes, SPANS),
+        least_from=np.full(classes, SPANS),
         version=np.zeros(classes, np.int64),
         size=np.zeros(classes, np.int64),
         begin=np.empty((classes, BOUNDS), np.int64),
         length=np.empty((classes, BOUNDS), np.int64),
-        since=np.empty(classes, np.int64),
-        until=np.empty(classes, np.int64),
+        since=np.empty((classes, 2), np.int64),
+        until=np.empty((classes, 2), np.int64),
         met=np.empty((BOUNDS, 2), np.int64),
         of=of,
         exact=exact,
     )
+
+
+@borrowing
+def count_request(t, c, walltime, more):  # type: ignore[no-untyped-def]
+    """One job more, or fewer if ``more`` is -1, of class ``c`` waits; whether its walltime is the shortest there."""
+    span, before = span_of(walltime), t.least[c]
+    t.waiting[c] += more
+    t.spans[c, span] += more
+    t.least[c] = min(before, span)
+    while t.least[c] < SPANS and t.spans[c, t.least[c]] == 0:
+        t.least[c] += 1
+    if t.least[c] != before:
+        least = SPANS if c + 1 == len(t.floor) else t.least_from[c + 1]
+        for d in range(c, -1, -1):
+            least = min(least, t.least[d])
+            t.least_from[d] = least
+    return t.least[c] < before
 
 
 @borrowing
@@ -90,16 +113,27 @@ def span_of(walltime):  # type: ignore[no-untyped-def]
     return span
 
 
-@borrowing
+@inlined
 def first_begin(t, c, length):  # type: ignore[no-untyped-def]
     """No stretch of class ``c`` that is so long begins before this; :data:`NEVER` if there is none at all."""
-    for k in range(t.size[c]):
-        if t.length[c, k] >= length:
-            return t.begin[c, k]
-    return NEVER
+    k = _first_bound(t, c, length)
+    return t.begin[c, k] if k < t.size[c] else NEVER
 
 
-@borrowing
+@inlined
+def _first_bound(t, c, length):  # type: ignore[no-untyped-def]
+    """The first bound of class ``c`` that is so long; how many there are, if none is."""
+    low, high = 0, t.size[c]
+    while low < high:
+        middle = (low + high) // 2
+        if t.length[c, middle] >= length:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@inlined
 def bound(t, c, begin, length):  # type: ignore[no-untyped-def]
     """Enter that a stretch of class ``c`` may begin at ``begin`` or later, and last so long."""
     size, k = t.size[c], 0
@@ -134,9 +168,7 @@ def enter_stretch(t, p, begin, end, smallest):  # type: ignore[no-untyped-def]
 
     Returns the most nodes that are free in it.
     """
-    low, classes = 0, len(t.floor)
-    while low < classes and t.floor[low] < smallest:
-        low += 1
+    low = _least_class(t, smallest)
     # Forward through the freed time: where each class has room first.
     b = block_of(p, begin)
     i = step_of(p, b, begin)
@@ -144,10 +176,12 @@ def enter_stretch(t, p, begin, end, smallest):  # type: ignore[no-untyped-def]
     while True:
         last_block, last_step = c, k
         level = p.levels[p.row[c], 0, k] + p.due[c, 0]
-        peak = max(peak, level)
-        while top + 1 < classes and t.floor[top + 1] <= level:
-            top += 1
-            t.since[top] = time
+        if level > peak:
+            peak = level
+            above = _largest_class(t, level, top)
+            if above > top:
+                t.since[above, TIME], t.since[above, BELOW] = time, top
+                top = above
         if time == begin:
             head = top
         k += 1
@@ -163,45 +197,71 @@ def enter_stretch(t, p, begin, end, smallest):  # type: ignore[no-untyped-def]
         return peak
     _extend_back(t, p, b, i, low, head)
     _extend(t, p, last_block, last_step, low, top)
-    for c in range(low, top + 1):
-        length = t.until[c] - t.since[c]
-        if length >> t.least[c] > 0:
-            bound(t, c, t.since[c], length)
-            t.version[c] += 1  # also where that says no more: bounds are loose for jobs that ask for more
+    _enter_all(t, low, top)
     return peak
 
 
-@borrowing
+@inlined
+def _least_class(t, nodes):  # type: ignore[no-untyped-def]
+    """The first class that asks for so many nodes or more."""
+    low, high = 0, len(t.floor)
+    while low < high:
+        middle = (low + high) // 2
+        if t.floor[middle] >= nodes:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@inlined
+def _largest_class(t, nodes, low):  # type: ignore[no-untyped-def]
+    """The last class that asks for so many nodes or fewer; ``low`` is known to be one, or the class before all."""
+    high = len(t.floor)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if t.floor[middle] <= nodes:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@inlined
 def _extend_back(t, p, b, i, low, head):  # type: ignore[no-untyped-def]
     """Since when the classes up to ``head`` have the room that they have at step ``i`` of block ``b``."""
-    time = p.times[p.row[b], i]
+    row = p.row[b]
     while head >= low:
-        i -= 1
-        if i < 0:
+        # The steps of this block before step i that have room for the largest class.
+        room = t.floor[head] - p.due[b, 0]
+        while i > 0 and p.levels[row, 0, i - 1] >= room:
+            i -= 1
+        if i > 0:
+            level = p.levels[row, 0, i - 1] + p.due[b, 0]
+        elif b > 0:
+            level = p.levels[p.row[b - 1], 0, p.size[b - 1] - 1] + p.due[b - 1, 0]
+        else:
+            level = np.int64(-1)
+        if level >= t.floor[head]:  # on in the block before, of which all may have room
             b -= 1
-            if b < 0:
-                break
+            row, i = p.row[b], p.size[b]
             if p.low[b, 0] >= t.floor[head]:
-                time = p.first[b]
-                i = 0
-                continue
-            i = p.size[b] - 1
-        level = p.levels[p.row[b], 0, i] + p.due[b, 0]
-        while head >= low and t.floor[head] > level:
-            t.since[head] = time
-            head -= 1
-        time = p.times[p.row[b], i]
-    for c in range(low, head + 1):
-        t.since[c] = time
+                i = np.int64(0)
+            continue
+        below = low - 1
+        if level >= t.floor[low]:
+            below = _largest_class(t, level, low)
+        t.since[head, TIME], t.since[head, BELOW] = p.times[row, i], below
+        head = below
 
 
-@borrowing
+@inlined
 def _extend(t, p, b, i, low, top):  # type: ignore[no-untyped-def]
     """Until when the classes up to ``top`` have room, the last of them somewhere before step ``i`` of block ``b``."""
     level, c, k = p.levels[p.row[b], 0, i] + p.due[b, 0], b, i
     tail = low - 1
-    while tail < top and t.floor[tail + 1] <= level:
-        tail += 1
+    if level >= t.floor[low]:
+        tail = min(top, _largest_class(t, level, low))
     reached = tail
     while reached < top:
         until = p.times[p.row[c], k]
@@ -210,34 +270,56 @@ def _extend(t, p, b, i, low, top):  # type: ignore[no-untyped-def]
             c -= 1
             k = p.size[c] - 1
         level = p.levels[p.row[c], 0, k] + p.due[c, 0]
-        while reached < top and t.floor[reached + 1] <= level:
-            reached += 1
-            t.until[reached] = until
+        if t.floor[reached + 1] <= level:
+            above = min(top, _largest_class(t, level, reached + 1))
+            t.until[above, TIME], t.until[above, BELOW] = until, reached
+            reached = above
+    i += 1
     while tail >= low:
-        i += 1
+        row, room = p.row[b], t.floor[tail] - p.due[b, 0]
+        while i < p.size[b] and p.levels[row, 0, i] >= room:
+            i += 1
         if i == p.size[b]:
             b += 1
             if b == p.number[0]:
+                t.until[tail, TIME], t.until[tail, BELOW] = NEVER, low - 1
                 break
+            i = np.int64(0)
             if p.low[b, 0] >= t.floor[tail]:
-                i = p.size[b] - 1
-                continue
-            i = 0
-        level = p.levels[p.row[b], 0, i] + p.due[b, 0]
-        while tail >= low and t.floor[tail] > level:
-            t.until[tail] = p.times[p.row[b], i]
-            tail -= 1
-    for c in range(low, tail + 1):
-        t.until[c] = NEVER
+                i = p.size[b]
+            continue
+        level = p.levels[row, 0, i] + p.due[b, 0]
+        below = low - 1
+        if level >= t.floor[low]:
+            below = _largest_class(t, level, low)
+        t.until[tail, TIME], t.until[tail, BELOW] = p.times[row, i], below
+        tail = below
+
+
+@inlined
+def _enter_all(t, low, top):  # type: ignore[no-untyped-def]
+    """Enter what ``since`` and ``until`` say of the classes from ``low`` to ``top``."""
+    since, until = top, top
+    while top >= low:
+        begin, length = t.since[since, TIME], t.until[until, TIME] - t.since[since, TIME]
+        below = max(t.since[since, BELOW], t.until[until, BELOW])
+        if length >> t.least_from[below + 1] > 0:
+            for c in range(below + 1, top + 1):
+                if length >> t.least[c] > 0:
+                    bound(t, c, begin, length)
+                    t.version[c] += 1  # also where that says no more: bounds are loose for jobs that ask for more
+        if t.since[since, BELOW] == below:
+            since = below
+        if t.until[until, BELOW] == below:
+            until = below
+        top = below
 
 
 @borrowing
 def first_stretch(t, p, jobs, job, limit):  # type: ignore[no-untyped-def]
     """The earliest begin before ``limit`` at which a job fits for its walltime; ``limit`` if there is none."""
     c, length = t.of[job], jobs[job, WALLTIME]
-    k = 0
-    while k < t.size[c] and t.length[c, k] < length:
-        k += 1
+    k = _first_bound(t, c, length)
     if k == t.size[c] or t.begin[c, k] >= limit:
         return limit
     floor, start = t.floor[c], max(t.begin[c, k], p.first[0])
@@ -300,30 +382,30 @@ def _put(t, c, k, count, time):  # type: ignore[no-untyped-def]
     t.size[c] += shift
 
 
-@borrowing
+@inlined
 def _next_room(p, b, i, nodes):  # type: ignore[no-untyped-def]
     """The first step from step ``i`` of block ``b`` on with so many nodes: its block and place."""
     while b < p.number[0]:
         if p.high[b, 0] >= nodes:
-            row, due = p.row[b], p.due[b, 0]
+            row, least = p.row[b], nodes - p.due[b, 0]
             for j in range(i, p.size[b]):
-                if p.levels[row, 0, j] + due >= nodes:
+                if p.levels[row, 0, j] >= least:
                     return b, j
         b += 1
         i = 0
     return b, 0
 
 
-@borrowing
+@inlined
 def _next_lack(p, b, i, nodes, time):  # type: ignore[no-untyped-def]
     """The first step from step ``i`` of block ``b`` on with fewer nodes, or one that begins at ``time`` or later."""
     while b < p.number[0]:
         if p.first[b] >= time:
             return b, 0
         if p.low[b, 0] < nodes:
-            row, due = p.row[b], p.due[b, 0]
+            row, least = p.row[b], nodes - p.due[b, 0]
             for j in range(i, p.size[b]):
-                if p.levels[row, 0, j] + due < nodes:
+                if p.levels[row, 0, j] < least:
                     return b, j
         b += 1
         i = 0
