@@ -49,11 +49,11 @@ class Freed(NamedTuple):
     """The waiting jobs, by job or by their place in the site's order.
 
     ``bucket`` ``(BUCKETS,)``: the first job of each bucket of planned begins, or -1; ``after``, ``before``: the next
-    and the last one in it, by job; ``place`` by job. ``job``, ``size`` (its class), ``walltime``, ``seen``
-    (the version of its class when it was last searched for in vain) by place. ``least``, ``shortest``, ``latest``,
-    ``taken`` and ``called`` by group of places: the least class, the shortest walltime, a bound on the
-    latest begin, a bit for each place where a job waits and where one may slide. ``at``: the length of a bucket as a power of two, and an
-    instant at which so many nodes were not free since a job moved last.
+    and the last one in it, by job; ``place`` by job. ``job``, ``size`` (its class), ``walltime`` and ``seen`` (the
+    version of its class when it was last searched for in vain) by place. ``least``, ``shortest``, ``latest``, ``taken``
+    and ``called`` by group of places: the least class, the shortest walltime, a bound on the latest begin, a bit for
+    each place where a job waits and for each whose job may slide. ``at``: the length of a bucket as a power of two,
+    and an instant at which so many nodes were not free since a job moved last.
     """
 
     stretches: Stretches

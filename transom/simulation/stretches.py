@@ -33,12 +33,11 @@ class Stretches(NamedTuple):
     """Bounds by class ``(C,)``, classes by nodes ascending.
 
     ``floor``: the least request of a class [nodes]; ``waiting``: how many jobs of it wait, ``spans`` ``(C, SPANS)``: by
-    walltime; ``least``: the least of these (shorter stretches are not entered), ``least_from``: of this class and all larger ones;
-    ``version``: how often more became free
-    for it; ``size``: how many bounds there are; ``begin``, ``length`` ``(C, BOUNDS)`` [s]. ``since`` and ``until``
-    ``(C, 2)`` and ``met`` ``(BOUNDS, 2)`` hold stretches while they are entered: the former a time for the last of some
-    neighbouring classes, and the class below these. ``of``: the class of each job;
-    ``exact``: whether a job asks for just that, and for nothing else.
+    walltime; ``least``: the least of these (shorter stretches are not entered), ``least_from``: of this class and all
+    larger ones; ``version``: how often more became free for it; ``size``: how many bounds there are; ``begin``,
+    ``length`` ``(C, BOUNDS)`` [s]. ``since`` and ``until`` ``(C, 2)`` and ``met`` ``(BOUNDS, 2)`` hold stretches while
+    they are entered: the former a time for the last of some neighbouring classes, and the class below these. ``of``:
+    the class of each job; ``exact``: whether a job asks for just that, and for nothing else.
     """
 
     floor: IntArray
