@@ -94,7 +94,7 @@ def facts(**known: float) -> dict[str, float]:
     return {**dict.fromkeys(FEATURES["knapsack"], 0.0), **known}
 
 
-def a_store(best: Any, solvers: Sequence[str], count: int = 40) -> tuple[list[Row], dict[str, dict[str, float]]]:
+def a_store(best: Any, solvers: Sequence[str], count: int = 90) -> tuple[list[Row], dict[str, dict[str, float]]]:
     """Instances that spread over two features, and runs in which ``best(x, y, seconds)`` has 100, all others 60."""
     rng = np.random.default_rng(3)
     rows, known = [], {}

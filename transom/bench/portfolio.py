@@ -45,8 +45,8 @@ _DEPTH = 3
 _WORTH_A_QUESTION = 1e-3
 """What a question has to save for each case of the kind, where no solution at all weighs 1."""
 
-_LEAST = 18
-"""Cases that fall into a leaf at least."""
+_LEAST = 36
+"""Cases that fall into a leaf at least: a dozen runs, each also as on two slower machines."""
 
 _FINE = 1.0
 """Below it all gaps are nearly alike [%]."""
@@ -269,9 +269,12 @@ def _tree(
 
 
 def _weights(cases: Sequence[Case]) -> FloatArray:
-    """What each case counts: sets count alike, however large they are, and slow machines less."""
+    """What each case counts: sets count alike, however large they are, and slow machines much less.
+
+    ``auto`` measures the machine's speed before it chooses, so what is left of slowness is being busy.
+    """
     sizes = Counter(case.set for case in cases)
-    weights: FloatArray = np.array([1 / (case.slowdown * sizes[case.set]) for case in cases])
+    weights: FloatArray = np.array([1 / (case.slowdown**2 * sizes[case.set]) for case in cases])
     weights /= weights.mean()
     return weights
 
@@ -346,25 +349,34 @@ class _Chooser:
             node = below if row[feature] <= at_most else above
         return node
 
-    def _grow(self, rows: IntArray, depth: int) -> int:
+    def _grow(self, rows: IntArray, depth: int) -> float:
+        """Grow a node on these cases; returns what it costs, each of its questions included.
+
+        A question that is worth little may lead to others that are worth much: what follows from it is cut off only
+        where all of it together is not worth its questions.
+        """
         node = len(self._questions)
         self._questions.append(None)
-        self._columns.append(self._members[int(self._costs[rows].sum(axis=0).argmin())])
+        sums = self._costs[rows].sum(axis=0)
+        self._columns.append(self._members[int(sums.argmin())])
+        alone = float(sums.min())
         found = self._best_question(rows) if depth else None
-        if found is not None:
-            feature, at_most = found
-            holds = self._facts[rows, feature] <= at_most
-            self._questions[node] = (
-                feature,
-                at_most,
-                self._grow(rows[holds], depth - 1),
-                self._grow(rows[~holds], depth - 1),
-            )
-        return node
+        if found is None:
+            return alone
+        feature, at_most = found
+        holds = self._facts[rows, feature] <= at_most
+        below = len(self._questions)
+        cost = _WORTH_A_QUESTION * len(self._facts) + self._grow(rows[holds], depth - 1)
+        above = len(self._questions)
+        cost += self._grow(rows[~holds], depth - 1)
+        if cost >= alone:
+            return alone
+        self._questions[node] = feature, at_most, below, above
+        return cost
 
     def _best_question(self, rows: IntArray) -> tuple[int, float] | None:
-        """Feature and threshold, or None where no question saves enough."""
-        least = float(self._costs[rows].sum(axis=0).min()) - _WORTH_A_QUESTION * len(self._facts)
+        """Feature and threshold, or None where no question saves anything."""
+        least = float(self._costs[rows].sum(axis=0).min())
         best = None
         for feature in range(self._facts.shape[1]):
             order = rows[self._facts[rows, feature].argsort(kind="stable")]
