@@ -15,7 +15,7 @@ from scipy.stats import t as student
 
 from tests.bench.test_coverage import drawn, laws, means_hold, medians_hold, shares_hold
 from transom.bench.limits import FEWEST_FOR_MEAN
-from transom.models._arrays import FloatArray
+from transom.models.arrays import FloatArray
 
 _RESAMPLES = 400
 

@@ -22,8 +22,8 @@ import numpy as np
 from transom import Stop
 from transom.bench.instances import read_instances
 from transom.models import Allocation
-from transom.solvers.dcas_exact import DcasExact
-from transom.solvers.scas_dp import static_optimum
+from transom.solvers.allocation.dcas.exact import DcasExact
+from transom.solvers.allocation.scas_dp import static_optimum
 
 
 def drawn(windows: Sequence[Allocation], jobs: int, load: float, count: int, seed: int) -> Iterator[Allocation]:

@@ -18,9 +18,9 @@ import numpy as np
 from transom import Stop, check, solve
 from transom.io.mokp import read_hadi
 from transom.models import Selection
-from transom.models._arrays import IntArray
-from transom.solvers._selection_cpsat import maximise_cpsat
-from transom.solvers._selection_program import Program, relations
+from transom.models.arrays import IntArray
+from transom.solvers.selection.cpsat import maximise_cpsat
+from transom.solvers.selection.program import Program, relations
 
 
 def published(folder: Path, names: str, spec: str, seconds: float) -> bool:

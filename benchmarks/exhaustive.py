@@ -21,7 +21,7 @@ import numpy as np
 from transom import Stop, registry
 from transom.models import Selection
 from transom.rng import stream
-from transom.solvers.exhaustive import estimate, largest
+from transom.solvers.selection.exhaustive import estimate, largest
 from transom.stop import Budget
 
 LAWS = ("normal", "uniform", "heavy")

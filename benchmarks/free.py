@@ -25,8 +25,8 @@ from transom import Stop, check, registry, solve
 from transom.bench.instances import read_instances
 from transom.models import Allocation, FatTree, HopCost
 from transom.rng import stream
-from transom.solvers.free_exact import FreeExact
-from transom.solvers.scas_dp import static_optimum
+from transom.solvers.allocation.free.exact import FreeExact
+from transom.solvers.allocation.scas_dp import static_optimum
 
 
 def windows(files: list[Path], cost: str, every: int) -> Iterator[Allocation]:

@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks._hard_knapsacks import hard_table
 from transom import Stop, registry, solve
-from transom.files import whole_file
+from transom._system.files import whole_file
 from transom.generate.knapsacks import CLASSES, generate_knapsack
 from transom.models import Knapsack
 

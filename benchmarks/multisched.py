@@ -25,9 +25,9 @@ import numpy as np
 
 from benchmarks.starvation_audit import Audited
 from transom import read_swf, simulate
+from transom._system.files import whole_file
 from transom.cli.output import number, print_table, progress
 from transom.errors import TransomError
-from transom.files import whole_file
 from transom.generate.demands import offered_load, with_resources
 from transom.plot import decision_times, gain_over_time, knob_sweep, save, utilisation_kiviat
 from transom.rng import stream

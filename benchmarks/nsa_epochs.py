@@ -18,15 +18,15 @@ import polars as pl
 
 from benchmarks.allocation import call
 from transom import registry
+from transom._system.files import whole_path
 from transom.cli.output import number, print_table, progress
 from transom.errors import DocumentError, SpecError, TransomError
-from transom.files import whole_path
 from transom.generate.tjap_recipes import StreamAllocations
 from transom.io import PeriodWindow, read_documents
 from transom.learned.checkpoints import find, read_card
 from transom.models import AUTHORS, Allocation
-from transom.models._arrays import FloatArray
 from transom.models.allocation import Rule
+from transom.models.arrays import FloatArray
 from transom.solving import warm_up
 
 RESULTS = Path(__file__).parent / "results" / "nsa"

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from transom._system.files import whole_file
 from transom.cli.output import number, print_table, progress
 from transom.errors import TransomError
-from transom.files import whole_file
 from transom.learned.repair.networks import NETWORKS
 from transom.plot import save
 from transom.plot.style import new_figure, policy_styles, styled, thousands

@@ -27,7 +27,7 @@ from transom.errors import SpecError
 from transom.generate.fragmented import fragmented_allocation
 from transom.models import Allocation, ConstrainedPath
 from transom.result import Result
-from transom.solvers._native import settle
+from transom.solvers.backends.native import settle
 from transom.solving import Solver, refusal, warm_up
 
 NATIVE = ("ortools", "pyscipopt")

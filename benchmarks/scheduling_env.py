@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from transom.compiling import compiled
+from transom._system.compiling import compiled
 from transom.generate import generate_lublin
 from transom.learned.dras.collect import collect, replay
 from transom.learned.dras.deciding import new_view

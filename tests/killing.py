@@ -53,7 +53,7 @@ def main() -> None:
     """Wrap what writes files, then run the command."""
     import tempfile
 
-    from transom import files
+    from transom._system import files
     from transom.cli import main as transom
 
     point, number = sys.argv[1], int(sys.argv[2])

@@ -268,7 +268,7 @@ _WARM = """
 import json, sys
 from tests.test_allocation_contract import medium
 from transom import Stop, registry, solve
-from transom.compiling import compiled
+from transom._system.compiling import compiled
 from transom.models import Allocation
 
 def kernels():

@@ -12,13 +12,13 @@ import numba
 import numpy as np
 import pytest
 
-from transom.compiling import borrowing, source_digest
+from transom._system.compiling import borrowing, source_digest
 
 # Ctrl-C comes while the kernel that another one calls is compiled, as the compiler's own events say.
 INTERRUPTED = """
 import os, signal, threading
 from numba.core import event
-from transom.compiling import compiled
+from transom._system.compiling import compiled
 
 presses = PRESSES
 
@@ -57,7 +57,7 @@ SOLVE = "from transom import Knapsack, solve; print(solve(Knapsack([5, 4, 3], [3
 
 
 def test_the_digest_depends_on_the_sources_alone() -> None:
-    code = "from transom.compiling import source_digest; print(source_digest())"
+    code = "from transom._system.compiling import source_digest; print(source_digest())"
     for seed in ("0", "1"):
         printed = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": seed}
@@ -91,7 +91,7 @@ def test_what_another_version_kept_is_compiled_anew(tmp_path: Path) -> None:
 CALLING = """
 import sys
 from numba.core import event
-from transom.compiling import compiled
+from transom._system.compiling import compiled
 from helper import helper
 
 class Listener(event.Listener):
@@ -117,7 +117,7 @@ print(alone(1), caller(1))
 """
 
 HELPER = """
-from transom.compiling import compiled
+from transom._system.compiling import compiled
 
 @compiled
 def helper(x):
@@ -205,7 +205,7 @@ def test_kernels_are_compiled_in_other_threads_too(tmp_path: Path) -> None:
 TOGETHER = """
 import sys, time
 from numba.core import event
-from transom.compiling import compiled
+from transom._system.compiling import compiled
 
 class Listener(event.Listener):
     def on_start(self, event):
@@ -260,7 +260,7 @@ def test_a_kernel_is_compiled_by_one_process_and_loaded_by_those_beside_it(tmp_p
 DRAWING = """
 import os, signal, threading, time
 import numpy as np
-from transom.compiling import compiled
+from transom._system.compiling import compiled
 
 @compiled
 def draw(rng):

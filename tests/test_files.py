@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from transom import files
-from transom.files import whole_file, whole_path
+from transom._system import files
+from transom._system.files import whole_file, whole_path
 
 
 def test_a_file_appears_whole(tmp_path: Path) -> None:

@@ -334,7 +334,7 @@ def test_a_solver_after_another_one_begins_with_its_answer(monkeypatch: pytest.M
     budget = Stop(iterations=10).start(knapsack)
     registry.make(registry.SOLVERS, "greedy")(knapsack, budget, np.random.default_rng(0))
     points = len(budget.curve)
-    monkeypatch.setattr("transom.heuristics.greedy.reduce", None)  # greedy would fail now
+    monkeypatch.setattr("transom.heuristics.knapsack.greedy.reduce", None)  # greedy would fail now
     registry.make(registry.SOLVERS, "sa")(knapsack, budget, np.random.default_rng(0))
     assert budget.iterations == 10
     assert len(budget.curve) >= points

@@ -280,7 +280,7 @@ import json, sys
 import numpy as np
 from tests.test_selection_contract import EDGES, large, made, medium, wide
 from transom import Stop, solve
-from transom.compiling import compiled
+from transom._system.compiling import compiled
 from transom.models import Selection
 
 def kernels():

@@ -8,7 +8,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
 
-from transom.models._arrays import Frozen
+from transom.models.arrays import Frozen
 from transom.stop import Stop, relative_gap
 
 Status = Literal["optimal", "feasible", "infeasible", "unknown"]

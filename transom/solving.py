@@ -11,7 +11,7 @@ import numpy as np
 
 from transom import registry
 from transom.errors import ModelError, SpecError, TransomError, UnsupportedError, shown
-from transom.models._arrays import expected, whole
+from transom.models.arrays import expected, whole
 from transom.models.pareto_front import ParetoFront
 from transom.result import Reason, Result, Status
 from transom.rng import stream

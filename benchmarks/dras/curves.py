@@ -14,8 +14,8 @@ import torch
 from benchmarks.dras.methods import DQL, FCFS, RULES, WAITING
 from benchmarks.dras.rows import copies, reading
 from transom import simulate
+from transom._system.files import whole_file
 from transom.cli.output import number, print_table, progress
-from transom.files import whole_file
 from transom.generate import PHASES, by_months
 from transom.generate.jobsets import JOBS
 from transom.learned.devices import chosen_device

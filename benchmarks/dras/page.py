@@ -12,8 +12,8 @@ from benchmarks.dras.curves import curve_table, read_curves
 from benchmarks.dras.rows import read_rows
 from benchmarks.dras.tables import RESULTS, main_table, markdown, mode_table, seed_table
 from benchmarks.dras.trained import read_trained
+from transom._system.files import whole_file
 from transom.errors import DocumentError
-from transom.files import whole_file
 
 TRACES = ("theta_2022", "sdsc_sp2")
 """The files of rows there, one for each trace."""

@@ -14,8 +14,8 @@ import numpy as np
 
 from benchmarks.dras.methods import Method
 from transom import simulate
+from transom._system.files import whole_file
 from transom.errors import DocumentError
-from transom.files import whole_file
 from transom.generate import by_months
 from transom.rng import stream
 from transom.simulation import MODES

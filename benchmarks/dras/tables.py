@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.dras.methods import AGENTS, DRAWN, RULES
 from benchmarks.dras.rows import Row, values
 from transom.cli.output import number
-from transom.models._arrays import FloatArray
+from transom.models.arrays import FloatArray
 
 RESULTS = Path(__file__).parents[1] / "results" / "dras"
 """Where the rows behind the page are kept."""

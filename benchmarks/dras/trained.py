@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from benchmarks.dras.methods import DRAWN, Method
 from benchmarks.dras.rows import reading
-from transom.files import whole_file
+from transom._system.files import whole_file
 from transom.learned.checkpoints import read_card
 
 COLUMNS = ("workload", "method", "agent", "seconds", "decisions", "parameters", "weights")

@@ -16,7 +16,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from transom.solvers import _portfolio
+from transom.solvers.auto import table as portfolio
 
 PLANS = Path(__file__).parent
 
@@ -43,7 +43,7 @@ def main() -> int:
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     words.add_argument("--out", type=Path, default=Path("out/portfolio"))
     words.add_argument("--workers", type=int)
-    words.add_argument("--table", type=Path, default=Path(_portfolio.__file__).with_name("portfolio.json"))
+    words.add_argument("--table", type=Path, default=Path(portfolio.__file__).with_name("portfolio.json"))
     words.add_argument("--score", action="store_true")
     given = words.parse_args()
     train: list[Path] = []

@@ -25,7 +25,7 @@ from transom.bench.score import references, scored
 from transom.bench.statistics import pairs
 from transom.bench.store import read_results
 from transom.bench.summaries import SHIFT_TIME, figures, per_instance, shifted_limits, summaries
-from transom.models._arrays import BoolArray, FloatArray
+from transom.models.arrays import BoolArray, FloatArray
 
 RESULTS = Path(__file__).resolve().parents[2] / "benchmarks" / "results"
 SIZES = (8, 12, 24, 60)

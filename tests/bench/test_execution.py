@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from tests.bench.faulty import knapsack, task
+from transom._system.compiling import source_digest
 from transom.bench import threads
 from transom.bench.curves import LONGEST_CURVE
 from transom.bench.execution import carry_out, execute
 from transom.bench.failures import LONGEST_CAUSE, failed
 from transom.bench.frame import to_frame
 from transom.bench.task import Row
-from transom.compiling import source_digest
 from transom.solving import solve
 from transom.stop import Stop
 

@@ -18,13 +18,13 @@ import psutil
 import pytest
 
 from tests.bench.faulty import knapsack, task
+from transom._system.signals import kept_from_pools
 from transom.bench.engine import Engine, EngineError
 from transom.bench.execution import carry_out
 from transom.bench.isolation import Closed, Isolation
 from transom.bench.local_engine import LocalEngine
 from transom.bench.notice import Notice
 from transom.bench.task import Task
-from transom.ctrl_c import kept_from_pools
 from transom.errors import ModelError
 from transom.stop import Stop
 

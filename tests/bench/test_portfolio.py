@@ -18,8 +18,8 @@ from transom.bench.portfolio import make_choice
 from transom.bench.portfolio_score import Score, scores
 from transom.bench.task import Row
 from transom.errors import DocumentError
-from transom.solvers._portfolio import Leaf, Split, leaf_of, leaves
-from transom.solvers.features import FEATURES
+from transom.solvers.auto.features import FEATURES
+from transom.solvers.auto.table import Leaf, Split, leaf_of, leaves
 from transom.stop import Stop
 
 BUDGETS = (0.1, 1.0)

@@ -17,8 +17,8 @@ from transom.bench.plan import parse_plan
 from transom.bench.store import Store, read_plans
 from transom.bench.task import Row
 from transom.bench.tasks import read_set
-from transom.solvers import _portfolio
-from transom.solvers._portfolio import leaves, packaged, parse_table
+from transom.solvers.auto import table
+from transom.solvers.auto.table import leaves, packaged, parse_table
 from transom.stop import Stop
 
 Transom = Callable[..., Ran]
@@ -175,7 +175,7 @@ def test_learning_and_scoring_on_the_same_instances_is_told(
     told = transom("bench", "portfolio", store, "--test", alone).err
     assert re.search(r"(\d+) of \1 instances were learnt from", told)
     learnt = replace(packaged(), made=replace(packaged().made, plans={"tiny": read_plans(store)[0].digest()}))
-    monkeypatch.setattr(_portfolio, "packaged", lambda: learnt)
+    monkeypatch.setattr(table, "packaged", lambda: learnt)
     assert "the score says little" in transom("bench", "portfolio", "--test", store).err
 
 

@@ -16,7 +16,7 @@ from transom.generate import generate_knapsack, hard_knapsack
 from transom.io import read_documents, write_documents
 from transom.models import Cluster, Job, JobTable, Knapsack, Window
 from transom.result import Result
-from transom.solvers.dynamic_programming import DynamicProgramming
+from transom.solvers.knapsack.dynamic_programming import DynamicProgramming
 from transom.stop import Stop
 
 Transom = Callable[..., Ran]

@@ -7,7 +7,7 @@ import pytest
 from tests.cli.conftest import Ran
 from transom import registry
 from transom.simulation import make_policy, policy_names
-from transom.solvers.dynamic_programming import DynamicProgramming
+from transom.solvers.knapsack.dynamic_programming import DynamicProgramming
 
 Transom = Callable[..., Ran]
 

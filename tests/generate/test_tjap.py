@@ -13,7 +13,7 @@ from transom.errors import ModelError, SpecError, UnsupportedError
 from transom.generate import StreamModel, solver_policy, stream_steps
 from transom.generate.tjap import Step
 from transom.models import AUTHORS, Allocation
-from transom.models._arrays import IntArray
+from transom.models.arrays import IntArray
 from transom.rng import stream
 
 SMALL = StreamModel(nodes=40, leaf_nodes=4, pod_nodes=8, gaps=(5, 30), sizes=(1, 12), runtimes=(10, 400))

@@ -14,9 +14,8 @@ from tests.heuristics.windows import windows
 from tests.timing import used
 from transom import Stop, check, registry, solve
 from transom.errors import SpecError
-from transom.heuristics import _annealing, annealing_loop
-from transom.heuristics import allocation_annealing as annealing
-from transom.heuristics._allocation import ground
+from transom.heuristics.allocation import annealing, annealing_loop, simulated_annealing
+from transom.heuristics.allocation.arrays import ground
 from transom.models import AUTHORS, PAPER, Allocation, ConstrainedPath, FatTree
 
 
@@ -46,7 +45,7 @@ def test_the_answer_does_not_depend_on_the_chunks(problem: Any, spec: str, monke
 def test_the_walk_keeps_its_books(rule: str, wrap: bool) -> None:
     problem = window(rule, wrap, PAPER)
     rng = np.random.default_rng(2)
-    solver = annealing.AllocationAnnealing()
+    solver = simulated_annealing.AllocationAnnealing()
     owner = np.concatenate([np.repeat(np.arange(5), problem.sizes), np.full(90 - 64, -1)])
     temperatures = np.array([2500.0, 2.5])
     for first in range(0, 300, 10):
@@ -54,7 +53,7 @@ def test_the_walk_keeps_its_books(rule: str, wrap: bool) -> None:
             table = problem.block_costs()
             starts = problem.starts(owner)
             best, state = starts.copy(), np.array([np.inf, 0.0])
-            _annealing.anneal_blocks(
+            annealing.anneal_blocks(
                 rng, starts, best, state, table, np.arange(5), problem.sizes,
                 solver.options(wrap), temperatures, first, 10, 300,
             )  # fmt: skip
@@ -63,7 +62,7 @@ def test_the_walk_keeps_its_books(rule: str, wrap: bool) -> None:
         else:
             costs, best, state = problem.job_costs(owner), owner.copy(), np.array([np.inf, 0.0])
             leaf, pod, sizes, weights = ground(problem)
-            _annealing.anneal_left(
+            annealing.anneal_left(
                 rng, owner, best, costs, state, leaf, pod, sizes, weights,
                 solver.moves(problem, None), temperatures, first, 10, 300,
             )  # fmt: skip

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.allocation_cases import every_solution, optimum, random_allocation
 from transom import Stop, solve
-from transom.heuristics.allocation_genetic import _Keys
+from transom.heuristics.allocation.genetic import _Keys
 from transom.models import AUTHORS, Allocation, FatTree
 
 

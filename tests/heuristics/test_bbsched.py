@@ -9,7 +9,7 @@ from tests.heuristics.test_nsga2 import window
 from tests.selection_cases import random_selection, true_front, values_of
 from transom import Stop, check, solve
 from transom.errors import SpecError
-from transom.heuristics.bbsched import BBSchedGenetic, _draw, _survive
+from transom.heuristics.selection.bbsched import BBSchedGenetic, _draw, _survive
 from transom.models import Selection
 
 

@@ -11,11 +11,11 @@ import pytest
 from tests.allocation_cases import optimum, random_allocation
 from transom import Stop, registry, solve
 from transom.errors import SpecError, UnsupportedError
-from transom.heuristics import count_search
-from transom.heuristics._counts import HELD, OWNER, SLOT, open_books
-from transom.heuristics._recreation import recreate
-from transom.heuristics.best_fit import best_fit
-from transom.heuristics.count_search import Search
+from transom.heuristics.allocation import count_search
+from transom.heuristics.allocation.best_fit import best_fit
+from transom.heuristics.allocation.count_search import Search
+from transom.heuristics.allocation.counts import HELD, OWNER, SLOT, open_books
+from transom.heuristics.allocation.recreation import recreate
 from transom.models import AUTHORS, PAPER, Allocation, FatTree
 
 

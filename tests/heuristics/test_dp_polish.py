@@ -13,9 +13,9 @@ from tests.allocation_cases import allocations, every_solution, figure_2, optimu
 from tests.heuristics.windows import windows
 from transom import Stop, solve
 from transom.errors import UnsupportedError
-from transom.heuristics import dp_polish
-from transom.heuristics._allocation import ground
-from transom.heuristics._reinsertion import least_costs
+from transom.heuristics.allocation import dp_polish
+from transom.heuristics.allocation.arrays import ground
+from transom.heuristics.allocation.reinsertion import least_costs
 from transom.models import AUTHORS, Allocation, FatTree
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from transom import Stop, solve
 from transom.generate.knapsacks import generate_knapsack
-from transom.heuristics.genetic import repair
+from transom.heuristics.knapsack.genetic import repair
 from transom.models import Knapsack
 from transom.models.efficiency import by_efficiency
 from transom.models.reduction import reduce

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from transom.generate.knapsacks import CLASSES, generate_knapsack
-from transom.heuristics import _greedy_buckets
-from transom.heuristics._greedy_buckets import complete, greedy_choice
-from transom.heuristics.greedy import Greedy
+from transom.heuristics.knapsack import greedy_buckets
+from transom.heuristics.knapsack.greedy import Greedy
+from transom.heuristics.knapsack.greedy_buckets import complete, greedy_choice
 from transom.models.efficiency import by_efficiency, dantzig
 from transom.models.knapsack import Knapsack
 from transom.models.reduction import reduce
@@ -36,10 +36,10 @@ def test_the_answer_is_that_of_sorting(
     expected = np.zeros(len(order), np.bool_)
     complete(expected, reduced.weights, reduced.capacity, order)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_greedy_buckets, "SORTED", 5)
-        patch.setattr(_greedy_buckets, "_BUCKETS", 3)
-        patch.setattr(_greedy_buckets, "_SAMPLE", 40)  # of which few mislead
-        patch.setattr(_greedy_buckets, "_MARGIN", margin)
+        patch.setattr(greedy_buckets, "SORTED", 5)
+        patch.setattr(greedy_buckets, "_BUCKETS", 3)
+        patch.setattr(greedy_buckets, "_SAMPLE", 40)  # of which few mislead
+        patch.setattr(greedy_buckets, "_MARGIN", margin)
         chosen, bound = greedy_choice(reduced.values, reduced.weights, reduced.capacity)
     assert np.array_equal(chosen, expected)
     assert bound == dantzig(reduced.values, reduced.weights, reduced.capacity, order)
@@ -52,7 +52,7 @@ def test_large_problems_are_not_sorted_whole(monkeypatch: pytest.MonkeyPatch) ->
         sorted_.append(len(values))
         return by_efficiency(values, weights)
 
-    monkeypatch.setattr(_greedy_buckets, "by_efficiency", spy)
+    monkeypatch.setattr(greedy_buckets, "by_efficiency", spy)
     problem = generate_knapsack("strongly-correlated", 200_000, 10**6, np.random.default_rng(1))
     budget = Stop().start(problem)
     Greedy()(problem, budget, np.random.default_rng(0))
@@ -66,7 +66,7 @@ def test_large_problems_get_the_same_without_copies(klass: str, monkeypatch: pyt
     problem = Knapsack(6 * problem.values, 4 * problem.weights, 4 * problem.capacity + 3)
     answers = []
     for limit in (1000, 100):
-        monkeypatch.setattr("transom.heuristics.greedy.SORTED", limit)
+        monkeypatch.setattr("transom.heuristics.knapsack.greedy.SORTED", limit)
         budget = Stop().start(problem)
         Greedy()(problem, budget, np.random.default_rng(0))
         answers.append((budget.value, budget.bound, budget.solution.tolist()))
@@ -74,7 +74,7 @@ def test_large_problems_get_the_same_without_copies(klass: str, monkeypatch: pyt
 
 
 def test_equal_efficiencies_of_large_numbers_are_not_sorted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_greedy_buckets, "by_efficiency", None)
+    monkeypatch.setattr(greedy_buckets, "by_efficiency", None)
     weights = np.random.default_rng(1).integers(1, 10**8, 30_000)
     chosen, bound = greedy_choice(3 * weights, weights, int(weights.sum()) // 2)
     assert bound == 3 * (int(weights.sum()) // 2)

@@ -8,10 +8,10 @@ import pytest
 from tests.selection_cases import random_selection, true_front, values_of
 from transom import Stop, check, registry, solve
 from transom.bench import quality
-from transom.heuristics.nsga2 import Nsga2
+from transom.heuristics.selection.nsga2 import Nsga2
 from transom.models import Selection
 from transom.models.pareto_front import nondominated
-from transom.solvers.exhaustive import Exhaustive
+from transom.solvers.selection.exhaustive import Exhaustive
 
 
 def window(seed: int, jobs: int = 18, resources: int = 4) -> Selection:

@@ -8,8 +8,8 @@ import pytest
 from tests.selection_cases import random_selection, true_front, values_of
 from transom import Stop, check, registry, solve
 from transom.errors import SpecError
-from transom.heuristics.dot_product import packed
-from transom.heuristics.first_come import naive
+from transom.heuristics.selection.dot_product import packed
+from transom.heuristics.selection.first_come import naive
 from transom.models import Selection
 from transom.models.selection_reduction import forced_jobs, reduce_selection
 

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.selection_cases import random_selection
-from transom.heuristics._crowding import survivors
-from transom.heuristics._known_rows import KnownRows
-from transom.heuristics._selection_archive import Archive
-from transom.heuristics._selection_rows import Ground, breed
+from transom.heuristics.selection.archive import Archive
+from transom.heuristics.selection.crowding import survivors
+from transom.heuristics.selection.known_rows import KnownRows
+from transom.heuristics.selection.rows import Ground, breed
 from transom.models import Selection
-from transom.models._arrays import BoolArray
+from transom.models.arrays import BoolArray
 from transom.models.pareto_front import nondominated
 from transom.models.selection_reduction import ReducedSelection, reduce_selection
 

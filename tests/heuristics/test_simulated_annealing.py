@@ -7,8 +7,8 @@ import pytest
 
 from transom import Stop, solve
 from transom.generate.knapsacks import generate_knapsack
-from transom.heuristics import simulated_annealing as annealing
-from transom.heuristics.simulated_annealing import SimulatedAnnealing, Walk
+from transom.heuristics.knapsack import simulated_annealing as annealing
+from transom.heuristics.knapsack.simulated_annealing import SimulatedAnnealing, Walk
 from transom.models.reduction import reduce
 
 PROBLEM = generate_knapsack("circle", 200, 1000, np.random.default_rng(1))

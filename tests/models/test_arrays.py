@@ -7,7 +7,7 @@ import pytest
 
 from transom.errors import ModelError
 from transom.models import Cluster, Job, JobTable, Knapsack, Window
-from transom.models._arrays import frozen_ints
+from transom.models.arrays import frozen_ints
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transom.compiling import compiled
-from transom.models._arrays import IntArray
+from transom._system.compiling import compiled
+from transom.models.arrays import IntArray
 from transom.simulation.easy_backfill import fits
 from transom.simulation.engine import Replay
 from transom.simulation.events import (

@@ -9,7 +9,7 @@ import pytest
 
 from tests.simulation import plain_conservative
 from transom.models import Cluster, JobTable
-from transom.models._arrays import IntArray
+from transom.models.arrays import IntArray
 from transom.simulation import events
 from transom.simulation.conservative_backfill import conservative_pass, new_plan
 from transom.simulation.engine import Replay, simulate

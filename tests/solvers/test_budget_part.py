@@ -6,7 +6,7 @@ import numpy as np
 
 from transom import Stop
 from transom.models import Selection
-from transom.solvers._budget_part import BudgetPart
+from transom.solvers.auto.budget_part import BudgetPart
 
 
 def test_a_part_of_a_budget_hands_all_on() -> None:

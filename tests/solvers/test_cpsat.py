@@ -9,7 +9,7 @@ import numpy as np
 from transom import Stop, check, solve
 from transom.generate.knapsacks import generate_knapsack
 from transom.models import Knapsack
-from transom.solvers.cpsat import _rounded_up
+from transom.solvers.knapsack.cpsat import _rounded_up
 
 
 def test_incumbents_and_bounds_come_while_it_runs() -> None:

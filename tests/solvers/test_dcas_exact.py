@@ -18,10 +18,11 @@ from transom import Stop, check, solve
 from transom.errors import SpecError, UnsupportedError
 from transom.models import AUTHORS, PAPER, Allocation, FatTree, HopCost
 from transom.result import Result
-from transom.solvers import _dcas_structures, dcas_exact
-from transom.solvers.dcas_exact import DcasExact
-from transom.solvers.free_bound import free_bound
-from transom.solvers.scas_dp import static_optimum
+from transom.solvers.allocation.dcas import exact as dcas_exact
+from transom.solvers.allocation.dcas import structures
+from transom.solvers.allocation.dcas.exact import DcasExact
+from transom.solvers.allocation.free_bound import free_bound
+from transom.solvers.allocation.scas_dp import static_optimum
 
 
 def assert_optimal(problem: Allocation, expected: float | None) -> None:
@@ -104,7 +105,7 @@ def test_both_ways_to_count_agree_on_larger_windows(monkeypatch: pytest.MonkeyPa
     rng = np.random.default_rng(23)
     problems = [random_allocation(rng, "dynamic", 26, 4, load=load) for load in (0.6, 0.8, 0.95, 1.0) * 8]
     expected = [solve(problem, "dcas-exact", Stop()).value for problem in problems]
-    monkeypatch.setattr(_dcas_structures, "alternating", lambda lined, ordered: True)
+    monkeypatch.setattr(structures, "alternating", lambda lined, ordered: True)
     for problem, value in zip(problems, expected, strict=True):
         assert_optimal(problem, value)
 

@@ -9,7 +9,7 @@ from transom import Stop, solve
 from transom.generate.knapsacks import generate_knapsack
 from transom.models import Knapsack
 from transom.models.reduction import reduce
-from transom.solvers import dynamic_programming as dp
+from transom.solvers.knapsack import dynamic_programming as dp
 
 HARD = generate_knapsack("inverse-strongly-correlated", 400, 1000, np.random.default_rng(0))
 

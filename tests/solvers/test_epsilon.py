@@ -14,8 +14,8 @@ from transom.io.mokp import read_hadi, read_kirlik
 from transom.models import Selection
 from transom.models.pareto_front import nondominated
 from transom.result import Result
-from transom.solvers._selection_program import Program, maximise, relations
-from transom.solvers.epsilon import Epsilon
+from transom.solvers.selection.epsilon import Epsilon
+from transom.solvers.selection.program import Program, maximise, relations
 
 
 def by_numpy(problem: Selection) -> set[tuple[int, ...]]:

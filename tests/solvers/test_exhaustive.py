@@ -16,8 +16,8 @@ from transom.errors import SpecError, UnsupportedError
 from transom.models import Selection
 from transom.models.pareto_front import nondominated
 from transom.models.selection_reduction import reduce_selection
-from transom.solvers._subsets import Subsets, decision_order
-from transom.solvers.exhaustive import Exhaustive, estimate, largest
+from transom.solvers.selection.exhaustive import Exhaustive, estimate, largest
+from transom.solvers.selection.subsets import Subsets, decision_order
 
 
 def enumerated(problem: Selection) -> Values:

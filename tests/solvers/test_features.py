@@ -16,9 +16,9 @@ from transom.generate.paths import random_path
 from transom.generate.selections import FAMILIES, family_selection
 from transom.models import Allocation, ConstrainedPath, FatTree, Knapsack, Selection
 from transom.models.reduction import reduce
-from transom.solvers import features as module
-from transom.solvers.dynamic_programming import DynamicProgramming
-from transom.solvers.features import FEATURES, features
+from transom.solvers.auto import features as module
+from transom.solvers.auto.features import FEATURES, features
+from transom.solvers.knapsack.dynamic_programming import DynamicProgramming
 
 seeds = st.integers(0, 2**32 - 1)
 

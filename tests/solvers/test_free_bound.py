@@ -11,8 +11,8 @@ from hypothesis import given, settings
 
 from tests.allocation_cases import COSTS, allocations, optimum
 from transom.models import AUTHORS, PAPER, Allocation, FatTree
-from transom.solvers._free_shape import shape
-from transom.solvers.free_bound import Prices, free_bound, safe_bound, warm_up
+from transom.solvers.allocation.free_bound import Prices, free_bound, safe_bound, warm_up
+from transom.solvers.allocation.shape import shape
 
 
 @given(allocations("free", max_idle=9))

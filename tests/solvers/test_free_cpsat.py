@@ -11,7 +11,7 @@ from tests.allocation_cases import COSTS, allocations, figure_2, optimum, random
 from transom import Stop, check, solve
 from transom.errors import UnsupportedError
 from transom.models import AUTHORS, PAPER, Allocation, FatTree, HopCost
-from transom.solvers.free_cpsat import _canonical, _owners, _places
+from transom.solvers.allocation.free.cpsat import _canonical, _owners, _places
 
 ENDLESS = Stop(seconds=20)
 

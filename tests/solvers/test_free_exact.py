@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from tests.allocation_cases import COSTS, allocations, optimum, random_allocation
 from transom.errors import SpecError, UnsupportedError
 from transom.models import AUTHORS, PAPER, Allocation, FatTree, HopCost
-from transom.solvers._free_shape import shape
-from transom.solvers._free_states import Layers
-from transom.solvers.free_bound import Prices
-from transom.solvers.free_exact import FreeExact
-from transom.solvers.scas_dp import static_optimum
+from transom.solvers.allocation.free.exact import FreeExact
+from transom.solvers.allocation.free.states import Layers
+from transom.solvers.allocation.free_bound import Prices
+from transom.solvers.allocation.scas_dp import static_optimum
+from transom.solvers.allocation.shape import shape
 from transom.solving import check, solve
 from transom.stop import Budget, Stop
 

@@ -14,12 +14,12 @@ from benchmarks.free import alike
 from tests.allocation_cases import COSTS, optimum, random_allocation
 from tests.solvers.test_free_exact import plain_optimum
 from transom.models import AUTHORS, PAPER, Allocation, FatTree, HopCost
-from transom.solvers._free_packing import Packing
-from transom.solvers._free_shape import shape
-from transom.solvers._free_splits import Splits
-from transom.solvers._free_states import Layers
-from transom.solvers.free_bound import Prices
-from transom.solvers.free_exact import FreeExact, _Search
+from transom.solvers.allocation.free.exact import FreeExact, _Search
+from transom.solvers.allocation.free.packing import Packing
+from transom.solvers.allocation.free.splits import Splits
+from transom.solvers.allocation.free.states import Layers
+from transom.solvers.allocation.free_bound import Prices
+from transom.solvers.allocation.shape import shape
 from transom.solving import check, solve
 from transom.stop import Budget, Stop
 

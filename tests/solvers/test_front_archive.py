@@ -7,9 +7,9 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from transom.models._arrays import IntArray
+from transom.models.arrays import IntArray
 from transom.models.pareto_front import nondominated
-from transom.solvers._front_archive import (
+from transom.solvers.selection.front_archive import (
     CHILD,
     DEEPEST,
     HELD,

@@ -16,7 +16,7 @@ from ortools.sat.python import cp_model
 from transom import Stop, registry
 from transom.generate.knapsacks import generate_knapsack
 from transom.models import Allocation, FatTree, Knapsack
-from transom.solvers._native import building, free_later, settle
+from transom.solvers.backends.native import building, free_later, settle
 from transom.stop import Budget
 
 

@@ -10,7 +10,7 @@ import polars  # noqa: F401  (its handler of signals restarts a waiting call)
 import pytest
 
 from transom.models import Knapsack
-from transom.solvers._native import run_native, settle
+from transom.solvers.backends.native import run_native, settle
 from transom.stop import Stop
 
 PROBLEM = Knapsack(np.array([60, 100, 120]), np.array([1, 2, 3]), 5)

@@ -14,15 +14,15 @@ from transom import Stop, solve
 from transom.generate.knapsacks import generate_knapsack
 from transom.models import Knapsack
 from transom.result import Result
-from transom.solvers import _worker_process
-from transom.solvers.ortools_knapsack import OrToolsKnapsack
+from transom.solvers.backends import worker_process
+from transom.solvers.knapsack.ortools_knapsack import OrToolsKnapsack
 
 HARD = generate_knapsack("subset-sum", 60, 10**8, np.random.default_rng(1))
 EASY = generate_knapsack("uncorrelated", 30, 100, np.random.default_rng(1))
 
 
 def workers() -> list[int]:
-    return [process._process.pid for _, process in _worker_process._idle]
+    return [process._process.pid for _, process in worker_process._idle]
 
 
 def test_the_worker_is_used_again() -> None:

@@ -12,10 +12,10 @@ from transom.errors import SpecError
 from transom.models import Selection
 from transom.models.pareto_front import nondominated
 from transom.result import Result
-from transom.solvers import _pareto_search
-from transom.solvers._pareto_lists import bits, bound, chosen, limits
-from transom.solvers._pareto_tree import Tree, needed
-from transom.solvers.pareto_dp import ParetoDp
+from transom.solvers.selection import pareto_search
+from transom.solvers.selection.pareto_dp import ParetoDp
+from transom.solvers.selection.pareto_lists import bits, bound, chosen, limits
+from transom.solvers.selection.pareto_tree import Tree, needed
 
 Values = set[tuple[int, ...]]
 
@@ -74,8 +74,8 @@ def test_little_help_from_the_start_changes_nothing(largest: int) -> None:
 @pytest.mark.parametrize("size", [1, 3, 6])
 def test_neighbourhoods_leave_the_front_as_it_is(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows small enough to enumerate, and neighbourhoods smaller than those, beside lists of any length."""
-    monkeypatch.setattr(_pareto_search, "_SIZES", ((2**62, size),))
-    monkeypatch.setattr(_pareto_search, "_LONG", 4)
+    monkeypatch.setattr(pareto_search, "_SIZES", ((2**62, size),))
+    monkeypatch.setattr(pareto_search, "_LONG", 4)
     rng = np.random.default_rng(size)
     for _ in range(50):
         problem = random_selection(rng, int(rng.integers(7, 13)), int(rng.integers(1, 5)))

@@ -19,8 +19,9 @@ from transom.generate.paths import random_path
 from transom.generate.selections import family_selection
 from transom.models import Allocation, ConstrainedPath, Knapsack, Selection
 from transom.models.allocation import RULES
-from transom.solvers import _schedule
-from transom.solvers._portfolio import (
+from transom.solvers.auto import pipeline as schedule
+from transom.solvers.auto.features import FEATURES, features
+from transom.solvers.auto.table import (
     FORMAT,
     Choice,
     Leaf,
@@ -34,7 +35,6 @@ from transom.solvers._portfolio import (
     parse_table,
     solvers_of,
 )
-from transom.solvers.features import FEATURES, features
 
 TYPES: dict[str, type] = {
     "knapsack": Knapsack,
@@ -45,7 +45,7 @@ TYPES: dict[str, type] = {
 
 
 def text() -> dict[str, Any]:
-    return json.loads((files("transom.solvers") / "portfolio.json").read_bytes())  # type: ignore[no-any-return]
+    return json.loads((files("transom.solvers.auto") / "portfolio.json").read_bytes())  # type: ignore[no-any-return]
 
 
 def hard(kind: str) -> Any:
@@ -74,7 +74,7 @@ def table(monkeypatch: pytest.MonkeyPatch) -> Any:
         leaf = Leaf(tuple(Step(*step) for step in steps), 1, 0.0, 0.0)
         made = Making("2026-01-01", "", {}, (), (), (), 1e-5)
         fake = Table(FORMAT, made, {"selection": Choice(leaf, leaf, otherwise, improve)})
-        monkeypatch.setattr(_schedule, "packaged", lambda: fake)
+        monkeypatch.setattr(schedule, "packaged", lambda: fake)
 
     return choose
 
@@ -135,7 +135,7 @@ def test_walking() -> None:
 
 
 def test_the_table_is_read_as_it_is_written() -> None:
-    data = (files("transom.solvers") / "portfolio.json").read_bytes()
+    data = (files("transom.solvers.auto") / "portfolio.json").read_bytes()
     assert parse_table(data, "x") == packaged()
 
 
@@ -187,7 +187,7 @@ def test_what_is_no_json_is_told() -> None:
 @pytest.mark.parametrize("kind", sorted(FEATURES))
 def test_the_budget_is_kept_and_the_choice_is_noted(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = hard(kind)
-    monkeypatch.setattr(_schedule, "seconds_of_a_probe", lambda: packaged().made.probe)
+    monkeypatch.setattr(schedule, "seconds_of_a_probe", lambda: packaged().made.probe)
     result = solve(problem, "auto", Stop(seconds=0.2))
     assert result.error is None
     assert check(problem, result) == []
@@ -247,7 +247,7 @@ def test_where_the_schedule_ends_early_the_solver_for_everything_goes_on(table: 
 def test_what_was_found_is_the_start_of_the_next(table: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     table(("fcfs", 0.5), ("nsga2", 1.0))
     problem, seen = crowded(), []
-    second = _schedule.made("nsga2", Selection)
+    second = schedule.made("nsga2", Selection)
 
     class Watching:
         name, solves = "nsga2", Selection
@@ -258,8 +258,8 @@ def test_what_was_found_is_the_start_of_the_next(table: Any, monkeypatch: pytest
         def __call__(self, problem: Any, budget: Any, rng: Any, /, start: Any = None) -> None:
             seen.append(start)
 
-    known = _schedule.made
-    monkeypatch.setattr(_schedule, "made", lambda spec, kind: Watching() if spec == "nsga2" else known(spec, kind))
+    known = schedule.made
+    monkeypatch.setattr(schedule, "made", lambda spec, kind: Watching() if spec == "nsga2" else known(spec, kind))
     result = solve(problem, "auto", Stop(seconds=5))
     assert len(seen) == 1
     assert seen[0] == result.solution == solve(problem, "fcfs", Stop(seconds=5)).solution
@@ -299,7 +299,7 @@ def test_on_a_slow_machine_the_budget_is_a_smaller_one(monkeypatch: pytest.Monke
     made = Making("2026-01-01", "", {}, (), (), (), 1e-5)
     tree = Split("seconds", -0.5, quick, long)
     fake = Table(FORMAT, made, {"selection": Choice(tree, quick, "fcfs", "fcfs")})
-    monkeypatch.setattr(_schedule, "packaged", lambda: fake)
+    monkeypatch.setattr(schedule, "packaged", lambda: fake)
     for probe, first in ((1e-5, "dot-product"), (2e-5, "dot-product"), (4e-5, "fcfs")):
-        monkeypatch.setattr(_schedule, "seconds_of_a_probe", lambda probe=probe: probe)
+        monkeypatch.setattr(schedule, "seconds_of_a_probe", lambda probe=probe: probe)
         assert solve(crowded(), "auto", Stop(seconds=1)).parameters["chose"].split("+")[0] == first

@@ -9,8 +9,8 @@ from transom import Stop, check, solve
 from transom.generate.knapsacks import generate_knapsack
 from transom.models import Knapsack
 from transom.models.reduction import reduce
-from transom.solvers import _core, primal_dual
-from transom.solvers.primal_dual import PrimalDual, States
+from transom.solvers.knapsack import core, primal_dual
+from transom.solvers.knapsack.primal_dual import PrimalDual, States
 
 LONG = generate_knapsack("inverse-strongly-correlated", 1000, 100, np.random.default_rng(2))  # a core of 923 items
 
@@ -96,6 +96,6 @@ def test_numbers_of_62_bits() -> None:
 
 def test_solving_compiles_nothing() -> None:
     PrimalDual().warm_up()
-    before = (len(_core.expand.signatures), len(_core.bounds.signatures))
+    before = (len(core.expand.signatures), len(core.bounds.signatures))
     assert solve(LONG, "primal-dual", Stop(seconds=20)).status == "optimal"
-    assert (len(_core.expand.signatures), len(_core.bounds.signatures)) == before == (1, 1)
+    assert (len(core.expand.signatures), len(core.bounds.signatures)) == before == (1, 1)

@@ -11,9 +11,9 @@ from transom import Stop, check, solve
 from transom.generate.knapsacks import CLASSES, generate_knapsack
 from transom.models import Knapsack
 from transom.models.reduction import reduce
-from transom.solvers import _residues
-from transom.solvers._residues import ResidueSearch
-from transom.solvers.incumbent import first_incumbent
+from transom.solvers.knapsack import residues
+from transom.solvers.knapsack.incumbent import first_incumbent
+from transom.solvers.knapsack.residues import ResidueSearch
 from transom.stop import Budget
 
 
@@ -46,7 +46,7 @@ def test_bounds_hold(seed: int, klass: str, items: int, value_range: int, ratio:
     problem = generate_knapsack(klass, items, value_range, np.random.default_rng(seed), ratio)
     best = solve(problem, "dp", Stop())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_residues, "_CELLS", 64 if seed % 2 else 2**15)
+        patch.setattr(residues, "_CELLS", 64 if seed % 2 else 2**15)
         budget = searched(problem, room, best.solution if known else None)
     if budget is not None:
         assert budget.value is not None

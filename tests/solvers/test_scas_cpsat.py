@@ -10,9 +10,9 @@ from tests.allocation_cases import allocations, figure_2, optimum, random_alloca
 from transom import Stop, check, solve
 from transom.errors import UnsupportedError
 from transom.models import AUTHORS, PAPER, Allocation, ConstrainedPath, FatTree
-from transom.solvers._cpsat_search import Scale, scaled
-from transom.solvers._packing import packing, unpacked
-from transom.solvers._packing_search import blocks
+from transom.solvers.allocation.packing import packing, unpacked
+from transom.solvers.allocation.packing_search import blocks
+from transom.solvers.backends.cpsat import Scale, scaled
 
 ENDLESS = Stop(seconds=20)
 

@@ -17,8 +17,8 @@ from tests.timing import used
 from transom import Stop, check, registry, solve
 from transom.errors import SpecError, UnsupportedError
 from transom.models import AUTHORS, PAPER, Allocation, ConstrainedPath, FatTree
-from transom.solvers import scas_dp
-from transom.solvers.scas_dp import CspDp, ScasDp, static_optimum
+from transom.solvers.allocation import scas_dp
+from transom.solvers.allocation.scas_dp import CspDp, ScasDp, static_optimum
 
 
 def windows(shared: Path, name: str) -> Iterator[Allocation]:
@@ -69,7 +69,7 @@ def test_it_finds_the_optimum_of_every_small_case(problem: Allocation) -> None:
 
 @pytest.mark.parametrize("chunk", [1, 50, 1000])
 def test_the_answer_does_not_depend_on_the_chunks(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scas_dp, "_CHUNK", chunk)
+    monkeypatch.setattr(scas_dp, "CHUNK", chunk)
     rng = np.random.default_rng(chunk)
     for _ in range(40):
         problem = random_allocation(rng, "static", 40, 6)

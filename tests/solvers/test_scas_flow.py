@@ -13,9 +13,9 @@ from tests.allocation_cases import allocations, figure_2, optimum, random_alloca
 from transom import Stop, check, registry, solve
 from transom.errors import SpecError, UnsupportedError
 from transom.models import AUTHORS, PAPER, Allocation, ConstrainedPath, FatTree
-from transom.solvers import _worker_process
-from transom.solvers._packing import packing
-from transom.solvers.scas_flow import _flow, _values
+from transom.solvers.allocation.packing import packing
+from transom.solvers.allocation.scas_flow import _flow, _values
+from transom.solvers.backends import worker_process
 from transom.stop import Budget
 
 ENDLESS = Stop(seconds=20)
@@ -108,7 +108,7 @@ def test_limits_reach_the_back_end(backend: str) -> None:
 
 
 def workers() -> list[int]:
-    return [each._process.pid for (_, script, _), each in _worker_process._idle if script.name == "_highs_worker.py"]
+    return [each._process.pid for (_, script, _), each in worker_process._idle if script.name == "_highs_worker.py"]
 
 
 def test_the_worker_is_used_again_and_a_dead_one_is_replaced() -> None:
@@ -144,7 +144,7 @@ def test_a_model_that_highs_could_not_even_read_in_time_is_not_handed_over(monke
     idle = np.sort(rng.choice(2000, 1000, replace=False))
     problem = Allocation(FatTree.uniform(2000, 10, 100), idle, np.arange(10, 30))
     asked = []
-    monkeypatch.setattr(_worker_process.WorkerProcess, "write", lambda *args: asked.append(args))
+    monkeypatch.setattr(worker_process.WorkerProcess, "write", lambda *args: asked.append(args))
     budget = Budget(Stop(seconds=0.1), problem, clock=lambda: 0.0)  # the machine may be as slow as it likes
     registry.make(registry.SOLVERS, "scas-flow", Allocation)(problem, budget, rng)
     assert not asked

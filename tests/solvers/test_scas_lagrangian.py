@@ -20,12 +20,12 @@ from transom import Stop, check, solve
 from transom.errors import SpecError
 from transom.generate.fragmented import fragmented_allocation
 from transom.models import AUTHORS, PAPER, Allocation, ConstrainedPath, FatTree, HopCost
-from transom.solvers._line_labels import Sweep
-from transom.solvers._line_moves import Moves
-from transom.solvers._line_prices import Prices, distances
-from transom.solvers._packing import first_fit, packed, packing, unpacked
-from transom.solvers.scas_dp import static_optimum
-from transom.solvers.scas_lagrangian import CspLagrangian, ScasLagrangian
+from transom.solvers.allocation.line_labels import Sweep
+from transom.solvers.allocation.line_moves import Moves
+from transom.solvers.allocation.line_prices import Prices, distances
+from transom.solvers.allocation.packing import first_fit, packed, packing, unpacked
+from transom.solvers.allocation.scas_dp import static_optimum
+from transom.solvers.allocation.scas_lagrangian import CspLagrangian, ScasLagrangian
 
 
 def small(seed: int, wrap: bool = False, cost: HopCost = PAPER) -> Allocation:

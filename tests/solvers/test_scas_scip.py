@@ -12,7 +12,7 @@ from tests.allocation_cases import allocations, figure_2, optimum, random_alloca
 from transom import Stop, check, solve
 from transom.errors import UnsupportedError
 from transom.models import AUTHORS, Allocation, ConstrainedPath, FatTree
-from transom.solvers._native import settle
+from transom.solvers.backends.native import settle
 
 ENDLESS = Stop(seconds=20)
 

@@ -11,8 +11,8 @@ from transom import Stop, check, solve
 from transom.generate.knapsacks import CLASSES, generate_knapsack
 from transom.models import Knapsack
 from transom.models.reduction import reduce
-from transom.solvers._native import settle
-from transom.solvers.scip import repaired
+from transom.solvers.backends.native import settle
+from transom.solvers.knapsack.scip import repaired
 
 
 def test_a_solution_beyond_the_capacity_loses_its_least_efficient_items() -> None:

@@ -9,12 +9,12 @@ import pytest
 
 from transom import Stop
 from transom.models import Selection
-from transom.models._arrays import BoolArray, IntArray
-from transom.solvers._native import settle
-from transom.solvers._selection_cpsat import maximise_cpsat
-from transom.solvers._selection_lp import safe_bound
-from transom.solvers._selection_program import Best, Program, Relations, maximise, relations
-from transom.solvers._selection_scip import maximise_scip
+from transom.models.arrays import BoolArray, IntArray
+from transom.solvers.backends.native import settle
+from transom.solvers.selection.cpsat import maximise_cpsat
+from transom.solvers.selection.linear_program import safe_bound
+from transom.solvers.selection.program import Best, Program, Relations, maximise, relations
+from transom.solvers.selection.scip import maximise_scip
 from transom.stop import Budget
 
 
@@ -64,7 +64,7 @@ def sound(program: Program, best: Best, wanted: int | None, above: int) -> None:
 
 @pytest.mark.parametrize(("few", "count"), [(0, 250), (3, 150), (18, 150)])
 def test_programmes_are_solved_to_the_optimum(monkeypatch: pytest.MonkeyPatch, few: int, count: int) -> None:
-    monkeypatch.setattr("transom.solvers._selection_program._FEW", few)
+    monkeypatch.setattr("transom.solvers.selection.program._FEW", few)
     rng = np.random.default_rng(few)
     for seed in range(count):
         program = random_program(rng, int(rng.integers(1, 11)), int(rng.choice([1, 4, 50, 10**6, 2**46])))

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from transom.solvers._selection_zones import Zones
+from transom.solvers.selection.zones import Zones
 
 
 def covered(zones: Zones, value: tuple[int, ...]) -> bool:

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from transom import Stop, check, solve
 from transom.generate.knapsacks import CLASSES, generate_knapsack
-from transom.heuristics.greedy import Greedy
+from transom.heuristics.knapsack.greedy import Greedy
 from transom.models import Knapsack
 from transom.models.reduction import Reduced, reduce
-from transom.solvers import _cut_core, primal_dual
-from transom.solvers._cardinality import cuts
-from transom.solvers._remainder import remainder
-from transom.solvers._sharpening import sharpen, warm_up
+from transom.solvers.knapsack import cut_core, primal_dual
+from transom.solvers.knapsack.cardinality import cuts
+from transom.solvers.knapsack.remainder import remainder
+from transom.solvers.knapsack.sharpening import sharpen, warm_up
 from transom.stop import Budget
 
 HARD = ("strongly-correlated", "inverse-strongly-correlated", "multiple-strongly-correlated", "profit-ceiling")
@@ -137,7 +137,7 @@ def test_large_ones_agree_with_cpsat_s_bounds(klass: str) -> None:
 
 
 def test_solving_compiles_nothing() -> None:
-    kernels = (_cut_core.expand, _cut_core.subsets, _cut_core.pair)
+    kernels = (cut_core.expand, cut_core.subsets, cut_core.pair)
     warm_up()
     before = [len(kernel.signatures) for kernel in kernels]
     problem = generate_knapsack("inverse-strongly-correlated", 1000, 10**6, np.random.default_rng(2))

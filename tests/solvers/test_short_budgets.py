@@ -32,7 +32,7 @@ def test_a_model_that_takes_too_long_leaves_a_greedy_answer(solver: str) -> None
 
 def test_ortools_is_not_asked_about_what_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = generate_knapsack("uncorrelated", 2000, 1000, np.random.default_rng(1))
-    monkeypatch.setattr("transom.solvers.ortools_knapsack._ask", None)
+    monkeypatch.setattr("transom.solvers.knapsack.ortools_knapsack._ask", None)
     result = solve(problem, "ortools-knapsack", Stop(seconds=1e-5), clock=lambda: 0.0)
     assert check(problem, result) == []
     assert (result.status, result.reason, result.error) == ("feasible", "finished", None)

@@ -14,7 +14,7 @@ from transom import Stop, check, solve
 from transom.errors import SpecError, UnsupportedError
 from transom.models import Selection
 from transom.result import Result
-from transom.solvers.single_objective import Constrained, Lexicographic, Weighted
+from transom.solvers.selection.single_objective import Constrained, Lexicographic, Weighted
 
 BACK_ENDS = ("core", "cpsat", "scip")
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from transom.bench.gaps import primal_gap
 from transom.bench.score import ALLOWANCE
-from transom.models._arrays import FloatArray
+from transom.models.arrays import FloatArray
 
 if TYPE_CHECKING:
     import polars as pl

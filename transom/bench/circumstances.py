@@ -5,9 +5,9 @@ from __future__ import annotations
 from time import time
 from typing import Any
 
+from transom._system.compiling import source_digest
 from transom.bench.machine import load, machine
 from transom.bench.task import Task
-from transom.compiling import source_digest
 from transom.result import versions
 
 COPIED = ("what", "set", "label", "instance", "problem", "name", "spec", "stop", "seed", "threads", "weights", "clock")

@@ -29,7 +29,7 @@ from transom.bench.score import BestKnown, references, scored
 from transom.bench.statistics import LEVEL, TOLERANCE, holm, leaning, signed_rank
 from transom.bench.task import FAILED
 from transom.errors import DocumentError
-from transom.models._arrays import FloatArray
+from transom.models.arrays import FloatArray
 
 if TYPE_CHECKING:
     import polars as pl

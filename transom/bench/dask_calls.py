@@ -9,10 +9,10 @@ from threading import Thread
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
+from transom._system.compiling import source_digest
 from transom.bench.dask_clusters import Cluster
 from transom.bench.dask_worker import code, leave
 from transom.bench.engine import EngineError
-from transom.compiling import source_digest
 
 if TYPE_CHECKING:
     from distributed import Client, Future

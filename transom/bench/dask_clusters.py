@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
+from transom._system.signals import kept_from_pools
 from transom.bench.dask_logs import Overheard, overheard
 from transom.bench.dask_security import Certificates, is_loopback, security_of
 from transom.bench.engine import EngineError
-from transom.ctrl_c import kept_from_pools
 from transom.errors import SpecError
 
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 import msgspec
 
+from transom._system.compiling import source_digest
 from transom.bench.batches import Pace, batches
 from transom.bench.dask_calls import Calls, died
 from transom.bench.dask_clusters import Cluster
 from transom.bench.dask_worker import BEGUN, Batch, carry_out_batch
 from transom.bench.failures import failed
 from transom.bench.task import Row, Task
-from transom.compiling import source_digest
 
 DEATHS = 3
 """How often a worker has to die of a run before the run counts as a crash."""

@@ -8,10 +8,10 @@ from time import sleep
 
 import msgspec
 
+from transom._system.compiling import source_digest
 from transom.bench.engine import EngineError
 from transom.bench.isolation import Closed, Isolation
 from transom.bench.task import Row, Task
-from transom.compiling import source_digest
 
 BEGUN = "transom-begun"
 """Topic of the scheduler's events under which a run is announced that is suspected of killing its worker."""

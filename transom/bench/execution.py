@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from transom._system.compiling import source_digest
 from transom.bench.circumstances import circumstances
 from transom.bench.curves import number, thinned
 from transom.bench.documents import problem_of
@@ -21,7 +22,6 @@ from transom.bench.failures import failed, one_line
 from transom.bench.machine import machine
 from transom.bench.task import CLOCKS, Outcome, Row, Task, check_weights
 from transom.bench.threads import limit_threads
-from transom.compiling import source_digest
 from transom.errors import TransomError
 from transom.result import Result, versions
 from transom.stop import Stop
@@ -148,7 +148,7 @@ def _prepare(task: Task, solver: Any, problem: Any, since: float) -> float | Non
     How long that took where it is the first time in this process, or where something had to be started anew, such as a
     child process that an earlier run ended [s].
     """
-    from transom.solvers._native import settle
+    from transom.solvers.backends.native import settle
     from transom.solving import warm_up
 
     settle(_PATIENCE)  # a native search of an earlier run that has not stopped yet would run beside this one

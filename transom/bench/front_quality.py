@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from transom.errors import ModelError
 from transom.models import ParetoFront
-from transom.models._arrays import FloatArray
+from transom.models.arrays import FloatArray
 
 EXACT_WORK = 2e9
 r"""Hypervolumes are exact while :math:`n^{p/2}`, for n points and p objectives, is no more than this: a few seconds."""

@@ -26,7 +26,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from transom.models._arrays import BoolArray, FloatArray
+from transom.models.arrays import BoolArray, FloatArray
 
 SAME = 1e-9
 """Values that differ by no more than this share of the larger one are the same value: sums in another order."""

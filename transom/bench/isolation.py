@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from transom._system.signals import kept_from_pools
 from transom.bench.engine import EngineError
 from transom.bench.failures import failed
 from transom.bench.notice import DONE, IDLE, SPOILT, Notice
@@ -23,7 +24,6 @@ from transom.bench.recovery import recovered
 from transom.bench.task import Row, Task
 from transom.bench.watch import Watch, last_words, resident
 from transom.bench.worker import NOTICE, OUTPUT, OWN, begin, own_folder, ready, work
-from transom.ctrl_c import kept_from_pools
 
 if TYPE_CHECKING:
     from pebble import ProcessPool

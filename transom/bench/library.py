@@ -18,9 +18,9 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
+from transom._system.files import whole_file
 from transom.bench.instances import PROBLEMS, read_instances
 from transom.errors import DocumentError
-from transom.files import whole_file
 from transom.io.formats import Digest, Natural, Number, Positive, ResultDocument
 from transom.io.opening import open_document
 from transom.io.result_conversion import result_of

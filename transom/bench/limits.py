@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from transom.models._arrays import FloatArray
+from transom.models.arrays import FloatArray
 
 CONFIDENCE = 0.95
 FEWEST_FOR_MEDIAN = 6

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from transom._system.files import whole_path
 from transom.bench.frame import schema
 from transom.errors import DocumentError
-from transom.files import whole_path
 from transom.io.parquet import read_card, readable
 
 if TYPE_CHECKING:

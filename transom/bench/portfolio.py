@@ -24,14 +24,14 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from transom._system.files import whole_file
 from transom.bench.cases import Case, Reached, Schedule, reached, read_cases, schedules
 from transom.bench.plan import Plan
 from transom.errors import DocumentError
-from transom.files import whole_file
-from transom.models._arrays import FloatArray, IntArray
-from transom.solvers._machine_speed import seconds_of_a_probe
-from transom.solvers._portfolio import FORMAT, SECONDS, Choice, Leaf, Making, Split, Step, Table, parse_table
-from transom.solvers.features import FEATURES, features
+from transom.models.arrays import FloatArray, IntArray
+from transom.solvers.auto.features import FEATURES, features
+from transom.solvers.auto.machine_speed import seconds_of_a_probe
+from transom.solvers.auto.table import FORMAT, SECONDS, Choice, Leaf, Making, Split, Step, Table, parse_table
 
 COMMAND = "python -m benchmarks.portfolio"
 """What makes the table of the package again, from the plans on."""

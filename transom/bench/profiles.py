@@ -23,7 +23,7 @@ import numpy as np
 
 from transom.bench.score import TARGET_COLUMNS, curve_points, scored, time_to_target, times_to_targets
 from transom.errors import ModelError
-from transom.models._arrays import FloatArray
+from transom.models.arrays import FloatArray
 
 if TYPE_CHECKING:
     import polars as pl

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from transom.bench.limits import median_limits
-from transom.models._arrays import FloatArray
+from transom.models.arrays import FloatArray
 
 LEVEL = 0.05
 """Below this a p-value, corrected where there are several, counts as a difference."""

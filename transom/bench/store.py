@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
+from transom._system.files import whole_file
 from transom.bench.frame import to_frame
 from transom.bench.holdings import Holdings, Kept, journal_rows
 from transom.bench.journal import Journal
@@ -28,7 +29,6 @@ from transom.bench.parts import FORMAT, parts_of, read_part, read_parts, replace
 from transom.bench.plan import Plan
 from transom.bench.task import Outcome, Row
 from transom.errors import DocumentError, StopError, StoreError
-from transom.files import whole_file
 
 if TYPE_CHECKING:
     import polars as pl

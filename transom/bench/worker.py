@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from transom._system.signals import HELD
 from transom.bench.manners import condition, spoilt
 from transom.bench.notice import DONE, JUDGING, RUNNING, SPOILT, TAKEN, WARMING, Notice
 from transom.bench.task import Task
 from transom.bench.threads import announce_threads
-from transom.ctrl_c import HELD
 
 if TYPE_CHECKING:
     from transom.bench.incumbents import Incumbents

@@ -13,7 +13,7 @@ from transom.cli.output import check_writable, note, print_json, print_table
 
 if TYPE_CHECKING:
     from transom.bench.portfolio_score import Score
-    from transom.solvers._portfolio import Leaf, Split, Table
+    from transom.solvers.auto.table import Leaf, Split, Table
 
 
 class By(StrEnum):
@@ -44,7 +44,7 @@ def command(
     Without any results the table of the package is shown.
     """
     from transom.errors import SpecError
-    from transom.solvers._portfolio import packaged
+    from transom.solvers.auto.table import packaged
 
     if out is not None:
         if not train:
@@ -105,7 +105,7 @@ def _scored(test: Sequence[Path], plans: set[str], train: Sequence[Path], by: By
 
 
 def _words(node: Split | Leaf, indent: str) -> list[str]:
-    from transom.solvers._portfolio import SECONDS, Leaf
+    from transom.solvers.auto.table import SECONDS, Leaf
 
     if isinstance(node, Leaf):
         parts = [f"{step.solver}{'' if step.share == 1 else f' ({100 * step.share:.0f} %)'}" for step in node.steps]

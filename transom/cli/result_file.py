@@ -7,8 +7,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from transom._system.files import whole_file
 from transom.errors import DocumentError
-from transom.files import whole_file
 from transom.io import decode, encode, name_of, read_documents
 from transom.result import Result
 from transom.stop import Stop

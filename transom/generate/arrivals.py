@@ -14,7 +14,7 @@ import numpy as np
 from transom.errors import ModelError, SpecError
 from transom.generate.memory import JOB, check_memory
 from transom.models import JobTable
-from transom.models._arrays import FloatArray, Frozen
+from transom.models.arrays import FloatArray, Frozen
 from transom.traces import Workload
 
 HOURS = 168

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import msgspec
 
-from transom.compiling import source_digest
+from transom._system.compiling import source_digest
+from transom._system.files import whole_file
 from transom.errors import DocumentError
-from transom.files import whole_file
 from transom.generate.dataset_card import card
 from transom.generate.dataset_index import DatasetIndex, Tally, read_index, versions
 from transom.generate.dataset_plan import Shard, Source

@@ -16,9 +16,9 @@ from typing import IO, Any
 
 import msgspec
 
-from transom.compiling import source_digest
+from transom._system.compiling import source_digest
+from transom._system.files import whole_file
 from transom.errors import SpecError
-from transom.files import whole_file
 from transom.generate.dataset_plan import DatasetSet, Shard, Source, Splitting
 from transom.generate.instance_statistics import Summary, statistics
 from transom.io import encode, read_documents

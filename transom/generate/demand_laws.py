@@ -15,7 +15,7 @@ from scipy.special import ndtr, ndtri
 
 from transom import registry
 from transom.errors import SpecError
-from transom.models._arrays import FloatArray
+from transom.models.arrays import FloatArray
 from transom.traces import Workload
 from transom.traces.swf_header import FIELDS, standard_name
 

@@ -21,7 +21,7 @@ from transom import registry
 from transom.errors import SpecError
 from transom.generate.demand_laws import LAWS, Columns, Law, Normal, told
 from transom.models import Cluster, JobTable
-from transom.models._arrays import FloatArray, IntArray
+from transom.models.arrays import FloatArray, IntArray
 from transom.rng import stream
 from transom.traces import Workload
 

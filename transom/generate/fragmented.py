@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from transom.errors import SpecError
-from transom.models._arrays import IntArray, whole
 from transom.models.allocation import Allocation, Rule
+from transom.models.arrays import IntArray, whole
 from transom.models.fat_tree import FatTree
 from transom.models.hop_cost import PAPER, HopCost
 

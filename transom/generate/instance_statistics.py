@@ -10,7 +10,7 @@ import numpy as np
 
 from transom.io import PeriodWindow
 from transom.models import Allocation, ConstrainedPath, Knapsack, Selection, Window
-from transom.models._arrays import IntArray
+from transom.models.arrays import IntArray
 from transom.traces import Workload
 
 MEANINGS: Mapping[str, str] = {

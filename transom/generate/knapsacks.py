@@ -23,7 +23,7 @@ import numpy as np
 
 from transom.errors import SpecError
 from transom.models import Knapsack
-from transom.models._arrays import IntArray
+from transom.models.arrays import IntArray
 from transom.registry import unknown
 
 _Items = tuple[IntArray, IntArray]  # values, weights

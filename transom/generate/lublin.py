@@ -21,7 +21,7 @@ import numpy as np
 from transom.errors import SpecError
 from transom.generate.memory import JOB, check_memory
 from transom.models import Cluster, JobTable
-from transom.models._arrays import FloatArray, IntArray
+from transom.models.arrays import FloatArray, IntArray
 from transom.models.job import UNKNOWN
 from transom.traces import Workload
 from transom.traces.estimates import parse_estimates

@@ -9,7 +9,7 @@ import numpy as np
 
 from transom.errors import SpecError
 from transom.models import Cluster, JobTable, Objective, Selection, Window
-from transom.models._arrays import BoolArray, IntArray
+from transom.models.arrays import BoolArray, IntArray
 from transom.models.selection_reduction import reduce_selection
 from transom.simulation import Schedule
 from transom.simulation.snapshots import snapshots

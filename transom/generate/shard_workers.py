@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 
-from transom.ctrl_c import kept_from_pools
+from transom._system.signals import kept_from_pools
 from transom.errors import TransomError
 
 _TRIES = 3  # of a shard whose worker dies

@@ -18,8 +18,8 @@ from transom import registry
 from transom.errors import SpecError, UnsupportedError
 from transom.io import PeriodWindow
 from transom.models import PAPER, Allocation, FatTree, HopCost
-from transom.models._arrays import IntArray
 from transom.models.allocation import KINDS, Rule
+from transom.models.arrays import IntArray
 from transom.simulation.period_policy import WindowRule, take_window
 from transom.solving import Solver, refusal, solve, warm_up
 from transom.stop import Stop

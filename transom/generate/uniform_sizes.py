@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from transom.errors import SpecError
-from transom.models._arrays import IntArray
+from transom.models.arrays import IntArray
 
 
 def uniform_sizes(rng: np.random.Generator, jobs: int, cap: int, most: int) -> IntArray:

@@ -9,7 +9,7 @@ import numpy as np
 from transom import registry
 from transom.errors import SpecError
 from transom.models import Knapsack, Objective, Window
-from transom.models._arrays import IntArray
+from transom.models.arrays import IntArray
 from transom.traces import Workload
 
 _LONGEST_WAIT = 12 * 3600  # [s]

@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from transom._system.files import whole_file
 from transom.errors import DocumentError
-from transom.files import whole_file
 from transom.io.conversion import Document
 from transom.io.documents import decode, encode
 from transom.io.kplib import read_kplib

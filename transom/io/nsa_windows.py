@@ -16,8 +16,8 @@ from msgspec import Meta
 
 from transom.errors import ModelError
 from transom.models import PAPER, Allocation, FatTree, HopCost, Knapsack
-from transom.models._arrays import Frozen, IntArray, frozen_ints, whole
 from transom.models.allocation import Rule
+from transom.models.arrays import Frozen, IntArray, frozen_ints, whole
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -12,8 +12,8 @@ import numpy as np
 from transom.errors import DocumentError
 from transom.io.formats import LARGEST, FrontDocument, ResultDocument, StopDocument
 from transom.models import ConstrainedPath, Knapsack, ParetoFront, Selection
-from transom.models._arrays import BoolArray, IntArray
 from transom.models.allocation import KINDS
+from transom.models.arrays import BoolArray, IntArray
 from transom.result import Result
 from transom.stop import Stop
 

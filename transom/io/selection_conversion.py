@@ -10,7 +10,7 @@ import numpy as np
 from transom.errors import ModelError
 from transom.io.formats import SelectionDocument
 from transom.models import Selection
-from transom.models._arrays import BoolArray
+from transom.models.arrays import BoolArray
 
 
 def selection_document(problem: Selection) -> SelectionDocument:

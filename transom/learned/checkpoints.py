@@ -24,9 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transom import registry
-from transom.compiling import source_digest
+from transom._system.compiling import source_digest
+from transom._system.files import whole_file
 from transom.errors import DocumentError, SpecError
-from transom.files import whole_file
 from transom.learned.card_facts import finite, must, same, text, whole
 
 EXTRA = "learned"

@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from transom.compiling import compiled
+from transom._system.compiling import compiled
 from transom.errors import DocumentError
-from transom.models._arrays import FloatArray
+from transom.models.arrays import FloatArray
 
 ACTOR = "actor."
 """What the names of a scorer's weights begin with in a checkpoint."""

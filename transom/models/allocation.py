@@ -10,9 +10,9 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from transom.compiling import compiled
+from transom._system.compiling import compiled
 from transom.errors import ModelError, shown
-from transom.models._arrays import BoolArray, FloatArray, Frozen, IntArray, as_array, expected, frozen_ints
+from transom.models.arrays import BoolArray, FloatArray, Frozen, IntArray, as_array, expected, frozen_ints
 from transom.models.fat_tree import FatTree
 from transom.models.hop_cost import PAPER, HopCost, block_cost_table, hop_cost
 from transom.models.window import Window

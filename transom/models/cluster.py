@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from transom.errors import ModelError
-from transom.models._arrays import Frozen, expected, whole
+from transom.models.arrays import Frozen, expected, whole
 from transom.models.fat_tree import FatTree
 
 LARGEST = 2**40

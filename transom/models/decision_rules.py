@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from transom.errors import SpecError
-from transom.models._arrays import BoolArray, FloatArray
+from transom.models.arrays import BoolArray, FloatArray
 from transom.models.hypervolume import directions
 from transom.models.pareto_front import EXACT_OBJECTIVES, ParetoFront, hypervolume_share
 from transom.models.selection import Selection

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from transom.compiling import compiled
-from transom.models._arrays import FloatArray, IntArray
+from transom._system.compiling import compiled
+from transom.models.arrays import FloatArray, IntArray
 
 EXACT_IN_FLOATS = 2.0**52
 """Below this product of largest value and weight, quotients in double precision differ where fractions do."""
@@ -30,7 +30,7 @@ def by_efficiency(values: IntArray, weights: IntArray) -> IntArray:
     # limit, their quotients in double precision differ too, and stand in the right order.
     if float(values.max()) * float(weights.max()) < EXACT_IN_FLOATS:
         return np.argsort(-ratio, kind="stable").astype(np.int64, copy=False)
-    order: IntArray = _sort(ratio, values, weights)
+    order: IntArray = sort_by_efficiency(ratio, values, weights)
     return order
 
 
@@ -88,7 +88,7 @@ def _less(a: int, b: int, c: int, d: int) -> bool:
 
 
 @compiled
-def _sort(ratio: FloatArray, values: IntArray, weights: IntArray) -> IntArray:
+def sort_by_efficiency(ratio: FloatArray, values: IntArray, weights: IntArray) -> IntArray:
     # Bottom-up merge sort; only items that double precision cannot tell apart are compared exactly.
     count = len(ratio)
     source, target = np.arange(count), np.empty(count, np.int64)

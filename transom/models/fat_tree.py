@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from transom.errors import ModelError
-from transom.models._arrays import Frozen, IntArray, frozen_ints, whole
+from transom.models.arrays import Frozen, IntArray, frozen_ints, whole
 
 
 @dataclass(frozen=True, eq=False, slots=True)

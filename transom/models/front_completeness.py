@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from transom.models._arrays import IntArray
+from transom.models.arrays import IntArray
 from transom.models.pareto_front import ParetoFront, nondominated
 from transom.models.selection import Selection
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from transom.compiling import compiled
+from transom._system.compiling import compiled
 from transom.errors import ModelError
-from transom.models._arrays import FloatArray, IntArray, whole
+from transom.models.arrays import FloatArray, IntArray, whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +128,11 @@ def block_costs(leaf: IntArray, pod: IntArray, size: int, cost: HopCost, wrap: b
 
 def block_cost_table(leaf: IntArray, pod: IntArray, sizes: IntArray, cost: HopCost, wrap: bool) -> FloatArray:
     """:func:`block_costs` for several sizes, shape ``(sizes, entries)``."""
-    return _slide_all(leaf, pod, sizes, cost.weights, wrap)  # type: ignore[no-any-return]
+    return slide_costs(leaf, pod, sizes, cost.weights, wrap)  # type: ignore[no-any-return]
 
 
 @compiled
-def _slide_all(leaf, pod, sizes, weights, wrap):  # type: ignore[no-untyped-def]
+def slide_costs(leaf, pod, sizes, weights, wrap):  # type: ignore[no-untyped-def]
     n = len(leaf)
     costs = np.full((len(sizes), n), np.inf)
     if n == 0:

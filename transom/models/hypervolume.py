@@ -20,8 +20,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from transom.compiling import compiled
-from transom.models._arrays import FloatArray
+from transom._system.compiling import compiled
+from transom.models.arrays import FloatArray
 
 DIRECTIONS = 4096
 """How many directions the volume is a mean over."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from transom.errors import ModelError, shown
-from transom.models._arrays import Frozen, IntArray, expected, frozen_ints, whole
+from transom.models.arrays import Frozen, IntArray, expected, frozen_ints, whole
 
 UNKNOWN = -1
 """What stands for an unknown user or priority."""

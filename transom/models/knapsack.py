@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from transom.errors import ModelError, shown
-from transom.models._arrays import BoolArray, Frozen, IntArray, as_array, expected, frozen_ints
+from transom.models.arrays import BoolArray, Frozen, IntArray, as_array, expected, frozen_ints
 from transom.models.objectives import SCALE, Objective, UsedNodes
 from transom.models.window import Window
 

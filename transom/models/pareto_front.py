@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from transom.errors import ModelError
-from transom.models._arrays import BoolArray, Frozen, IntArray, as_array, frozen_ints
+from transom.models.arrays import BoolArray, Frozen, IntArray, as_array, frozen_ints
 from transom.models.hypervolume import share_along
 
 EXACT_OBJECTIVES = 5

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from transom.models._arrays import BoolArray, IntArray
+from transom.models.arrays import BoolArray, IntArray
 from transom.models.knapsack import Knapsack
 
 _FEW = 100

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from transom.errors import ModelError, shown
-from transom.models._arrays import BoolArray, FloatArray, Frozen, IntArray, expected, frozen_ints, whole
+from transom.models.arrays import BoolArray, FloatArray, Frozen, IntArray, expected, frozen_ints, whole
 from transom.models.objectives import SCALE, Objective
 from transom.models.pareto_front import ParetoFront, hypervolume_share, nondominated, pareto_front, prepare
 from transom.models.window import Window

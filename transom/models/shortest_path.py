@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from transom.errors import ModelError
-from transom.models._arrays import FloatArray, Frozen, IntArray, as_array, frozen_floats, frozen_ints, whole
 from transom.models.allocation import Allocation
+from transom.models.arrays import FloatArray, Frozen, IntArray, as_array, frozen_floats, frozen_ints, whole
 from transom.models.fat_tree import FatTree
 from transom.models.hop_cost import PAPER, HopCost
 

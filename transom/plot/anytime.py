@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from transom.errors import ModelError
-from transom.models._arrays import FloatArray
+from transom.models.arrays import FloatArray
 from transom.plot.style import WIDTH, heading, new_figure, policy_styles, shortened, styled, thousands
 from transom.result import Result
 

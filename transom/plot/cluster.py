@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from transom.errors import ModelError
 from transom.models import Allocation, FatTree
-from transom.models._arrays import BoolArray, FloatArray, IntArray
+from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.plot.style import WIDTH, new_figure, shortened, styled
 
 if TYPE_CHECKING:

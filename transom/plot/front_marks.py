@@ -9,7 +9,7 @@ import numpy as np
 
 from transom.errors import ModelError
 from transom.models import ParetoFront, Selection
-from transom.models._arrays import FloatArray
+from transom.models.arrays import FloatArray
 from transom.plot.style import policy_styles, shortened
 
 Fronts = Mapping[str, ParetoFront]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from transom.errors import ModelError
-from transom.models._arrays import FloatArray, IntArray
+from transom.models.arrays import FloatArray, IntArray
 from transom.plot.style import (
     MODE_COLOURS,
     comparable,

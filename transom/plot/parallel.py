@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transom.models import Selection
-from transom.models._arrays import FloatArray
+from transom.models.arrays import FloatArray
 from transom.plot.front_marks import Chosen, Fronts, axis_labels, drawn, judged, legend_label, looks, mark_look, marks
 from transom.plot.style import new_figure, styled
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from transom.errors import ModelError
-from transom.models._arrays import FloatArray
+from transom.models.arrays import FloatArray
 from transom.plot.spokes import ring, spokes
 from transom.plot.style import (
     comparable,

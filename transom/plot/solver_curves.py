@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from transom.errors import ModelError
-from transom.models._arrays import FloatArray
+from transom.models.arrays import FloatArray
 from transom.plot.style import heading, new_figure, policy_styles, shortened, styled
 
 if TYPE_CHECKING:

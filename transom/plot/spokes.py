@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from transom.models._arrays import FloatArray
+from transom.models.arrays import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,8 +9,8 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from transom._system.files import whole_path
 from transom.errors import ModelError
-from transom.files import whole_path
 from transom.simulation.schedule import MODES, Schedule
 
 if TYPE_CHECKING:

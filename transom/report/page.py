@@ -11,11 +11,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from transom._system.files import whole_file
 from transom.bench.remarks import remarks
 from transom.bench.score import BestKnown, references, scored
 from transom.bench.task import FAILED
 from transom.errors import DocumentError
-from transom.files import whole_file
 from transom.report import comparison, facts, failures, sequences
 from transom.report.pictures import Picture, comparison_pictures, overshoot_pictures
 from transom.report.runs import embedded, solvers_of

@@ -11,8 +11,8 @@ import numpy as np
 from transom import registry
 from transom.errors import PolicyError, SpecError
 from transom.models import PAPER, Allocation, FatTree, HopCost
-from transom.models._arrays import IntArray
 from transom.models.allocation import KINDS, Rule
+from transom.models.arrays import IntArray
 from transom.rng import stream
 from transom.solving import Solver, answer, refusal, warm_up
 from transom.stop import Stop

@@ -10,7 +10,7 @@ import numpy as np
 
 from transom.errors import ModelError
 from transom.models import Cluster
-from transom.models._arrays import BoolArray, FloatArray, IntArray
+from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.simulation.metrics import WEEK, Trim, node_seconds, utilisation
 from transom.simulation.schedule import MODES, Schedule
 

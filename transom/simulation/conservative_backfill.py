@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transom.compiling import borrowing, compiled, inlined
-from transom.models._arrays import IntArray
+from transom._system.compiling import borrowing, compiled, inlined
+from transom.models.arrays import IntArray
 from transom.simulation.availability import Profile, add, clear, new_profile, trim
 from transom.simulation.events import (
     ENDED,

@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transom.compiling import compiled
-from transom.models._arrays import IntArray
+from transom._system.compiling import compiled
+from transom.models.arrays import IntArray
 from transom.simulation.clocks import clock_begins
 from transom.simulation.outcome import Outcome, Report
 from transom.simulation.policies import RulePolicy, load_rule, site_order

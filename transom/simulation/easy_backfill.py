@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transom.compiling import borrowing
+from transom._system.compiling import borrowing
 from transom.simulation.events import (
     DEMAND,
     HELD,

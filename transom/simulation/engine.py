@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from transom.errors import PolicyError, SpecError, shown
 from transom.models import JobTable, Window
-from transom.models._arrays import IntArray, expected, whole
+from transom.models.arrays import IntArray, expected, whole
 from transom.rng import stream
 from transom.simulation import events
 from transom.simulation.allocator import Allocator

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transom.compiling import borrowing
-from transom.models._arrays import IntArray
+from transom._system.compiling import borrowing
+from transom.models.arrays import IntArray
 from transom.simulation.schedule import READY, RESERVED
 
 NEVER = np.int64(2**62)

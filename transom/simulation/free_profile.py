@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from transom.compiling import compiled
+from transom._system.compiling import compiled
 from transom.simulation.easy_backfill import fits
 
 

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from transom.compiling import borrowing, inlined
-from transom.models._arrays import IntArray
+from transom._system.compiling import borrowing, inlined
+from transom.models.arrays import IntArray
 from transom.simulation.availability import begin_of_room, block_of, fits_step, step_of
 from transom.simulation.events import DEMAND, NEVER, WALLTIME, State
 from transom.simulation.stretches import (

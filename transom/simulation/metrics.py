@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from transom.errors import ModelError
-from transom.models._arrays import BoolArray, FloatArray, IntArray
+from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.simulation.schedule import MODES, Schedule
 
 TAU = 10

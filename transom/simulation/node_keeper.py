@@ -10,7 +10,7 @@ import numpy as np
 
 from transom.errors import PolicyError, SpecError, UnsupportedError
 from transom.models import FatTree
-from transom.models._arrays import IntArray
+from transom.models.arrays import IntArray
 from transom.simulation import static_placing
 from transom.simulation.allocator import Allocator, Placed, Placer
 from transom.simulation.nodes import NodeRuns, assign_nodes

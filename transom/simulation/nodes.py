@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from transom.compiling import compiled
-from transom.models._arrays import Frozen, IntArray
+from transom._system.compiling import compiled
+from transom.models.arrays import Frozen, IntArray
 
 if TYPE_CHECKING:
     from transom.simulation.schedule import Schedule

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transom.compiling import inlined
-from transom.models._arrays import IntArray
+from transom._system.compiling import inlined
+from transom.models.arrays import IntArray
 
 ENOUGH = 1 << 16
 """With so many entries it is time to take them away."""

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from transom.errors import PolicyError
-from transom.models._arrays import IntArray
+from transom.models.arrays import IntArray
 from transom.simulation.nodes import NodeRuns
 
 _NONE = np.empty(0, np.int64)

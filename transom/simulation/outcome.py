@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from transom.models._arrays import IntArray
+from transom.models.arrays import IntArray
 
 Report = Callable[[int], None]
 """Called now and then with the number of jobs that have started."""

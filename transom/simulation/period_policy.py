@@ -9,7 +9,7 @@ import numpy as np
 
 from transom.errors import SpecError
 from transom.models import Window
-from transom.models._arrays import IntArray
+from transom.models.arrays import IntArray
 from transom.simulation.decision import Decision
 
 WindowRule = Literal["paper", "code"]

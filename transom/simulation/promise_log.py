@@ -14,7 +14,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from transom.models._arrays import IntArray
+from transom.models.arrays import IntArray
 from transom.simulation.decision import Reservation
 from transom.simulation.noted_promises import COUNT, GONE, Noted
 

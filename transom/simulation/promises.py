@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from transom.compiling import compiled
+from transom._system.compiling import compiled
 from transom.models import Window
-from transom.models._arrays import BoolArray, IntArray
+from transom.models.arrays import BoolArray, IntArray
 from transom.simulation.decision import Reservation
 from transom.simulation.events import DEMAND, NEVER, WALLTIME, State
 from transom.simulation.free_profile import add, earliest

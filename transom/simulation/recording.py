@@ -26,11 +26,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from transom._system.files import whole_path
 from transom.errors import DocumentError, ModelError
-from transom.files import whole_path
 from transom.io.parquet import list_lengths, read_card, read_columns, scan
 from transom.models import Cluster, FatTree, JobTable
-from transom.models._arrays import IntArray
+from transom.models.arrays import IntArray
 from transom.result import versions
 from transom.simulation.promise_log import PIECE, Changes, PromiseLog, pieces_of
 from transom.simulation.schedule import MODES, PROMISED, Schedule, Spread

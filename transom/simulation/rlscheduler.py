@@ -24,10 +24,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transom.compiling import compiled
+from transom._system.compiling import compiled
 from transom.heuristics.priority_rules import LogRule, PriorityRule
 from transom.models import JobTable
-from transom.models._arrays import FloatArray, IntArray
+from transom.models.arrays import FloatArray, IntArray
 from transom.simulation.outcome import Outcome, Report
 from transom.simulation.policies import RulePolicy, load_rule
 from transom.simulation.schedule import BACKFILLED, READY, RESERVED

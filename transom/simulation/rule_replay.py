@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from transom.compiling import compiled
+from transom._system.compiling import compiled
 from transom.simulation import events
 from transom.simulation.conservative_backfill import conservative_pass, new_plan
 from transom.simulation.easy_backfill import easy_pass, plain_pass

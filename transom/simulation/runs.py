@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from transom import registry
-from transom.compiling import source_digest
+from transom._system.compiling import source_digest
+from transom._system.files import whole_file
 from transom.errors import DocumentError, SpecError
-from transom.files import whole_file
 from transom.models import Allocation
 from transom.rng import stream
 from transom.simulation.allocator import Allocator

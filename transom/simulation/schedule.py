@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from transom.errors import ModelError
 from transom.models import Cluster, JobTable
-from transom.models._arrays import FloatArray, Frozen, IntArray, frozen_floats, frozen_ints
+from transom.models.arrays import FloatArray, Frozen, IntArray, frozen_floats, frozen_ints
 from transom.traces.origin import Remark
 
 if TYPE_CHECKING:

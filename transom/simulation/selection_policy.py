@@ -11,7 +11,7 @@ import numpy as np
 from transom import registry
 from transom.errors import PolicyError, SpecError
 from transom.models import Objective, Selection, Window
-from transom.models._arrays import BoolArray, IntArray
+from transom.models.arrays import BoolArray, IntArray
 from transom.models.decision_rules import DecisionRule
 from transom.rng import stream
 from transom.simulation.decision import Decision

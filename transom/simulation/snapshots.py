@@ -9,7 +9,7 @@ import numpy as np
 
 from transom.errors import SpecError
 from transom.models import Window
-from transom.models._arrays import IntArray
+from transom.models.arrays import IntArray
 from transom.simulation.clocks import clock_begins
 from transom.simulation.nodes import NodeRuns, assign_nodes
 from transom.simulation.policies import load_rule, site_order

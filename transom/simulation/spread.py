@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from transom.compiling import compiled
+from transom._system.compiling import compiled
 from transom.models import FatTree, HopCost
 from transom.models.hop_cost import hop_cost
 from transom.simulation.nodes import NodeRuns

@@ -13,15 +13,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transom.compiling import compiled
-from transom.models._arrays import BoolArray, FloatArray, IntArray
+from transom._system.compiling import compiled
+from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.models.fat_tree import FatTree
 from transom.models.hop_cost import hop_cost
 from transom.simulation.allocator import Allocator, Placed, Placer
 from transom.simulation.nodes import NodeRuns
 from transom.simulation.schedule import Schedule
-from transom.solvers._packing import _distinct
-from transom.solvers.scas_dp import _CHUNK, ScasDp, _solve
+from transom.solvers.allocation.packing import distinct_sizes
+from transom.solvers.allocation.scas_dp import CHUNK, ScasDp, solve_small
 
 _INSTANTS = 256  # instants between two looks at the progress bar and Ctrl-C
 
@@ -164,7 +164,7 @@ def _terms(tree: FatTree, allocator: Allocator, memory: int) -> Terms:
     weights, wrap, per_job = allocator.cost.weights, bool(allocator.wrap), bool(allocator.per_job)
     # Copies: kernels would be compiled once more for arrays that are read-only.
     leaf, pod = tree.leaf.copy(), tree.pod.copy()
-    return Terms(leaf, pod, weights, wrap, per_job, memory, _CHUNK, in_leaf, in_pod)
+    return Terms(leaf, pod, weights, wrap, per_job, memory, CHUNK, in_leaf, in_pod)
 
 
 def _new_board(nodes: int, jobs: int) -> Board:
@@ -277,7 +277,7 @@ def _allocate(board, window, idle, all_sizes, terms):  # type: ignore[no-untyped
         sizes[w] = all_sizes[window[w]]
     if sizes.sum() > len(idle) or not _small(sizes, len(idle), terms.wrap, terms.memory, terms.work):
         return False, idle
-    solved, value, owner = _solve(terms.leaf, terms.pod, idle, sizes, terms.weights, terms.wrap, terms.work)
+    solved, value, owner = solve_small(terms.leaf, terms.pod, idle, sizes, terms.weights, terms.wrap, terms.work)
     if not solved or value == np.inf:
         return False, idle
     costs = _judged(idle, owner, sizes, terms)
@@ -316,7 +316,7 @@ def _allocate(board, window, idle, all_sizes, terms):  # type: ignore[no-untyped
 @compiled
 def _small(sizes, length, wrap, memory, work):  # type: ignore[no-untyped-def]
     """Whether the solver takes this allocation (its tables fit into ``memory`` bytes) and solves it at once."""
-    distinct, counts = _distinct(sizes)
+    distinct, counts = distinct_sizes(sizes)
     slack, states = length - sizes.sum(), 1
     for count in counts:
         states *= count + 1

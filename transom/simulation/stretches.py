@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transom.compiling import borrowing, inlined
-from transom.models._arrays import IntArray
+from transom._system.compiling import borrowing, inlined
+from transom.models.arrays import IntArray
 from transom.simulation.availability import block_of, earliest, step_of
 from transom.simulation.events import DEMAND, NEVER, WALLTIME
 

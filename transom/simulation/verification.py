@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from transom.compiling import compiled
+from transom._system.compiling import compiled
 from transom.models import HopCost
 from transom.simulation.nodes import NodeRuns
 from transom.simulation.promise_log import Changes

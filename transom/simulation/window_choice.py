@@ -1,17 +1,17 @@
 """What a window policy under ``dp`` chooses, in one compiled call: values, reduction, greedy, table.
 
-The steps are those of :class:`~transom.solvers.dynamic_programming.DynamicProgramming` under a budget that keeps the
-greedy answer where it is optimal, so that ties are broken as there. The judge is apart: it adds up values and weights
-of the choice from the items alone.
+The steps are those of :class:`~transom.solvers.knapsack.dynamic_programming.DynamicProgramming` under a budget that
+keeps the greedy answer where it is optimal, so that ties are broken as there. The judge is apart: it adds up values and
+weights of the choice from the items alone.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from transom.compiling import compiled
-from transom.heuristics.greedy import complete
-from transom.models.efficiency import _sort
+from transom._system.compiling import compiled
+from transom.heuristics.knapsack.greedy import complete
+from transom.models.efficiency import sort_by_efficiency
 from transom.models.objectives import (
     SCALE,
     DrasCapability,
@@ -22,7 +22,7 @@ from transom.models.objectives import (
     Waited,
     WaitingNodes,
 )
-from transom.solvers.dynamic_programming import _fill, _read
+from transom.solvers.knapsack.dynamic_programming import fill_table, read_table
 
 OBJECTIVES: tuple[type, ...] = (UsedNodes, WaitingNodes, Waited, SitePriority, DrasCapability, DrasCapacity)
 """The objectives that :func:`item_values` knows, by position."""
@@ -107,7 +107,7 @@ def choose(values, weights, capacity, most_cells, memory):  # type: ignore[no-un
         return True, value, chosen, 0
     if 8 * (room + 1) + 8 * len(items) * ((room + 64) // 64) > memory:
         return False, 0, chosen, 0  # dp refuses it, whether the greedy answer is optimal or not
-    order = _sort(v / w, v, w)
+    order = sort_by_efficiency(v / w, v, w)
     greedy = np.zeros(len(items), np.bool_)
     complete(greedy, w, room, order)
     best, worth = 0, 0
@@ -144,10 +144,10 @@ def choose(values, weights, capacity, most_cells, memory):  # type: ignore[no-un
             later += w[i]
         row, column = 0, room
         while row < len(items):
-            row, column = _fill(best_values, decisions, v, w, low, row, column, len(items), 2 * cells + 1)
+            row, column = fill_table(best_values, decisions, v, w, low, row, column, len(items), 2 * cells + 1)
         if best_values[room] > worth:
             worth = best_values[room]
-            greedy = _read(decisions, w, room)
+            greedy = read_table(decisions, w, room)
     for i in range(len(items)):
         chosen[items[i]] = greedy[i]
     return True, value + unit * worth, chosen, cells

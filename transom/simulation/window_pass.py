@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from transom.compiling import compiled
+from transom._system.compiling import compiled
 from transom.models import Window
 from transom.models import job as table
-from transom.models._arrays import IntArray
+from transom.models.arrays import IntArray
 from transom.simulation.availability import add
 from transom.simulation.conservative_backfill import Plan, conservative_pass, new_plan
 from transom.simulation.decision import Backfilling, Decision, Reservation

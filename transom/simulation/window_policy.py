@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from transom import registry
 from transom.errors import SpecError
 from transom.models import Knapsack, Objective, Window
-from transom.models._arrays import IntArray
+from transom.models.arrays import IntArray
 from transom.rng import stream
 from transom.simulation import events, window_replay
 from transom.simulation.decision import Decision

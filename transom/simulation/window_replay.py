@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from transom.compiling import compiled
-from transom.models._arrays import FloatArray, IntArray
+from transom._system.compiling import compiled
+from transom.models.arrays import FloatArray, IntArray
 from transom.simulation import events
 from transom.simulation.easy_backfill import easy_pass, fits, shadow_time
 from transom.simulation.events import (
@@ -32,7 +32,7 @@ from transom.simulation.events import (
 from transom.simulation.rule_replay import after, before
 from transom.simulation.schedule import BACKFILLED, COLUMNS, READY, RESERVED
 from transom.simulation.window_choice import OBJECTIVES, choose, item_values, scale_of, stands, weights_of
-from transom.solvers.dynamic_programming import DynamicProgramming
+from transom.solvers.knapsack.dynamic_programming import DynamicProgramming
 
 if TYPE_CHECKING:
     from transom.simulation.engine import Progress, Replay

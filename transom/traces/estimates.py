@@ -21,7 +21,7 @@ import numpy as np
 from transom import registry
 from transom.errors import ModelError, SpecError
 from transom.models import JobTable
-from transom.models._arrays import IntArray
+from transom.models.arrays import IntArray
 from transom.models.job import WALLTIME
 from transom.rng import stream
 from transom.traces.learnt_estimates import Learnt

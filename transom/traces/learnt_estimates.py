@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from transom.errors import SpecError
-from transom.models._arrays import IntArray
+from transom.models.arrays import IntArray
 from transom.traces.swf_lines import read_lines
 from transom.traces.walltimes import round_up
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from transom.errors import ModelError
-from transom.models._arrays import BoolArray
+from transom.models.arrays import BoolArray
 from transom.traces.estimates import TAKEN
 from transom.traces.rules import ReadingRules, repaired
 from transom.traces.swf import read_log, trace_name

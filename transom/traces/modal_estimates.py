@@ -25,9 +25,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from transom.compiling import borrowing
+from transom._system.compiling import borrowing
 from transom.errors import SpecError
-from transom.models._arrays import FloatArray, IntArray
+from transom.models.arrays import FloatArray, IntArray
 from transom.traces.walltimes import round_up
 
 HEAD = 20

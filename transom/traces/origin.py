@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from transom.errors import ModelError
-from transom.models._arrays import BoolArray, IntArray
+from transom.models.arrays import BoolArray, IntArray
 
 EXACT = "exact"
 """The model under which a job asks for its runtime."""

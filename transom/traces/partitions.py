@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from transom.errors import SpecError
-from transom.models._arrays import BoolArray, IntArray
+from transom.models.arrays import BoolArray, IntArray
 
 
 def selected(partition: IntArray, names: Mapping[int, str], wanted: Sequence[int | str], path: str) -> BoolArray:

@@ -12,7 +12,7 @@ import numpy as np
 
 from transom.errors import ModelError, SpecError, TraceError
 from transom.models import Cluster, JobTable
-from transom.models._arrays import BoolArray, IntArray
+from transom.models.arrays import BoolArray, IntArray
 from transom.models.job import UNKNOWN
 from transom.traces.estimates import TAKEN, Whose, parse_estimates, with_estimates
 from transom.traces.origin import EXACT, Origin

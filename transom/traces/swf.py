@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from transom._system.files import whole_file
 from transom.errors import ModelError, SpecError, TraceError
-from transom.files import whole_file
-from transom.models._arrays import expected, whole
+from transom.models.arrays import expected, whole
 from transom.traces.partitions import selected
 from transom.traces.rules import LoggedJobs, ReadingRules, repaired
 from transom.traces.swf_header import Header

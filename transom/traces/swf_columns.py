@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from transom.errors import TraceError
-from transom.models._arrays import FloatArray, IntArray
+from transom.models.arrays import FloatArray, IntArray
 from transom.traces.swf import PARTIAL
 from transom.traces.swf_lines import Field, read_lines
 

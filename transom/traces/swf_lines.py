@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from transom.errors import SpecError, TraceError
-from transom.models._arrays import FloatArray, IntArray
+from transom.models.arrays import FloatArray, IntArray
 from transom.traces.swf_blocks import blocks
 from transom.traces.swf_header import FIELDS, Header, field_name, standard_name
 from transom.traces.swf_tokens import ANYTHING, COLUMN, KIND, LINE, LINES, NUMBER, POSITION, REAL, ROWS, WHOLE, scan

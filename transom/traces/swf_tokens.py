@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from transom.compiling import borrowing
-from transom.models._arrays import FloatArray, IntArray
+from transom._system.compiling import borrowing
+from transom.models.arrays import FloatArray, IntArray
 
 ANYTHING, NUMBER, WHOLE, REAL = range(4)
 """What a field may hold: any word; a number, which is only checked; a whole number or any number, which is kept."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from transom.models._arrays import IntArray
+from transom.models.arrays import IntArray
 
 _MINUTES = (5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 240, 300, 360, 480, 600, 720, 900, 1080, 1440, 1800, 2160, 2880)
 

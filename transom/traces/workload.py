@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from transom.errors import ModelError
 from transom.models import Cluster, Job, JobTable
-from transom.models._arrays import BoolArray, Frozen, IntArray, as_array, expected, frozen_ints
+from transom.models.arrays import BoolArray, Frozen, IntArray, as_array, expected, frozen_ints
 from transom.traces.origin import Origin, Partition, Remark, facts, remarks
 
 

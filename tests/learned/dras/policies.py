@@ -12,7 +12,7 @@ from transom.learned.dras.process import Scheme
 from transom.learned.dras.standing import decision_of, parts
 from transom.learned.scorer import ScorerWeights
 from transom.models import Job, Window
-from transom.models._arrays import IntArray
+from transom.models.arrays import IntArray
 from transom.simulation import Decision
 from transom.simulation.decision import Reservation
 

@@ -12,7 +12,7 @@ from tests.learned.repair.made import fcn_weights, scorer_weights, window, write
 from transom import Stop, check, registry, solve
 from transom.cli import run
 from transom.errors import DocumentError, SpecError, UnsupportedError
-from transom.heuristics import annealing_loop
+from transom.heuristics.allocation import annealing_loop
 from transom.io import write_documents
 from transom.learned.repair import candidates as cheap
 from transom.learned.repair.candidates import CONTEXT, FEATURES, anneal_candidates, empty_log

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.allocation_cases import figure_2, random_allocation
 from transom.errors import SpecError
-from transom.heuristics._allocation import first_fit
+from transom.heuristics.allocation.arrays import first_fit
 from transom.learned.repair.pool import WindowPool
 from transom.learned.repair.process import SCHEMAS, act, begin_all, empty_lanes, observe, scale_of
 from transom.learned.repair.task import RepairTask

@@ -26,7 +26,7 @@ from transom.learned.dras.ppo import Ppo, PpoSettings
 from transom.learned.dras.process import Course
 from transom.learned.dras.q_learning import QLearning, QLearningSettings
 from transom.learned.dras.rewards import holding_cost, parse_reward, passed, selected
-from transom.models._arrays import FloatArray
+from transom.models.arrays import FloatArray
 from transom.simulation.events import QUEUED, WALLTIME, State
 
 _RULES: dict[str, tuple[Any, Any, int]] = {

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from transom.compiling import compiled
+from transom._system.compiling import compiled
 from transom.errors import ModelError, SpecError
 from transom.learned.dras.deciding import choose, decide, new_view
 from transom.learned.dras.episodes import Episodes
@@ -28,7 +28,7 @@ from transom.learned.dras.rewards import Reward, parse_reward
 from transom.learned.dras.standing import new_course
 from transom.learned.dras.stepping import act, go_on
 from transom.learned.scorer import ScorerWeights
-from transom.models._arrays import BoolArray, FloatArray, IntArray
+from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.rng import stream
 from transom.simulation import events
 from transom.simulation.engine import Progress, Replay

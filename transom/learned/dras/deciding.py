@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from transom.compiling import compiled
+from transom._system.compiling import compiled
 from transom.learned.dras.features import CONTEXT, FEATURES, observe
 from transom.learned.dras.process import begin, candidates_of, take
 from transom.learned.dras.standing import decided, stand
 from transom.learned.scorer import highest, sample, score, softmax
-from transom.models._arrays import FloatArray
+from transom.models.arrays import FloatArray
 
 
 class View(NamedTuple):

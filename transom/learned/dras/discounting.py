@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transom.compiling import compiled
+from transom._system.compiling import compiled
 
 
 @compiled

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from transom.compiling import compiled
+from transom._system.compiling import compiled
 from transom.learned.dras.process import BEGIN, COUNT, HOLDER, LEVEL, PICKED, QUEUED_WORK, RUNNING_WORK, SUMMED, TWO
 from transom.simulation.easy_backfill import fits
 from transom.simulation.events import DEMAND, NOW, QUEUED, RUNNING, SUBMIT, WALLTIME

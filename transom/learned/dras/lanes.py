@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from transom.compiling import compiled
+from transom._system.compiling import compiled
 from transom.learned.dras.process import BEGIN, COUNT, HOLDER, Course, Scheme
 from transom.learned.dras.standing import new_course
 from transom.learned.dras.stepping import act, go_on
-from transom.models._arrays import FloatArray, IntArray
+from transom.models.arrays import FloatArray, IntArray
 from transom.simulation.engine import Replay
 from transom.simulation.events import NEVER, WAKE, State
 from transom.traces.workload import Workload

@@ -10,7 +10,7 @@ from transom.errors import SpecError
 from transom.learned.dras.features import CONTEXT, FEATURES, observe
 from transom.learned.dras.paper_state import LONGEST_TIME, paper_state
 from transom.learned.dras.process import COUNT, Course, Scheme, check_scheme
-from transom.models._arrays import BoolArray
+from transom.models.arrays import BoolArray
 from transom.simulation.events import State
 
 Observation = Literal["paper", "compact"]

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from transom.compiling import borrowing
+from transom._system.compiling import borrowing
 from transom.learned.dras.process import COUNT
 from transom.simulation.events import DEMAND, NOW, RUNNING, SUBMIT, WALLTIME
 

@@ -19,7 +19,7 @@ from transom.learned.dras.process import PICKED, begin, candidates_of, close, ta
 from transom.learned.dras.standing import decided, decision_of, parts, standing
 from transom.learned.scorer import highest, sample, softmax
 from transom.models import Cluster, Window
-from transom.models._arrays import IntArray
+from transom.models.arrays import IntArray
 from transom.rng import stream
 from transom.simulation.decision import Decision
 from transom.simulation.events import NOW

@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from transom.compiling import borrowing
+from transom._system.compiling import borrowing
 from transom.errors import SpecError
-from transom.models._arrays import IntArray
+from transom.models.arrays import IntArray
 from transom.simulation.easy_backfill import fits, shadow_time
 from transom.simulation.events import (
     DEMAND,

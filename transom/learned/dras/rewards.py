@@ -15,10 +15,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from transom import registry
-from transom.compiling import borrowing
+from transom._system.compiling import borrowing
 from transom.errors import SpecError
 from transom.learned.dras.process import PICKED
-from transom.models._arrays import FloatArray, IntArray
+from transom.models.arrays import FloatArray, IntArray
 from transom.simulation.events import DEMAND, NOW, QUEUED, SUBMIT, WALLTIME
 
 HOUR = 3600.0

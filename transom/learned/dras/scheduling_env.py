@@ -16,7 +16,7 @@ from transom.learned.dras.rewards import WAITING, Reward, parse_reward
 from transom.learned.dras.standing import standing
 from transom.learned.dras.stepping import act, go_on, settle
 from transom.models import Window
-from transom.models._arrays import BoolArray, FloatArray
+from transom.models.arrays import BoolArray, FloatArray
 from transom.rng import stream
 from transom.simulation.events import NOW, QUEUED, State
 from transom.traces.workload import Workload

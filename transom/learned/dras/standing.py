@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from transom.compiling import compiled
+from transom._system.compiling import compiled
 from transom.learned.dras.features import known_of
 from transom.learned.dras.process import AHEAD, BEGIN, COUNTERS, HOLDER, PICKED, Course, Scheme, check_scheme
 from transom.models import Window
 from transom.models import job as table
-from transom.models._arrays import IntArray
+from transom.models.arrays import IntArray
 from transom.models.job import UNKNOWN
 from transom.simulation.decision import Decision, Reservation
 from transom.simulation.events import State

@@ -6,7 +6,7 @@ references, which costs as much as a step.
 
 from __future__ import annotations
 
-from transom.compiling import borrowing
+from transom._system.compiling import borrowing
 from transom.learned.dras.process import LEVEL, OVER, begin, candidates_of, finish, take
 from transom.learned.dras.rewards import passed, selected
 from transom.simulation.events import ENDING, NEVER, NEXT, QUEUED, SUBMIT, advance

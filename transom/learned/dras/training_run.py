@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from transom.ctrl_c import ctrl_c_waits
+from transom._system.files import whole_file
+from transom._system.signals import ctrl_c_waits
 from transom.errors import DocumentError
-from transom.files import whole_file
 from transom.learned.checkpoints import Checkpoint, save
 from transom.learned.dras.training import Training
 from transom.learned.dras.training_state import load_state, save_state

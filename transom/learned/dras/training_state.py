@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from transom._system.files import whole_file
 from transom.errors import DocumentError
-from transom.files import whole_file
 
 FORMAT = "transom/dras-training/1"
 

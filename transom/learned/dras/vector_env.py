@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from transom.compiling import compiled
+from transom._system.compiling import compiled
 from transom.errors import ModelError
 from transom.learned.dras.features import observe
 from transom.learned.dras.lanes import lane_of, new_lanes, start_all, step_all
@@ -17,7 +17,7 @@ from transom.learned.dras.observing import Observation, Observer
 from transom.learned.dras.paper_state import paper_state
 from transom.learned.dras.process import COUNT, Scheme
 from transom.learned.dras.rewards import holding_cost, parse_reward
-from transom.models._arrays import BoolArray, FloatArray
+from transom.models.arrays import BoolArray, FloatArray
 from transom.traces.workload import Workload
 
 

@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from transom.compiling import compiled
-from transom.heuristics._allocation import gather, slide, take
-from transom.heuristics._annealing import BEST, first_nodes, settle, take_out, temperature_at
+from transom._system.compiling import compiled
+from transom.heuristics.allocation.annealing import BEST, first_nodes, settle, take_out, temperature_at
+from transom.heuristics.allocation.arrays import gather, slide, take
 from transom.learned.scorer import highest, sample, score, softmax
-from transom.models._arrays import FloatArray, IntArray
+from transom.models.arrays import FloatArray, IntArray
 from transom.models.hop_cost import hop_cost
 
 SCHEMA = "repair-candidates/1"
@@ -105,7 +105,7 @@ def anneal_candidates(  # type: ignore[no-untyped-def]
     log : where decisions are written; nowhere if it has no room.
     logged : decisions that are in the log, shape ``(1,)``; changed in place.
 
-    The others, and what is returned, are those of :func:`transom.heuristics._annealing.anneal_left`.
+    The others, and what is returned, are those of :func:`transom.heuristics.allocation.annealing.anneal_left`.
     """
     n, jobs = len(owner), len(sizes)
     in_leaf, in_pod = np.zeros(leaf.max() + 1, np.int64), np.zeros(pod.max() + 1, np.int64)

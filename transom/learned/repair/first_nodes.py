@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from transom.compiling import compiled
-from transom.heuristics._allocation import block_cost, gather, take
-from transom.heuristics._annealing import first_nodes, settle, take_out
+from transom._system.compiling import compiled
+from transom.heuristics.allocation.annealing import first_nodes, settle, take_out
+from transom.heuristics.allocation.arrays import block_cost, gather, take
 from transom.learned.repair.forward import forward
 from transom.learned.repair.process import SEEN, observe
 from transom.learned.scorer import highest, sample, softmax
@@ -27,7 +27,7 @@ def anneal_learned(  # type: ignore[no-untyped-def]
     network, space : of :func:`~transom.learned.repair.forward.prepare` and ``room``.
     greedy : whether the first node with the highest score is taken; drawn by the softmax otherwise.
 
-    The others, and what is returned, are those of :func:`transom.heuristics._annealing.anneal_left`.
+    The others, and what is returned, are those of :func:`transom.heuristics.allocation.annealing.anneal_left`.
     """
     n, jobs = len(owner), len(sizes)
     in_leaf, in_pod = np.zeros(leaf.max() + 1, np.int64), np.zeros(pod.max() + 1, np.int64)

@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from transom.compiling import compiled
+from transom._system.compiling import compiled
 from transom.errors import DocumentError
 from transom.learned.checkpoints import Weights
 from transom.learned.repair.process import SEEN
-from transom.models._arrays import IntArray
+from transom.models.arrays import IntArray
 
 _STRIDES = (1, 2)  # of the two convolutions, Table II
 

@@ -9,16 +9,16 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from transom.heuristics._allocation import best_known
-from transom.heuristics.annealing_loop import Annealing, Nested, OnWhatIsLeft
+from transom.heuristics.allocation.annealing_loop import Annealing, Nested, OnWhatIsLeft
+from transom.heuristics.allocation.arrays import best_known
 from transom.learned import checkpoints
 from transom.learned.checkpoints import card_digest
 from transom.learned.repair.cards import read_card, unsuited
 from transom.learned.repair.first_nodes import anneal_learned
 from transom.learned.repair.forward import Network, prepare, room
 from transom.learned.repair.process import SCHEMAS, scale_of
-from transom.models._arrays import IntArray
 from transom.models.allocation import Allocation
+from transom.models.arrays import IntArray
 from transom.models.fat_tree import FatTree
 from transom.solving import settled
 from transom.stop import Budget, Stop

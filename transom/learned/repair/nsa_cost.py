@@ -11,15 +11,15 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from transom.errors import SpecError
-from transom.heuristics._allocation import best_known
-from transom.heuristics.annealing_loop import Annealing, Nested, OnWhatIsLeft
+from transom.heuristics.allocation.annealing_loop import Annealing, Nested, OnWhatIsLeft
+from transom.heuristics.allocation.arrays import best_known
 from transom.learned import checkpoints
 from transom.learned.checkpoints import card_digest
 from transom.learned.repair.candidates import CONTEXT, FEATURES, SCHEMA, anneal_candidates, empty_log
 from transom.learned.repair.cards import read_card, unsuited
 from transom.learned.scorer import ScorerWeights, scorer_weights
-from transom.models._arrays import IntArray
 from transom.models.allocation import Allocation
+from transom.models.arrays import IntArray
 from transom.models.fat_tree import FatTree
 from transom.solving import settled
 from transom.stop import Budget, Stop

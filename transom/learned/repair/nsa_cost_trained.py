@@ -16,8 +16,8 @@ from transom.learned.repair.rehearsal import rehearse
 from transom.learned.repair.training_settings import CostTraining
 from transom.learned.scorer import ScorerWeights
 from transom.learned.training_command import training_command
-from transom.models._arrays import FloatArray
 from transom.models.allocation import Allocation
+from transom.models.arrays import FloatArray
 from transom.rng import stream
 from transom.solving import solve
 from transom.stop import Stop

@@ -10,8 +10,8 @@ from typing import Any, get_args
 
 import numpy as np
 
+from transom._system.files import whole_file
 from transom.errors import DocumentError, SpecError
-from transom.files import whole_file
 from transom.learned.checkpoints import require
 from transom.learned.devices import chosen_device
 from transom.learned.repair.candidates import CONTEXT, FEATURES
@@ -28,8 +28,8 @@ from transom.learned.repair.training_state import (
     write_state,
 )
 from transom.learned.scorer import LEAK, ScorerWeights
-from transom.models._arrays import IntArray
 from transom.models.allocation import Allocation
+from transom.models.arrays import IntArray
 from transom.rng import stream
 
 _CLIP = 0.2  # of the ratio of chances after and before (eq. 8)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transom.learned.repair.vector_env import RepairVecEnv
-from transom.models._arrays import BoolArray
+from transom.models.arrays import BoolArray
 
 
 class PaidEachVecEnv(RepairVecEnv):

@@ -20,10 +20,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from transom.compiling import compiled
-from transom.heuristics._allocation import block_cost, gather, take
-from transom.heuristics._annealing import ANYTHING, MEND, NESTED, take_out
-from transom.models._arrays import FloatArray, IntArray
+from transom._system.compiling import compiled
+from transom.heuristics.allocation.annealing import ANYTHING, MEND, NESTED, take_out
+from transom.heuristics.allocation.arrays import block_cost, gather, take
+from transom.models.arrays import FloatArray, IntArray
 from transom.models.fat_tree import FatTree
 
 SEEN = 100

@@ -17,13 +17,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from transom.heuristics._allocation import first_fit
-from transom.heuristics.annealing_loop import OnWhatIsLeft
+from transom.heuristics.allocation.annealing_loop import OnWhatIsLeft
+from transom.heuristics.allocation.arrays import first_fit
 from transom.learned.repair.candidates import Log, anneal_candidates, empty_log
 from transom.learned.repair.nsa_cost import NsaCost
 from transom.learned.scorer import ScorerWeights
-from transom.models._arrays import FloatArray, IntArray
 from transom.models.allocation import Allocation
+from transom.models.arrays import FloatArray, IntArray
 
 _STRETCH = 25  # steps whose improvements are compared in one unit
 

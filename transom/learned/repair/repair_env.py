@@ -13,7 +13,7 @@ from transom.errors import SpecError
 from transom.learned.repair.pool import WindowPool
 from transom.learned.repair.process import SEEN, act, begin_all, empty_lanes
 from transom.learned.repair.task import RepairTask
-from transom.models._arrays import BoolArray
+from transom.models.arrays import BoolArray
 from transom.rng import stream
 
 

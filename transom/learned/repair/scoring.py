@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from transom.compiling import compiled
-from transom.heuristics._allocation import slide
+from transom._system.compiling import compiled
+from transom.heuristics.allocation.arrays import slide
 from transom.learned.repair.pool import CLUSTERS, ClusterName, WindowPool, stream_windows
 from transom.learned.repair.process import SEEN, Lanes, act, begin_all, empty_lanes, look_all, step_all
 from transom.learned.repair.task import RepairTask
-from transom.models._arrays import FloatArray, IntArray
+from transom.models.arrays import FloatArray, IntArray
 from transom.rng import stream
 
 _WARM_UP = 30  # jobs that are placed at random before windows are taken

@@ -9,10 +9,10 @@ from typing import Literal, get_args
 import numpy as np
 
 from transom.errors import SpecError
-from transom.heuristics import _annealing
+from transom.heuristics.allocation import annealing
 from transom.learned.repair import process
 from transom.models import HopCost
-from transom.models._arrays import BoolArray, FloatArray, IntArray
+from transom.models.arrays import BoolArray, FloatArray, IntArray
 
 Order = Literal["size", "window"]
 Acceptance = Literal["metropolis", "walk", "either"]
@@ -95,10 +95,10 @@ class RepairTask:
 
     def options(self) -> IntArray:
         """The options of annealing that say what is taken out."""
-        options = np.zeros(_annealing.NESTED + 1, np.int64)
-        options[_annealing.WRAP] = True
-        options[_annealing.REMOVE] = self.remove
-        options[_annealing.BY_SIZE] = self.order == "size"
+        options = np.zeros(annealing.NESTED + 1, np.int64)
+        options[annealing.WRAP] = True
+        options[annealing.REMOVE] = self.remove
+        options[annealing.BY_SIZE] = self.order == "size"
         return options
 
     def habits(self) -> FloatArray:

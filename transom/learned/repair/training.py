@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from transom._system.files import whole_file
 from transom.errors import DocumentError, SpecError
-from transom.files import whole_file
 from transom.learned.checkpoints import require
 from transom.learned.devices import chosen_device
 from transom.learned.repair.pool import CLUSTERS, WindowPool

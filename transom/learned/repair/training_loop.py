@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from transom.ctrl_c import ctrl_c_waits
+from transom._system.signals import ctrl_c_waits
 
 
 class Updated(Protocol):

@@ -13,8 +13,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from transom._system.files import whole_file
 from transom.errors import DocumentError
-from transom.files import whole_file
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -14,7 +14,7 @@ from transom.errors import SpecError
 from transom.learned.repair.pool import WindowPool
 from transom.learned.repair.process import SEEN, Lanes, begin_all, empty_lanes, look_all, step_all
 from transom.learned.repair.task import RepairTask
-from transom.models._arrays import BoolArray
+from transom.models.arrays import BoolArray
 from transom.rng import stream
 
 _WORD = 2**64

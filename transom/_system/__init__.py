@@ -1,0 +1,1 @@
+"""What Transom needs of the system: files, signals, compiled code."""

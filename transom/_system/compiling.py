@@ -1,0 +1,234 @@
+"""Compiled functions, cached under a digest of what they call.
+
+The compiler's own cache knows the file that a function stands in, not the files of what it calls: after an update it
+would run old code. Ours goes by :func:`~transom._system.kernel_digest.kernel_digest`, so that an edit of a function
+recompiles its callers, and any other edit nothing.
+
+Processes that begin with an empty cache side by side, as the workers of a bench do, share the work: where one
+compiles a kernel, the others wait for it and load it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import fcntl
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache, update_wrapper
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, ClassVar
+
+from numpy.random import Generator
+
+from transom._system.kernel_digest import kernel_digest
+from transom._system.signals import uninterrupted
+
+_SOURCES = {".py", ".json", ".safetensors", ".toml"}
+_FORGET = 30 * 86_400  # compiled code that nobody used for so long is removed [s]
+_SWEEP = 86_400  # how often such code is looked for [s]
+_PATIENCE = 60.0  # a process that takes longer to compile a kernel is not waited for [s]
+
+
+class compiled:
+    """Compile a function when it is first called, and keep the result for later processes.
+
+    The compiler itself is imported then too: whoever only looks at a model does not wait for it.
+    """
+
+    options: ClassVar[dict[str, Any]] = {}
+    """For the compiler."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._dispatcher: Any = None
+        update_wrapper(self, function)
+
+    def __call__(self, *args: Any) -> Any:
+        run = self._dispatcher or self._compiler()
+        if Generator in map(type, args):
+            # The compiler takes a generator apart with Python code, and an exception out of that ends the process.
+            with uninterrupted():
+                return run(*args)
+        return run(*args)
+
+    @property
+    def _numba_type_(self) -> Any:
+        # What the compiler asks a global for that one of its functions calls.
+        return (self._dispatcher or self._compiler())._numba_type_
+
+    def __getattr__(self, name: str) -> Any:
+        # What tests ask a compiled function: its signatures, the plain function.
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._dispatcher or self._compiler(), name)
+
+    def _compiler(self) -> Any:
+        with uninterrupted():
+            from numba import config, njit
+        if config.DISABLE_JIT:  # plain Python, slowly: for debuggers and coverage
+            self._dispatcher = self._function
+            return self._function
+        dispatcher = njit(**self.options)(self._function)
+        dispatcher._cache = _cache_of(self._function, kernel_digest(self, source_digest))
+        compile_one, load_one = dispatcher.compile, dispatcher._cache.load_overload
+        place = _place(f"{self._function.__module__}.{self._function.__qualname__}")
+
+        # The compiler holds its own lock when it asks its cache: threads of one process never wait for each other here.
+        def load(signature: Any, target: Any) -> Any:
+            found = load_one(signature, target)
+            if found is None and _await_turn(place):
+                found = load_one(signature, target)
+            return found
+
+        def compile_whole(signature: Any) -> Any:
+            with uninterrupted():
+                try:
+                    return compile_one(signature)
+                finally:
+                    _end_turn(place)
+
+        dispatcher._cache.load_overload = load
+        dispatcher.compile = compile_whole
+        self._dispatcher = dispatcher
+        return dispatcher
+
+
+class borrowing(compiled):
+    """The same for a function that makes no arrays and returns none: references to those it is given are not counted.
+
+    Counting them on every call within a loop costs more than the work of small functions. Making an array in such a
+    function is an error when it is compiled.
+    """
+
+    options: ClassVar[dict[str, Any]] = {"_nrt": False}
+
+
+class inlined(borrowing):
+    """The same for a function whose code goes into each of its callers.
+
+    A record travels as one argument for each number in it, several hundred for a nested one: handing it over costs more
+    than a small function does. For what stands in few places; the callers' code grows with each.
+    """
+
+    options: ClassVar[dict[str, Any]] = {"_nrt": False, "forceinline": True}
+
+
+@cache
+def source_digest() -> str:
+    """16 hexadecimal digits that depend on every source file of the package, shipped weights and tables included."""
+    state = blake2b(digest_size=8)
+    package = Path(__file__).parents[1]
+    for path in sorted(path for path in package.rglob("*") if path.suffix in _SOURCES):
+        state.update(str(path.relative_to(package)).encode())
+        state.update(path.read_bytes())
+    return state.hexdigest()
+
+
+def _cache_of(function: Callable[..., Any], digest: str) -> Any:
+    """The compiler's cache of a function, in our folder and valid as long as the digest."""
+    from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+
+    class Locator(_CacheLocator):
+        _py_file = function.__code__.co_filename
+
+        def get_cache_path(self) -> str:
+            return str(_folder())
+
+        def get_source_stamp(self) -> str:
+            return digest
+
+        def get_disambiguator(self) -> str:
+            return digest
+
+        @classmethod
+        def from_function(cls, function: Any, path: str) -> Any:
+            return cls()
+
+    class Implementation(CompileResultCacheImpl):
+        _locator_classes: ClassVar[list[type]] = [Locator]
+
+    class Kept(FunctionCache):
+        _impl_class = Implementation
+
+        def load_overload(self, *given: Any) -> Any:
+            try:
+                return super().load_overload(*given)
+            except (ImportError, AttributeError):  # kept by another version of Transom: it names what is not there
+                self.flush()
+                return None
+
+    kept = Kept(function)
+    with suppress(OSError):  # there is none yet
+        os.utime(kept._cache_file._index_path)
+    return kept
+
+
+@cache
+def _folder() -> Path:
+    """Where compiled functions are kept: the user's cache folder, or one for this process alone."""
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    folder = Path(os.environ.get("NUMBA_CACHE_DIR") or home) / "transom" / "kernels"
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+        _sweep(folder)
+    except OSError:
+        folder = Path(tempfile.mkdtemp(prefix="transom-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what nobody used for long, once a day."""
+    swept, now = folder / "swept", time.time()
+    if swept.exists() and swept.stat().st_mtime > now - _SWEEP:
+        return
+    swept.touch()
+    used = {path.stem for path in folder.glob("*.nbi") if path.stat().st_mtime >= now - _FORGET}
+    for path in folder.glob("*.nb[ic]"):
+        stem = path.stem if path.suffix == ".nbi" else path.stem.rpartition(".")[0]
+        if stem not in used and path.stat().st_mtime < now - _FORGET:
+            path.unlink(missing_ok=True)
+
+
+def _place(name: str) -> int:
+    """The byte of the file of turns that stands for a kernel."""
+    return int.from_bytes(blake2b(name.encode(), digest_size=5).digest())
+
+
+@cache
+def _turns() -> int | None:
+    """An open file: whoever compiles a kernel holds a lock on a byte of it. None where there is no such file."""
+    try:
+        return os.open(_folder() / "turns", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError:
+        return None
+
+
+def _await_turn(place: int) -> bool:
+    """Wait until no other process compiles this kernel; False where that cannot be known or takes too long."""
+    turns, end = _turns(), time.monotonic() + _PATIENCE
+    while turns is not None:
+        try:
+            fcntl.lockf(turns, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+            return True
+        except BlockingIOError:  # another one holds it
+            if time.monotonic() > end:
+                break
+            time.sleep(0.02)
+        except OSError:  # a file system without locks
+            break
+    return False
+
+
+def _end_turn(place: int) -> None:
+    turns = _turns()
+    if turns is not None:
+        with suppress(OSError):
+            fcntl.lockf(turns, fcntl.LOCK_UN, 1, place)

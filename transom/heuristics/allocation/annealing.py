@@ -1,0 +1,287 @@
+"""Kernels of simulated annealing on allocations: jobs are removed and placed again."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from transom._system.compiling import compiled
+from transom.heuristics.allocation.arrays import block_cost, gather, reachable, slide, take
+from transom.models.allocation import placing_order
+
+# Positions in the options of a run.
+WRAP, REMOVE, BY_SIZE, FIRST, CHEAPEST, WALK, NESTED = range(7)
+# What NESTED says: what to do where a job is taken away from the gap of another, so that no order need lead there.
+ANYTHING, MEND, REFUSE, PASS = range(4)
+# Positions in the state of a run: cost of the best solution, steps after which there was no order.
+BEST, BROKEN = range(2)
+
+
+@compiled
+def anneal_left(  # type: ignore[no-untyped-def]
+    rng, owner, best, costs, state, leaf, pod, sizes, weights, options, temperatures, first, count, steps
+):
+    """Take steps in which jobs go on consecutive entries of what is left of Q.
+
+    Parameters
+    ----------
+    owner, costs : where the search stands and what each job costs there; changed in place.
+    best : the best solution; changed in place.
+    temperatures : the first and the last.
+    first, count, steps : take ``count`` steps of a run of ``steps``, from the step ``first`` on.
+
+    Returns
+    -------
+    After how many steps the best solution was met, 0 if it was none of them.
+    """
+    n, jobs = len(owner), len(sizes)
+    in_leaf, in_pod = np.zeros(leaf.max() + 1, np.int64), np.zeros(pod.max() + 1, np.int64)
+    left, slid = np.empty(n, np.int64), np.empty(n)
+    before, paid = np.empty(n, np.int64), np.empty(jobs)
+    out, removed = np.empty(jobs, np.int64), np.zeros(jobs, np.bool_)
+    better_at = 0
+    for step in range(first, first + count):
+        before[:] = owner
+        paid[:] = costs
+        moved = take_out(rng, owner, out, removed, sizes, options, state)
+        m = gather(owner, left)
+        for k in range(moved):
+            job = out[k]
+            size = sizes[job]
+            last = first_nodes(m, size, options)
+            if options[CHEAPEST]:
+                slide(left, m, last, size, leaf, pod, weights, in_leaf, in_pod, slid)
+                start = int(np.argmin(slid[:last]))
+                costs[job] = slid[start]
+            else:
+                start = int(rng.random() * last)
+                costs[job] = block_cost(left, m, start, size, leaf, pod, weights, in_leaf, in_pod)
+            m = take(owner, left, m, start, size, job)
+        if settle(rng, owner, before, best, costs, paid, state, sizes, options, temperatures, step, steps):
+            better_at = step - first + 1
+    return better_at
+
+
+@compiled
+def anneal_blocks(  # type: ignore[no-untyped-def]
+    rng, starts, best, state, table, rows, sizes, options, temperatures, first, count, steps
+):
+    """Take steps in which jobs go on consecutive entries of Q itself.
+
+    Parameters
+    ----------
+    starts : first entry of each job's block; changed in place.
+    best : the best of these; changed in place.
+    table : cost of each block by row and first entry, infinite where there is none.
+    rows : row of each job.
+
+    The others are those of :func:`anneal_left`; so is what is returned. A step after which a job finds no
+    place is not taken.
+    """
+    n, jobs = table.shape[1], len(sizes)
+    used = np.zeros(n, np.bool_)
+    for job in range(jobs):
+        mark(used, starts[job], sizes[job], True)
+    run = np.empty(n, np.int64)
+    slots = np.empty(n, np.int64)
+    out, removed = np.empty(jobs, np.int64), np.zeros(jobs, np.bool_)
+    old = np.empty(jobs, np.int64)
+    better_at = 0
+    for step in range(first, first + count):
+        value = 0.0
+        for job in range(jobs):
+            value += table[rows[job], starts[job]]
+        moved = draw(rng, out, removed, sizes, options)
+        old[:] = starts
+        for k in range(moved):
+            removed[out[k]] = False
+            mark(used, starts[out[k]], sizes[out[k]], False)
+        placed = 0
+        while placed < moved:
+            job = out[placed]
+            free_runs(used, options[WRAP], run)
+            found = free_starts(used, run, sizes[job], table[rows[job]], options[FIRST], slots)
+            if found == 0:
+                break
+            start = slots[int(rng.random() * found)]
+            if options[CHEAPEST]:
+                start = slots[0]
+                for k in range(1, found):
+                    if table[rows[job], slots[k]] < table[rows[job], start]:
+                        start = slots[k]
+            starts[job] = start
+            mark(used, start, sizes[job], True)
+            placed += 1
+        after = 0.0
+        for job in range(jobs):
+            after += table[rows[job], starts[job]]
+        accepted = placed == moved
+        if accepted and not options[WALK]:
+            accepted = metropolis(rng, after - value, temperatures, step, steps)
+        if not accepted:
+            for k in range(placed):
+                mark(used, starts[out[k]], sizes[out[k]], False)
+            for k in range(moved):
+                starts[out[k]] = old[out[k]]
+                mark(used, starts[out[k]], sizes[out[k]], True)
+        elif after < state[BEST] - 1e-12 * abs(state[BEST]):
+            best[:] = starts
+            state[BEST] = after
+            better_at = step - first + 1
+    return better_at
+
+
+@compiled
+def take_out(rng, owner, out, removed, sizes, options, state):  # type: ignore[no-untyped-def]
+    """Take the jobs of a step out of ``owner``, write them into ``out`` as they come back, and return how many.
+
+    ``removed`` is false before and after.
+    """
+    moved = draw(rng, out, removed, sizes, options)
+    _clear(owner, removed)
+    if options[NESTED] == MEND:
+        more = _stranded(owner, sizes, options, out, moved, removed)
+        if more > moved:
+            _clear(owner, removed)
+            state[BROKEN] += 1
+            moved = more
+    for k in range(moved):
+        removed[out[k]] = False
+    return moved
+
+
+@compiled
+def first_nodes(m, size, options):  # type: ignore[no-untyped-def]
+    """How many of the ``m`` entries that are left, from the lowest on, may be the first node of a job."""
+    last = m if options[WRAP] else m - size + 1
+    return min(last, options[FIRST]) if options[FIRST] > 0 else last
+
+
+@compiled
+def settle(  # type: ignore[no-untyped-def]
+    rng, owner, before, best, costs, paid, state, sizes, options, temperatures, step, steps
+):
+    """Accept what a step has made, or undo it; whether it is the best solution so far, which is then kept.
+
+    Parameters
+    ----------
+    before, paid : owners and costs before the step.
+
+    The others are those of :func:`anneal_left`.
+    """
+    after = costs.sum()
+    accepted = options[WALK] == 1 or metropolis(rng, after - paid.sum(), temperatures, step, steps)
+    better = accepted and after < state[BEST] - 1e-12 * abs(state[BEST])
+    ask = (options[NESTED] == REFUSE and accepted) or (options[NESTED] == PASS and better)
+    if ask and not reachable(owner, sizes, options[WRAP]):
+        state[BROKEN] += 1
+        accepted, better = options[NESTED] == PASS, False
+    if not accepted:
+        owner[:] = before
+        costs[:] = paid
+    elif better:
+        best[:] = owner
+        state[BEST] = after
+    return better
+
+
+@compiled
+def _clear(owner, removed):  # type: ignore[no-untyped-def]
+    for i in range(len(owner)):
+        if owner[i] >= 0 and removed[owner[i]]:
+            owner[i] = -1
+
+
+@compiled
+def _stranded(owner, sizes, options, out, moved, removed):  # type: ignore[no-untyped-def]
+    """Remove the jobs too that no order reaches any more, and return how many are removed now."""
+    rank = placing_order(owner, sizes, options[WRAP], False)
+    for job in range(len(sizes)):
+        if rank[job] < 0 and not removed[job]:
+            _insert(out, moved, job, sizes, options[BY_SIZE])
+            removed[job] = True
+            moved += 1
+    return moved
+
+
+@compiled
+def metropolis(rng, loss, temperatures, step, steps):  # type: ignore[no-untyped-def]
+    """Whether a loss is accepted at a step of a run (algorithm 1, steps 5 to 9)."""
+    if loss <= 0:
+        return True
+    return rng.random() < math.exp(-loss / temperature_at(temperatures, step, steps))
+
+
+@compiled
+def temperature_at(temperatures, step, steps):  # type: ignore[no-untyped-def]
+    """The temperature at a step of a run, from the first to the last (algorithm 1, steps 1 and 11)."""
+    return temperatures[0] * math.exp(-math.log(temperatures[0] / temperatures[1]) * step / steps)
+
+
+@compiled
+def draw(rng, out, removed, sizes, options):  # type: ignore[no-untyped-def]
+    """Draw the jobs that a step removes, in the order in which they come back, and return how many."""
+    jobs = len(sizes)
+    moved = 1 + int(rng.random() * min(options[REMOVE], jobs))
+    for k in range(moved):
+        job = int(rng.random() * jobs)
+        while removed[job]:
+            job = int(rng.random() * jobs)
+        removed[job] = True
+        _insert(out, k, job, sizes, options[BY_SIZE])
+    return moved
+
+
+@compiled
+def _insert(out, count, job, sizes, by_size):  # type: ignore[no-untyped-def]
+    """Put a job where it belongs among the first ``count`` ones: by falling size, or in the window's order."""
+    place = count
+    while place > 0 and _later(out[place - 1], job, sizes, by_size):
+        out[place] = out[place - 1]
+        place -= 1
+    out[place] = job
+
+
+@compiled
+def _later(a, b, sizes, by_size):  # type: ignore[no-untyped-def]
+    if by_size and sizes[a] != sizes[b]:
+        return sizes[a] < sizes[b]
+    return a > b
+
+
+@compiled
+def mark(used, start, size, value):  # type: ignore[no-untyped-def]
+    """Set whether the entries of a block are used."""
+    n = len(used)
+    for i in range(start, start + size):
+        used[i if i < n else i - n] = value
+
+
+@compiled
+def free_runs(used, wrap, run):  # type: ignore[no-untyped-def]
+    """Write how many entries from each on are free, across the end of Q if blocks may wrap."""
+    n = len(used)
+    length = 0
+    if wrap:
+        while length < n and not used[length]:
+            length += 1
+    for i in range(n - 1, -1, -1):
+        length = 0 if used[i] else min(length + 1, n)
+        run[i] = length
+
+
+@compiled
+def free_starts(used, run, size, costs, limit, slots):  # type: ignore[no-untyped-def]
+    """Write where a block of ``size`` can begin, among the first ``limit`` free entries if that is > 0."""
+    found, seen = 0, 0
+    for i in range(len(run)):
+        if used[i]:
+            continue
+        if run[i] >= size and costs[i] < np.inf:
+            slots[found] = i
+            found += 1
+        seen += 1
+        if seen == limit:
+            break
+    return found

@@ -1,0 +1,139 @@
+"""What the heuristics of allocation share: packing in order, what is left of Q, whether an order exists."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from transom._system.compiling import compiled
+from transom.models.allocation import Allocation, placing_order
+from transom.models.arrays import IntArray
+from transom.models.hop_cost import hop_cost
+from transom.stop import Budget
+
+
+class Ground(NamedTuple):
+    """The entries of Q as kernels want them: switches and pods numbered 0, 1, 2 ... as they come.
+
+    ``leaf``, ``pod``: shape ``(idle nodes,)``; ``sizes``: shape ``(jobs,)``; ``weights``: of the cost model.
+    """
+
+    leaf: IntArray
+    pod: IntArray
+    sizes: IntArray
+    weights: IntArray
+
+
+def ground(problem: Allocation) -> Ground:
+    """The data of an allocation for kernels."""
+    return Ground(_numbered(problem.leaf), _numbered(problem.pod), problem.sizes, problem.cost.weights)
+
+
+def first_fit(problem: Allocation) -> IntArray:
+    """Jobs one after another in the window's order, from the head of Q: owners, shape ``(idle nodes,)``."""
+    owner = np.full(len(problem.idle), -1)
+    owner[: int(problem.sizes.sum())] = np.repeat(np.arange(len(problem)), problem.sizes)
+    return owner
+
+
+def best_known(problem: Allocation, budget: Budget, start: Any) -> IntArray:
+    """Hand over ``start`` and the first fit, and return the best solution that is known."""
+    if start is not None:
+        budget.found(start)
+    budget.found(first_fit(problem))
+    return np.array(budget.solution)
+
+
+@compiled
+def _numbered(labels):  # type: ignore[no-untyped-def]
+    """The labels as 0, 1, 2 ... in the order of first appearance."""
+    numbered = np.empty(len(labels), np.int64)
+    if len(labels) == 0:
+        return numbered
+    number = np.full(labels.max() + 1, -1, np.int64)
+    count = 0
+    for i in range(len(labels)):
+        if number[labels[i]] < 0:
+            number[labels[i]] = count
+            count += 1
+        numbered[i] = number[labels[i]]
+    return numbered
+
+
+@compiled
+def reachable(owner, sizes, wrap):  # type: ignore[no-untyped-def]
+    """Whether jobs can be placed one after another so that each is consecutive in what is then left of Q."""
+    return placing_order(owner, sizes, wrap, False).min() >= 0
+
+
+@compiled
+def gather(owner, left):  # type: ignore[no-untyped-def]
+    """Write the entries that nobody holds into ``left``, and return how many there are."""
+    m = 0
+    for i in range(len(owner)):
+        if owner[i] < 0:
+            left[m] = i
+            m += 1
+    return m
+
+
+@compiled
+def block_cost(left, m, start, size, leaf, pod, weights, in_leaf, in_pod):  # type: ignore[no-untyped-def]
+    """Cost of ``size`` consecutive entries of the first ``m`` of ``left``; the counts are zero before and after."""
+    leaf_pairs, pod_pairs = 0, 0
+    for k in range(start, start + size):
+        i = left[k if k < m else k - m]
+        leaf_pairs += in_leaf[leaf[i]]
+        in_leaf[leaf[i]] += 1
+        pod_pairs += in_pod[pod[i]]
+        in_pod[pod[i]] += 1
+    for k in range(start, start + size):
+        i = left[k if k < m else k - m]
+        in_leaf[leaf[i]] = 0
+        in_pod[pod[i]] = 0
+    return hop_cost(size, leaf_pairs, pod_pairs, weights)
+
+
+@compiled
+def slide(left, m, last, size, leaf, pod, weights, in_leaf, in_pod, costs):  # type: ignore[no-untyped-def]
+    """Write the cost of the block from each of the first ``last`` starts into ``costs``; as :func:`block_cost`."""
+    leaf_pairs, pod_pairs = 0, 0
+    for k in range(size):
+        i = left[k]
+        leaf_pairs += in_leaf[leaf[i]]
+        in_leaf[leaf[i]] += 1
+        pod_pairs += in_pod[pod[i]]
+        in_pod[pod[i]] += 1
+    for start in range(last):
+        costs[start] = hop_cost(size, leaf_pairs, pod_pairs, weights)
+        goes = left[start]
+        in_leaf[leaf[goes]] -= 1
+        leaf_pairs -= in_leaf[leaf[goes]]
+        in_pod[pod[goes]] -= 1
+        pod_pairs -= in_pod[pod[goes]]
+        # One entry beyond the last start is taken in as well: counts are wiped below.
+        k = start + size
+        comes = left[k if k < m else k - m]
+        leaf_pairs += in_leaf[leaf[comes]]
+        in_leaf[leaf[comes]] += 1
+        pod_pairs += in_pod[pod[comes]]
+        in_pod[pod[comes]] += 1
+    for k in range(m):
+        in_leaf[leaf[left[k]]] = 0
+        in_pod[pod[left[k]]] = 0
+
+
+@compiled
+def take(owner, left, m, start, size, job):  # type: ignore[no-untyped-def]
+    """Give ``job`` a block of ``left``, close the ranks behind it, and return how many entries remain."""
+    for k in range(start, start + size):
+        owner[left[k if k < m else k - m]] = job
+    if start + size <= m:
+        for k in range(start, m - size):
+            left[k] = left[k + size]
+    else:
+        head = start + size - m
+        for k in range(m - size):
+            left[k] = left[k + head]
+    return m - size

@@ -1,0 +1,217 @@
+"""Best fit by level, as Slurm's topology/tree plugin chooses nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from transom._system.compiling import compiled
+from transom.heuristics.allocation.annealing import free_runs, mark
+from transom.heuristics.allocation.arrays import Ground, first_fit, gather, ground, slide, take
+from transom.models.allocation import Allocation
+from transom.models.arrays import IntArray
+from transom.models.fat_tree import FatTree
+from transom.solving import settled
+from transom.stop import Budget, Stop
+
+_WORK = 400_000  # entries looked at between two looks at the clock: a few milliseconds
+
+
+@dataclass(frozen=True, slots=True)
+class BestFit:
+    """Give each job the lowest switch that holds it with the fewest idle nodes left over.
+
+    Free rule: a leaf switch that holds the job, else a pod, else the core; of several the one with the least
+    left over, of equals the first. A pod or the core is filled by the fewest switches: the fullest first,
+    until one holds the rest, then the one with the least left over. Other rules: of the blocks that the rule
+    allows, the one with the fewest pods, then the fewest leaf switches, then the least cost. Under the
+    static rule a job may find no room between the blocks of earlier ones; then (or when time is over) the
+    answer is the first fit of all jobs. A job placed later does not move earlier ones; no iterations are counted.
+
+    Parameters
+    ----------
+    order : jobs are placed in the window's order, or by falling size.
+
+    References
+    ----------
+    Slurm, documentation of topology/tree ("best fit"): the lowest level switch that can satisfy a job's
+    request, then its leaf switches by best fit.
+    """
+
+    name: ClassVar[str] = "best-fit"
+    solves: ClassVar[type] = Allocation
+
+    order: Literal["window", "size"] = "window"
+
+    def supports(self, problem: Allocation, /) -> str | None:
+        """Every allocation."""
+        return None
+
+    def warm_up(self) -> None:
+        """Compile the kernels."""
+        _warm_up()
+
+    def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
+        if settled(problem, budget):
+            return
+        if start is not None:
+            budget.found(start)
+        owner = best_fit(problem, ground(problem), self.order == "size", budget)
+        budget.found(first_fit(problem) if owner is None else owner)
+
+
+def best_fit(problem: Allocation, data: Ground, by_size: bool, budget: Budget) -> IntArray | None:
+    """The owners that best fit chooses, shape ``(idle nodes,)``; None if a job finds no room or time is over."""
+    jobs = np.argsort(-problem.sizes, kind="stable") if by_size else np.arange(len(problem))
+    owner = np.full(len(problem.idle), -1)
+    chunk = max(1, _WORK // (16 * len(owner)))
+    for first in range(0, len(jobs), chunk):
+        some = jobs[first : first + chunk]
+        if problem.rule == "free":
+            _on_switches(owner, some, data.leaf, data.pod, data.sizes)
+        else:
+            place = _on_q if problem.rule == "static" else _on_what_is_left
+            if not place(owner, some, data.leaf, data.pod, data.sizes, data.weights, problem.wrap):
+                return None
+        if budget.seconds_left() == 0 and first + chunk < len(jobs):
+            return None
+    return owner
+
+
+@compiled
+def _on_switches(owner, jobs, leaf, pod, sizes):  # type: ignore[no-untyped-def]
+    leaves, pods = leaf.max() + 1, pod.max() + 1
+    pod_of = np.zeros(leaves, np.int64)
+    leaf_free, pod_free = np.zeros(leaves, np.int64), np.zeros(pods, np.int64)
+    for i in range(len(leaf)):
+        pod_of[leaf[i]] = pod[i]
+        if owner[i] < 0:
+            leaf_free[leaf[i]] += 1
+            pod_free[pod[i]] += 1
+    taken = np.zeros(leaves, np.int64)
+    for job in jobs:
+        need = sizes[job]
+        switch = _fitting(leaf_free, pod_of, -1, need)
+        if leaf_free[switch] >= need:
+            taken[switch] = need
+            leaf_free[switch] -= need
+            pod_free[pod_of[switch]] -= need
+            need = 0
+        while need > 0:
+            chosen = _fitting(pod_free, pod_of, -1, need)
+            here = min(need, pod_free[chosen])
+            need -= here
+            pod_free[chosen] -= here
+            while here > 0:
+                switch = _fitting(leaf_free, pod_of, chosen, here)
+                part = min(here, leaf_free[switch])
+                taken[switch] += part
+                leaf_free[switch] -= part
+                here -= part
+        for i in range(len(leaf)):
+            if owner[i] < 0 and taken[leaf[i]] > 0:
+                owner[i] = job
+                taken[leaf[i]] -= 1
+
+
+@compiled
+def _fitting(free, pod_of, inside, need):  # type: ignore[no-untyped-def]
+    """The switch that holds ``need`` with the least left over, else the fullest; ``inside`` a pod if >= 0."""
+    best = -1
+    for switch in range(len(free)):
+        if inside >= 0 and pod_of[switch] != inside:
+            continue
+        if best < 0:
+            best = switch
+        elif free[best] >= need:
+            if need <= free[switch] < free[best]:
+                best = switch
+        elif free[switch] > free[best]:
+            best = switch
+    return best
+
+
+@compiled
+def _on_what_is_left(owner, jobs, leaf, pod, sizes, weights, wrap):  # type: ignore[no-untyped-def]
+    n = len(owner)
+    in_leaf, in_pod = np.zeros(leaf.max() + 1, np.int64), np.zeros(pod.max() + 1, np.int64)
+    left, costs, switches = np.empty(n, np.int64), np.empty(n), np.empty(n, np.int64)
+    m = gather(owner, left)
+    for job in jobs:
+        size = sizes[job]
+        last = m if wrap else m - size + 1
+        slide(left, m, last, size, leaf, pod, weights, in_leaf, in_pod, costs)
+        _count_switches(left, m, last, size, leaf, pod, in_leaf, in_pod, switches)
+        best = 0
+        for start in range(1, last):
+            if _less(switches, costs, start, best):
+                best = start
+        m = take(owner, left, m, best, size, job)
+    return True
+
+
+@compiled
+def _on_q(owner, jobs, leaf, pod, sizes, weights, wrap):  # type: ignore[no-untyped-def]
+    n = len(owner)
+    in_leaf, in_pod = np.zeros(leaf.max() + 1, np.int64), np.zeros(pod.max() + 1, np.int64)
+    every, costs, switches = np.arange(n), np.empty(n), np.empty(n, np.int64)
+    used, run = owner >= 0, np.empty(n, np.int64)
+    for job in jobs:
+        size = sizes[job]
+        last = n if wrap else n - size + 1
+        slide(every, n, last, size, leaf, pod, weights, in_leaf, in_pod, costs)
+        _count_switches(every, n, last, size, leaf, pod, in_leaf, in_pod, switches)
+        free_runs(used, wrap, run)
+        best = -1
+        for start in range(last):
+            if run[start] >= size and (best < 0 or _less(switches, costs, start, best)):
+                best = start
+        if best < 0:
+            return False
+        mark(used, best, size, True)
+        for i in range(best, best + size):
+            owner[i if i < n else i - n] = job
+    return True
+
+
+@compiled
+def _less(switches, costs, a, b):  # type: ignore[no-untyped-def]
+    return switches[a] < switches[b] or (switches[a] == switches[b] and costs[a] < costs[b])
+
+
+@compiled
+def _count_switches(left, m, last, size, leaf, pod, in_leaf, in_pod, switches):  # type: ignore[no-untyped-def]
+    """Write pods and leaf switches of the block from each start as one number; the counts are zero before and after."""
+    leaves, pods = 0, 0
+    for k in range(size):
+        i = left[k]
+        leaves += in_leaf[leaf[i]] == 0
+        pods += in_pod[pod[i]] == 0
+        in_leaf[leaf[i]] += 1
+        in_pod[pod[i]] += 1
+    for start in range(last):
+        switches[start] = pods * len(in_leaf) + pods + leaves  # at most so many leaves: pods come first
+        goes = left[start]
+        in_leaf[leaf[goes]] -= 1
+        in_pod[pod[goes]] -= 1
+        leaves -= in_leaf[leaf[goes]] == 0
+        pods -= in_pod[pod[goes]] == 0
+        k = start + size
+        comes = left[k if k < m else k - m]
+        leaves += in_leaf[leaf[comes]] == 0
+        pods += in_pod[pod[comes]] == 0
+        in_leaf[leaf[comes]] += 1
+        in_pod[pod[comes]] += 1
+    for k in range(m):
+        in_leaf[leaf[left[k]]] = 0
+        in_pod[pod[left[k]]] = 0
+
+
+@cache
+def _warm_up() -> None:
+    for rule in ("static", "dynamic", "free"):
+        problem = Allocation(FatTree.k_ary(4), np.arange(10), np.array([4, 4]), rule)
+        BestFit()(problem, Stop().start(problem), np.random.default_rng(0))

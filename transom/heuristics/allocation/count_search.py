@@ -1,0 +1,195 @@
+"""Local search for free allocation, on counts of nodes per leaf switch and pod."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from transom.errors import SpecError
+from transom.heuristics.allocation.arrays import best_known, ground
+from transom.heuristics.allocation.best_fit import best_fit
+from transom.heuristics.allocation.counts import LEAF, LEAF_FIRST, POD, POD_FIRST, open_books, search_counts
+from transom.heuristics.allocation.dp_polish import DpPolish
+from transom.models.allocation import Allocation
+from transom.models.arrays import IntArray
+from transom.models.fat_tree import FatTree
+from transom.solving import settled
+from transom.stop import Budget, Stop
+
+_CHUNK = 4096  # most steps between two looks at the clock
+_WORK = 400_000  # entries looked at between them, about
+_SHARE = 0.3  # of the time, for the solution to begin with
+
+
+@dataclass(frozen=True, slots=True)
+class CountSearch:
+    r"""Free allocation by annealing on counts per leaf switch: exchanges, and jobs placed anew.
+
+    A step lets two jobs (or a job and the nodes that stay idle) change as many nodes between two leaf
+    switches, one or as many as both have; or takes up to three jobs near each other off and gives each
+    its own optimum on what is free, some switches overlooked at random: the fullest leaf switches first
+    inside a pod, a knapsack over pods. A loss :math:`\Delta` is accepted with probability
+    :math:`e^{-\Delta/T}`; T falls geometrically from ``initial`` to ``final`` within ``steps`` steps (fewer, if
+    the budget has fewer iterations), then the next run starts from the best solution; without any limit
+    there is one run. The search begins with the best of best-fit (jobs in the window's order and by size),
+    the start, and with ``begin=dp-polish`` what ``dp-polish`` finds under the dynamic rule.
+
+    An iteration is a step. Time only ever ends a search: the same seed and number of iterations give the
+    same answer.
+
+    Parameters
+    ----------
+    steps : steps of one run, > 0.
+    initial, final : temperatures in units of the mean cost of a job at the beginning, initial >= final > 0.
+    ruin : one of so many steps places jobs anew, 0 for none.
+    begin : what to begin with; ``start`` is the solution that the search is given, if it is given one.
+
+    Raises
+    ------
+    SpecError : a condition above does not hold.
+    """
+
+    name: ClassVar[str] = "count-search"
+    solves: ClassVar[type] = Allocation
+
+    steps: int = 20_000
+    initial: float = 0.05
+    final: float = 0.002
+    ruin: int = 10
+    begin: Literal["best-fit", "dp-polish", "start"] = "dp-polish"
+
+    def __post_init__(self) -> None:
+        if self.steps <= 0:
+            raise SpecError(f"count-search: steps must be > 0, got {self.steps}")
+        if not 0 < self.final <= self.initial < math.inf:
+            raise SpecError(
+                f"count-search: 0 < final <= initial must hold, got final={self.final}, initial={self.initial}"
+            )
+        if self.ruin < 0:
+            raise SpecError(f"count-search: ruin must be >= 0, got {self.ruin}")
+
+    def supports(self, problem: Allocation, /) -> str | None:
+        """The free rule."""
+        return None if problem.rule == "free" else "it searches under the free rule only"
+
+    def warm_up(self) -> None:
+        """Compile the kernels."""
+        _warm_up()
+        if self.begin == "dp-polish":
+            DpPolish().warm_up()
+
+    def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
+        if settled(problem, budget):
+            return
+        best_known(problem, budget, start)
+        if start is None or self.begin != "start":
+            self._begin(problem, budget, rng)
+        search = Search(problem, budget.solution)
+        cost = float(problem.job_costs(budget.solution).mean()) or 1.0
+        temperatures = np.array([self.initial, self.final]) * cost
+        chunk = max(1, min(_CHUNK, _WORK // search.work(self.ruin)))
+        while not budget.done():
+            limit = budget.stop.iterations
+            steps = self.steps if limit is None else min(self.steps, limit - budget.iterations)
+            search.restart()
+            first = 0
+            while first < steps:
+                left = budget.iterations_left()
+                count = min(chunk, steps - first, chunk if left is None else left)
+                better_at = search.run(rng, temperatures, self.ruin, first, count, steps)
+                if better_at:
+                    budget.spend(better_at)
+                    budget.found(search.solution())
+                budget.spend(count - better_at)
+                first += count
+                if budget.done():
+                    return
+            if budget.seconds_left() == math.inf and budget.iterations_left() is None:
+                return
+
+    def _begin(self, problem: Allocation, budget: Budget, rng: np.random.Generator) -> None:
+        data = ground(problem)
+        for by_size in (False, True):
+            if (owner := best_fit(problem, data, by_size, budget)) is not None:
+                budget.found(owner)
+        if self.begin == "dp-polish" and not budget.done():
+            dynamic = problem.with_rule("dynamic")
+            left = budget.seconds_left()
+            stop = Stop(seconds=None if left == math.inf else max(left * _SHARE, 1e-9), target=budget.stop.target)
+            polish = budget.nested(stop, dynamic)
+            DpPolish()(dynamic, polish, rng)
+            budget.found(polish.solution)
+
+
+class Search:
+    """A solution that is changed step by step, and the best one met.
+
+    Parameters
+    ----------
+    problem : an allocation under the free rule, with at least one job.
+    solution : where to begin.
+    """
+
+    def __init__(self, problem: Allocation, solution: IntArray) -> None:
+        data = ground(problem)
+        n = len(problem.idle)
+        self._order = np.lexsort((data.leaf, data.pod))
+        # Numbered along the places, so that the switches of a pod follow each other.
+        changes = np.diff(np.column_stack((data.leaf, data.pod))[self._order], axis=0, prepend=-1) != 0
+        self._places = np.zeros((4, n + 1), np.int64)
+        for row, first, new in ((LEAF, LEAF_FIRST, changes.any(axis=1)), (POD, POD_FIRST, changes[:, 1])):
+            self._places[row, :n] = np.cumsum(new) - 1
+            self._places[row, n] = -1
+            firsts = np.flatnonzero(new)
+            self._places[first, : len(firsts)] = firsts
+            self._places[first, len(firsts) :] = n
+        self._jobs = len(problem)
+        self._sizes = np.append(problem.sizes, n - problem.sizes.sum())
+        self._begin = np.concatenate(([0], np.cumsum(self._sizes)))
+        self._weights = data.weights
+        owner = solution[self._order]
+        self._best = np.where(owner < 0, self._jobs, owner)
+        self._state = np.array([problem.job_costs(solution).sum()])
+        self._books = np.zeros((3, n), np.int64)
+        self._counts = np.zeros((self._jobs + 1, 2 + int(self._places[POD].max()) + 1), np.int64)
+
+    def work(self, ruin: int) -> int:
+        """How many entries a step looks at, about."""
+        pods = min(32, self._counts.shape[1])
+        knapsack = (
+            pods * int(self._sizes[:-1].max()) * min(int(self._sizes[:-1].max()), self._books.shape[1] // pods + 1)
+        )
+        return 64 + (3 * (4 * self._books.shape[1] + self._counts.size + knapsack) // ruin if ruin else 0)
+
+    def restart(self) -> None:
+        """Go back to the best solution."""
+        open_books(self._best, self._places, self._sizes, self._begin, self._books, self._counts)
+
+    def run(
+        self, rng: np.random.Generator, temperatures: np.ndarray, ruin: int, first: int, count: int, steps: int
+    ) -> int:
+        """Take steps of a run; after how many of them the best solution was met, 0 if it was none of them."""
+        return int(
+            search_counts(
+                rng, self._books, self._counts, self._best, self._state, self._places, self._sizes, self._begin,
+                self._weights, temperatures, ruin, first, count, steps,
+            )
+        )  # fmt: skip
+
+    def solution(self) -> IntArray:
+        """The best solution, shape ``(idle nodes,)``."""
+        owner = np.empty_like(self._best)
+        owner[self._order] = np.where(self._best == self._jobs, -1, self._best)
+        return owner
+
+
+@cache
+def _warm_up() -> None:
+    problem = Allocation(FatTree.k_ary(4), np.arange(12), np.array([4, 4]), "free")
+    for ruin in (0, 2):
+        search = CountSearch(steps=20, ruin=ruin, begin="best-fit")
+        search(problem, Stop().start(problem), np.random.default_rng(0))

@@ -1,0 +1,202 @@
+"""Kernels of a search on counts: how many nodes each job has on each leaf switch and in each pod.
+
+Nodes of one leaf switch are alike, so that a solution of the free rule is known by its counts. They are kept as
+owners of *places*, the idle nodes sorted by pod and leaf switch; what stays idle belongs to a job of its own, the
+last one, which costs nothing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transom._system.compiling import compiled
+from transom.heuristics.allocation.annealing import metropolis
+from transom.heuristics.allocation.recreation import recreate
+from transom.models.hop_cost import hop_cost
+
+# Rows of the books: owner of each place; the places of each job one after the other; where a place stands there.
+OWNER, HELD, SLOT = range(3)
+# Rows of the map: leaf switch and pod of each place; first place of each leaf switch and of each pod, and their ends.
+LEAF, POD, LEAF_FIRST, POD_FIRST = range(4)
+
+
+@compiled
+def search_counts(  # type: ignore[no-untyped-def]
+    rng, books, counts, best, state, places, sizes, begin, weights, temperatures, ruin, first, count, steps
+):
+    """Take steps: nodes of two jobs change places between two leaf switches, or jobs are placed anew.
+
+    Parameters
+    ----------
+    books, counts : where the search stands (:func:`open_books`); changed in place.
+    best : owner of each place in the best solution; changed in place.
+    state : its cost, shape ``(1,)``.
+    places : the rows above, shape ``(4, places + 1)``.
+    sizes, begin : nodes of each job, the last being what stays idle, and where its places begin in the books.
+    temperatures : the first and the last.
+    ruin : one of so many steps places jobs anew, 0 for none.
+    first, count, steps : take ``count`` steps of a run of ``steps``, from the step ``first`` on.
+
+    Returns
+    -------
+    After how many steps the best solution was met, 0 if it was none of them.
+    """
+    jobs = len(sizes) - 1
+    cost = np.zeros(jobs + 1)
+    for job in range(jobs):
+        cost[job] = hop_cost(sizes[job], counts[job, 0], counts[job, 1], weights)
+    better_at = 0
+    for step in range(first, first + count):
+        if ruin > 0 and rng.random() * ruin < 1:
+            changed = _place_anew(
+                rng, books, counts, cost, places, sizes, begin, weights, temperatures, step, steps
+            )  # fmt: skip
+        else:
+            changed = _exchange(rng, books, counts, cost, places, sizes, begin, weights, temperatures, step, steps)
+        if changed:
+            value = cost.sum()
+            if value < state[0] - 1e-12 * abs(state[0]):
+                best[:] = books[OWNER]
+                state[0] = value
+                better_at = step - first + 1
+    return better_at
+
+
+@compiled
+def open_books(owner, places, sizes, begin, books, counts):  # type: ignore[no-untyped-def]
+    """Write books and counts of a solution.
+
+    ``counts``: of each job the pairs of nodes that share a leaf switch, those that share a pod, then its nodes in
+    each pod; shape ``(jobs + 1, 2 + pods)``.
+    """
+    counts[:] = 0
+    at = begin.copy()
+    on_leaf = np.zeros(len(sizes), np.int64)
+    n = len(owner)
+    for place in range(n):
+        job = owner[place]
+        books[OWNER, place] = job
+        books[HELD, at[job]] = place
+        books[SLOT, place] = at[job]
+        at[job] += 1
+        pod = 2 + places[POD, place]
+        counts[job, 1] += counts[job, pod]
+        counts[job, pod] += 1
+        counts[job, 0] += on_leaf[job]
+        on_leaf[job] += 1
+        if place + 1 == n or places[LEAF, place + 1] != places[LEAF, place]:
+            for k in range(places[LEAF_FIRST, places[LEAF, place]], place + 1):
+                on_leaf[owner[k]] = 0
+
+
+@compiled
+def _exchange(  # type: ignore[no-untyped-def]
+    rng, books, counts, cost, places, sizes, begin, weights, temperatures, step, steps
+):
+    """Let two jobs change places between two leaf switches; whether that was done."""
+    n, idle = books.shape[1], len(sizes) - 1
+    here = int(rng.random() * n)
+    one = books[OWNER, here]
+    if one != idle and rng.random() < 0.5:
+        # Towards where the job has nodes already.
+        there = books[HELD, begin[one] + int(rng.random() * sizes[one])]
+        low, high = _leaf_span(places, there)
+        there = low + int(rng.random() * (high - low))
+    else:
+        there = int(rng.random() * n)
+    two = books[OWNER, there]
+    from_leaf, to_leaf = places[LEAF, here], places[LEAF, there]
+    if one == two or from_leaf == to_leaf:
+        return False
+    low, high = _leaf_span(places, here)
+    one_here, two_here = 0, 0
+    for place in range(low, high):
+        one_here += books[OWNER, place] == one
+        two_here += books[OWNER, place] == two
+    low_there, high_there = _leaf_span(places, there)
+    one_there, two_there = 0, 0
+    for place in range(low_there, high_there):
+        one_there += books[OWNER, place] == one
+        two_there += books[OWNER, place] == two
+    moved = min(one_here, two_there) if rng.random() < 0.5 else 1
+    pod_here, pod_there = 2 + places[POD, here], 2 + places[POD, there]
+    leaf_one = counts[one, 0] + moved * (one_there - one_here + moved)
+    leaf_two = counts[two, 0] + moved * (two_here - two_there + moved)
+    pod_one, pod_two = counts[one, 1], counts[two, 1]
+    if pod_here != pod_there:
+        pod_one += moved * (counts[one, pod_there] - counts[one, pod_here] + moved)
+        pod_two += moved * (counts[two, pod_here] - counts[two, pod_there] + moved)
+    new_one = 0.0 if one == idle else hop_cost(sizes[one], leaf_one, pod_one, weights)
+    new_two = 0.0 if two == idle else hop_cost(sizes[two], leaf_two, pod_two, weights)
+    loss = new_one + new_two - cost[one] - cost[two]
+    if not metropolis(rng, loss, temperatures, step, steps):
+        return False
+    cost[one], cost[two] = new_one, new_two
+    counts[one, 0], counts[one, 1], counts[two, 0], counts[two, 1] = leaf_one, pod_one, leaf_two, pod_two
+    counts[one, pod_here] -= moved
+    counts[one, pod_there] += moved
+    counts[two, pod_there] -= moved
+    counts[two, pod_here] += moved
+    a, b = low, low_there
+    while moved > 0:
+        while books[OWNER, a] != one:
+            a += 1
+        while books[OWNER, b] != two:
+            b += 1
+        slot_a, slot_b = books[SLOT, a], books[SLOT, b]
+        books[OWNER, a], books[OWNER, b] = two, one
+        books[HELD, slot_a], books[HELD, slot_b] = b, a
+        books[SLOT, a], books[SLOT, b] = slot_b, slot_a
+        moved -= 1
+        a += 1
+        b += 1
+    return True
+
+
+@compiled
+def _leaf_span(places, place):  # type: ignore[no-untyped-def]
+    """First place of the leaf switch of a place, and the end."""
+    leaf = places[LEAF, place]
+    return places[LEAF_FIRST, leaf], places[LEAF_FIRST, leaf + 1]
+
+
+@compiled
+def _place_anew(  # type: ignore[no-untyped-def]
+    rng, books, counts, cost, places, sizes, begin, weights, temperatures, step, steps
+):
+    """Take up to three jobs that are near each other off and give each the best of what is free; whether it stays."""
+    jobs = len(sizes) - 1
+    owner = books[OWNER].copy()
+    out = np.empty(3, np.int64)
+    out[0] = int(rng.random() * jobs)
+    moved = 1
+    wanted = 1 + int(rng.random() * min(3, jobs))
+    for _ in range(8):
+        if moved == wanted:
+            break
+        near = books[HELD, begin[out[0]] + int(rng.random() * sizes[out[0]])]
+        pod = places[POD, near]
+        low, high = places[POD_FIRST, pod], places[POD_FIRST, pod + 1]
+        other = owner[low + int(rng.random() * (high - low))]
+        if other == jobs:
+            other = int(rng.random() * jobs)
+        if other != out[0] and (moved == 1 or other != out[1]):
+            out[moved] = other
+            moved += 1
+    for k in range(moved):  # in random order
+        swap = k + int(rng.random() * (moved - k))
+        out[k], out[swap] = out[swap], out[k]
+        for slot in range(begin[out[k]], begin[out[k] + 1]):
+            owner[books[HELD, slot]] = jobs
+    loss = 0.0
+    found = np.empty(3)
+    for k in range(moved):
+        job = out[k]
+        found[k] = recreate(rng, owner, places, sizes, weights, job)
+        loss += found[k] - cost[job]
+    if not metropolis(rng, loss, temperatures, step, steps):
+        return False
+    for k in range(moved):
+        cost[out[k]] = found[k]
+    open_books(owner, places, sizes, begin, books, counts)
+    return True

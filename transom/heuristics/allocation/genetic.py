@@ -1,0 +1,200 @@
+"""A genetic algorithm on allocations: an order key and a start key for each job (pymoo)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from transom.errors import SpecError
+from transom.heuristics.allocation.arrays import best_known, ground
+from transom.heuristics.allocation.keys import decode_blocks, decode_left, encode
+from transom.models.allocation import Allocation
+from transom.models.arrays import BoolArray, FloatArray, IntArray
+from transom.models.fat_tree import FatTree
+from transom.solving import settled
+from transom.stop import Budget, Stop
+
+_PATIENCE = 100  # generations without a better value, where the budget has no limit at all
+_WORK = 1_000_000  # entries looked at between two looks at the clock: a few milliseconds
+
+
+@dataclass(frozen=True, slots=True)
+class AllocationGenetic:
+    """pymoo's genetic algorithm on random keys: tournaments, uniform crossover, polynomial mutation.
+
+    Dynamic rule: jobs are placed by rising order key, each on consecutive entries of what is left of the idle
+    nodes, from the share of them on that its start key states. Static rule: blocks are lined up by rising
+    order key, each as near to the share of all idle nodes that its start key states as the others let it;
+    with wrap-around one more key says where the line begins. So every row of keys is a solution. The free
+    rule is searched as the dynamic one, with wrap-around. The first population holds the best solution
+    known (the first fit, or a start that the keys can express) and random ones.
+
+    An iteration is a generation, the first population included. Time only ever ends the search: the same
+    seed and number of iterations give the same answer. Without any limit it ends after 100 generations
+    without a better value.
+
+    Parameters
+    ----------
+    population : number of solutions, > 1.
+
+    Raises
+    ------
+    SpecError : ``population`` is less than 2.
+
+    References
+    ----------
+    Bean, Genetic algorithms and random keys for sequencing and optimization, ORSA Journal on Computing 6 (1994).
+    """
+
+    name: ClassVar[str] = "ga"
+    solves: ClassVar[type] = Allocation
+    needs: ClassVar[tuple[str, ...]] = ("pymoo",)
+
+    population: int = 100
+
+    def __post_init__(self) -> None:
+        if self.population < 2:
+            raise SpecError(f"ga: population must be > 1, got {self.population}")
+
+    def supports(self, problem: Allocation, /) -> str | None:
+        """Every allocation."""
+        return None
+
+    def warm_up(self) -> None:
+        """Import pymoo and compile the kernels."""
+        _warm_up()
+
+    def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
+        if settled(problem, budget):
+            return
+        known = best_known(problem, budget, start)
+        if budget.done():
+            return
+        keys = _Keys(problem)
+        first = rng.random((self.population, keys.count))
+        if (row := keys.encode(known)) is not None:
+            first[0] = row
+        algorithm = _algorithm(keys, first, budget, int(rng.integers(2**31)))
+        unlimited = budget.seconds_left() == math.inf and budget.iterations_left() is None
+        better_at = 0
+        while not budget.done() and not (unlimited and budget.iterations - better_at >= _PATIENCE):
+            try:
+                children = algorithm.ask()
+                if children is None or not len(children):
+                    return
+                algorithm.evaluator.eval(algorithm.problem, children)
+            except _TimeOver:
+                return
+            algorithm.tell(infills=children)
+            budget.spend()
+            best = children[int(children.get("F")[:, 0].argmin())].X
+            if budget.found(keys.solution(best)):
+                better_at = budget.iterations
+
+
+class _TimeOver(Exception):
+    """Leaves a generation in the making."""
+
+
+class _Keys:
+    """What rows of keys mean for a problem."""
+
+    def __init__(self, problem: Allocation) -> None:
+        if problem.rule == "free":
+            problem = Allocation(problem.tree, problem.idle, problem.sizes, "dynamic", True, problem.cost)
+        self._problem = problem
+        self._static = problem.rule == "static"
+        self.count = 2 * len(problem) + self._static
+        self._ground = ground(problem)
+        if self._static:
+            sizes, self._rows = np.unique(problem.sizes, return_inverse=True)
+            self._table = problem.block_costs(sizes)
+        self.work = 4 * len(problem.idle) + len(problem) * (8 if self._static else len(problem.idle))
+
+    def values(self, rows: FloatArray) -> FloatArray:
+        """Cost of each row, shape ``(rows,)``."""
+        values = np.empty(len(rows))
+        leaf, pod, sizes, weights = self._ground
+        if self._static:
+            self._starts(rows, values)
+        else:
+            nothing = np.empty((0, len(leaf)), np.int64)
+            decode_left(rows, sizes, leaf, pod, weights, self._problem.wrap, nothing, values)
+        return values
+
+    def solution(self, row: FloatArray) -> IntArray:
+        """The solution that a row stands for."""
+        rows = np.array(row, dtype=np.float64)[None, :]
+        leaf, pod, sizes, weights = self._ground
+        if self._static:
+            return self._problem.from_starts(self._starts(rows, np.empty(1))[0])
+        owners = np.empty((1, len(leaf)), np.int64)
+        decode_left(rows, sizes, leaf, pod, weights, self._problem.wrap, owners, np.empty(1))
+        return np.asarray(owners[0])
+
+    def encode(self, owner: IntArray) -> FloatArray | None:
+        """A row that stands for a solution; None if there is none."""
+        return None if self._problem.violations(owner) else encode(self._problem, owner)[: self.count]
+
+    def _starts(self, rows: FloatArray, values: FloatArray) -> IntArray:
+        starts = np.empty((len(rows), len(self._problem)), np.int64)
+        decode_blocks(rows, self._problem.sizes, self._table, self._rows, self._problem.wrap, starts, values)
+        return starts
+
+
+def _algorithm(keys: _Keys, first: FloatArray, budget: Budget, seed: int) -> Any:
+    from pymoo.algorithms.soo.nonconvex.ga import GA
+    from pymoo.core.duplicate import DuplicateElimination
+    from pymoo.core.problem import Problem
+    from pymoo.core.termination import NoTermination
+    from pymoo.operators.crossover.ux import UniformCrossover
+    from pymoo.operators.mutation.pm import PM
+
+    class Rows(Problem):
+        def _evaluate(self, x: FloatArray, out: dict[str, Any], *args: Any, **kwargs: Any) -> None:
+            # For selection only: the best child is scored again.
+            values = np.empty((len(x), 1))
+            rows = np.ascontiguousarray(x, dtype=np.float64)
+            step = max(1, _WORK // keys.work)
+            for row in range(0, len(x), step):
+                if budget.seconds_left() == 0:
+                    raise _TimeOver
+                values[row : row + step, 0] = keys.values(rows[row : row + step])
+            out["F"] = values
+
+    class NoTwins(DuplicateElimination):
+        # pymoo's own compares distances of all pairs, which takes longer than all else together.
+        def _do(self, pop: Any, other: Any, is_duplicate: BoolArray) -> BoolArray:
+            seen = set() if other is None else {row.tobytes() for row in other.get("X")}
+            for i, row in enumerate(pop.get("X")):
+                key = row.tobytes()
+                is_duplicate[i] |= key in seen
+                if other is None:
+                    seen.add(key)
+            return is_duplicate
+
+    algorithm = GA(
+        pop_size=len(first),
+        sampling=first,
+        crossover=UniformCrossover(),
+        mutation=PM(eta=5),
+        eliminate_duplicates=NoTwins(),
+    )
+    problem = Rows(n_var=first.shape[1], n_obj=1, xl=0.0, xu=1.0)
+    algorithm.setup(problem, termination=NoTermination(), seed=seed, verbose=False)
+    return algorithm
+
+
+@cache
+def _warm_up() -> None:
+    from pymoo.config import Config
+
+    Config.warnings["not_compiled"] = False  # pymoo would print a hint on its optional C modules
+    for rule in ("static", "dynamic"):
+        problem = Allocation(FatTree.k_ary(4), np.arange(10), np.array([4, 4]), rule)
+        budget = Stop(iterations=2).start(problem)
+        AllocationGenetic(population=10)(problem, budget, np.random.default_rng(0))

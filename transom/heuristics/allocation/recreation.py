@@ -1,0 +1,121 @@
+"""One job placed at its own optimum on what is free: greedy inside a pod, a knapsack over pods."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transom._system.compiling import compiled
+from transom.models.hop_cost import hop_cost
+
+_BLINK = 0.05  # how often a leaf switch, and a pod, is overlooked, where enough is left without it
+_MOST = 32  # pods that the knapsack looks at: those in which the job does best
+_LEAF, _POD, _LEAF_FIRST, _POD_FIRST = range(4)
+
+
+@compiled
+def recreate(rng, owner, places, sizes, weights, job):  # type: ignore[no-untyped-def]
+    """Give a job places that the last job (what stays idle) holds, and return its cost.
+
+    Inside a pod the switches with most free places come first, which no other choice of so many places beats;
+    how many come from each pod is a knapsack. Some switches are overlooked at random.
+    """
+    size, idle = sizes[job], len(sizes) - 1
+    leaves, pods = places[_LEAF, len(owner) - 1] + 1, places[_POD, len(owner) - 1] + 1
+    free, room = np.zeros(leaves, np.int64), np.zeros(pods, np.int64)
+    spare = -size
+    for place in range(len(owner)):
+        if owner[place] == idle:
+            free[places[_LEAF, place]] += 1
+            spare += 1
+    for pod in range(pods):
+        first, end = _leaves_of(places, pod)
+        whole = rng.random() < _BLINK
+        for leaf in range(first, end):
+            if free[leaf] > 0 and free[leaf] <= spare and (whole or rng.random() < _BLINK):
+                spare -= free[leaf]
+                free[leaf] = 0
+            room[pod] += free[leaf]
+    chosen = _best_pods(free, room, places, size, weights)
+    amount = _share_out(free, room, places, size, weights, chosen)
+    leaf_pairs, pod_pairs = 0, 0
+    for k in range(len(chosen)):
+        pod, need = chosen[k], amount[k]
+        pod_pairs += need * (need - 1) // 2
+        first, end = _leaves_of(places, pod)
+        while need > 0:
+            leaf = first + np.argmax(free[first:end])
+            here = min(need, free[leaf])
+            leaf_pairs += here * (here - 1) // 2
+            need -= here
+            free[leaf] = 0
+            place = places[_LEAF_FIRST, leaf]
+            while here > 0:
+                if owner[place] == idle:
+                    owner[place] = job
+                    here -= 1
+                place += 1
+    return hop_cost(size, leaf_pairs, pod_pairs, weights)
+
+
+@compiled
+def _leaves_of(places, pod):  # type: ignore[no-untyped-def]
+    """First leaf switch of a pod, and the end."""
+    return places[_LEAF, places[_POD_FIRST, pod]], places[_LEAF, places[_POD_FIRST, pod + 1] - 1] + 1
+
+
+@compiled
+def _best_pods(free, room, places, size, weights):  # type: ignore[no-untyped-def]
+    """The pods with free places; of many only those with most saved, but enough for the job."""
+    some = np.flatnonzero(room)
+    if len(some) <= _MOST:
+        return some
+    saved = np.empty(len(some), np.int64)
+    for k in range(len(some)):
+        first, end = _leaves_of(places, some[k])
+        most = min(room[some[k]], size)
+        saved[k] = -_gains(np.sort(free[first:end]), most, weights)[most]
+    ranked = some[np.argsort(saved, kind="mergesort")]
+    kept, held = 0, 0
+    while kept < len(ranked) and (kept < _MOST or held < size):
+        held += room[ranked[kept]]
+        kept += 1
+    return ranked[:kept]
+
+
+@compiled
+def _gains(ascending, most, weights):  # type: ignore[no-untyped-def]
+    """Hops saved by 0, 1 ... ``most`` places of a pod with so many free ones on its leaf switches."""
+    gains = np.zeros(most + 1, np.int64)
+    taken = 0
+    for leaf in range(len(ascending) - 1, -1, -1):
+        for before in range(ascending[leaf]):
+            if taken == most:
+                return gains
+            gains[taken + 1] = gains[taken] + weights[1] * taken + weights[2] * before
+            taken += 1
+    return gains
+
+
+@compiled
+def _share_out(free, room, places, size, weights, chosen):  # type: ignore[no-untyped-def]
+    """How many places to take from each of the pods so that most is saved."""
+    amount = np.zeros(len(chosen), np.int64)
+    saved = np.full(size + 1, -1, np.int64)
+    saved[0] = 0
+    taken = np.zeros((len(chosen), size + 1), np.int64)
+    reach = 0
+    for k in range(len(chosen)):
+        first, end = _leaves_of(places, chosen[k])
+        most = min(room[chosen[k]], size)
+        gains = _gains(np.sort(free[first:end]), most, weights)
+        reach = min(size, reach + most)
+        for total in range(reach, 0, -1):
+            for here in range(1, min(most, total) + 1):
+                if saved[total - here] >= 0 and saved[total - here] + gains[here] > saved[total]:
+                    saved[total] = saved[total - here] + gains[here]
+                    taken[k, total] = here
+    left = size
+    for k in range(len(chosen) - 1, -1, -1):
+        amount[k] = taken[k, left]
+        left -= amount[k]
+    return amount

@@ -1,0 +1,121 @@
+"""Kernels that take one or two jobs out and look for where they are cheapest on what is left of Q.
+
+Where the other jobs can be placed without them, any places that they get on what is left can be reached too: they are
+placed last. Where one that is taken out stands in the gap of another that stays, the move is passed over.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transom._system.compiling import compiled
+from transom.heuristics.allocation.arrays import gather, slide, take
+from transom.models.allocation import placing_order
+from transom.models.hop_cost import hop_cost
+
+_LESS = 1e-10  # a move has to pay by this share of what it moves: sums are rounded
+
+
+@compiled
+def reinsert_one(owner, costs, leaf, pod, sizes, weights, wrap, job):  # type: ignore[no-untyped-def]
+    """Put a job on the cheapest start, if that pays; whether it did.
+
+    ``owner`` and ``costs`` (of each job) are changed if it pays.
+    """
+    n, size = len(owner), sizes[job]
+    in_leaf, in_pod = np.zeros(leaf.max() + 1, np.int64), np.zeros(pod.max() + 1, np.int64)
+    rest = np.where(owner == job, -1, owner)
+    if not _stands(rest, sizes, wrap, job, job):
+        return False
+    left, slid = np.empty(n, np.int64), np.empty(n)
+    m = gather(rest, left)
+    last = m if wrap else m - size + 1
+    slide(left, m, last, size, leaf, pod, weights, in_leaf, in_pod, slid)
+    start = np.argmin(slid[:last])
+    if slid[start] >= costs[job] * (1 - _LESS):
+        return False
+    take(rest, left, m, start, size, job)
+    owner[:] = rest
+    costs[job] = slid[start]
+    return True
+
+
+@compiled
+def reinsert_two(  # type: ignore[no-untyped-def]
+    owner, costs, leaf, pod, sizes, weights, wrap, one, other, least, first, count
+):
+    """Put two jobs, one after the other, where they are cheapest together, if that pays.
+
+    Parameters
+    ----------
+    owner, costs : the solution and what each job costs; changed if it pays.
+    least : a lower bound of what ``other`` costs.
+    first, count : try so many starts of ``one``, by rising cost, from the one in the place ``first`` on.
+
+    Returns
+    -------
+    The place to go on from, or -1 if no other start can pay; and whether it paid.
+    """
+    n, size = len(owner), sizes[other]
+    in_leaf, in_pod = np.zeros(leaf.max() + 1, np.int64), np.zeros(pod.max() + 1, np.int64)
+    rest = owner.copy()
+    for i in range(n):
+        if owner[i] == one or owner[i] == other:
+            rest[i] = -1
+    if not _stands(rest, sizes, wrap, one, other):
+        return -1, False
+    left, kept = np.empty(n, np.int64), np.empty(n, np.int64)
+    of_one, of_other = np.empty(n), np.empty(n)
+    m = gather(rest, left)
+    last = m if wrap else m - sizes[one] + 1
+    slide(left, m, last, sizes[one], leaf, pod, weights, in_leaf, in_pod, of_one)
+    ranked = np.argsort(of_one[:last], kind="mergesort")
+    best = (costs[one] + costs[other]) * (1 - _LESS)
+    paid, end = False, False
+    for place in range(first, min(first + count, last)):
+        start = ranked[place]
+        end = of_one[start] + least >= best
+        if end:
+            break
+        trial = rest.copy()
+        kept[:] = left
+        fewer = take(trial, kept, m, start, sizes[one], one)
+        ends = fewer if wrap else fewer - size + 1
+        slide(kept, fewer, ends, size, leaf, pod, weights, in_leaf, in_pod, of_other)
+        then = np.argmin(of_other[:ends])
+        if of_one[start] + of_other[then] < best:
+            take(trial, kept, fewer, then, size, other)
+            owner[:] = trial
+            costs[one], costs[other] = of_one[start], of_other[then]
+            best = of_one[start] + of_other[then]
+            paid = True
+    return (-1 if end or first + count >= last else first + count), paid
+
+
+@compiled
+def _stands(rest, sizes, wrap, one, other):  # type: ignore[no-untyped-def]
+    """Whether all jobs but these two can be placed."""
+    rank = placing_order(rest, sizes, wrap, False)
+    rank[one], rank[other] = 0, 0
+    return rank.min() >= 0
+
+
+@compiled
+def least_costs(leaf, pod, sizes, weights):  # type: ignore[no-untyped-def]
+    """A lower bound of what each job costs: full switches as large as the one with the most idle nodes."""
+    in_leaf, in_pod = np.zeros(leaf.max() + 1, np.int64), np.zeros(pod.max() + 1, np.int64)
+    for i in range(len(leaf)):
+        in_leaf[leaf[i]] += 1
+        in_pod[pod[i]] += 1
+    least = np.empty(len(sizes))
+    for job in range(len(sizes)):
+        least[job] = hop_cost(
+            sizes[job], _most_pairs(sizes[job], in_leaf.max()), _most_pairs(sizes[job], in_pod.max()), weights
+        )
+    return least
+
+
+@compiled
+def _most_pairs(size, room):  # type: ignore[no-untyped-def]
+    full, rest = size // room, size % room
+    return full * (room * (room - 1) // 2) + rest * (rest - 1) // 2

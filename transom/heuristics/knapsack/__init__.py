@@ -1,0 +1,1 @@
+"""Heuristics of the 0-1 knapsack problem."""

@@ -1,0 +1,109 @@
+"""Survival of NSGA-II: ranks of non-domination, and crowding within a rank."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transom._system.compiling import compiled
+
+
+@compiled
+def survivors(costs, keep):  # type: ignore[no-untyped-def]
+    """Who survives: ranks in turn, the last one by crowding; twins (equal costs) of earlier ones come last of all.
+
+    Parameters
+    ----------
+    costs : to minimise, shape ``(n, p)``.
+    keep : how many survive, at most ``n``.
+
+    Returns
+    -------
+    The survivors in order, best first, their ranks and their crowding distances, each of shape ``(keep,)``.
+
+    References
+    ----------
+    Deb, Pratap, Agarwal, Meyarivan, IEEE Transactions on Evolutionary Computation 6 (2002), section III.
+    """
+    count = len(costs)
+    ranks = _ranks(costs, keep)
+    order = np.argsort(ranks, kind="mergesort")
+    distances = np.zeros(count)
+    begin = 0
+    while begin < count and begin < keep:
+        end = begin
+        while end < count and ranks[order[end]] == ranks[order[begin]]:
+            end += 1
+        members = order[begin:end].copy()
+        crowding = _crowding(costs, members)
+        places = np.argsort(-crowding, kind="mergesort")
+        for place in range(len(members)):
+            order[begin + place] = members[places[place]]
+            distances[begin + place] = crowding[places[place]]
+        begin = end
+    return order[:keep], ranks[order[:keep]], distances[:keep]
+
+
+@compiled
+def _ranks(costs, keep):  # type: ignore[no-untyped-def]
+    # Fronts are peeled off until enough are ranked; whoever is left shares the rank behind.
+    count, objectives = costs.shape
+    over = np.zeros((count, count), np.bool_)  # over[i, j]: i dominates j
+    twin = np.zeros(count, np.bool_)
+    for i in range(count):
+        if twin[i]:
+            continue
+        for j in range(i + 1, count):
+            if twin[j]:
+                continue
+            less, more = False, False
+            for k in range(objectives):
+                if costs[i, k] < costs[j, k]:
+                    less = True
+                    if more:
+                        break
+                elif costs[i, k] > costs[j, k]:
+                    more = True
+                    if less:
+                        break
+            if less and not more:
+                over[i, j] = True
+            elif more and not less:
+                over[j, i] = True
+            elif not less and not more:
+                twin[j] = True
+    over[twin] = False  # what a twin beats, the first of them beats already
+    beaten = over.sum(axis=0)
+    ranks = np.full(count, count, np.int64)
+    ranked, rank = 0, 0
+    current = np.flatnonzero((beaten == 0) & ~twin)
+    while len(current) > 0:
+        for member in current:
+            ranks[member] = rank
+        ranked += len(current)
+        if ranked >= keep:
+            break
+        for member in current:
+            for other in range(count):
+                beaten[other] -= over[member, other]
+        rank += 1
+        current = np.flatnonzero((beaten == 0) & ~twin & (ranks == count))
+    return ranks
+
+
+@compiled
+def _crowding(costs, members):  # type: ignore[no-untyped-def]
+    count, objectives = len(members), costs.shape[1]
+    distances = np.zeros(count)
+    column = np.empty(count)
+    for k in range(objectives):
+        for place in range(count):
+            column[place] = costs[members[place], k]
+        order = np.argsort(column, kind="mergesort")
+        spread = column[order[-1]] - column[order[0]]
+        if spread <= 0:
+            continue
+        distances[order[0]] = np.inf
+        distances[order[-1]] = np.inf
+        for place in range(1, count - 1):
+            distances[order[place]] += (column[order[place + 1]] - column[order[place - 1]]) / spread
+    return distances

@@ -1,0 +1,194 @@
+r"""Compiled label setting over (entries skipped, blocks placed per size), for the line and for the circle.
+
+A state is how many blocks of each size have been placed, a number in mixed radix. Row s of a table
+holds, for k = 0, 1, ..., the least cost of placing the blocks of s on the first
+:math:`k + m_s` entries, with :math:`m_s` entries in the blocks:
+
+.. math:: T_s(k) = \min\Bigl\{T_s(k-1),\ \min_r T_{s - e_r}(k) + c_r(k + m_s - r)\Bigr\}
+
+Counted by what is skipped, all rows that an entry depends on are read at the same k: the inner
+loops run along rows without any offset, and k never exceeds what may be skipped in total.
+
+On the circle at most one block wraps. Each (size, split) of it leaves a line problem on what lies
+between, and costs at least its own cost plus the optimum of the other blocks on the line with only
+one of its two ends taken: two more rows of tables that start at either end give all these bounds.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transom._system.compiling import compiled
+
+# Fields of the progress array.
+PHASE, STATE, SPLIT, ROWS, FIELDS = 0, 1, 2, 3, 4
+# Phases: the table from the left, the one from the right, a table between the ends of a block that wraps.
+LEFT, RIGHT, BETWEEN, FINISHED = 0, 1, 2, 3
+
+
+@compiled
+def begin(sizes, counts, length, wrap):  # type: ignore[no-untyped-def]
+    """What a search of a packing that fits needs: tables from the ends, table between the ends of a block,
+    progress, (least cost, bound on what is open), rows and starts of the best blocks."""
+    states, slack = 1, length
+    for r in range(len(sizes)):
+        states *= counts[r] + 1
+        slack -= sizes[r] * counts[r]
+    blocks = counts.sum()
+    best = np.array([np.inf, -np.inf])
+    tables = np.empty((2 if wrap else 1, states, slack + sizes.max() if wrap else slack + 1))
+    between = np.empty((states if wrap else 0, slack + 1))
+    return tables, between, np.zeros(FIELDS, np.int64), best, np.empty(blocks, np.int64), np.empty(blocks, np.int64)
+
+
+@compiled
+def fill(table, costs, shift, sizes, counts, length, without, state, work):  # type: ignore[no-untyped-def]
+    """Fill rows from ``state`` on, until all are filled or about ``work`` steps are done.
+
+    ``costs`` are read ``shift`` entries further on; ``length`` entries count, blocks must end within.
+    One block of size ``without`` fewer is placed (-1: all). Returns the next row and the work left.
+    """
+    states, width = table.shape
+    kinds = len(sizes)
+    digits = np.zeros(kinds + 1, np.int64)
+    used, rest = 0, state
+    for r in range(kinds):
+        digits[r] = rest % (counts[r] + 1)
+        rest //= counts[r] + 1
+        used += digits[r] * sizes[r]
+    while state < states and work > 0:
+        last = min(width - 1, length - used)
+        row = table[state]
+        work -= 8
+        if without < 0 or digits[without] < counts[without]:
+            row[:] = 0.0 if state == 0 else np.inf
+            stride = 1
+            for r in range(kinds):
+                if digits[r] > 0 and last >= 0:
+                    at = shift + used - sizes[r]
+                    source, cost = table[state - stride][: last + 1], costs[r][at : at + last + 1]
+                    for k in range(last + 1):
+                        value = source[k] + cost[k]
+                        if value < row[k]:
+                            row[k] = value
+                    work -= last + 1
+                stride *= counts[r] + 1
+            for k in range(1, last + 1):
+                if row[k - 1] < row[k]:
+                    row[k] = row[k - 1]
+            work -= last + 1
+        state += 1
+        r = 0
+        while r < kinds and digits[r] == counts[r]:
+            used -= digits[r] * sizes[r]
+            digits[r] = 0
+            r += 1
+        digits[r] += 1
+        if r < kinds:
+            used += sizes[r]
+    return state, work
+
+
+@compiled
+def trace(table, costs, shift, sizes, counts, state, k, rows, starts, found):  # type: ignore[no-untyped-def]
+    """Read the blocks of ``table[state, k]`` into ``rows[found:]`` and ``starts[found:]``."""
+    digits = np.zeros(len(sizes), np.int64)
+    used, rest = 0, state
+    for r in range(len(sizes)):
+        digits[r] = rest % (counts[r] + 1)
+        rest //= counts[r] + 1
+        used += digits[r] * sizes[r]
+    while used > 0:
+        while k > 0 and table[state, k - 1] == table[state, k]:
+            k -= 1
+        stride = 1
+        for r in range(len(sizes)):
+            if digits[r] > 0:
+                start = shift + k + used - sizes[r]
+                if table[state - stride, k] + costs[r, start] == table[state, k]:
+                    rows[found], starts[found] = r, start
+                    found += 1
+                    state -= stride
+                    used -= sizes[r]
+                    digits[r] -= 1
+                    break
+            stride *= counts[r] + 1
+
+
+@compiled
+def mirrored(costs, sizes):  # type: ignore[no-untyped-def]
+    """Costs of the blocks that lie within the line, read from the right."""
+    kinds, length = costs.shape
+    mirror = np.full((kinds, length), np.inf)
+    for r in range(kinds):
+        for start in range(length - sizes[r] + 1):
+            mirror[r, start] = costs[r, length - sizes[r] - start]
+    return mirror
+
+
+@compiled
+def split_bounds(left, right, costs, sizes, counts, slack, best):  # type: ignore[no-untyped-def]
+    """Lower bounds ``(splits, 3)`` of those wrapping blocks that may beat ``best``: bound, size row, entries at
+    the head; the best last."""
+    length = costs.shape[1]
+    bounds = np.empty((max(0, sizes.sum() - len(sizes)), 3))
+    kept, stride, full = 0, 1, len(left) - 1
+    for r in range(len(sizes)):
+        for head in range(1, sizes[r]):
+            tail = sizes[r] - head
+            rest = full - stride
+            bound = costs[r, length - tail] + max(left[rest, slack + head], right[rest, slack + tail])
+            if bound < best:
+                bounds[kept, 0], bounds[kept, 1], bounds[kept, 2] = bound, r, head
+                kept += 1
+        stride *= counts[r] + 1
+    return bounds[np.argsort(-bounds[:kept, 0], kind="mergesort")].copy()
+
+
+@compiled
+def advance(at, best, rows, starts, tables, between, bounds, costs, mirror, sizes, counts, slack, work):  # type: ignore[no-untyped-def]
+    """Go on with the search for about ``work`` steps.
+
+    ``at`` is where it stands, ``best[0]`` the least cost so far and ``best[1]`` a bound on what is still open,
+    ``rows`` and ``starts`` are its blocks. ``tables`` are the two from either end (one without wrap-around).
+    Returns the bounds of the wrapping blocks that are left, best last.
+    """
+    states, length = tables.shape[1], costs.shape[1]
+    while work > 0 and at[PHASE] != FINISHED:
+        before = at[STATE]
+        if at[PHASE] == BETWEEN:
+            r, head = int(bounds[at[SPLIT], 1]), int(bounds[at[SPLIT], 2])
+            at[STATE], work = fill(between, costs, head, sizes, counts, length - sizes[r], r, before, work)
+        elif at[PHASE] == RIGHT:
+            at[STATE], work = fill(tables[1], mirror, 0, sizes, counts, length, -1, before, work)
+        else:
+            at[STATE], work = fill(tables[0], costs, 0, sizes, counts, length, -1, before, work)
+        at[ROWS] += at[STATE] - before
+        if at[STATE] < states:
+            break
+        at[STATE] = 0
+        if at[PHASE] == LEFT:
+            if tables[0, states - 1, slack] < np.inf:
+                best[0] = tables[0, states - 1, slack]
+                trace(tables[0], costs, 0, sizes, counts, states - 1, slack, rows, starts, 0)
+            at[PHASE] = RIGHT if len(tables) > 1 else FINISHED
+        elif at[PHASE] == RIGHT:
+            bounds = split_bounds(tables[0], tables[1], costs, sizes, counts, slack, best[0])
+            at[PHASE], at[SPLIT] = BETWEEN, len(bounds)
+        else:
+            rest, stride = states - 1, 1
+            for smaller in range(r):
+                stride *= counts[smaller] + 1
+            rest -= stride
+            own = costs[r, length - sizes[r] + head]
+            if own + between[rest, slack] < best[0]:
+                best[0] = own + between[rest, slack]
+                rows[0], starts[0] = r, length - sizes[r] + head
+                trace(between, costs, head, sizes, counts, rest, slack, rows, starts, 1)
+        if at[PHASE] == BETWEEN:
+            at[SPLIT] -= 1
+            if at[SPLIT] < 0 or bounds[at[SPLIT], 0] >= best[0]:
+                at[PHASE] = FINISHED
+            else:
+                best[1] = bounds[at[SPLIT], 0]
+    return bounds

@@ -1,0 +1,1 @@
+"""Dynamic contiguous allocation, exactly."""

@@ -1,0 +1,1 @@
+"""Free allocation, exactly."""

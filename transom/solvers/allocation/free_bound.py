@@ -1,0 +1,248 @@
+"""A lower bound for free allocation, and hence for every rule, from prices on the idle nodes of leaf switches."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from itertools import pairwise
+from time import perf_counter
+from typing import overload
+
+import numpy as np
+
+from transom.models.allocation import Allocation
+from transom.models.arrays import FloatArray, IntArray
+from transom.models.fat_tree import FatTree
+from transom.models.hop_cost import AUTHORS
+from transom.solvers.allocation import free_payments as payments
+from transom.solvers.allocation import free_pricing as pricing
+from transom.solvers.allocation.shape import Shape, shape
+
+_SLACK = 1e-9  # far more than all rounding errors of a bound, in relative terms
+_FIRST = 0.1  # factor of Polyak's step with payments: near a kink of many ties longer ones lead away
+_PER_STEP = 4e-10  # seconds of one of them
+_WORK = 2_000_000  # inner steps of pricing between two looks at the clock: a few milliseconds
+
+
+def free_bound(problem: Allocation, upper: float = math.inf, iterations: int = 400, seconds: float = math.inf) -> float:
+    """A lower bound on the cost of every solution, whatever nodes jobs may be given.
+
+    Each idle node gets a price, the same within a leaf switch; every job chooses its cheapest nodes for
+    itself (:func:`transom.solvers.allocation.free_pricing.price`), and subgradient steps raise prices where more nodes
+    are asked for than there are. It bounds the static and the dynamic rule too, with and without wrap-around.
+
+    Parameters
+    ----------
+    problem : any rule; feasible.
+    upper : cost of a known solution, at which the steps aim; the search ends when the bound meets it.
+    iterations : most subgradient steps, >= 0.
+    seconds : most seconds, looked at every few milliseconds [s].
+
+    Returns
+    -------
+    The bound; rounded up to a whole number where costs are whole; never above ``upper`` but by rounding.
+    Infinite if more nodes are asked for than idle.
+
+    References
+    ----------
+    Polyak, Minimization of unsmooth functionals (1969). Camerini, Fratta, Maffioli, On improving relaxation methods
+    by modified gradient techniques (1975).
+    """
+    trivial = problem.trivial()
+    if trivial is not None:
+        return math.inf if isinstance(trivial, str) else 0.0
+    prices = Prices(shape(problem))
+    end = perf_counter() + seconds
+    if math.isfinite(upper):
+        prices.aim(prices.shape.base - upper)
+    else:
+        prices.aim(prices.round()[0])
+    while prices.descend(iterations - prices.iterations) and perf_counter() < end:
+        pass
+    return prices.bound
+
+
+class Prices:
+    """Prices per class of leaves, and what the jobs choose at them.
+
+    Parameters
+    ----------
+    shape : the problem in counts.
+
+    Attributes
+    ----------
+    values : scratch for what nodes of a leaf are worth; nodes a of leaf s at ``at[s] + a``.
+    choices : what a job of each type chose last, ``(T, S)``.
+    pay : what each type pays for b nodes of pod p, at ``pod_at[p] + b``; 0 before :meth:`descend_payments`.
+    alone : total cost if no job were in the way of another, where costs are rounded; 0 before it is known.
+    """
+
+    def __init__(self, shape: Shape) -> None:
+        self.shape = shape
+        leaves, classes, most = len(shape.caps), len(shape.members), int(shape.sizes.max())
+        self.at = np.concatenate(([0], np.cumsum(shape.caps + 1)))
+        self.values = np.zeros(int(self.at[-1]))
+        held = np.add.reduceat(shape.caps, shape.first[:-1])
+        self.pod_at = np.concatenate(([0], np.cumsum(held + 1)))
+        self.worth = shape.units[:, None] * (shape.steps[0] * pairs(held))
+        self.alone = 0.0
+        self.pay = np.zeros(self.worth.shape)
+        self.choices = np.zeros((len(shape.sizes), leaves), np.int64)
+        widest = min(most, int(held.max()))
+        self.inner = np.zeros((leaves + len(shape.first) - 1, widest + 1))
+        self.outer = np.zeros((len(shape.first), most + 1))
+        self._classes = np.zeros((4, classes))  # prices, best prices, direction, use
+        self._real = np.array([0.0, math.inf, 1.0, 0.0, 0.0])
+        self._whole = np.zeros(6, np.int64)
+        # Types to price between two looks at the clock.
+        self._effort = int(shape.caps.sum()) * (widest + most)
+        self._both: tuple[IntArray, FloatArray, IntArray, FloatArray, FloatArray] | None = None
+        self._work = max(1, _WORK // max(1, self._effort))
+
+    @property
+    def iterations(self) -> int:
+        """Steps so far."""
+        return int(self._whole[pricing.ITERATIONS])
+
+    @property
+    def least(self) -> float:
+        """The least dual value so far: an upper bound on the savings, before rounding."""
+        return float(self._real[pricing.LEAST])
+
+    @property
+    def best(self) -> FloatArray:
+        """The prices of the least dual value, one for each class."""
+        return self._classes[1]  # type: ignore[no-any-return]
+
+    @property
+    def bound(self) -> float:
+        """The lower bound on the cost that is proved; 0 before the first step is complete."""
+        return max(self.alone, safe_bound(self.shape, self.least))
+
+    def aim(self, savings: float) -> None:
+        """Savings that a solution is known to have: the steps aim there."""
+        self._real[pricing.TARGET] = savings
+
+    def descend(self, iterations: int) -> bool:
+        """Take at most so many steps, for a few milliseconds; whether there is more to gain."""
+        s = self.shape
+        if iterations <= 0 or self._whole[pricing.CONVERGED]:
+            return False
+        if s.floored and self.iterations == 0:
+            iterations = 1
+        pricing.descend(
+            s.caps, s.first, s.cls, s.members, s.sizes, s.mult, s.units, s.steps, self.at, self.worth, self.pod_at,
+            *self._classes, self.values, self.inner, self.outer, self.choices, self._real, self._whole,
+            iterations, self._work,
+        )  # fmt: skip
+        if s.floored and self.iterations == 1 and not self.alone:
+            # Prices were 0: what each job would choose if it were alone, at a cost that is rounded exactly.
+            self.alone = float(pricing.rounded_costs(s.first, s.sizes, s.mult, s.weights, self.choices))
+        return not self._whole[pricing.CONVERGED]
+
+    def descend_payments(self, iterations: int) -> bool:
+        """Go on from the best prices with payments to pods as well; as :meth:`descend`.
+
+        A pod serves the jobs together: where each of them would have it for a part of the time at prices on nodes
+        alone, the payments of all but one have no return. That brings the dual value closer to the optimum, in steps
+        that are many.
+        """
+        s = self.shape
+        if self._both is None:
+            pods: dict[tuple[int, ...], int] = {}
+            caps = s.caps.tolist()
+            held = [tuple(caps[i:j]) for i, j in pairwise(s.first.tolist())]
+            of = np.array([pods.setdefault(pod, len(pods)) for pod in held])
+            rooms = np.array([sum(pod) for pod in pods])
+            class_at = np.concatenate(([0], np.cumsum(rooms + 1)))
+            leaf_duals = np.zeros_like(self._classes)
+            leaf_duals[:2] = self.best
+            pod_duals = np.zeros((4, len(s.sizes), int(class_at[-1])))
+            scratch = np.zeros((len(s.types) + 1, int(rooms.max()) + 1))
+            self._both = (of, np.bincount(of).astype(np.float64), class_at, leaf_duals, pod_duals)
+            self._scratch = (
+                np.sort(s.types),
+                np.zeros(int(self.pod_at[-1])),
+                scratch,
+                np.zeros(len(s.types), np.int64),
+            )
+            self._real[pricing.THETA] = _FIRST
+            self._whole[[pricing.TYPE, pricing.POOR, pricing.CONVERGED, pricing.FRESH]] = 0
+        if iterations <= 0 or self._whole[pricing.CONVERGED]:
+            return False
+        types, offer, scratch, chosen = self._scratch
+        of, members, class_at, leaf_duals, pod_duals = self._both
+        payments.descend_both(
+            s.caps, s.first, s.cls, s.members, s.sizes, s.mult, types, s.units, s.steps, self.at, self.worth,
+            self.pod_at, of, members, class_at, leaf_duals, pod_duals, self.values, offer, self.inner, self.outer,
+            self.choices, scratch, chosen, self._real, self._whole, iterations, self._work,
+        )  # fmt: skip
+        self._classes[1] = leaf_duals[1]
+        for p, k in enumerate(of.tolist()):
+            self.pay[:, self.pod_at[p] : self.pod_at[p + 1]] = pod_duals[1][:, class_at[k] : class_at[k + 1]]
+        return not self._whole[pricing.CONVERGED]
+
+    @property
+    def seconds(self) -> float:
+        """What pricing one job takes at most, about [s]; it cannot be cut short."""
+        return _PER_STEP * self._effort
+
+    @overload
+    def round(self, order: IntArray | None = None) -> tuple[float, IntArray]: ...
+
+    @overload
+    def round(self, order: IntArray | None, stop: Callable[[], bool]) -> tuple[float, IntArray] | None: ...
+
+    def round(
+        self, order: IntArray | None = None, stop: Callable[[], bool] | None = None
+    ) -> tuple[float, IntArray] | None:
+        """Give the jobs one after another their best choice of what is left, at the best prices.
+
+        Parameters
+        ----------
+        order : of the jobs, largest first by default.
+        stop : asked every few milliseconds whether to give up.
+
+        Returns
+        -------
+        The savings, and the nodes of each job on each leaf ``(J, S)``; None if it was given up.
+        """
+        s = self.shape
+        if order is None:
+            order = np.argsort(-s.sizes[s.types], kind="stable")
+        held = np.zeros((len(s.types), len(s.caps)), np.int64)
+        left, value = s.caps.copy(), 0.0
+        for begin in range(0, len(order), self._work):
+            if begin and stop is not None and stop():
+                return None
+            value = pricing.fill(
+                order[begin : begin + self._work], left, s.caps, s.first, s.cls, s.sizes, s.types, s.units, s.steps,
+                self.at, self.worth, self.pod_at, self.best, self.values, self.inner, self.outer, held,
+            )  # fmt: skip
+        return float(value), held
+
+
+def pairs(most: IntArray) -> IntArray:
+    """Numbers of pairs among 0, 1, ... nodes up to each of these numbers, one after the other."""
+    counts = np.concatenate([np.arange(each + 1) for each in most.tolist()])
+    result: IntArray = counts * (counts - 1) // 2
+    return result
+
+
+def safe_bound(shape: Shape, most: float) -> float:
+    """The cost bound that follows from a bound on savings, with rounding errors and rounded costs taken care of."""
+    if not math.isfinite(most):
+        return 0.0
+    bound = shape.base - most
+    bound -= _SLACK * (1.0 + abs(bound))
+    if not shape.floored:
+        return max(0.0, bound)
+    return float(max(len(shape.types), math.ceil(bound - shape.loss)))
+
+
+@cache
+def warm_up() -> None:
+    """Compile the kernels."""
+    problem = Allocation(FatTree.uniform(8, 2, 4), np.arange(1, 8), np.array([2, 3]), "free", True, AUTHORS)
+    free_bound(problem, iterations=20)

@@ -1,0 +1,199 @@
+"""One line of blocks to be packed: its bound, packings close to it, the proof."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from transom.models.arrays import FloatArray, IntArray
+from transom.solvers.allocation.line_labels import Sweep
+from transom.solvers.allocation.line_prices import Prices
+from transom.solvers.allocation.packing import Packing
+
+_STEPS = 2_000_000  # steps of a kernel between two looks at the clock: 2-4 ms
+_LABELS = 200_000  # labels between two looks at the clock
+
+
+class Best:
+    """The best packing found so far.
+
+    Parameters
+    ----------
+    pack : what is packed.
+    tell : called with the rows and starts of every better packing.
+    """
+
+    def __init__(self, pack: Packing, tell: Callable[[IntArray, IntArray], None]) -> None:
+        self._pack, self._tell = pack, tell
+        self.cost = math.inf
+        self.blocks: tuple[IntArray, IntArray] | None = None
+
+    def offer(self, rows: IntArray, starts: IntArray) -> None:
+        """Take the blocks if they are better than the best."""
+        cost = math.fsum(self._pack.costs[rows, starts])
+        if cost < self.cost:
+            self.cost, self.blocks = cost, (rows.copy(), starts.copy())
+            self._tell(rows, starts)
+
+    @property
+    def goal(self) -> float:
+        """A packing is better only if it costs no more than this."""
+        return self.cost - 1.0 if self._pack.whole else self.cost
+
+
+class Line:
+    """The packing of a line: all of Q without wrap-around, or what a block that wraps leaves.
+
+    Parameters
+    ----------
+    pack : the whole packing.
+    best : the best packing found so far, shared by all lines.
+    memory : most memory for labels [bytes].
+    wrapped : size row of the block that wraps and its entries at the head; None if none does.
+    prices : to begin with, shape ``(sizes,)``.
+    """
+
+    def __init__(
+        self,
+        pack: Packing,
+        best: Best,
+        memory: int,
+        wrapped: tuple[int, int] | None = None,
+        prices: FloatArray | None = None,
+    ) -> None:
+        self._best, self._memory = best, memory
+        self._low, high, self._fixed = 0, pack.length, np.empty((2, 0), np.int64)
+        counts, self._cost = pack.counts.copy(), 0.0
+        if wrapped is not None:
+            row, head = wrapped
+            counts[row] -= 1
+            self._low, high = head, pack.length - int(pack.sizes[row]) + head
+            self._fixed = np.array([[row], [high]])
+            self._cost = float(pack.costs[row, high])
+        self._kinds = np.flatnonzero(counts)
+        self.sizes, self.counts = pack.sizes[self._kinds], counts[self._kinds]
+        self.length = high - self._low
+        self.costs = _cut_off(pack.costs[self._kinds, self._low : high], self.sizes)
+        self.bound = -math.inf
+        """No packing of this line costs less, in floating point; infinite where none is better than the best."""
+        self.complete = False
+        """Whether the last sweep left nothing out."""
+        self.found: tuple[IntArray, IntArray] | None = None
+        """Rows, of this line, and starts of the best blocks of the last sweep."""
+        self._ceiling = math.inf  # what a packing costs at most
+        cheapest = self.costs.min(axis=1, initial=math.inf)
+        self.scale = 1.0
+        """What costs of a packing are about: the unit of tolerances."""
+        if not len(self.sizes):
+            self._offer(np.empty(0, np.int64), np.empty(0, np.int64))
+            self.bound = math.inf
+        elif np.isinf(cheapest).any():
+            self.bound = math.inf
+        else:
+            self.bound = self._cost + float(self.counts @ cheapest)
+            there = np.isfinite(self.costs)
+            self._ceiling = self._cost + float(self.counts @ self.costs.max(axis=1, where=there, initial=-math.inf))
+            mean = abs(self.costs).sum(axis=1, where=there) / there.sum(axis=1)
+            # With what is fixed: where all else costs nothing, its rounding must not look like a bound too high.
+            self.scale = max(float(self.counts @ mean) + abs(self._cost), 1e-9)
+            self.dual = Prices(self.costs, self.sizes, self.counts, None if prices is None else prices[self._kinds])
+
+    def _offer(self, rows: IntArray, starts: IntArray) -> None:
+        self._best.offer(
+            np.concatenate((self._fixed[0], self._kinds[rows])), np.concatenate((self._fixed[1], starts + self._low))
+        )
+
+    def settled(self) -> bool:
+        """Whether this line holds nothing better than the best packing, to the last digits of a sum."""
+        best = self._best
+        beaten = self.bound >= best.cost - 1e-11 * self.scale or self.bound - 1e-9 * self.scale > best.goal
+        # Where there is no packing, prices and bound grow without limit.
+        if beaten or self.bound > self._ceiling + 1e-6 * self.scale:
+            self.bound = math.inf
+        return self.bound == math.inf
+
+    def _tiny(self) -> float:
+        # Whole costs may be a little more than the goal in floating point, others no more than rounding makes them.
+        return (2e-9 if self._best.goal < self._best.cost else 2e-11) * self.scale
+
+    def approach(self, passes: int, precision: float) -> Iterator[None]:
+        """Raise the bound to that of the path polytope, about; returns to the caller every few milliseconds.
+
+        Parameters
+        ----------
+        passes : shortest paths at most.
+        precision : what may be left to gain, as a share of the cost.
+        """
+        each = max(1, _STEPS // ((self.length + 10_000) * max(1, len(self.sizes))))  # no size: only one block, it wraps
+        done = 0
+        while done < passes and not self.settled():
+            self.dual.improve(min(each, passes - done), precision * self.scale)
+            done += each
+            self.bound = max(self.bound, self._cost + self.dual.bound)
+            if self.dual.exact:
+                self._offer(self.dual.rows, self.dual.starts)
+                self.bound = math.inf
+            yield
+            if self.dual.promise <= precision * self.scale:
+                return
+
+    def sweep(self, limit: float, width: int, reward: float, whole: bool) -> Iterator[None]:
+        """Sweep once; ``complete`` then says whether nothing was left out."""
+        yield from self.sweep_to(min(limit, self._to_goal()), width, reward, whole)
+
+    def _to_goal(self) -> float:
+        return self._best.goal - self._cost - self.dual.bound + self._tiny()
+
+    def sweep_to(self, limit: float, width: int, reward: float, whole: bool) -> Iterator[None]:
+        """Sweep once, also for packings that are no better than the best: ``found`` is what came out."""
+        search = Sweep(
+            self.costs, self.sizes, self.counts, self.dual.potentials(), limit, width, reward, whole, self._memory
+        )
+        while not search.go(_LABELS):
+            yield
+        blocks = self.found = search.best()
+        if blocks is not None:
+            self._offer(*blocks)
+        if search.complete:
+            if blocks is not None:
+                self.bound = math.inf
+            else:
+                self.bound = max(self.bound, self._cost + self.dual.bound + limit)
+            self.settled()
+        self.complete = search.complete
+        yield
+
+    def beams(self) -> Iterator[None]:
+        """Look for a first good packing near the bound, in ever wider circles."""
+        limit, width = 1e-4 * self.scale, 30
+        while not self.settled():
+            for share in (0.1, 1.0):
+                reward = share * min(limit, self.scale) / int(self.sizes @ self.counts)
+                for _ in self.sweep(limit, width, reward, False):
+                    yield
+                if self.settled():
+                    return
+            if self._best.cost - self._cost - self.dual.bound <= limit or limit == math.inf:
+                return
+            limit = limit * 100.0 if limit < self.scale else math.inf
+
+    def close(self, width: int) -> Iterator[None]:
+        """Prove how far the best is from the optimum of this line, until an entry has too many labels."""
+        limit = 1e-6 * self.scale
+        while not self.settled():
+            self.complete = False
+            for _ in self.sweep(limit, width, 0.0, True):
+                yield
+            if not self.complete:
+                return
+            limit = limit * 4.0 if limit < 1e3 * self.scale else math.inf
+
+
+def _cut_off(costs: FloatArray, sizes: IntArray) -> FloatArray:
+    """Costs without the blocks that do not end on the line."""
+    cut = np.array(costs, order="C")
+    for row, size in enumerate(sizes.tolist()):
+        cut[row, max(0, cut.shape[1] - size + 1) :] = np.inf
+    return cut

@@ -1,0 +1,275 @@
+r"""Prices of the count rows: the Lagrangian dual of a packing on the line, by a proximal bundle method.
+
+With a price :math:`\lambda_r` paid for each block of size r, the counts are free and what is left is a
+shortest path over the entries:
+
+.. math:: L(\lambda) = \sum_r \epsilon_r \lambda_r + \min_{\text{paths}} \sum_{\text{blocks}} (c_r(i) - \lambda_r)
+
+Every path gives a cut :math:`L(\mu) \le a + g \mu` with its cost a and g the counts it misses. The next
+trial point maximises the model of all cuts less the distance from the best point, whose dual is a
+quadratic programme over the simplex. Prices are measured per node of a block. At the end prices give
+the bound of the path polytope with count rows, in about as many passes as there are sizes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transom._system.compiling import compiled
+from transom.models.arrays import FloatArray, IntArray
+
+_PIVOTS = 1000  # of the quadratic programme, per pass
+
+
+class Prices:
+    """The dual of one line: the best prices so far and their bound.
+
+    Parameters
+    ----------
+    costs : cost of each block by its first entry, shape ``(sizes, length)``; every size has one.
+    sizes, counts : of the blocks, shape ``(sizes,)``.
+    first : prices to begin with, shape ``(sizes,)``; by default each size's cheapest block.
+    """
+
+    def __init__(self, costs: FloatArray, sizes: IntArray, counts: IntArray, first: FloatArray | None = None) -> None:
+        self._data = costs, sizes, counts
+        cuts = min(2 * len(sizes) + 30, 300)
+        self._trial = costs.min(axis=1) if first is None else first.copy()
+        self._center = self._trial.copy()
+        self._missed, self._inner = np.zeros((cuts, len(sizes))), np.zeros((cuts, cuts))
+        self._cuts = np.zeros((2, cuts))  # cost of the path, weight in the last step
+        self._numbers = np.array([-np.inf, 0.0, np.inf])
+        self._state = np.zeros(3, np.int64)
+        self.rows, self.starts = np.empty(int(counts.sum()), np.int64), np.empty(int(counts.sum()), np.int64)
+
+    @property
+    def bound(self) -> float:
+        """What no packing of the line costs less than, in floating point."""
+        return float(self._numbers[0])
+
+    @property
+    def promise(self) -> float:
+        """How much the cuts allow the bound to rise within the step: about zero at the end."""
+        return float(self._numbers[2])
+
+    @property
+    def exact(self) -> bool:
+        """Whether a path met all counts: ``rows`` and ``starts`` are then optimal blocks."""
+        return bool(self._state[2])
+
+    def improve(self, passes: int, promise: float) -> None:
+        """Go on for so many shortest paths or until no more than ``promise`` is left to gain."""
+        costs, sizes, counts = self._data
+        _improve(
+            costs, sizes, counts, self._trial, self._center, self._missed, self._inner, self._cuts, self._numbers,
+            self._state, self.rows, self.starts, passes, promise,
+        )  # fmt: skip
+
+    def potentials(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The best prices ``(sizes,)``, distances of each entry from the first and to the end ``(length + 1,)``."""
+        costs, sizes, _ = self._data
+        prices = self._center.copy()
+        return prices, distances(costs, sizes, prices, 0), distances_back(costs, sizes, prices)
+
+
+@compiled
+def distances(costs, sizes, prices, head):  # type: ignore[no-untyped-def]
+    """Least priced cost from entry ``head`` to every later one, shape ``(length + 1,)``; infinite before."""
+    length = costs.shape[1]
+    dist = np.full(length + 1, np.inf)
+    dist[head] = 0.0
+    for i in range(head + 1, length + 1):
+        best = dist[i - 1]
+        for r in range(len(sizes)):
+            start = i - sizes[r]
+            if start < head:
+                break
+            value = dist[start] + costs[r, start] - prices[r]
+            if value < best:
+                best = value
+        dist[i] = best
+    return dist
+
+
+@compiled
+def distances_back(costs, sizes, prices):  # type: ignore[no-untyped-def]
+    """Least priced cost from every entry to the end, shape ``(length + 1,)``."""
+    length = costs.shape[1]
+    dist = np.zeros(length + 1)
+    for i in range(length - 1, -1, -1):
+        best = dist[i + 1]
+        for r in range(len(sizes)):
+            end = i + sizes[r]
+            if end > length:
+                break
+            value = dist[end] + costs[r, i] - prices[r]
+            if value < best:
+                best = value
+        dist[i] = best
+    return dist
+
+
+@compiled
+def tight_arcs(costs, sizes, prices, ahead, back, most):  # type: ignore[no-untyped-def]
+    """Blocks on some path that costs at most ``most`` more than the shortest, by the entry where they end.
+
+    Returns where the blocks of each end begin ``(length + 2,)``, their size rows, and what each adds
+    to the shortest way to the end.
+    """
+    length = costs.shape[1]
+    first = np.zeros(length + 2, np.int64)
+    rows, slacks = np.empty(0, np.int64), np.empty(0)
+    for turn in range(2):
+        found = 0
+        for end in range(length + 1):
+            first[end] = found
+            for r in range(len(sizes)):
+                start = end - sizes[r]
+                if start < 0:
+                    break
+                slack = costs[r, start] - prices[r] + back[end] - back[start]
+                if slack < np.inf and ahead[start] + back[start] - back[0] + slack <= most:
+                    if turn == 1:
+                        rows[found], slacks[found] = r, max(0.0, slack)
+                    found += 1
+        first[length + 1] = found
+        if turn == 0:
+            rows, slacks = np.empty(found, np.int64), np.empty(found)
+    return first, rows, slacks
+
+
+@compiled
+def _shortest(costs, sizes, prices, dist, into):  # type: ignore[no-untyped-def]
+    """``distances`` from entry 0 with the size row that each entry is reached by, -1 for none."""
+    dist[0] = 0.0
+    for i in range(1, costs.shape[1] + 1):
+        best, by = dist[i - 1], -1
+        for r in range(len(sizes)):
+            start = i - sizes[r]
+            if start < 0:
+                break
+            value = dist[start] + costs[r, start] - prices[r]
+            if value < best:
+                best, by = value, r
+        dist[i], into[i] = best, by
+
+
+@compiled
+def _slot(cuts, errors, used):  # type: ignore[no-untyped-def]
+    """Which cut to replace once all are taken: of those without weight the loosest, else the lightest."""
+    slot = -1
+    for k in range(used):
+        if cuts[1, k] <= 0.0 and (slot < 0 or errors[k] > errors[slot]):
+            slot = k
+    return np.argmin(cuts[1, :used]) if slot < 0 else slot
+
+
+@compiled
+def _weigh(inner, errors, weights, used, step, promise, scale):  # type: ignore[no-untyped-def]
+    r"""Minimise :math:`\tfrac t2 \alpha^T Q \alpha + e^T \alpha` over the simplex by steps along pairs."""
+    weights[:used] /= weights[:used].sum()
+    slope = np.empty(used)
+    for k in range(used):
+        slope[k] = errors[k]
+        for other in range(used):
+            slope[k] += step * inner[k, other] * weights[other]
+    for _ in range(_PIVOTS):
+        up, down = 0, -1
+        for k in range(used):
+            if slope[k] < slope[up]:
+                up = k
+            if weights[k] > 0.0 and (down < 0 or slope[k] > slope[down]):
+                down = k
+        gain = slope[down] - slope[up]
+        if gain <= 1e-3 * promise or gain <= 1e-12 * scale:
+            break
+        curve = step * (inner[up, up] + inner[down, down] - 2.0 * inner[up, down])
+        moved = weights[down]
+        if curve > 0.0:
+            moved = min(moved, gain / curve)
+        weights[up] += moved
+        weights[down] -= moved
+        if weights[down] < 1e-12:
+            weights[down] = 0.0
+        for k in range(used):
+            slope[k] += step * moved * (inner[k, up] - inner[k, down])
+
+
+@compiled
+def _improve(  # type: ignore[no-untyped-def]
+    costs, sizes, counts, trial, center, missed, inner, cuts, numbers, state, rows, starts, passes, promise
+):
+    length, kinds = costs.shape[1], len(sizes)
+    most = len(missed)
+    dist, into = np.empty(length + 1), np.empty(length + 1, np.int64)
+    errors, direction = np.zeros(most), np.zeros(kinds)
+    bound, step, gain = numbers
+    used, nulls, exact = state
+    for _ in range(passes):
+        _shortest(costs, sizes, trial, dist, into)
+        value = dist[length] + (trial * counts).sum()
+        for k in range(used):
+            errors[k] = cuts[0, k] - bound + (missed[k] * center).sum()
+        slot = used if used < most else _slot(cuts, errors, used)
+        used = max(used, slot + 1)
+        cuts[0, slot] = cuts[1, slot] = 0.0
+        missed[slot] = counts
+        i = length
+        while i > 0:
+            r = into[i]
+            i -= 1 if r < 0 else sizes[r]
+            if r >= 0:
+                cuts[0, slot] += costs[r, i]
+                missed[slot, r] -= 1.0
+        for k in range(used):
+            inner[slot, k] = 0.0
+            for r in range(kinds):
+                inner[slot, k] += missed[slot, r] * missed[k, r] * sizes[r] * sizes[r]
+            inner[k, slot] = inner[slot, k]
+        scale = abs(value) + np.abs(trial * counts).sum()
+        if inner[slot, slot] == 0.0:  # the path meets the counts: no price can do better
+            exact = 1
+            found, i = 0, length
+            while i > 0:
+                r = into[i]
+                i -= 1 if r < 0 else sizes[r]
+                if r >= 0:
+                    rows[found], starts[found] = r, i
+                    found += 1
+            bound, gain = max(bound, value), 0.0
+            center[:] = trial
+            break
+        if step == 0.0:
+            bound = value
+            center[:] = trial
+            step = max(0.01 * scale, 1e-6) / inner[slot, slot]
+            cuts[1, slot] = 1.0
+        elif value >= bound + 0.1 * gain:
+            if value >= bound + 0.5 * gain and nulls == 0:
+                step *= 2.0
+            bound, nulls = value, 0
+            center[:] = trial
+        else:
+            nulls += 1
+            if nulls >= 3 and cuts[0, slot] - bound + (missed[slot] * center).sum() > 2.0 * gain:
+                step *= 0.6
+                nulls = 0
+            if value > bound:
+                bound = value
+                center[:] = trial
+        for k in range(used):
+            errors[k] = max(0.0, cuts[0, k] - bound + (missed[k] * center).sum())
+        _weigh(inner, errors, cuts[1], used, step, 0.0 if gain == np.inf else gain, scale)
+        direction[:] = 0.0
+        gain = 0.0
+        for k in range(used):
+            if cuts[1, k] > 0.0:
+                gain += cuts[1, k] * errors[k]
+                direction += cuts[1, k] * missed[k]
+        for r in range(kinds):
+            gain += step * (sizes[r] * direction[r]) ** 2
+            trial[r] = center[r] + step * sizes[r] * sizes[r] * direction[r]
+        if gain <= promise:
+            break
+    numbers[0], numbers[1], numbers[2] = bound, step, gain
+    state[0], state[1], state[2] = used, nulls, exact

@@ -1,0 +1,137 @@
+"""What static allocation and the constrained path have in common: blocks of given sizes on a line or circle."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from transom._system.compiling import compiled
+from transom.models.allocation import Allocation
+from transom.models.arrays import FloatArray, IntArray
+from transom.models.shortest_path import ConstrainedPath
+
+
+class Packing(NamedTuple):
+    r"""Choose disjoint blocks of consecutive entries, :math:`\epsilon_r` of each size r, at the least total cost.
+
+    ``length`` entries; ``sizes`` ``(R,)`` distinct, ascending; ``counts`` ``(R,)`` >= 1; ``costs`` ``(R, length)`` by
+    the block's first entry, infinite where there is no block; ``wrap``: whether blocks that reach the end go
+    on at the head; ``whole``: whether all costs are whole numbers, so that bounds may be rounded up.
+    """
+
+    length: int
+    sizes: IntArray
+    counts: IntArray
+    costs: FloatArray
+    wrap: bool
+    whole: bool
+
+    def safe(self, bound: float) -> float:
+        """A bound that was computed in floating point, as one that holds: a little less, or the next whole number."""
+        if not math.isfinite(bound):
+            return bound
+        lower = bound - 1e-9 * max(1.0, abs(bound))
+        return float(math.ceil(lower)) if self.whole else lower
+
+
+def packing(problem: Allocation | ConstrainedPath) -> Packing:
+    """The packing of a static allocation or of a constrained path."""
+    if isinstance(problem, ConstrainedPath):
+        finite = problem.costs[np.isfinite(problem.costs)]
+        whole = bool((finite == np.floor(finite)).all())
+        # Copies, since the kernels would be compiled once more for arrays that are read-only.
+        sizes, counts = problem.sizes.copy(), problem.counts.copy()
+        return Packing(problem.length, sizes, counts, problem.costs.copy(), False, whole)
+    sizes, counts = distinct_sizes(problem.sizes)
+    return Packing(len(problem.idle), sizes, counts, problem.block_costs(sizes), problem.wrap, problem.cost.floored)
+
+
+def unpacked(problem: Allocation | ConstrainedPath, rows: IntArray, starts: IntArray) -> Any:
+    """The problem's solution that consists of these blocks.
+
+    Parameters
+    ----------
+    rows : position of each block's size in ``Packing.sizes``, shape ``(blocks,)``.
+    starts : first entry of each block, shape ``(blocks,)``.
+
+    Returns
+    -------
+    Owners or arcs; of jobs of one size the first gets the block that begins first.
+    """
+    order = np.argsort(starts, kind="stable")
+    if isinstance(problem, ConstrainedPath):
+        return np.column_stack((starts[order], problem.sizes[rows[order]]))
+    return block_owners(problem.sizes, len(problem.idle), rows[order], starts[order])
+
+
+def packed(problem: Allocation | ConstrainedPath, pack: Packing, solution: Any) -> tuple[IntArray, IntArray]:
+    """Rows and starts of the blocks of a feasible solution: the inverse of :func:`unpacked`."""
+    if isinstance(problem, ConstrainedPath):
+        starts, sizes = np.asarray(solution, dtype=np.int64).reshape(-1, 2).T
+    else:
+        starts, sizes = problem.starts(solution), problem.sizes
+    return np.searchsorted(pack.sizes, sizes), starts.copy()
+
+
+def first_fit(pack: Packing) -> tuple[IntArray, IntArray] | None:
+    """Rows and starts of blocks placed from the first entry on, the largest that has a block there first.
+
+    Returns
+    -------
+    None if not all fit in this way, which happens only where blocks are missing.
+    """
+    rows, starts = _first_fit(pack.costs, pack.sizes, pack.counts)
+    return (rows, starts) if len(rows) == int(pack.counts.sum()) else None
+
+
+@compiled
+def _first_fit(costs, sizes, counts):  # type: ignore[no-untyped-def]
+    length, left = costs.shape[1], counts.copy()
+    rows, starts = np.empty(counts.sum(), np.int64), np.empty(counts.sum(), np.int64)
+    found, i = 0, 0
+    while i < length and found < len(rows):
+        step = 1
+        for r in range(len(sizes) - 1, -1, -1):
+            if left[r] > 0 and i + sizes[r] <= length and costs[r, i] < np.inf:
+                rows[found], starts[found] = r, i
+                left[r] -= 1
+                found += 1
+                step = sizes[r]
+                break
+        i += step
+    return rows[:found].copy(), starts[:found].copy()
+
+
+@compiled
+def distinct_sizes(sizes):  # type: ignore[no-untyped-def]
+    """``np.unique(sizes, return_counts=True)``, at a tenth of its price for few jobs."""
+    ordered = np.sort(sizes)
+    distinct = np.empty(len(sizes), np.int64)
+    counts = np.zeros(len(sizes), np.int64)
+    found = 0
+    for size in ordered:
+        if found == 0 or distinct[found - 1] != size:
+            distinct[found] = size
+            found += 1
+        counts[found - 1] += 1
+    return distinct[:found].copy(), counts[:found].copy()
+
+
+@compiled
+def block_owners(sizes, length, rows, starts):  # type: ignore[no-untyped-def]
+    ranked = np.argsort(sizes, kind="mergesort")  # jobs by size, of one size in the window's order
+    distinct = np.empty(len(sizes) + 1, np.int64)
+    found = 0
+    for k in range(len(sizes)):
+        if k == 0 or sizes[ranked[k]] != sizes[ranked[k - 1]]:
+            distinct[found] = k
+            found += 1
+    owner = np.full(length, -1, np.int64)
+    for block in range(len(rows)):
+        job = ranked[distinct[rows[block]]]
+        distinct[rows[block]] += 1
+        for i in range(starts[block], starts[block] + sizes[job]):
+            owner[i if i < length else i - length] = job
+    return owner

@@ -1,0 +1,297 @@
+"""Static allocation and the constrained path, exactly, by label setting over the blocks placed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from transom._system.compiling import compiled
+from transom.errors import SpecError
+from transom.models.allocation import Allocation
+from transom.models.arrays import IntArray
+from transom.models.fat_tree import FatTree
+from transom.models.hop_cost import slide_costs
+from transom.models.shortest_path import ConstrainedPath
+from transom.solvers.allocation import block_dp
+from transom.solvers.allocation.packing import Packing, block_owners, distinct_sizes, first_fit, packing, unpacked
+from transom.solving import settled
+from transom.stop import Budget, Stop
+
+CHUNK = 4_000_000  # steps between two looks at the clock: 2-4 ms
+_MEMORY = 512  # [MiB]
+
+
+@dataclass(frozen=True, slots=True)
+class ScasDp:
+    r"""Label setting over (entries of Q, blocks placed of each size), wrap-around included.
+
+    Jobs of one size are alike, so that :math:`\prod_r (\epsilon_r + 1)` states describe which jobs
+    have been placed, at most 32 for five jobs. One pass over the entries that may be skipped gives
+    the optimum on the line. On the circle at most one job wraps: the bounds of ``_block_dp`` leave
+    few of the (size, split) pairs, and each of these is another line between its two ends, the best
+    bound first.
+
+    The search returns to look at the clock every few milliseconds; out of time, the first-fit packing
+    or the best of the searched lines remains. An iteration is a row of a table, one state.
+
+    Parameters
+    ----------
+    memory : most memory for the tables [MiB], > 0; larger ones are refused.
+
+    Raises
+    ------
+    SpecError : ``memory`` is not positive.
+
+    References
+    ----------
+    papers/nsa, section IV-A (the problem) and IV-B (its form as a constrained shortest path).
+    """
+
+    name: ClassVar[str] = "scas-dp"
+    solves: ClassVar[type] = Allocation
+
+    memory: int = _MEMORY
+
+    def __post_init__(self) -> None:
+        _check_memory(self.name, self.memory)
+
+    def supports(self, problem: Allocation, /) -> str | None:
+        """None for a static allocation whose tables fit into ``memory``."""
+        if problem.rule != "static":
+            return f"it solves the static rule, not {problem.rule}"
+        sizes, counts = distinct_sizes(problem.sizes)
+        return _too_large(sizes, counts, len(problem.idle), problem.wrap, self.memory)
+
+    def warm_up(self) -> None:
+        """Compile the kernels."""
+        _warm_up()
+
+    def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
+        if budget.stop.iterations is None and budget.stop.stall is None:
+            solved, owner, _ = _at_once(problem, CHUNK)
+            if solved:
+                if owner is None:
+                    budget.prove_infeasible()
+                else:
+                    _prove(budget, owner)
+                return
+        _search(problem, budget)
+
+
+@dataclass(frozen=True, slots=True)
+class CspDp:
+    r"""Label setting over (nodes of the path, arcs taken of each size); the method of ``scas-dp``.
+
+    Arcs may be missing and costs may be any numbers, negative ones too; where no path exists, that is
+    proved. An iteration is a row of the table, one state.
+
+    Parameters
+    ----------
+    memory : most memory for the table [MiB], > 0; a larger one is refused.
+
+    Raises
+    ------
+    SpecError : ``memory`` is not positive.
+
+    References
+    ----------
+    papers/nsa, section IV-B.
+    """
+
+    name: ClassVar[str] = "csp-dp"
+    solves: ClassVar[type] = ConstrainedPath
+
+    memory: int = _MEMORY
+
+    def __post_init__(self) -> None:
+        _check_memory(self.name, self.memory)
+
+    def supports(self, problem: ConstrainedPath, /) -> str | None:
+        """None if the table fits into ``memory``."""
+        return _too_large(problem.sizes, problem.counts, problem.length, False, self.memory)
+
+    def warm_up(self) -> None:
+        """Compile the kernels."""
+        _warm_up()
+
+    def __call__(
+        self, problem: ConstrainedPath, budget: Budget, rng: np.random.Generator, /, start: Any = None
+    ) -> None:
+        _search(problem, budget)
+
+
+def static_optimum(problem: Allocation, memory: int = 64) -> tuple[IntArray, float] | None:
+    """The optimum of an allocation under the static rule, whatever its own rule is, searched to the end.
+
+    Parameters
+    ----------
+    problem : any allocation; its wrap-around counts, its rule does not.
+    memory : most memory for the tables [MiB].
+
+    Returns
+    -------
+    The owner of each entry of Q and the total cost, rounded sums of floats; None if there is no
+    solution or if the tables would be too large.
+    """
+    if problem.trivial() is not None:
+        return None if len(problem) else (np.full(len(problem.idle), -1), 0.0)
+    sizes, counts = distinct_sizes(problem.sizes)
+    if _too_large(sizes, counts, len(problem.idle), problem.wrap, memory):
+        return None
+    _, owner, value = _at_once(problem, 2**62)
+    return None if owner is None else (owner, value)
+
+
+def table_bytes(sizes: IntArray, counts: IntArray, length: int, wrap: bool) -> int:
+    """Memory of the tables of a packing that fits into its ``length`` entries [bytes]."""
+    states = math.prod(int(count) + 1 for count in counts)
+    slack = max(0, length - int(sizes @ counts))
+    largest = int(sizes.max(initial=0))
+    return 8 * states * (2 * (slack + largest) + slack + 1 if wrap else slack + 1)
+
+
+def _check_memory(name: str, memory: int) -> None:
+    if memory <= 0:
+        raise SpecError(f"{name}: memory must be > 0 MiB, got {memory}")
+
+
+def _too_large(sizes: IntArray, counts: IntArray, length: int, wrap: bool, memory: int) -> str | None:
+    needed = table_bytes(sizes, counts, length, wrap)
+    if needed <= memory * 2**20:
+        return None
+    return (
+        f"the table of {math.prod(int(count) + 1 for count in counts):,} states (jobs placed of each of {len(sizes)} "
+        f"sizes) needs {-(-needed // 2**20):,} MiB, more than memory={memory}"
+    )
+
+
+def _at_once(problem: Allocation, work: int) -> tuple[bool, IntArray | None, float]:
+    """Search without a look at the clock; whether it came to the end, the owners (None: infeasible), the value."""
+    if problem.trivial() is not None:
+        return True, None if len(problem) else np.full(len(problem.idle), -1), 0.0
+    tree = problem.tree
+    solved, value, owner = solve_small(
+        tree.leaf, tree.pod, problem.idle, problem.sizes, problem.cost.weights, problem.wrap, work
+    )
+    return solved, owner if value < math.inf else None, value
+
+
+def _prove(budget: Budget, solution: IntArray) -> None:
+    budget.found(solution)
+    if budget.value is not None:
+        budget.prove(budget.value)
+
+
+def _search(problem: Allocation | ConstrainedPath, budget: Budget) -> None:
+    """Search in chunks, with a packing in hand from the beginning."""
+    if settled(problem, budget):
+        return
+    pack = packing(problem)
+    blocks = first_fit(pack)
+    if blocks is not None:
+        budget.found(unpacked(problem, *blocks))
+    search = Search(pack)
+    while not budget.done():
+        before = search.value
+        left = budget.iterations_left()
+        budget.spend(search.advance(CHUNK, left))
+        if search.value < before:
+            budget.found(unpacked(problem, *search.blocks))
+        if search.finished:
+            if search.value == math.inf:
+                budget.prove_infeasible()
+            elif budget.value is not None:
+                budget.prove(budget.value)
+            return
+        budget.prove(pack.safe(search.bound))
+
+
+class Search:
+    """The search of one packing, in pieces.
+
+    Parameters
+    ----------
+    pack : blocks that fit into the entries, as far as their number goes.
+    """
+
+    def __init__(self, pack: Packing) -> None:
+        self._pack = pack
+        tables = block_dp.begin(pack.sizes, pack.counts, pack.length, pack.wrap)
+        self._tables, self._between, self._at, self._best, self._rows, self._starts = tables
+        self._mirror = block_dp.mirrored(pack.costs, pack.sizes) if pack.wrap else pack.costs
+        self._bounds = np.empty((0, 3))
+        # Each block costs at least the cheapest of its size.
+        self._cheapest = float(pack.counts @ pack.costs.min(axis=1, initial=math.inf)) if len(pack.sizes) else 0.0
+
+    @property
+    def value(self) -> float:
+        """The least cost so far; infinite before."""
+        return float(self._best[0])
+
+    @property
+    def bound(self) -> float:
+        """No packing costs less."""
+        return max(self._cheapest, min(self.value, float(self._best[1])))
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing is left to search."""
+        return bool(self._at[block_dp.PHASE] == block_dp.FINISHED)
+
+    @property
+    def blocks(self) -> tuple[IntArray, IntArray]:
+        """Rows and starts of the blocks of the best packing."""
+        return self._rows.copy(), self._starts.copy()
+
+    def advance(self, work: int, rows: int | None = None) -> int:
+        """Go on for about ``work`` steps, or ``rows`` rows of a table; returns the rows filled."""
+        pack, before = self._pack, int(self._at[block_dp.ROWS])
+        # One row is no more steps than this; a few rows too many are a few steps too many.
+        limit = work if rows is None else min(work, rows * 8)
+        self._bounds = block_dp.advance(
+            self._at, self._best, self._rows, self._starts, self._tables, self._between, self._bounds,
+            pack.costs, self._mirror, pack.sizes, pack.counts, pack.length - int(pack.sizes @ pack.counts), limit,
+        )  # fmt: skip
+        return int(self._at[block_dp.ROWS]) - before
+
+
+@compiled
+def solve_small(tree_leaf, tree_pod, idle, sizes, weights, wrap, work):  # type: ignore[no-untyped-def]
+    """All of a small search in one call: costs, tables, wrapping blocks, owners."""
+    length = len(idle)
+    distinct, counts = distinct_sizes(sizes)
+    leaf, pod = np.empty(length, np.int64), np.empty(length, np.int64)
+    for i in range(length):
+        leaf[i], pod[i] = tree_leaf[idle[i]], tree_pod[idle[i]]
+    slack = length - sizes.sum()
+    states = 1
+    for count in counts:
+        states *= count + 1
+        if states * (slack + 1) > work:
+            return False, np.inf, np.empty(0, np.int64)
+    costs = slide_costs(leaf, pod, distinct, weights, wrap)
+    tables, between, at, best, rows, starts = block_dp.begin(distinct, counts, length, wrap)
+    mirror = block_dp.mirrored(costs, distinct) if wrap else costs
+    block_dp.advance(
+        at, best, rows, starts, tables, between, np.empty((0, 3)), costs, mirror, distinct, counts, slack, work
+    )
+    if at[block_dp.PHASE] != block_dp.FINISHED:
+        return False, np.inf, np.empty(0, np.int64)
+    order = np.argsort(starts, kind="mergesort")
+    return True, best[0], block_owners(sizes, length, rows[order], starts[order])
+
+
+@cache
+def _warm_up() -> None:
+    tree = FatTree.uniform(8, 2, 4)
+    rng = np.random.default_rng(0)
+    line, circle = (Allocation(tree, np.arange(8), np.array([3, 2]), "static", wrap) for wrap in (False, True))
+    for problem in (line, circle):
+        ScasDp()(problem, Stop().start(problem), rng)
+        ScasDp()(problem, Stop(iterations=100).start(problem), rng)
+    path = ConstrainedPath.from_allocation(line)
+    CspDp()(path, Stop().start(path), rng)

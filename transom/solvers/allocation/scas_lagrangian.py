@@ -1,0 +1,356 @@
+"""Static allocation and the constrained path on large systems, by prices of the counts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from transom import registry
+from transom.errors import SpecError
+from transom.models.allocation import Allocation
+from transom.models.arrays import FloatArray, IntArray
+from transom.models.fat_tree import FatTree
+from transom.models.shortest_path import ConstrainedPath
+from transom.solvers.allocation.line import Best, Line
+from transom.solvers.allocation.line_moves import Moves
+from transom.solvers.allocation.line_prices import distances
+from transom.solvers.allocation.packing import Packing, first_fit, packed, packing, unpacked
+from transom.solving import settled, warm_up
+from transom.stop import Budget, Stop
+
+_MEMORY = 512  # [MiB]
+_PASSES = 400  # shortest paths of a line, at most
+_COARSE, _FINE = 1e-7, 1e-10  # what prices may still gain, as a share of the cost
+_BLOCKS = 8  # of a move, at first
+_MOVES = 2_000  # that may fail in a row before something else is tried
+_STEPS = 2_000_000  # of moves between two looks at the clock: 2-4 ms
+_RESTARTS = 10  # that may fail in a row
+_NARROW = 30  # labels of an entry in a beam
+_NEAR = 1e-4  # of the cost: a gap that wider beams may close
+_ANNEALING = "sa:repair=cheapest,restarts=yes"
+_PATIENT, _FAR = 4, 0.01  # iterations after which the gap is still so wide that annealing helps
+_SHARE, _ANNEALED = 0.4, 2_000  # of the time that is left, and steps of annealing at most
+_TRIES = 12  # pieces of work for a wider proof before restarts
+_WIDTH, _WIDEST = 1_000, 16_000  # labels of an entry in a proof
+
+
+@dataclass(frozen=True, slots=True)
+class ScasLagrangian:
+    r"""Prices for the counts, shortest paths on the line, and label setting on what they leave.
+
+    The rows that say how many blocks of each size are wanted are dualised; what is left is a shortest
+    path over the idle nodes. A proximal bundle method finds the prices, and with them the bound of
+    the path polytope, in about as many passes as there are sizes. Distances from both ends give each
+    block's reduced cost: only those blocks are kept with which a packing can still be better than the
+    best known. Label setting on them, narrow at first and steered by the same distances, finds packings
+    close to the bound, and proves the optimum where the labels within the gap are not too many. Moves
+    that pack eight blocks anew do the rest. Where the best packing is far from the bound after a few milliseconds,
+    annealing (``sa:repair=cheapest``) has a short turn: short budgets then end with an answer that is not bad.
+
+    At most one job wraps around. Each (size, split) has a bound of its own from the distances between
+    its two ends; those that could be better are searched as lines of their own, the lowest bound
+    first, and the bound of the circle is the least of all.
+
+    It returns to look at the clock every few milliseconds; that is an iteration. Without a limit it
+    ends when the optimum is proved or ``memory`` and widths are exhausted.
+
+    Parameters
+    ----------
+    memory : most memory for labels [MiB], > 0.
+
+    Raises
+    ------
+    SpecError : ``memory`` is not positive.
+
+    References
+    ----------
+    papers/nsa, section IV-B. Held and Karp (1971) for the dual; Kiwiel, Proximity control in bundle methods,
+    Mathematical Programming 46 (1990); Handler and Zang, A dual algorithm for the constrained shortest
+    path problem, Networks 10 (1980).
+    """
+
+    name: ClassVar[str] = "scas-lagrangian"
+    solves: ClassVar[type] = Allocation
+
+    memory: int = _MEMORY
+
+    def __post_init__(self) -> None:
+        _check_memory(self.name, self.memory)
+
+    def supports(self, problem: Allocation, /) -> str | None:
+        """Every static allocation."""
+        return None if problem.rule == "static" else f"it solves the static rule, not {problem.rule}"
+
+    def warm_up(self) -> None:
+        """Compile the kernels."""
+        _warm_up()
+
+    def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
+        _run(problem, budget, rng, start, self.memory * 2**20)
+
+
+@dataclass(frozen=True, slots=True)
+class CspLagrangian:
+    """The method of ``scas-lagrangian`` on any constrained path, with missing arcs and negative costs too.
+
+    Parameters
+    ----------
+    memory : most memory for labels [MiB], > 0.
+
+    Raises
+    ------
+    SpecError : ``memory`` is not positive.
+
+    References
+    ----------
+    papers/nsa, section IV-B; Handler and Zang, A dual algorithm for the constrained shortest path problem,
+    Networks 10 (1980).
+    """
+
+    name: ClassVar[str] = "csp-lagrangian"
+    solves: ClassVar[type] = ConstrainedPath
+
+    memory: int = _MEMORY
+
+    def __post_init__(self) -> None:
+        _check_memory(self.name, self.memory)
+
+    def supports(self, problem: ConstrainedPath, /) -> str | None:
+        """Every constrained path."""
+        return None
+
+    def warm_up(self) -> None:
+        """Compile the kernels."""
+        _warm_up()
+
+    def __call__(
+        self, problem: ConstrainedPath, budget: Budget, rng: np.random.Generator, /, start: Any = None
+    ) -> None:
+        _run(problem, budget, rng, start, self.memory * 2**20)
+
+
+def _check_memory(name: str, memory: int) -> None:
+    if memory <= 0:
+        raise SpecError(f"{name}: memory must be > 0 MiB, got {memory}")
+
+
+def _run(
+    problem: Allocation | ConstrainedPath, budget: Budget, rng: np.random.Generator, start: Any, memory: int
+) -> None:
+    if settled(problem, budget):
+        return
+    pack = packing(problem)
+
+    def tell(rows: IntArray, starts: IntArray) -> None:
+        budget.found(unpacked(problem, rows, starts))
+
+    best = Best(pack, tell)
+    for blocks in (first_fit(pack), None if start is None else packed(problem, pack, start)):
+        if blocks is not None:
+            best.offer(*blocks)
+    if budget.done():
+        return
+    for number, bound in enumerate(Search(pack, best, rng, memory).pieces()):
+        budget.spend()
+        if number == _PATIENT and best.cost - bound > _FAR * abs(bound):
+            _anneal(problem, budget, rng)
+            if budget.value is not None and budget.value < best.cost:
+                best.offer(*packed(problem, pack, budget.solution))
+        if bound < best.cost:
+            budget.prove(pack.safe(bound))
+        elif best.blocks is None:
+            budget.prove_infeasible()
+        elif budget.value is not None:
+            budget.prove(budget.value)
+        if budget.done():
+            return
+
+
+def _anneal(problem: Allocation | ConstrainedPath, budget: Budget, rng: np.random.Generator) -> None:
+    """Search for a first packing that is not bad, in a part of the time that is left."""
+    seconds = budget.seconds_left() * _SHARE
+    if budget.done() or seconds <= 0:
+        return
+    part = budget.nested(Stop(seconds=seconds if seconds < math.inf else None, iterations=_ANNEALED), problem)
+    registry.make(registry.SOLVERS, _ANNEALING, type(problem))(problem, part, rng, budget.solution)
+    budget.found(part.solution)
+
+
+class Search:
+    """All lines of a packing: the one without a block that wraps and one for each block that may.
+
+    Parameters
+    ----------
+    pack : blocks that fit into the entries, as far as their number goes.
+    best : the best packing so far.
+    rng : where moves come from.
+    memory : most memory for labels [bytes].
+    """
+
+    def __init__(self, pack: Packing, best: Best, rng: np.random.Generator, memory: int) -> None:
+        self._pack, self._best, self._rng, self._memory = pack, best, rng, memory
+        self._root = Line(pack, best, memory)
+        # Bounds of the lines that are open, by (size row, entries at the head) of the block that wraps.
+        self._open: dict[tuple[int, int] | None, float] = {None: self._root.bound}
+        self._prices: FloatArray | None = None
+        self._floor = float(pack.counts @ pack.costs.min(axis=1, initial=math.inf))
+        self._bounded = not pack.wrap  # whether the blocks that wrap have bounds of their own
+
+    @property
+    def bound(self) -> float:
+        """No packing costs less than this, or less than the best one if that is less."""
+        return max(self._floor, min(self._open.values(), default=math.inf)) if self._bounded else self._floor
+
+    def pieces(self) -> Iterator[float]:
+        """Search; yields the bound every few milliseconds."""
+        root = self._root
+        for step in (root.approach(_PASSES, _COARSE), root.beams()):
+            for _ in step:
+                self._open[None] = root.bound
+                yield self.bound
+        self._open[None] = root.bound
+        if self._pack.wrap:
+            for _ in self._bound_wraps():
+                yield self.bound
+        yield self.bound
+        width, blocks = _WIDTH, _BLOCKS
+        while True:
+            for key in sorted(self._open, key=lambda key: self._open[key]):
+                if self._open[key] >= self._best.cost:
+                    break
+                for _ in self._close(key, width):
+                    yield self.bound
+            self._open = {key: bound for key, bound in self._open.items() if bound < self._best.cost}
+            if not self._open:
+                self._floor = math.inf
+            yield self.bound
+            if not self._open or width > _WIDEST:
+                return
+            for _ in self._move(blocks, self._best.blocks):
+                yield self.bound
+            if None in self._open:
+                for _ in self._restarts(blocks, 4 * width):
+                    yield self.bound
+                if self._open[None] >= self._best.cost:
+                    continue
+            limit = self._best.cost - root.bound
+            if None in self._open and limit <= _NEAR * root.scale:
+                for _ in root.approach(_PASSES, _FINE):
+                    self._open[None] = root.bound
+                    yield self.bound
+                for _ in root.sweep(limit, width // 4, 0.1 * limit / self._nodes, False):
+                    yield self.bound
+            width, blocks = 4 * width, blocks + 2
+
+    @property
+    def _nodes(self) -> int:
+        return int(self._pack.sizes @ self._pack.counts)
+
+    def _close(self, key: tuple[int, int] | None, width: int) -> Iterator[None]:
+        line = self._root
+        if key is not None:
+            line = Line(self._pack, self._best, self._memory, key, self._prices)
+            line.bound = max(line.bound, self._open[key])
+            for _ in line.approach(_PASSES, _COARSE):
+                yield
+        for _ in line.close(width):
+            self._open[key] = max(self._open[key], line.bound)
+            yield
+        self._open[key] = max(self._open[key], line.bound)
+
+    def _wider(self, width: int) -> Iterator[None]:
+        """Try to close the line with more labels, as long as that takes about as long as a restart."""
+        for number, _ in enumerate(self._close(None, width)):
+            yield
+            if number == _TRIES:
+                return
+
+    def _bound_wraps(self) -> Iterator[None]:
+        """Open a line for every block that wraps and may be part of a better packing."""
+        pack, root = self._pack, self._root
+        if self._prices is None:
+            self._prices, ahead, back = root.dual.potentials()
+        sizes, costs, prices, length = pack.sizes, pack.costs, self._prices, pack.length
+        paid = float(prices @ pack.counts)
+        work = 0
+        for head in range(1, int(sizes.max())):
+            rows = np.flatnonzero(sizes > head)
+            ends = length - (sizes[rows] - head)
+            own = paid + costs[rows, ends] - prices[rows]
+            # Between its ends no path is shorter than with one of the ends taken too.
+            least = own + np.maximum(ahead[ends], back[head])
+            keep = least < self._best.cost
+            if not keep.any():
+                continue
+            rows, ends, own = rows[keep], ends[keep], own[keep]
+            least = own + distances(costs, sizes, prices, head)[ends]
+            for row, bound in zip(rows.tolist(), least.tolist(), strict=True):
+                if bound < self._best.cost:
+                    self._open[row, head] = bound
+            work += length * len(sizes)
+            if work > _STEPS:
+                work = 0
+                yield
+        self._bounded = True
+
+    def _restarts(self, blocks: int, width: int) -> Iterator[None]:
+        """Moves on other packings that beams of random rewards find, while the best is not near the bound."""
+        root, failed = self._root, 0
+        while failed < _RESTARTS and self._best.cost - root.bound > _NEAR * root.scale:
+            before = self._best.cost
+            reward = root.scale / self._nodes * 10.0 ** self._rng.uniform(-5.0, -1.0)
+            for _ in root.sweep_to(1e-2 * root.scale, _NARROW, reward, False):
+                yield
+            for _ in self._move(blocks, root.found):
+                yield
+            failed = 0 if self._best.cost < before else failed + 1
+            if not failed:
+                yield from self._wider(width)
+
+    def _move(self, blocks: int, given: tuple[IntArray, IntArray] | None) -> Iterator[None]:
+        """Improve a packing by moves of so many blocks until many fail in a row."""
+        if given is None:
+            return
+        prices, _, back = self._root.dual.potentials()
+        rows, starts = given
+        sizes, length = self._pack.sizes, self._pack.length
+        wraps = starts + sizes[rows] > length
+        low, high = 0, length
+        if wraps.any():
+            high = int(starts[wraps][0])
+            low = high + int(sizes[rows[wraps][0]]) - length
+        moves = Moves(self._pack.costs, sizes, rows[~wraps], starts[~wraps], low, high, prices, back)
+        failed = 0
+        while failed < _MOVES and len(moves.rows):
+            before = moves.cost
+            tried = moves.go(100, blocks, _STEPS, self._rng)
+            failed = 0 if moves.cost < before - 1e-11 * self._root.scale else failed + tried
+            self._best.offer(np.concatenate((rows[wraps], moves.rows)), np.concatenate((starts[wraps], moves.starts)))
+            yield
+
+
+@cache
+def _warm_up() -> None:
+    rng = np.random.default_rng(0)
+    tree = FatTree.uniform(60, 4, 12)
+    idle = np.flatnonzero(rng.random(60) < 0.8)
+    for wrap in (False, True):
+        problem = Allocation(tree, idle, np.array([9, 7, 6, 5, 5, 3]), "static", wrap)
+        ScasLagrangian()(problem, Stop().start(problem), rng)
+    for kind in (Allocation, ConstrainedPath):
+        warm_up(registry.make(registry.SOLVERS, _ANNEALING, kind))
+    # Every kernel, whether that search needed it or not.
+    pack = packing(problem)
+    blocks = first_fit(pack)
+    if blocks is not None:
+        moves = Moves(
+            pack.costs, pack.sizes, *blocks, 0, pack.length, np.zeros(len(pack.sizes)), np.zeros(len(idle) + 1)
+        )
+        moves.go(1, 2, 1, rng)
+    path = ConstrainedPath(9, np.array([2, 3]), np.array([2, 1]), np.where(np.arange(9) < [[8], [7]], 1.0, math.inf))
+    CspLagrangian()(path, Stop().start(path), rng)

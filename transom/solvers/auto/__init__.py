@@ -1,0 +1,1 @@
+"""``auto``: a pipeline of solvers for each instance, out of a table that was learnt."""

@@ -1,0 +1,253 @@
+"""Cheap facts about an instance by which ``auto`` chooses: the same numbers for training and for use.
+
+Each takes well under a millisecond up to thousands of items, jobs or idle nodes; of more items an even share is
+looked at. Sizes are on a scale of ten's logarithm: what counts is how often something doubles, not by how much it
+grows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from transom.models.allocation import KINDS, Allocation
+from transom.models.arrays import FloatArray, IntArray
+from transom.models.knapsack import Knapsack
+from transom.models.reduction import common_divisor, reduce
+from transom.models.selection import Selection
+from transom.models.shortest_path import ConstrainedPath
+from transom.solvers.allocation import scas_dp
+from transom.solvers.knapsack.dynamic_programming import bytes_for
+
+_CELLS = 2**13
+"""Cells of a table of costs that are looked at; of a larger one an even share is."""
+
+_ITEMS, _SHARE = 2**14, 2**13
+"""Items of a knapsack up to which all are looked at, and how many of more: an even share."""
+
+_KNAPSACK = {
+    "items": "log10 of 1 + the undecided items",
+    "table": "log10 of the bytes of the table of `dp`",
+    "tightness": "capacity per total weight of the undecided items",
+    "weight": "log10 of their mean weight, in units of the common divisor",
+    "spread": "deviation of the weights per mean weight",
+    "efficiencies": "deviation of value per weight, per its mean: 0 where value and weight go together",
+    "correlation": "of value and weight, -1 to 1; 1 where one of them is constant",
+    "distinct": "distinct weights per item",
+}
+_ALLOCATION = {
+    "idle": "log10 of the idle nodes",
+    "jobs": "log10 of 1 + the jobs",
+    "sizes": "log10 of 1 + the distinct sizes",
+    "load": "nodes asked for per idle node",
+    "slack": "log10 of 1 + the nodes that stay idle",
+    "sets": "log10 of the sets of jobs that differ in sizes: product of (jobs of a size + 1)",
+    "table": "log10 of the bytes of the tables of `scas-dp`",
+    "mean": "log10 of the mean size of a job",
+    "largest": "the largest size per mean size",
+    "leaves": "log10 of the leaf switches with an idle node",
+    "pods": "log10 of the pods with an idle node",
+    "filling": "mean size of a job per mean number of idle nodes below such a leaf switch, log10",
+    "runs": "runs of consecutive idle nodes per idle node: 0 is one piece, 1 all apart",
+    "wrap": "1 where blocks wrap around, else 0",
+}
+_PATH = {
+    "length": "log10 of the entries",
+    "arcs": "log10 of 1 + the arcs wanted",
+    "sizes": "log10 of 1 + the distinct sizes",
+    "load": "entries that the arcs span, per entry",
+    "sets": "log10 of the sets of arcs that differ in sizes",
+    "table": "log10 of the bytes of the tables of `csp-dp`",
+    "density": "share of the arcs that exist",
+    "spread": "deviation of their costs per mean cost",
+    "roughness": "mean difference of the costs of neighbouring arcs, per deviation",
+}
+_SELECTION = {
+    "jobs": "log10 of 1 + the jobs that fit alone and can be chosen",
+    "resources": "resources of which these ask for more than there is",
+    "objectives": "number of objectives",
+    "tightness": "the least share of what these ask for that is free of a resource, at most 1",
+    "fitting": "log10 of about how many of them fit at once",
+    "magnitude": "log10 of the mean demand, of the resource where it is largest",
+    "correlation": "mean correlation of pairs of objectives, 1 with a single one",
+    "distinct": "distinct rows of demands and worth per job",
+    "requires": "jobs that require another one, per job",
+}
+
+FEATURES: dict[str, dict[str, str]] = {
+    "knapsack": _KNAPSACK,
+    **dict.fromkeys(KINDS.values(), _ALLOCATION),
+    "csp": _PATH,
+    "selection": _SELECTION,
+}
+"""What the numbers of each kind of problem are called, and what they are, in order."""
+
+
+def features(problem: Any) -> dict[str, float]:
+    """The numbers of a problem, by name, all finite; in the order of :data:`FEATURES`.
+
+    Raises
+    ------
+    KeyError : there are none for this kind of problem.
+    """
+    numbers = _OF[problem.kind](problem)
+    return {name: float(number) for name, number in zip(FEATURES[problem.kind], numbers, strict=True)}
+
+
+def _knapsack(problem: Knapsack) -> tuple[float, ...]:
+    if len(problem) <= _ITEMS:
+        reduced = reduce(problem)
+        items, whole, capacity = len(reduced.items), reduced.weights, reduced.capacity
+        values, weights, distinct = reduced.values.astype(float), whole.astype(float), float(_distinct(whole))
+    else:
+        # An even share of the items in place of all: a million take as long as some thousands.
+        step = -(-len(problem) // _SHARE)
+        given, whole = problem.values[::step], problem.weights[::step]
+        undecided = (given > 0) & (whole > 0) & (whole <= problem.capacity)
+        items = round(np.count_nonzero(undecided) / len(whole) * len(problem))
+        given, whole = given[undecided], whole[undecided]
+        divisor = common_divisor(whole) or 1
+        whole, capacity = whole // divisor, problem.capacity // divisor
+        values, weights, distinct = given.astype(float), whole.astype(float), _distinct_of_all(whole, items)
+        if weights.sum() * (items / max(1, len(weights))) <= capacity:
+            items = 0  # all fit
+    if not items:
+        return 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0
+    return (
+        math.log10(1 + items),
+        math.log10(bytes_for(items, capacity)),
+        capacity / (weights.sum() * (items / len(weights))),
+        math.log10(weights.mean()),
+        _variation(weights),
+        _variation(values / weights),
+        _correlation(values, weights),
+        distinct / items,
+    )
+
+
+def _allocation(problem: Allocation) -> tuple[float, ...]:
+    idle, sizes, leaf, pod = problem.idle, problem.sizes, problem.leaf, problem.pod
+    if not len(sizes) or not len(idle):
+        return (0.0,) * (len(_ALLOCATION) - 1) + (float(problem.wrap),)
+    distinct, counts = np.unique(sizes, return_counts=True)
+    leaves = _distinct(leaf)
+    return (
+        math.log10(len(idle)),
+        math.log10(1 + len(sizes)),
+        math.log10(1 + len(distinct)),
+        int(sizes.sum()) / len(idle),
+        math.log10(1 + max(0, len(idle) - int(sizes.sum()))),
+        float(np.log10(counts + 1.0).sum()),
+        math.log10(scas_dp.table_bytes(distinct, counts, len(idle), problem.wrap)),
+        math.log10(sizes.mean()),
+        sizes.max() / sizes.mean(),
+        math.log10(leaves),
+        math.log10(_distinct(pod)),
+        math.log10(sizes.mean() * leaves / len(idle)),
+        (1 + np.count_nonzero(np.diff(idle) > 1)) / len(idle),
+        float(problem.wrap),
+    )
+
+
+def _path(problem: ConstrainedPath) -> tuple[float, ...]:
+    sizes, counts, costs = problem.sizes, problem.counts, problem.costs
+    if not len(sizes) or not problem.length:
+        return (0.0,) * len(_PATH)
+    step = max(1, costs.size // _CELLS)
+    exists = np.isfinite(costs[:, ::step])
+    some = costs[:, ::step][exists]
+    smooth = costs[:, : max(2, _CELLS // len(sizes))]
+    with np.errstate(invalid="ignore"):
+        steps = np.abs(np.diff(smooth, axis=1))
+    steps = steps[np.isfinite(steps)]
+    deviation = float(some.std()) if some.size else 0.0
+    return (
+        math.log10(problem.length),
+        math.log10(1 + int(counts.sum())),
+        math.log10(1 + len(sizes)),
+        float(sizes @ counts.astype(float)) / problem.length,
+        float(np.log10(counts + 1.0).sum()),
+        math.log10(scas_dp.table_bytes(sizes, counts, problem.length, False)),
+        float(exists.mean()),
+        _variation(np.abs(some)) if some.size else 0.0,
+        float(steps.mean()) / deviation if steps.size and deviation > 0 else 0.0,
+    )
+
+
+def _selection(problem: Selection) -> tuple[float, ...]:
+    room = problem.capacity - problem.demands[problem.forced].sum(axis=0)
+    open_ = ~problem.forced & ~problem.excluded & (problem.demands <= room).all(axis=1)
+    demands = problem.demands[open_]
+    asked = demands.sum(axis=0)
+    binding = asked > room
+    demands, worth = demands[:, binding], problem.objectives[open_]
+    jobs = len(demands)
+    if not jobs or not binding.any():
+        return 0.0, 0.0, float(worth.shape[1]), 1.0, 0.0, 0.0, 1.0, 1.0, 0.0
+    left = room[binding] / asked[binding]
+    rows = np.hstack((demands, worth))
+    return (
+        math.log10(1 + jobs),
+        float(np.count_nonzero(binding)),
+        float(worth.shape[1]),
+        float(left.min()),
+        math.log10(1 + jobs * float(left.min())),
+        math.log10(1 + float(demands.mean(axis=0).max())),
+        _mean_correlation(worth.astype(float)),
+        _distinct(rows @ _mixers(rows.shape[1])) / jobs,
+        len({job for job, _ in problem.requires}) / len(problem),
+    )
+
+
+_OF: dict[str, Callable[[Any], tuple[float, ...]]] = {
+    "knapsack": _knapsack,
+    **dict.fromkeys(KINDS.values(), _allocation),
+    "csp": _path,
+    "selection": _selection,
+}
+
+
+def _variation(numbers: FloatArray) -> float:
+    """Deviation per mean, of numbers that are not negative."""
+    mean = float(numbers.mean())
+    return float(numbers.std()) / mean if mean > 0 else 0.0
+
+
+def _correlation(a: FloatArray, b: FloatArray) -> float:
+    a, b = a - a.mean(), b - b.mean()
+    both = math.sqrt(float(a @ a)) * math.sqrt(float(b @ b))
+    return min(1.0, max(-1.0, float(a @ b) / both)) if both > 0 else 1.0
+
+
+def _mean_correlation(columns: FloatArray) -> float:
+    """Of all pairs of columns; a pair with a constant one counts 1, as does a single column."""
+    width = columns.shape[1]
+    if width < 2:
+        return 1.0
+    centred = columns - columns.mean(axis=0)
+    length = np.sqrt((centred * centred).sum(axis=0))
+    varies = length > 0
+    centred[:, varies] /= length[varies]
+    pairs = centred.T @ centred
+    pairs[~varies, :] = pairs[:, ~varies] = 1.0
+    return float(pairs[np.triu_indices(width, 1)].mean())
+
+
+def _distinct(numbers: IntArray) -> int:
+    ordered = np.sort(numbers)
+    return 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))
+
+
+def _distinct_of_all(share: IntArray, items: int) -> float:
+    """How many distinct numbers there are among ``items``, by those that come once and twice in a share (Chao 1984)."""
+    _, counts = np.unique(share, return_counts=True)
+    once, twice = np.count_nonzero(counts == 1), np.count_nonzero(counts == 2)
+    return float(min(items, len(counts) + once * (once - 1) / (2 * (twice + 1))))
+
+
+def _mixers(width: int) -> IntArray:
+    """Odd factors whose sums of products, in 64 bits with overflow, tell rows apart: sorting rows takes far longer."""
+    return np.random.default_rng(width).integers(-(2**63), 2**63 - 1, width) | 1

@@ -1,0 +1,77 @@
+"""What ``auto`` does, whatever the problem: features, a leaf of the table, the solvers of its schedule in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from transom import registry
+from transom.solvers.auto.budget_part import BudgetPart
+from transom.solvers.auto.features import features
+from transom.solvers.auto.machine_speed import seconds_of_a_probe
+from transom.solvers.auto.table import leaf_of, packaged, solvers_of
+from transom.solving import refusal, warm_up
+from transom.stop import Budget
+
+_WORTH_IT = 0.03
+"""Share of the seconds of a budget that has to be left for another solver."""
+
+
+def prepare(*problems: tuple[str, type]) -> None:
+    """Import and compile every solver that the table can choose for problems of a kind and their type.
+
+    An import cannot be cut short by a budget, so that none of it may be left to the run.
+    """
+    seconds_of_a_probe()
+    for kind, problem in problems:
+        for spec in solvers_of(packaged().problems[kind]):
+            warm_up(made(spec, problem))
+
+
+def carry_out(problem: Any, budget: Budget, rng: np.random.Generator, start: Any = None) -> None:
+    """Run the schedule that the table has for the problem and the budget.
+
+    What was found so far is the next solver's start. Solvers that refuse the problem are passed over, and one that has
+    come to its own end is not called again. What was used is noted as ``chose``.
+    """
+    if start is not None:
+        budget.found(start)
+    chose: list[str] = []
+    ended: set[str] = set()
+    for spec, share in _steps(problem, budget):
+        solver = made(spec, type(problem))  # type: ignore[arg-type]  # classes can be hashed
+        if spec in ended or refusal(solver, problem) is not None:
+            continue
+        if chose and budget.seconds_left() < _WORTH_IT * (budget.stop.seconds or 0.0):
+            return
+        chose.append(solver.name)
+        budget.notes["chose"] = "+".join(chose)
+        part = budget if share == 1 else BudgetPart(problem, budget, share)
+        solver(problem, part, rng, start=budget.solution)
+        if budget.done():
+            return
+        if not part.done() and not part.ran_short:
+            ended.add(spec)
+
+
+@cache
+def made(spec: str, problem: type) -> Any:
+    """The solver of a specification for a type of problem, made once."""
+    return registry.make(registry.SOLVERS, spec, problem)
+
+
+def _steps(problem: Any, budget: Budget) -> Iterator[tuple[str, float]]:
+    """The schedule, and then who gets what is left of the budget where that ends without a proof."""
+    table, seconds = packaged(), budget.stop.seconds
+    choice = table.problems[problem.kind]
+    if seconds is not None:
+        # A machine half as fast has half the time.
+        seconds *= table.made.probe / seconds_of_a_probe()
+    for step in leaf_of(choice, features(problem), seconds).steps:
+        yield step.solver, step.share
+    yield choice.otherwise, 1.0
+    if budget.stop.seconds is not None or budget.iterations_left() is not None:
+        yield choice.improve, 1.0

@@ -1,0 +1,1 @@
+"""Foreign solvers: CP-SAT, SCIP, HiGHS, worker processes."""

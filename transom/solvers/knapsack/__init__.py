@@ -1,0 +1,1 @@
+"""Exact solvers of the 0-1 knapsack problem."""

@@ -1,0 +1,159 @@
+"""Compiled inner loops of the dynamic programme under a cut (:mod:`transom.solvers.knapsack.sharpening`).
+
+Items enter in the order in which changing their side costs least under the cut. ``lists`` has shape ``(2, 5, room)``:
+two buffers that take turns, with the rows value, weight, loss, bits and link; value and weight are relative to where
+the search begins. ``state`` is the search's memory between two calls.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transom._system.compiling import compiled
+
+VALUE, WEIGHT, LOSS, BITS, LINK = range(5)
+"""Rows of a list; the loss is what the changes of side cost under the cut."""
+
+COUNT, TURN, NEXT, BEST, BEST_BITS, BEST_LINK, IMPROVED, USED, ITEMS, WORK, FIELDS = range(11)
+"""Fields of ``state``: number of states; the buffer they are in; the next item; the best value, how it came about
+and whether it is new; bits in use; items taken in; states looked at."""
+
+FINISHED, FULL, FILED, PAUSED = range(4)
+"""Why :func:`expand` returned: search at its end, list full, bits used up, work or iterations done."""
+
+
+@compiled
+def expand(lists, state, bits, steps, costs, rises, numbers, items, work):  # type: ignore[no-untyped-def]
+    """Take items in until something has to be done outside.
+
+    Parameters
+    ----------
+    lists, state : the states; changed in place.
+    bits : which item each bit stands for, shape ``(64,)``; changed in place.
+    steps : what changing the side of an item adds to value and weight, shape ``(m, 2)``.
+    costs : what it costs under the cut (>= 0, rising) and under the capacity alone, shape ``(m, 2)``.
+    rises : how much items from each one on can add to the bound of the capacity, shape ``(m + 1,)``.
+    numbers : free capacity; scale; bound under the cut, and under the capacity alone with all that items can add, both
+        scaled and relative; multiplier of the capacity.
+    items : how many items may enter, -1 for any number.
+    work : after about how many states to return.
+    """
+    room, scale, cut, plain, slope = numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]
+    while True:
+        goal = scale * (state[BEST] + 1)
+        while state[NEXT] < len(steps) and costs[state[NEXT], 1] > plain - goal:
+            state[NEXT] += 1
+        item = state[NEXT]
+        if item == len(steps) or costs[item, 0] > cut - goal or state[COUNT] == 0:
+            return FINISHED
+        if items == 0 or work <= 0:
+            return PAUSED
+        if state[USED] == 64:
+            return FILED
+        if 2 * state[COUNT] > lists.shape[2]:
+            return FULL
+        bits[state[USED]] = item
+        source, target = lists[state[TURN]], lists[1 - state[TURN]]
+        count, value, weight, cost = state[COUNT], steps[item, 0], steps[item, 1], costs[item, 0]
+        _improve(source, state, value, weight, room)
+        goal = scale * (state[BEST] + 1)
+        # Whatever is not the end of a solution has to take another item.
+        least = costs[item + 1, 0] if item + 1 < len(steps) else np.int64(2**62)
+        # Relative to the free capacity: scale * value + slope * (room - weight) + what later items can add.
+        base = slope * room + rises[item + 1]
+        flag = np.int64(1) << state[USED]
+        i = k = kept = 0
+        top = np.int64(-(2**62))
+        while i < count or k < count:
+            shifted = i == count
+            if not shifted and k < count:
+                apart = source[WEIGHT, k] + weight - source[WEIGHT, i]
+                shifted = apart < 0 or (apart == 0 and source[VALUE, k] + value > source[VALUE, i])
+            if shifted:
+                v, w, loss = source[VALUE, k] + value, source[WEIGHT, k] + weight, source[LOSS, k] + cost
+                b, link = source[BITS, k] | flag, source[LINK, k]
+                k += 1
+            else:
+                v, w, loss = source[VALUE, i], source[WEIGHT, i], source[LOSS, i]
+                b, link = source[BITS, i], source[LINK, i]
+                i += 1
+            if v <= top:
+                continue
+            top = v
+            if loss + least > cut - goal or scale * v - slope * w + base < goal:
+                continue
+            target[VALUE, kept], target[WEIGHT, kept], target[LOSS, kept] = v, w, loss
+            target[BITS, kept], target[LINK, kept] = b, link
+            kept += 1
+        work -= 2 * count
+        state[WORK] += 2 * count
+        items -= 1
+        state[COUNT] = kept
+        state[TURN] = 1 - state[TURN]
+        state[USED] += 1
+        state[ITEMS] += 1
+        state[NEXT] += 1
+
+
+@compiled
+def _improve(source, state, value, weight, room):  # type: ignore[no-untyped-def]
+    # Values rise with weights, so the heaviest state that is feasible with the item is the best one.
+    low, high = 0, state[COUNT]
+    while low < high:
+        middle = (low + high) // 2
+        if source[WEIGHT, middle] + weight <= room:
+            low = middle + 1
+        else:
+            high = middle
+    if low and source[VALUE, low - 1] + value > state[BEST]:
+        state[BEST] = source[VALUE, low - 1] + value
+        state[BEST_BITS] = source[BITS, low - 1] | np.int64(1) << state[USED]
+        state[BEST_LINK] = source[LINK, low - 1]
+        state[IMPROVED] = 1
+
+
+@compiled
+def subsets(steps):  # type: ignore[no-untyped-def]
+    """All choices of a few items by rising weight: value, weight and mask of each, shape ``(3, 2**len(steps))``."""
+    count = len(steps)
+    lists = np.zeros((2, 3, 1 << count), np.int64)
+    for item in range(count):
+        source, target = lists[item % 2], lists[1 - item % 2]
+        size, value, weight = 1 << item, steps[item, 0], steps[item, 1]
+        i = k = 0
+        for place in range(2 * size):
+            if i == size or (k < size and source[1, k] + weight < source[1, i]):
+                target[0, place], target[1, place] = source[0, k] + value, source[1, k] + weight
+                target[2, place] = source[2, k] | np.int64(1) << item
+                k += 1
+            else:
+                target[0, place], target[1, place], target[2, place] = source[0, i], source[1, i], source[2, i]
+                i += 1
+    return lists[count % 2]
+
+
+@compiled
+def pair(values, weights, others, room):  # type: ignore[no-untyped-def]
+    """The best sum of a state and a choice of other items that fits.
+
+    Parameters
+    ----------
+    values, weights : of the states, by rising weight.
+    others : as :func:`subsets` gives them.
+    room : the free capacity.
+
+    Returns
+    -------
+    Its value, the place of the state and that of the choice; -2**62 where nothing fits.
+    """
+    most, one, two = np.int64(-(2**62)), 0, 0
+    top, top_at = np.int64(-(2**62)), 0
+    j = 0
+    for i in range(len(values) - 1, -1, -1):
+        while j < others.shape[1] and weights[i] + others[1, j] <= room:
+            if others[0, j] > top:
+                top, top_at = others[0, j], j
+            j += 1
+        if j and values[i] + top > most:
+            most, one, two = values[i] + top, i, top_at
+    return most, one, two

@@ -1,0 +1,306 @@
+"""Exact primal-dual dynamic programming on an expanding core."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from time import perf_counter
+from typing import Any, ClassVar
+
+import numpy as np
+
+from transom.errors import SpecError
+from transom.models.arrays import BoolArray, IntArray
+from transom.models.efficiency import by_efficiency
+from transom.models.knapsack import Knapsack
+from transom.models.reduction import Reduced, reduce
+from transom.solvers.knapsack import core, residues, sharpening
+from transom.solvers.knapsack.incumbent import first_incumbent
+from transom.solvers.knapsack.incumbent import warm_up as warm_up_greedy
+from transom.solvers.knapsack.remainder import Within, within
+from transom.solvers.knapsack.residues import ResidueSearch
+from transom.solvers.knapsack.sharpening import STATE, sharpen
+from transom.stop import Budget, Stop
+
+_TURNS = (300_000, 3_000_000, 100_000_000)  # states of the core, before each search under a cut
+_ROOMS = (2**12, 2**16, 2**20)  # most states of those
+_CHUNK = 1_000_000  # states between two looks at the clock: a few milliseconds
+_PER_ITEM = 3e-7  # what it takes to begin [s]
+_PER_ITEM_BY_RESIDUES = 2e-6  # and to begin a search by residues [s]
+_LARGE = 1 << 20  # lists whose size decides how long they take [bytes]
+_REARRANGED = 1e-9  # what it takes at least to rearrange a byte of the states [s]
+
+
+@dataclass(frozen=True, slots=True)
+class PrimalDual:
+    r"""Grow a core around the break item, with lists of undominated states.
+
+    The items before the break item, in the order of efficiency, form the break solution. The core
+    :math:`[s, t]` grows by turns: the next item after it may be added, the next one before it may be
+    removed. A state is the value and weight of one choice inside the core; states that are
+    dominated, or whose upper bound
+
+    .. math:: u(\pi, \omega) = \pi + \Bigl\lfloor (W - \omega) \frac{v}{w} \Bigr\rfloor
+
+    with :math:`v/w` of the next item outside the core (on the right if :math:`\omega \le W`, on the
+    left otherwise) does not exceed the incumbent, are dropped; so are items that cannot change sides
+    in any better solution. The incumbent is optimal once no state or no item is left. Until then the
+    largest bound of a state holds.
+
+    Where the states outgrow ``memory``, the half with the smaller bounds is given up again and again:
+    the search goes on for better solutions, and the largest bound given up limits what it can prove.
+    An iteration is an item that enters the core.
+
+    Parameters
+    ----------
+    memory : most memory for the states and their histories [MiB], > 0.
+    thin : whether to give up states where they outgrow ``memory``; otherwise the search ends there.
+
+    Raises
+    ------
+    SpecError : ``memory`` is not positive.
+
+    References
+    ----------
+    Pisinger, A minimal algorithm for the 0-1 knapsack problem, Operations Research 45 (1997).
+    Kellerer, Pferschy, Pisinger, Knapsack Problems (2004), section 5.4.
+    """
+
+    name: ClassVar[str] = "primal-dual"
+    solves: ClassVar[type] = Knapsack
+
+    memory: int = 512
+    thin: bool = True
+
+    def __post_init__(self) -> None:
+        if self.memory <= 0:
+            raise SpecError(f"primal-dual: memory must be > 0 MiB, got {self.memory}")
+
+    def supports(self, problem: Knapsack, /) -> str | None:
+        """Every knapsack."""
+        return None
+
+    def warm_up(self) -> None:
+        """Compile the kernels."""
+        _warm_up()
+
+    def __call__(self, problem: Knapsack, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
+        first_incumbent(problem, budget, rng)
+        # To sort the items cannot be cut short.
+        if budget.done() or budget.short(_PER_ITEM * len(problem)):
+            return
+        whole = reduce(problem)
+        part: Reduced | Within = whole
+        states = self._states(part, budget)
+        residues: ResidueSearch | None = None
+        turn = 0
+        while True:
+            until = states.work + (_TURNS[turn] if turn < len(_TURNS) else _CHUNK)
+            # Until states are given up the core may prove as well as a cut does, afterwards it hardly can.
+            while states.work < until and not (0 < turn < len(_TURNS) and states.thinned):
+                left = budget.iterations_left()
+                end, items = states.grow(min(until - states.work, _CHUNK), -1 if left is None else left)
+                budget.spend(items)
+                if (chosen := states.better()) is not None:
+                    budget.found(part.solution(chosen))
+                budget.prove(max(int(budget.value or 0), part.worth(states.bound)))
+                # To give states more room, or to give up half of them, cannot be cut short.
+                if end or budget.done() or budget.short(states.pause):
+                    return
+            if turn < len(_TURNS):
+                room = max(1, min(_ROOMS[turn], self.memory * 2**20 // STATE))
+                if residues is None and budget.seconds_left() > _PER_ITEM_BY_RESIDUES * len(problem):
+                    residues = ResidueSearch(whole)
+                if residues is not None and residues.promising(budget):
+                    residues.grow(budget, room)
+                    if budget.done():
+                        return
+                turn = turn + 1 if sharpen(whole, budget, room, pairs=turn == 0) else len(_TURNS)
+                if budget.done():
+                    return
+                states.improve(part.best(int(budget.value or 0)))
+                rest = within(whole, int(budget.value or 0))
+                if rest is not None and 2 * len(rest.values) <= len(part.values):
+                    part = rest
+                    states = self._states(part, budget)
+
+    def _states(self, part: Reduced | Within, budget: Budget) -> States:
+        return States(part, part.best(int(budget.value or 0)), self.memory * 2**20, self.thin)
+
+
+class States:
+    """The core and its list of states, with what is needed to tell how each one came about.
+
+    A state carries its last decisions as bits and a link into a table of earlier states: every 64
+    items the bits and links of all living states move into a new table. This keeps the way back to
+    every state at 16 bytes per state and 64 items.
+
+    Parameters
+    ----------
+    reduced : the problem; not all items fit.
+    incumbent : the value of the best solution known.
+    memory : how many bytes the states and tables may take.
+    thin : whether to give up states when that is not enough.
+    """
+
+    def __init__(self, reduced: Reduced | Within, incumbent: int, memory: int, thin: bool = True) -> None:
+        self._order = by_efficiency(reduced.values, reduced.weights)
+        self._values = reduced.values[self._order]
+        self._weights = reduced.weights[self._order]
+        self._sums = np.zeros((2, len(self._order) + 1), np.int64)
+        np.cumsum(self._values, out=self._sums[0, 1:])
+        np.cumsum(self._weights, out=self._sums[1, 1:])
+        self._capacity = reduced.capacity
+        self._broken = int(np.searchsorted(self._sums[1], self._capacity, side="right")) - 1
+        self._core = np.zeros(core.FIELDS, np.int64)
+        self._core[core.COUNT] = 1  # the break solution, at value and weight 0
+        self._core[core.LEFT], self._core[core.RIGHT] = self._broken - 1, self._broken
+        self._core[core.BEST] = incumbent - self._sums[0, self._broken]
+        self._lists = np.zeros((2, 4, 256), np.int64)
+        self._bits = np.zeros(64, np.int64)
+        self._tables: list[tuple[IntArray, IntArray, IntArray]] = []
+        self._memory = memory
+        self._thin = thin
+        self._better: BoolArray | None = None
+        self._given_up: int | None = None
+        self._waits: int | None = None  # why the list has to be rearranged before it can grow
+        self._rate = _REARRANGED
+        self.bound = self._bound()
+        """The proved upper bound."""
+
+    @property
+    def work(self) -> int:
+        """How many states were looked at so far."""
+        return int(self._core[core.WORK])
+
+    @property
+    def thinned(self) -> bool:
+        """Whether states were given up."""
+        return self._given_up is not None
+
+    def improve(self, incumbent: int) -> None:
+        """Look only for solutions that are better than this value."""
+        self._core[core.BEST] = max(int(self._core[core.BEST]), incumbent - int(self._sums[0, self._broken]))
+
+    @property
+    def pause(self) -> float:
+        """How long :meth:`grow` will first rearrange the states, if it has to, as the last time suggests [s]."""
+        return 0.0 if self._waits is None else self._rate * self._lists.nbytes
+
+    def grow(self, work: int, items: int) -> tuple[bool, int]:
+        """Take items into the core.
+
+        Parameters
+        ----------
+        work : after about how many states to return.
+        items : after how many items to return, -1 for any number.
+
+        Returns
+        -------
+        Whether the search is at its end, and how many items were taken in.
+        """
+        before = int(self._core[core.ITEMS])
+        if self._waits is not None and not self._rearrange(self._waits):
+            return True, 0
+        why = core.expand(
+            self._lists, self._core, self._bits, self._values, self._weights, self._sums,
+            self._broken, self._capacity, items, work,
+        )  # fmt: skip
+        if self._core[core.IMPROVED]:
+            self._core[core.IMPROVED] = 0
+            self._better = self._trace()
+        if not self._core[core.MERGING]:
+            self.bound = self._bound()
+        self._waits = why if why in (core.FULL, core.FILED) else None
+        return why == core.FINISHED, int(self._core[core.ITEMS]) - before
+
+    def _rearrange(self, why: int) -> bool:
+        began, size = perf_counter(), self._lists.nbytes
+        going = self._make_room() if why == core.FULL else self._file()
+        if size >= _LARGE:  # small lists tell of other things than their size
+            self._rate = max(_REARRANGED, (perf_counter() - began) / size)
+        return going
+
+    def better(self) -> BoolArray | None:
+        """A choice that is better than every one before, once; shape ``(m,)``."""
+        better, self._better = self._better, None
+        return better
+
+    def _bounds(self) -> IntArray:
+        residual = self._capacity - int(self._sums[1, self._broken])
+        bounds: IntArray = core.bounds(self._lists, self._core, self._values, self._weights, self._sums, residual)
+        return bounds
+
+    def _bound(self) -> int:
+        most = [int(self._core[core.BEST])]
+        if self._core[core.COUNT]:
+            most.append(int(self._bounds().max()))
+        if self._given_up is not None:
+            most.append(self._given_up)
+        return max(most) + int(self._sums[0, self._broken])
+
+    def _trace(self) -> BoolArray:
+        # From the incumbent back through the tables; each bit changes the side of one item.
+        chosen = np.zeros(len(self._order), np.bool_)
+        chosen[: self._broken] = True
+        flags, link, items = int(self._core[core.BEST_BITS]), int(self._core[core.BEST_LINK]), self._bits
+        for table in range(len(self._tables), -1, -1):
+            for bit in range(64):
+                if flags >> bit & 1:
+                    chosen[items[bit]] ^= True
+            if table:
+                of_flags, of_link, items = self._tables[table - 1]
+                flags, link = int(of_flags[link]), int(of_link[link])
+        solution = np.empty_like(chosen)
+        solution[self._order] = chosen
+        return solution
+
+    def _make_room(self) -> bool:
+        # Twice the room, while the old and the new lists fit into two thirds of the memory.
+        if 3 * self._lists.nbytes > self._memory * 2 // 3:
+            return self._halve()
+        lists = np.empty((2, 4, 2 * self._lists.shape[2]), np.int64)
+        turn, count = self._core[core.TURN], self._core[core.COUNT]
+        lists[turn, :, :count] = self._lists[turn, :, :count]  # the other buffer is written anew
+        self._lists = lists
+        return True
+
+    def _file(self) -> bool:
+        # Each table gets at most a quarter of what is left of its third of the memory.
+        left = self._memory // 3 - sum(flags.nbytes + link.nbytes for flags, link, _ in self._tables)
+        while 16 * self._core[core.COUNT] > max(left // 4, 16):
+            if not self._halve():
+                return False
+        count = int(self._core[core.COUNT])
+        states = self._lists[self._core[core.TURN], :, :count]
+        self._tables.append((states[core.BITS].copy(), states[core.LINK].copy(), self._bits.copy()))
+        states[core.BITS] = 0
+        states[core.LINK] = np.arange(count)
+        self._core[core.USED] = 0
+        return True
+
+    def _halve(self) -> bool:
+        # Keep the states with the largest bounds; among equal ones, every so many, which keeps a
+        # spread of weights where all bounds are alike.
+        if not self._thin:
+            return False
+        bounds = self._bounds()
+        half = len(bounds) // 2
+        limit = np.partition(bounds, len(bounds) - half)[len(bounds) - half]
+        kept = bounds > limit
+        equal = np.flatnonzero(bounds == limit)
+        kept[equal[np.linspace(0, len(equal) - 1, half - int(kept.sum())).astype(np.int64)]] = True
+        self._given_up = max(int(bounds[~kept].max()), -(2**63) if self._given_up is None else self._given_up)
+        states = self._lists[self._core[core.TURN]]
+        states[:, :half] = states[:, : len(bounds)][:, kept]
+        self._core[core.COUNT] = half
+        return True
+
+
+@cache
+def _warm_up() -> None:
+    problem = Knapsack(np.array([60, 100, 120]), np.array([1, 2, 3]), 5)  # greedy misses the optimum
+    PrimalDual()(problem, Stop().start(problem), np.random.default_rng(0))
+    sharpening.warm_up()
+    residues.warm_up()
+    warm_up_greedy()  # of large problems too

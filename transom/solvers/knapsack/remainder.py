@@ -1,0 +1,217 @@
+"""What a knapsack comes down to once a good solution is known: fewer items, smaller numbers, equal items together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from transom.models.arrays import BoolArray, IntArray
+from transom.models.reduction import Reduced
+
+_STEPS = 27_720  # the least common multiple of 1 to 12: multipliers are often fractions of small numbers
+_ROOM = 2.0**60  # what scaled sums must stay below
+_LEAST = 2.0**10  # a scale below this is too coarse to fix anything by
+_ALIKE = 3  # so many items per different item, and equal ones are put together
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Remainder:
+    """The items that a solution may still differ in if it is better than the best one known.
+
+    Equal items stand together as one, two, four ... of them: every number of copies remains possible.
+
+    Parameters
+    ----------
+    values, weights : of the items or of bundles of equal items, > 0, shape ``(m,)``.
+    copies : how many items each one stands for, shape ``(m,)``.
+    capacity : what is left of the capacity, in units of the weights.
+    best : value of the best solution known, in units of the values and without the fixed items; rounded down.
+    kind : which different item each one is made of, shape ``(m,)``.
+    items : positions in the original problem, shape ``(k,)``.
+    kinds, ranks : of each of these items, its kind and its number among the equal ones, shape ``(k,)``.
+    taken : the original items that are fixed in, bool, shape ``(n,)``.
+    value : what those are worth, in the original units.
+    unit : the common divisor of the values.
+    """
+
+    values: IntArray
+    weights: IntArray
+    copies: IntArray
+    capacity: int
+    best: int
+    kind: IntArray
+    items: IntArray
+    kinds: IntArray
+    ranks: IntArray
+    taken: BoolArray
+    value: int
+    unit: int
+
+    def solution(self, chosen: BoolArray) -> BoolArray:
+        """The choice among the original items, shape ``(n,)``."""
+        solution = self.taken.copy()
+        counts = np.zeros(int(self.kinds.max(initial=-1)) + 1, np.int64)
+        np.add.at(counts, self.kind[chosen], self.copies[chosen])
+        solution[self.items[self.ranks < counts[self.kinds]]] = True
+        return solution
+
+    def worth(self, value: int) -> int:
+        """A value or bound here in terms of the original problem."""
+        return self.value + self.unit * int(value)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Within:
+    """A remainder in terms of the problem: what a solver of knapsacks asks a reduced problem for.
+
+    Parameters
+    ----------
+    reduced : the problem.
+    rest : what is left of it.
+    """
+
+    reduced: Reduced
+    rest: Remainder
+
+    @property
+    def values(self) -> IntArray:
+        """Of the remainder."""
+        return self.rest.values
+
+    @property
+    def weights(self) -> IntArray:
+        """Of the remainder."""
+        return self.rest.weights
+
+    @property
+    def capacity(self) -> int:
+        """Of the remainder."""
+        return self.rest.capacity
+
+    def solution(self, chosen: BoolArray) -> BoolArray:
+        """The solution of the problem for a choice, shape ``(n,)``."""
+        return self.reduced.solution(self.rest.solution(chosen))
+
+    def worth(self, value: int) -> int:
+        """A value or bound in terms of the problem; solutions that are fixed out are no better than the best one."""
+        return self.reduced.worth(self.rest.worth(value))
+
+    def best(self, value: int) -> int:
+        """What a value of the problem is here, rounded down."""
+        return (self.reduced.best(value) - self.rest.value) // self.rest.unit
+
+
+def within(reduced: Reduced, value: int) -> Within | None:
+    """What is left of a problem with a solution of that value; None where nothing is, or all of it fits."""
+    rest = remainder(reduced, reduced.best(value))
+    if rest is None or int(rest.weights.sum()) <= rest.capacity:
+        return None
+    return Within(reduced, rest)
+
+
+def scale(largest: float) -> int:
+    """By what values are multiplied so that multipliers are whole numbers and sums within 60 bits; 0 if that is coarse.
+
+    Parameters
+    ----------
+    largest : no sum of values, or of anything times its multiplier, is larger.
+    """
+    room = _ROOM / max(largest, 1.0) / _STEPS
+    if room * _STEPS < _LEAST:
+        return 0
+    return int(_STEPS * 2 ** int(np.floor(np.log2(room)))) if room >= 1 else 2 ** int(np.log2(room * _STEPS))
+
+
+def remainder(reduced: Reduced, best: int) -> Remainder | None:
+    r"""Fix the items that no better solution changes, and divide what is left by common divisors.
+
+    By the Lagrangian bound :math:`L = \mu W + \sum_j \max(0, v_j - \mu w_j)` with the efficiency
+    :math:`\mu` of the break item: an item changes sides in a better solution only if
+    :math:`L - |v_j - \mu w_j|` exceeds ``best``. All numbers are whole ones after multiplication.
+
+    Parameters
+    ----------
+    best : value of the best solution known.
+
+    Returns
+    -------
+    None where nothing can be better.
+    """
+    items = np.arange(len(reduced.items))
+    taken = np.zeros(len(items), np.bool_)
+    values, weights, capacity = reduced.values, reduced.weights, reduced.capacity
+    value, unit = 0, 1
+    while True:
+        fits = weights <= capacity
+        items, values, weights = items[fits], values[fits], weights[fits]
+        if not len(items):
+            return _bundled(items, values, weights, capacity, best, taken, value, unit) if best < 0 else None
+        sides = _sides(values, weights, capacity, best)
+        if sides is None:
+            return None
+        inside, free = sides
+        fixed = items[inside]
+        taken[fixed] = True
+        gain = int(values[inside].sum())
+        capacity -= int(weights[inside].sum())
+        value, best = value + unit * gain, best - gain
+        items, values, weights = items[free], values[free], weights[free]
+        if capacity < 0:
+            return None
+        divisor, factor = int(np.gcd.reduce(weights)), int(np.gcd.reduce(values))
+        if max(divisor, factor) > 1:
+            values, weights, capacity = values // factor, weights // divisor, capacity // divisor
+            unit, best = unit * factor, best // factor
+        elif free.all():
+            return _bundled(items, values, weights, capacity, best, taken, value, unit)
+
+
+def _sides(values: IntArray, weights: IntArray, capacity: int, best: int) -> tuple[BoolArray, BoolArray] | None:
+    """Which items are in every better solution, and which are not settled; None if there is none."""
+    ratio = values / weights
+    order = np.argsort(-ratio)
+    filled = np.cumsum(weights[order])
+    place = int(np.searchsorted(filled, capacity, side="right"))
+    slope = float(ratio[order[place]]) if place < len(order) else 0.0
+    steps = scale(float(values.sum()) + slope * float(weights.sum()))
+    if not steps:
+        return np.zeros(len(values), np.bool_), np.ones(len(values), np.bool_)
+    multiplier = round(slope * steps)
+    gains = steps * values - multiplier * weights
+    slack = multiplier * capacity + int(gains[gains > 0].sum()) - steps * (best + 1)
+    if slack < 0:
+        return None
+    free = np.abs(gains) <= slack
+    return ~free & (gains > 0), free
+
+
+def _bundled(
+    items: IntArray, values: IntArray, weights: IntArray, capacity: int, best: int, taken: BoolArray, value: int,
+    unit: int,
+) -> Remainder:  # fmt: skip
+    order = np.lexsort((values, weights))
+    new = np.ones(len(items), np.bool_)
+    new[1:] = (np.diff(weights[order]) != 0) | (np.diff(values[order]) != 0)
+    starts = np.flatnonzero(new)
+    if _ALIKE * len(starts) > len(items):
+        every, ones = np.arange(len(items)), np.ones(len(items), np.int64)
+        return Remainder(
+            values, weights, ones, capacity, best, every, items, every, np.zeros_like(every), taken, value, unit
+        )
+    items, kinds = items[order], np.cumsum(new) - 1
+    ranks = np.arange(len(items)) - starts[kinds]
+    kind, copies = [], []
+    for each, count in enumerate(np.diff(np.append(starts, len(items))).tolist()):
+        size = 1
+        while count > 0:
+            kind.append(each)
+            copies.append(min(size, count))
+            count -= size
+            size *= 2
+    of_kind, of_copies = np.array(kind, np.int64), np.array(copies, np.int64)
+    first = order[starts]
+    return Remainder(
+        values[first][of_kind] * of_copies, weights[first][of_kind] * of_copies, of_copies, capacity, best, of_kind,
+        items, kinds, ranks, taken, value, unit,
+    )  # fmt: skip

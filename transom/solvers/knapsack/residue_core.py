@@ -1,0 +1,134 @@
+"""Compiled inner loops of the search by residues (:mod:`transom.solvers.knapsack.residues`).
+
+``lists`` has shape ``(2, 4, room)``: two buffers that take turns, with the rows value, weight, bits and link; value and
+weight are relative to the break solution. ``state`` is the search's memory between two calls.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transom._system.compiling import compiled
+
+VALUE, WEIGHT, BITS, LINK = range(4)
+"""Rows of a list."""
+
+COUNT, TURN, NEXT, BEST, BEST_BITS, BEST_LINK, IMPROVED, USED, WORK, FIELDS = range(10)
+"""Fields of ``state``: number of states; the buffer they are in; the next item; the best value, how it came about and
+whether it is new; bits in use; states looked at."""
+
+FINISHED, FULL, FILED, PAUSED = range(4)
+"""Why :func:`expand` returned: search at its end, list full, bits used up, work done."""
+
+_SAFE = 1e-3  # far more than all rounding errors, of values that are whole numbers
+
+
+@compiled
+def expand(lists, state, bits, steps, costs, tables, numbers, work):  # type: ignore[no-untyped-def]
+    """Take items in until something has to be done outside.
+
+    Parameters
+    ----------
+    lists, state : the states; changed in place.
+    bits : which item each bit stands for, shape ``(64,)``; changed in place.
+    steps : what changing the side of an item adds to value and weight, shape ``(m, 2)``.
+    costs : what a solution costs at least that has it on the other side, rising, shape ``(m,)``.
+    tables : of :func:`slopes`, for the items that are left.
+    numbers : free capacity, weight of the break item and its value per weight.
+    work : after about how many states to return.
+    """
+    room, modulus, slope = int(numbers[0]), int(numbers[1]), numbers[2]
+    while True:
+        goal = state[BEST] + 1 - _SAFE
+        if state[NEXT] == len(steps) or state[COUNT] == 0 or slope * room - costs[state[NEXT]] < goal:
+            return FINISHED
+        if work <= 0:
+            return PAUSED
+        if state[USED] == 64:
+            return FILED
+        if 2 * state[COUNT] > lists.shape[2]:
+            return FULL
+        item = state[NEXT]
+        bits[state[USED]] = item
+        source, target = lists[state[TURN]], lists[1 - state[TURN]]
+        count, value, weight = state[COUNT], steps[item, 0], steps[item, 1]
+        flag = np.int64(1) << state[USED]
+        i = k = kept = 0
+        top = np.int64(-(2**62))
+        while i < count or k < count:
+            shifted = i == count
+            if not shifted and k < count:
+                apart = source[WEIGHT, k] + weight - source[WEIGHT, i]
+                shifted = apart < 0 or (apart == 0 and source[VALUE, k] + value > source[VALUE, i])
+            if shifted:
+                v, w = source[VALUE, k] + value, source[WEIGHT, k] + weight
+                b, link = source[BITS, k] | flag, source[LINK, k]
+                k += 1
+            else:
+                v, w, b, link = source[VALUE, i], source[WEIGHT, i], source[BITS, i], source[LINK, i]
+                i += 1
+            if v <= top:
+                continue
+            top = v
+            if w <= room and v > state[BEST]:
+                state[BEST], state[BEST_BITS], state[BEST_LINK], state[IMPROVED] = v, b, link, 1
+                goal = v + 1 - _SAFE
+            bound = v + slope * (room - w)
+            if bound < goal or bound - least((room - w) % modulus, modulus, tables) < goal:
+                continue
+            target[VALUE, kept], target[WEIGHT, kept], target[BITS, kept], target[LINK, kept] = v, w, b, link
+            kept += 1
+        work -= 2 * count
+        state[WORK] += 2 * count
+        state[COUNT] = kept
+        state[TURN] = 1 - state[TURN]
+        state[USED] += 1
+        state[NEXT] += 1
+
+
+@compiled
+def bounds(states, count, tables, numbers):  # type: ignore[no-untyped-def]
+    """The upper bound of each state, relative to the break solution, shape ``(count,)``."""
+    room, modulus, slope = int(numbers[0]), int(numbers[1]), numbers[2]
+    found = np.empty(count)
+    for i in range(count):
+        room_left = room - states[WEIGHT, i]
+        found[i] = states[VALUE, i] + slope * room_left - least(room_left % modulus, modulus, tables)
+    return found
+
+
+@compiled
+def least(residue, modulus, tables):  # type: ignore[no-untyped-def]
+    """The least that moves cost whose weights add up to a residue."""
+    cell = residue * tables.shape[1] // modulus
+    return min(residue * tables[0, cell], (modulus - residue) * tables[1, cell])
+
+
+@compiled
+def slopes(residues, costs, modulus, slope, cells):  # type: ignore[no-untyped-def]
+    """The least cost per residue of moves with smaller residues, and per what is missing of larger ones, by cells.
+
+    A move in the same cell counts as both.
+
+    Parameters
+    ----------
+    residues : of the moves, 0 to ``modulus - 1``, shape ``(m,)``.
+    costs : of the moves, shape ``(m,)``.
+    slope : what a unit of capacity costs that is left over.
+
+    Returns
+    -------
+    Both, shape ``(2, cells)``.
+    """
+    tables = np.full((2, cells), np.inf)
+    tables[0, 0] = slope
+    for j in range(len(residues)):
+        residue = residues[j]
+        if residue:
+            cell = residue * cells // modulus
+            tables[0, cell] = min(tables[0, cell], costs[j] / residue)
+            tables[1, cell] = min(tables[1, cell], costs[j] / (modulus - residue))
+    for cell in range(1, cells):
+        tables[0, cell] = min(tables[0, cell], tables[0, cell - 1])
+        tables[1, cells - 1 - cell] = min(tables[1, cells - 1 - cell], tables[1, cells - cell])
+    return tables

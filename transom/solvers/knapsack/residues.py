@@ -1,0 +1,187 @@
+r"""Search for better knapsacks by what weights leave over when they are divided by the weight of the break item.
+
+Let the break item stay free: any number of it costs nothing against the linear relaxation. A solution then changes
+other items, each at its reduced cost :math:`c_j`, so that the weights of the changes add up to the free capacity
+:math:`r` modulo the weight :math:`w` of the break item. With :math:`x_j` the weight of a change modulo :math:`w`, any
+subadditive :math:`\varphi` on the residues with :math:`\varphi(x_j) \le c_j` proves that this costs
+:math:`\varphi(r)` at least. Here, for each residue, the highest tent with its top there,
+
+.. math:: \varphi(r) = \min\Bigl\{r \min_{x_j \le r} \frac{c_j}{x_j},\
+    (w - r) \min_{x_j \ge r} \frac{c_j}{w - x_j}\Bigr\},
+
+which is Gomory's mixed-integer cut for that residue. Where small items are the most efficient ones, as in the class
+``circle``, this closes nearly all of the gap, where counting items closes little.
+
+References
+----------
+Gomory, Some polyhedra related to combinatorial problems, Linear Algebra and its Applications 2 (1969).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transom.models.arrays import BoolArray, FloatArray, IntArray
+from transom.models.efficiency import by_efficiency
+from transom.models.knapsack import Knapsack
+from transom.models.reduction import Reduced, reduce
+from transom.solvers.knapsack import residue_core as core
+from transom.solvers.knapsack.cut_core import subsets
+from transom.stop import Budget, Stop
+
+_CELLS = 2**15  # of residues, for each of which the bound is known
+_CHUNK = 500_000  # states between two looks at the clock
+_WORK = 200  # states that a search looks at, for each that it may keep
+_CLOSES = 0.25  # share of the gap that the bound closes where the search is worth it
+_LARGEST = 2.0**42  # sums below this are exact far below a unit, also times the number of cells
+_FRONT, _BETTER = 4, 1.05  # most items that are looked at first, and by how much the bound is better without each
+
+
+class ResidueSearch:
+    """The search for one problem, which may be begun again with more room.
+
+    Parameters
+    ----------
+    reduced : the problem; not all items fit.
+    """
+
+    def __init__(self, reduced: Reduced) -> None:
+        self._reduced = reduced
+        order = by_efficiency(reduced.values, reduced.weights)
+        place = int(np.searchsorted(np.cumsum(reduced.weights[order]), reduced.capacity, side="right"))
+        self._chosen = np.zeros(len(order), np.bool_)
+        self._chosen[order[:place]] = True
+        self._value = int(reduced.values[self._chosen].sum())
+        room = reduced.capacity - int(reduced.weights[self._chosen].sum())
+        self._broken = int(order[place])
+        weight = int(reduced.weights[self._broken])
+        slope = int(reduced.values[self._broken]) / weight
+        most = float(reduced.values.sum()) + slope * float(reduced.weights.sum())
+        self._possible = max(most, float(reduced.weights.sum())) < _LARGEST
+        if not self._possible:
+            return
+        sign = np.where(self._chosen, -1, 1)
+        costs = np.maximum(0.0, -sign * (reduced.values - slope * reduced.weights))
+        steps = np.stack((sign * reduced.values, sign * reduced.weights), axis=1)
+        residues = steps[:, 1] % weight
+        self._numbers = np.array([room, weight, slope])
+        # First the few items that would spoil the bound, then what a good solution may well change.
+        others = np.arange(len(order)) != self._broken
+        front = _spoilers(residues, costs, others, room, weight)
+        others[front] = False
+        self._first: FloatArray = core.slopes(residues[others], costs[others], weight, slope, _CELLS)
+        through = np.full(len(order), np.inf)
+        self._closed = np.inf
+        for some in range(1 << len(front)):
+            taken = front[[bool(some >> bit & 1) for bit in range(len(front))]]
+            paid, left = float(costs[taken].sum()), room - int(residues[taken].sum())
+            self._closed = min(self._closed, paid + core.least(left % weight, weight, self._first))
+            rest = (left - residues) % weight
+            at = rest * _CELLS // weight
+            of_rest = np.minimum(rest * self._first[0, at], (weight - rest) * self._first[1, at])
+            through = np.minimum(through, paid + costs + of_rest)
+        through[front] = -1.0
+        self._front = len(front)
+        self._order = np.argsort(through)
+        self._order = self._order[self._order != self._broken]
+        self._through, self._costs = through[self._order], costs[self._order]
+        self._steps, self._residues = steps[self._order], residues[self._order]
+        self._tables: list[tuple[IntArray, IntArray, IntArray]] = []
+
+    def promising(self, budget: Budget) -> bool:
+        """Whether the bound closes a good part of the gap."""
+        if not self._possible:
+            return False
+        gap = self._numbers[2] * self._numbers[0] - (self._reduced.best(int(budget.value or 0)) - self._value)
+        return bool(gap > 0 and self._closed >= _CLOSES * gap)
+
+    def grow(self, budget: Budget, most: int) -> None:
+        """Take items in until the end, or until the budget is done; solutions and the bound go to the budget.
+
+        Parameters
+        ----------
+        most : states; of more, those with the smallest bounds are given up.
+        """
+        self._tables = []
+        bits = np.zeros(64, np.int64)
+        lists = np.zeros((2, 4, max(4 << self._front, min(4096, 2 * most))), np.int64)
+        state = np.zeros(core.FIELDS, np.int64)
+        # The break item is on either side, and so are those in front.
+        known = self._front + 1
+        own = [[self._reduced.values[self._broken], self._reduced.weights[self._broken]]]
+        begin = subsets(np.concatenate((np.array(own, np.int64), self._steps[: self._front])))
+        lists[0, core.VALUE, : 1 << known], lists[0, core.WEIGHT, : 1 << known] = begin[0], begin[1]
+        lists[0, core.BITS, : 1 << known] = begin[2]
+        state[core.COUNT], state[core.USED], state[core.NEXT] = 1 << known, known, self._front
+        bits[:known] = np.arange(-1, self._front)
+        state[core.BEST] = self._reduced.best(int(budget.value or 0)) - self._value
+        for value, weight, flags in begin.T.tolist():
+            if weight <= self._numbers[0] and value > state[core.BEST]:
+                state[core.BEST] = value
+                budget.found(self._solution(flags, 0, bits))
+        tables, given_up = self._first, -np.inf
+        while state[core.WORK] < _WORK * most:
+            why = core.expand(lists, state, bits, self._steps, self._through, tables, self._numbers, _CHUNK)
+            if state[core.IMPROVED]:
+                state[core.IMPROVED] = 0
+                budget.found(self._solution(int(state[core.BEST_BITS]), int(state[core.BEST_LINK]), bits))
+            if why == core.FINISHED:
+                bound = max(int(state[core.BEST]), int(np.floor(given_up + 1e-3)) if given_up > -np.inf else -(2**62))
+                budget.prove(self._reduced.worth(self._value + bound))
+                return
+            if budget.done():
+                return
+            states, count = lists[state[core.TURN]], int(state[core.COUNT])
+            if why == core.FULL and count > most:
+                bounds = core.bounds(states, count, tables, self._numbers)
+                kept = np.zeros(count, np.bool_)
+                kept[np.argpartition(-bounds, count // 2)[: count // 2]] = True
+                given_up = max(given_up, float(bounds[~kept].max()))
+                states[:, : count // 2] = states[:, :count][:, kept]
+                state[core.COUNT] = count // 2
+            elif why == core.FULL:
+                larger = np.empty((2, 4, min(2 * lists.shape[2], 4 * most)), np.int64)
+                larger[state[core.TURN], :, :count] = states[:, :count]
+                lists = larger
+            elif why == core.FILED:
+                self._tables.append((states[core.BITS, :count].copy(), states[core.LINK, :count].copy(), bits.copy()))
+                states[core.BITS, :count] = 0
+                states[core.LINK, :count] = np.arange(count)
+                state[core.USED] = 0
+                left = int(state[core.NEXT])
+                tables = core.slopes(
+                    self._residues[left:], self._costs[left:], int(self._numbers[1]), self._numbers[2], _CELLS
+                )
+
+    def _solution(self, flags: int, link: int, items: IntArray) -> BoolArray:
+        chosen = self._chosen.copy()
+        for table in range(len(self._tables), -1, -1):
+            for bit in range(64):
+                if flags >> bit & 1:
+                    chosen[self._broken if items[bit] < 0 else self._order[items[bit]]] ^= True
+            if table:
+                of_flags, of_link, items = self._tables[table - 1]
+                flags, link = int(of_flags[link]), int(of_link[link])
+        return self._reduced.solution(chosen)
+
+
+def _spoilers(residues: IntArray, costs: FloatArray, others: BoolArray, room: int, weight: int) -> IntArray:
+    """The items without which the bound is much better: taken any number of times, as it allows, one can spoil it."""
+    places = np.flatnonzero(others & (residues > 0))
+    x = residues[places]
+    tents = np.where(x <= room, room * (costs[places] / x), (weight - room) * (costs[places] / (weight - x)))
+    few = np.argsort(tents)[: _FRONT + 1]
+    gains = np.flatnonzero(tents[few[1:]] > _BETTER * tents[few[:-1]])
+    return places[few[: gains[-1] + 1]] if len(gains) else places[:0]
+
+
+def warm_up() -> None:
+    """Compile the kernels."""
+    weights = np.arange(1, 201) ** 2 * 37 % 9973 + 1
+    problem = Knapsack(weights + 100, weights, int(weights.sum()) // 2 + 1)
+    budget = Stop().start(problem)
+    budget.found(np.zeros(len(problem), np.bool_))
+    search = ResidueSearch(reduce(problem))
+    search.promising(budget)
+    search.grow(budget, 1)
+    core.bounds(np.zeros((2, 4, 2), np.int64)[0], 1, search._first, search._numbers)

@@ -1,0 +1,269 @@
+"""Closing the gap of knapsacks that a core alone does not: a cut, pairs of partial choices, a dynamic programme."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from transom.models.arrays import BoolArray, IntArray
+from transom.models.knapsack import Knapsack
+from transom.models.reduction import Reduced, reduce
+from transom.solvers.knapsack import cut_core as core
+from transom.solvers.knapsack.cardinality import Cut, cuts
+from transom.solvers.knapsack.remainder import Remainder, Within, remainder
+from transom.stop import Budget, Stop
+
+_CHUNK = 1_000_000  # states between two looks at the clock
+STATE = 320  # bytes that a state may take in all: twice two buffers
+_HALF = 14  # items of which all choices are listed
+_TRIES = 12  # of choices of such items
+_WORK = 500  # states that a search looks at, for each that it may keep
+_PER_ITEM = 2e-6  # what it takes to prepare a search, by and large [s]
+
+
+def sharpen(reduced: Reduced, budget: Budget, room: int, pairs: bool) -> bool:
+    """Search for better solutions under a cut until the gap is closed, states are too many or the budget is done.
+
+    Solutions and bounds go to the budget; items that are taken in are its iterations.
+
+    Parameters
+    ----------
+    reduced : the problem; not all items fit.
+    budget : with a solution.
+    room : most states; of more, those with the largest loss are given up.
+    pairs : whether to combine partial choices at random first.
+
+    Returns
+    -------
+    Whether more room could help.
+    """
+    if budget.seconds_left() < _PER_ITEM * len(reduced.items):
+        return False
+    rest = remainder(reduced, reduced.best(int(budget.value or 0)))
+    if rest is None or not len(rest.values):
+        if rest is not None:
+            budget.found(reduced.solution(rest.taken))
+        budget.prove(int(budget.value or 0))
+        return False
+    both = cuts(rest)
+    if both is None:
+        return False
+    bounds = [cut.bound // cut.steps for cut in both]
+    for number, cut in enumerate(both):
+        _prove(reduced, rest, bounds, budget)
+        search = CutSearch(reduced, rest, cut, budget)
+        if pairs:
+            search.pair_at_random()
+        if budget.done():
+            return True
+        bounds[number] = search.grow(room)
+    _prove(reduced, rest, bounds, budget)
+    return True
+
+
+def _prove(reduced: Reduced, rest: Remainder, bounds: list[int], budget: Budget) -> None:
+    # Solutions that are fixed out are no better than the best one known.
+    known = int(budget.value or 0)
+    budget.prove(max([known, *(reduced.worth(rest.worth(bound)) for bound in bounds)]))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Start:
+    """Where a search begins, its items in the order in which they enter.
+
+    Parameters
+    ----------
+    chosen : the choice, shape ``(m,)``.
+    order : the items, shape ``(m,)``.
+    steps, costs, rises, numbers : as :func:`transom.solvers.knapsack.cut_core.expand` takes them.
+    """
+
+    chosen: BoolArray
+    order: IntArray
+    steps: IntArray
+    costs: IntArray
+    rises: IntArray
+    numbers: IntArray
+
+
+def _start(rest: Remainder, cut: Cut) -> _Start:
+    values, weights = rest.values, rest.weights
+    ratio = values / weights
+    efficient = np.argsort(-ratio, kind="stable")
+    # What the cut leaves open is filled by efficiency, as is everything without a cut.
+    chosen = cut.gains > 0
+    room = rest.capacity - int(weights[chosen].sum())
+    undecided = efficient[cut.gains[efficient] == 0]
+    fitting = int(np.searchsorted(np.cumsum(weights[undecided]), room, side="right"))
+    chosen[undecided[:fitting]] = True
+    place = int(np.searchsorted(np.cumsum(weights[efficient]), rest.capacity, side="right"))
+    slope = round(float(ratio[efficient[place]]) * cut.steps) if place < len(efficient) else 0
+    plain = cut.steps * values - slope * weights
+    sign = np.where(chosen, -1, 1)
+    steps = np.stack((sign * values, sign * weights), axis=1)
+    lost = -sign * plain
+    order = np.lexsort((np.abs(plain), np.abs(cut.gains)))
+    room = rest.capacity - int(weights[chosen].sum())
+    value = int(values[chosen].sum())
+    rises = np.zeros(len(values) + 1, np.int64)
+    rises[:-1] = np.cumsum(np.maximum(0, -lost[order])[::-1])[::-1]
+    bounds = cut.bound - cut.steps * value, slope * room + int(rises[0])
+    numbers = np.array([room, cut.steps, *bounds, slope], np.int64)
+    costs = np.stack((np.abs(cut.gains), lost), axis=1)[order]
+    return _Start(chosen, order, steps[order], costs, rises, numbers)
+
+
+class CutSearch:
+    """A dynamic programme over the items that are left, in the order of their costs under a cut.
+
+    Parameters
+    ----------
+    reduced : the problem.
+    rest : what is left of it.
+    cut : what only the solutions that are looked for keep.
+    budget : where solutions and bounds go.
+    """
+
+    def __init__(self, reduced: Reduced, rest: Remainder, cut: Cut, budget: Budget) -> None:
+        self._reduced, self._rest, self._cut, self._budget = reduced, rest, cut, budget
+        self._tables: list[tuple[IntArray, IntArray, IntArray]] = []
+        self._bits = np.zeros(64, np.int64)
+        self._at = _start(rest, cut)
+        self._value = int(rest.values[self._at.chosen].sum())
+        if self._at.numbers[0] >= 0 and self._value > self._best():
+            self._found(self._at.chosen)
+
+    def pair_at_random(self) -> None:
+        """Combine all choices of a few items with all choices of a few others, first those that cost least."""
+        rng = np.random.default_rng(0)
+        inside = np.flatnonzero(self._at.chosen[self._at.order])
+        outside = np.flatnonzero(~self._at.chosen[self._at.order])
+        costs = self._at.costs[:, 0]
+        share = min(_HALF, len(inside)), min(_HALF, len(outside))
+        least = costs[min(2 * _HALF, len(costs)) - 1]
+        for trial in range(_TRIES):
+            if self._budget.done():
+                return
+            few = []
+            for side, count in zip((inside, outside), share, strict=True):
+                near = max(int(np.searchsorted(costs[side], 2 * least, side="right")), count + 2 * trial)
+                few.append(rng.permutation(side[:near])[:count] if trial else side[:count])
+            items = np.concatenate([few[0][::2], few[1][::2], few[0][1::2], few[1][1::2]])
+            half = -(-len(few[0]) // 2) + -(-len(few[1]) // 2)
+            one, two = core.subsets(self._at.steps[items[:half]]), core.subsets(self._at.steps[items[half:]])
+            value, i, j = core.pair(one[0], one[1], two, self._at.numbers[0])
+            if value + self._value > self._best():
+                flipped = (
+                    items[_bits_of(int(one[2, i]), half)],
+                    items[half:][_bits_of(int(two[2, j]), len(items) - half)],
+                )
+                self._change(np.concatenate(flipped))
+
+    def grow(self, most: int) -> int:
+        """Take items in until the end, or until the budget is done; what no solution that keeps the cut exceeds.
+
+        Parameters
+        ----------
+        most : states; of more, those with the largest loss are given up.
+        """
+        cut, at = self._cut, self._at
+        bound = cut.bound // cut.steps
+        lists = np.zeros((2, 5, min(4096, 2 * most)), np.int64)
+        state = np.zeros(core.FIELDS, np.int64)
+        state[core.COUNT] = 1
+        given_up, work = -1, 0
+        while work < _WORK * most:
+            state[core.BEST] = self._best() - self._value
+            left, before = self._budget.iterations_left(), int(state[core.ITEMS])
+            why = core.expand(
+                lists, state, self._bits, at.steps, at.costs, at.rises, at.numbers, -1 if left is None else left, _CHUNK
+            )
+            self._budget.spend(int(state[core.ITEMS]) - before)
+            work = int(state[core.WORK])
+            if state[core.IMPROVED]:
+                state[core.IMPROVED] = 0
+                self._change(self._trace(int(state[core.BEST_BITS]), int(state[core.BEST_LINK]), self._bits))
+            if why == core.FINISHED:
+                # What was given up has lost at least so much.
+                return self._best() if given_up < 0 else max(self._best(), (cut.bound - given_up) // cut.steps)
+            if self._budget.done():
+                return bound
+            if why == core.FULL:
+                if state[core.COUNT] > most:
+                    self._pair(lists[state[core.TURN]], state)
+                    lost = _thinned(lists[state[core.TURN]], state)
+                    given_up = lost if given_up < 0 else min(given_up, lost)
+                else:
+                    larger = np.empty((2, 5, min(2 * lists.shape[2], 2 * most)), np.int64)
+                    larger[:, :, : lists.shape[2]] = lists
+                    lists = larger
+            elif why == core.FILED:
+                states = lists[state[core.TURN]]
+                count = int(state[core.COUNT])
+                self._tables.append(
+                    (states[core.BITS, :count].copy(), states[core.LINK, :count].copy(), self._bits.copy())
+                )
+                states[core.BITS, :count] = 0
+                states[core.LINK, :count] = np.arange(count)
+                state[core.USED] = 0
+        return bound
+
+    def _pair(self, states: IntArray, state: IntArray) -> None:
+        # States with all choices of the next items.
+        first, count = int(state[core.NEXT]), int(state[core.COUNT])
+        others = core.subsets(self._at.steps[first : first + _HALF])
+        value, i, j = core.pair(states[core.VALUE, :count], states[core.WEIGHT, :count], others, self._at.numbers[0])
+        if value + self._value > self._best():
+            more = first + _bits_of(int(others[2, j]), min(_HALF, len(self._at.order) - first))
+            known = self._trace(int(states[core.BITS, i]), int(states[core.LINK, i]), self._bits)
+            self._change(np.concatenate((known, more)))
+
+    def _trace(self, flags: int, link: int, items: IntArray) -> IntArray:
+        """The places of the items that have changed sides."""
+        changed: list[IntArray] = []
+        for table in range(len(self._tables), -1, -1):
+            changed.append(items[_bits_of(flags, 64)])
+            if table:
+                of_flags, of_link, items = self._tables[table - 1]
+                flags, link = int(of_flags[link]), int(of_link[link])
+        return np.concatenate(changed)
+
+    def _best(self) -> int:
+        return Within(self._reduced, self._rest).best(int(self._budget.value or 0))
+
+    def _change(self, places: IntArray) -> None:
+        chosen = self._at.chosen.copy()
+        chosen[self._at.order[places]] ^= True
+        self._found(chosen)
+
+    def _found(self, chosen: BoolArray) -> None:
+        self._budget.found(Within(self._reduced, self._rest).solution(chosen))
+
+
+def _bits_of(mask: int, length: int) -> IntArray:
+    return np.flatnonzero([mask >> bit & 1 for bit in range(length)])
+
+
+def _thinned(states: IntArray, state: IntArray) -> int:
+    """Give up half of the states, those that lost most; the least loss that was given up."""
+    count = int(state[core.COUNT])
+    losses = states[core.LOSS, :count].copy()
+    half = count // 2
+    limit = np.partition(losses, half)[half]
+    kept = losses < limit
+    equal = np.flatnonzero(losses == limit)
+    kept[equal[np.linspace(0, len(equal) - 1, half - int(kept.sum())).astype(np.int64)]] = True
+    states[:, :half] = states[:, :count][:, kept]
+    state[core.COUNT] = half
+    return int(losses[~kept].min())
+
+
+def warm_up() -> None:
+    """Compile the kernels."""
+    weights = np.arange(1, 41) ** 2 * 37 % 991 + 1
+    problem = Knapsack(weights + 100, weights, int(weights.sum()) // 2 + 1)
+    for pairs in (False, True):
+        budget = Stop().start(problem)
+        budget.found(np.zeros(len(problem), np.bool_))
+        sharpen(reduce(problem), budget, 1, pairs)

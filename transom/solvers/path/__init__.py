@@ -1,0 +1,1 @@
+"""Resource-constrained shortest paths."""

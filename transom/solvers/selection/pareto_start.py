@@ -1,0 +1,157 @@
+"""Compiled greedy selections and exchanges of jobs, for a first approximation of a front."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transom._system.compiling import compiled
+from transom.models.arrays import FloatArray, IntArray
+from transom.solvers.selection.front_archive import beaten, insert
+from transom.solvers.selection.pareto_lists import BITS
+
+
+def greedy_orders(
+    demands: IntArray, room: IntArray, objectives: IntArray, weights: FloatArray, prices: FloatArray
+) -> IntArray:
+    """Jobs by falling worth per demand, for several weights of the objectives and prices of the resources.
+
+    Parameters
+    ----------
+    demands, room, objectives : shapes ``(jobs, resources)``, ``(resources,)`` and ``(jobs, objectives)``.
+    weights, prices : >= 0, shapes ``(orders, objectives)`` and ``(orders, resources)``.
+
+    Returns
+    -------
+    Shape ``(orders, jobs)``.
+    """
+    worth = objectives / np.maximum(1, objectives.sum(axis=0))
+    asked = demands / np.maximum(1, room)
+    # Not as matrix products: their threads wait for each other longer than this takes.
+    score = np.einsum("sk,jk->sj", weights, worth) / (np.einsum("sr,jr->sj", prices, asked) + 1e-9)
+    order: IntArray = np.argsort(-score, axis=1, kind="stable")
+    return order
+
+
+@compiled
+def fill(orders, begin, demands, room, objectives, parents, rows, nodes, counts, work):  # type: ignore[no-untyped-def]
+    """Fill the room in each order from ``begin`` on and put what is new into an archive.
+
+    Returns the next order and whether the archive needs room before it.
+    """
+    jobs, resources = demands.shape
+    terms = objectives.shape[1]
+    point = np.empty(rows.shape[1], np.int64)
+    left = np.empty(resources, np.int64)
+    taken = np.empty(jobs, np.bool_)
+    while begin < len(orders) and work > 0:
+        point[:] = 0
+        left[:] = room
+        taken[:] = False
+        more = True
+        while more:
+            more = False
+            for job in orders[begin]:
+                work -= 1
+                fine = not taken[job]
+                for r in range(resources):
+                    fine &= demands[job, r] <= left[r]
+                if not fine:
+                    continue
+                for other in range(jobs):
+                    fine &= taken[other] or not parents[job, other]
+                if not fine:
+                    continue
+                taken[job] = more = True
+                for r in range(resources):
+                    left[r] -= demands[job, r]
+                for k in range(terms):
+                    point[k] += objectives[job, k]
+                point[terms + job // BITS] |= 1 << job % BITS
+        begin += 1
+        if not beaten(point, terms, rows, nodes, counts) and insert(point, terms, rows, nodes, counts):
+            return begin, True
+    return begin, False
+
+
+@compiled
+def exchange(points, state, orders, demands, room, objectives, parents, rows, nodes, counts, work):  # type: ignore[no-untyped-def]
+    """Put what comes of known selections by one job less, another one instead, and filling up, into an archive.
+
+    ``points`` are rows of an archive; ``state`` holds the next point, the job to leave out, the next order and the next
+    job to come instead.
+    Returns whether the archive needs room before the next call.
+    """
+    jobs, resources = demands.shape
+    terms = objectives.shape[1]
+    point = np.empty(rows.shape[1], np.int64)
+    base, left = np.empty(resources, np.int64), np.empty(resources, np.int64)
+    taken, inside = np.empty(jobs, np.bool_), np.empty(jobs, np.bool_)
+    while state[0] < len(points) and work > 0:
+        at, out, first = state[0], state[1], state[3]
+        state[3] = 0
+        state[1] += 1
+        if state[1] == jobs:
+            state[0], state[1] = at + 1, 0
+        work -= 1
+        if not points[at, terms + out // BITS] >> (out % BITS) & 1:
+            continue
+        base[:] = room
+        for job in range(jobs):
+            taken[job] = points[at, terms + job // BITS] >> (job % BITS) & 1
+            if taken[job] and job != out:
+                for r in range(resources):
+                    base[r] -= demands[job, r]
+        work -= jobs
+        needed = False
+        for job in range(jobs):
+            needed |= taken[job] and parents[job, out]
+        if needed:
+            continue
+        taken[out] = False
+        full = False
+        for into in range(first, jobs):
+            if work <= 0 and into > first and not full:
+                state[0], state[1], state[3] = at, out, into
+                return False
+            fine = not full and not taken[into] and into != out
+            for r in range(resources):
+                fine &= demands[into, r] <= base[r]
+            if fine:
+                for other in range(jobs):
+                    fine &= taken[other] or not parents[into, other]
+            if not fine:
+                continue
+            point[:] = points[at]
+            point[terms + out // BITS] &= ~(1 << out % BITS)
+            for k in range(terms):
+                point[k] -= objectives[out, k]
+            left[:] = base
+            inside[:] = taken
+            order = orders[state[2] % len(orders)]
+            state[2] += 1
+            work -= 2 * jobs
+            for turn in range(-1, jobs):
+                job = into if turn < 0 else order[turn]
+                fine = not inside[job] and job != out
+                for r in range(resources):
+                    if demands[job, r] > left[r]:
+                        fine = False
+                        break
+                if not fine:
+                    continue
+                for other in range(jobs):
+                    fine &= inside[other] or not parents[job, other]
+                if not fine:
+                    continue
+                work -= jobs
+                inside[job] = True
+                for r in range(resources):
+                    left[r] -= demands[job, r]
+                for k in range(terms):
+                    point[k] += objectives[job, k]
+                point[terms + job // BITS] |= 1 << job % BITS
+            if not beaten(point, terms, rows, nodes, counts):
+                full = insert(point, terms, rows, nodes, counts)
+        if full:
+            return True
+    return False

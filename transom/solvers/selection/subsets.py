@@ -1,0 +1,286 @@
+"""Every feasible choice among a few jobs, depth first: the compiled search of ``exhaustive``."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transom._system.compiling import compiled
+from transom.models.arrays import BoolArray, IntArray
+from transom.models.pareto_front import nondominated
+from transom.models.selection_reduction import ReducedSelection
+from transom.solvers.selection.front_archive import FrontArchive, beaten, insert
+
+AT, HELD, MASK, END = range(4)
+"""Entries of ``place``: the job to decide next, how many are chosen, which (as bits), whether all has been seen."""
+
+SPENT, FINISHED, FULL = range(3)
+"""Why :func:`search` returned: the nodes were spent, all has been seen, what is known needs room."""
+
+
+class Subsets:
+    """The search among the undecided jobs of a selection, which can be stopped and gone on with.
+
+    Parameters
+    ----------
+    reduced : the jobs.
+    memory : most bytes for what is found.
+    """
+
+    def __init__(self, reduced: ReducedSelection, memory: int) -> None:
+        self._order = decision_order(reduced)
+        demands, worth = reduced.demands[self._order], reduced.objectives[self._order]
+        k, (b, p) = len(demands), (demands.shape[1], worth.shape[1])
+        self._worth = worth
+        both = np.hstack((demands, worth))
+        after = both.sum(axis=0) - np.cumsum(both, axis=0)
+        self._jobs = np.hstack((both, after))
+        self._links = _links(both, reduced.parents[np.ix_(self._order, self._order)])
+        self._ranks = np.argsort(np.hstack((demands, -worth)), axis=0, kind="stable").T.copy()
+        self._limits = _limits(reduced)
+        self._rows = np.zeros((k + 1, b + p), np.int64)
+        self._rows[0] = np.concatenate((reduced.room, reduced.base))
+        self._place, self._held = np.zeros(4, np.int64), np.zeros(k, np.int64)
+        self._point = np.zeros(p + 1, np.int64)
+        self._known = FrontArchive(p, 1, memory)
+        self.outgrown = False
+        """Whether the search had to end because the memory is full."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether all choices have been seen."""
+        return bool(self._place[END])
+
+    @property
+    def size(self) -> int:
+        """How many points there are, at least as many as the front of what has been seen has."""
+        return len(self._known)
+
+    @property
+    def found(self) -> int:
+        """How many points have entered so far."""
+        return self._known.added
+
+    def go_on(self, work: int) -> int:
+        """Take about ``work`` further decisions; how many it were."""
+        spent = 0
+        while spent < work and not (self.finished or self.outgrown):
+            why, took = search(
+                self._place, self._jobs, self._links, self._ranks, self._limits, self._rows, self._held,
+                *self._known.arrays, self._point, work - spent,
+            )  # fmt: skip
+            spent += int(took)
+            if why == FULL:
+                self.outgrown = not self._known.make_room()
+        return spent
+
+    def know(self, chosen: BoolArray) -> None:
+        """Begin with feasible choices of shape ``(points, k)``: only what none of them covers is looked for then."""
+        chosen = chosen[:, self._order].astype(np.int64)
+        values = self._rows[0, -self._worth.shape[1] :] + chosen @ self._worth
+        marks = (chosen << np.arange(len(self._order))).sum(axis=1)
+        points = np.column_stack((values, marks))[nondominated(values)]
+        self.outgrown = not self._known.add(points)
+
+    def chosen(self) -> BoolArray:
+        """The choices of the front of what has been seen, shape ``(points, k)``, in the order of the reduced jobs.
+
+        Until all has been seen, the empty one is among them: what it is completed to is the least that is known.
+        """
+        self._known.shed()
+        marks = self._known.content()[:, -1]
+        if not self.finished:
+            marks = np.append(marks, 0)
+        chosen = np.empty((len(marks), len(self._order)), bool)
+        chosen[:, self._order] = marks[:, None] >> np.arange(len(self._order)) & 1
+        return chosen
+
+
+def decision_order(reduced: ReducedSelection) -> IntArray:
+    """Positions among the undecided jobs: parents before children, else the largest share of a resource first.
+
+    Equal jobs stand together, in queue order.
+    """
+    shares = (reduced.demands / np.maximum(reduced.room, 1)).max(axis=1)
+    waiting = np.lexsort((*reduced.objectives.T, *reduced.demands.T, -shares)).tolist()
+    order: list[int] = []
+    decided = np.zeros(len(shares), bool)
+    while waiting:
+        job = next(each for each in waiting if not (reduced.parents[each] & ~decided).any())
+        waiting.remove(job)
+        decided[job] = True
+        order.append(job)
+    return np.array(order, np.int64)
+
+
+def _links(both: IntArray, parents: BoolArray) -> IntArray:
+    links = np.zeros((len(both), 2), np.int64)
+    links[:, 0] = (parents.astype(np.int64) << np.arange(len(both))).sum(axis=1)
+    alone: BoolArray = ~(np.any(parents, axis=0) | np.any(parents, axis=1))
+    links[1:, 1] = (both[1:] == both[:-1]).all(axis=1) & alone[1:] & alone[:-1]
+    return links
+
+
+def _limits(reduced: ReducedSelection) -> IntArray:
+    same: BoolArray = np.all(reduced.objectives[:, :, None] == reduced.demands[:, None, :], axis=0)
+    return np.where(same.any(axis=1), same.argmax(axis=1), -1)
+
+
+@compiled
+def search(place, jobs, links, ranks, limits, rows, held, known, nodes, counts, point, work):  # type: ignore[no-untyped-def]
+    """Go on through the choices; those that nothing known is as good as become known.
+
+    Parameters
+    ----------
+    place : where the search is, changed in place; see :data:`AT`.
+    jobs : per job, in the order of the decisions: what it asks for, what it is worth, and of all jobs after it the
+        sums of both, shape ``(k, 2 (b + p))``.
+    links : per job the jobs that it requires, as bits, all of them before it; and whether it equals the one before it.
+    ranks : the jobs from the smallest demand on each resource, then from the most worth in each objective, shape
+        ``(b + p, k)``.
+    limits : the resource whose demand an objective is, else -1, shape ``(p,)``.
+    rows : what is left of each resource and what is reached in each objective with the first so many of the chosen
+        jobs, shape ``(k + 1, b + p)``.
+    held : the chosen jobs, shape ``(k,)``.
+    known, nodes, counts : what has been found, see :class:`~transom.solvers.selection.front_archive.FrontArchive`.
+    point : room for a point and its mark.
+    work : decisions after which to return.
+
+    Returns
+    -------
+    Why it returned, and how many decisions were taken.
+    """
+    k = len(jobs)
+    p = limits.size
+    b = rows.shape[1] - p
+    d, c, mask = place[AT], place[HELD], place[MASK]
+    left = work
+    why = SPENT
+    one = np.int64(1)
+    while left > 0:
+        # Down: take whatever fits.
+        while d < k:
+            left -= 1
+            needs, twin = links[d, 0], links[d, 1]
+            fits = mask & needs == needs and not (twin and not mask >> (d - 1) & one)
+            if fits:
+                for r in range(b):
+                    if jobs[d, r] > rows[c, r]:
+                        fits = False
+                        break
+            if fits:
+                for r in range(b):
+                    rows[c + 1, r] = rows[c, r] - jobs[d, r]
+                for o in range(b, b + p):
+                    rows[c + 1, o] = rows[c, o] + jobs[d, o]
+                held[c] = d
+                c += 1
+                mask |= one << d
+            d += 1
+        if _maximal(jobs, links, rows[c], mask, b):
+            for o in range(p):
+                point[o] = rows[c, b + o]
+            point[p] = mask
+            if not beaten(point, p, known, nodes, counts) and insert(point, p, known, nodes, counts):
+                why = FULL
+                break
+        # Up: leave out the last job without which there is still something to find.
+        d = -1
+        while c > 0:
+            c -= 1
+            i = held[c]
+            left -= 1
+            mask ^= one << i
+            if i + 1 < k and _open(jobs, links, ranks, limits, rows[c], mask, i, b, known, nodes, counts, point):
+                d = i + 1
+                break
+        if d < 0:
+            why = FINISHED
+            break
+    place[AT], place[HELD], place[MASK], place[END] = d, c, mask, why == FINISHED
+    return why, work - left
+
+
+@compiled
+def _maximal(jobs, links, row, mask, b):  # type: ignore[no-untyped-def]
+    for j in range(len(jobs)):
+        if mask >> j & 1 or mask & links[j, 0] != links[j, 0]:
+            continue
+        fits = True
+        for r in range(b):
+            if jobs[j, r] > row[r]:
+                fits = False
+                break
+        if fits:
+            return False
+    return True
+
+
+@compiled
+def _open(jobs, links, ranks, limits, row, mask, i, b, known, nodes, counts, point):  # type: ignore[no-untyped-def]
+    """Whether a choice without job ``i`` and with ``mask`` of those before it can be new, maximal and not covered."""
+    p = limits.size
+    # The job fits whatever comes after it: no choice without it is maximal.
+    free = True
+    for r in range(b):
+        if row[r] - jobs[i, b + p + r] < jobs[i, r]:
+            free = False
+            break
+    if free:
+        return False
+    _reach(jobs, links, ranks, limits, row, i, b, point)
+    return not beaten(point, p, known, nodes, counts)
+
+
+@compiled
+def _reach(jobs, links, ranks, limits, row, i, b, point):  # type: ignore[no-untyped-def]
+    """Write into ``point`` an upper bound of each objective with what ``row`` has and jobs after ``i``, which is out.
+
+    The sum of what still fits alone, of so many of the best at most as fit by the smallest demands on one resource,
+    and where the objective is a demand, what is left.
+    """
+    k = len(jobs)
+    p = limits.size
+    one = np.int64(1)
+    for o in range(p):
+        point[o] = row[b + o]
+    fitting = np.int64(0)
+    count = 0
+    barred = True
+    for j in range(i + 1, k):
+        barred = barred and links[j, 1] == 1  # of equal jobs the first ones are taken
+        fits = not barred
+        for r in range(b):
+            if jobs[j, r] > row[r]:
+                fits = False
+                break
+        if fits:
+            fitting |= one << j
+            count += 1
+            for o in range(p):
+                point[o] += jobs[j, b + o]
+    most = count
+    for r in range(b):
+        need = 0
+        taken = 0
+        for x in range(k):
+            j = ranks[r, x]
+            if fitting >> j & one:
+                need += jobs[j, r]
+                if need > row[r] or taken == most:
+                    break
+                taken += 1
+        most = min(most, taken)
+    if most < count:
+        for o in range(p):
+            point[o] = row[b + o]
+            taken = 0
+            for x in range(k):
+                j = ranks[b + o, x]
+                if fitting >> j & one:
+                    if taken == most:
+                        break
+                    point[o] += jobs[j, b + o]
+                    taken += 1
+    for o in range(p):
+        if limits[o] >= 0:
+            point[o] = min(point[o], row[b + o] + row[limits[o]])
