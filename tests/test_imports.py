@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -116,9 +117,10 @@ def test_no_private_name_crosses_a_folder(known: dict[str, Path]) -> None:
     wrong = []
     for name, path in known.items():
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom) and node.module in known and room(node.module) != room(name):
-                wrong += [f"{name} -> {node.module}.{each.name}" for each in node.names if each.name.startswith("_") and each.name != "__version__"]
-                wrong += [f"{name} -> {node.module}" for part in node.module.split(".")[2:] if part.startswith("_")]
+            if not isinstance(node, ast.ImportFrom) or node.module not in known or room(node.module) == room(name):
+                continue
+            names = [*node.module.split(".")[2:], *(each.name for each in node.names)]
+            wrong += [f"{name} -> {node.module}.{each}" for each in names if re.match("_[^_]", each)]
     assert wrong == []
 
 

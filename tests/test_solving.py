@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -75,6 +76,24 @@ def test_a_solver_that_fails_is_a_result() -> None:
     wrong = run(lambda *_: [1, 1, 1])
     assert (wrong.status, wrong.reason) == ("unknown", "error")
     assert wrong.error == "infeasible answer: weight 7 exceeds the capacity 4"
+
+
+@pytest.mark.parametrize(("seconds", "passes"), [(0.01, False), (1.0, False), (60.0, True), (None, True)])
+def test_no_pass_over_all_objects_falls_into_a_short_budget(seconds: float | None, passes: bool) -> None:
+    seen: list[str] = []
+
+    def watch(phase: str, facts: dict[str, int]) -> None:
+        seen.append(phase)
+
+    def allocate(problem, budget, rng, start):  # type: ignore[no-untyped-def]
+        gc.callbacks.append(watch)
+        kept = [[number] for number in range(10_000)]
+        gc.callbacks.remove(watch)
+        return [0, 1, 1] if kept else None
+
+    assert run(allocate, stop=Stop(seconds=seconds)).value == 7
+    assert bool(seen) == passes
+    assert gc.isenabled()
 
 
 def test_ctrl_c_is_not_swallowed() -> None:

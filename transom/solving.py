@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from transom import registry
+from transom._system.collector import collector_paused
 from transom.errors import ModelError, SpecError, TransomError, UnsupportedError, shown
 from transom.models.arrays import expected, whole
 from transom.models.pareto_front import ParetoFront
@@ -19,6 +20,9 @@ from transom.stop import Budget, Problem, Stop, WrongAnswer
 
 _TIME_UP = 0.95
 """Share of the seconds of a budget from which on a solver that ends has used its time up."""
+
+_SHORT = 1.0
+"""Limits of time up to which a pass of the collector of garbage would be too long [s]."""
 
 
 @runtime_checkable
@@ -159,7 +163,8 @@ def _search(problem: Problem, solver: Solver, budget: Budget, seed: int, start: 
         budget.found(start)
     try:
         trivial = not getattr(solver, "called_always", False) and settled(problem, budget)
-        found = None if trivial else solver(problem, budget, stream(seed, solver.name), start=start)
+        with collector_paused(budget.stop.seconds is not None and budget.stop.seconds <= _SHORT):
+            found = None if trivial else solver(problem, budget, stream(seed, solver.name), start=start)
         if found is not None:
             budget.found(found)
     except TransomError:

@@ -14,9 +14,10 @@ import pytest
 from ortools.sat.python import cp_model
 
 from transom import Stop, registry
+from transom._system.collector import collector_paused
 from transom.generate.knapsacks import generate_knapsack
 from transom.models import Allocation, FatTree, Knapsack
-from transom.solvers.backends.native import building, free_later, settle
+from transom.solvers.backends.native import free_later, settle
 from transom.stop import Budget
 
 
@@ -47,7 +48,7 @@ def test_memory_does_not_grow_where_nobody_settles() -> None:
 
 def test_the_collector_of_garbage_comes_back_after_a_model_even_after_an_error() -> None:
     assert gc.isenabled()
-    with contextlib.suppress(KeyboardInterrupt), building():
+    with contextlib.suppress(KeyboardInterrupt), collector_paused():
         assert not gc.isenabled()
         raise KeyboardInterrupt
     assert gc.isenabled()

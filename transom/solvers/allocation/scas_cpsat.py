@@ -7,13 +7,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from transom._system.collector import collector_paused
 from transom.models.allocation import Allocation
 from transom.models.arrays import IntArray
 from transom.models.shortest_path import ConstrainedPath
 from transom.solvers.allocation.packing import Packing, packing, unpacked
 from transom.solvers.allocation.packing_search import answer_greedily, blocks, has_no_arc, refused_rule, warm_packing
 from transom.solvers.backends.cpsat import scaled, search_cpsat
-from transom.solvers.backends.native import building, free_later, import_back_end, settle
+from transom.solvers.backends.native import free_later, import_back_end, settle
 from transom.solving import settled
 from transom.stop import Budget
 
@@ -116,7 +117,7 @@ def _solve(problem: Allocation | ConstrainedPath, budget: Budget, seed: int, pre
     row = np.repeat(np.arange(len(packed.sizes)), packed.counts)  # of each job's size
     finite = np.isfinite(packed.costs)
     whole, scale = scaled(np.where(finite, packed.costs, 0.0), packed.counts, packed.sizes, packed.whole)
-    with building():
+    with collector_paused():
         model = _build(packed, row, finite, whole, first, budget)
     if model is None or budget.done():
         answer_greedily(problem, packed, budget)  # building the model counts

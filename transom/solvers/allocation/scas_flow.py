@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from transom._system.collector import collector_paused
 from transom.errors import SpecError
 from transom.models.allocation import Allocation
 from transom.models.arrays import BoolArray, FloatArray, IntArray
@@ -28,7 +29,7 @@ from transom.solvers.allocation.packing_search import (
 )
 from transom.solvers.backends import highs_process as worker
 from transom.solvers.backends.float_bounds import close, prove
-from transom.solvers.backends.native import building, free_later, import_back_end, settle
+from transom.solvers.backends.native import free_later, import_back_end, settle
 from transom.solvers.backends.scip import scip_model, search_scip
 from transom.solvers.backends.worker_process import WorkerProcess, borrowed_worker
 from transom.solving import settled
@@ -299,7 +300,7 @@ def _by_scip(
         budget.notes["ended"] = f"a model of {len(flow.costs)} columns takes longer to build than there is time"
         return
     model = scip_model(seed)
-    with building():
+    with collector_paused():
         variables = _scip_columns(model, packed, flow, first, budget)
     if variables is None:
         return

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from transom._system.collector import collector_paused
 from transom.models.allocation import Allocation
 from transom.models.arrays import IntArray
 from transom.models.shortest_path import ConstrainedPath
@@ -22,7 +23,7 @@ from transom.solvers.allocation.packing_search import (
     warm_packing,
 )
 from transom.solvers.backends.float_bounds import close
-from transom.solvers.backends.native import building, import_back_end, settle
+from transom.solvers.backends.native import import_back_end, settle
 from transom.solvers.backends.scip import scip_model, search_scip
 from transom.solving import settled
 from transom.stop import Budget
@@ -129,7 +130,7 @@ def _solve(problem: Allocation | ConstrainedPath, budget: Budget, seed: int, can
     row = np.repeat(np.arange(len(packed.sizes)), packed.counts)  # of each job's size
     unit = 1.0 if cancel else cost_unit(packed.costs)
     model = scip_model(seed)
-    with building():
+    with collector_paused():
         begins = _build(model, packed, row, unit, cancel, first, budget.done)
     if begins is None:
         answer_greedily(problem, packed, budget)  # building the model counts

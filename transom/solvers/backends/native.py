@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import atexit
-import gc
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from importlib import import_module
 from threading import Event, Lock, Thread
 from typing import Any
@@ -125,18 +123,6 @@ def clean_later(clean_up: Callable[[], Any]) -> None:
 def free_later(*things: Any) -> None:
     """Keep things until :func:`settle`, outside any budget: to free a model of many objects takes long at a stretch."""
     _kept.append(things)
-
-
-@contextmanager
-def building() -> Iterator[None]:
-    """Keeps the collector of garbage from passing again and again over the many objects of a model."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def settle(seconds: float = 2.0) -> None:

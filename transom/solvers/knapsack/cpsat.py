@@ -8,12 +8,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from transom._system.collector import collector_paused
 from transom.errors import SpecError
 from transom.models.arrays import BoolArray
 from transom.models.knapsack import Knapsack
 from transom.models.reduction import Reduced, reduce
 from transom.solvers.backends.cpsat import cpsat_solver
-from transom.solvers.backends.native import Handover, building, free_later, import_back_end, run_native, settle
+from transom.solvers.backends.native import Handover, free_later, import_back_end, run_native, settle
 from transom.solvers.knapsack.incumbent import first_incumbent, warm_up
 from transom.stop import Budget
 
@@ -74,7 +75,7 @@ def _search(reduced: Reduced, budget: Budget, seed: int, presolve: bool) -> None
     count = len(reduced.items)
     chosen: list[Any] = []
     free_later(model, chosen)
-    with building():
+    with collector_paused():
         for begin in range(0, count, _AT_ONCE):
             chosen.extend(model.new_bool_var("") for _ in range(begin, min(begin + _AT_ONCE, count)))
             if budget.done():

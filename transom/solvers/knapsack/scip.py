@@ -8,18 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from transom._system.collector import collector_paused
 from transom.models.arrays import BoolArray, FloatArray
 from transom.models.knapsack import Knapsack
 from transom.models.reduction import Reduced, reduce
-from transom.solvers.backends.native import (
-    Handover,
-    building,
-    clean_later,
-    free_later,
-    import_back_end,
-    run_native,
-    settle,
-)
+from transom.solvers.backends.native import Handover, clean_later, free_later, import_back_end, run_native, settle
 from transom.solvers.backends.scip import KEEPS_TIME, interrupt
 from transom.solvers.knapsack.incumbent import first_incumbent, warm_up
 from transom.stop import Budget
@@ -86,7 +79,7 @@ def _search(reduced: Reduced, budget: Budget, seed: int) -> None:
     model.hideOutput()
     chosen: list[Any] = []
     free_later(model, chosen)
-    with building():
+    with collector_paused():
         values = reduced.values.tolist()
         for begin in range(0, len(values), _AT_ONCE):
             chosen.extend(model.addVar("", vtype="B", obj=value) for value in values[begin : begin + _AT_ONCE])

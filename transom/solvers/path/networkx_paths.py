@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from transom._system.collector import collector_paused
 from transom.errors import SpecError
 from transom.models.shortest_path import ConstrainedPath
 from transom.solvers.allocation.packing import packing
 from transom.solvers.allocation.packing_search import answer_greedily, warm_packing
-from transom.solvers.backends.native import building, free_later, import_back_end, settle
+from transom.solvers.backends.native import free_later, import_back_end, settle
 from transom.solving import settled
 from transom.stop import Budget
 
@@ -83,7 +84,7 @@ class CspNetworkx:
             why = f"a graph of {arcs} arcs takes longer to build than there is time"
             answer_greedily(problem, packing(problem), budget, why)
             return
-        with building():
+        with collector_paused():
             layered = _layered(problem, budget)
         free_later(layered)
         if layered is None:

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from transom._system.collector import collector_paused
 from transom.models.arrays import BoolArray
-from transom.solvers.backends.native import building, clean_later, run_native
+from transom.solvers.backends.native import clean_later, run_native
 from transom.solvers.backends.scip import interrupt, scip_model
 from transom.solvers.selection.program import Best, Program
 from transom.stop import Budget
@@ -58,7 +59,7 @@ def _search(
     total = int(program.weights.sum())
     tolerance = min(1e-9, max(1e-11, 0.1 / max(total, 1)))
     provable = max(total, int(np.abs(program.rows).sum(axis=1).max(initial=0))) <= _PROVABLE
-    with building():
+    with collector_paused():
         chosen = [model.addVar("", vtype="B", obj=float(weight)) for weight in program.weights.tolist()]
         model.setMaximize()
         for row, limit in zip(program.rows.tolist(), program.limits.tolist(), strict=True):

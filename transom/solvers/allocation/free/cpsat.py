@@ -8,11 +8,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from transom._system.collector import collector_paused
 from transom.models.allocation import Allocation
 from transom.models.arrays import IntArray
 from transom.models.fat_tree import FatTree
 from transom.solvers.backends.cpsat import Scale, scaled, search_cpsat
-from transom.solvers.backends.native import building, free_later, import_back_end, settle
+from transom.solvers.backends.native import free_later, import_back_end, settle
 from transom.solving import settled
 from transom.stop import Budget
 
@@ -66,7 +67,7 @@ class FreeCpSat:
             if budget.value is None:
                 budget.found(_first_fit(problem))
             return
-        with building():
+        with collector_paused():
             built = _build(problem, places, budget)
         if built is None or budget.done():
             if budget.value is None:
