@@ -119,6 +119,24 @@ class inlined(borrowing):
 
 
 @cache
+def as_argument(kernel: Callable[..., Any], signature: str) -> Any:
+    """A kernel, or a plain function, as an argument for other kernels; ``signature`` says what they call it with.
+
+    They are compiled once for all functions of a signature, and call whichever they are given.
+    """
+    with uninterrupted():
+        from numba import types
+        from numba.core.sigutils import normalize_signature
+    function = kernel if isinstance(kernel, compiled) else borrowing(kernel)
+    dispatcher = function._dispatcher or function._compiler()
+    if dispatcher is function._function:  # plain Python
+        return dispatcher
+    arguments, _ = normalize_signature(signature)
+    dispatcher.compile(arguments)
+    return types.CompileResultWAP(dispatcher.overloads[arguments])
+
+
+@cache
 def source_digest() -> str:
     """16 hexadecimal digits that depend on every source file of the package, shipped weights and tables included."""
     state = blake2b(digest_size=8)
