@@ -2,10 +2,12 @@
 
     python -m benchmarks.replay_overhead                             # theta_2022 in ../shared/traces, all its jobs
     python -m benchmarks.replay_overhead TRACE.swf.gz --jobs 5000    # another trace, or its first jobs
+    python -m benchmarks.replay_overhead --rules                     # only rules whose order changes with time
 
 The general path is the same replay with every window or allocation handed to the solver as a problem of its own, as for
-all other solvers; it is measured on the first `--general` jobs, and nodes and decisions are compared on these. CPU time
-of one process, kernels warm, the best of `--rounds`. Figures of one table are of one moment of one machine.
+all other solvers, or with the queue ordered in Python before every pass, as for rules without a kernel. It is measured
+on the first `--general` jobs, and nodes and decisions are compared on these. CPU time of one process, kernels warm, the
+best of `--rounds`. Figures of one table are of one moment of one machine.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ import numpy as np
 
 from transom import registry
 from transom.models import Knapsack
-from transom.simulation import Schedule, simulate, static_placing, window_replay
+from transom.simulation import Schedule, rule_replay, simulate, static_placing, window_replay
 from transom.simulation.allocator import Allocator
 from transom.simulation.topology import parse_tree
 from transom.solving import answer, solve
@@ -32,6 +34,7 @@ from transom.stop import Stop
 from transom.traces import Workload, read_swf
 
 THETA = Path(__file__).parents[2] / "shared" / "traces" / "theta_2022.swf.gz"
+RULES = [rule + tail for rule in ("wfp3", "unicep") for tail in ("", "-easy", "-conservative")]
 SIZES = (10, 50, 256)
 SOLVERS = ("dp", "primal-dual")
 _LOADED = {name: registry.make(registry.SOLVERS, name) for name in SOLVERS}
@@ -48,8 +51,9 @@ def cpu(action: Callable[[], Any], rounds: int) -> tuple[float, Any]:
 
 
 def general(run: Callable[[], Schedule]) -> Schedule:
-    """A replay that hands every window and every allocation to the solver as a problem of its own."""
+    """A replay that hands windows and allocations to the solver one by one, and orders the queue in Python."""
     with (
+        mock.patch.object(rule_replay, "queue_order", return_value=None),
         mock.patch.object(window_replay, "takes", return_value=False),
         mock.patch.object(static_placing, "takes", return_value=False),
     ):
@@ -111,6 +115,7 @@ def main() -> None:
     """Read the command line and measure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("trace", nargs="?", type=Path, default=THETA)
+    parser.add_argument("--rules", action="store_true", help="only rules whose order changes with time")
     parser.add_argument("--jobs", type=int, help="only the first so many")
     parser.add_argument("--general", type=int, default=2000, help="jobs of the general path")
     parser.add_argument("--rounds", type=int, default=3)
@@ -127,6 +132,10 @@ def main() -> None:
     print(f"{workload.name}: {len(workload):,} jobs on {nodes} nodes, {arguments.cluster or f'fat-tree:k={k}'}")
     columns = f"general, {few}", f"fast, {few}", "fast, all"
     print(f"{'jobs per CPU second':<38} {'  '.join(f'{column:>10}' for column in columns)}")
+    for rule in RULES:
+        compare(rule, partial(simulate, policy=rule), workload, few, rounds)
+    if arguments.rules:
+        return
     compare(policy, lambda jobs: simulate(jobs, policy), workload, few, rounds)
     for title, per_job in (("--allocate scas-dp", False), ("--allocate scas-dp --allocate-by job", True)):
         allocator = Allocator("scas-dp", per_job=per_job)
