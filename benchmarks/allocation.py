@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from transom import Stop, check, registry, solve
-from transom.bench.instances import read_instances
+from transom.io.instances import read_instances
 from transom.models import Allocation
 from transom.models.allocation import Rule
 from transom.rng import stream

@@ -13,9 +13,9 @@ import argparse
 from pathlib import Path
 
 from transom import solve
-from transom.bench.instances import read_instances
 from transom.cli.output import number
 from transom.errors import TransomError
+from transom.io.instances import read_instances
 from transom.models import Allocation
 from transom.plot import allocation_figure, anytime, save
 from transom.result import Result

@@ -24,9 +24,9 @@ import msgspec
 import numpy as np
 import psutil
 
-from transom.bench.incumbents import Incumbents, handed_over
-from transom.bench.local_engine import LocalEngine
-from transom.bench.task import Task
+from transom.bench.plan.task import Task
+from transom.bench.run.incumbents import Incumbents, handed_over
+from transom.bench.run.local_engine import LocalEngine
 from transom.generate.knapsacks import generate_knapsack
 from transom.io.documents import encode
 from transom.models import Selection

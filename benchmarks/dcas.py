@@ -20,7 +20,7 @@ from time import perf_counter, thread_time
 import numpy as np
 
 from transom import Stop
-from transom.bench.instances import read_instances
+from transom.io.instances import read_instances
 from transom.models import Allocation
 from transom.solvers.allocation.dcas.exact import DcasExact
 from transom.solvers.allocation.scas_dp import static_optimum

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from transom import Stop, check, registry, solve
-from transom.bench.instances import read_instances
+from transom.io.instances import read_instances
 from transom.models import Allocation, FatTree, HopCost
 from transom.rng import stream
 from transom.solvers.allocation.free.exact import FreeExact

@@ -23,10 +23,10 @@ import msgspec
 import numpy as np
 
 from benchmarks._large_knapsacks import print_table
-from transom.bench.local_engine import LocalEngine
-from transom.bench.plan import read_plan
-from transom.bench.task import Row, Task
-from transom.bench.tasks import tasks
+from transom.bench.plan.plan import read_plan
+from transom.bench.plan.task import Row, Task
+from transom.bench.plan.tasks import tasks
+from transom.bench.run.local_engine import LocalEngine
 
 
 def allowance(seconds: float) -> float:

@@ -10,7 +10,7 @@ import sys
 from time import perf_counter
 
 from tests.report.rows import solves
-from transom.bench.frame import to_frame
+from transom.bench.store.frame import to_frame
 from transom.report import render
 
 _INSTANCES, _PROBLEMS, _BUDGETS = 100, 3, (0.1, 1.0)

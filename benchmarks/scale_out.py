@@ -19,11 +19,11 @@ from collections.abc import Iterator
 import msgspec
 
 from benchmarks.bench_overhead import tasks
-from transom.bench.dask_clusters import OwnCluster
-from transom.bench.dask_engine import DaskEngine
-from transom.bench.engine import Engine
-from transom.bench.local_engine import LocalEngine
-from transom.bench.task import Row, Task
+from transom.bench.plan.task import Row, Task
+from transom.bench.run.dask_clusters import OwnCluster
+from transom.bench.run.dask_engine import DaskEngine
+from transom.bench.run.engine import Engine
+from transom.bench.run.local_engine import LocalEngine
 from transom.stop import Stop
 
 _WARM = 20  # rows of each worker before the clock starts

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from transom.bench.frame import to_frame
-from transom.bench.profiles import gap_curves, performance_profile, target_ecdf
-from transom.bench.score import references, scored
-from transom.bench.statistics import TOLERANCE, pairs
-from transom.bench.summaries import figures, summaries
-from transom.bench.task import Row
+from transom.bench.plan.task import Row
+from transom.bench.score.profiles import gap_curves, performance_profile, target_ecdf
+from transom.bench.score.score import references, scored
+from transom.bench.score.statistics import TOLERANCE, pairs
+from transom.bench.score.summaries import figures, summaries
+from transom.bench.store.frame import to_frame
 from transom.stop import Stop
 
 SOLVERS, SEEDS, POINTS = 8, 5, 20

@@ -18,11 +18,11 @@ from pathlib import Path
 
 import psutil
 
-from transom.bench.circumstances import circumstances
-from transom.bench.plan import InstanceSet, Plan
-from transom.bench.running import Summary, run_plan
-from transom.bench.store import read_results
-from transom.bench.task import Row, Task
+from transom.bench.plan.circumstances import circumstances
+from transom.bench.plan.plan import InstanceSet, Plan
+from transom.bench.plan.task import Row, Task
+from transom.bench.run.running import Summary, run_plan
+from transom.bench.store.store import read_results
 
 SEEDS = 100
 CURVE = tuple((0.05 * i, 1000.0 + i, None) for i in range(20))

@@ -18,8 +18,8 @@ import msgspec
 
 from instances.fronts import enumerated_front, values_of
 from transom import Stop, solve
-from transom.bench.library import INDEX, Entry, Library, better, read_library, write_library
-from transom.bench.library_update import improved, new_entries, now
+from transom.bench.best_known.library import INDEX, Entry, Library, better, read_library, write_library
+from transom.bench.best_known.library_update import improved, new_entries, now
 from transom.errors import UnsupportedError
 from transom.models import Allocation, Selection
 

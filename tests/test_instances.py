@@ -16,7 +16,7 @@ from instances import prove
 from instances.fronts import enumerated_front, values_of
 from tests.allocation_cases import optimum
 from transom import Stop, read_swf, solve
-from transom.bench.library import Entry, Library, read_library
+from transom.bench.best_known.library import Entry, Library, read_library
 from transom.cli import run
 from transom.models import Allocation, ConstrainedPath
 from transom.solving import check

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from transom import registry
-from transom.bench.task import Task
+from transom.bench.plan.task import Task
 from transom.io.documents import encode
 from transom.models import Knapsack
 from transom.stop import Stop

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transom.bench.execution import carry_out
-from transom.bench.task import Row, Task
+from transom.bench.plan.task import Row, Task
+from transom.bench.run.execution import carry_out
 
 
 class InProcess:

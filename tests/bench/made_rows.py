@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from transom.bench.task import Row, Task
+from transom.bench.plan.task import Row, Task
 from transom.stop import Stop
 
 

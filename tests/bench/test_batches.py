@@ -8,9 +8,9 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transom.bench.batches import LARGEST, MOST, TARGET, Pace, batches
-from transom.bench.failures import failed
-from transom.bench.task import Task
+from transom.bench.plan.failures import failed
+from transom.bench.plan.task import Task
+from transom.bench.run.batches import LARGEST, MOST, TARGET, Pace, batches
 from transom.stop import Stop
 
 

@@ -6,7 +6,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from transom.bench.plan import InstanceSet, Plan, TraceSet, parse_plan
+from transom.bench.plan.plan import InstanceSet, Plan, TraceSet, parse_plan
 
 
 def test_the_plan_on_the_page_has_every_key(root: Path, tmp_path: Path) -> None:

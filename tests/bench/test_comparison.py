@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from tests.bench.made_rows import curve, row
-from transom.bench.comparison import Comparison, compare
-from transom.bench.frame import to_frame
-from transom.bench.task import Row
+from transom.bench.plan.task import Row
+from transom.bench.score.comparison import Comparison, compare
+from transom.bench.store.frame import to_frame
 from transom.errors import DocumentError
 from transom.stop import Stop
 

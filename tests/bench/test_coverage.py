@@ -17,14 +17,14 @@ import pytest
 from scipy.stats import binom, bootstrap
 
 from tests.bench.made_rows import row
-from transom.bench import limits
-from transom.bench.frame import to_frame
-from transom.bench.limits import FEWEST_FOR_MEAN, FEWEST_FOR_MEDIAN, mean_limits, median_limits, share_limits
-from transom.bench.replays import replay_summaries
-from transom.bench.score import references, scored
-from transom.bench.statistics import pairs
-from transom.bench.store import read_results
-from transom.bench.summaries import SHIFT_TIME, figures, per_instance, shifted_limits, summaries
+from transom.bench.score import limits
+from transom.bench.score.limits import FEWEST_FOR_MEAN, FEWEST_FOR_MEDIAN, mean_limits, median_limits, share_limits
+from transom.bench.score.replays import replay_summaries
+from transom.bench.score.score import references, scored
+from transom.bench.score.statistics import pairs
+from transom.bench.score.summaries import SHIFT_TIME, figures, per_instance, shifted_limits, summaries
+from transom.bench.store.frame import to_frame
+from transom.bench.store.store import read_results
 from transom.models.arrays import BoolArray, FloatArray
 
 RESULTS = Path(__file__).resolve().parents[2] / "benchmarks" / "results"

@@ -13,14 +13,14 @@ import pytest
 
 from tests.bench.dask_processes import scheduler, worker
 from tests.bench.faulty import faulty_solvers, task
-from transom.bench.dask_choice import parse_cluster
-from transom.bench.dask_clusters import OwnCluster, RunningCluster
-from transom.bench.dask_engine import DaskEngine
-from transom.bench.dask_jobs import BatchCluster, Jobs, lifetime
-from transom.bench.dask_security import Certificates
-from transom.bench.engine import EngineError
-from transom.bench.mapping import on_cluster
-from transom.bench.task import Row
+from transom.bench.plan.task import Row
+from transom.bench.run.dask_choice import parse_cluster
+from transom.bench.run.dask_clusters import OwnCluster, RunningCluster
+from transom.bench.run.dask_engine import DaskEngine
+from transom.bench.run.dask_jobs import BatchCluster, Jobs, lifetime
+from transom.bench.run.dask_security import Certificates
+from transom.bench.run.engine import EngineError
+from transom.bench.run.mapping import on_cluster
 from transom.errors import DocumentError, SpecError, TransomError
 
 pytest.importorskip("distributed")
@@ -52,7 +52,7 @@ def test_no_worker_is_an_error_in_the_end() -> None:
 
 
 def test_no_scheduler_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transom.bench.dask_clusters.CONNECT", 1.0)
+    monkeypatch.setattr("transom.bench.run.dask_clusters.CONNECT", 1.0)
     with pytest.raises(EngineError, match=r"tcp://127.0.0.1:9: "):
         list(DaskEngine(RunningCluster("tcp://127.0.0.1:9")).run(iter([task("greedy")])))
 
@@ -70,7 +70,7 @@ def _shard(number: int) -> bytes:
 
 
 def test_other_code_is_refused_before_the_first_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transom.bench.dask_calls.source_digest", lambda: "0123456789abcdef")
+    monkeypatch.setattr("transom.bench.run.dask_calls.source_digest", lambda: "0123456789abcdef")
     taken = []
     with pytest.raises(EngineError, match=r"other code of Transom .*here 0123456789abcdef"):
         list(DaskEngine(OwnCluster(1)).run(taken.append(each) or each for each in [task("greedy")]))  # type: ignore[func-returns-value]
@@ -253,8 +253,8 @@ def test_ctrl_c_ends_a_cluster_of_our_own(faulty_solvers: Path, tmp_path: Path) 
     script.write_text(
         "import sys\n"
         "from tests.bench.faulty import task\n"
-        "from transom.bench.dask_clusters import OwnCluster\n"
-        "from transom.bench.dask_engine import DaskEngine\n"
+        "from transom.bench.run.dask_clusters import OwnCluster\n"
+        "from transom.bench.run.dask_engine import DaskEngine\n"
         "if __name__ == '__main__':\n"
         "    tasks = iter([task('steady'), *(task('faulty:how=spin', seconds=600.0, seed=s) for s in range(8))])\n"
         "    for row in DaskEngine(OwnCluster(2)).run(tasks):\n"
@@ -279,7 +279,7 @@ def test_a_batch_system_leaves_ctrl_c_as_it_is() -> None:
     code = (
         "import signal\n"
         "before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)\n"
-        "from transom.bench.dask_jobs import _library\n"
+        "from transom.bench.run.dask_jobs import _library\n"
         "assert _library().SLURMCluster\n"
         "assert before == (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM))\n"
     )

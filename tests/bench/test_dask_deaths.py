@@ -17,11 +17,11 @@ import pytest
 
 from tests.bench.dask_processes import scheduler, worker
 from tests.bench.faulty import faulty_solvers
-from transom.bench.journal import read_lines
-from transom.bench.local_engine import LocalEngine
-from transom.bench.plan import read_plan
-from transom.bench.running import run_plan
-from transom.bench.store import read_results
+from transom.bench.plan.plan import read_plan
+from transom.bench.run.local_engine import LocalEngine
+from transom.bench.run.running import run_plan
+from transom.bench.store.journal import read_lines
+from transom.bench.store.store import read_results
 
 pytest.importorskip("distributed")
 

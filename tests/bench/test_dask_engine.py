@@ -17,13 +17,13 @@ import psutil
 import pytest
 
 from tests.bench.faulty import dearest, faulty_solvers, knapsack, task
-from transom.bench.dask_clusters import HERE, RunningCluster
-from transom.bench.dask_engine import DEATHS, DaskEngine
-from transom.bench.local_engine import LocalEngine
-from transom.bench.plan import parse_plan
-from transom.bench.running import Summary, run_plan
-from transom.bench.store import read_results
-from transom.bench.task import Row, Task
+from transom.bench.plan.plan import parse_plan
+from transom.bench.plan.task import Row, Task
+from transom.bench.run.dask_clusters import HERE, RunningCluster
+from transom.bench.run.dask_engine import DEATHS, DaskEngine
+from transom.bench.run.local_engine import LocalEngine
+from transom.bench.run.running import Summary, run_plan
+from transom.bench.store.store import read_results
 from transom.models import Allocation, FatTree, Knapsack, Selection
 from transom.stop import Stop
 

@@ -12,12 +12,12 @@ import pytest
 
 from tests.bench.faulty import knapsack, task
 from transom._system.compiling import source_digest
-from transom.bench import threads
-from transom.bench.curves import LONGEST_CURVE
-from transom.bench.execution import carry_out, execute
-from transom.bench.failures import LONGEST_CAUSE, failed
-from transom.bench.frame import to_frame
-from transom.bench.task import Row
+from transom.bench.plan.failures import LONGEST_CAUSE, failed
+from transom.bench.plan.task import Row
+from transom.bench.run import threads
+from transom.bench.run.curves import LONGEST_CURVE
+from transom.bench.run.execution import carry_out, execute
+from transom.bench.store.frame import to_frame
 from transom.solving import solve
 from transom.stop import Stop
 
@@ -187,8 +187,8 @@ def test_threads_are_fixed_for_libraries_and_children() -> None:
 
 def test_a_replay_has_its_own_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     fixed: list[int] = []
-    monkeypatch.setattr("transom.bench.execution.limit_threads", fixed.append)
-    monkeypatch.setattr("transom.bench.execution._threads", 1)
+    monkeypatch.setattr("transom.bench.run.execution.limit_threads", fixed.append)
+    monkeypatch.setattr("transom.bench.run.execution._threads", 1)
     carry_out(task("steady", threads=2))
     carry_out(task("fcfs", what="replay"))
     assert fixed[-2:] == [2, 1]
@@ -197,9 +197,9 @@ def test_a_replay_has_its_own_threads(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_replay_goes_to_its_own_place(monkeypatch: pytest.MonkeyPatch) -> None:
     import types
 
-    place: Any = types.ModuleType("transom.bench.sequences")
+    place: Any = types.ModuleType("transom.bench.plan.sequences")
     place.replay_task = lambda run, announce: failed(run, "wrong", "replayed")
-    monkeypatch.setitem(sys.modules, "transom.bench.sequences", place)
+    monkeypatch.setitem(sys.modules, "transom.bench.plan.sequences", place)
     assert carry_out(task("fcfs", what="replay")).cause == "replayed"
     place.replay_task = lambda run, announce: {}["nothing"]
     row = carry_out(task("fcfs", what="replay"))

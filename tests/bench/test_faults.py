@@ -14,11 +14,11 @@ import psutil
 import pytest
 
 from tests.bench.faulty import task
-from transom.bench import manners
-from transom.bench.isolation import Isolation
-from transom.bench.local_engine import LocalEngine
-from transom.bench.notice import RUNNING
-from transom.bench.task import Outcome
+from transom.bench.plan.task import Outcome
+from transom.bench.run import manners
+from transom.bench.run.isolation import Isolation
+from transom.bench.run.local_engine import LocalEngine
+from transom.bench.run.notice import RUNNING
 
 pytestmark = pytest.mark.usefixtures("faulty_solvers")
 

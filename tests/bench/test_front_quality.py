@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from transom.bench import front_quality
-from transom.bench.front_quality import quality
+from transom.bench.score import front_quality
+from transom.bench.score.front_quality import quality
 from transom.errors import ModelError
 from transom.models import ParetoFront
 

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.bench.made_rows import curve, row
-from transom.bench.frame import to_frame
-from transom.bench.gaps import mean_over_time, primal_gap, proved_gap
-from transom.bench.score import ALLOWANCE, curve_points, references, scored, time_to_target
-from transom.bench.task import Row
+from transom.bench.plan.task import Row
+from transom.bench.score.gaps import mean_over_time, primal_gap, proved_gap
+from transom.bench.score.score import ALLOWANCE, curve_points, references, scored, time_to_target
+from transom.bench.store.frame import to_frame
 from transom.stop import Stop
 
 NAN = math.nan

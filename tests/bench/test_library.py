@@ -17,12 +17,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transom import Stop, solve
-from transom.bench.library import INDEX, BestKnown, Entry, Library, locked, read_library, write_library
-from transom.bench.library_sources import Candidate, Taken, candidates, contradictions, keep, promising, steps
-from transom.bench.library_update import Contradiction, claim_of, improved, new_entries, now
-from transom.bench.library_verification import between_entries, verify, without_entry
-from transom.bench.store import Store
-from transom.bench.task import Row
+from transom.bench.best_known.library import INDEX, BestKnown, Entry, Library, locked, read_library, write_library
+from transom.bench.best_known.library_sources import (
+    Candidate,
+    Taken,
+    candidates,
+    contradictions,
+    keep,
+    promising,
+    steps,
+)
+from transom.bench.best_known.library_update import Contradiction, claim_of, improved, new_entries, now
+from transom.bench.best_known.library_verification import between_entries, verify, without_entry
+from transom.bench.plan.task import Row
+from transom.bench.store.store import Store
 from transom.errors import DocumentError
 from transom.generate import family_selection, generate_knapsack
 from transom.io import read_documents, write_documents

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transom.bench.limits import (
+from transom.bench.score.limits import (
     FEWEST_FOR_MEAN,
     FEWEST_FOR_MEDIAN,
     Limits,

@@ -19,12 +19,12 @@ import pytest
 
 from tests.bench.faulty import knapsack, task
 from transom._system.signals import kept_from_pools
-from transom.bench.engine import Engine, EngineError
-from transom.bench.execution import carry_out
-from transom.bench.isolation import Closed, Isolation
-from transom.bench.local_engine import LocalEngine
-from transom.bench.notice import Notice
-from transom.bench.task import Task
+from transom.bench.plan.task import Task
+from transom.bench.run.engine import Engine, EngineError
+from transom.bench.run.execution import carry_out
+from transom.bench.run.isolation import Closed, Isolation
+from transom.bench.run.local_engine import LocalEngine
+from transom.bench.run.notice import Notice
 from transom.errors import ModelError
 from transom.stop import Stop
 
@@ -105,7 +105,7 @@ def test_no_worker_is_an_error_and_no_task_is_no_row() -> None:
 
 
 def test_a_worker_that_cannot_start_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transom.bench.isolation.begin", _cannot_begin)
+    monkeypatch.setattr("transom.bench.run.isolation.begin", _cannot_begin)
     with pytest.raises(EngineError, match="no worker process starts"):
         list(LocalEngine(1).run(iter([task("steady")])))
 
@@ -115,7 +115,7 @@ def _cannot_begin(*_: object) -> None:
 
 
 def test_stopping_does_not_wait_for_a_worker_that_never_starts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transom.bench.isolation.begin", _never_begins)
+    monkeypatch.setattr("transom.bench.run.isolation.begin", _never_begins)
     isolation = Isolation()
     timer = Timer(0.5, isolation.stop)
     timer.start()
@@ -172,7 +172,7 @@ def test_nothing_is_left_where_there_is_no_place_for_all_workers(
         return Notice(path, new)
 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr("transom.bench.isolation.Notice", full)
+    monkeypatch.setattr("transom.bench.run.isolation.Notice", full)
     with pytest.raises(EngineError, match="no place for what workers need: No space left"):
         list(LocalEngine(2).run(iter([task("steady")])))
     assert list(tmp_path.iterdir()) == []
@@ -200,7 +200,7 @@ def _run_one(answers: object) -> None:
 SCRIPT = """
 import sys
 from tests.bench.faulty import task
-from transom.bench.local_engine import LocalEngine
+from transom.bench.run.local_engine import LocalEngine
 
 if __name__ == "__main__":
     spin = task("faulty:how=ignore-signals", seconds=float(sys.argv[1]), grace=0.1)

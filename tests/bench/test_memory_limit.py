@@ -6,8 +6,8 @@ import psutil
 import pytest
 
 from tests.bench.faulty import dearest, knapsack, task
-from transom.bench.local_engine import LocalEngine
-from transom.bench.plan import Plan
+from transom.bench.plan.plan import Plan
+from transom.bench.run.local_engine import LocalEngine
 
 pytestmark = [
     pytest.mark.usefixtures("faulty_solvers"),

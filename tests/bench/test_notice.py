@@ -8,8 +8,8 @@ from time import monotonic
 import msgspec
 import pytest
 
-from transom.bench.machine import load, machine
-from transom.bench.notice import IDLE, RUNNING, Notice
+from transom.bench.plan.machine import load, machine
+from transom.bench.run.notice import IDLE, RUNNING, Notice
 
 
 def test_what_one_writes_the_other_reads(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transom.bench.frame import JSON_COLUMNS, schema, to_frame
-from transom.bench.plan import Plan, parse_plan, read_plan, suites
-from transom.bench.task import FAILED, Row, Task
+from transom.bench.plan.plan import Plan, parse_plan, read_plan, suites
+from transom.bench.plan.task import FAILED, Row, Task
+from transom.bench.store.frame import JSON_COLUMNS, schema, to_frame
 from transom.errors import DocumentError, SpecError
 from transom.stop import Stop
 

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from transom.bench.cases import Case, Reached, Run, reached, read_cases, schedules
-from transom.bench.frame import to_frame
-from transom.bench.portfolio import make_choice
-from transom.bench.portfolio_score import Score, scores
-from transom.bench.task import Row
+from transom.bench.plan.task import Row
+from transom.bench.portfolio.cases import Case, Reached, Run, reached, read_cases, schedules
+from transom.bench.portfolio.scoring import Score, scores
+from transom.bench.portfolio.training import make_choice
+from transom.bench.store.frame import to_frame
 from transom.errors import DocumentError
 from transom.solvers.auto.features import FEATURES
 from transom.solvers.auto.table import Leaf, Split, leaf_of, leaves

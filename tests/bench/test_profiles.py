@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.bench.made_rows import curve, row
-from transom.bench.frame import to_frame
-from transom.bench.profiles import FINEST, Lines, gap_curves, hypervolume_curves, performance_profile, target_ecdf
-from transom.bench.score import references
-from transom.bench.task import Row
+from transom.bench.plan.task import Row
+from transom.bench.score.profiles import FINEST, Lines, gap_curves, hypervolume_curves, performance_profile, target_ecdf
+from transom.bench.score.score import references
+from transom.bench.store.frame import to_frame
 from transom.errors import ModelError
 from transom.stop import Stop
 

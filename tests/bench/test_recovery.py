@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from tests.bench.faulty import dearest, knapsack, task
-from transom.bench import incumbents
-from transom.bench.frame import to_frame
-from transom.bench.incumbents import Incumbents, handed_over
-from transom.bench.isolation import Isolation
-from transom.bench.recovery import recovered
-from transom.bench.score import references, scored
-from transom.bench.task import Row
+from transom.bench.plan.task import Row
+from transom.bench.run import incumbents
+from transom.bench.run.incumbents import Incumbents, handed_over
+from transom.bench.run.isolation import Isolation
+from transom.bench.run.recovery import recovered
+from transom.bench.score.score import references, scored
+from transom.bench.store.frame import to_frame
 from transom.models import Allocation, ConstrainedPath, FatTree, Selection
 from transom.solving import solve
 from transom.stop import Stop

@@ -13,12 +13,12 @@ import pytest
 from tests.bench.faulty import faulty_solvers, knapsack  # noqa: F401  (a fixture)
 from tests.bench.in_process import InProcess
 from tests.bench.test_store import A_ROW
-from transom.bench import running
-from transom.bench.local_engine import LocalEngine
-from transom.bench.plan import InstanceSet, Plan
-from transom.bench.running import Summary, run_plan
-from transom.bench.store import read_plans, read_results
-from transom.bench.task import Row, Task
+from transom.bench.plan.plan import InstanceSet, Plan
+from transom.bench.plan.task import Row, Task
+from transom.bench.run import running
+from transom.bench.run.local_engine import LocalEngine
+from transom.bench.run.running import Summary, run_plan
+from transom.bench.store.store import read_plans, read_results
 from transom.errors import SpecError, StoreError
 from transom.io import write_documents
 from transom.stop import Stop
@@ -102,7 +102,7 @@ def test_rows_of_other_code_count_and_can_be_done_anew(
 ) -> None:
     plan = msgspec.structs.replace(plan, solvers=("steady", "raises=faulty"))
     with monkeypatch.context() as patch:
-        patch.setattr("transom.bench.circumstances.source_digest", lambda: "older")
+        patch.setattr("transom.bench.plan.circumstances.source_digest", lambda: "older")
         run_plan(plan, tmp_path / "r", InProcess())
     usual, anew, then = InProcess(), InProcess(), InProcess()
     summary = run_plan(plan, tmp_path / "r", usual)
@@ -165,7 +165,7 @@ def test_a_full_disk_ends_the_bench_and_its_engine(tmp_path: Path, plan: Plan, m
 
     engine = InProcess()
     with monkeypatch.context() as patch:
-        patch.setattr("transom.bench.journal.os.write", filling)
+        patch.setattr("transom.bench.store.journal.os.write", filling)
         with pytest.raises(StoreError, match="r: cannot be written: No space left on device"):
             run_plan(plan, tmp_path / "r", engine)
     assert engine.closed

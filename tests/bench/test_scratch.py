@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from tests.bench.faulty import knapsack, task
-from transom.bench.isolation import Isolation
-from transom.bench.local_engine import LocalEngine
-from transom.bench.plan import InstanceSet, Plan, read_plan
-from transom.bench.rooted_specs import rooted
-from transom.bench.running import run_plan
-from transom.bench.store import read_results
+from transom.bench.plan.plan import InstanceSet, Plan, read_plan
+from transom.bench.plan.rooted_specs import rooted
+from transom.bench.run.isolation import Isolation
+from transom.bench.run.local_engine import LocalEngine
+from transom.bench.run.running import run_plan
+from transom.bench.store.store import read_results
 from transom.io import write_documents
 
 pytestmark = pytest.mark.usefixtures("faulty_solvers")

@@ -10,13 +10,13 @@ import pytest
 
 from tests.bench.in_process import InProcess
 from tests.traces.test_swf import line
-from transom.bench.execution import carry_out
-from transom.bench.frame import to_frame
-from transom.bench.plan import Plan, TraceSet
-from transom.bench.replays import replay_summaries
-from transom.bench.sequences import replay_tasks
-from transom.bench.store import write_results
-from transom.bench.tasks import tasks
+from transom.bench.plan.plan import Plan, TraceSet
+from transom.bench.plan.sequences import replay_tasks
+from transom.bench.plan.tasks import tasks
+from transom.bench.run.execution import carry_out
+from transom.bench.score.replays import replay_summaries
+from transom.bench.store.frame import to_frame
+from transom.bench.store.store import write_results
 from transom.cli import run
 from transom.errors import SpecError
 from transom.report.sequences import sequence_tables

@@ -11,7 +11,7 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transom.bench.statistics import FEWEST, friedman, holm, pairs, shifted_geometric_mean, signed_rank
+from transom.bench.score.statistics import FEWEST, friedman, holm, pairs, shifted_geometric_mean, signed_rank
 
 
 @pytest.fixture(autouse=True)

@@ -16,12 +16,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from transom.bench import parts
-from transom.bench import store as stores
-from transom.bench.frame import schema, to_frame
-from transom.bench.plan import InstanceSet, Plan
-from transom.bench.store import Store, encode_row, read_plans, read_results, write_results
-from transom.bench.task import Row
+from transom.bench.plan.plan import InstanceSet, Plan
+from transom.bench.plan.task import Row
+from transom.bench.store import parts
+from transom.bench.store import store as stores
+from transom.bench.store.frame import schema, to_frame
+from transom.bench.store.store import Store, encode_row, read_plans, read_results, write_results
 from transom.errors import DocumentError, StoreError
 from transom.stop import Stop
 
@@ -139,7 +139,7 @@ def test_a_journal_torn_anywhere_keeps_its_whole_lines(tmp_path_factory: pytest.
 
 
 def test_long_torn_lines_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from transom.bench import journal
+    from transom.bench.store import journal
 
     monkeypatch.setattr(journal, "_BLOCK", 7)
     for text, whole in ((b"", 0), (b"abc", 0), (b"\n", 1), (b"ab\n" + b"c" * 30, 3), (b"a\n\nb\n", 5)):
@@ -226,7 +226,7 @@ FULL = """
 import resource, sys
 sys.path.insert(0, {root!r})
 from tests.bench.test_store import a_row
-from transom.bench.store import Store
+from transom.bench.store.store import Store
 from transom.errors import StoreError
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 try:
@@ -260,7 +260,7 @@ def test_an_error_while_a_part_is_made_keeps_the_journal(
 
     with Store(tmp_path) as store:
         store.append(a_row("old"))
-    owner = {"whole_path": "transom.bench.parts.whole_path", "clear": "transom.bench.journal.Journal.clear"}
+    owner = {"whole_path": "transom.bench.store.parts.whole_path", "clear": "transom.bench.store.journal.Journal.clear"}
 
     def die() -> None:
         with Store(tmp_path) as store, monkeypatch.context() as patch:

@@ -6,12 +6,12 @@ import math
 
 import pytest
 
-from transom.bench.instances import from_documents
-from transom.bench.named_solver import NamedSolver
-from transom.bench.plan import Plan, read_plan, suites
+from transom.bench.plan.plan import Plan, read_plan, suites
 from transom.generate.recipes import recipe
+from transom.io.instances import from_documents
 from transom.registry import labelled
 from transom.simulation import make_policy
+from transom.solvers.named import NamedSolver
 from transom.solving import refusal
 
 LARGE = ("knapsack", "tjap", "selection", "csp")

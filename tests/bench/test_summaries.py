@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 
 from tests.bench.made_rows import curve, row
-from transom.bench.frame import to_frame
-from transom.bench.remarks import remarks
-from transom.bench.score import references, scored
-from transom.bench.summaries import By, figures, summaries
-from transom.bench.task import Row
+from transom.bench.plan.task import Row
+from transom.bench.score.remarks import remarks
+from transom.bench.score.score import references, scored
+from transom.bench.score.summaries import By, figures, summaries
+from transom.bench.store.frame import to_frame
 from transom.stop import Stop
 
 

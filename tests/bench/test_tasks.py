@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.bench.faulty import faulty_solvers, knapsack  # noqa: F401  (a fixture)
-from transom.bench.plan import InstanceSet, Plan, TraceSet
-from transom.bench.task import Task
-from transom.bench.tasks import read_set, survey, tasks
+from transom.bench.plan.plan import InstanceSet, Plan, TraceSet
+from transom.bench.plan.task import Task
+from transom.bench.plan.tasks import read_set, survey, tasks
 from transom.errors import DocumentError, SpecError
 from transom.generate.recipes import recipe
 from transom.io import decode, write_documents

@@ -25,10 +25,10 @@ if __name__ == "__main__":
     import msgspec
     import numpy as np
     from distributed.security import Security
-    from transom.bench.dask_clusters import OwnCluster
-    from transom.bench.dask_engine import DaskEngine
-    from transom.bench.dask_security import Certificates
-    from transom.bench.task import Task
+    from transom.bench.run.dask_clusters import OwnCluster
+    from transom.bench.run.dask_engine import DaskEngine
+    from transom.bench.run.dask_security import Certificates
+    from transom.bench.plan.task import Task
     from transom.io.documents import encode
     from transom.models import Knapsack
     from transom.stop import Stop

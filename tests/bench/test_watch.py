@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tests.bench.faulty import task
-from transom.bench import watch
-from transom.bench.notice import RUNNING, WARMING, Notice
-from transom.bench.watch import PATIENCE, Watch
+from transom.bench.run import watch
+from transom.bench.run.notice import RUNNING, WARMING, Notice
+from transom.bench.run.watch import PATIENCE, Watch
 
 
 class Process:
@@ -36,7 +36,7 @@ class Process:
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [1000.0]
     monkeypatch.setattr(watch, "monotonic", lambda: now[0])
-    monkeypatch.setattr("transom.bench.notice.monotonic", lambda: now[0])
+    monkeypatch.setattr("transom.bench.run.notice.monotonic", lambda: now[0])
     return now
 
 

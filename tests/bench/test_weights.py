@@ -12,14 +12,14 @@ from tests.bench.in_process import InProcess
 from tests.learned.dras.checkpoint_cases import compact, drawn
 from tests.learned.repair.made import window, write_nsa_cost
 from transom import registry
-from transom.bench.execution import carry_out
-from transom.bench.plan import InstanceSet, Plan, TraceSet
-from transom.bench.remarks import remarks
-from transom.bench.running import run_plan, states
-from transom.bench.score import references, scored
-from transom.bench.store import Store, read_results
-from transom.bench.task import Row, Task, check_weights
-from transom.bench.tasks import survey, tasks
+from transom.bench.plan.plan import InstanceSet, Plan, TraceSet
+from transom.bench.plan.task import Row, Task, check_weights
+from transom.bench.plan.tasks import survey, tasks
+from transom.bench.run.execution import carry_out
+from transom.bench.run.running import run_plan, states
+from transom.bench.score.remarks import remarks
+from transom.bench.score.score import references, scored
+from transom.bench.store.store import Store, read_results
 from transom.io import write_documents
 from transom.learned.checkpoints import save
 from transom.learned.dras.process import Scheme

@@ -18,8 +18,8 @@ import pytest
 from tests.bench.faulty import faulty_solvers, knapsack  # noqa: F401  (a fixture)
 from tests.bench.in_process import InProcess
 from tests.cli.conftest import Ran
-from transom.bench.parts import parts_of
-from transom.bench.store import read_results
+from transom.bench.store.parts import parts_of
+from transom.bench.store.store import read_results
 from transom.io import write_documents
 
 pytestmark = pytest.mark.usefixtures("faulty_solvers")
@@ -168,7 +168,7 @@ def test_a_full_disk_is_one_line(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("transom.bench.journal.os.write", full)
+        patch.setattr("transom.bench.store.journal.os.write", full)
         ran = transom(*flags)
     assert ran.status == 2
     assert (

@@ -13,10 +13,10 @@ import pytest
 from msgspec.structs import replace
 
 from tests.cli.conftest import Ran
-from transom.bench.plan import parse_plan
-from transom.bench.store import Store, read_plans
-from transom.bench.task import Row
-from transom.bench.tasks import read_set
+from transom.bench.plan.plan import parse_plan
+from transom.bench.plan.task import Row
+from transom.bench.plan.tasks import read_set
+from transom.bench.store.store import Store, read_plans
 from transom.solvers.auto import table
 from transom.solvers.auto.table import leaves, packaged, parse_table
 from transom.stop import Stop

@@ -10,8 +10,8 @@ import pytest
 
 from tests.bench.made_rows import curve, row
 from tests.cli.conftest import Ran
-from transom.bench.store import Store
-from transom.bench.task import Row
+from transom.bench.plan.task import Row
+from transom.bench.store.store import Store
 from transom.cli.bench_score import percent
 from transom.stop import Stop
 
@@ -181,7 +181,7 @@ def test_sequences_have_tables_of_their_own(transom: Run, tmp_path: Path) -> Non
 
 
 def test_a_library_is_one_more_run(transom: Run, tmp_path: Path, root: Path) -> None:
-    from transom.bench.library import read_library
+    from transom.bench.best_known.library import read_library
     from transom.io import read_documents
 
     label, problem = next(iter(read_documents(root / "instances" / "classes" / "pisinger_50.jsonl")))

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from tests.cli.conftest import Ran
-from transom.bench.store import Store
-from transom.bench.task import Row
+from transom.bench.plan.task import Row
+from transom.bench.store.store import Store
 from transom.generate import generate_knapsack
 from transom.io import read_documents, write_documents
 from transom.models import Knapsack

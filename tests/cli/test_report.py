@@ -5,8 +5,8 @@ from pathlib import Path
 
 from tests.cli.conftest import Ran
 from tests.report.rows import solves
-from transom.bench.frame import to_frame
-from transom.bench.store import Store, write_results
+from transom.bench.store.frame import to_frame
+from transom.bench.store.store import Store, write_results
 
 
 def test_the_command_writes_page_and_figures(tmp_path: Path, transom: Callable[..., Ran]) -> None:

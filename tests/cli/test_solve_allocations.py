@@ -12,8 +12,8 @@ import pytest
 
 from tests.allocation_cases import figure_2, optimum
 from tests.cli.conftest import Ran
-from transom.bench.instances import read_instances, read_labelled
 from transom.io import PeriodWindow, read_documents, write_documents
+from transom.io.instances import read_instances, read_labelled
 from transom.models import (
     AUTHORS,
     Allocation,

@@ -13,8 +13,8 @@ import pytest
 from tests.cli.conftest import Ran
 from tests.selection_cases import true_front
 from transom import registry
-from transom.bench.instances import read_instances, read_labelled
 from transom.io import PeriodWindow, read_documents, write_documents
+from transom.io.instances import read_instances, read_labelled
 from transom.models import Allocation, Cluster, FatTree, Job, JobTable, Knapsack, ParetoFront, Selection, Window
 from transom.models.objectives import Waited
 from transom.result import Result

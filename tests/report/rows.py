@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from transom.bench.task import Row
+from transom.bench.plan.task import Row
 from transom.stop import Stop
 
 EVIL = "</script><script>document.title = 'broken'</script><img src=x onerror=alert(1)> & \"quoted\""

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.report.rows import EVIL, failed, replays, solves
-from transom.bench.frame import to_frame
+from transom.bench.store.frame import to_frame
 from transom.report import render, write_report
 
 CHROMIUM = Path(os.environ.get("CHROMIUM", "/usr/bin/chromium"))

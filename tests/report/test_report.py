@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from tests.report.rows import EVIL, MACHINE, failed, replaced, replays, solves
-from transom.bench.frame import to_frame
-from transom.bench.task import Row
+from transom.bench.plan.task import Row
+from transom.bench.store.frame import to_frame
 from transom.errors import DocumentError
 from transom.report import comparison, failures, pictures, render, runs, sequences, write_report
 from transom.report import page as pages
@@ -382,7 +382,7 @@ def _scored(some: Any) -> Any:
 
 
 def _scored_frame(frame: Any) -> Any:
-    from transom.bench.score import references, scored
+    from transom.bench.score.score import references, scored
 
     return scored(frame, references(frame))
 

@@ -9,9 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from transom.bench.front_quality import FrontQuality, quality
+    from transom.bench.score.front_quality import FrontQuality, quality
 
-_HOMES = {"FrontQuality": "transom.bench.front_quality", "quality": "transom.bench.front_quality"}
+_HOMES = {"FrontQuality": "transom.bench.score.front_quality", "quality": "transom.bench.score.front_quality"}
 
 __all__ = ["FrontQuality", "quality"]
 

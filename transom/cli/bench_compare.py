@@ -12,7 +12,7 @@ from transom.cli.bench_score import Library, percent, read_library
 from transom.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
-    from transom.bench.comparison import Comparison
+    from transom.bench.score.comparison import Comparison
 
 _SHOWN = 40  # runs that came out another way; all of them stand in the JSON
 
@@ -30,8 +30,8 @@ def command(
     clock are compared by a paired rank test, times only from 10 % on. The exit status is 1 if something became wrong,
     worse or failed; slower alone is told and leaves it 0, as does what B lacks.
     """
-    from transom.bench.comparison import compare
-    from transom.bench.store import read_results
+    from transom.bench.score.comparison import compare
+    from transom.bench.store.store import read_results
 
     found = compare(read_results(before), read_results(after), read_library(library))
     if json:

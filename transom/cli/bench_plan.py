@@ -12,8 +12,8 @@ from transom.cli.engine_options import Workers
 from transom.cli.output import note, print_json, print_table
 
 if TYPE_CHECKING:
-    from transom.bench.plan import Plan
-    from transom.bench.tasks import Share, Survey
+    from transom.bench.plan.plan import Plan
+    from transom.bench.plan.tasks import Share, Survey
 
 
 def command(
@@ -43,7 +43,7 @@ def command(
 
     All instances are read, so that whatever is wrong with the plan is told here.
     """
-    from transom.bench.tasks import survey
+    from transom.bench.plan.tasks import survey
     from transom.cli.engine_options import default_workers
 
     flags = plan_options.Flags(
@@ -54,8 +54,8 @@ def command(
     if out is None:
         surveyed = survey(chosen)
     else:
-        from transom.bench.holdings import Holdings
-        from transom.bench.running import states
+        from transom.bench.run.running import states
+        from transom.bench.store.holdings import Holdings
 
         surveyed = survey(chosen, states(Holdings(out)))
     workers = workers or default_workers(max(chosen.threads))
@@ -108,7 +108,7 @@ def _document(plan: Plan, surveyed: Survey, workers: int) -> dict[str, Any]:
 
 
 def _print(plan: Plan, surveyed: Survey, workers: int, stored: bool) -> None:
-    from transom.bench.budgets import budget_words
+    from transom.bench.plan.budgets import budget_words
 
     together: dict[tuple[str, str, str], list[Share]] = {}
     for share in surveyed.shares:

@@ -12,7 +12,7 @@ import typer
 from transom.cli.output import check_writable, note, print_json, print_table
 
 if TYPE_CHECKING:
-    from transom.bench.portfolio_score import Score
+    from transom.bench.portfolio.scoring import Score
     from transom.solvers.auto.table import Leaf, Split, Table
 
 
@@ -79,7 +79,7 @@ def command(
 
 
 def _made(train: Sequence[Path], out: Path | None) -> Table:
-    from transom.bench.portfolio import make_table, write_table
+    from transom.bench.portfolio.training import make_table, write_table
 
     table = make_table(train)
     if out is not None:
@@ -91,8 +91,8 @@ def _made(train: Sequence[Path], out: Path | None) -> Table:
 def _scored(test: Sequence[Path], plans: set[str], train: Sequence[Path], by: By) -> list[Score]:
     import polars as pl
 
-    from transom.bench.portfolio_score import scores
-    from transom.bench.store import read_plans, read_results
+    from transom.bench.portfolio.scoring import scores
+    from transom.bench.store.store import read_plans, read_results
 
     for folder in test:
         if folder.is_dir() and any(plan.digest() in plans for plan in read_plans(folder)):

@@ -14,8 +14,8 @@ from transom.cli.engine_options import Insecure, On, Protection, TlsCa, TlsCert,
 from transom.cli.output import note, print_json, print_table, progress
 
 if TYPE_CHECKING:
-    from transom.bench.plan import Plan
-    from transom.bench.running import Summary, Tally
+    from transom.bench.plan.plan import Plan
+    from transom.bench.run.running import Summary, Tally
     from transom.stop import Stop
 
 _SHOWN = 10  # causes of failures that are shown
@@ -69,7 +69,7 @@ def command(
 
     Without a plan, --instances and --solver say what to compare; with one, options stand instead of what it says.
     """
-    from transom.bench.running import run_plan
+    from transom.bench.run.running import run_plan
     from transom.cli.bench_plan import duration, forecast
     from transom.errors import SpecError
 
@@ -134,7 +134,7 @@ def _counts(summary: Summary) -> str:
 
 
 def _print(plan: Plan, summary: Summary) -> None:
-    from transom.bench.budgets import budget_words
+    from transom.bench.plan.budgets import budget_words
 
     several = len({threads for _, _, threads in summary.tallies}) > 1
     columns = ["solver", "budget", *["threads"] * several, "runs", "ok", "refused", "failed", "solved", "proved"]
@@ -148,7 +148,7 @@ def _print(plan: Plan, summary: Summary) -> None:
 
 
 def _order(entry: tuple[tuple[str, Stop, int], Tally]) -> tuple[Any, ...]:
-    from transom.bench.budgets import budget_words
+    from transom.bench.plan.budgets import budget_words
 
     (name, stop, threads), _ = entry
     return name, stop.seconds or 0.0, stop.iterations or 0, budget_words(stop), threads

@@ -14,7 +14,7 @@ from transom.cli.output import number, print_json, print_table
 if TYPE_CHECKING:
     import polars as pl
 
-    from transom.bench.statistics import Friedman, Pair
+    from transom.bench.score.statistics import Friedman, Pair
 
 
 class By(StrEnum):
@@ -52,11 +52,11 @@ def command(
     """
     import polars as pl
 
-    from transom.bench.joined_results import joined_results
-    from transom.bench.remarks import remarks
-    from transom.bench.replays import replay_summaries
-    from transom.bench.score import references, scored
-    from transom.bench.summaries import summaries
+    from transom.bench.score.remarks import remarks
+    from transom.bench.score.replays import replay_summaries
+    from transom.bench.score.score import references, scored
+    from transom.bench.score.summaries import summaries
+    from transom.bench.store.joined_results import joined_results
     from transom.errors import DocumentError, SpecError
 
     if markdown:
@@ -108,7 +108,7 @@ def read_library(folder: Path | None) -> Any:
     """The library in a folder, None without one."""
     if folder is None:
         return None
-    from transom.bench.library import read_library
+    from transom.bench.best_known.library import read_library
 
     return read_library(folder)
 
@@ -204,8 +204,8 @@ _MEASURES = {"primal_gap": "gap", "primal_integral": "integral"}
 
 def _tested(table: pl.DataFrame, by: Any) -> list[tuple[dict[str, Any], str, list[Pair], Friedman]]:
     """Pairs and the test of all, for each comparison and measure."""
-    from transom.bench.statistics import TOLERANCE, friedman, pairs
-    from transom.bench.summaries import figures
+    from transom.bench.score.statistics import TOLERANCE, friedman, pairs
+    from transom.bench.score.summaries import figures
 
     return [
         (where, name, pairs(each, TOLERANCE[measure]), friedman(each, TOLERANCE[measure]))
@@ -271,7 +271,7 @@ def _replayed(row: dict[str, Any], unit: float, digits: int) -> str:
 def _print_remarks(table: pl.DataFrame, told: list[str]) -> None:
     from textwrap import fill
 
-    from transom.bench.remarks import CONVENTIONS
+    from transom.bench.score.remarks import CONVENTIONS
 
     if told:
         print("\n".join(told), end="\n\n")
@@ -292,7 +292,7 @@ def _print_markdown(summed: pl.DataFrame, by: str, told: list[str]) -> None:
     """One table: a line per problem or set and solver, a column per budget."""
     from textwrap import fill
 
-    from transom.bench.remarks import CONVENTIONS_OF_GAPS
+    from transom.bench.score.remarks import CONVENTIONS_OF_GAPS
 
     several = summed["threads"].n_unique() > 1
     columns: dict[tuple[str, int], str] = {}

@@ -115,10 +115,10 @@ class _Reading(NamedTuple):
 
 
 def _judge_results(instance: Path, results: Path, reading: _Reading) -> list[Judged]:
-    from transom.bench.instances import read_instances
-    from transom.bench.judgement import faults
     from transom.errors import DocumentError, SpecError
     from transom.io import name_of, read_documents
+    from transom.io.instances import read_instances
+    from transom.io.verify import faults
     from transom.result import Result
 
     claimed: list[tuple[str, Result]] = []

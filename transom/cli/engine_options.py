@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 if TYPE_CHECKING:
-    from transom.bench.dask_clusters import Cluster
-    from transom.bench.dask_security import Certificates
-    from transom.bench.engine import Engine
+    from transom.bench.run.dask_clusters import Cluster
+    from transom.bench.run.dask_security import Certificates
+    from transom.bench.run.engine import Engine
 
 On = Annotated[
     str,
@@ -61,11 +61,11 @@ def chosen_engine(on: str, workers: int | None, threads: int, protection: Protec
     DocumentError : the file that describes it cannot be read.
     """
     if on == "local":
-        from transom.bench.local_engine import LocalEngine
+        from transom.bench.run.local_engine import LocalEngine
 
         (protection or Protection()).refuse(on)
         return LocalEngine(workers or default_workers(threads))
-    from transom.bench.dask_engine import DaskEngine
+    from transom.bench.run.dask_engine import DaskEngine
 
     return DaskEngine(chosen_cluster(on, workers, threads, protection or Protection()))
 
@@ -78,7 +78,7 @@ def chosen_cluster(on: str, workers: int | None, threads: int, protection: Prote
     SpecError : there is no such cluster, or an option does not go with it.
     DocumentError : the file that describes it cannot be read.
     """
-    from transom.bench.dask_choice import parse_cluster
+    from transom.bench.run.dask_choice import parse_cluster
     from transom.errors import SpecError
 
     if workers is not None and on != "dask":
@@ -113,7 +113,7 @@ class Protection(NamedTuple):
         ------
         SpecError : only some of them are given, or there is nothing to protect and something to accept.
         """
-        from transom.bench.dask_security import Certificates
+        from transom.bench.run.dask_security import Certificates
         from transom.errors import SpecError
 
         if self.ca is None and self.cert is None and self.key is None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from transom.cli.output import check_writable, number, print_table
 
 if TYPE_CHECKING:
-    from transom.bench.instances import Instance
+    from transom.io.instances import Instance
     from transom.models import ParetoFront, Selection
     from transom.models.decision_rules import DecisionRule
     from transom.result import Result

@@ -67,6 +67,6 @@ def command(
 def _like(like: Path, count: int | None, cost_model: str | None) -> Iterator[ConstrainedPath]:
     from itertools import islice
 
-    from transom.bench.instances import read_instances
+    from transom.io.instances import read_instances
 
     return (problem for _, problem in islice(read_instances([like], "csp", None, cost_model), count))

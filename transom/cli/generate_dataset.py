@@ -79,7 +79,7 @@ def _mapping(on: str, workers: int | None, protection: Protection) -> Apply:
 
         protection.refuse(on)
         return partial(on_this_machine, workers or 1)
-    from transom.bench.mapping import on_cluster
+    from transom.bench.run.mapping import on_cluster
 
     return partial(on_cluster, chosen_cluster(on, workers or (1 if on == "dask" else None), 1, protection))
 

@@ -11,8 +11,8 @@ from transom.cli import options
 from transom.cli.output import note, print_json, print_table, progress
 
 if TYPE_CHECKING:
-    from transom.bench.library import Entry, Library
-    from transom.bench.library_sources import Candidate, Step, Taken
+    from transom.bench.best_known.library import Entry, Library
+    from transom.bench.best_known.library_sources import Candidate, Step, Taken
 
 app = typer.Typer(help="Keep and judge the best known results of instances.", no_args_is_help=True)
 
@@ -36,7 +36,7 @@ def list_command(
 
     With --csv or --json every entry is told, without its solution.
     """
-    from transom.bench.library import read_library
+    from transom.bench.best_known.library import read_library
     from transom.errors import SpecError
 
     if csv and json:
@@ -72,8 +72,8 @@ def add_command(
 
     An instance that is in the library under the same terms is left as it is.
     """
-    from transom.bench.library import INDEX, Library, locked, read_library, write_library
-    from transom.bench.library_update import new_entries
+    from transom.bench.best_known.library import INDEX, Library, locked, read_library, write_library
+    from transom.bench.best_known.library_update import new_entries
 
     def made(library: Library) -> list[Entry]:
         return list(new_entries(library, files, problem, objective, cost_model, wrap, objectives))
@@ -93,7 +93,7 @@ def remove_command(
     folder: Folder = _HERE,
 ) -> None:
     """Forget the entries of files, which themselves stay as they are."""
-    from transom.bench.library import Library, locked, read_library, write_library
+    from transom.bench.best_known.library import Library, locked, read_library, write_library
     from transom.errors import DocumentError
 
     read_library(folder)  # which says if there is none; the lock would make one
@@ -130,9 +130,9 @@ def update_command(
     Where a value is better than what somebody proved to be the best, both sides are named, nothing is changed
     and the exit status is 1; so it is where a result does not pass the judge, which is then left out.
     """
-    from transom.bench.library import read_library
-    from transom.bench.library_sources import candidates, contradictions, keep, promising, steps
-    from transom.bench.library_update import Contradiction
+    from transom.bench.best_known.library import read_library
+    from transom.bench.best_known.library_sources import candidates, contradictions, keep, promising, steps
+    from transom.bench.best_known.library_update import Contradiction
     from transom.errors import StopError
 
     if seconds is not None and not 0 < seconds < float("inf"):
@@ -192,8 +192,8 @@ def verify_command(
     proofs agree with the values, entries without an instance and instances without an entry. The exit status is 1
     if something is wrong.
     """
-    from transom.bench.library import read_library
-    from transom.bench.library_verification import between_entries, verify, without_entry
+    from transom.bench.best_known.library import read_library
+    from transom.bench.best_known.library_verification import between_entries, verify, without_entry
     from transom.errors import StopError
 
     if seconds is not None and not 0 < seconds < float("inf"):

@@ -12,7 +12,7 @@ import typer
 from transom.cli import options
 
 if TYPE_CHECKING:
-    from transom.bench.plan import Plan
+    from transom.bench.plan.plan import Plan
 
 
 class Clock(StrEnum):
@@ -89,7 +89,7 @@ def chosen_plan(source: str | None, flags: Flags) -> Plan:
     ------
     DocumentError, SpecError : the plan does not stand, or a flag does not go with it.
     """
-    from transom.bench.plan import Plan, check_plan, read_plan
+    from transom.bench.plan.plan import Plan, check_plan, read_plan
     from transom.errors import SpecError
 
     if source is None and not flags.instances:
@@ -141,7 +141,7 @@ def _changed(plan: Plan, changes: dict[str, Any], flags: Flags) -> Plan:
 
 def _sets(flags: Flags) -> list[Any]:
     """A set for each file, called by its name, or by its path where two have one name."""
-    from transom.bench.plan import InstanceSet, set_name
+    from transom.bench.plan.plan import InstanceSet, set_name
 
     files = [str(path.absolute()) for path in dict.fromkeys(flags.instances or ())]
     names = [set_name(InstanceSet(files=(file,))) for file in files]

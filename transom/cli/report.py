@@ -28,8 +28,8 @@ def command(
     check_writable(out, ".html")
     if figures is not None:
         check_writable(figures / "figure.svg", ".svg")
-    from transom.bench.joined_results import joined_results
-    from transom.bench.store import read_plans, read_results
+    from transom.bench.store.joined_results import joined_results
+    from transom.bench.store.store import read_plans, read_results
     from transom.report.page import render, write_report
 
     rows = joined_results(results)

@@ -15,7 +15,7 @@ from transom.cli import options
 from transom.cli.output import check_writable, note, number, print_json, print_table, progress
 
 if TYPE_CHECKING:
-    from transom.bench.instances import Instance
+    from transom.io.instances import Instance
     from transom.models.decision_rules import DecisionRule
     from transom.result import Result
 
@@ -103,12 +103,12 @@ def command(
     are in jobs where the file states ids; an arc is [start, size]. The jobs of a point are ids where the
     file states them, else they count from 0.
     """
-    from transom.bench.instances import read_labelled
-    from transom.bench.named_solver import NamedSolver
     from transom.cli.fronts import DEFAULT_RULE, check_picture, draw_front, named_rules, try_rules
     from transom.cli.result_file import ResultFile
     from transom.errors import SpecError, UnsupportedError
+    from transom.io.instances import read_labelled
     from transom.models import Selection
+    from transom.solvers.named import NamedSolver
     from transom.solving import parameters, refusal, solve, warm_up
     from transom.stop import Stop
 

@@ -9,11 +9,11 @@ from transom.generate.recipe import Recipe
 from transom.generate.replays import ReplayRecipe
 from transom.generate.selections import FAMILIES, family_selection, replayed_selections
 from transom.generate.workload_recipe import Natural, Positive
+from transom.io.objective_names import named_terms
 from transom.models import Cluster, Selection
 from transom.registry import unknown
 from transom.rng import stream
 from transom.simulation import Schedule
-from transom.simulation.terms import named_terms
 
 
 class FamilySelections(Recipe, frozen=True, kw_only=True):

@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from transom.errors import SpecError
+from transom.io.objective_names import named_terms
 from transom.models import Cluster, JobTable, Objective, Selection, Window
 from transom.models.arrays import BoolArray, IntArray
 from transom.models.selection_reduction import reduce_selection
 from transom.simulation import Schedule
 from transom.simulation.snapshots import snapshots
-from transom.simulation.terms import named_terms
 
 _LONGEST_WAIT = 12 * 3600  # [s]
 _LONGEST_WALLTIME = 24  # [h]
@@ -90,7 +90,7 @@ def family_selection(
     resources : how many, ``nodes`` included, > 0.
     largest : the largest demand, > 0.
     tightness : capacity as a share of what all jobs ask for together, > 0.
-    objectives : names with slashes between, as :func:`~transom.simulation.terms.named_terms` takes them; by
+    objectives : names with slashes between, as :func:`~transom.io.objective_names.named_terms` takes them; by
         default every resource.
     forced, excluded : shares of the jobs that are chosen in any case (as long as they fit together) or in none.
     requires : share of the jobs, of those after the first, that require an earlier one.
@@ -144,7 +144,7 @@ def replayed_selections(
     size : jobs of the queue that stand in the window, > 0; a shorter queue makes a shorter window.
     minimum : windows are left out in which fewer jobs are undecided, once those that do not fit alone and those that
         take nothing away from others are set aside.
-    objectives : names with slashes between, as :func:`~transom.simulation.terms.named_terms` takes them; by
+    objectives : names with slashes between, as :func:`~transom.io.objective_names.named_terms` takes them; by
         default every resource.
     order : priority rule that orders the queue.
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from transom.bench.limits import FEWEST_FOR_MEAN, FEWEST_FOR_MEDIAN
-from transom.bench.statistics import FEWEST, TOLERANCE, Pair, pairs
-from transom.bench.summaries import figures, summaries
+from transom.bench.score.limits import FEWEST_FOR_MEAN, FEWEST_FOR_MEDIAN
+from transom.bench.score.statistics import FEWEST, TOLERANCE, Pair, pairs
+from transom.bench.score.summaries import figures, summaries
 from transom.report.table import (
     Cell,
     Column,
@@ -36,7 +36,7 @@ def comparison_tables(scored: pl.DataFrame) -> list[Table]:
 
     Parameters
     ----------
-    scored : of :func:`transom.bench.score.scored`, of one problem.
+    scored : of :func:`transom.bench.score.score.scored`, of one problem.
     """
     overall = summaries(scored, "problem")
     problem = scored["problem"][0]
@@ -51,7 +51,7 @@ def pair_tables(scored: pl.DataFrame) -> list[Table]:
 
     Parameters
     ----------
-    scored : of :func:`transom.bench.score.scored`, of one problem.
+    scored : of :func:`transom.bench.score.score.scored`, of one problem.
     """
     found, problem = _all_pairs(scored), scored["problem"][0]
     if not any(pair.instances for _, pair in found):
@@ -66,7 +66,7 @@ def answers(scored: pl.DataFrame) -> list[str]:
 
     Parameters
     ----------
-    scored : of :func:`transom.bench.score.scored`.
+    scored : of :func:`transom.bench.score.score.scored`.
     """
     told: list[tuple[str, bool, str]] = []
     for (problem,), table in scored.group_by("problem", maintain_order=True):

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transom.bench.task import FAILED
+from transom.bench.plan.task import FAILED
 from transom.report.table import Column, Table, count, several, significant, words
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from transom.bench.plan import Plan
+    from transom.bench.plan.plan import Plan
 
 _LOADED = 1.25  # load per core, the runs themselves among it, from which times are not to be trusted
 _SHOWN = 300  # characters of a solver's parameters

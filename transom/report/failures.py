@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from transom.bench.score import ALLOWANCE
-from transom.bench.task import FAILED
+from transom.bench.plan.task import FAILED
+from transom.bench.score.score import ALLOWANCE
 from transom.report.table import Column, Table, count, number, percent, words
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def overshoots(scored: pl.DataFrame) -> list[Table]:
 
     Parameters
     ----------
-    scored : of :func:`transom.bench.score.scored`.
+    scored : of :func:`transom.bench.score.score.scored`.
     """
     import polars as pl
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from transom._system.files import whole_file
-from transom.bench.remarks import remarks
-from transom.bench.score import BestKnown, references, scored
-from transom.bench.task import FAILED
+from transom.bench.plan.task import FAILED
+from transom.bench.score.remarks import remarks
+from transom.bench.score.score import BestKnown, references, scored
 from transom.errors import DocumentError
 from transom.report import comparison, facts, failures, sequences
 from transom.report.pictures import Picture, comparison_pictures, overshoot_pictures
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from jinja2 import Template
     from markupsafe import Markup
 
-    from transom.bench.plan import Plan
+    from transom.bench.plan.plan import Plan
 
 REMARKS = 12
 """Remarks about the scores in front at most."""
@@ -89,7 +89,7 @@ def render(
 
     Parameters
     ----------
-    frame : rows of a store, with the columns of :func:`transom.bench.frame.schema`.
+    frame : rows of a store, with the columns of :func:`transom.bench.store.frame.schema`.
     title : of the page.
     plans : whose runs they are, where that is known.
     library : best-known values beside those of the rows.

@@ -7,8 +7,8 @@ from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from transom.bench import profiles
-from transom.bench.score import ALLOWANCE
+from transom.bench.score import profiles
+from transom.bench.score.score import ALLOWANCE
 from transom.plot import (
     Line,
     encoded,
@@ -79,8 +79,8 @@ def comparison_pictures(runs: pl.DataFrame, references: pl.DataFrame, solvers: S
 
     Parameters
     ----------
-    runs : scored runs (:func:`transom.bench.score.scored`) of that comparison.
-    references : of :func:`transom.bench.score.references`.
+    runs : scored runs (:func:`transom.bench.score.score.scored`) of that comparison.
+    references : of :func:`transom.bench.score.score.references`.
     solvers : all names, in the order of their colours.
     """
     problem, budget, threads = runs["problem"][0], runs["budget"][0], runs["threads"][0]

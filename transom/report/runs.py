@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from transom.bench.task import FAILED
+from transom.bench.plan.task import FAILED
 from transom.plot.style import policy_styles
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def embedded(scored: pl.DataFrame) -> tuple[dict[str, Any], str]:
 
     Parameters
     ----------
-    scored : of :func:`transom.bench.score.scored`.
+    scored : of :func:`transom.bench.score.score.scored`.
 
     Returns
     -------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from transom.bench.replays import replay_summaries
+from transom.bench.score.replays import replay_summaries
 from transom.report.table import Cell, Column, Table, anchor, count, significant, words
 from transom.simulation.clocks import clock_remarks
 from transom.simulation.metrics import HOP_METRICS, METRICS, Metric

@@ -10,6 +10,7 @@ import numpy as np
 
 from transom import registry
 from transom.errors import PolicyError, SpecError
+from transom.io.objective_names import named_terms
 from transom.models import Objective, Selection, Window
 from transom.models.arrays import BoolArray, IntArray
 from transom.models.decision_rules import DecisionRule
@@ -17,7 +18,6 @@ from transom.rng import stream
 from transom.simulation.decision import Decision
 from transom.simulation.policies import load_rule
 from transom.simulation.promises import Promises
-from transom.simulation.terms import named_terms
 from transom.solving import Solver, answer, warm_up
 from transom.stop import Stop
 

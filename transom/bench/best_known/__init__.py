@@ -1,0 +1,1 @@
+"""The best known result of every instance of a folder."""

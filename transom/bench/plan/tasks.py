@@ -1,0 +1,320 @@
+"""From a plan to its runs: instances one at a time, the runs of each in random order.
+
+The solvers meet an instance one right after another and in random order, so that a drift of the machine hits all of
+them alike. Nothing but the instance at hand is held in memory, besides a digest of each that was there already: what
+stands in two sets is run once, in the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import msgspec
+
+from transom.bench.plan.plan import InstanceSet, Plan, TraceSet, set_name
+from transom.bench.plan.rooted_specs import rooted
+from transom.bench.plan.sequences import replay_tasks
+from transom.bench.plan.task import Task
+from transom.errors import SpecError
+from transom.io.instances import Instance, from_documents
+from transom.registry import labelled
+from transom.rng import stream
+from transom.solvers.named import NamedSolver
+from transom.solving import refusal
+from transom.stop import Stop
+
+if TYPE_CHECKING:
+    from transom.io import Document
+
+State = Literal["open", "done", "failed", "outdated"]
+"""What is known of a run: nothing; it came to an end; it failed; it came to an end under other code or versions."""
+
+Known = Callable[[Task], State]
+"""Tells the state of a run, here without its document."""
+
+
+@dataclass(slots=True)
+class Share:
+    """Runs of one solver or policy under one budget, on the problems of one kind in a set.
+
+    Parameters
+    ----------
+    set, name, spec, problem, stop, threads : what the runs have in common.
+    longest : the most that one of them takes before its grace [s].
+    states : how many of them are in each state.
+    """
+
+    set: str
+    name: str
+    spec: str
+    problem: str
+    stop: Stop
+    threads: int
+    longest: float
+    states: dict[State, int] = field(default_factory=lambda: {"open": 0, "done": 0, "failed": 0, "outdated": 0})
+
+    def runs(self, *states: State) -> int:
+        """How many there are in these states, by default in all."""
+        return sum(self.states[each] for each in states or self.states)
+
+
+@dataclass(slots=True)
+class Unsuited:
+    """A solver that takes none of the instances of a kind in a set.
+
+    Parameters
+    ----------
+    set, name, problem : the set, the solver and the kind.
+    reason : what it says of the first instance.
+    instances : how many there are.
+    """
+
+    set: str
+    name: str
+    problem: str
+    reason: str
+    instances: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What a plan comes to.
+
+    Parameters
+    ----------
+    shares : the runs, in the order of the plan.
+    unsuited : which solvers do not apply where; they have no runs there.
+    instances : how many each set has.
+    """
+
+    shares: tuple[Share, ...]
+    unsuited: tuple[Unsuited, ...]
+    instances: dict[str, int]
+
+    def runs(self, *states: State) -> int:
+        """How many runs there are in these states, by default in all."""
+        return sum(share.runs(*states) for share in self.shares)
+
+    def idle(self) -> dict[str, str]:
+        """Solvers that take no instance of the whole plan, and why they do not take the first."""
+        at_work = {share.name for share in self.shares}
+        return {each.name: each.reason for each in reversed(self.unsuited) if each.name not in at_work}
+
+    def seconds(self, *states: State, grace: float = 0.0) -> float:
+        """How long runs in these states take one after another at most, each with this grace [s]."""
+        return sum((share.longest + grace) * share.runs(*states) for share in self.shares)
+
+
+def survey(plan: Plan, known: Known = lambda run: "open") -> Survey:
+    """Read all instances of a plan once and count its runs; whatever is wrong with the plan is told here.
+
+    Parameters
+    ----------
+    plan : the plan.
+    known : what is known of its runs.
+
+    Raises
+    ------
+    DocumentError, TraceError, ModelError : a file cannot be read, or holds something else.
+    SpecError : a solver, policy, recipe or parameter is unknown or does not fit, one solver stands in a set under two
+        names, or none takes anything in the whole plan.
+    """
+    shares: dict[tuple[str, str, str, Stop, int], Share] = {}
+    takes: dict[tuple[str, str, str], Unsuited | None] = {}
+    instances: dict[str, int] = {}
+
+    def add(run: Task) -> None:
+        terms = (run.set, run.name, run.problem, run.stop, run.threads)
+        if terms not in shares:
+            longest = run.limit if run.stop.seconds is None else run.stop.seconds
+            shares[terms] = Share(run.set, run.name, run.spec, run.problem, run.stop, run.threads, longest)
+        shares[terms].states[known(run)] += 1
+
+    for met in _met(plan):
+        instances[met.set] = instances.get(met.set, 0) + 1
+        problem = met.instance.problem
+        for named in met.named:
+            terms = (met.set, named.name, problem.kind)
+            if terms in takes and takes[terms] is None:
+                continue
+            reason = refusal(named.solver.for_type(type(problem)), problem)
+            if reason is None:
+                takes[terms] = None
+            else:
+                says = takes.setdefault(terms, Unsuited(*terms, reason))
+                assert says is not None
+                says.instances += 1
+        for run in _runs(plan, met):
+            add(run)
+    for trace, replays in _replays(plan):
+        instances[set_name(trace)] = 1
+        for run in replays:
+            add(run)
+
+    suited = tuple(each for each in shares.values() if takes.get((each.set, each.name, each.problem)) is None)
+    unsuited = tuple(says for says in takes.values() if says is not None)
+    if unsuited and not suited:
+        says = unsuited[0]
+        raise SpecError(f"solver {says.name!r} takes nothing in this plan; {says.set}: {says.problem}: {says.reason}")
+    return Survey(suited, unsuited, instances)
+
+
+def tasks(
+    plan: Plan, wanted: Callable[[Task], bool] = lambda run: True, surveyed: Survey | None = None
+) -> Iterator[Task]:
+    """The runs of a plan, made as they are asked for; never two with one key.
+
+    Parameters
+    ----------
+    plan : the plan.
+    wanted : whether a run, here without its document, is to be done; asked once for each.
+    surveyed : what :func:`survey` said of the plan, where that is known.
+
+    Raises
+    ------
+    As of :func:`survey`, before the first run is given.
+    """
+    surveyed = survey(plan) if surveyed is None else surveyed
+    unsuited = {(each.set, each.name, each.problem) for each in surveyed.unsuited}
+    return _tasks(plan, wanted, unsuited)
+
+
+def _tasks(plan: Plan, wanted: Callable[[Task], bool], unsuited: set[tuple[str, str, str]]) -> Iterator[Task]:
+    from transom.io import encode
+
+    for met in _met(plan):
+        kind = met.instance.problem.kind
+        suited = [named for named in met.named if (met.set, named.name, kind) not in unsuited]
+        runs = [run for run in _runs(plan, met._replace(named=suited)) if wanted(run)]
+        if runs:
+            document = msgspec.Raw(encode(met.instance.problem))
+            for run in _shuffled(plan, runs):
+                yield msgspec.structs.replace(run, document=document)
+    for _, replays in _replays(plan):
+        yield from _shuffled(plan, [run for run in replays if wanted(run)])
+
+
+class _Named(NamedTuple):
+    name: str
+    spec: str
+    solver: NamedSolver
+
+
+class _Met(NamedTuple):
+    """An instance, and the solvers that have not met it in an earlier set."""
+
+    set: str
+    instance: Instance
+    digest: str
+    named: list[_Named]
+
+
+def _met(plan: Plan) -> Iterator[_Met]:
+    seen: dict[str, frozenset[str]] = {}
+    shared: dict[frozenset[str], frozenset[str]] = {}
+    sets = [(each, set_name(each), _named(plan, each)) for each in plan.instances]
+    for each, name, named in sets:
+        files = [Path(file).name for file in each.files]
+        distinct = len(set(files)) == len(files)
+        for instance in read_set(each):
+            if distinct:  # then tables need not show the folders, which differ from machine to machine
+                instance = instance._replace(label=Path(instance.label).name)
+            digest = f"{instance.problem.kind} {instance.problem.digest()}"
+            before = seen.get(digest, frozenset())
+            specs = before | {solver.spec for solver in named}
+            seen[digest] = shared.setdefault(specs, specs)
+            left = [solver for solver in named if solver.spec not in before]
+            yield _Met(name, instance, digest.partition(" ")[2], left)
+
+
+def _replays(plan: Plan) -> Iterator[tuple[TraceSet, list[Task]]]:
+    """The replays of each trace, but for those that an earlier set has as well."""
+    seen: set[str] = set()
+    for trace in plan.traces:
+        replays = [run for run in replay_tasks(plan, trace) if run.key() not in seen]
+        seen.update(run.key() for run in replays)
+        yield trace, replays
+
+
+def _named(plan: Plan, each: InstanceSet) -> list[_Named]:
+    found: list[_Named] = []
+    for text in each.solvers or plan.solvers:
+        name, spec = labelled(rooted(text, Path.cwd()))
+        if twin := next((other.name for other in found if other.spec == spec), None):
+            raise SpecError(f"{set_name(each)}: {twin!r} and {name!r} are one solver: {spec}")
+        try:
+            found.append(_Named(name, spec, NamedSolver(spec)))
+        except SpecError as error:
+            raise SpecError(f"{set_name(each)}: {error}") from None
+    return found
+
+
+def _runs(plan: Plan, met: _Met) -> Iterator[Task]:
+    """The runs on an instance, in the order of the plan and without the document."""
+    budgets = product(dict.fromkeys(plan.seeds), dict.fromkeys(plan.stops()), dict.fromkeys(plan.threads))
+    for (seed, stop, threads), named in product(list(budgets), met.named):
+        yield Task(
+            set=met.set,
+            label=met.instance.label,
+            document=msgspec.Raw(b"null"),
+            instance=met.digest,
+            problem=met.instance.problem.kind,
+            name=named.name,
+            spec=named.spec,
+            stop=stop,
+            seed=seed,
+            threads=threads,
+            weights=named.solver.weights(type(met.instance.problem)),
+            grace=plan.grace,
+            limit=plan.limit,
+            memory=plan.memory,
+            clock=plan.clock,
+        )
+
+
+def _shuffled(plan: Plan, runs: list[Task]) -> Iterator[Task]:
+    """In an order that the plan's seed and the instance settle, wherever in the plan that stands."""
+    if runs:
+        order = stream(plan.shuffle, "order of runs", runs[0].instance).permutation(len(runs))
+        yield from (runs[at] for at in order)
+
+
+def read_set(each: InstanceSet) -> Iterator[Instance]:
+    """The instances of a set, read or made one at a time.
+
+    Raises
+    ------
+    DocumentError, ModelError : a file cannot be read, or holds something else.
+    SpecError : a recipe, a name or a parameter is unknown, or a choice would be ignored.
+    """
+    documents = _documents(each)
+    if each.take is not None:
+        documents = _spread(documents, sum(1 for _ in _documents(each)), each.take)
+    return from_documents(documents, each.problem, each.objective, each.cost_model, each.wrap, each.objectives)
+
+
+def _documents(each: InstanceSet) -> Iterator[tuple[str, Document]]:
+    from transom.io import read_documents
+
+    if each.generate is None:
+        return (pair for path in each.files for pair in read_documents(path))
+    from transom.generate.recipes import recipe
+
+    name = set_name(each)
+    if each.generate == "workload":
+        raise SpecError(f"{name}: the recipe 'workload' makes traces, which stand under [[traces]]")
+    try:
+        made = recipe(each.generate, each.parameters)
+    except SpecError as error:
+        raise SpecError(f"{name}: {error}") from None
+    return ((f"{name}:{number}", document) for number, document in enumerate(made.make(each.seed, each.count), 1))
+
+
+def _spread(documents: Iterable[tuple[str, Document]], count: int, take: int) -> Iterator[tuple[str, Document]]:
+    """Every n-th of ``count``, so that ``take`` are left."""
+    chosen = {at * count // take for at in range(take)} if take < count else None
+    return (pair for at, pair in enumerate(documents) if chosen is None or at in chosen)

@@ -1,0 +1,1 @@
+"""Runs in processes of their own, on this machine or on many."""

@@ -1,0 +1,147 @@
+"""What runs in a Dask worker: batches of runs, each run in a process of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from threading import Lock, Timer, get_ident
+from time import sleep
+
+import msgspec
+
+from transom._system.compiling import source_digest
+from transom.bench.plan.task import Row, Task
+from transom.bench.run.engine import EngineError
+from transom.bench.run.isolation import Closed, Isolation
+
+BEGUN = "transom-begun"
+"""Topic of the scheduler's events under which a run is announced that is suspected of killing its worker."""
+
+_SETTLED = 1.0  # a worker that dies while it is still being started is not replaced by Dask; suspects wait so long [s]
+_IDLE = 120.0  # how long a process is kept that nobody asks anything of: its bench may be gone [s]
+
+_isolations: dict[tuple[str, int], Isolation] = {}
+_timers: dict[tuple[str, int], Timer] = {}
+_left: set[str] = set()
+_lock = Lock()
+
+_TASKS = msgspec.json.Decoder(list[Task])
+
+
+class Batch(msgspec.Struct, frozen=True):
+    """Tasks on their way to a worker.
+
+    Parameters
+    ----------
+    bench : who asks: a random name.
+    tasks : JSON of the tasks.
+    workers : how many runs go on side by side, for the rows.
+    code : digest of the sources that have to carry them out.
+    suspect : what to announce before the run begins, where it is suspected of killing its worker.
+    """
+
+    bench: str
+    tasks: msgspec.Raw
+    workers: int
+    code: str
+    suspect: str | None = None
+
+
+def carry_out_batch(data: bytes) -> bytes:
+    """Carry out a batch one run after another.
+
+    Parameters
+    ----------
+    data : JSON of a :class:`Batch`.
+
+    Returns
+    -------
+    JSON of the rows; those are missing whose bench left in between.
+
+    Raises
+    ------
+    EngineError : the code of this worker is another one, or no process can be started.
+    """
+    batch = msgspec.json.decode(data, type=Batch)
+    if batch.code != source_digest():
+        raise EngineError(other_code())
+    if batch.suspect is not None:
+        _announce(batch.suspect)
+    name = (batch.bench, get_ident())
+    rows: list[Row] = []
+    try:
+        isolation = _isolation(name, batch.workers)
+        for task in _TASKS.decode(batch.tasks):
+            rows.append(isolation.run_one(task))
+    except Closed:
+        pass
+    finally:
+        _lie_idle(name)
+    return msgspec.json.encode(rows)
+
+
+def leave(bench: str) -> None:
+    """End all that a bench has in this worker, runs that go on included."""
+    with _lock:
+        _left.add(bench)
+        names = [name for name in _isolations if name[0] == bench]
+    for name in names:
+        _close(name)
+
+
+def code() -> str:
+    """Digest of the sources that this worker runs."""
+    return source_digest()
+
+
+def other_code() -> str:
+    """The error where worker and client run different sources."""
+    from transom import __version__
+
+    return (
+        f"the Dask worker {_address()} runs other code of Transom (version {__version__}, sources {source_digest()}); "
+        "install the same version there, or start the workers again"
+    )
+
+
+def _isolation(name: tuple[str, int], workers: int) -> Isolation:
+    with _lock:
+        if name[0] in _left:
+            raise Closed
+        if timer := _timers.pop(name, None):
+            timer.cancel()
+        if name not in _isolations:
+            _isolations[name] = Isolation(workers)
+        return _isolations[name]
+
+
+def _lie_idle(name: tuple[str, int]) -> None:
+    timer = Timer(_IDLE, _close, (name,))
+    timer.daemon = True
+    with _lock:
+        _timers[name] = timer
+    timer.start()
+
+
+def _close(name: tuple[str, int]) -> None:
+    with _lock:
+        isolation = _isolations.pop(name, None)
+        if timer := _timers.pop(name, None):
+            timer.cancel()
+    if isolation is not None:
+        isolation.close()
+
+
+def _announce(suspect: str) -> None:
+    """Have the scheduler know that a run begins here, before it does."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    told = worker.scheduler.log_event(topic=BEGUN, msg={"run": suspect, "worker": worker.address})
+    asyncio.run_coroutine_threadsafe(told, worker.loop.asyncio_loop).result(60)
+    sleep(_SETTLED)
+
+
+def _address() -> str:
+    from distributed import get_worker
+
+    return str(get_worker().address)

@@ -1,0 +1,223 @@
+"""One run, carried out in this process: prepared, timed, judged, told."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import math
+import resource
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Literal
+
+import msgspec
+
+from transom._system.compiling import source_digest
+from transom.bench.plan.circumstances import circumstances
+from transom.bench.plan.documents import problem_of
+from transom.bench.plan.failures import failed, one_line
+from transom.bench.plan.machine import machine
+from transom.bench.plan.task import CLOCKS, Outcome, Row, Task, check_weights
+from transom.bench.run.curves import number, thinned
+from transom.bench.run.threads import limit_threads
+from transom.errors import TransomError
+from transom.result import Result, versions
+from transom.stop import Stop
+
+Stage = Literal["warm-up", "run", "judging"]
+Announce = Callable[[Stage], None]
+Watch = Callable[[Stop], Stop]
+
+_PATIENCE = 60.0  # how long to wait for what an earlier run left behind [s]
+_NOTABLE = 0.05  # from when on the warm-up of a solver that was warm before is told [s]
+_DECODER = msgspec.json.Decoder(Task)
+_warm: set[tuple[str, type]] = set()
+_threads = 0
+
+
+def get_ready() -> None:
+    """Load, and find out once, what is the same for all runs, so that no run pays for it."""
+    import transom.io.documents
+    import transom.solving  # noqa: F401
+    from transom.rng import stream
+
+    stream(0)
+    machine()
+    versions()
+    source_digest()
+
+
+def execute(data: bytes, announce: Announce = lambda stage: None, watched: Watch = lambda stop: stop) -> bytes:
+    """Carry out a task that comes as JSON, and give its row as JSON."""
+    return msgspec.json.encode(carry_out(_DECODER.decode(data), announce, watched), enc_hook=_plain)
+
+
+def carry_out(task: Task, announce: Announce = lambda stage: None, watched: Watch = lambda stop: stop) -> Row:
+    """Carry out a task in this process.
+
+    What the solver raises, refuses or gets wrong becomes part of the row. Nothing here ends a run that does not stop
+    by itself, or survives a crash: that is for whoever keeps this process.
+
+    Parameters
+    ----------
+    task : the run.
+    announce : told when a stage begins; the clock of the budget runs during ``run``.
+    watched : makes of the criteria of a run those that it is done under, whose budget tells of what it finds.
+    """
+    announce("warm-up")
+    get_ready()
+    try:
+        if task.what == "replay":
+            from transom.bench.plan.sequences import replay_task
+
+            _fix_threads(task.threads)
+            return replay_task(task, announce)
+        return _solved(task, announce, watched)
+    except (Exception, SystemExit) as fault:
+        return failed(task, "error", _words(fault))
+
+
+def _solved(task: Task, announce: Announce, watched: Watch) -> Row:
+    from transom import registry
+    from transom.solving import check, refusal, solve
+
+    entered = perf_counter()
+    problem, judges = problem_of(task, "solver"), problem_of(task)
+    decoded = perf_counter()
+    try:
+        solver = registry.make(registry.SOLVERS, task.spec, type(problem))
+        check_weights(task, solver)
+        reason = refusal(solver, problem)
+        if reason is None:
+            cold = _prepare(task, solver, problem, decoded)
+    except (Exception, SystemExit) as fault:
+        return failed(task, "error", f"before the run: {_words(fault)}")
+    facts = {**circumstances(task), "sense": judges.sense, "size": len(judges)}
+    if reason is not None:
+        return Row(**facts, outcome="refused", cause=one_line(reason))
+
+    gc.collect()
+    _forget_peak()
+    announce("run")
+    clock, stop = CLOCKS[task.clock], watched(task.stop)
+    begun, since = perf_counter(), clock()
+    try:
+        result = solve(problem, solver, stop, task.seed, threads=task.threads, clock=clock)
+    except (Exception, SystemExit) as fault:
+        wall = clock() - since
+        return Row(**facts, outcome="error", cause=one_line(_words(fault)), wall=wall, cold=cold, memory=_peak())
+    wall, took = clock() - since, perf_counter() - begun
+    memory = _peak()
+    announce("judging")
+    try:
+        # What is there now: a solver may have changed the instance that it was given.
+        result = replace(result, instance=problem.digest())
+        outcome, cause = _verdict(result, check(judges, result))
+    except Exception as fault:
+        outcome, cause = "error", f"the answer cannot be judged: {_words(fault)}"
+    curve = thinned(result.curve)
+    overhead = perf_counter() - entered - took - (cold or 0.0)
+    return Row(
+        **facts,
+        outcome=outcome,
+        cause=cause if cause is None else one_line(cause),
+        status=result.status,
+        reason=result.reason,
+        value=number(result.value),
+        bound=number(result.bound),
+        curve=curve,
+        seconds=result.seconds,
+        wall=wall,
+        cold=cold,
+        overhead=overhead,
+        memory=memory,
+        parameters={
+            **_plain(result.parameters),
+            **({"curve_points": len(result.curve)} if len(curve) < len(result.curve) else {}),
+        },
+    )
+
+
+def _prepare(task: Task, solver: Any, problem: Any, since: float) -> float | None:
+    """Import and compile what the run needs.
+
+    Returns
+    -------
+    How long that took where it is the first time in this process, or where something had to be started anew, such as a
+    child process that an earlier run ended [s].
+    """
+    from transom.solvers.backends.native import settle
+    from transom.solving import warm_up
+
+    settle(_PATIENCE)  # a native search of an earlier run that has not stopped yet would run beside this one
+    warm_up(solver)
+    warm_up(problem)
+    kind = (task.spec, type(problem))
+    took = perf_counter() - since
+    cold = took if kind not in _warm or took > _NOTABLE else None
+    _fix_threads(task.threads, loaded=kind not in _warm)
+    if kind not in _warm:
+        _warm.add(kind)
+        # Modules and compiled code stay for good: without them a collection takes no time worth mentioning, and
+        # those within a run need not be put off.
+        gc.collect()
+        gc.freeze()
+    return cold
+
+
+def _fix_threads(threads: int, loaded: bool = False) -> None:
+    """Fix the threads of libraries, where they are other than before or a library with some has just been loaded."""
+    global _threads
+    if threads != _threads or loaded:
+        limit_threads(threads)
+        _threads = threads
+
+
+def _verdict(result: Result, wrong: list[str]) -> tuple[Outcome, str | None]:
+    if wrong:
+        return "wrong", "; ".join(wrong)
+    if result.error is None:
+        return "ok", None
+    return ("wrong" if result.error.startswith("infeasible answer") else "error"), result.error
+
+
+def _plain(thing: Any) -> Any:
+    """A parameter or note as JSON can carry it."""
+    if isinstance(thing, float) and not math.isfinite(thing):
+        return None
+    if thing is None or isinstance(thing, (bool, int, float)):
+        return thing
+    if isinstance(thing, dict):
+        return {_text(name): _plain(value) for name, value in thing.items()}
+    if isinstance(thing, (list, tuple)):
+        return [_plain(value) for value in thing]
+    if hasattr(thing, "tolist"):
+        return _plain(thing.tolist())
+    return _text(thing)
+
+
+def _text(thing: Any) -> str:
+    return str(thing).encode(errors="replace").decode()  # JSON cannot carry half a surrogate pair
+
+
+def _words(fault: BaseException) -> str:
+    return str(fault) if isinstance(fault, TransomError) else f"{type(fault).__name__}: {fault}"
+
+
+def _forget_peak() -> None:
+    """Begin the high-water mark of resident memory afresh, where the system can do that."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+def _peak() -> float:
+    """The most resident memory since the mark was begun afresh, or else in the life of the process [MiB]."""
+    try:
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
+    except OSError:
+        pass
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -1,0 +1,1 @@
+"""What rows say: gaps, statistics, comparisons."""

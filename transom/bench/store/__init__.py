@@ -1,0 +1,1 @@
+"""What was run: rows in a folder, of which nothing is lost."""

@@ -1,0 +1,102 @@
+"""What a store holds already, by key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from transom.bench.plan.task import Outcome, Row
+from transom.bench.store.journal import read_lines
+from transom.bench.store.parts import read_parts
+from transom.errors import DocumentError
+
+_ROW = msgspec.json.Decoder(Row)
+
+
+class Kept(NamedTuple):
+    """What a store remembers of the last attempt of a key: how it ended, under which name it stands, what made it."""
+
+    outcome: Outcome
+    status: str
+    attempt: int
+    digest: int  # of code and versions
+    name: str
+    weights: str
+
+
+class Holdings:
+    """The last attempt of every key of a store; nothing else is held in memory. Reading takes no lock.
+
+    Parameters
+    ----------
+    folder : of the store; one that does not exist holds nothing.
+
+    Raises
+    ------
+    DocumentError : a file is damaged.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._kept: dict[str, Kept] = {}
+        self._shared: dict[Kept, Kept] = {}
+        self.journal_rows = 0
+        # The journal first: what becomes a part meanwhile is then read twice, and not lost.
+        for row in journal_rows(folder / "journal.jsonl"):
+            self.journal_rows += 1
+            self.add(row)
+        columns = ("key", "name", "outcome", "status", "attempt", "code", "versions", "weights")
+        for table in read_parts(folder, columns):
+            digests: dict[tuple[str, str], int] = {}
+            for key, name, outcome, status, attempt, code, versions, weights in table.select(columns).iter_rows():
+                made = (code or "", versions or "{}")
+                if made not in digests:
+                    digests[made] = made_by(made[0], msgspec.json.decode(made[1]))
+                kept = Kept(outcome, status or "unknown", attempt or 1, digests[made], name, weights or "")
+                self._remember(key, kept)
+
+    def outcomes(self) -> dict[str, Outcome]:
+        """The outcome of the last attempt of every key."""
+        return {key: kept.outcome for key, kept in self._kept.items()}
+
+    def find(self, key: str) -> Kept | None:
+        """What is known of a key, or None."""
+        return self._kept.get(key)
+
+    def add(self, row: Row) -> None:
+        """Take in a row."""
+        digest = made_by(row.code, row.versions)
+        self._remember(row.key, Kept(row.outcome, row.status, row.attempt, digest, row.name, row.weights))
+
+    def _remember(self, key: str, kept: Kept) -> None:
+        known = self._kept.get(key)
+        if known is None or known.attempt <= kept.attempt:
+            self._kept[key] = self._shared.setdefault(kept, kept)
+
+
+def made_by(code: str, versions: dict[str, str]) -> int:
+    """A number that tells code and versions apart."""
+    return hash((code, *sorted(versions.items())))
+
+
+def journal_rows(path: Path) -> Iterator[Row]:
+    """The rows of a journal, one at a time; one that is not there has none.
+
+    Raises
+    ------
+    DocumentError : a line is damaged; the message names it.
+    """
+    try:
+        for number, line in read_lines(path):
+            try:
+                yield _ROW.decode(line)
+            except (msgspec.MsgspecError, ValueError) as error:
+                raise DocumentError(
+                    f"{path}:{number}: is damaged: {error}; without this line the rest is good"
+                ) from None
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise DocumentError(f"{path}: cannot be read: {error.strerror}") from None

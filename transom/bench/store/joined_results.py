@@ -1,0 +1,27 @@
+"""Several stores read as one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from transom.bench.store.store import read_results
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def joined_results(paths: Sequence[str | os.PathLike[str]]) -> pl.DataFrame:
+    """The rows of several stores; of a run that stands in more than one, the one that began last.
+
+    Raises
+    ------
+    StoreError, DocumentError : as of :func:`~transom.bench.store.store.read_results`.
+    """
+    import polars as pl
+
+    rows = pl.concat([read_results(path) for path in paths])
+    if rows["key"].n_unique() == len(rows):
+        return rows
+    return rows.filter(pl.col("begun").rank("ordinal", descending=True).over("key") == 1)
