@@ -8,7 +8,7 @@ from time import process_time
 import numpy as np
 
 from transom import Stop, registry, solve
-from transom.generate.knapsacks import CLASSES, generate_knapsack
+from transom.generate.instances.knapsacks import CLASSES, generate_knapsack
 
 ITEMS = (1000, 10_000)
 RANGES = (1000, 1_000_000)

@@ -7,7 +7,7 @@ from time import process_time
 import numpy as np
 
 from transom import Stop, registry, solve
-from transom.generate.knapsacks import generate_knapsack
+from transom.generate.instances.knapsacks import generate_knapsack
 from transom.models import Knapsack
 from transom.solving import refusal
 

@@ -13,7 +13,7 @@ import argparse
 from pathlib import Path
 
 from transom import solve
-from transom.cli.output import number
+from transom.cli.output.console import number
 from transom.errors import TransomError
 from transom.io.instances import read_instances
 from transom.models import Allocation

@@ -27,7 +27,7 @@ import psutil
 from transom.bench.plan.task import Task
 from transom.bench.run.incumbents import Incumbents, handed_over
 from transom.bench.run.local_engine import LocalEngine
-from transom.generate.knapsacks import generate_knapsack
+from transom.generate.instances.knapsacks import generate_knapsack
 from transom.io.documents import encode
 from transom.models import Selection
 from transom.rng import stream

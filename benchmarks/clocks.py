@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from transom import simulate
-from transom.cli.output import number, print_table
+from transom.cli.output.console import number, print_table
 from transom.simulation.event_rules import RLScheduler
 from transom.simulation.metrics import summary
 from transom.traces.locked_reading import read_locked

@@ -13,10 +13,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from transom.generate.dataset import make_dataset
-from transom.generate.dataset_plan import DatasetPlan, DatasetSet, Source
+from transom.generate.dataset.dataset import make_dataset
+from transom.generate.dataset.plan import DatasetPlan, DatasetSet, Source
+from transom.generate.dataset.workers import on_this_machine
 from transom.generate.recipes import recipe as made_by
-from transom.generate.shard_workers import on_this_machine
 
 WORKLOAD = {"jobs": 1000, "nodes": 256, "load": 0.95}
 SHAPES: dict[str, tuple[str, int, dict[str, Any]]] = {

@@ -30,7 +30,7 @@ import numpy as np
 
 from transom import read_swf, registry, simulate, solve
 from transom.bench import FrontQuality, quality
-from transom.cli.output import print_table
+from transom.cli.output.console import print_table
 from transom.generate import FAMILIES, family_selection, replayed_selections, with_resources
 from transom.models import ParetoFront, Selection
 from transom.models.selection_reduction import reduce_selection

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from transom import Stop, check, read_swf, registry, solve
-from transom.generate.knapsacks import CLASSES, generate_knapsack
+from transom.generate.instances.knapsacks import CLASSES, generate_knapsack
 from transom.io.instances import read_instances
 from transom.models import Knapsack
 from transom.models.reduction import reduce

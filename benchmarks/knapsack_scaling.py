@@ -22,7 +22,7 @@ import numpy as np
 from benchmarks._hard_knapsacks import hard_table
 from transom import Stop, registry, solve
 from transom._system.files import whole_file
-from transom.generate.knapsacks import CLASSES, generate_knapsack
+from transom.generate.instances.knapsacks import CLASSES, generate_knapsack
 from transom.models import Knapsack
 
 SIZES = (50, 100, 200, 500, 1000, 2000, 5000, 10_000)

@@ -26,9 +26,9 @@ import numpy as np
 from benchmarks.starvation_audit import Audited
 from transom import read_swf, simulate
 from transom._system.files import whole_file
-from transom.cli.output import number, print_table, progress
+from transom.cli.output.console import number, print_table, progress
 from transom.errors import TransomError
-from transom.generate.demands import offered_load, with_resources
+from transom.generate.demands.resources import offered_load, with_resources
 from transom.plot import decision_times, gain_over_time, knob_sweep, save, utilisation_kiviat
 from transom.rng import stream
 from transom.simulation import Schedule

@@ -19,9 +19,9 @@ import polars as pl
 from benchmarks.allocation import call
 from transom import registry
 from transom._system.files import whole_path
-from transom.cli.output import number, print_table, progress
+from transom.cli.output.console import number, print_table, progress
 from transom.errors import DocumentError, SpecError, TransomError
-from transom.generate.tjap_recipes import StreamAllocations
+from transom.generate.instances.tjap_recipes import StreamAllocations
 from transom.io import PeriodWindow, read_documents
 from transom.learned.checkpoints import find, read_card
 from transom.models import AUTHORS, Allocation

@@ -37,7 +37,7 @@ from benchmarks.nsa_epochs import (
     show,
     unequal,
 )
-from transom.cli.output import number
+from transom.cli.output.console import number
 from transom.plot import Search, gap_by_seconds, save
 
 STEPS = (50, 100, 200, 500, 1000, 2000, 5000)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from transom._system.files import whole_file
-from transom.cli.output import number, print_table, progress
+from transom.cli.output.console import number, print_table, progress
 from transom.errors import TransomError
 from transom.learned.repair.networks import NETWORKS
 from transom.plot import save

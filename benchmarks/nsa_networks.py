@@ -27,7 +27,7 @@ from benchmarks.nsa_epochs import (
     unequal,
 )
 from benchmarks.nsa_tables import AS_CODED, LEARNED, improvement
-from transom.cli.output import number
+from transom.cli.output.console import number
 from transom.learned.checkpoints import read_card
 from transom.plot import costs_by_steps, save
 

@@ -37,7 +37,7 @@ from benchmarks.nsa_epochs import (
     show,
     unequal,
 )
-from transom.cli.output import number
+from transom.cli.output.console import number
 
 AS_CODED = "acceptance=walk,first=100,order=window"
 LEARNED = "acceptance=walk,order=window"

@@ -24,7 +24,7 @@ import numpy as np
 from benchmarks.overshoot import allowance
 from transom import Stop, registry, solve
 from transom.errors import SpecError
-from transom.generate.fragmented import fragmented_allocation
+from transom.generate.instances.fragmented import fragmented_allocation
 from transom.models import Allocation, ConstrainedPath
 from transom.result import Result
 from transom.solvers.backends.native import settle

@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from transom import Stop, check, read_swf, registry, solve
-from transom.generate.demands import with_resources
-from transom.generate.windows import random_windows
+from transom.generate.demands.resources import with_resources
+from transom.generate.instances.windows import random_windows
 from transom.io.mokp import read_kirlik
 from transom.models import Selection
 from transom.models.pareto_front import nondominated

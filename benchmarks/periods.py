@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 
 from transom import registry
-from transom.cli.output import number, print_table
+from transom.cli.output.console import number, print_table
 from transom.errors import TransomError
-from transom.generate.tjap import StreamModel
+from transom.generate.instances.tjap import StreamModel
 from transom.models import Cluster, FatTree, HopCost, JobTable
 from transom.plot import hops_and_waits, save
 from transom.rng import stream

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from transom import Stop, registry, solve
-from transom.generate.fragmented import fragmented_allocation
+from transom.generate.instances.fragmented import fragmented_allocation
 from transom.models import Allocation
 from transom.plot.style import new_figure, policy_styles, save, styled, thousands
 from transom.result import Result

@@ -17,7 +17,7 @@ from tests.interrupting import interrupted
 from tests.timing import used
 from transom import Stop, check, registry, solve
 from transom.errors import ModelError, SpecError, UnsupportedError
-from transom.generate.fragmented import fragmented_allocation
+from transom.generate.instances.fragmented import fragmented_allocation
 from transom.models import AUTHORS, PAPER, Allocation, ConstrainedPath, FatTree, Knapsack
 from transom.result import Result
 

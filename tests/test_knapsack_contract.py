@@ -14,8 +14,8 @@ from tests.interrupting import interrupted
 from tests.timing import used
 from transom import Stop, check, registry, solve
 from transom.errors import ModelError, SpecError, UnsupportedError
-from transom.generate.knapsacks import generate_knapsack, hard_knapsack
-from transom.generate.paths import random_path
+from transom.generate.instances.knapsacks import generate_knapsack, hard_knapsack
+from transom.generate.instances.paths import random_path
 from transom.models import Knapsack
 from transom.result import Result
 
@@ -197,7 +197,7 @@ _ELSEWHERE = """
 import json, sys
 import numpy as np
 from transom import Stop, solve
-from transom.generate.knapsacks import generate_knapsack
+from transom.generate.instances.knapsacks import generate_knapsack
 knapsack = generate_knapsack("circle", 300, 1000, np.random.default_rng(5))
 for spec, steps in json.loads(sys.argv[1]):
     print(json.dumps(np.flatnonzero(solve(knapsack, spec, Stop(iterations=steps), seed=11).solution).tolist()))

@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.dras.methods import FCFS, RULES, SAF, SJF, WAITING, agents
 from benchmarks.dras.rows import add_workload, workload_of
 from transom import simulate
-from transom.cli.output import number, print_table, progress
+from transom.cli.output.console import number, print_table, progress
 from transom.plot import save, weekly
 from transom.simulation import Schedule
 from transom.simulation.breakdowns import by_week

@@ -17,7 +17,7 @@ from typer.main import get_command
 
 from transom import simulate
 from transom.cli.app import app
-from transom.cli.output import number, print_table
+from transom.cli.output.console import number, print_table
 from transom.errors import DocumentError
 from transom.learned.checkpoints import Card, Checkpoint, find, load, read_card, save_card, sealed, shipped_names
 from transom.learned.dras.split import split

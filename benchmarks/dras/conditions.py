@@ -11,7 +11,7 @@ from benchmarks.dras.methods import DQL, FCFS, GROWING, SAF, SJF, WAITING
 from benchmarks.dras.rows import Row, read_rows
 from benchmarks.dras.tables import by_seed, estimate
 from benchmarks.dras.trained import Trained, read_trained
-from transom.cli.output import print_table
+from transom.cli.output.console import print_table
 
 LONGEST_TRAINING = 600.0
 """Seconds of one core that a training may take."""

@@ -15,9 +15,9 @@ from benchmarks.dras.methods import DQL, FCFS, RULES, WAITING
 from benchmarks.dras.rows import copies, reading
 from transom import simulate
 from transom._system.files import whole_file
-from transom.cli.output import number, print_table, progress
+from transom.cli.output.console import number, print_table, progress
 from transom.generate import PHASES, by_months
-from transom.generate.jobsets import JOBS
+from transom.generate.workload.jobsets import JOBS
 from transom.learned.devices import chosen_device
 from transom.learned.dras.process import Scheme
 from transom.learned.dras.training import Training, TrainingSettings

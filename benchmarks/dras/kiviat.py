@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks.dras.methods import PAPER
 from benchmarks.dras.rows import read_rows
 from benchmarks.dras.tables import RESULTS, estimate
-from transom.cli.output import print_table
+from transom.cli.output.console import print_table
 from transom.errors import DocumentError
 from transom.plot import kiviat_of, save
 from transom.plot.kiviat import SPOKES, normalised

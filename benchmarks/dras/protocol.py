@@ -10,7 +10,7 @@ from benchmarks.dras.methods import agents, rules
 from benchmarks.dras.rows import JITTER, Row, add_workload, measure_all, workload_of
 from benchmarks.dras.tables import main_table, mode_table, seed_table
 from benchmarks.dras.trained import trained, write_trained
-from transom.cli.output import describe, note, print_table, progress
+from transom.cli.output.console import describe, note, print_table, progress
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

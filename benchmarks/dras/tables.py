@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.dras.methods import AGENTS, DRAWN, RULES
 from benchmarks.dras.rows import Row, values
-from transom.cli.output import number
+from transom.cli.output.console import number
 from transom.models.arrays import FloatArray
 
 RESULTS = Path(__file__).parents[1] / "results" / "dras"

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from transom.cli.output import note
+from transom.cli.output.console import note
 from transom.errors import SpecError
 
 VARIANTS: dict[str, str] = {

@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks.dras.methods import PAPER, agents, rules
 from benchmarks.dras.rows import add_workload, workload_of
 from transom import simulate
-from transom.cli.output import number, print_table, progress
+from transom.cli.output.console import number, print_table, progress
 from transom.plot import save, wait_by_mode, wait_by_size
 from transom.simulation import Schedule
 from transom.simulation.breakdowns import by_size

@@ -37,7 +37,7 @@ def three(tmp_path: Path) -> Path:
 def in_process(monkeypatch: pytest.MonkeyPatch) -> InProcess:
     """No worker processes where they are not what is tested."""
     engine = InProcess()
-    monkeypatch.setattr("transom.cli.bench_run.chosen_engine", lambda *_: engine)
+    monkeypatch.setattr("transom.cli.commands.bench_run.chosen_engine", lambda *_: engine)
     return engine
 
 

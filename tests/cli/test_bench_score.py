@@ -12,7 +12,7 @@ from tests.bench.made_rows import curve, row
 from tests.cli.conftest import Ran
 from transom.bench.plan.task import Row
 from transom.bench.store.store import Store
-from transom.cli.bench_score import percent
+from transom.cli.commands.bench_score import percent
 from transom.stop import Stop
 
 Run = Callable[..., Ran]

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.conftest import Ran
 from transom.cli import run
-from transom.cli.generate import knapsack
+from transom.cli.commands.generate import knapsack
 from transom.generate import CLASSES
 from transom.io import read_documents
 from transom.models import Knapsack

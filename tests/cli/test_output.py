@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from transom.cli.output import print_json, print_table
+from transom.cli.output.console import print_json, print_table
 
 ROWS = [["somewhere/very_long_name.jsonl:17", "128,375,960", "0.003"], ["b", "1", "12.000"]]
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.conftest import Ran
 from transom.generate import generate_lublin
-from transom.generate.demands import offered_load, with_resources
+from transom.generate.demands.resources import offered_load, with_resources
 from transom.io import read_documents
 from transom.models import Cluster, JobTable, Window
 from transom.simulation.recording import read_details, read_node_runs, read_schedule, write_schedule

@@ -13,7 +13,7 @@ import pytest
 from typer.main import get_command
 
 from tests.cli.conftest import Ran
-from transom.cli.train import app
+from transom.cli.commands.train import app
 from transom.learned import checkpoints
 from transom.learned.dras.policy_gradient import PolicyGradientSettings
 from transom.learned.dras.ppo import PpoSettings

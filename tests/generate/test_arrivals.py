@@ -10,7 +10,7 @@ from scipy import stats
 
 from transom.errors import ModelError, SpecError
 from transom.generate import ArrivalModel, fit_arrivals, generate_lublin
-from transom.generate.arrivals import HOURS
+from transom.generate.workload.arrivals import HOURS
 from transom.models import Cluster, JobTable
 from transom.traces import Workload, read_swf
 

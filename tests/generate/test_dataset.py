@@ -20,15 +20,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transom.errors import DocumentError, SpecError, TransomError
-from transom.generate import dataset, dataset_shards, dataset_size
-from transom.generate.dataset import make_dataset
-from transom.generate.dataset_check import check_dataset
-from transom.generate.dataset_index import read_index
-from transom.generate.dataset_plan import Source, quotas, read_dataset_plan
-from transom.generate.dataset_shards import digest_of, read_instances_of
-from transom.generate.instance_statistics import statistics
+from transom.generate.dataset import dataset
+from transom.generate.dataset import shards as dataset_shards
+from transom.generate.dataset import size as dataset_size
+from transom.generate.dataset.check import check_dataset
+from transom.generate.dataset.dataset import make_dataset
+from transom.generate.dataset.index import read_index
+from transom.generate.dataset.instance_statistics import statistics
+from transom.generate.dataset.plan import Source, quotas, read_dataset_plan
+from transom.generate.dataset.shards import digest_of, read_instances_of
+from transom.generate.dataset.workers import WorkersLost, on_this_machine
 from transom.generate.recipes import RECIPES, recipe
-from transom.generate.shard_workers import WorkersLost, on_this_machine
 from transom.models import Allocation, ConstrainedPath, FatTree, Knapsack, Selection
 
 PLAN = """

@@ -11,8 +11,8 @@ from scipy.stats import spearmanr, truncnorm
 
 from transom.errors import SpecError
 from transom.generate import generate_lublin
-from transom.generate.demand_laws import Column, Correlated, Lognormal, Normal, Pareto, PerNode
-from transom.generate.demands import Resource, offered_load, parse_resources, provide, with_resources
+from transom.generate.demands.laws import Column, Correlated, Lognormal, Normal, Pareto, PerNode
+from transom.generate.demands.resources import Resource, offered_load, parse_resources, provide, with_resources
 from transom.models import Job
 from transom.traces import TracedJob, Workload, cut
 

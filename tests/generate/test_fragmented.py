@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from transom.errors import ModelError, SpecError
-from transom.generate.fragmented import fragmented_allocation
+from transom.generate.instances.fragmented import fragmented_allocation
 from transom.models import AUTHORS
 
 

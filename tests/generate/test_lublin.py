@@ -10,7 +10,7 @@ from scipy import stats
 
 from transom.errors import SpecError
 from transom.generate import LublinModel, generate_lublin
-from transom.generate.lublin import daily_cycle, sample_runtimes, sample_sizes
+from transom.generate.workload.lublin import daily_cycle, sample_runtimes, sample_sizes
 from transom.traces import Workload, read_swf
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from transom.errors import ModelError, SpecError, UnsupportedError
 from transom.generate import StreamModel, solver_policy, stream_steps
-from transom.generate.tjap import Step
+from transom.generate.instances.tjap import Step
 from transom.models import AUTHORS, Allocation
 from transom.models.arrays import IntArray
 from transom.rng import stream

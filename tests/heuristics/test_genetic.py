@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from transom import Stop, solve
-from transom.generate.knapsacks import generate_knapsack
+from transom.generate.instances.knapsacks import generate_knapsack
 from transom.heuristics.knapsack.genetic import repair
 from transom.models import Knapsack
 from transom.models.efficiency import by_efficiency

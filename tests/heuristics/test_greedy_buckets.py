@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transom.generate.knapsacks import CLASSES, generate_knapsack
+from transom.generate.instances.knapsacks import CLASSES, generate_knapsack
 from transom.heuristics.knapsack import greedy_buckets
 from transom.heuristics.knapsack.greedy import Greedy
 from transom.heuristics.knapsack.greedy_buckets import complete, greedy_choice

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from transom import Stop, solve
-from transom.generate.knapsacks import generate_knapsack
+from transom.generate.instances.knapsacks import generate_knapsack
 from transom.heuristics.knapsack import simulated_annealing as annealing
 from transom.heuristics.knapsack.simulated_annealing import SimulatedAnnealing, Walk
 from transom.models.reduction import reduce

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from transom.generate.tjap import StreamModel, solver_policy, stream_steps
+from transom.generate.instances.tjap import StreamModel, solver_policy, stream_steps
 from transom.models import AUTHORS, Cluster, JobTable
 from transom.simulation import simulate
 from transom.simulation.allocator import Allocator

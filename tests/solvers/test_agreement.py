@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.timing import used
 from transom import Stop, check, solve
-from transom.generate.knapsacks import CLASSES, generate_knapsack
+from transom.generate.instances.knapsacks import CLASSES, generate_knapsack
 from transom.models import Knapsack
 from transom.result import Result
 

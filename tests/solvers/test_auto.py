@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from transom import Stop, check, solve
-from transom.generate.knapsacks import CLASSES, generate_knapsack
+from transom.generate.instances.knapsacks import CLASSES, generate_knapsack
 
 
 @pytest.mark.parametrize("items", [10, 50, 200])

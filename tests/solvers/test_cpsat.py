@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from transom import Stop, check, solve
-from transom.generate.knapsacks import generate_knapsack
+from transom.generate.instances.knapsacks import generate_knapsack
 from transom.models import Knapsack
 from transom.solvers.knapsack.cpsat import _rounded_up
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from transom import Stop, solve
-from transom.generate.knapsacks import generate_knapsack
+from transom.generate.instances.knapsacks import generate_knapsack
 from transom.models import Knapsack
 from transom.models.reduction import reduce
 from transom.solvers.knapsack import dynamic_programming as dp

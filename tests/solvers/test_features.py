@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transom.generate.knapsacks import CLASSES, generate_knapsack
-from transom.generate.paths import random_path
-from transom.generate.selections import FAMILIES, family_selection
+from transom.generate.instances.knapsacks import CLASSES, generate_knapsack
+from transom.generate.instances.paths import random_path
+from transom.generate.instances.selections import FAMILIES, family_selection
 from transom.models import Allocation, ConstrainedPath, FatTree, Knapsack, Selection
 from transom.models.reduction import reduce
 from transom.solvers.auto import features as module

@@ -15,7 +15,7 @@ from ortools.sat.python import cp_model
 
 from transom import Stop, registry
 from transom._system.collector import collector_paused
-from transom.generate.knapsacks import generate_knapsack
+from transom.generate.instances.knapsacks import generate_knapsack
 from transom.models import Allocation, FatTree, Knapsack
 from transom.solvers.backends.native import free_later, settle
 from transom.stop import Budget

@@ -11,7 +11,7 @@ import pytest
 
 from tests.timing import used
 from transom import Stop, solve
-from transom.generate.knapsacks import generate_knapsack
+from transom.generate.instances.knapsacks import generate_knapsack
 from transom.models import Knapsack
 from transom.result import Result
 from transom.solvers.backends import worker_process

@@ -13,10 +13,10 @@ import pytest
 
 from transom import Stop, check, registry, solve
 from transom.errors import DocumentError
-from transom.generate.fragmented import fragmented_allocation
-from transom.generate.knapsacks import generate_knapsack
-from transom.generate.paths import random_path
-from transom.generate.selections import family_selection
+from transom.generate.instances.fragmented import fragmented_allocation
+from transom.generate.instances.knapsacks import generate_knapsack
+from transom.generate.instances.paths import random_path
+from transom.generate.instances.selections import family_selection
 from transom.models import Allocation, ConstrainedPath, Knapsack, Selection
 from transom.models.allocation import RULES
 from transom.solvers.auto import pipeline as schedule

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from transom import Stop, check, solve
-from transom.generate.knapsacks import CLASSES, generate_knapsack
+from transom.generate.instances.knapsacks import CLASSES, generate_knapsack
 from transom.models import Knapsack
 from transom.models.reduction import reduce
 from transom.solvers.knapsack import residues

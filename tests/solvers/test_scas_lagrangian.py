@@ -18,7 +18,7 @@ from tests.solvers.test_scas_dp import cheapest_path, random_path
 from tests.timing import used
 from transom import Stop, check, solve
 from transom.errors import SpecError
-from transom.generate.fragmented import fragmented_allocation
+from transom.generate.instances.fragmented import fragmented_allocation
 from transom.models import AUTHORS, PAPER, Allocation, ConstrainedPath, FatTree, HopCost
 from transom.solvers.allocation.line_labels import Sweep
 from transom.solvers.allocation.line_moves import Moves

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from transom import Stop, check, solve
-from transom.generate.knapsacks import generate_knapsack
+from transom.generate.instances.knapsacks import generate_knapsack
 from transom.models import Allocation, ConstrainedPath, FatTree, Knapsack
 
 NATIVE = ("scas-flow", "scas-flow:backend=scip", "scas-cpsat", "scas-scip")

@@ -11,7 +11,7 @@ import pytest
 from tests.traces.test_swf import line, write
 from transom.errors import ModelError, SpecError, TraceError
 from transom.generate import fit_arrivals, generate_lublin
-from transom.generate.workload_recipe import WorkloadRecipe
+from transom.generate.workload.workload_recipe import WorkloadRecipe
 from transom.traces import ReadingRules, Workload, cut, read_swf, with_estimates, write_swf
 from transom.traces.estimates import parse_estimates
 from transom.traces.locked_reading import read_locked

@@ -8,7 +8,7 @@ import pytest
 
 from tests.traces.test_swf import line, write
 from transom.errors import SpecError, TraceError
-from transom.generate.replays import equip
+from transom.generate.instances.replays import equip
 from transom.traces import ReadingRules, read_swf
 from transom.traces.swf_columns import read_fields
 from transom.traces.swf_lines import read_lines

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from transom.cli import (
+from transom.cli.commands import (
     bench,
     check,
     generate,

@@ -1,15 +1,22 @@
 """Data sets: workloads of models and like traces, further resources, knapsacks, allocations, paths, selections."""
 
-from transom.generate.arrivals import ArrivalModel, fit_arrivals
-from transom.generate.demands import Provision, Resource, offered_load, parse_resources, provide, with_resources
-from transom.generate.jobsets import PHASES, by_months, jobsets, real_weeks, sampled, synthetic
-from transom.generate.knapsacks import CLASSES, generate_knapsack, hard_knapsack
-from transom.generate.lublin import LublinModel, generate_lublin
-from transom.generate.paths import random_path
-from transom.generate.selections import FAMILIES, family_selection, replayed_selections
-from transom.generate.tjap import StreamModel, solver_policy, stream_steps
-from transom.generate.uniform_sizes import uniform_sizes
-from transom.generate.windows import random_windows, window_knapsacks
+from transom.generate.demands.resources import (
+    Provision,
+    Resource,
+    offered_load,
+    parse_resources,
+    provide,
+    with_resources,
+)
+from transom.generate.instances.knapsacks import CLASSES, generate_knapsack, hard_knapsack
+from transom.generate.instances.paths import random_path
+from transom.generate.instances.selections import FAMILIES, family_selection, replayed_selections
+from transom.generate.instances.tjap import StreamModel, solver_policy, stream_steps
+from transom.generate.instances.uniform_sizes import uniform_sizes
+from transom.generate.instances.windows import random_windows, window_knapsacks
+from transom.generate.workload.arrivals import ArrivalModel, fit_arrivals
+from transom.generate.workload.jobsets import PHASES, by_months, jobsets, real_weeks, sampled, synthetic
+from transom.generate.workload.lublin import LublinModel, generate_lublin
 from transom.traces.walltimes import USUAL_LIMITS, overestimated
 
 __all__ = [

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from transom.generate.csp_recipes import PathsOfAllocations, RandomPaths
-from transom.generate.knapsack_recipes import ClassKnapsacks, WindowKnapsacks
+from transom.generate.instances.csp_recipes import PathsOfAllocations, RandomPaths
+from transom.generate.instances.knapsack_recipes import ClassKnapsacks, WindowKnapsacks
+from transom.generate.instances.selection_recipes import FamilySelections, ReplayedSelections
+from transom.generate.instances.tjap_recipes import FragmentedAllocations, StreamAllocations
+from transom.generate.instances.window_recipe import WindowRecipe
 from transom.generate.recipe import Recipe, read_parameters
-from transom.generate.selection_recipes import FamilySelections, ReplayedSelections
-from transom.generate.tjap_recipes import FragmentedAllocations, StreamAllocations
-from transom.generate.window_recipe import WindowRecipe
-from transom.generate.workload_recipe import WorkloadRecipe
+from transom.generate.workload.workload_recipe import WorkloadRecipe
 from transom.registry import unknown
 
 _KINDS: dict[str, Callable[[Mapping[str, Any]], type[Recipe]]] = {

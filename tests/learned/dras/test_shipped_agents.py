@@ -13,7 +13,7 @@ from benchmarks.dras.methods import DQL, GROWING, WAITING
 from benchmarks.dras.tables import RESULTS
 from benchmarks.dras.train import MONTHS, VARIANTS
 from benchmarks.dras.trained import read_trained
-from transom.generate.jobsets import by_months
+from transom.generate.workload.jobsets import by_months
 from transom.learned import checkpoints
 from transom.learned.dras.validation import AGAINST, FIGURES
 from transom.simulation import simulate

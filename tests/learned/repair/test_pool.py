@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from transom.errors import SpecError
-from transom.generate.tjap import StreamModel, solver_policy, stream_steps
+from transom.generate.instances.tjap import StreamModel, solver_policy, stream_steps
 from transom.learned.repair.pool import CLUSTERS, ClusterName, WindowPool
 from transom.models import AUTHORS, PAPER, Allocation, FatTree
 from transom.rng import stream

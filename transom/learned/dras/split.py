@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from transom.errors import ModelError, SpecError
-from transom.generate.jobsets import by_months, count_months
+from transom.generate.workload.jobsets import by_months, count_months
 from transom.traces import Workload, cut
 
 _TRAINED = 0.75  # share of the jobs, where no months are stated
@@ -30,8 +30,8 @@ def split(workload: Workload, months: str | None, validation: str | None, overla
     Parameters
     ----------
     workload : the trace.
-    months, validation : ``A`` or ``A-B``, counted from 1 (:func:`~transom.generate.jobsets.by_months`); None: not
-        stated.
+    months, validation : ``A`` or ``A-B``, counted from 1 (:func:`~transom.generate.workload.jobsets.by_months`); None:
+        not stated.
     overlap : whether months may be in both parts.
     epoch : second 0 of the trace's clock in Unix time [s].
 

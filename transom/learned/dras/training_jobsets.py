@@ -9,7 +9,7 @@ from typing import cast, get_args
 import numpy as np
 
 from transom.errors import SpecError
-from transom.generate.jobsets import JOBS, Phase, jobsets
+from transom.generate.workload.jobsets import JOBS, Phase, jobsets
 from transom.learned.dras.split import Split
 from transom.models import JobTable
 from transom.rng import stream

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from transom.errors import SpecError
-from transom.generate.tjap import StreamModel, solver_policy, stream_steps
+from transom.generate.instances.tjap import StreamModel, solver_policy, stream_steps
 from transom.learned.repair.process import Windows, scale_of
 from transom.models import AUTHORS, PAPER, Allocation, FatTree, HopCost
 from transom.rng import stream

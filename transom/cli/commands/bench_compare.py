@@ -1,0 +1,100 @@
+"""``transom bench compare``: what changed from one store to another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from transom.cli.commands.bench_score import Library, percent, read_library
+from transom.cli.options import common as options
+from transom.cli.output.console import print_json, print_table
+
+if TYPE_CHECKING:
+    from transom.bench.score.comparison import Comparison
+
+_SHOWN = 40  # runs that came out another way; all of them stand in the JSON
+
+
+def command(
+    before: Annotated[Path, typer.Argument(metavar="A", help="A folder of bench run, or a Parquet file: before.")],
+    after: Annotated[Path, typer.Argument(metavar="B", help="The same: after.")],
+    library: Library = None,
+    json: options.Json = False,
+) -> None:
+    """Say what became faster, slower, better, worse, wrong, newly proved, newly failing or is missing from A to B.
+
+    Runs of the same instance, solver, parameters, budget, seed and threads are put side by side; code, versions and
+    machine may differ, and what differs is told first. What can be chance is not told as a change: values under a
+    clock are compared by a paired rank test, times only from 10 % on. The exit status is 1 if something became wrong,
+    worse or failed; slower alone is told and leaves it 0, as does what B lacks.
+    """
+    from transom.bench.score.comparison import compare
+    from transom.bench.store.store import read_results
+
+    found = compare(read_results(before), read_results(after), read_library(library))
+    if json:
+        print_json(
+            {
+                **found._asdict(),
+                "changes": [change._asdict() for change in found.changes],
+                "events": [event._asdict() for event in found.events],
+                "regressed": found.regressed,
+            }
+        )
+    else:
+        _print(found)
+    if found.regressed:
+        raise typer.Exit(1)
+
+
+def _print(found: Comparison) -> None:
+    for difference in found.circumstances:
+        print(f"differs: {difference}")
+    print(f"{found.shared} runs are in both")
+    for word, runs in (("missing", found.missing), ("new", found.added)):
+        for told in runs:
+            print(f"{word}: {told}")
+    print()
+    if found.changes:
+        _print_changes(found)
+    if found.events:
+        cells = [
+            [
+                event.kind,
+                event.problem,
+                event.solver,
+                event.budget,
+                event.label,
+                str(event.seed),
+                event.before,
+                event.after,
+            ]
+            for event in found.events[:_SHOWN]
+        ]
+        headings = ["change", "problem", "solver", "budget", "instance", "seed", "before", "after"]
+        print_table("Runs that came out another way", headings, cells, left=len(headings))
+        if (more := len(found.events) - _SHOWN) > 0:
+            print(f"and {more} more; --json prints all of them")
+    print("worse: see above" if found.regressed else "nothing became wrong, worse or failed")
+
+
+def _print_changes(found: Comparison) -> None:
+    cells = []
+    for change in found.changes:
+        wide = "" if change.threads == 1 else f", {change.threads} threads"
+        integral = "-"
+        if change.integral_before is not None:
+            integral = f"{percent(change.integral_before, 2)} -> {percent(change.integral_after, 2)}"
+        cells.append(
+            [
+                change.problem, change.budget + wide, change.solver, str(change.instances), str(change.runs),
+                f"{percent(change.gap_before, 3)} -> {percent(change.gap_after, 3)}", change.quality, integral,
+                "-" if change.time_ratio is None else f"{change.time_ratio:.3f} ({change.timed})", change.speed,
+            ]
+        )  # fmt: skip
+    headings = [
+        "problem", "budget", "solver", "instances", "runs", "gap [%]", "quality", "integral [%]", "time ratio", "speed",
+    ]  # fmt: skip
+    print_table("Solvers, A -> B (time ratio: B over A, in brackets on how many instances)", headings, cells, left=3)

@@ -1,0 +1,191 @@
+"""``transom bench run``: do the runs of a plan that the results do not hold yet."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from transom.cli.options import common as options
+from transom.cli.options import plans as plan_options
+from transom.cli.options.engine import Insecure, On, Protection, TlsCa, TlsCert, TlsKey, Workers, chosen_engine
+from transom.cli.output.console import note, print_json, print_table, progress
+
+if TYPE_CHECKING:
+    from transom.bench.plan.plan import Plan
+    from transom.bench.run.running import Summary, Tally
+    from transom.stop import Stop
+
+_SHOWN = 10  # causes of failures that are shown
+
+
+class Only(StrEnum):
+    """Which runs to do anew."""
+
+    failed = "failed"
+    outdated = "outdated"
+
+
+def command(
+    out: Annotated[
+        Path, typer.Option("--out", metavar="RESULTS", help="Folder of the results; what it holds is not done again.")
+    ],
+    plan: plan_options.Source = None,
+    instances: plan_options.Instances = None,
+    solver: plan_options.Solver = None,
+    seed: plan_options.Seed = None,
+    seconds: plan_options.SecondsOption = None,
+    iterations: plan_options.Iterations = None,
+    threads: plan_options.Threads = None,
+    memory: plan_options.Memory = None,
+    grace: plan_options.Grace = None,
+    clock: plan_options.ClockOption = None,
+    take: plan_options.Take = None,
+    problem: plan_options.Problem = None,
+    objective: options.Objective = None,
+    objectives: options.Objectives = None,
+    cost_model: options.CostModel = None,
+    wrap: options.Wrap = None,
+    on: On = "local",
+    workers: Workers = None,
+    tls_ca: TlsCa = None,
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
+    insecure: Insecure = False,
+    force: Annotated[bool, typer.Option("--force", help="Do all runs anew.")] = False,
+    only: Annotated[
+        Only | None,
+        typer.Option("--only", help="Do only runs anew that failed, or that other code or versions did."),
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Do the runs of a plan: instances x solvers x seeds x budgets x threads, and traces x policies x seeds.
+
+    Every run is kept in RESULTS as soon as it ends. If the bench is interrupted, or even killed, the same command
+    goes on where it was: nothing that was done is lost or repeated. A run that raises, crashes, hangs, takes too much
+    memory or gives a wrong answer is a result too, with its cause, and stops nothing.
+
+    Without a plan, --instances and --solver say what to compare; with one, options stand instead of what it says.
+    """
+    from transom.bench.run.running import run_plan
+    from transom.cli.commands.bench_plan import duration, forecast
+    from transom.errors import SpecError
+
+    if force and only is not None:
+        raise SpecError("--force and --only do not go together")
+    flags = plan_options.Flags(
+        *(instances, solver, seed, seconds, iterations, threads, memory, grace, clock, take),
+        *(problem, objective, objectives, cost_model, wrap),
+    )
+    chosen = plan_options.chosen_plan(plan, flags)
+    engine = chosen_engine(on, workers, max(chosen.threads), Protection(tls_ca, tls_cert, tls_key, insecure))
+    with progress(hidden=json and sys.stdout.isatty()) as bars:
+        bar = bars.add_task("reading", total=None)
+
+        done = 0
+
+        def advance(summary: Summary) -> None:
+            nonlocal done
+            done = summary.done
+            if not summary.done:
+                note(forecast(summary.survey, summary.todo, engine.workers))
+                _warn(summary)
+            bars.update(bar, total=summary.todo, completed=summary.done, description=_counts(summary) or "runs")
+
+        try:
+            summary = run_plan(chosen, out, engine, force, None if only is None else only.value, advance)
+        except KeyboardInterrupt:
+            note(f"{done:,} runs were finished; the same command goes on with the others")
+            raise
+    if json:
+        print_json({"plan": chosen.digest(), "results": str(out), **_document(summary)})
+        return
+    _print(chosen, summary)
+    _print_failures(summary)
+    note(f"{summary.done:,} runs in {duration(summary.seconds)}: {_counts(summary) or 'nothing was left to do'}")
+    for (before, now), count in summary.renamed.items():
+        note(f"{count:,} runs of {now} were done before as {before}, and stand under that name; --force does them anew")
+    if summary.done < summary.todo:
+        note(f"{summary.todo - summary.done:,} runs have no row; the same command does them")
+    if failed := sum(tally.failed for tally in summary.tallies.values()):
+        note(f"{failed:,} runs failed; --only failed does them anew")
+    note(f"next: transom report {out}")
+
+
+def _warn(summary: Summary) -> None:
+    if old := summary.survey.runs("outdated"):
+        note(f"{old:,} were done by other code or versions and count as done; --only outdated does them anew")
+    idle = summary.survey.idle()
+    for name, reason in idle.items():
+        note(f"{name} takes no instance of this plan: {reason}")
+    unsuited: dict[str, dict[str, None]] = {}
+    for each in summary.survey.unsuited:
+        if each.name not in idle:
+            unsuited.setdefault(each.name, {})[each.set] = None
+    if unsuited:
+        where = "; ".join(f"{name} in {', '.join(sets)}" for name, sets in unsuited.items())
+        note(f"not applicable (bench plan says why): {where}")
+
+
+def _counts(summary: Summary) -> str:
+    return ", ".join(f"{count:,} {outcome}" for outcome, count in summary.outcomes.most_common())
+
+
+def _print(plan: Plan, summary: Summary) -> None:
+    from transom.bench.plan.budgets import budget_words
+
+    several = len({threads for _, _, threads in summary.tallies}) > 1
+    columns = ["solver", "budget", *["threads"] * several, "runs", "ok", "refused", "failed", "solved", "proved"]
+    rows = []
+    for (name, stop, threads), tally in sorted(summary.tallies.items(), key=_order):
+        counts = (tally.runs, tally.outcomes["ok"], tally.outcomes["refused"], tally.failed, tally.solved, tally.proved)
+        rows.append(
+            [name, budget_words(stop, plan.clock), *[str(threads)] * several, *(f"{count:,}" for count in counts)]
+        )
+    print_table(plan.name, columns, rows, left=2)
+
+
+def _order(entry: tuple[tuple[str, Stop, int], Tally]) -> tuple[Any, ...]:
+    from transom.bench.plan.budgets import budget_words
+
+    (name, stop, threads), _ = entry
+    return name, stop.seconds or 0.0, stop.iterations or 0, budget_words(stop), threads
+
+
+def _print_failures(summary: Summary) -> None:
+    for (name, outcome, cause), count in summary.failures.most_common(_SHOWN):
+        print(f"{outcome}: {name}, {count:,} x: {cause}")
+    if (more := len(summary.failures) - _SHOWN) > 0:
+        print(f"and {more:,} other causes, which the report lists")
+
+
+def _document(summary: Summary) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {
+        "runs": summary.survey.runs(),
+        "to_do": summary.todo,
+        "done": summary.done,
+        "seconds": summary.seconds,
+        "outcomes": dict(summary.outcomes),
+        "solvers": [
+            {
+                "name": name,
+                "budget": asdict(stop),
+                "threads": threads,
+                "runs": tally.runs,
+                "outcomes": dict(tally.outcomes),
+                "solved": tally.solved,
+                "proved": tally.proved,
+            }
+            for (name, stop, threads), tally in summary.tallies.items()
+        ],
+        "failures": [
+            {"name": name, "outcome": outcome, "cause": cause, "runs": count}
+            for (name, outcome, cause), count in summary.failures.items()
+        ],
+        "unsuited": [asdict(each) for each in summary.survey.unsuited],
+    }

@@ -1,0 +1,283 @@
+"""``transom check``: judge results and schedules against what they claim to solve."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from transom.cli.options import common as options
+from transom.cli.options.resources import Resources, equipped
+from transom.cli.output.console import note, print_json
+
+if TYPE_CHECKING:
+    from transom.models import Cluster, FatTree, HopCost
+    from transom.result import Result
+    from transom.traces import Workload
+
+
+class Judged(NamedTuple):
+    """One result or recording: where it stands, what it is for, what was checked, what is wrong."""
+
+    where: str
+    instance: str
+    what: str
+    wrong: list[str]
+
+
+def command(
+    context: typer.Context,
+    instance: Annotated[Path, typer.Argument(metavar="INSTANCE|TRACE", help="Instances as for solve, or a trace.")],
+    result: Annotated[Path, typer.Argument(metavar="RESULT|FOLDER", help="Results of solve, or a folder of simulate.")],
+    objective: options.Objective = None,
+    objectives: options.Objectives = None,
+    cost_model: options.CostModel = None,
+    wrap: options.Wrap = None,
+    resources: Resources = None,
+    start: options.Start = 0,
+    jobs: options.Jobs = None,
+    seed: options.Seed = 0,
+    json: options.Json = False,
+    nodes: options.Nodes = None,
+    size: options.SizeOption = options.Size.requested,
+    size_field: options.SizeField = None,
+    walltime: options.WalltimeOption = options.Walltime.requested_else_runtime,
+    long_runs: options.LongRunsOption = options.LongRuns.cut,
+    nonpositive: options.NonpositiveOption = options.Bad.drop,
+    oversized: options.OversizedOption = options.Bad.drop,
+    zero_runtimes: options.ZeroRuntimesOption = options.ZeroRuntimes.bad,
+    partition: options.Partition = None,
+    estimates: options.Estimates = "exact",
+    estimates_for: options.EstimatesForOption = options.EstimatesFor.missing,
+) -> None:
+    """Judge results against their instances, or a recorded replay against its trace.
+
+    Everything is computed again from the data: whether an answer is feasible and worth what is
+    claimed, whether its bound and its optimum can be; whether every job starts once, in time, and on
+    nodes that are free, and what the hops between them cost; whether each point of a front is feasible,
+    takes every job that still fits, and is beaten by no other one; and, where at most 14 jobs fit, whether a
+    front that is said to be complete lacks a point. A trace is read and cut as the recording says, further
+    resources and all, unless an option says otherwise. The exit status is 1 if something is wrong.
+    """
+    from transom.errors import DocumentError
+
+    if not result.exists():
+        raise DocumentError(f"{result}: no such file or folder")
+    if result.is_dir():
+        rules: dict[str, Any] = {
+            "nodes": nodes, "start": start, "jobs": jobs, "resources": resources, "seed": seed,
+            **{name: context.params[name] for name in options.READING},
+        }  # fmt: skip
+        judged = _judge_recordings(instance, result, {name: rules[name] for name in rules if _given(context, name)})
+    else:
+        seeded = seed if _given(context, "seed") else None
+        options.refuse({"--resources": resources, "--seed": seeded}, f"{result}, which is no folder of simulate")
+        judged = _judge_results(instance, result, _Reading(objective, objectives, cost_model, wrap))
+
+    wrong = sum(bool(each.wrong) for each in judged)
+    if json:
+        print_json({"sound": not wrong, "checked": [each._asdict() for each in judged]})
+    else:
+        for each in judged:
+            for fault in each.wrong:
+                print(f"{each.where}: {fault}")
+        kinds = Counter(each.what for each in judged if not each.wrong)
+        told = ", ".join(f"{count} x {kind}" for kind, count in kinds.most_common())
+        print(f"{result}: {wrong} of {len(judged)} wrong" if wrong else f"{result}: all sound: {told}")
+    if wrong:
+        raise typer.Exit(1)
+
+
+def _given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+class _Reading(NamedTuple):
+    """How windows are read, as far as it is stated."""
+
+    objective: str | None
+    objectives: str | None
+    cost_model: str | None
+    wrap: bool | None
+
+    def of_kind(self, kind: str) -> dict[str, Any]:
+        """What applies where instances are read as problems of a kind."""
+        allocation = kind not in ("knapsack", "selection")
+        return {
+            "objective": self.objective if kind == "knapsack" else None,
+            "objectives": self.objectives if kind == "selection" else None,
+            "cost_model": self.cost_model if allocation else None,
+            "wrap": self.wrap if allocation and kind != "csp" else None,
+        }
+
+
+def _judge_results(instance: Path, results: Path, reading: _Reading) -> list[Judged]:
+    from transom.errors import DocumentError, SpecError
+    from transom.io import name_of, read_documents
+    from transom.io.instances import read_instances
+    from transom.io.verify import faults
+    from transom.result import Result
+
+    claimed: list[tuple[str, Result]] = []
+    for where, document in read_documents(results):
+        if not isinstance(document, Result):
+            raise DocumentError(f"{where}: holds {name_of(document)}; expected a result")
+        claimed.append((where, document))
+    kinds = dict.fromkeys(result.problem for _, result in claimed)
+    if reading.objective is not None and "knapsack" not in kinds:
+        raise SpecError(f"{results}: holds no results of knapsacks; --objective is for those")
+    if reading.objectives is not None and "selection" not in kinds:
+        raise SpecError(f"{results}: holds no results of selections; --objectives is for those")
+    if (reading.cost_model, reading.wrap) != (None, None) and not kinds.keys() - {"knapsack", "selection"}:
+        raise SpecError(f"{results}: holds no results of allocations; --cost-model and --wrap are for those")
+    # A window is read as each of the problems that results are for.
+    problems = {
+        problem.digest(): (label, problem)
+        for kind in kinds
+        for label, problem in read_instances([instance], kind, **reading.of_kind(kind))
+    }
+    judged, solved = [], set()
+    for where, result in claimed:
+        if result.instance not in problems:
+            hint = _how_read(instance, result.problem, reading)
+            raise DocumentError(f"{where}: is for instance {result.instance}, which {instance} does not hold{hint}")
+        label, problem = problems[result.instance]
+        judged.append(Judged(where, label, _what(result), faults(problem, result)))
+        solved.add(result.instance)
+    if missing := len(problems) - len(solved):
+        note(f"{instance}: {missing} of {len(problems)} instances have no result")
+    return judged
+
+
+def _what(result: Result) -> str:
+    told = f"{result.status} {result.problem}"
+    if result.problem != "selection" or result.solution is None:
+        return told
+    return f"{told}, front {'complete' if result.status == 'optimal' else 'not complete'}"
+
+
+def _how_read(instance: Path, problem: str, reading: _Reading) -> str:
+    """Under which choices windows were read, as far as they have a part in it."""
+    from transom.io import PeriodWindow, read_documents
+    from transom.models import Allocation, Window
+
+    first = next(iter(read_documents(instance)))[1]
+    if isinstance(first, Allocation) and reading.wrap is not None and problem != "csp":
+        return f" {'with' if reading.wrap else 'without'} wrap-around"
+    if not isinstance(first, (Window, PeriodWindow)):
+        return ""
+    if problem == "knapsack":
+        return f" under the objective {reading.objective or 'nodes'}"
+    if problem == "selection":
+        return f" under the objectives {reading.objectives or 'of every resource'}"
+    around = "" if problem == "csp" else f", {'without' if reading.wrap is False else 'with'} wrap-around"
+    return f" under the cost model {reading.cost_model or 'paper'}{around}"
+
+
+def _judge_recordings(trace: Path, folder: Path, given: dict[str, Any]) -> list[Judged]:
+    from transom.errors import DocumentError
+
+    if (folder / "jobs.parquet").exists():
+        folders = [folder]
+    else:
+        folders = sorted(path.parent for path in folder.glob("*/jobs.parquet"))
+    if not folders:
+        raise DocumentError(f"{folder}: no jobs.parquet, neither in it nor in a folder of it")
+    workloads: dict[str, Workload] = {}
+    return [_judge_recording(trace, each, given, workloads) for each in folders]
+
+
+def _judge_recording(trace: Path, folder: Path, given: dict[str, Any], workloads: dict[str, Workload]) -> Judged:
+    from transom.errors import DocumentError, SpecError
+    from transom.simulation.recording import (
+        holds_promises,
+        read_details,
+        read_node_runs,
+        read_promises,
+        read_schedule,
+    )
+    from transom.simulation.verification import check_nodes, check_promises, check_schedule, check_spread
+
+    schedule = read_schedule(folder)
+    details = read_details(folder)["details"]
+    rules = {**_recorded_rules(details, folder), **given}
+    key = repr(sorted(rules.items(), key=str))
+    if rules.get("events") == "rlscheduler":
+        stated = {f"--{name.replace('_', '-')}": given.get(name) for name in options.READING}
+        options.refuse(stated, f"{folder}: it was read by the job rules of rlscheduler")
+    resources, seed = rules.pop("resources", None), rules.pop("seed", 0)
+    if resources is None and rules.get("estimates", "exact") == "exact" and "seed" in given:
+        raise SpecError(f"{folder}: was replayed without --resources and --estimates; --seed is for those")
+    if key not in workloads:
+        read = options.read_workload(trace, seed=seed, **rules)
+        workloads[key] = equipped(read, trace, resources, seed).workload
+    workload = _on_tree(workloads[key], schedule.cluster.topology)
+    if details.get("digest", workload.digest()) != workload.digest():
+        path = folder / "jobs.parquet"
+        raise DocumentError(f"{path}: is a replay of another workload than {trace} as it is read here")
+    wrong = check_schedule(workload, schedule)
+    if schedule.cluster != workload.cluster:
+        wrong.append(f"the machine has {_told(schedule.cluster)}, not {_told(workload.cluster)}")
+    runs = read_node_runs(folder)
+    unheld = check_nodes(schedule, runs)
+    wrong += unheld or check_spread(schedule, runs, _recorded_cost(details, folder))
+    if holds_promises(folder):
+        wrong += check_promises(schedule, read_promises(folder))
+    else:
+        note(f"{folder}: recorded with one promise a pass, not all of them; promises are not checked")
+    return Judged(str(folder), str(trace), f"schedule of {len(schedule):,} jobs", wrong)
+
+
+def _told(cluster: Cluster) -> str:
+    further = zip(cluster.resources, cluster.capacities, strict=True)
+    return ", ".join([f"{cluster.num_nodes} nodes", *(f"{amount} of {name}" for name, amount in further)])
+
+
+def _on_tree(workload: Workload, tree: FatTree | None) -> Workload:
+    """The workload on the tree that a recording states, if there is one and it has as many nodes.
+
+    Traces know no trees; that it is the tree of the replay, the digest of the workload tells.
+    """
+    from dataclasses import replace
+
+    if tree is None or tree.num_nodes != workload.cluster.num_nodes:
+        return workload
+    return replace(workload, cluster=replace(workload.cluster, topology=tree))
+
+
+def _recorded_cost(details: dict[str, Any], folder: Path) -> HopCost:
+    from transom.errors import DocumentError, ModelError
+    from transom.models import PAPER, HopCost
+
+    allocator = details.get("allocator")
+    if allocator is None:
+        return PAPER
+    try:
+        return HopCost(**allocator["cost"])
+    except (KeyError, TypeError, ModelError) as error:
+        raise DocumentError(
+            f"{folder / 'jobs.parquet'}: the cost model in its metadata is not known: {error}"
+        ) from None
+
+
+def _recorded_rules(details: dict[str, Any], folder: Path) -> dict[str, Any]:
+    from transom.errors import DocumentError
+
+    kinds: dict[str, Any] = {
+        "size": options.Size, "walltime": options.Walltime, "long_runs": options.LongRuns,
+        "nonpositive": options.Bad, "oversized": options.Bad, "nodes": int, "start": int, "jobs": int,
+        "zero_runtimes": options.ZeroRuntimes, "size_field": str, "partition": list, "estimates": str,
+        "estimates_for": options.EstimatesFor, "resources": str, "seed": int, "events": str,
+    }  # fmt: skip
+    try:
+        recorded = dict(details.get("rules", {}))
+        if "resources" in details:
+            recorded |= {"resources": details["resources"]["spec"], "seed": details["resources"]["seed"]}
+        return {name: kinds[name](value) for name, value in recorded.items() if value is not None}
+    except (KeyError, TypeError, ValueError) as error:
+        raise DocumentError(
+            f"{folder / 'jobs.parquet'}: the reading rules in its metadata are not known: {error}"
+        ) from None

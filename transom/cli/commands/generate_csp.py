@@ -1,0 +1,72 @@
+"""``transom generate csp``: constrained shortest paths, with random costs or from windows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from transom.cli.options import common as options
+from transom.cli.output.console import check_writable, print_json
+
+if TYPE_CHECKING:
+    from transom.models import ConstrainedPath
+
+
+def command(
+    out: Annotated[Path, typer.Option("--out", help="Where to write them: .jsonl or .jsonl.gz, or .json for one.")],
+    like: Annotated[
+        Path | None, typer.Option("--like", help="The paths of these allocations or windows, without wrap-around.")
+    ] = None,
+    count: Annotated[int | None, typer.Option("--count", min=1, help="How many; 1, or all of --like.")] = None,
+    length: Annotated[int | None, typer.Option("--length", help="Entries; 100 by default.")] = None,
+    sizes: Annotated[
+        int | None, typer.Option("--sizes", help="Distinct sizes of operation arcs; 3 by default.")
+    ] = None,
+    arcs: Annotated[int | None, typer.Option("--arcs", help="Operation arcs of a path; 6 by default.")] = None,
+    longest: Annotated[int | None, typer.Option("--longest", help="Largest size, 20 by default.")] = None,
+    most: Annotated[int | None, typer.Option("--most", help="Largest cost of an arc, 1000 by default.")] = None,
+    density: Annotated[
+        float | None, typer.Option("--density", help="Share of the possible arcs, 1 by default.")
+    ] = None,
+    load: Annotated[
+        float | None, typer.Option("--load", help="Share of the entries that arcs span at most; 0.9 by default.")
+    ] = None,
+    cost_model: options.CostModel = None,
+    seed: options.Seed = 0,
+    json: options.Json = False,
+) -> None:
+    """Generate constrained shortest paths.
+
+    Without --like, arcs have random costs, whole and independent, and a path that fits exists. With
+    --like FILE they are what the static allocations of that file amount to on the line; --cost-model says
+    what hops cost where the file holds windows.
+    """
+    from transom.generate.recipes import recipe
+    from transom.io import write_documents
+
+    check_writable(out, ".jsonl", ".json")
+    given = {"length": length, "sizes": sizes, "arcs": arcs, "longest": longest}
+    shares = {"most": most, "density": density, "load": load}
+    if like is not None:
+        options.refuse({f"--{name}": value for name, value in {**given, **shares}.items()}, "--like")
+        made = _like(like, count, cost_model)
+    else:
+        options.refuse({"--cost-model": cost_model}, "random costs")
+        chosen = {name: value for name, value in {**given, **shares}.items() if value is not None}
+        made = recipe("csp", chosen).make(seed, count or 1)
+    number = write_documents(out, made)
+    if json:
+        print_json({"out": str(out), "paths": number})
+    else:
+        print(f"{out}: {number} paths" if number > 1 else f"{out}: 1 path")
+
+
+def _like(like: Path, count: int | None, cost_model: str | None) -> Iterator[ConstrainedPath]:
+    from itertools import islice
+
+    from transom.io.instances import read_instances
+
+    return (problem for _, problem in islice(read_instances([like], "csp", None, cost_model), count))

@@ -1,0 +1,114 @@
+"""``transom generate dataset``: thousands of instances with splits and a card, out of a plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from transom.cli.options import common as options
+from transom.cli.options.engine import Insecure, Protection, TlsCa, TlsCert, TlsKey, chosen_cluster
+from transom.cli.output.console import note, print_json, print_table, progress
+
+if TYPE_CHECKING:
+    from transom.generate.dataset.dataset import Apply
+    from transom.generate.dataset.index import DatasetIndex
+
+
+def command(
+    plan: Annotated[Path | None, typer.Argument(help="The plan: a TOML file (docs/datasets.md).")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="The folder to write to; made if need be.")] = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", min=1, help="How many shards are made at a time, by default 1.")
+    ] = None,
+    on: Annotated[
+        str,
+        typer.Option(
+            "--on",
+            metavar="ENGINE",
+            help="Where: local, or as for `transom bench run`, such as dask; all machines see --out under one name.",
+        ),
+    ] = "local",
+    tls_ca: TlsCa = None,
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
+    insecure: Insecure = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Make everything again, and replace the data set of another plan.")
+    ] = False,
+    check: Annotated[
+        Path | None, typer.Option("--check", metavar="DIR", help="Make nothing; check the data set in this folder.")
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Generate a data set: instances of many recipes in compressed shards, split, with a card.
+
+    Finished shards stay: after Ctrl-C or a crash the same command goes on where it was. The same plan gives the same
+    files with any number of workers.
+    """
+    from transom.errors import SpecError
+
+    if check is not None:
+        options.refuse({"PLAN": plan, "--out": out, "--force": force or None}, "--check")
+        raise typer.Exit(_check(check, json))
+    if plan is None or out is None:
+        raise SpecError("expected PLAN and --out DIR, or --check DIR")
+    from transom.generate.dataset.dataset import make_dataset
+    from transom.generate.dataset.plan import read_dataset_plan
+
+    source = read_dataset_plan(plan)
+    if out.exists() and not out.is_dir():
+        raise SpecError(f"{out}: is a file, not a folder")
+    with progress(hidden=json) as bars:
+        task = bars.add_task("shards", total=None)
+
+        def told(done: int, total: int) -> None:
+            bars.update(task, completed=done, total=total)
+
+        mapping = _mapping(on, workers, Protection(tls_ca, tls_cert, tls_key, insecure))
+        index = make_dataset(source, out, mapping, force, told, lambda size: note(f"{out}: {size}"))
+    _print(index, out, json)
+
+
+def _mapping(on: str, workers: int | None, protection: Protection) -> Apply:
+    from functools import partial
+
+    if on == "local":
+        from transom.generate.dataset.workers import on_this_machine
+
+        protection.refuse(on)
+        return partial(on_this_machine, workers or 1)
+    from transom.bench.run.mapping import on_cluster
+
+    return partial(on_cluster, chosen_cluster(on, workers or (1 if on == "dask" else None), 1, protection))
+
+
+def _print(index: DatasetIndex, out: Path, json: bool) -> None:
+    if json:
+        sets = {each.name: {"splits": each.splits, "removed": each.removed} for each in index.sets}
+        print_json({"out": str(out), "digest": index.digest, "instances": index.count, "sets": sets})
+        return
+    splits = index.splits
+    rows = [
+        [each.name, *(f"{each.splits.get(name, 0):,}" for name in splits), f"{each.removed:,}"] for each in index.sets
+    ]
+    print(f"{out}: {index.count:,} instances in {len(index.files):,} files")
+    print_table("", ["set", *splits, "repeated"], rows)
+
+
+def _check(folder: Path, json: bool) -> int:
+    from transom.generate.dataset.check import check_dataset
+
+    wrong, files = [], 0
+    for found in check_dataset(folder):
+        if found is None:
+            files += 1
+        else:
+            wrong.append(found)
+            note(found)
+    if json:
+        print_json({"folder": str(folder), "files": files, "wrong": wrong})
+    else:
+        print(f"{folder}: {files:,} files, " + (f"{len(wrong):,} things are wrong" if wrong else "all as stated"))
+    return 1 if wrong else 0

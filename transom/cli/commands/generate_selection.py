@@ -1,0 +1,157 @@
+"""``transom generate selection``: which jobs of a window to start, seen from several resources at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from transom.cli.options import common as options
+from transom.cli.options.resources import Resources
+from transom.cli.output.console import check_writable, describe, note, print_json, progress
+
+if TYPE_CHECKING:
+    from transom.models import Selection
+
+_RANDOM = ("family", "jobs", "number", "largest", "tightness", "forced", "excluded", "requires")
+_CUT = ("resources", "policy", "every", "minimum", "start", "replay", "nodes")
+
+
+def command(
+    out: Annotated[Path, typer.Option("--out", help="Where to write them: .jsonl or .jsonl.gz, or .json for one.")],
+    family: Annotated[
+        str | None,
+        typer.Option(
+            "--family", help="uniform (default), correlated, inverse, ties, heavy, sparse, or all of them in turn."
+        ),
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", min=0, help="Jobs of a window; 20, of a replay at most so many.")
+    ] = None,
+    number: Annotated[
+        int | None, typer.Option("--number", min=1, help="families: resources, nodes included; 3 by default.")
+    ] = None,
+    largest: Annotated[
+        int | None, typer.Option("--largest", min=1, help="families: the largest demand, 100 by default.")
+    ] = None,
+    tightness: Annotated[
+        float | None,
+        typer.Option("--tightness", help="families: capacity as a share of all demands together; 0.5 by default."),
+    ] = None,
+    forced: Annotated[
+        float | None, typer.Option("--forced", help="families: share of the jobs that are chosen in any case; 0.")
+    ] = None,
+    excluded: Annotated[
+        float | None, typer.Option("--excluded", help="families: share of the jobs that are never chosen; 0.")
+    ] = None,
+    requires: Annotated[
+        float | None, typer.Option("--requires", help="families: share of the jobs that require an earlier one; 0.")
+    ] = None,
+    objectives: Annotated[
+        str | None,
+        typer.Option(
+            "--objectives", help="What to maximise, such as nodes/r1/waited/priority; every resource by default."
+        ),
+    ] = None,
+    like: Annotated[
+        Path | None, typer.Option("--like", help="Windows that a replay of this trace met, instead of random ones.")
+    ] = None,
+    resources: Resources = None,
+    policy: Annotated[
+        str | None, typer.Option("--policy", help="like: the policy of the replay; fcfs-easy by default.")
+    ] = None,
+    every: Annotated[
+        int | None, typer.Option("--every", min=1, help="like: at most a window in so many seconds; 3600.")
+    ] = None,
+    minimum: Annotated[
+        int | None,
+        typer.Option("--minimum", min=0, help="like: leave out windows with fewer undecided jobs; 2 by default."),
+    ] = None,
+    start: Annotated[int | None, typer.Option("--start", min=0, help="like: begin with the job at this position.")] = (
+        None
+    ),
+    replay: Annotated[int | None, typer.Option("--replay", min=1, help="like: replay so many jobs of the trace.")] = (
+        None
+    ),
+    nodes: Annotated[int | None, typer.Option("--nodes", min=1, help="like: nodes of the machine.")] = None,
+    count: Annotated[
+        int | None, typer.Option("--count", min=1, help="How many, of each family; 1, like: all by default.")
+    ] = None,
+    seed: options.Seed = 0,
+    json: options.Json = False,
+) -> None:
+    """Generate selections: windows of jobs that ask for several resources.
+
+    Families are random: uniform demands; correlated ones, with which large jobs ask for much of everything; inverse
+    ones, with which they do not; ties, all from 1 to 3; heavy tails; sparse ones, 0 for many jobs. Number i of a
+    family is the same however many there are.
+
+    With --like TRACE they are the heads of the queue that a replay met, with what was free then; --resources says
+    what jobs ask for beside nodes. Every job has waited, has a walltime and a priority, so that --objectives may
+    name those too.
+    """
+    check_writable(out, ".jsonl", ".json")
+    given = dict(locals())
+    if like is None:
+        options.refuse({f"--{name}": given[name] for name in _CUT}, "random families; it needs --like")
+        chosen = {name: given[name] for name in (*_RANDOM, "objectives") if given[name] is not None}
+        made = _families(chosen, count or 1, seed)
+    else:
+        options.refuse({f"--{name}": given[name] for name in _RANDOM if name != "jobs"}, "--like")
+        names = ("resources", "policy", "every", "minimum", "jobs", "objectives")
+        chosen = {name: given[name] for name in names if given[name] is not None}
+        trace = {"model": "trace", "like": str(like), "nodes": nodes, "start": start, "jobs": replay}
+        chosen["workload"] = {name: value for name, value in trace.items() if value is not None}
+        made = _replayed(like, chosen, count, seed)
+    _write(out, made, json)
+
+
+def _write(out: Path, made: Iterator[Selection], json: bool) -> None:
+    from transom.io import write_documents
+
+    number = write_documents(out, made)
+    if json:
+        print_json({"out": str(out), "selections": number})
+    else:
+        print(f"{out}: {number} selections" if number != 1 else f"{out}: 1 selection")
+
+
+def _families(chosen: dict[str, Any], count: int, seed: int) -> Iterator[Selection]:
+    from itertools import chain
+
+    from transom.generate import FAMILIES
+    from transom.generate.recipes import recipe
+
+    names = tuple(FAMILIES) if chosen.get("family") == "all" else (chosen.get("family", "uniform"),)
+    made = [recipe("selection", {**chosen, "family": each}) for each in names]
+    return chain.from_iterable(each.make(seed, count) for each in made)
+
+
+def _replayed(like: Path, chosen: dict[str, Any], count: int | None, seed: int) -> Iterator[Selection]:
+    from itertools import islice
+
+    from transom.cli.options.resources import Equipped
+    from transom.errors import SpecError
+    from transom.generate.instances.selection_recipes import ReplayedSelections
+    from transom.generate.recipe import read_parameters
+
+    recipe = read_parameters(ReplayedSelections, "selection", chosen)
+    recipe.check()
+    workload, provisions = recipe.equipped(seed, 1)
+    for line in describe(workload) + Equipped(workload, provisions, {}).lines:
+        note(line)
+    with progress() as bars:
+        task = bars.add_task(recipe.policy, total=len(workload))
+        schedule = recipe.replay(workload, seed, lambda done: bars.update(task, completed=done))
+    found = recipe.cut(schedule)
+    first = next(found, None)
+    if first is None:
+        raise SpecError(f"{like}: no window of the replay leaves {recipe.minimum} jobs to choose among")
+    return islice(_with(first, found), count)
+
+
+def _with(first: Selection, others: Iterator[Selection]) -> Iterator[Selection]:
+    yield first
+    yield from others

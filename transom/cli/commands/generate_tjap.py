@@ -1,0 +1,246 @@
+"""``transom generate tjap``: windows of topology-aware job allocation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from transom.cli.options import common as options
+from transom.cli.output.console import check_writable, number, print_json, progress
+
+if TYPE_CHECKING:
+    from transom.generate.instances.tjap import Step
+    from transom.generate.instances.tjap_recipes import FragmentedAllocations, StreamAllocations
+
+
+class Family(StrEnum):
+    """Which windows."""
+
+    stream = "stream"
+    fragmented = "fragmented"
+
+
+class WindowRule(StrEnum):
+    """Which waiting jobs a window takes."""
+
+    paper = "paper"
+    code = "code"
+
+
+class OneNode(StrEnum):
+    """What becomes of jobs of one node."""
+
+    lowest = "lowest"
+    lost = "lost"
+
+
+class Form(StrEnum):
+    """What is written."""
+
+    documents = "documents"
+    lines = "lines"
+
+
+class Law(StrEnum):
+    """How sizes are distributed."""
+
+    lognormal = "lognormal"
+    uniform = "uniform"
+
+
+class ProblemName(StrEnum):
+    """Which allocation problem."""
+
+    scas = "scas"
+    dcas = "dcas"
+    free = "free"
+
+
+_FILL_UP = 15  # periods in which the empty cluster of the paper fills
+
+_RANGES = ("gaps", "sizes", "runtimes")
+_STREAM = (
+    "epochs", "periods", "period", *_RANGES, "window", "most", "one_node", "policy", "iterations", "form",
+)  # fmt: skip
+_FRAGMENTED = ("count", "idle", "jobs", "law", "mean", "spread", "cap", "longest", "load")
+_BOTH = ("nodes", "k", "leaf_nodes", "pod_nodes", "problem", "cost_model", "wrap")
+
+
+def command(
+    out: Annotated[Path, typer.Option("--out", help="Where to write them: .jsonl or .jsonl.gz.")],
+    family: Annotated[
+        Family, typer.Option("--family", help="The paper's stream, or single windows of any scale.")
+    ] = Family.stream,
+    nodes: Annotated[
+        int | None, typer.Option("--nodes", min=1, help="Nodes of the cluster; 1000, fragmented: 20000.")
+    ] = None,
+    k: Annotated[
+        int | None, typer.Option("--k", help="Ports of a switch: leaves of k/2 nodes, pods of k/2 leaves; stream: 20.")
+    ] = None,
+    leaf_nodes: Annotated[
+        int | None, typer.Option("--leaf-nodes", min=1, help="Nodes of a leaf switch, instead of k/2; fragmented: 32.")
+    ] = None,
+    pod_nodes: Annotated[
+        int | None,
+        typer.Option(
+            "--pod-nodes", min=1, help="Nodes of a pod, such as the authors' 40, instead of k*k/4; fragmented: 512."
+        ),
+    ] = None,
+    epochs: Annotated[
+        int | None, typer.Option("--epochs", min=1, help="stream: runs from an empty cluster; 1.")
+    ] = None,
+    periods: Annotated[int | None, typer.Option("--periods", min=1, help="stream: periods of a run; 100.")] = None,
+    period: Annotated[int | None, typer.Option("--period", help="stream: length of a period [s]; 60.")] = None,
+    gaps: Annotated[
+        str | None, typer.Option("--gaps", metavar="A-B", help="stream: time between arrivals [s]; 5-30.")
+    ] = None,
+    sizes: Annotated[str | None, typer.Option("--sizes", metavar="A-B", help="stream: nodes of a job; 1-40.")] = None,
+    runtimes: Annotated[
+        str | None, typer.Option("--runtimes", metavar="A-B", help="stream: runtime of a job [s]; 10-1800.")
+    ] = None,
+    window: Annotated[
+        WindowRule | None,
+        typer.Option("--window", help="stream: all jobs that fit, or the authors' prefix of up to 5; paper."),
+    ] = None,
+    most: Annotated[
+        int | None, typer.Option("--most", min=1, help="stream: most jobs of several nodes in a window; code: 5.")
+    ] = None,
+    one_node: Annotated[
+        OneNode | None,
+        typer.Option("--one-node", help="stream: one-node jobs run on the lowest nodes left, or are lost; lowest."),
+    ] = None,
+    policy: Annotated[
+        str | None, typer.Option("--policy", help="stream: the solver that places the jobs; scas-dp.")
+    ] = None,
+    iterations: Annotated[
+        int | None, typer.Option("--iterations", min=1, help="stream: of the policy in each window.")
+    ] = None,
+    form: Annotated[
+        Form | None, typer.Option("--form", help="stream: documents of allocations, or lines with epoch and period.")
+    ] = None,
+    problem: Annotated[
+        ProblemName | None, typer.Option("--problem", help="The allocation; what the policy takes, fragmented: scas.")
+    ] = None,
+    count: Annotated[int | None, typer.Option("--count", min=1, help="fragmented: how many windows; 1.")] = None,
+    idle: Annotated[int | None, typer.Option("--idle", min=1, help="fragmented: idle nodes; 5000.")] = None,
+    jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="fragmented: jobs; 50.")] = None,
+    law: Annotated[Law | None, typer.Option("--law", help="fragmented: how sizes are distributed; lognormal.")] = None,
+    mean: Annotated[float | None, typer.Option("--mean", help="fragmented: median size of lognormal; 50.")] = None,
+    spread: Annotated[
+        float | None, typer.Option("--spread", help="fragmented: deviation of the logarithms of lognormal; 0.7.")
+    ] = None,
+    cap: Annotated[int | None, typer.Option("--cap", min=2, help="fragmented: largest size; 256.")] = None,
+    longest: Annotated[
+        int | None, typer.Option("--longest", min=1, help="fragmented: longest run of busy nodes; 512.")
+    ] = None,
+    load: Annotated[
+        float | None, typer.Option("--load", help="fragmented: demand as a share of the idle nodes at most; 0.95.")
+    ] = None,
+    cost_model: options.CostModel = None,
+    wrap: options.Wrap = None,
+    seed: options.Seed = 0,
+    json: options.Json = False,
+) -> None:
+    """Generate windows of topology-aware job allocation on a fat tree.
+
+    stream: jobs arrive at a cluster that is empty at first; each period, those with the highest priority
+    (most periods waited, then fewest nodes) become a window, and the policy places them, which makes the next
+    windows. Defaults are the paper's; --window code --pod-nodes 40 --cost-model authors is what its authors'
+    code does. Measured solving times play no part.
+
+    fragmented: windows of their own, each with the idle nodes that random busy runs leave, and jobs up to a
+    share of them; without wrap-around unless --wrap is given.
+    """
+    from transom.generate.instances.tjap_recipes import FragmentedAllocations, StreamAllocations
+    from transom.generate.recipe import read_parameters
+
+    check_writable(out, ".jsonl")
+    given = dict(locals())
+    if k is not None:
+        options.refuse({"--leaf-nodes": leaf_nodes, "--pod-nodes": pod_nodes}, "--k")
+    others = _FRAGMENTED if family is Family.stream else _STREAM
+    options.refuse({f"--{name.replace('_', '-')}": given[name] for name in others}, f"--family {family.value}")
+    own = _STREAM if family is Family.stream else _FRAGMENTED
+    # What is not given is left to each family.
+    chosen: dict[str, Any] = {name: given[name] for name in (*_BOTH, *own) if given[name] is not None}
+    chosen.update({name: _range(name, chosen[name]) for name in _RANGES if name in chosen})
+    if family is Family.stream:
+        epochs = chosen.pop("epochs", 1)
+        _write_stream(out, read_parameters(StreamAllocations, "tjap", chosen), epochs, seed, json)
+    else:
+        if law is Law.uniform:
+            options.refuse({"--mean": mean, "--spread": spread}, "--law uniform")
+        windows = chosen.pop("count", 1)
+        _write_fragmented(out, read_parameters(FragmentedAllocations, "tjap", chosen), windows, seed, json)
+
+
+def _write_stream(out: Path, recipe: StreamAllocations, epochs: int, seed: int, json: bool) -> None:
+    from transom.io import write_documents
+
+    recipe.check()
+    told = _Told(epochs, recipe.periods)
+
+    def steps() -> Iterator[Any]:
+        with progress(hidden=json) as bars:
+            task = bars.add_task(recipe.policy, total=epochs)
+            for epoch in range(1, epochs + 1):
+                for step in recipe.steps(seed, epoch):
+                    told.add(step)
+                    yield recipe.document(step)
+                bars.advance(task)
+
+    count = write_documents(out, steps())
+    facts = {"windows": count, "policy": recipe.policy, **told.facts()}
+    if json:
+        print_json({"out": str(out), **facts})
+    else:
+        print(f"{out}: {count:,} windows in {epochs * recipe.periods:,} periods, {facts['jobs']} jobs each on average")
+        costs = ", ".join(f"{where} {number(value)}" for where, value in facts["cost_per_period"].items())
+        print(f"{recipe.policy}, cost per period: {costs}")
+
+
+class _Told:
+    """What a stream looks like, apart for the time in which the cluster fills."""
+
+    def __init__(self, epochs: int, periods: int) -> None:
+        self._epochs, self._periods = epochs, periods
+        self._jobs = self._windows = 0
+        self._cost = {"filling": 0.0, "steady": 0.0}
+
+    def add(self, step: Step) -> None:
+        """Take in a window."""
+        self._windows += 1
+        self._jobs += len(step.problem)
+        early = (step.window.period or 0) <= _FILL_UP
+        self._cost["filling" if early else "steady"] += step.problem.value(step.owner)
+
+    def facts(self) -> dict[str, Any]:
+        """Jobs of a window, and the mean cost of a period; a period without a window costs nothing."""
+        filling = min(self._periods, _FILL_UP)
+        length = {"filling": filling * self._epochs, "steady": (self._periods - filling) * self._epochs}
+        costs = {"all": sum(self._cost.values()) / (self._periods * self._epochs)}
+        costs.update({where: total / length[where] for where, total in self._cost.items() if length[where]})
+        return {"jobs": round(self._jobs / max(self._windows, 1), 2), "cost_per_period": costs}
+
+
+def _range(name: str, text: str) -> tuple[int, int]:
+    from transom.errors import SpecError
+
+    least, dash, largest = text.partition("-")
+    if not dash or not least.isdecimal() or not largest.isdecimal():
+        raise SpecError(f"--{name}: expected A-B such as 5-30, got {text!r}")
+    return int(least), int(largest)
+
+
+def _write_fragmented(out: Path, recipe: FragmentedAllocations, count: int, seed: int, json: bool) -> None:
+    from transom.io import write_documents
+
+    number = write_documents(out, recipe.make(seed, count))
+    if json:
+        print_json({"out": str(out), "windows": number})
+    else:
+        print(f"{out}: {number} windows" if number > 1 else f"{out}: 1 window")

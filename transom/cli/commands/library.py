@@ -1,0 +1,287 @@
+"""``transom library``: the best known results of a folder of instances."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from transom.cli.options import common as options
+from transom.cli.output.console import note, print_json, print_table, progress
+
+if TYPE_CHECKING:
+    from transom.bench.best_known.library import Entry, Library
+    from transom.bench.best_known.library_sources import Candidate, Step, Taken
+
+app = typer.Typer(help="Keep and judge the best known results of instances.", no_args_is_help=True)
+
+Folder = Annotated[
+    Path, typer.Option("--library", metavar="DIR", help="The folder of instances with its index, index.jsonl.gz.")
+]
+_HERE = Path("instances")
+_COLUMNS = (
+    "file", "line", "problem", "objective", "objectives", "cost_model", "wrap", "digest", "items", "capacity", "scale",
+    "value", "bound", "proved", "proved_by", "solver", "parameters", "seed", "seconds", "known_since",
+)  # fmt: skip
+
+
+@app.command("list")
+def list_command(
+    folder: Folder = _HERE,
+    csv: Annotated[bool, typer.Option("--csv", help="Print every entry, as a table with commas between.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print every entry, one line of JSON each.")] = False,
+) -> None:
+    """Show what is known: how many instances of each file, how many optima are proved, and by what.
+
+    With --csv or --json every entry is told, without its solution.
+    """
+    from transom.bench.best_known.library import read_library
+    from transom.errors import SpecError
+
+    if csv and json:
+        raise SpecError("either --csv or --json")
+    library = read_library(folder)
+    if csv:
+        import sys
+        from csv import DictWriter
+
+        writer = DictWriter(sys.stdout, _COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({name: _cell(value) for name, value in _row(entry).items()} for entry in library.entries)
+    elif json:
+        for entry in library.entries:
+            print_json(_row(entry))
+    else:
+        _print_summary(library)
+
+
+@app.command("add")
+def add_command(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Instances as for solve, in the folder.")],
+    folder: Folder = _HERE,
+    problem: Annotated[
+        str | None, typer.Option("--problem", help="What to make of them, as of solve; what they are by default.")
+    ] = None,
+    objective: options.Objective = None,
+    objectives: options.Objectives = None,
+    cost_model: options.CostModel = None,
+    wrap: options.Wrap = None,
+) -> None:
+    """Make entries for the instances of files; nothing is known of them yet.
+
+    An instance that is in the library under the same terms is left as it is.
+    """
+    from transom.bench.best_known.library import INDEX, Library, locked, read_library, write_library
+    from transom.bench.best_known.library_update import new_entries
+
+    def made(library: Library) -> list[Entry]:
+        return list(new_entries(library, files, problem, objective, cost_model, wrap, objectives))
+
+    if not (folder / INDEX).exists():
+        made(Library(folder, ()))  # what is wrong with the files is said before there is an index
+    with locked(folder):
+        library = read_library(folder)
+        entries = made(library)
+        write_library(library.with_entries(entries))
+    print(f"{folder}: {len(entries)} new entries, {len(library.entries) + len(entries)} in all")
+
+
+@app.command("remove")
+def remove_command(
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="As the index names them; they may be gone.")],
+    folder: Folder = _HERE,
+) -> None:
+    """Forget the entries of files, which themselves stay as they are."""
+    from transom.bench.best_known.library import Library, locked, read_library, write_library
+    from transom.errors import DocumentError
+
+    read_library(folder)  # which says if there is none; the lock would make one
+    with locked(folder):
+        library = read_library(folder)
+        known = {entry.file for entry in library.entries}
+        names = {given: given if given in known else _name_in(folder, given) for given in files}
+        for given, name in names.items():
+            if name not in known:
+                raise DocumentError(f"{given}: {folder} has no entry of such a file")
+        left = [entry for entry in library.entries if entry.file not in names.values()]
+        write_library(Library(folder, left))
+    print(f"{folder}: {len(library.entries) - len(left)} entries removed, {len(left)} left")
+
+
+@app.command("update")
+def update_command(
+    results: Annotated[
+        list[Path],
+        typer.Argument(metavar="RESULTS...", help="Stores of the bench, or .jsonl files of transom solve --out."),
+    ],
+    folder: Folder = _HERE,
+    seconds: Annotated[
+        float | None, typer.Option("--seconds", help="Repeat runs with at least so much time [s].")
+    ] = None,
+) -> None:
+    """Take in results that are better than what is known, or prove it.
+
+    A store holds no solutions: a run whose row says more than the library is repeated with the same solver,
+    seed and budget, and what comes out of it is judged; where it does not give the same again, a note says so,
+    and it is taken only as far as it is better than what is known. Results of `solve --out` are judged as
+    they are.
+
+    Where a value is better than what somebody proved to be the best, both sides are named, nothing is changed
+    and the exit status is 1; so it is where a result does not pass the judge, which is then left out.
+    """
+    from transom.bench.best_known.library import read_library
+    from transom.bench.best_known.library_sources import candidates, contradictions, keep, promising, steps
+    from transom.bench.best_known.library_update import Contradiction
+    from transom.errors import StopError
+
+    if seconds is not None and not 0 < seconds < float("inf"):
+        raise StopError(f"--seconds must be > 0 and finite, got {seconds}")
+    library = read_library(folder)
+    given: list[Candidate] = []
+    for path in results:
+        found, foreign = candidates(path, library)
+        given += found
+        if foreign:
+            note(f"{path}: {foreign} of {foreign + len(found)} results are for instances that {folder} does not have")
+    if wrong := contradictions(library, given):
+        _refuse(folder, wrong)
+    given = promising(library, given)
+    taken: list[Taken] = []
+    faults: list[str] = []
+    changed = 0
+    with progress() as bar:
+        task = bar.add_task("instances", total=len({each.digest for each in given}))
+        try:
+            for step in steps(library, given, seconds):
+                bar.advance(task)
+                for line in (*step.notes, *step.wrong):
+                    note(line)
+                for line in _told(step):
+                    print(line)
+                changed += step.after is not step.before
+                faults += step.wrong
+                taken += step.taken
+            keep(folder, taken)
+        except KeyboardInterrupt:
+            keep(folder, taken)
+            raise
+        except Contradiction as error:
+            bar.stop()
+            _refuse(folder, [str(error)])
+    print(f"{folder}: {changed} of {len(library.entries)} entries updated")
+    if faults:
+        raise typer.Exit(1)
+
+
+@app.command("verify")
+def verify_command(
+    folder: Folder = _HERE,
+    seconds: Annotated[
+        float | None,
+        typer.Option(
+            "--solve",
+            metavar="SECONDS",
+            help="Repeat every proof, with another exact solver where there is one [s each].",
+        ),
+    ] = None,
+) -> None:
+    """Judge everything that a library says by its instances.
+
+    Digest and size of each instance, whether a solution is feasible and worth what is claimed, whether bounds and
+    proofs agree with the values, entries without an instance and instances without an entry. The exit status is 1
+    if something is wrong.
+    """
+    from transom.bench.best_known.library import read_library
+    from transom.bench.best_known.library_verification import between_entries, verify, without_entry
+    from transom.errors import StopError
+
+    if seconds is not None and not 0 < seconds < float("inf"):
+        raise StopError(f"--solve must be > 0 and finite, got {seconds}")
+    library = read_library(folder)
+    wrong = tried = again = otherwise = 0
+    with progress() as bar:
+        for verdict in bar.track(verify(library, seconds), total=len(library.entries), description="entries"):
+            for fault in verdict.wrong:
+                print(f"{verdict.entry.place}: {verdict.entry.problem}: {fault}")
+            wrong += bool(verdict.wrong)
+            tried += verdict.tried
+            again += verdict.proved_by is not None
+            otherwise += verdict.proved_by not in (None, verdict.entry.best and verdict.entry.best.solver)
+    others = [*between_entries(library), *without_entry(library)]
+    for line in others:
+        print(line)
+    proved = sum(entry.proved for entry in library.entries)
+    if seconds is not None:
+        print(f"{folder}: {again} of {tried} proofs repeated within {seconds:g} s, {otherwise} by another method")
+    if wrong or others:
+        more = f"; further faults: {len(others)}" if others else ""
+        print(f"{folder}: {wrong} of {len(library.entries)} entries wrong{more}")
+        raise typer.Exit(1)
+    print(f"{folder}: all sound: {len(library.entries)} entries, {proved} proved")
+
+
+def _refuse(folder: Path, wrong: list[str]) -> None:
+    for line in wrong:
+        print(line)
+    print(f"{folder}: nothing was changed; contradictions: {len(wrong)}")
+    raise typer.Exit(1)
+
+
+def _told(step: Step) -> list[str]:
+    """What an instance's entry says now that it did not say before."""
+    before, after = step.before, step.after
+    if after is before:
+        return []
+    facts = []
+    if after.value != before.value:
+        facts.append(f"value {_short(before.value)} -> {_short(after.value)}")
+    if after.bound != before.bound:
+        facts.append(f"bound {_short(before.bound)} -> {_short(after.bound)}")
+    if after.proved and not before.proved:
+        facts.append(f"proved by {'+'.join(after.proved_by)}")
+    by = after.history[-1].solver if after.history else ""
+    return [f"{after.place}: {after.problem}: {', '.join(facts) or 'a complete result'} ({by})"]
+
+
+def _short(value: float | None) -> str:
+    return "unknown" if value is None else format(value, ".12g")
+
+
+def _name_in(folder: Path, given: str) -> str:
+    path = Path(given).resolve()
+    return path.relative_to(folder.resolve()).as_posix() if path.is_relative_to(folder.resolve()) else given
+
+
+def _row(entry: Entry) -> dict[str, Any]:
+    """An entry without its solution, by column."""
+    best = entry.best
+    facts: dict[str, Any] = {name: getattr(entry, name, None) for name in _COLUMNS}
+    if best is not None:
+        facts.update({name: getattr(best, name) for name in ("solver", "parameters", "seed", "seconds")})
+    return facts | {"known_since": entry.history[-1].when if entry.history else None}
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return "/".join(map(str, value)) if value and isinstance(value[0], int) else "+".join(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ",".join(f"{name}={of}" for name, of in value.items()) if isinstance(value, dict) else value
+
+
+def _print_summary(library: Library) -> None:
+    from collections import Counter, defaultdict
+
+    groups: defaultdict[tuple[str, ...], list[Entry]] = defaultdict(list)
+    for entry in library.entries:
+        groups[entry.file, entry.problem, entry.objective or entry.objectives or ""].append(entry)
+    rows = []
+    for names, entries in groups.items():
+        by = Counter(method for entry in entries if entry.proved for method in entry.proved_by)
+        methods = ", ".join(method if n == len(entries) else f"{method} {n}" for method, n in by.most_common())
+        known = sum(entry.value is not None for entry in entries)
+        counts = (len(entries), known, sum(entry.proved for entry in entries))
+        rows.append([*names, methods, *map(str, counts)])
+    columns = ("file", "problem", "objective", "proved by", "instances", "known", "proved")
+    print_table(f"{library.folder}: {len(library.entries)} entries", columns, rows, left=4)

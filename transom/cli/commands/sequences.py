@@ -1,0 +1,111 @@
+"""RLScheduler's protocol: policies side by side over random sequences of a trace."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from transom.cli.output.console import check_writable, describe, note, print_json, progress, remarked
+from transom.cli.output.schedule_tables import print_summaries
+
+if TYPE_CHECKING:
+    from transom.cli.options.events import Read
+    from transom.simulation.event_rules import RLScheduler
+    from transom.simulation.runs import Run
+    from transom.traces import Workload
+
+
+def compare_sequences(
+    read: Read, runs: list[Run], trace: Path, out: Path | None, tau: float, force: bool, json: bool
+) -> None:
+    """Replay each drawn sequence on an empty machine under each policy; print means over the sequences.
+
+    Parameters
+    ----------
+    read : the jobs and the rules, which say how sequences are drawn.
+    runs : the policies.
+    trace : the file, as it was named.
+    out : where ``LABEL.START`` is recorded for each policy and sequence; None keeps nothing.
+    tau : bound of the bounded slowdown [s].
+    force : replay even what is finished there.
+    json : print JSON instead of a table.
+    """
+    import numpy as np
+
+    from transom.simulation.clocks import clock_of
+    from transom.simulation.metrics import aggregate, summary
+    from transom.simulation.runs import replay
+
+    rules: RLScheduler = read.rules  # type: ignore[assignment]
+    workload = read.workload
+    starts = rules.starts(len(workload))
+    if out:
+        for run in runs:
+            check_writable(out / f"{run.label}.{starts[0]}" / "jobs.parquet", ".parquet")
+    for line in describe(workload):
+        note(line)
+    note(f"  sequences of {rules.length} jobs begin at {', '.join(map(str, starts))}")
+    by_id = np.argsort(workload.jobs.id)
+    figures: list[list[dict[str, float]]] = [[] for _ in runs]
+    with progress() as bars:
+        tasks = [bars.add_task(run.label, total=len(starts) * rules.length) for run in runs]
+        for start in starts:
+            sequence = workload.take(by_id[start : start + rules.length])
+            card = {**read.card, "start": start, "jobs": rules.length}
+            details = {"trace": str(trace), "rules": card, **sequence.facts}
+            for run, task, rows in zip(runs, tasks, figures, strict=True):
+                one = replace(run, label=f"{run.label}.{start}", rules=_within(rules, sequence))
+                done = rules.length * len(rows)
+                report = partial(_advance, bars, task, done)
+                rows.append(summary(replay(sequence, one, out, details, force, report)[0], tau))
+                bars.update(task, completed=done + rules.length)
+    drawn = {name: getattr(rules, name) for name in ("sequences", "length", "first", "seed")}
+    if json:
+        print_json(
+            {
+                "trace": str(trace),
+                "workload": workload.digest(),
+                "jobs": len(workload),
+                "nodes": workload.cluster.num_nodes,
+                **workload.facts,
+                "repairs": dict(workload.repairs),
+                "rules": rules.stated,
+                "protocol": {**drawn, "starts": starts},
+                "policies": [
+                    {
+                        "policy": run.label,
+                        "spec": run.spec,
+                        **({} if (clock := clock_of(run.spec)) is None else {"clock": clock}),
+                        "rules": rules.stated,
+                        "over_sequences": {name: each._asdict() for name, each in aggregate(rows).items()},
+                        "sequences": [
+                            {
+                                "start": start,
+                                "folder": str(out / f"{run.label}.{start}") if out else None,
+                                "metrics": row,
+                            }
+                            for start, row in zip(starts, rows, strict=True)
+                        ],
+                    }
+                    for run, rows in zip(runs, figures, strict=True)
+                ],
+            }
+        )
+        return
+    title = f"{workload.name} under {rules.stated} events, sequences of {rules.length:,} jobs (seed {rules.seed})"
+    print_summaries(remarked(title, workload), runs, [rows[0] for rows in figures], figures, "sequences")
+    if out:
+        note(f"jobs and decisions: {out}/LABEL.START/jobs.parquet, decisions.parquet")
+
+
+def _advance(bars: Any, task: Any, done: int, started: int) -> None:
+    bars.update(task, completed=done + started)
+
+
+def _within(rules: RLScheduler, sequence: Workload) -> str:
+    """What a replay of one sequence depends on: jobs without a request that are in it, not how it was drawn."""
+    here = set(sequence.jobs.id.tolist())
+    unasked = [job for job in rules.unasked.split("/") if job and int(job) in here]
+    return replace(rules, unasked="/".join(unasked)).replayed

@@ -1,0 +1,248 @@
+"""``transom simulate``: what would these policies have done to a trace?"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from transom.cli.commands.sequences import compare_sequences
+from transom.cli.options import common as options
+from transom.cli.options.events import Rules, read_under
+from transom.cli.options.nodes import AllocateBy, NodeOptions, Rule, chosen_runs, machine, on_tree
+from transom.cli.options.resources import Resources, equipped
+from transom.cli.output.console import check_writable, describe, note, print_json, progress, remarked
+from transom.cli.output.schedule_tables import By, breakdowns_of, print_breakdown, print_summaries
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+    from transom.simulation import Schedule
+    from transom.simulation.metrics import Trim
+    from transom.simulation.runs import Run
+
+
+class Format(StrEnum):
+    """Formats of a figure."""
+
+    png = "png"
+    pdf = "pdf"
+    svg = "svg"
+
+
+def command(
+    context: typer.Context,
+    trace: options.Trace,
+    policy: Annotated[
+        list[str] | None, typer.Option("--policy", help="[LABEL=]SPEC, such as fcfs-easy; give it again to compare.")
+    ] = None,
+    period: Annotated[
+        int | None,
+        typer.Option("--period", min=1, help="Decide every so many seconds: short for --policy nwp:period=SECONDS."),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster",
+            help="The tree that nodes hang on: fat-tree:k=20 or fat-tree:leaf=10,pod=40; nodes=N sizes the machine.",
+        ),
+    ] = None,
+    allocate: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allocate",
+            help="Solver that chooses nodes, such as dcas-exact; give it again to compare. Lowest idle ids by default.",
+        ),
+    ] = None,
+    rule: Annotated[
+        Rule | None, typer.Option("--rule", help="What jobs may be given; by default what the solver is made for.")
+    ] = None,
+    allocate_by: Annotated[
+        AllocateBy, typer.Option("--allocate-by", help="Place jobs of an instant together or one after another.")
+    ] = AllocateBy.window,
+    allocate_seconds: Annotated[
+        float, typer.Option("--allocate-seconds", help="Time of the solver for each allocation.")
+    ] = 1.0,
+    cost_model: Annotated[
+        str | None,
+        typer.Option("--cost-model", help="paper (default), authors or custom:KEY=VALUE,..."),
+    ] = None,
+    resources: Resources = None,
+    rules: Rules = "textbook",
+    out: Annotated[Path | None, typer.Option("--out", help="Folder for jobs, decisions and figures.")] = None,
+    start: options.Start = 0,
+    jobs: options.Jobs = None,
+    seed: options.Seed = 0,
+    jitter: Annotated[
+        int,
+        typer.Option(
+            "--jitter", min=0, max=10**9, help="Move submissions by up to so many seconds in each repetition."
+        ),
+    ] = 0,
+    repeats: Annotated[
+        int, typer.Option("--repeats", min=0, help="Replay so many more times, jittered and with other seeds.")
+    ] = 0,
+    tau: Annotated[float, typer.Option("--tau", help="Bound of the bounded slowdown [s].")] = 10.0,
+    warm_up: Annotated[
+        float, typer.Option("--warm-up", min=0, help="Leave jobs of the first so many seconds out of the figures.")
+    ] = 0.0,
+    cool_down: Annotated[
+        float, typer.Option("--cool-down", min=0, help="Leave jobs of the last so many seconds out of the figures.")
+    ] = 0.0,
+    by: Annotated[list[By] | None, typer.Option("--by", help="Break the figures down; may be repeated.")] = None,
+    figures: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw into DIR/figures.")] = True,
+    formats: Annotated[list[Format] | None, typer.Option("--format", help="Of figures; may be repeated.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replay even what is finished in DIR.")] = False,
+    json: options.Json = False,
+    nodes: options.Nodes = None,
+    size: options.SizeOption = options.Size.requested,
+    size_field: options.SizeField = None,
+    walltime: options.WalltimeOption = options.Walltime.requested_else_runtime,
+    long_runs: options.LongRunsOption = options.LongRuns.cut,
+    nonpositive: options.NonpositiveOption = options.Bad.drop,
+    oversized: options.OversizedOption = options.Bad.drop,
+    zero_runtimes: options.ZeroRuntimesOption = options.ZeroRuntimes.bad,
+    partition: options.Partition = None,
+    estimates: options.Estimates = "exact",
+    estimates_for: options.EstimatesForOption = options.EstimatesFor.missing,
+) -> None:
+    """Replay a trace under one or more policies, side by side.
+
+    With --out, DIR/LABEL/jobs.parquet and decisions.parquet hold every job and every decision;
+    what is finished there is not computed again. Schedules are chaotic: --jitter 60 --repeats 10
+    shows how much of a difference is noise. With --cluster jobs get nodes of a fat tree, and the
+    figures tell what the hops between them cost; which nodes they get never changes when they run.
+    With --resources jobs ask for further resources too, by laws that --seed settles, the same under
+    every policy. With --rules, events follow the rules of another program, for cross-checks with what
+    was published with it; rlscheduler draws random sequences, or replays that of --start and --jobs.
+    """
+    from transom.errors import SpecError
+    from transom.simulation.metrics import Trim, summary
+    from transom.simulation.runs import repetitions, replay
+
+    if jitter and not repeats:
+        raise SpecError("--jitter needs --repeats")
+    if not 0 < tau < float("inf"):
+        raise SpecError(f"--tau must be > 0 and finite, got {tau}")
+    settings = NodeOptions(cluster, tuple(allocate or ()), rule, allocate_by, allocate_seconds, cost_model)
+    runs = chosen_runs(policy, period, seed, settings)
+    read = read_under(rules, context, trace, machine(nodes, cluster), runs)
+    if read.protocol:
+        compare_sequences(read, runs, trace, out, tau, force, json)
+        return
+    runs = [replace(run, rules=read.rules.replayed) for run in runs]
+    extended = equipped(on_tree(read.workload, cluster, runs), trace, resources, seed)
+    workload = extended.workload
+    details: dict[str, Any] = {"trace": str(trace), "rules": read.card, **workload.facts}
+    if cluster is not None:
+        details["cluster"] = cluster
+    if resources is not None:
+        details["resources"] = {**extended.card, "made": extended.documents}
+    trim = Trim(head_seconds=warm_up, tail_seconds=cool_down)
+    if not trim.counts(workload.jobs.submit).any():
+        raise SpecError(f"--warm-up {warm_up:g} and --cool-down {cool_down:g} leave no job of the trace")
+    if out:
+        # Before the work, not after it.
+        for run in runs:
+            check_writable(out / run.label / "jobs.parquet", ".parquet")
+        if figures:
+            check_writable(out / "figures" / "timeline.png", ".png")
+    for line in describe(workload) + extended.lines:
+        note(line)
+
+    schedules: list[Schedule] = []
+    summaries: list[dict[str, float]] = []
+    repeated: list[list[dict[str, float]]] = []
+    with progress() as bars:
+        tasks = [bars.add_task(run.label, total=len(workload) + repeats, start=False) for run in runs]
+        for run, task in zip(runs, tasks, strict=True):
+            bars.start_task(task)
+            schedule, kept = replay(workload, run, out, details, force, partial(_advance, bars, task))
+            bars.update(task, completed=len(workload), description=f"{run.label} (kept)" if kept else run.label)
+            schedules.append(schedule)
+            summaries.append(summary(schedule, tau, trim))
+            repeated.append([])
+            for each in repetitions(workload, run, jitter, repeats, out, tau, trim, force):
+                repeated[-1].append(each)
+                bars.advance(task)
+    drawn = _draw(schedules, out / "figures", formats or [Format.png], trim) if out and figures else []
+
+    if json:
+        breakdowns = [breakdowns_of(schedule, trim) for schedule in schedules]
+        rows = zip(runs, schedules, summaries, repeated, breakdowns, strict=True)
+        print_json(
+            {
+                "trace": str(trace),
+                "workload": workload.digest(),
+                "jobs": len(workload),
+                "nodes": workload.cluster.num_nodes,
+                "rules": schedules[0].rules,
+                **({} if cluster is None else {"cluster": cluster}),
+                **({} if resources is None else {"resources": extended.documents}),
+                **workload.facts,
+                "repairs": dict(workload.repairs),
+                "policies": [_document(*row, out) for row in rows],
+                "figures": [str(path) for path in drawn],
+            }
+        )
+        return
+    title = f"{workload.name} under {schedules[0].rules} events{extended.title}"
+    print_summaries(remarked(title, workload), runs, summaries, repeated)
+    for kind in by or []:
+        print_breakdown(remarked(f"by {kind}, {schedules[0].rules} events", workload), kind, runs, schedules, trim)
+    for run, schedule in zip(runs, schedules, strict=True):
+        if told := _allocations(schedule):
+            note(f"{run.label}: {told['proved']:,} of {told['solved']:,} allocations are proved to be of least cost")
+    if out:
+        note(f"jobs and decisions: {out}/LABEL/jobs.parquet, decisions.parquet")
+    for path in drawn:
+        note(f"figure: {path}")
+
+
+def _advance(bars: Progress, task: TaskID, started: int) -> None:
+    bars.update(task, completed=started)
+
+
+def _draw(schedules: list[Schedule], folder: Path, formats: list[Format], trim: Trim) -> list[Path]:
+    from transom.plot import figures
+
+    return figures(schedules, folder, [each.value for each in formats], trim)
+
+
+def _allocations(schedule: Schedule) -> dict[str, int]:
+    """How many instants had their nodes chosen by a solver, and how many of them provably well; empty if none."""
+    if "allocated" not in schedule.decisions:
+        return {}
+    solved = schedule.decisions["allocated"] > 0
+    return {"solved": int(solved.sum()), "proved": int(schedule.decisions["allocation_proved"][solved].sum())}
+
+
+def _document(
+    run: Run,
+    schedule: Schedule,
+    figures: dict[str, float],
+    repeated: list[dict[str, float]],
+    breakdowns: dict[str, Any],
+    out: Path | None,
+) -> dict[str, Any]:
+    from transom.simulation.clocks import clock_of
+    from transom.simulation.metrics import aggregate
+
+    return {
+        "policy": run.label,
+        "spec": run.spec,
+        **({} if (clock := clock_of(run.spec)) is None else {"clock": clock}),
+        "seed": run.seed,
+        **({} if run.allocator is None else {"allocator": asdict(run.allocator)}),
+        "rules": schedule.rules,
+        "folder": str(out / run.label) if out else None,
+        "metrics": figures,
+        **({"allocations": told} if (told := _allocations(schedule)) else {}),
+        "repeats": len(repeated),
+        "jittered": {name: each._asdict() for name, each in aggregate(repeated).items()} if repeated else {},
+        "by": breakdowns,
+    }

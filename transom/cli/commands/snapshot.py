@@ -1,0 +1,102 @@
+"""``transom snapshot``: windows cut out of a replay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from transom.cli.options import common as options
+from transom.cli.options.nodes import machine, on_tree
+from transom.cli.options.resources import Resources, equipped
+from transom.cli.output.console import check_writable, describe, note, print_json, progress
+
+
+def command(
+    context: typer.Context,
+    trace: options.Trace,
+    every: Annotated[int, typer.Option("--every", min=1, help="Cut a window every so many seconds.")],
+    out: Annotated[Path, typer.Option("--out", help="Where to write the windows: .jsonl or .jsonl.gz.")],
+    policy: Annotated[
+        str, typer.Option("--policy", help="The policy of the replay; `transom solvers` lists them.")
+    ] = "fcfs-easy",
+    order: Annotated[
+        str | None, typer.Option("--order", help="Priority rule that orders the queue; the policy's own by default.")
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option("--cluster", help="The tree that nodes hang on, as for simulate; windows then tell idle nodes."),
+    ] = None,
+    allocate: Annotated[
+        str | None, typer.Option("--allocate", help="Solver that chooses nodes; lowest idle ids by default.")
+    ] = None,
+    resources: Resources = None,
+    minimum: Annotated[int, typer.Option("--minimum", min=1, help="Leave out windows with fewer waiting jobs.")] = 1,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Write so many windows at most.")] = None,
+    start: options.Start = 0,
+    jobs: options.Jobs = None,
+    seed: options.Seed = 0,
+    json: options.Json = False,
+    nodes: options.Nodes = None,
+    size: options.SizeOption = options.Size.requested,
+    size_field: options.SizeField = None,
+    walltime: options.WalltimeOption = options.Walltime.requested_else_runtime,
+    long_runs: options.LongRunsOption = options.LongRuns.cut,
+    nonpositive: options.NonpositiveOption = options.Bad.drop,
+    oversized: options.OversizedOption = options.Bad.drop,
+    zero_runtimes: options.ZeroRuntimesOption = options.ZeroRuntimes.bad,
+    partition: options.Partition = None,
+    estimates: options.Estimates = "exact",
+    estimates_for: options.EstimatesForOption = options.EstimatesFor.missing,
+) -> None:
+    """Replay a trace and write what the scheduler saw now and then.
+
+    A window holds the waiting jobs in the site's order, the running ones with the ends that their
+    walltimes promise, and what is free: just before the first decision at or after each point of
+    time, and never a job's real runtime. With --cluster it states the ids of the idle nodes. `transom
+    solve` takes the file as it is.
+    """
+    from itertools import islice
+
+    from transom.errors import SpecError
+    from transom.io import write_documents
+    from transom.simulation import make_policy, simulate
+    from transom.simulation.allocator import Allocator
+    from transom.simulation.policies import load_rule
+    from transom.simulation.snapshots import snapshots
+
+    if allocate is not None and cluster is None:
+        raise SpecError("--allocate needs --cluster, such as fat-tree:k=20")
+    allocator = None if allocate is None else Allocator(allocate)
+    chosen = make_policy(policy)
+    rule = str(order or getattr(chosen, "order", "fcfs"))
+    load_rule(rule)
+    check_writable(out, ".jsonl")
+    reading = {name: context.params[name] for name in options.READING}
+    read = options.read_workload(trace, machine(nodes, cluster), start, jobs, seed=seed, **reading)
+    extended = equipped(on_tree(read, cluster, []), trace, resources, seed)
+    workload = extended.workload
+    for line in describe(workload) + extended.lines:
+        note(line)
+    with progress() as bars:
+        task = bars.add_task(policy, total=len(workload))
+        schedule = simulate(
+            workload,
+            chosen,
+            seed=seed,
+            label=policy,
+            progress=lambda started: bars.update(task, completed=started),
+            allocator=allocator,
+        )
+    longest = int(schedule.decisions["queued"].max(initial=0))
+    if longest < minimum:
+        raise SpecError(f"{trace}: no window has {minimum} waiting jobs; the longest queue has {longest}")
+    windows = snapshots(schedule, every, rule, minimum, workload)
+    count = write_documents(out, windows if limit is None else islice(windows, limit))
+    if json:
+        told = {"trace": str(trace), "workload": workload.digest(), "policy": policy}
+        more = workload.facts if resources is None else {**workload.facts, "resources": extended.documents}
+        print_json({**told, **more, "windows": count, "out": str(out)})
+    else:
+        print("; ".join([f"{out}: {count} windows", *(each.short for each in workload.remarks)]))

@@ -1,0 +1,269 @@
+"""``transom solve``: solve the instances of files, one after another."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from transom.cli.options import common as options
+from transom.cli.output.console import check_writable, note, number, print_json, print_table, progress
+
+if TYPE_CHECKING:
+    from transom.io.instances import Instance
+    from transom.models.decision_rules import DecisionRule
+    from transom.result import Result
+
+_LARGE = 100.0  # values from which two decimals tell enough
+_SMALL = 1e-3  # values below which six decimals tell too little
+_SECONDS = 1.0  # per instance, where no count of iterations ends the search either
+
+
+def command(
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE", help="Instances: .json, .jsonl (a set), .kp or .dat, all of them with .gz too."),
+    ],
+    problem: Annotated[
+        str | None,
+        typer.Option(
+            "--problem",
+            help="What to solve: knapsack, selection, scas, dcas, free or csp; by default what files hold.",
+        ),
+    ] = None,
+    solver: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--solver", help="One: NAME or NAME:KEY=VALUE,...; `transom solvers` lists them. auto by default."
+        ),
+    ] = None,
+    seconds: Annotated[
+        float | None,
+        typer.Option("--seconds", help="Time for each instance; 1 by default, none with --iterations or --stall."),
+    ] = None,
+    iterations: Annotated[int | None, typer.Option("--iterations", help="Stop after so many iterations.")] = None,
+    target: Annotated[float | None, typer.Option("--target", help="Stop at a value at least as good.")] = None,
+    gap: Annotated[float | None, typer.Option("--gap", help="Stop at a relative gap of at most this.")] = None,
+    stall: Annotated[
+        int | None, typer.Option("--stall", help="Stop after so many iterations without a better value.")
+    ] = None,
+    objective: options.Objective = None,
+    objectives: options.Objectives = None,
+    decide: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--decide",
+            help="Rule that takes a point of a selection's front, such as knee or trade-off:give=0.2; repeat to "
+            "compare. trade-off by default.",
+        ),
+    ] = None,
+    picture: Annotated[
+        Path | None, typer.Option("--picture", help="Draw the front of a selection to this .png, .pdf or .svg.")
+    ] = None,
+    cost_model: options.CostModel = None,
+    wrap: options.Wrap = None,
+    seed: options.Seed = 0,
+    threads: Annotated[int, typer.Option("--threads", min=1, help="Threads that the solver may use.")] = 1,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Keep results in this .jsonl or .jsonl.gz; what it holds is not solved again."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Solve again what --out holds already.")] = False,
+    solutions: Annotated[
+        bool,
+        typer.Option(
+            "--solutions",
+            help="With --json: add the chosen items, the points of the front, the nodes of each job or the arcs.",
+        ),
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each instance when it is solved.")] = (
+        False
+    ),
+) -> None:
+    """Solve the instances of one or more files, and check every answer.
+
+    A file holds knapsacks, selections, allocations or constrained paths, windows (of `transom snapshot`), or
+    lines of a topology-aware stream. A window becomes a knapsack whose items are its queued jobs, weighed by
+    their nodes and valued by --objective; with --problem selection, the choice of queued jobs that use nodes
+    and further resources best; or, with --problem scas, dcas or free, the allocation of the jobs at the head
+    of its queue that fit. A line of a stream becomes the allocation of its jobs: scas unless stated. Jobs of
+    one node go on any node that is left and are not part of an allocation.
+
+    A selection has several objectives; its solution is the front of all choices that no other choice beats,
+    complete or not, and its value the share of hypervolume that the front dominates. Use is shown relative to
+    the whole machine. In JSON, chosen says which point each --decide rule takes.
+
+    Values that were scaled to integers are printed in their own unit in the table, as integers in JSON.
+    With --solutions, items count from 0; nodes and order follow the jobs of more than one node, whose ids
+    are in jobs where the file states ids; an arc is [start, size]. The jobs of a point are ids where the
+    file states them, else they count from 0.
+    """
+    from transom.cli.output.fronts import DEFAULT_RULE, check_picture, draw_front, named_rules, try_rules
+    from transom.cli.output.result_file import ResultFile
+    from transom.errors import SpecError, UnsupportedError
+    from transom.io.instances import read_labelled
+    from transom.models import Selection
+    from transom.solvers.named import NamedSolver
+    from transom.solving import parameters, refusal, solve, warm_up
+    from transom.stop import Stop
+
+    if seconds is None and iterations is None and stall is None:
+        seconds = _SECONDS
+    stop = Stop(seconds, iterations, target, gap, stall)
+    for name, value in (("--target", target), ("--gap", gap)):
+        if value is not None and not math.isfinite(value):
+            raise SpecError(f"{name} must be finite, got {value}")
+    if solutions and not json:
+        raise SpecError("--solutions needs --json")
+    if force and out is None:
+        raise SpecError("--force needs --out")
+    if solver is not None and len(solver) > 1:  # the parser alone would take the last one and say nothing
+        raise SpecError(f"--solver {solver[1]}: one is taken; `transom bench run --instances FILE` compares several")
+    named = NamedSolver(solver[0] if solver else "auto")
+    if out is not None:
+        check_writable(out, ".jsonl")
+    rules = named_rules(decide or [DEFAULT_RULE])
+    # All of them before the first is solved: a broken line or a refusal should not cost an hour.
+    instances = list(read_labelled(files, problem, objective, cost_model, wrap, objectives))
+    selections = [each for each in instances if isinstance(each.problem, Selection)]
+    if not selections:
+        options.refuse({"--decide": decide, "--picture": picture}, "these files: they hold no selection")
+    for each in selections:
+        try_rules(each, rules)
+    if picture is not None:
+        check_picture(picture, instances)
+    for label, instance, _ in instances:
+        if reason := refusal(named.for_type(type(instance)), instance):
+            raise UnsupportedError(f"{label}: solver {named.name!r} cannot take this {instance.kind}: {reason}")
+    kept = None if out is None else ResultFile(out)
+    for kind in {type(instance): None for _, instance, _ in instances}:
+        warm_up(named.for_type(kind))
+
+    rows: list[tuple[Instance, Result]] = []
+    found = 0
+    try:
+        with progress(hidden=json and sys.stdout.isatty()) as bars:
+            task = bars.add_task(named.name, total=len(instances))
+            for each in instances:
+                instance = each.problem
+                chosen = named.for_type(type(instance))
+                terms = (instance.digest(), chosen.name, stop, seed, threads)
+                result = None if kept is None or force else kept.find(terms, parameters(chosen))
+                found += result is not None
+                if result is None:
+                    result = solve(instance, chosen, stop, seed, threads=threads)
+                    if kept is not None:
+                        kept.add(result, parameters(chosen))
+                rows.append((each, result))
+                if json:
+                    print_json(_line(each, result, solutions, rules))
+                bars.advance(task)
+    finally:
+        if kept is not None:
+            kept.save()
+
+    if not json:
+        _print_results(rows, rules)
+    if picture is not None:
+        if rows[0][1].solution is None:
+            note(f"{picture}: not drawn, there is no front")
+        else:
+            draw_front(picture, *rows[0], rules)
+            note(f"picture: {picture}")
+    for each, result in rows:
+        if result.error is not None:
+            note(f"{each.label}: the solver failed: {result.error}")
+    if out is not None:
+        note(f"results: {out}" + (f" ({found} of {len(rows)} were there already)" if found else ""))
+
+
+def _line(instance: Instance, result: Result, solutions: bool, rules: Mapping[str, DecisionRule]) -> dict[str, Any]:
+    from transom.cli.output.fronts import told_front
+    from transom.models import Selection
+
+    line: dict[str, Any] = {"instance": instance.label}
+    for name in ("problem", "solver", "status", "reason", "value", "bound", "gap", "seconds", "seed"):
+        line[name] = getattr(result, name)
+    if isinstance(instance.problem, Selection):
+        line.update(told_front(instance, result, rules))
+    if solutions:
+        line.update(_solution(instance, result.solution))
+    if result.error is not None:
+        line["error"] = result.error
+    return line
+
+
+def _solution(instance: Instance, solution: Any) -> dict[str, Any]:
+    """A solution in the words of its problem, with ids where it has any."""
+    from transom.cli.output.fronts import told_points
+    from transom.models import Allocation, ConstrainedPath, Selection
+
+    problem = instance.problem
+    if isinstance(problem, Selection):
+        return told_points(instance, solution)
+    if isinstance(problem, ConstrainedPath):
+        return {"arcs": None if solution is None else solution.tolist()}
+    if not isinstance(problem, Allocation):
+        return {"solution": None if solution is None else solution.nonzero()[0].tolist()}
+    told: dict[str, Any] = {} if instance.jobs is None else {"jobs": instance.jobs}
+    told["nodes"] = None if solution is None else problem.nodes(solution)
+    if problem.rule == "dynamic":
+        told["order"] = None if solution is None else problem.order(solution)
+    return told
+
+
+def _print_results(rows: list[tuple[Instance, Result]], rules: Mapping[str, DecisionRule]) -> None:
+    from transom.cli.output.fronts import print_fronts
+    from transom.models import Selection
+
+    table = []
+    fronts = [(instance, result) for instance, result in rows if isinstance(instance.problem, Selection)]
+    names = _short([instance.label for instance, _ in rows])
+    for (instance, result), label in zip(rows, names, strict=True):
+        method = result.parameters.get("chose")
+        solver = f"{result.solver} ({method})" if method else result.solver
+        gap = "-" if result.gap is None else f"{number(100 * result.gap, 3)}"
+        scale = getattr(instance.problem, "scale", 1)
+        worth = [_worth(value, scale) for value in (result.value, result.bound)]
+        row = [label, solver, result.status, result.reason, *worth, gap, number(result.seconds, 4)]
+        table.append([*row[:3], _front(result), *row[3:]] if fronts else row)
+    columns = ["instance", "solver", "status", "reason", "value", "bound", "gap [%]", "time [s]"]
+    if fronts:
+        columns.insert(3, "front")
+    print_table("", columns, table, left=5 if fronts else 4)
+    results = [result for _, result in rows]
+    statuses = Counter(result.status for result in results)
+    told = ", ".join(f"{count} {status}" for status, count in statuses.most_common())
+    kinds = Counter(result.problem for result in results)
+    what = " + ".join(f"{count} x {kind}" for kind, count in kinds.items())
+    print(f"{what}: {told}; {number(sum(r.seconds for r in results), 2)} s in all")
+    if fronts:
+        print_fronts(fronts, rules)
+
+
+def _front(result: Result) -> str:
+    if (front := result.parameters.get("front")) is None or result.solution is None:
+        return "-"
+    points = len(result.solution)
+    return f"{points:,} point{'s' if points > 1 else ''}, {front}"
+
+
+def _short(labels: list[str]) -> list[str]:
+    """Labels without folders, where that leaves no doubt."""
+    short = [Path(label).name for label in labels]
+    return short if len(set(short)) == len(set(labels)) else labels
+
+
+def _worth(value: float | None, scale: int) -> str:
+    if value is None:
+        return "-"
+    if scale > 1:
+        return number(value / scale, len(str(scale)) - 1)
+    if isinstance(value, float) and 0 < abs(value) < _SMALL:
+        return f"{value:.3g}"
+    return number(value, 2 if abs(value) >= _LARGE else 6) if isinstance(value, float) else f"{value:,}"

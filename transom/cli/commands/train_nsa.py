@@ -1,0 +1,105 @@
+"""``transom train nsa``."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from transom.cli.options import common as options
+from transom.cli.options import training as train_options
+from transom.cli.output.console import note, progress
+
+if TYPE_CHECKING:
+    from transom.learned.repair.training import Update
+
+
+class Network(StrEnum):
+    """Networks of the paper's Table II."""
+
+    fcn_1 = "fcn-1"
+    fcn_2 = "fcn-2"
+    fcn_3 = "fcn-3"
+    cnn_1 = "cnn-1"
+    cnn_2 = "cnn-2"
+    cnn_3 = "cnn-3"
+
+
+class Cluster(StrEnum):
+    """Clusters that windows come from."""
+
+    authors = "authors"
+    paper = "paper"
+
+
+class Reward(StrEnum):
+    """What decisions are paid with."""
+
+    each = "each"
+    end = "end"
+    reciprocal = "reciprocal"
+
+
+def command(
+    context: typer.Context,
+    out: train_options.Out,
+    network: Annotated[Network, typer.Option("--network", help="Which network of Table II.")] = Network.cnn_3,
+    rows: Annotated[
+        int, typer.Option("--rows", help="Rows of an observation: 5 as in the public code, 4 as in the paper.")
+    ] = 5,
+    cluster: Annotated[
+        Cluster,
+        typer.Option("--cluster", help="Pods of 40 nodes and the costs of the public code, or of 100 and eq. (1)."),
+    ] = Cluster.authors,
+    decisions: train_options.Decisions = 400_000,
+    streams: Annotated[
+        int, typer.Option("--streams", min=1, help="Streams of 100 periods that the windows come from.")
+    ] = 100,
+    envs: Annotated[int, typer.Option("--envs", min=1, help="Repairs that are stepped together.")] = 256,
+    length: Annotated[int, typer.Option("--length", min=1, help="Decisions of each of them for an update.")] = 32,
+    minibatch: train_options.Minibatch = 1024,
+    passes: train_options.Passes = 4,
+    learning_rate: train_options.LearningRate = 1e-3,
+    discount: train_options.Discount = 0.99,
+    clip: Annotated[float, typer.Option("--clip", help="Largest change of a chance that counts (eq. 8).")] = 0.2,
+    entropy: Annotated[float, typer.Option("--entropy", help="Weight of the entropy in the loss.")] = 0.01,
+    reward: Annotated[
+        Reward,
+        typer.Option("--reward", help="Minus the cost of each job, or of all at the end as in the paper, or 1 / cost."),
+    ] = Reward.each,
+    name: Annotated[
+        str | None, typer.Option("--name", help="Of the checkpoint: OUT/NAME.safetensors  [default: nsa-NETWORK]")
+    ] = None,
+    save_every: train_options.SaveEvery = 20,
+    device: train_options.Device = "auto",
+    threads: train_options.Threads = 1,
+    seed: options.Seed = 0,
+    json: options.Json = False,
+) -> None:
+    """Train the repair of neural simulated annealing: a network that says where removed jobs begin.
+
+    In the folder are then a checkpoint with its card, the learning curve (curve.csv), TensorBoard's logs
+    (tensorboard/), and the state of the training, with which the same command goes on where it stopped.
+    """
+    from transom.learned.checkpoints import check_name
+    from transom.learned.repair.trained import keep
+    from transom.learned.repair.training import Trainer
+    from transom.learned.repair.training_loop import train
+    from transom.learned.repair.training_settings import Training
+
+    called = check_name(name or f"nsa-{network.value}")
+    trainer = Trainer(Training(**train_options.settings_of(context, Training)), out, device)
+    if trainer.decisions:
+        note(f"{out}: goes on after {trainer.decisions:,} decisions")
+    with progress(hidden=json) as bars:
+        task = bars.add_task(network.value, total=decisions, completed=trainer.decisions)
+
+        def tell(row: Update) -> None:
+            text = f"{network.value}: cost {row.cost:,.0f}, entropy {100 * row.share:.0f} %"
+            bars.update(task, completed=min(row.decisions, decisions), description=text)
+
+        train(trainer, save_every, tell)
+    checkpoint, path = keep(trainer, called)
+    scored = "mean cost of the repaired jobs of windows that were not trained on, by how first nodes are chosen:"
+    train_options.print_repair("nsa", checkpoint.card, path, len(trainer.curve), scored, 0, json)

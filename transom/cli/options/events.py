@@ -1,0 +1,104 @@
+"""The option ``--rules`` of ``transom simulate``: under which event rules, and what does not go with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from transom.cli.options import common as options
+
+if TYPE_CHECKING:
+    from transom.simulation.event_rules import EventRules
+    from transom.simulation.runs import Run
+    from transom.traces import Workload
+
+Rules = Annotated[
+    str,
+    typer.Option(
+        "--rules",
+        metavar="RULES",
+        help="Event rules: textbook, or for cross-checks cqsim or rlscheduler[:KEY=VALUE,...], whose keys are sign "
+        "(real, published), sequences, length, first and seed.",
+    ),
+]
+
+
+class Read(NamedTuple):
+    """A trace as it was read: the jobs, the rules they are replayed under, and what a recording says of both.
+
+    ``protocol`` says that sequences are drawn from these jobs.
+    """
+
+    workload: Workload
+    rules: EventRules
+    card: dict[str, Any]
+    protocol: bool = False
+
+
+def given(context: typer.Context) -> dict[str, Any]:
+    """The options that were stated on the command line, by parameter name."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    return {name: context.params[name] for name, source in sources.items() if source and source.name == "COMMANDLINE"}
+
+
+def read_under(text: str, context: typer.Context, trace: Path, nodes: int | None, runs: list[Run]) -> Read:
+    """Read a trace as the options say and as programs with these event rules would.
+
+    Under ``cqsim`` jobs without a requested time are left out unless an option says otherwise. Under ``rlscheduler``
+    jobs are read by its own rules and stand by id; without --start and --jobs, sequences are to be drawn from them.
+
+    Parameters
+    ----------
+    text : the specification of the rules.
+    context : of the command, for its other options.
+    trace, nodes : the file, and the size of the machine if it is stated.
+    runs : the policies, which the rules must take.
+
+    Raises
+    ------
+    SpecError : the rules are unknown, do not take a policy, or do not go with another option.
+    """
+    from transom.errors import SpecError
+    from transom.registry import parse
+    from transom.simulation.event_rules import RLScheduler, Textbook, parse_rules, suited_policy
+    from transom.simulation.policies import make_policy
+    from transom.simulation.reading import asking, read_sequence, reading_under
+    from transom.traces.locked_reading import read_locked
+
+    rules, stated, where = parse_rules(text), given(context), f"--rules {text}"
+    reading = {name: context.params[name] for name in options.READING}
+    start, jobs = context.params["start"], context.params["jobs"]
+    card = {"nodes": nodes, "start": start, "jobs": jobs}
+    if not isinstance(rules, Textbook):
+        card["events"] = rules.name
+        options.refuse(_spelt(stated, "cluster", "resources", "period"), where)
+        for run in runs:
+            suited_policy(rules, make_policy(run.spec), run.spec)
+    if not isinstance(rules, RLScheduler):
+        if not {"walltime", "estimates"} & stated.keys():
+            reading["walltime"] = options.Walltime(reading_under(rules).walltime)
+        reading["seed"] = context.params["seed"]
+        workload = options.read_workload(trace, nodes, start, jobs, rules.name, **reading)
+        return Read(workload, rules, {**card, **options.told(reading)})
+
+    options.refuse(_spelt(stated, *options.READING, "jitter", "repeats"), where)
+    if "seed" in stated:
+        raise SpecError(f"{where}: --seed draws nothing here; which sequences are drawn says rlscheduler:seed=NUMBER")
+    settings = parse(text)[1]
+    if "unasked" in settings:
+        raise SpecError(f"{where}: which jobs ask for no time is found in the trace")
+    if not {"start", "jobs"} & stated.keys():
+        options.refuse(_spelt(stated, "by", "figures", "formats", "warm_up", "cool_down"), where)
+        locked = read_locked(trace, nodes)
+        return Read(locked.workload, asking(rules, locked.workload, locked.unasked), card, protocol=True)
+    for name in ("sequences", "length", "first", "seed"):
+        if name in settings:
+            raise SpecError(f"{where}: {name} does not go with --start and --jobs, which state one sequence")
+    return Read(*read_sequence(trace, rules, nodes, start, jobs), card)
+
+
+def _spelt(stated: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Values of options as they are spelt on the command line, None where an option is not stated."""
+    return {"--" + {"formats": "format"}.get(name, name).replace("_", "-"): stated.get(name) for name in names}

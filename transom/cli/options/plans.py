@@ -1,0 +1,181 @@
+"""Options that say what the bench runs: a plan, or what stands instead of it or of parts of it."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from transom.cli.options import common as options
+
+if TYPE_CHECKING:
+    from transom.bench.plan.plan import Plan
+
+
+class Clock(StrEnum):
+    """What the seconds of budgets are read from."""
+
+    wall = "wall"
+    cpu = "cpu"
+
+
+Source = Annotated[
+    str | None,
+    typer.Argument(metavar="[PLAN]", help="A plan (PLAN.toml) or a suite, such as smoke.", show_default=False),
+]
+Instances = Annotated[
+    list[Path] | None, typer.Option("--instances", metavar="FILE", help="Instances instead of the plan's; repeat.")
+]
+Solver = Annotated[
+    list[str] | None, typer.Option("--solver", help="[LABEL=]SPEC instead of the plan's solvers; repeat to compare.")
+]
+Seed = Annotated[
+    list[str] | None, typer.Option("--seed", help="A seed, or a range such as 0-4, instead of the plan's; repeat.")
+]
+SecondsOption = Annotated[
+    list[float] | None, typer.Option("--seconds", help="A budget in time instead of the plan's budgets; repeat.")
+]
+Iterations = Annotated[
+    list[int] | None, typer.Option("--iterations", help="A budget in iterations instead of the plan's; repeat.")
+]
+Threads = Annotated[
+    list[int] | None, typer.Option("--threads", min=1, help="Threads of a run instead of the plan's; repeat.")
+]
+Memory = Annotated[int | None, typer.Option("--memory", min=1, help="Memory at which a run is ended [MiB].")]
+Grace = Annotated[float | None, typer.Option("--grace", help="Time past its budget at which a run is ended [s].")]
+ClockOption = Annotated[
+    Clock | None,
+    typer.Option("--clock", help="What budgets count: wall time, or cpu time on machines that are busy otherwise."),
+]
+Take = Annotated[
+    int | None, typer.Option("--take", min=1, help="Take at most so many instances of each set, evenly spread.")
+]
+Problem = Annotated[
+    str | None,
+    typer.Option("--problem", help="What to make of --instances: knapsack, selection, scas, dcas, free or csp."),
+]
+
+_MOST_SEEDS = 1_000_000
+_RANGE = re.compile(r"(\d+)-(\d+)")
+
+
+class Flags(NamedTuple):
+    """The options above, each None where it is not given."""
+
+    instances: list[Path] | None
+    solver: list[str] | None
+    seed: list[str] | None
+    seconds: list[float] | None
+    iterations: list[int] | None
+    threads: list[int] | None
+    memory: int | None
+    grace: float | None
+    clock: Clock | None
+    take: int | None
+    problem: str | None
+    objective: str | None
+    objectives: str | None
+    cost_model: str | None
+    wrap: bool | None
+
+
+def chosen_plan(source: str | None, flags: Flags) -> Plan:
+    """The plan of that name with what the flags put in the place of its parts; without a name, a plan of flags alone.
+
+    Raises
+    ------
+    DocumentError, SpecError : the plan does not stand, or a flag does not go with it.
+    """
+    from transom.bench.plan.plan import Plan, check_plan, read_plan
+    from transom.errors import SpecError
+
+    if source is None and not flags.instances:
+        raise SpecError("a plan, the name of a suite or --instances FILE is needed")
+    plan = Plan() if source is None else read_plan(source)
+    changes: dict[str, Any] = {}
+    if flags.instances:
+        changes["instances"], changes["traces"] = tuple(_sets(flags)), ()
+    else:
+        given: dict[str, Any] = {
+            "--problem": flags.problem,
+            "--objective": flags.objective,
+            "--objectives": flags.objectives,
+        }
+        given |= {"--cost-model": flags.cost_model, "--wrap": flags.wrap}
+        options.refuse(given, "a plan, which says what its windows become; give --instances")
+    if flags.seed:
+        changes["seeds"] = tuple(seed for text in flags.seed for seed in _seeds(text))
+    if flags.seconds or flags.iterations:
+        changes["seconds"], changes["budgets"] = (), tuple(_stops(flags))
+    simple: dict[str, Any] = {
+        "solvers": flags.solver,
+        "threads": flags.threads,
+        "memory": flags.memory,
+        "grace": flags.grace,
+    }
+    simple["clock"] = flags.clock and flags.clock.value
+    for name, value in simple.items():
+        if value is not None:
+            changes[name] = tuple(value) if isinstance(value, list) else value
+    if flags.grace is not None and not 0 < flags.grace < float("inf"):
+        raise SpecError(f"--grace must be > 0 and finite, got {flags.grace}")
+    plan = _changed(plan, changes, flags)
+    check_plan(plan, source or "--instances")
+    return plan
+
+
+def _changed(plan: Plan, changes: dict[str, Any], flags: Flags) -> Plan:
+    from msgspec.structs import replace
+
+    plan = replace(plan, **changes)
+    sets = plan.instances
+    if flags.take is not None:
+        sets = tuple(replace(each, take=min(each.take or flags.take, flags.take)) for each in sets)
+    if flags.solver is not None:
+        sets = tuple(replace(each, solvers=()) for each in sets)  # else a set would keep its own
+    return replace(plan, instances=sets)
+
+
+def _sets(flags: Flags) -> list[Any]:
+    """A set for each file, called by its name, or by its path where two have one name."""
+    from transom.bench.plan.plan import InstanceSet, set_name
+
+    files = [str(path.absolute()) for path in dict.fromkeys(flags.instances or ())]
+    names = [set_name(InstanceSet(files=(file,))) for file in files]
+    return [
+        InstanceSet(
+            name=name if names.count(name) == 1 else file,
+            files=(file,),
+            problem=flags.problem,
+            objective=flags.objective,
+            objectives=flags.objectives,
+            cost_model=flags.cost_model,
+            wrap=flags.wrap,
+        )
+        for name, file in zip(names, files, strict=True)
+    ]
+
+
+def _stops(flags: Flags) -> list[Any]:
+    from transom.stop import Stop
+
+    times = [Stop(seconds=seconds) for seconds in flags.seconds or ()]
+    return times + [Stop(iterations=iterations) for iterations in flags.iterations or ()]
+
+
+def _seeds(text: str) -> range:
+    from transom.errors import SpecError
+
+    if found := _RANGE.fullmatch(text):
+        first, last = int(found[1]), int(found[2])
+        if last < first:
+            raise SpecError(f"--seed {text}: the range is empty")
+        if last - first >= _MOST_SEEDS:
+            raise SpecError(f"--seed {text}: more than {_MOST_SEEDS:,} seeds")
+        return range(first, last + 1)
+    if not text.isdecimal():
+        raise SpecError(f"--seed {text}: expected a number >= 0 or a range such as 0-4")
+    return range(int(text), int(text) + 1)

@@ -1,0 +1,108 @@
+"""What the commands of ``transom train`` have in common: one name for one thing, and what is said at the end.
+
+An option that is a setting of the training is spelt as the field of its settings: ``learning_rate`` is
+``--learning-rate``. What is not spelt so any more is refused with a line that says how it is.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import fields
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import typer
+from typer.core import TyperCommand
+
+from transom.cli.output.console import number, print_json, print_table
+
+if TYPE_CHECKING:
+    from transom.learned.checkpoints import Card
+
+Out = Annotated[
+    Path,
+    typer.Option(
+        "--out",
+        help="Folder for checkpoint, curve, logs and state; an interrupted training of the same settings goes on.",
+    ),
+]
+Decisions = Annotated[int, typer.Option("--decisions", min=1, help="Decisions to learn from.")]
+LearningRate = Annotated[float, typer.Option("--learning-rate", help="At the beginning; it falls to a tenth.")]
+Discount = Annotated[float, typer.Option("--discount", help="Of what comes later, in (0, 1].")]
+Minibatch = Annotated[int, typer.Option("--minibatch", min=1, help="Decisions of a step of the optimiser.")]
+Passes = Annotated[int, typer.Option("--passes", min=1, help="How often an update goes over what was decided.")]
+SaveEvery = Annotated[int, typer.Option("--save-every", min=1, help="Updates between two writings of the state.")]
+Device = Annotated[str, typer.Option("--device", help="Of torch: cpu, cuda, or auto: cuda where there is one.")]
+Threads = Annotated[
+    int, typer.Option("--threads", min=1, help="Of torch on the processor; another number rounds otherwise.")
+]
+
+
+def settings_of(context: typer.Context, kind: type) -> dict[str, Any]:
+    """Those options of a command that are settings of a training, by the names of its fields."""
+    given = {field.name: context.params[field.name] for field in fields(kind) if field.name in context.params}
+    return {name: value.value if isinstance(value, Enum) else value for name, value in given.items()}
+
+
+def pair(text: str, option: str) -> tuple[int, int]:
+    """The two numbers of an option such as ``--hidden 32,32``.
+
+    Raises
+    ------
+    SpecError : the text is something else.
+    """
+    from transom.errors import SpecError
+
+    parts = text.split(",")
+    if len(parts) != 2 or not all(part.isdecimal() for part in parts):
+        raise SpecError(f"{option}: expected two numbers such as 32,32, got {text!r}")
+    return int(parts[0]), int(parts[1])
+
+
+def with_old(old: Mapping[str, str]) -> type[TyperCommand]:
+    """A command that says of old spellings of its options what they are called now."""
+
+    class Command(TyperCommand):
+        spellings: ClassVar[Mapping[str, str]] = old
+
+        def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+            from transom.errors import SpecError
+
+            for word in args:
+                if (new := old.get(word.partition("=")[0])) is not None:
+                    raise SpecError(f"{word.partition('=')[0]} is now {new}")
+            return super().parse_args(ctx, args)
+
+    return Command
+
+
+def print_repair(solver: str, card: Card, path: Path, updates: int, title: str, digits: int, json: bool) -> None:
+    """Say what a training of a repair has written, how it scored, and how to use it."""
+    use = with_model(["transom", "solve", "FILE", "--problem", "dcas", "--solver"], solver, path)
+    if json:
+        print_json({**facts(card, path, updates), "use": use})
+        return
+    print(f"{path}: {card.parameters:,} weights after {card.decisions:,} decisions in {card.seconds:,.0f} s")
+    print(title)
+    print_table("", ("", "cost"), [(rule, number(cost, digits)) for rule, cost in card.scores.items()])
+    print(f"use it: {use}")
+
+
+def facts(card: Card, path: Path, updates: int) -> dict[str, Any]:
+    """What a training has written, as every ``--json`` says it."""
+    return {
+        "checkpoint": str(path),
+        "decisions": card.decisions,
+        "updates": updates,
+        "seconds": card.seconds,
+        "weights": card.weights,
+        "scores": card.scores,
+    }
+
+
+def with_model(words: list[str], name: str, path: Path) -> str:
+    """A command that ends in a solver or policy with a checkpoint, as a shell takes it."""
+    model = f"[{path}]" if set(",[]") & set(str(path)) else str(path)
+    return shlex.join([*words, f"{name}:model={model}"])

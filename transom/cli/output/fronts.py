@@ -1,0 +1,195 @@
+"""Fronts of selections, for people and machines: their points, what decision rules take of them, and a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from transom.cli.output.console import check_writable, number, print_table
+
+if TYPE_CHECKING:
+    from transom.io.instances import Instance
+    from transom.models import ParetoFront, Selection
+    from transom.models.decision_rules import DecisionRule
+    from transom.result import Result
+
+DEFAULT_RULE = "trade-off"
+_FORMATS = (".png", ".pdf", ".svg")
+_POINTS = 20  # of a front that a table shows, beside those that are taken
+_WIDTH = 48  # of a list of jobs [characters]
+_LARGE = 100.0  # values from which two decimals tell enough
+
+
+def named_rules(specs: Sequence[str]) -> dict[str, DecisionRule]:
+    """Decision rules by their specifications.
+
+    Raises
+    ------
+    SpecError : a name or a parameter is unknown.
+    """
+    from transom import registry
+
+    return {spec: registry.make(registry.DECISION_RULES, spec) for spec in specs}
+
+
+def try_rules(instance: Instance, rules: Mapping[str, DecisionRule]) -> None:
+    """Find out before the search that a rule does not go with the objectives of a selection.
+
+    Raises
+    ------
+    SpecError : it has other weights or names than there are objectives.
+    """
+    from transom.errors import SpecError
+    from transom.models import ParetoFront
+
+    problem: Any = instance.problem
+    for spec, rule in rules.items():
+        try:
+            rule(ParetoFront([problem.ceiling], [[False] * len(problem)]), problem)  # type: ignore[arg-type]
+        except SpecError as error:
+            raise SpecError(f"{instance.label}: decision rule {spec!r}: {error}") from None
+
+
+def check_picture(path: Path, instances: Sequence[Instance]) -> None:
+    """Find out before the search that there will be no picture.
+
+    Raises
+    ------
+    SpecError, DocumentError : the name of the file is not that of a picture, it cannot be written, or there is not
+        exactly one instance to draw.
+    """
+    from transom.errors import SpecError
+
+    if path.suffix.lower() not in _FORMATS:
+        raise SpecError(f"--picture: the name must end in {', '.join(_FORMATS)}, got {str(path)!r}")
+    if len(instances) != 1:
+        raise SpecError(f"--picture draws the front of one instance; there are {len(instances)}")
+    check_writable(path, path.suffix)
+
+
+def told_front(instance: Instance, result: Result, rules: Mapping[str, DecisionRule]) -> dict[str, Any]:
+    """What a line of JSON says about a front: complete or not, its size, the point that each rule takes."""
+    front, problem = result.solution, instance.problem
+    told: dict[str, Any] = {
+        "front": result.parameters.get("front"),
+        "points": 0 if front is None else len(front),
+        "chosen": {},
+    }
+    for spec, point in _taken(instance, result, rules).items():
+        told["chosen"][spec] = {
+            "point": point,
+            "values": dict(zip(problem.terms, front.values[point].tolist(), strict=True)),  # type: ignore[union-attr]
+            "utilisation": dict(zip(problem.resources, _utilisation(problem, front)[point], strict=True)),  # type: ignore[union-attr, arg-type]
+            "jobs": _jobs(instance, front, point),
+        }
+    return told
+
+
+def told_points(instance: Instance, front: ParetoFront | None) -> dict[str, Any]:
+    """What a line of JSON says about the points of a front: values in the order of ``terms``, and jobs."""
+    problem: Any = instance.problem
+    if front is None:
+        return {"terms": problem.terms, "solution": None}
+    points = [
+        {"values": values, "jobs": _jobs(instance, front, point)} for point, values in enumerate(front.values.tolist())
+    ]
+    return {"terms": problem.terms, "solution": points}
+
+
+def print_fronts(rows: Sequence[tuple[Instance, Result]], rules: Mapping[str, DecisionRule]) -> None:
+    """The points of one front, or what the rules take of several."""
+    known = [(instance, result) for instance, result in rows if result.solution is not None]
+    if len(rows) == 1 and known:
+        _print_points(*known[0], rules)
+        return
+    tables: dict[tuple[str, ...], list[list[str]]] = {}
+    for instance, result in known:
+        cells = _cells(instance.problem, result.solution)  # type: ignore[arg-type]
+        of_kind = tables.setdefault(tuple(_columns(instance.problem)), [])  # type: ignore[arg-type]
+        for spec, point in _taken(instance, result, rules).items():
+            jobs = _shown_jobs(_jobs(instance, result.solution, point))
+            of_kind.append([Path(instance.label).name, spec, str(point), jobs, *cells[point]])
+    for columns, table in tables.items():
+        print()
+        print_table("Points that decision rules take", ["instance", "rule", "point", "jobs", *columns], table, left=4)
+
+
+def draw_front(path: Path, instance: Instance, result: Result, rules: Mapping[str, DecisionRule]) -> None:
+    """Write a picture of a front, with the points that rules take of it."""
+    from transom.models import Selection
+    from transom.plot import save
+    from transom.plot.front import front_figure
+
+    problem = instance.problem
+    assert isinstance(problem, Selection)
+    label = result.solver
+    chosen = {spec: (label, point) for spec, point in _taken(instance, result, rules).items()}
+    save(front_figure(problem, {label: result.solution}, chosen), path)
+
+
+def _print_points(instance: Instance, result: Result, rules: Mapping[str, DecisionRule]) -> None:
+    front: ParetoFront = result.solution
+    taken: dict[int, list[str]] = {}
+    for spec, point in _taken(instance, result, rules).items():
+        taken.setdefault(point, []).append(spec)
+    shown = sorted({*range(min(len(front), _POINTS)), *taken})
+    cells = _cells(instance.problem, front)  # type: ignore[arg-type]
+    table = [
+        [str(point), ", ".join(taken.get(point, ())), _shown_jobs(_jobs(instance, front, point)), *cells[point]]
+        for point in shown
+    ]
+    jobs = "jobs" if instance.jobs is not None else "jobs, from 0"
+    print()
+    print_table("Points of the front", ["point", "taken by", jobs, *_columns(instance.problem)], table, left=3)  # type: ignore[arg-type]
+    if more := len(front) - len(shown):
+        print(f"and {more} more; --json --solutions prints all of them")
+
+
+def _taken(instance: Instance, result: Result, rules: Mapping[str, DecisionRule]) -> dict[str, int]:
+    front, problem = result.solution, instance.problem
+    return {} if front is None else {spec: int(rule(front, problem)) for spec, rule in rules.items()}  # type: ignore[arg-type]
+
+
+def _jobs(instance: Instance, front: ParetoFront, point: int) -> list[int]:
+    """The jobs of a point: ids where the file states them, else positions from 0."""
+    positions = front.selections[point].nonzero()[0].tolist()
+    return positions if instance.jobs is None else [instance.jobs[position] for position in positions]
+
+
+def _shown_jobs(jobs: Sequence[int]) -> str:
+    text = " ".join(map(str, jobs)) or "none"
+    if len(text) <= _WIDTH:
+        return text
+    return f"{text[:_WIDTH].rpartition(' ')[0]} ... ({len(jobs)})"
+
+
+def _columns(problem: Selection) -> list[str]:
+    """Objectives in their order, resources as utilisation; then the resources that are no objective."""
+    terms = [f"{term} [%]" if term in problem.resources else term for term in problem.terms]
+    return terms + [f"{name} [%]" for name in problem.resources if name not in problem.terms]
+
+
+def _cells(problem: Selection, front: ParetoFront) -> list[list[str]]:
+    utilisation, shown = _utilisation(problem, front), problem.shown(front.values).tolist()
+    others = [r for r, name in enumerate(problem.resources) if name not in problem.terms]
+    rows = []
+    for used, values in zip(utilisation, shown, strict=True):
+        row = [
+            number(100 * value, 2) if term in problem.resources else _worth(value, scale)
+            for term, value, scale in zip(problem.terms, values, problem.scales, strict=True)
+        ]
+        rows.append(row + [number(100 * used[r], 2) for r in others])
+    return rows
+
+
+def _worth(value: float, scale: int) -> str:
+    if scale == 1:
+        return f"{int(value):,}"
+    return number(value, 2 if value >= _LARGE else len(str(scale)) - 1)
+
+
+def _utilisation(problem: Selection, front: ParetoFront) -> list[list[float]]:
+    totals = problem.totals.clip(1)
+    shares: list[list[float]] = (problem.used(front.selections) / totals).tolist()
+    return shares

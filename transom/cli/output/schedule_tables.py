@@ -1,0 +1,117 @@
+"""Tables of ``transom simulate``: policies side by side, and broken down."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from transom.cli.output.console import number, print_table
+
+if TYPE_CHECKING:
+    from transom.simulation import Schedule
+    from transom.simulation.metrics import Trim
+    from transom.simulation.runs import Run
+
+
+class By(StrEnum):
+    """How to break the figures down."""
+
+    mode = "mode"
+    size = "size"
+    week = "week"
+
+
+_COLUMNS = {
+    "mean wait [h]": ("mean_wait", 3600, 2),
+    "median wait [h]": ("median_wait", 3600, 2),
+    "max wait [h]": ("max_wait", 3600, 1),
+    "mean response [h]": ("mean_response", 3600, 2),
+    "mean slowdown": ("mean_slowdown", 1, 1),
+    "mean bounded slowdown": ("mean_bounded_slowdown", 1, 2),
+    "utilisation [%]": ("utilisation", 0.01, 1),
+    "ready [%]": ("job_share_ready", 0.01, 1),
+    "reserved [%]": ("job_share_reserved", 0.01, 1),
+    "backfilled [%]": ("job_share_backfilled", 0.01, 1),
+}
+_HOP_COLUMNS = {
+    "mean hop cost": ("mean_hop_cost", 1, 1),
+    "switches per job": ("mean_leaves", 1, 2),
+    "pods per job": ("mean_pods", 1, 2),
+}
+_EACH = "utilisation_submitting_"  # begins a figure of each further resource
+
+
+def print_summaries(
+    title: str,
+    runs: list[Run],
+    summaries: list[dict[str, float]],
+    repeated: list[list[dict[str, float]]],
+    over: str = "repetitions",
+) -> None:
+    """One row per run: its figures, or where there are repetitions (``over``: of what) their means and deviations."""
+    from transom.simulation.metrics import aggregate
+
+    def cell(name: str, unit: float, digits: int, one: dict[str, float], many: list[dict[str, float]]) -> str:
+        if not many:
+            return number(one[name] / unit, digits)
+        mean, deviation = aggregate(many)[name]
+        return f"{number(mean / unit, digits)} ± {number(deviation / unit, digits)}"
+
+    columns: dict[str, tuple[str, float, int]] = {}
+    for heading, column in {**_COLUMNS, **(_HOP_COLUMNS if "mean_hop_cost" in summaries[0] else {})}.items():
+        columns[heading] = column
+        if column[0] == "utilisation":
+            each = [name.removeprefix(_EACH) for name in summaries[0] if name.startswith(_EACH)]
+            columns |= {f"{name} used [%]": (f"utilisation_{name}", 0.01, 1) for name in each}
+    rows = [
+        [run.label, *(cell(*column, one, many) for column in columns.values())]
+        for run, one, many in zip(runs, summaries, repeated, strict=True)
+    ]
+    means = f"; mean ± deviation over {len(repeated[0])} {over}" if repeated[0] else ""
+    print_table(title + means, ["policy", *columns], rows)
+    _print_clocks(runs)
+
+
+def print_breakdown(title: str, kind: By, runs: list[Run], schedules: list[Schedule], trim: Trim) -> None:
+    """One row per run and mode, size class or week."""
+    rows = []
+    for run, schedule in zip(runs, schedules, strict=True):
+        for label, group in breakdowns_of(schedule, trim)[kind.value].items():
+            shares = [number(100 * group["job_share"], 2), number(100 * group["node_hour_share"], 2)]
+            waits = [number(group["mean_wait"] / 3600), number(group["max_wait"] / 3600, 1)]
+            hops = [number(group[name], digits) for name, digits in _HOPS.items() if name in group]
+            rows.append([run.label, label, str(group["jobs"]), *shares, *waits, *hops])
+    columns = ["policy", str(kind), "jobs", "jobs [%]", "node-hours [%]", "mean wait [h]", "max wait [h]"]
+    if rows and len(rows[0]) > len(columns):
+        columns += list(_HOP_COLUMNS)
+    print_table(title, columns, rows)
+    _print_clocks(runs)
+
+
+def _print_clocks(runs: list[Run]) -> None:
+    from transom.simulation.clocks import clock_of, clock_remarks
+
+    for remark in clock_remarks((run.label, clock_of(run.spec)) for run in runs):
+        print(remark)
+
+
+_HOPS = {"hop_cost": 1, "leaves": 2, "pods": 2}
+
+
+def breakdowns_of(schedule: Schedule, trim: Trim) -> dict[str, dict[str, dict[str, float]]]:
+    """The figures by mode, size class and week, by name."""
+    from transom.simulation.breakdowns import by_mode, by_size, by_week, hops_by_size
+
+    weeks = by_week(schedule, trim)
+    hops = hops_by_size(schedule, trim=trim)
+    return {
+        "mode": {label: group._asdict() for label, group in by_mode(schedule, trim).items()},
+        "size": {
+            label: {**group._asdict(), **(hops[label]._asdict() if hops else {})}
+            for label, group in by_size(schedule, trim=trim).items()
+        },
+        "week": {
+            str(week.number): {"start": week.start, "utilisation": week.utilisation, **week.group._asdict()}
+            for week in weeks
+        },
+    }

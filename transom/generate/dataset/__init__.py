@@ -1,0 +1,1 @@
+"""Data sets: thousands of instances in shards, with an index and a card."""

@@ -1,0 +1,270 @@
+"""Shards of a data set: made apart from each other, anywhere and in any order, each with a record of what it holds.
+
+A shard's instances go to one file for each split. The record is written last, so that a shard is finished if its
+record is there and its files are as the record says.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+
+from transom._system.compiling import source_digest
+from transom._system.files import whole_file
+from transom.errors import SpecError
+from transom.generate.dataset.instance_statistics import Summary, statistics
+from transom.generate.dataset.plan import DatasetSet, Shard, Source, Splitting
+from transom.io import encode, read_documents
+from transom.traces import ReadingRules, Workload, read_swf, write_swf
+
+RECORDS = ".shards"
+"""The folder of the records, in that of the data set."""
+
+
+class FileRecord(msgspec.Struct, kw_only=True):
+    """A file of a data set.
+
+    Parameters
+    ----------
+    path : relative to the data set.
+    set, split : what it belongs to.
+    count : instances in it.
+    sha256 : digest of the file.
+    content : digest of what it holds; compressed bytes may differ between versions of zlib, this does not.
+    """
+
+    path: str
+    set: str
+    split: str
+    count: int
+    sha256: str
+    content: str
+
+
+class ShardRecord(msgspec.Struct, kw_only=True):
+    """What has been made of a shard.
+
+    Parameters
+    ----------
+    source, code : digests of the plan and of the code that made it.
+    files : its files.
+    digests : of the instances of each file, in their order.
+    removed : instances that were left out because the same one stands before.
+    statistics : of its instances, by name.
+    """
+
+    source: str
+    code: str
+    files: list[FileRecord] = []
+    digests: list[list[str]] = []
+    removed: int = 0
+    statistics: dict[str, Summary] = {}
+
+
+def make_shard(source: bytes, shard: int, folder: str) -> bytes:
+    """Make a shard, unless it is finished.
+
+    Parameters
+    ----------
+    source : JSON of a :class:`~transom.generate.dataset.plan.Source`.
+    shard : its position in :meth:`Source.shards`.
+    folder : of the data set; every process that makes shards sees it under this name.
+
+    Returns
+    -------
+    JSON of the :class:`ShardRecord`, which also stands in the folder.
+
+    Raises
+    ------
+    TransomError : the recipe refuses its parameters.
+    OSError : a file cannot be written.
+    """
+    stated = msgspec.json.decode(source, type=Source)
+    known = read_record(folder, shard)
+    if known is not None and finished(known, stated, folder):
+        return msgspec.json.encode(known)
+    if known is not None:
+        forget(folder, shard, known)
+    part = stated.shards()[shard]
+    of = stated.plan.sets[part.of]
+    made = stated.made_by(of)
+    splitting = Splitting(stated, of, made.sequential)
+
+    def instances() -> Iterator[tuple[str, str, Any]]:
+        for unit in range(*part.units):
+            for instance in made.unit(stated.seed_of(of), unit):
+                digest = digest_of(instance)
+                yield splitting.split(unit, digest), digest, instance
+
+    try:
+        record = write_instances(stated, of, part, instances(), folder)
+    except SpecError as error:
+        raise SpecError(f"set {of.called!r}: {error}") from None
+    write_record(folder, shard, record)
+    return msgspec.json.encode(record)
+
+
+def write_instances(
+    source: Source, of: DatasetSet, part: Shard, instances: Iterable[tuple[str, str, Any]], folder: str
+) -> ShardRecord:
+    """Write the files of a shard.
+
+    Parameters
+    ----------
+    instances : split, digest and instance; one whose digest came before is left out.
+    """
+    record = ShardRecord(source=source.digest(), code=source_digest())
+    writer: _Traces | _Lines = (_Traces if of.recipe == "workload" else _Lines)(Path(folder), source, of, part)
+    seen: set[str] = set()
+    with writer:
+        for split, digest, instance in instances:
+            if digest in seen:
+                record.removed += 1
+                continue
+            seen.add(digest)
+            writer.add(split, digest, instance)
+            for name, value in statistics(instance).items():
+                record.statistics.setdefault(name, Summary()).add(value)
+    for path, split, digests in writer.written:
+        whole, content = checksums(Path(folder, path))
+        record.files.append(
+            FileRecord(path=path, set=of.called, split=split, count=len(digests), sha256=whole, content=content)
+        )
+        record.digests.append(digests)
+    return record
+
+
+class _Lines:
+    """Documents, one a line, in one file for each split."""
+
+    def __init__(self, folder: Path, source: Source, of: DatasetSet, part: Shard) -> None:
+        self._folder, self._name = folder, f"{of.called}-{part.number:05d}.jsonl.gz"
+        self._open: dict[str, IO[bytes]] = {}
+        self._digests: dict[str, list[str]] = {}
+        self._files = ExitStack()
+
+    def add(self, split: str, digest: str, instance: Any) -> None:
+        if split not in self._open:
+            self._open[split] = self._files.enter_context(whole_file(self._folder / split / self._name, "wb"))
+        self._open[split].write(encode(instance) + b"\n")
+        self._digests.setdefault(split, []).append(digest)
+
+    def __enter__(self) -> None:
+        self._files.__enter__()
+
+    def __exit__(self, *failure: Any) -> None:
+        self._files.__exit__(*failure)
+
+    @property
+    def written(self) -> list[tuple[str, str, list[str]]]:
+        return [(f"{split}/{self._name}", split, digests) for split, digests in sorted(self._digests.items())]
+
+
+class _Traces:
+    """Workloads, each in a file of its own."""
+
+    def __init__(self, folder: Path, source: Source, of: DatasetSet, part: Shard) -> None:
+        self._folder, self._of, self._part = folder, of, part
+        self._note = f"Made by: transom generate dataset, plan {source.plan.name}, set {of.called}, seed "
+        self._note += str(source.seed_of(of))
+        self.written: list[tuple[str, str, list[str]]] = []
+
+    def add(self, split: str, digest: str, instance: Workload) -> None:
+        name = f"{split}/{self._of.called}-{self._part.number:05d}-{len(self.written) + 1}.swf.gz"
+        write_swf(instance, self._folder / name, ("Generated, not logged", self._note))
+        self.written.append((name, split, [digest]))
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *failure: Any) -> None:
+        pass
+
+
+def read_instances_of(path: Path) -> Iterator[Any]:
+    """The instances of a file of a data set.
+
+    Raises
+    ------
+    DocumentError, TraceError : the file is damaged; the message names the place.
+    """
+    if path.name.endswith(".swf.gz"):
+        yield read_swf(path, ReadingRules(nonpositive="error", oversized="error"))
+    else:
+        for _, document in read_documents(path):
+            yield document
+
+
+def digest_of(instance: Any) -> str:
+    """The digest of an instance; of a workload without its name, which is that of the file."""
+    if isinstance(instance, Workload):
+        instance = replace(instance, name="", repairs={})
+    digest: str = instance.digest()
+    return digest
+
+
+def finished(record: ShardRecord, source: Source, folder: str) -> bool:
+    """Whether a shard has been made of this plan by this code, and its files are as they were."""
+    if (record.source, record.code) != (source.digest(), source_digest()):
+        return False
+    try:
+        return all(checksums(Path(folder, file.path))[0] == file.sha256 for file in record.files)
+    except OSError:
+        return False
+
+
+def checksums(path: Path) -> tuple[str, str]:
+    """SHA-256 of a compressed file and of what it holds.
+
+    Raises
+    ------
+    OSError : the file cannot be read.
+    DocumentError : it is not a whole compressed file.
+    """
+    import gzip
+    import zlib
+
+    whole, content = sha256(), sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            whole.update(block)
+    try:
+        with gzip.open(path) as packed:
+            while block := packed.read(1 << 20):
+                content.update(block)
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        return whole.hexdigest(), ""
+    return whole.hexdigest(), content.hexdigest()
+
+
+def record_path(folder: str | os.PathLike[str], shard: int) -> Path:
+    """Where the record of a shard stands."""
+    return Path(folder, RECORDS, f"{shard:06d}.json")
+
+
+def read_record(folder: str | os.PathLike[str], shard: int) -> ShardRecord | None:
+    """The record of a shard; None if there is none that can be read."""
+    try:
+        return msgspec.json.decode(record_path(folder, shard).read_bytes(), type=ShardRecord)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def write_record(folder: str | os.PathLike[str], shard: int, record: ShardRecord) -> None:
+    """Write the record of a shard, whole."""
+    with whole_file(record_path(folder, shard), "wb") as file:
+        file.write(msgspec.json.encode(record))
+
+
+def forget(folder: str | os.PathLike[str], shard: int, record: ShardRecord) -> None:
+    """Remove a shard: its record first, then its files."""
+    record_path(folder, shard).unlink(missing_ok=True)
+    for file in record.files:
+        Path(folder, file.path).unlink(missing_ok=True)

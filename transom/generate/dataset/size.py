@@ -1,0 +1,94 @@
+"""How large a data set will be, before the first of it is made."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import psutil
+
+from transom.errors import SpecError
+from transom.generate.dataset.plan import Shard, Source, shard_size, units_of
+from transom.generate.dataset.shards import digest_of, write_instances
+from transom.generate.memory import size_told
+
+_DIGEST = 150  # bytes that are kept of each instance, to find the same one twice
+_MANY = 100_000  # units of a set from which on its size is worth a look
+_SAMPLE = 20  # units that are made for it
+
+
+class DatasetSize(NamedTuple):
+    """What a data set comes to.
+
+    Parameters
+    ----------
+    units : instances, of sets whose instances come in epochs the epochs.
+    shards : parts that are made apart.
+    disk : bytes of its files, about; None where it has so few units that nobody needs to know.
+    memory : bytes that the process needs which hands out the work, at least.
+    """
+
+    units: int
+    shards: int
+    disk: float | None
+    memory: int
+
+    def __str__(self) -> str:
+        disk = "" if self.disk is None else f", about {size_told(self.disk)} on disk"
+        return f"{self.units:,} instances or epochs in {self.shards:,} shards{disk}"
+
+
+def dataset_size(source: Source) -> DatasetSize:
+    """The size of a data set; of sets with very many instances the first ones are made for it.
+
+    Raises
+    ------
+    SpecError : a recipe refuses its parameters.
+    """
+    sets = source.plan.sets
+    units = [units_of(each) for each in sets]
+    shards = [-(-number // shard_size(source.plan, each)) for each, number in zip(sets, units, strict=True)]
+    many = [at for at, number in enumerate(units) if number > _MANY]
+    disk = sum(_bytes_each(source, at) * units[at] for at in many) if many else None
+    return DatasetSize(sum(units), sum(shards), disk, _DIGEST * sum(units))
+
+
+def check_size(size: DatasetSize, folder: str | os.PathLike[str]) -> None:
+    """Refuse a data set that cannot be made here.
+
+    Raises
+    ------
+    SpecError : it takes more than the memory, or more than the disk holds.
+    """
+    memory = psutil.virtual_memory().total
+    if size.memory > memory:
+        raise SpecError(
+            f"{folder}: {size}: to find repeated ones, {size_told(size.memory)} of memory are needed, this machine has "
+            f"{size_told(memory)}"
+        )
+    if size.disk is None:
+        return
+    place = Path(folder).absolute()
+    there = sum(path.stat().st_size for path in place.rglob("*") if path.is_file()) if place.exists() else 0
+    free = shutil.disk_usage(next(each for each in (place, *place.parents) if each.exists())).free
+    if size.disk > free + there:
+        raise SpecError(f"{folder}: {size}: {size_told(free)} are free")
+
+
+def _bytes_each(source: Source, at: int) -> float:
+    of = source.plan.sets[at]
+    made = source.made_by(of)
+    sample = 1 if made.sequential else min(_SAMPLE, units_of(of))
+
+    def instances() -> Iterator[tuple[str, str, Any]]:
+        for unit in range(1, sample + 1):
+            for instance in made.unit(source.seed_of(of), unit):
+                yield "sample", digest_of(instance), instance
+
+    with tempfile.TemporaryDirectory() as folder:
+        record = write_instances(source, of, Shard(at, 0, (1, sample + 1)), instances(), folder)
+        return sum(os.path.getsize(os.path.join(folder, file.path)) for file in record.files) / sample

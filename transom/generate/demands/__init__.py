@@ -1,0 +1,1 @@
+"""Further resources for the jobs of a workload."""

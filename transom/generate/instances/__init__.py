@@ -1,0 +1,1 @@
+"""Instances of the problems, and recipes of them."""

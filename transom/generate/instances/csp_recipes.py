@@ -1,0 +1,61 @@
+"""Recipes of constrained shortest paths: random ones, and those of static allocations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from transom.errors import SpecError
+from transom.generate.instances.paths import random_path
+from transom.generate.instances.tjap_recipes import FragmentedAllocations, StreamAllocations
+from transom.generate.recipe import Recipe, read_parameters
+from transom.models import Allocation, ConstrainedPath
+from transom.rng import stream
+
+
+class RandomPaths(Recipe, frozen=True, kw_only=True):
+    """Constrained shortest paths with random costs; the parameters are those of :func:`random_path`."""
+
+    length: int = 100
+    sizes: int = 3
+    arcs: int = 6
+    longest: int = 20
+    most: int = 1000
+    density: float = 1.0
+    load: float = 0.9
+
+    def unit(self, seed: int, number: int) -> Iterator[ConstrainedPath]:
+        rng = stream(seed, "csp", number)
+        yield random_path(rng, self.length, self.sizes, self.arcs, self.longest, self.most, self.density, self.load)
+
+
+class PathsOfAllocations(Recipe, frozen=True, kw_only=True):
+    """What static allocations amount to on the line, without wrap-around.
+
+    Parameters
+    ----------
+    allocations : a table with the parameters of the recipe ``tjap``.
+    """
+
+    allocations: dict[str, Any]
+
+    @property
+    def _source(self) -> StreamAllocations | FragmentedAllocations:
+        if self.allocations.get("family") == "fragmented":
+            return read_parameters(FragmentedAllocations, "csp: allocations", self.allocations)
+        return read_parameters(StreamAllocations, "csp: allocations", self.allocations)
+
+    @property
+    def sequential(self) -> bool:
+        return self._source.sequential
+
+    def check(self) -> None:
+        if self._source.form == "lines":
+            raise SpecError("csp: allocations: form does not go with paths")
+        self._source.check()
+
+    def unit(self, seed: int, number: int) -> Iterator[ConstrainedPath]:
+        for each in self._source.unit(seed, number):
+            assert isinstance(each, Allocation)
+            line = Allocation(each.tree, each.idle, each.sizes, "static", False, each.cost)
+            yield ConstrainedPath.from_allocation(line)

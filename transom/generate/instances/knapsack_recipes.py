@@ -1,0 +1,114 @@
+"""Recipes of knapsacks: Pisinger's classes, hard ones, and windows of a workload."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from transom import registry
+from transom.errors import SpecError
+from transom.generate.instances.knapsacks import CLASSES, generate_knapsack, hard_knapsack
+from transom.generate.instances.windows import window_knapsacks
+from transom.generate.recipe import Recipe
+from transom.generate.workload.workload_recipe import Positive, WorkloadRecipe
+from transom.models import Knapsack
+from transom.registry import unknown
+from transom.rng import stream
+
+_ITEMS, _HARD_ITEMS = 100, 10_000
+
+
+class ClassKnapsacks(Recipe, frozen=True, kw_only=True):
+    """Knapsacks of Pisinger's classes; of several classes one after another in turn.
+
+    Parameters
+    ----------
+    klass : ``class``: a name of :data:`~transom.generate.CLASSES`, several, or ``all``.
+    items : of each, by default 100, with a stated capacity 10,000.
+    range : the range R of the coefficients, 1000 by default.
+    ratio : the capacity as a share of the total weight.
+    series : ``h/H``: a capacity of h/(H+1) of the total weight.
+    length : without ratio and series, number i of a class has the capacity of number i in a series of so many, which
+        begins anew when it is over; 9 by default.
+    capacity : this capacity, and weights of about twice as much; see :func:`~transom.generate.hard_knapsack`.
+    """
+
+    klass: str | tuple[str, ...] = msgspec.field(default="all", name="class")
+    items: Positive | None = None
+    range: int | None = None
+    ratio: float | None = None
+    series: str | None = None
+    length: Positive | None = None
+    capacity: int | None = None
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The classes, in their order."""
+        if self.klass == "all":
+            return tuple(CLASSES)
+        return (self.klass,) if isinstance(self.klass, str) else self.klass
+
+    def check(self) -> None:
+        for name in self.classes:
+            if name not in CLASSES:
+                raise unknown("knapsack class", name, (*CLASSES, "all", "windows"))
+        if not self.classes:
+            raise SpecError("knapsack: there is no class")
+        if sum(each is not None for each in (self.ratio, self.series, self.length, self.capacity)) > 1:
+            raise SpecError("knapsack: of ratio, series, length and capacity only one can be stated")
+        if self.capacity is not None and self.range is not None:
+            raise SpecError("knapsack: range does not go with capacity, from which it follows")
+        for number in range(1, len(self.classes) + 1):
+            next(self.unit(0, number))
+
+    def unit(self, seed: int, number: int) -> Iterator[Knapsack]:
+        turn, at = divmod(number - 1, len(self.classes))
+        name = self.classes[at]
+        # A stream of its own for each, so that the first of many are those of few.
+        rng = stream(seed, "knapsack", name, turn + 1)
+        if self.capacity is not None:
+            yield hard_knapsack(name, rng, self.items or _HARD_ITEMS, self.capacity)
+            return
+        length = self.length or 9
+        series = (turn % length + 1, length) if self.series is None else _series(self.series)
+        scale = 1000 if self.range is None else self.range
+        yield generate_knapsack(name, self.items or _ITEMS, scale, rng, self.ratio, series)
+
+
+class WindowKnapsacks(Recipe, frozen=True, kw_only=True):
+    """Knapsacks of jobs that follow each other in a workload; an epoch is what one workload gives.
+
+    Parameters
+    ----------
+    klass : ``class``: ``windows``.
+    items : of each.
+    objective : what a job is worth.
+    windows : knapsacks of one workload.
+    workload : a table with the parameters of a workload.
+    """
+
+    klass: str = msgspec.field(default="windows", name="class")
+    items: Positive = 50
+    objective: str = "nodes"
+    windows: Positive = 100
+    workload: WorkloadRecipe = WorkloadRecipe()
+
+    @property
+    def sequential(self) -> bool:
+        return True
+
+    def check(self) -> None:
+        self.workload.check()
+        registry.make(registry.OBJECTIVES, self.objective)
+
+    def unit(self, seed: int, number: int) -> Iterator[Knapsack]:
+        rng = stream(seed, "windows") if number == 1 else stream(seed, "windows", number)
+        return window_knapsacks(self.workload.workload(seed, number), self.windows, self.items, rng, self.objective)
+
+
+def _series(text: str) -> tuple[int, int]:
+    number, slash, length = text.partition("/")
+    if not slash or not number.isdecimal() or not length.isdecimal():
+        raise SpecError(f"series: expected h/H such as 50/100, got {text!r}")
+    return int(number), int(length)

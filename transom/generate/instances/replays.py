@@ -1,0 +1,110 @@
+"""Recipes whose documents are cut out of replays: what they share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from transom.errors import SpecError
+from transom.generate.demands.laws import Column
+from transom.generate.demands.resources import Provision, parse_resources, provide
+from transom.generate.recipe import Recipe
+from transom.generate.workload.workload_recipe import Positive, WorkloadRecipe
+from transom.rng import stream
+from transom.simulation import Schedule, make_policy, simulate
+from transom.simulation.policies import load_rule
+from transom.traces import Workload
+from transom.traces.swf_columns import read_fields
+
+
+class Equipped(NamedTuple):
+    """A workload with further resources, and what was made of each."""
+
+    workload: Workload
+    made: tuple[Provision, ...]
+
+
+def equip(workload: Workload, trace: str | None, resources: str | None, seed: int) -> Equipped:
+    """A workload with the resources that a text states (:func:`~transom.generate.parse_resources`).
+
+    Parameters
+    ----------
+    workload : jobs and machine.
+    trace : the file that it was read from, for laws that take a column of it.
+    resources : the text; None leaves the workload as it is.
+    seed : of the demands.
+
+    Raises
+    ------
+    SpecError : the text is malformed, or such resources cannot be had.
+    TraceError : a column is needed and the trace cannot be read again.
+    """
+    if resources is None:
+        return Equipped(workload, ())
+    listed = parse_resources(resources)
+    fields: list[int | str] = [resource.law.field for resource in listed if isinstance(resource.law, Column)]
+    if fields and trace is None:
+        raise SpecError("resources: a generated workload has no columns of a trace")
+    columns = read_fields(trace, fields, workload.jobs.id) if fields and trace is not None else {}
+    return Equipped(*provide(workload, listed, seed, columns))
+
+
+class ReplayRecipe(Recipe, frozen=True, kw_only=True):
+    """Documents cut out of the replay of a workload under a policy; an epoch is one such replay.
+
+    Parameters
+    ----------
+    workload : a table with the parameters of the recipe ``workload``.
+    resources : further resources of its machine, as ``--resources`` takes them.
+    policy : of the replay.
+    order : priority rule that orders the queue, the policy's own by default.
+    every : at most a window in so many seconds.
+    """
+
+    workload: WorkloadRecipe = WorkloadRecipe()
+    resources: str | None = None
+    policy: str = "fcfs-easy"
+    order: str | None = None
+    every: Positive = 3600
+
+    @property
+    def sequential(self) -> bool:
+        return True
+
+    @property
+    def units(self) -> int | None:
+        return self.workload.units
+
+    def check(self) -> None:
+        self.workload.check()
+        self.resource_names()
+        load_rule(self.ordered())
+
+    def resource_names(self) -> tuple[str, ...]:
+        """Names of the further resources."""
+        return () if self.resources is None else tuple(each.name for each in parse_resources(self.resources))
+
+    def ordered(self) -> str:
+        """The priority rule that orders the queue."""
+        return self.order or str(getattr(make_policy(self.policy), "order", "fcfs"))
+
+    def equipped(self, seed: int, number: int) -> Equipped:
+        """The workload of an epoch, with its resources."""
+        return equip(
+            self.workload.workload(seed, number), self.workload.like, self.resources, _demand_seed(seed, number)
+        )
+
+    def replay(self, workload: Workload, seed: int, progress: Callable[[int], None] | None = None) -> Schedule:
+        """The schedule of such a workload; ``progress`` is told how many jobs have started."""
+        return simulate(workload, make_policy(self.policy), seed=seed, label=self.policy, progress=progress)
+
+    def cut(self, schedule: Schedule) -> Iterator[Any]:
+        """What is cut out of a schedule."""
+        raise NotImplementedError
+
+    def unit(self, seed: int, number: int) -> Iterator[Any]:
+        return self.cut(self.replay(self.equipped(seed, number).workload, seed))
+
+
+def _demand_seed(seed: int, number: int) -> int:
+    return seed if number == 1 else int(stream(seed, "demands", number).integers(2**62))

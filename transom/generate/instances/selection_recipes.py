@@ -1,0 +1,91 @@
+"""Recipes of selections: random families, and what a replay met."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from transom.errors import SpecError
+from transom.generate.instances.replays import ReplayRecipe
+from transom.generate.instances.selections import FAMILIES, family_selection, replayed_selections
+from transom.generate.recipe import Recipe
+from transom.generate.workload.workload_recipe import Natural, Positive
+from transom.io.objective_names import named_terms
+from transom.models import Cluster, Selection
+from transom.registry import unknown
+from transom.rng import stream
+from transom.simulation import Schedule
+
+
+class FamilySelections(Recipe, frozen=True, kw_only=True):
+    """Random selections; of several families one after another in turn.
+
+    Parameters
+    ----------
+    family : a name of :data:`~transom.generate.FAMILIES`, several, or ``all``.
+    number : resources, nodes included.
+    jobs, largest, tightness, objectives, forced, excluded, requires : as in
+        :func:`~transom.generate.family_selection`.
+    """
+
+    family: str | tuple[str, ...] = "uniform"
+    jobs: Natural = 20
+    number: Positive = 3
+    largest: Positive = 100
+    tightness: float = 0.5
+    objectives: str = ""
+    forced: float = 0.0
+    excluded: float = 0.0
+    requires: float = 0.0
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """The families, in their order."""
+        if self.family == "all":
+            return tuple(FAMILIES)
+        return (self.family,) if isinstance(self.family, str) else self.family
+
+    def check(self) -> None:
+        for name in self.families:
+            if name not in FAMILIES:
+                raise unknown("selection family", name, (*FAMILIES, "all"))
+        if not self.families:
+            raise SpecError("selection: there is no family")
+        next(self.unit(0, 1))
+
+    def unit(self, seed: int, number: int) -> Iterator[Selection]:
+        turn, at = divmod(number - 1, len(self.families))
+        yield family_selection(
+            self.families[at],
+            stream(seed, "selection", self.families[at], turn + 1),
+            self.jobs,
+            self.number,
+            self.largest,
+            self.tightness,
+            self.objectives,
+            self.forced,
+            self.excluded,
+            self.requires,
+        )
+
+
+class ReplayedSelections(ReplayRecipe, frozen=True, kw_only=True):
+    """The heads of the queue that a replay met, with what was free then; an epoch is the replay of one workload.
+
+    Parameters
+    ----------
+    jobs : of a window at most.
+    minimum : windows with fewer undecided jobs are left out.
+    objectives : what to maximise, every resource by default.
+    """
+
+    jobs: Positive = 20
+    minimum: Natural = 2
+    objectives: str = ""
+
+    def check(self) -> None:
+        super().check()
+        names = self.resource_names()
+        named_terms(self.objectives, Cluster(1, names, (1,) * len(names)))
+
+    def cut(self, schedule: Schedule) -> Iterator[Selection]:
+        return replayed_selections(schedule, self.every, self.jobs, self.minimum, self.objectives, self.ordered())

@@ -1,0 +1,1 @@
+"""Workloads: models of them, and like a trace."""
