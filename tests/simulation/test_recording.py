@@ -16,7 +16,8 @@ from tests.simulation.test_metrics import by_hand
 from transom.errors import DocumentError, ModelError
 from transom.models import Cluster, Job, JobTable
 from transom.simulation import promise_log, recording, simulate
-from transom.simulation.nodes import NodeRuns, assign_nodes
+from transom.simulation.node_runs import NodeRuns
+from transom.simulation.nodes import assign_nodes
 from transom.simulation.promise_log import PromiseLog, promises_in_force
 from transom.simulation.recording import (
     holds_promises,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from transom.simulation.nodes import NodeRuns
+    from transom.simulation.node_runs import NodeRuns
 
 _JOB_COLOURS = ("#332288", "#88CCEE", "#44AA99", "#117733", "#999933", "#DDCC77", "#CC6677", "#882255", "#AA4499")
 _RECTANGLES = 3000  # up to so many are drawn one by one, more of them as an image

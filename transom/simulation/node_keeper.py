@@ -13,7 +13,8 @@ from transom.models import FatTree
 from transom.models.arrays import IntArray
 from transom.simulation import static_placing
 from transom.simulation.allocator import Allocator, Placed, Placer
-from transom.simulation.nodes import NodeRuns, assign_nodes
+from transom.simulation.node_runs import NodeRuns
+from transom.simulation.nodes import assign_nodes
 from transom.simulation.occupancy import Occupancy
 from transom.simulation.schedule import Schedule
 from transom.simulation.spread import spread_of

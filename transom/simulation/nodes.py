@@ -2,31 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from transom._system.compiling import compiled
-from transom.models.arrays import Frozen, IntArray
-
-if TYPE_CHECKING:
-    from transom.simulation.schedule import Schedule
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class NodeRuns(Frozen):
-    """Node ids of every job as runs of consecutive ids, 0 to ``num_nodes - 1``.
-
-    Parameters
-    ----------
-    offsets : the runs of job ``j`` are ``offsets[j]`` to ``offsets[j + 1] - 1``, shape ``(jobs + 1,)``.
-    first, last : inclusive ends of each run; the runs of a job ascend, shape ``(runs,)``.
-    """
-
-    offsets: IntArray
-    first: IntArray
-    last: IntArray
+from transom.simulation.node_runs import NodeRuns
+from transom.simulation.schedule import Schedule
 
 
 def assign_nodes(schedule: Schedule) -> NodeRuns:

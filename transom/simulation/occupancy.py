@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from transom.errors import PolicyError
 from transom.models.arrays import IntArray
-from transom.simulation.nodes import NodeRuns
+from transom.simulation.node_runs import NodeRuns
 
 _NONE = np.empty(0, np.int64)
 

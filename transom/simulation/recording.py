@@ -39,7 +39,7 @@ from transom.traces.origin import Remark
 if TYPE_CHECKING:
     import polars as pl
 
-    from transom.simulation.nodes import NodeRuns
+    from transom.simulation.node_runs import NodeRuns
 
 FORMAT = "transom/schedule/1"
 _PIECE = 2_000_000  # node ids that are expanded at once
@@ -171,7 +171,7 @@ def read_node_runs(folder: str | os.PathLike[str]) -> NodeRuns:
     DocumentError : ``jobs.parquet`` is missing or damaged, or a job's node ids do not ascend or are
         not as many as it asks for.
     """
-    from transom.simulation.nodes import NodeRuns
+    from transom.simulation.node_runs import NodeRuns
 
     path = Path(folder) / "jobs.parquet"
     read_card(path, FORMAT)

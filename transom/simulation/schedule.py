@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,8 @@ from numpy.typing import NDArray
 from transom.errors import ModelError
 from transom.models import Cluster, JobTable
 from transom.models.arrays import FloatArray, Frozen, IntArray, frozen_floats, frozen_ints
+from transom.simulation.node_runs import NodeRuns
 from transom.traces.origin import Remark
-
-if TYPE_CHECKING:
-    from transom.simulation.nodes import NodeRuns
 
 MODES = ("ready", "reserved", "backfilled")
 """How a job came to start; ``mode`` holds positions in this tuple.

@@ -11,7 +11,8 @@ from transom.errors import SpecError
 from transom.models import Window
 from transom.models.arrays import IntArray
 from transom.simulation.clocks import clock_begins
-from transom.simulation.nodes import NodeRuns, assign_nodes
+from transom.simulation.node_runs import NodeRuns
+from transom.simulation.nodes import assign_nodes
 from transom.simulation.policies import load_rule, site_order
 from transom.simulation.schedule import Schedule
 from transom.traces.workload import Workload

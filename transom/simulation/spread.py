@@ -7,7 +7,7 @@ import numpy as np
 from transom._system.compiling import compiled
 from transom.models import FatTree, HopCost
 from transom.models.hop_cost import hop_cost
-from transom.simulation.nodes import NodeRuns
+from transom.simulation.node_runs import NodeRuns
 from transom.simulation.schedule import Spread
 
 

@@ -18,7 +18,7 @@ from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.models.fat_tree import FatTree
 from transom.models.hop_cost import hop_cost
 from transom.simulation.allocator import Allocator, Placed, Placer
-from transom.simulation.nodes import NodeRuns
+from transom.simulation.node_runs import NodeRuns
 from transom.simulation.schedule import Schedule
 from transom.solvers.allocation.packing import distinct_sizes
 from transom.solvers.allocation.scas_dp import CHUNK, ScasDp, solve_small

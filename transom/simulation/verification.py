@@ -8,7 +8,7 @@ import numpy as np
 
 from transom._system.compiling import compiled
 from transom.models import HopCost
-from transom.simulation.nodes import NodeRuns
+from transom.simulation.node_runs import NodeRuns
 from transom.simulation.promise_log import Changes
 from transom.simulation.schedule import Schedule
 from transom.simulation.spread import spread_of
