@@ -83,7 +83,7 @@ def test_what_is_too_large_to_be_solved_at_once_goes_to_the_placer(
 ) -> None:
     workload, allocator = crowd(1), Allocator("scas-dp", per_job=per_job, seconds=100.0)
     slow = one_by_one(lambda: simulate(workload, "saf-easy", allocator=allocator))
-    monkeypatch.setattr(static_placing, "_CHUNK", work)
+    monkeypatch.setattr(static_placing, "CHUNK", work)
     monkeypatch.setattr(static_placing, "_INSTANTS", 3)
     assert_same(simulate(workload, "saf-easy", allocator=allocator), slow)
 
