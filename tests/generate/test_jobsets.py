@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from transom.errors import ModelError, SpecError
-from transom.generate import by_months, generate_lublin, real_weeks, sampled, synthetic
-from transom.generate.workload import jobsets
+from transom.generate import by_months, generate_lublin, jobsets, real_weeks, sampled, synthetic
 from transom.generate.workload.jobsets import COUNTS
 from transom.models import Cluster, JobTable
 from transom.traces import Workload, read_swf

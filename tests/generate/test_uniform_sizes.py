@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transom.errors import SpecError
-from transom.generate.instances import uniform_sizes
+from transom.generate import uniform_sizes
 
 
 @given(st.integers(0, 2**32), st.integers(0, 30), st.integers(2, 100), st.integers(60, 2000))

@@ -35,7 +35,7 @@ def test_rows_and_decisions_equal_those_of_plain_python(seed: int) -> None:
     decisions = np.zeros((items, (capacity + 64) // 64), np.uint64)
     row, column = 0, capacity
     while row < items:
-        row, column = dp._fill(best, decisions, values, weights, weights.copy(), row, column, items, 333)
+        row, column = dp.fill_table(best, decisions, values, weights, weights.copy(), row, column, items, 333)
     for item in range(items):
         for c in range(capacity, int(weights[item]) - 1, -1):
             taken = plain[c - int(weights[item])] + int(values[item]) > plain[c]
@@ -66,6 +66,6 @@ def test_a_common_divisor_of_the_weights_makes_the_table_small() -> None:
 def test_solving_compiles_nothing() -> None:
     solver = dp.DynamicProgramming()
     solver.warm_up()
-    before = [len(kernel.signatures) for kernel in (dp._fill, dp._read)]
+    before = [len(kernel.signatures) for kernel in (dp.fill_table, dp.read_table)]
     assert solve(HARD, solver).status == "optimal"
-    assert [len(kernel.signatures) for kernel in (dp._fill, dp._read)] == before == [1, 1]
+    assert [len(kernel.signatures) for kernel in (dp.fill_table, dp.read_table)] == before == [1, 1]

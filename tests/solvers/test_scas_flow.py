@@ -108,7 +108,7 @@ def test_limits_reach_the_back_end(backend: str) -> None:
 
 
 def workers() -> list[int]:
-    return [each._process.pid for (_, script, _), each in worker_process._idle if script.name == "_highs_worker.py"]
+    return [each._process.pid for (_, script, _), each in worker_process._idle if script.name == "highs_process.py"]
 
 
 def test_the_worker_is_used_again_and_a_dead_one_is_replaced() -> None:
