@@ -18,11 +18,11 @@ from transom._system.compiling import borrowing, inlined
 from transom.models.arrays import IntArray
 from transom.simulation.availability import begin_of_room, block_of, fits_step, step_of
 from transom.simulation.events import DEMAND, NEVER, WALLTIME, State
+from transom.simulation.freed_stretch import enter_stretch
 from transom.simulation.stretches import (
     CLASSES,
     Stretches,
     count_request,
-    enter_stretch,
     first_begin,
     first_stretch,
     new_stretches,
