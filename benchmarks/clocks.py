@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from transom import simulate
+from transom.adapters.locked_reading import read_locked
+from transom.adapters.rlscheduler import RLScheduler
 from transom.cli.output.console import number, print_table
-from transom.simulation.event_rules import RLScheduler
-from transom.simulation.metrics import summary
-from transom.traces.locked_reading import read_locked
+from transom.simulation.output.metrics import summary
 
 RULES = ("f1", "f2", "f3", "f4", "f1-easy", "f2-easy", "f3-easy", "f4-easy")
 

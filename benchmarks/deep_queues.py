@@ -24,7 +24,7 @@ import numpy as np
 from transom.generate import generate_lublin
 from transom.models import Cluster, JobTable
 from transom.simulation import simulate
-from transom.simulation.verification import check_schedule
+from transom.simulation.output.verification import check_schedule
 from transom.traces import Workload
 
 RICC_NODES = 8192

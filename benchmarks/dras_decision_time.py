@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 
 from transom.learned.checkpoints import Checkpoint, load, make_card
-from transom.learned.dras import features
-from transom.learned.dras.paper_scorer import SCHEMA, Agent, PaperShape
-from transom.learned.dras.policies import LearnedPolicy
-from transom.learned.dras.process import Scheme
+from transom.learned.dras.agent.policies import LearnedPolicy
+from transom.learned.dras.networks.paper_scorer import SCHEMA, Agent, PaperShape
+from transom.learned.dras.process import features
+from transom.learned.dras.process.process import Scheme
 from transom.learned.scorer import ScorerWeights
 from transom.models import Window
 from transom.rng import stream

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transom.simulation import simulate
-from transom.simulation.metrics import summary
+from transom.simulation.output.metrics import summary
 from transom.traces import ReadingRules, Workload, read_swf, with_estimates
 
 EDGES = np.linspace(0, 1, 11)

@@ -32,8 +32,8 @@ from transom.generate.demands.resources import offered_load, with_resources
 from transom.plot import decision_times, gain_over_time, knob_sweep, save, utilisation_kiviat
 from transom.rng import stream
 from transom.simulation import Schedule
-from transom.simulation.metrics import summary, utilisation
-from transom.simulation.policies import make_policy
+from transom.simulation.output.metrics import summary, utilisation
+from transom.simulation.policies.by_name import make_policy
 from transom.simulation.runs import Run, replay
 from transom.traces import Workload, cut
 

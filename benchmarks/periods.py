@@ -25,8 +25,8 @@ from transom.models import Cluster, FatTree, HopCost, JobTable
 from transom.plot import hops_and_waits, save
 from transom.rng import stream
 from transom.simulation import simulate
-from transom.simulation.allocator import Allocator
-from transom.simulation.verification import check_nodes, check_schedule
+from transom.simulation.nodes.allocator import Allocator
+from transom.simulation.output.verification import check_nodes, check_schedule
 from transom.traces import Workload
 
 PER_JOB = {"FCFS": "fcfs", "BF": "fcfs-easy"}

@@ -23,7 +23,7 @@ from benchmarks.plain_easy import replay as plain_easy
 from transom.generate import generate_lublin
 from transom.models import Window
 from transom.simulation import Decision, simulate
-from transom.simulation.verification import check_schedule
+from transom.simulation.output.verification import check_schedule
 from transom.traces import Workload, read_swf, write_swf
 
 

@@ -26,9 +26,12 @@ import numpy as np
 
 from transom import registry
 from transom.models import Knapsack
-from transom.simulation import Schedule, rule_replay, simulate, static_placing, window_replay
-from transom.simulation.allocator import Allocator
-from transom.simulation.topology import parse_tree
+from transom.simulation import Schedule, simulate
+from transom.simulation.nodes import static_placing
+from transom.simulation.nodes.allocator import Allocator
+from transom.simulation.nodes.topology import parse_tree
+from transom.simulation.passes import rule_replay
+from transom.simulation.policies import window_replay
 from transom.solving import answer, solve
 from transom.stop import Stop
 from transom.traces import Workload, read_swf

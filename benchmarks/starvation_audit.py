@@ -8,7 +8,7 @@ import numpy as np
 
 from transom.models import Window
 from transom.simulation import Schedule
-from transom.simulation.decision import Decision, Policy
+from transom.simulation.core.decision import Decision, Policy
 
 
 @dataclass

@@ -9,7 +9,7 @@ import sys
 
 from transom import Window, read_swf, simulate
 from transom.simulation import Decision
-from transom.simulation.metrics import summary
+from transom.simulation.output.metrics import summary
 
 DAY = 86_400
 

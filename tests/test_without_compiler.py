@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 from transom import Allocation, ConstrainedPath, FatTree, Knapsack, Selection, Stop, registry, simulate, solve
 from transom.generate import generate_lublin
-from transom.simulation.allocator import Allocator
+from transom.simulation.nodes.allocator import Allocator
 
 warnings.simplefilter("ignore")  # integers that wrap around in hashes
 rng = np.random.default_rng(5)

@@ -31,6 +31,7 @@ OBJECTIVES = "transom.objectives"
 PRIORITY_RULES = "transom.priority_rules"
 COST_MODELS = "transom.cost_models"
 DECISION_RULES = "transom.decision_rules"
+EVENT_RULES = "transom.event_rules"
 
 _WORDS = {
     SOLVERS: "solver",
@@ -39,6 +40,7 @@ _WORDS = {
     PRIORITY_RULES: "priority rule",
     COST_MODELS: "cost model",
     DECISION_RULES: "decision rule",
+    EVENT_RULES: "event rules",
 }
 
 

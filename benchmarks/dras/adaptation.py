@@ -14,8 +14,8 @@ from transom import simulate
 from transom.cli.output.console import number, print_table, progress
 from transom.plot import save, weekly
 from transom.simulation import Schedule
-from transom.simulation.breakdowns import by_week
-from transom.simulation.metrics import summary
+from transom.simulation.output.breakdowns import by_week
+from transom.simulation.output.metrics import summary
 
 BUSIEST = 0.25
 """Share of the weeks that count as busy: those in which most node-hours were submitted."""

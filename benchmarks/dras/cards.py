@@ -20,9 +20,9 @@ from transom.cli.app import app
 from transom.cli.output.console import number, print_table
 from transom.errors import DocumentError
 from transom.learned.checkpoints import Card, Checkpoint, find, load, read_card, save_card, sealed, shipped_names
-from transom.learned.dras.split import split
-from transom.learned.dras.training_jobsets import compared, how_copied, validated_on
-from transom.learned.dras.validation import AGAINST, Judge, Validation
+from transom.learned.dras.training.jobsets import compared, how_copied, validated_on
+from transom.learned.dras.training.split import split
+from transom.learned.dras.training.validation import AGAINST, Judge, Validation
 from transom.simulation import Schedule
 from transom.traces import Workload, read_swf
 

@@ -19,8 +19,8 @@ from transom.errors import DocumentError
 from transom.generate import by_months
 from transom.rng import stream
 from transom.simulation import MODES
-from transom.simulation.metrics import summary
-from transom.simulation.verification import check_schedule
+from transom.simulation.output.metrics import summary
+from transom.simulation.output.verification import check_schedule
 from transom.traces import Workload, read_swf
 
 JITTER = 60
@@ -40,7 +40,7 @@ FIGURES = (
     *(f"node_hour_share_{mode}" for mode in MODES),
     *(f"mean_wait_{mode}" for mode in MODES),
 )
-"""What is kept of each replay (:data:`transom.simulation.metrics.METRICS`)."""
+"""What is kept of each replay (:data:`transom.simulation.output.metrics.METRICS`)."""
 
 
 class Row(NamedTuple):

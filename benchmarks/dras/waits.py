@@ -11,7 +11,7 @@ from transom import simulate
 from transom.cli.output.console import number, print_table, progress
 from transom.plot import save, wait_by_mode, wait_by_size
 from transom.simulation import Schedule
-from transom.simulation.breakdowns import by_size
+from transom.simulation.output.breakdowns import by_size
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -109,11 +109,11 @@ def test_faults_become_rows(root: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert moved.outcome == "error"
     assert "the task is about 0000" in str(moved.cause)
     with monkeypatch.context() as patch:
-        patch.setattr("transom.simulation.verification.check_schedule", lambda *_: ["job 7: starts early"])
+        patch.setattr("transom.simulation.output.verification.check_schedule", lambda *_: ["job 7: starts early"])
         wrong = carry_out(fine)
     assert (wrong.outcome, wrong.cause, wrong.value) == ("wrong", "job 7: starts early", None)
     with monkeypatch.context() as patch:
-        patch.setattr("transom.simulation.metrics.summary", lambda *_: 1 / 0)
+        patch.setattr("transom.simulation.output.metrics.summary", lambda *_: 1 / 0)
         raised = carry_out(fine)
     assert raised.outcome == "error"
     assert "ZeroDivisionError" in str(raised.cause)

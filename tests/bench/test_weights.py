@@ -22,7 +22,7 @@ from transom.bench.score.score import references, scored
 from transom.bench.store.store import Store, read_results
 from transom.io import write_documents
 from transom.learned.checkpoints import save
-from transom.learned.dras.process import Scheme
+from transom.learned.dras.process.process import Scheme
 from transom.registry import SOLVERS
 
 TRACE = "instances/workloads/lublin_5000.swf.gz"

@@ -13,9 +13,9 @@ from tests.cli.conftest import Ran
 from transom.generate import generate_knapsack, generate_lublin
 from transom.io import write_documents
 from transom.simulation import simulate
-from transom.simulation.node_runs import NodeRuns
-from transom.simulation.nodes import assign_nodes
-from transom.simulation.recording import write_schedule
+from transom.simulation.core.node_runs import NodeRuns
+from transom.simulation.nodes.lowest_idle import assign_nodes
+from transom.simulation.output.recording import write_schedule
 from transom.traces import Workload, write_swf
 
 Transom = Callable[..., Ran]

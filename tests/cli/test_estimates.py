@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.conftest import Ran
 from tests.traces.test_swf import line
-from transom.simulation.recording import read_details, read_schedule
+from transom.simulation.output.recording import read_details, read_schedule
 from transom.traces import ReadingRules, read_swf
 
 Transom = Callable[..., Ran]

@@ -13,7 +13,7 @@ from tests.cli.conftest import Ran
 from tests.learned.dras.checkpoint_cases import compact, drawn
 from transom.learned import checkpoints
 from transom.learned.checkpoints import save
-from transom.learned.dras.process import Scheme
+from transom.learned.dras.process.process import Scheme
 
 Transom = Callable[..., Ran]
 

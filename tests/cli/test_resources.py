@@ -14,8 +14,8 @@ from transom.generate import generate_lublin
 from transom.generate.demands.resources import offered_load, with_resources
 from transom.io import read_documents
 from transom.models import Cluster, JobTable, Window
-from transom.simulation.recording import read_details, read_node_runs, read_schedule, write_schedule
-from transom.simulation.verification import check_schedule
+from transom.simulation.output.recording import read_details, read_node_runs, read_schedule, write_schedule
+from transom.simulation.output.verification import check_schedule
 from transom.traces import read_swf, write_swf
 
 Transom = Callable[..., Ran]

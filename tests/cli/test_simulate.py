@@ -15,7 +15,7 @@ import pytest
 from transom.cli import run
 from transom.generate import generate_lublin
 from transom.simulation import simulate
-from transom.simulation.recording import read_schedule
+from transom.simulation.output.recording import read_schedule
 from transom.traces import read_swf, write_swf
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from tests.cli.conftest import Ran
 from transom.generate import generate_lublin
-from transom.simulation.recording import read_details, read_node_runs, read_schedule, write_schedule
-from transom.simulation.verification import check_nodes
+from transom.simulation.output.recording import read_details, read_node_runs, read_schedule, write_schedule
+from transom.simulation.output.verification import check_nodes
 from transom.traces import write_swf
 
 Command = Callable[..., Ran]

@@ -11,13 +11,13 @@ import polars as pl
 import pytest
 
 from tests.cli.conftest import Ran
+from transom.adapters.locked_reading import read_locked
+from transom.adapters.rlscheduler import RLScheduler
 from transom.generate import generate_lublin
 from transom.simulation import simulate
-from transom.simulation.event_rules import RLScheduler
-from transom.simulation.metrics import bounded_slowdown
-from transom.simulation.recording import read_details, read_schedule
+from transom.simulation.output.metrics import bounded_slowdown
+from transom.simulation.output.recording import read_details, read_schedule
 from transom.traces import ReadingRules, read_swf, write_swf
-from transom.traces.locked_reading import read_locked
 
 Transom = Callable[..., Ran]
 

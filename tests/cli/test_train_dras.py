@@ -14,10 +14,10 @@ import pytest
 from transom.cli import run
 from transom.generate import generate_lublin
 from transom.learned import checkpoints
-from transom.learned.dras.training import Training
-from transom.learned.dras.training_jobsets import compared
+from transom.learned.dras.training.jobsets import compared
+from transom.learned.dras.training.training import Training
 from transom.simulation import simulate
-from transom.simulation.metrics import summary
+from transom.simulation.output.metrics import summary
 from transom.traces import Workload, cut, read_swf, write_swf
 
 FEW = shlex.split("--decisions 600 --batch 200 --validate-every 2 --hidden 8,8 --laps 1 --window 20")

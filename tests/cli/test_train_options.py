@@ -15,10 +15,10 @@ from typer.main import get_command
 from tests.cli.conftest import Ran
 from transom.cli.commands.train import app
 from transom.learned import checkpoints
-from transom.learned.dras.policy_gradient import PolicyGradientSettings
-from transom.learned.dras.ppo import PpoSettings
-from transom.learned.dras.q_learning import QLearningSettings
-from transom.learned.dras.training_settings import TrainingSettings
+from transom.learned.dras.updates.policy_gradient import PolicyGradientSettings
+from transom.learned.dras.updates.ppo import PpoSettings
+from transom.learned.dras.updates.q_learning import QLearningSettings
+from transom.learned.dras.updates.settings import TrainingSettings
 from transom.learned.repair.training_settings import CostTraining, Training
 
 Transom = Callable[..., Ran]

@@ -15,7 +15,7 @@ from tests.learned.dras.checkpoint_cases import drawn
 from transom.errors import DocumentError, SpecError, TransomError
 from transom.learned import checkpoints
 from transom.learned.checkpoints import Checkpoint, load, make_card, save
-from transom.learned.dras.process import Scheme
+from transom.learned.dras.process.process import Scheme
 
 
 def made(**stated: Any) -> Checkpoint:

@@ -23,7 +23,7 @@ from transom import simulate
 from transom.errors import DocumentError, SpecError
 from transom.generate import generate_lublin
 from transom.models import Cluster, JobTable
-from transom.simulation.metrics import summary
+from transom.simulation.output.metrics import summary
 from transom.traces import Workload
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -246,8 +246,8 @@ def test_curves_survive_the_file(tmp_path: Path) -> None:
 def test_a_curve_has_a_point_for_every_jobset_and_its_seed_decides() -> None:
     pytest.importorskip("torch")
     pytest.importorskip("tensorboard")
-    from transom.learned.dras.process import Scheme
-    from transom.learned.dras.training import Training, TrainingSettings
+    from transom.learned.dras.process.process import Scheme
+    from transom.learned.dras.training.training import Training, TrainingSettings
 
     workload = generate_lublin(200, 32, np.random.default_rng(0), load=1.2)
     sets = in_order(workload, ("sampled", "real", "synthetic"), 1, 2, 30, 1.5)

@@ -20,9 +20,9 @@ from transom.plot import figures, gantt, kiviat, save, timeline, wait_by_mode, w
 from transom.plot.all_figures import file_names
 from transom.plot.kiviat import SPOKES
 from transom.plot.style import comparable, policy_styles, time_unit
-from transom.simulation.metrics import WEEK, Trim
-from transom.simulation.nodes import assign_nodes
-from transom.simulation.schedule import Schedule, Spread
+from transom.simulation.core.schedule import Schedule, Spread
+from transom.simulation.nodes.lowest_idle import assign_nodes
+from transom.simulation.output.metrics import WEEK, Trim
 
 
 def long_schedule(policy: str = "fcfs-easy", seed: int = 0, jobs: int = 300) -> Schedule:

@@ -13,8 +13,8 @@ from transom.errors import ModelError
 from transom.plot import gantt
 from transom.plot.gantt import busiest, coverage_image
 from transom.plot.style import MODE_COLOURS
-from transom.simulation.metrics import WEEK
-from transom.simulation.nodes import assign_nodes
+from transom.simulation.nodes.lowest_idle import assign_nodes
+from transom.simulation.output.metrics import WEEK
 
 LIMITS = (0.0, 5.0, 0.0, 4.0)
 

@@ -11,7 +11,7 @@ from tests.simulation.test_metrics import by_hand
 from transom.errors import ModelError
 from transom.plot import encoded, kiviat, kiviat_of
 from transom.plot.kiviat import SPOKES, normalised
-from transom.simulation.metrics import summary
+from transom.simulation.output.metrics import summary
 
 METRICS = ("mean_wait", "max_wait", "utilisation")
 

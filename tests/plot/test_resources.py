@@ -8,7 +8,7 @@ import pytest
 from transom import read_swf, simulate
 from transom.errors import ModelError
 from transom.plot import decision_times, gain_over_time, knob_sweep, save, utilisation_kiviat
-from transom.simulation.metrics import utilisation
+from transom.simulation.output.metrics import utilisation
 
 METHODS = {"fcfs": [0.5, 0.6, 0.7], "multisched": [0.8, 0.9, 1.0]}
 

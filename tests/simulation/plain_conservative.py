@@ -8,9 +8,7 @@ import numpy as np
 
 from transom._system.compiling import compiled
 from transom.models.arrays import IntArray
-from transom.simulation.easy_backfill import fits
-from transom.simulation.engine import Replay
-from transom.simulation.events import (
+from transom.simulation.core.events import (
     DEMAND,
     ENDED,
     HELD,
@@ -26,8 +24,10 @@ from transom.simulation.events import (
     launch,
     occupy,
 )
-from transom.simulation.free_profile import add, earliest
-from transom.simulation.schedule import BACKFILLED, READY, RESERVED
+from transom.simulation.core.replay import Replay
+from transom.simulation.core.schedule import BACKFILLED, READY, RESERVED
+from transom.simulation.passes.easy_backfill import fits
+from transom.simulation.passes.free_profile import add, earliest
 from transom.traces import Workload
 
 Passes = list[tuple[int, dict[int, int]]]

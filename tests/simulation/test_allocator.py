@@ -11,8 +11,8 @@ from tests.allocation_cases import optimum, random_allocation
 from transom import registry
 from transom.errors import PolicyError, SpecError, TransomError
 from transom.models import AUTHORS, PAPER, Allocation, FatTree
-from transom.simulation.allocator import Allocator, Placed, Placer, load_allocator
-from transom.simulation.topology import parse_tree
+from transom.simulation.nodes.allocator import Allocator, Placed, Placer, load_allocator
+from transom.simulation.nodes.topology import parse_tree
 
 TREE = FatTree.k_ary(4)
 

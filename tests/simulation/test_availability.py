@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from transom.simulation.availability import WIDTH, add, begin_of_room, earliest, new_profile, trim
-from transom.simulation.events import DEMAND, NEVER, WALLTIME
+from transom.simulation.core.events import DEMAND, NEVER, WALLTIME
+from transom.simulation.passes.availability import WIDTH, add, begin_of_room, earliest, new_profile, trim
 
 HORIZON = 4000
 

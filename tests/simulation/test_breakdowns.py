@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from tests.simulation.test_metrics import by_hand, schedules
 from transom.errors import ModelError
 from transom.models import Cluster, JobTable
-from transom.simulation import breakdowns
-from transom.simulation.metrics import WEEK, Trim, node_seconds, utilisation
-from transom.simulation.schedule import Schedule
+from transom.simulation.core.schedule import Schedule
+from transom.simulation.output import breakdowns
+from transom.simulation.output.metrics import WEEK, Trim, node_seconds, utilisation
 
 
 def test_groups_by_mode() -> None:

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 
 from tests.simulation.plain_replay import replay
 from tests.simulation.workloads import workloads
+from transom.adapters.locked_reading import read_locked
+from transom.adapters.rlscheduler import RLScheduler
 from transom.errors import SpecError
 from transom.models import Cluster, Job
 from transom.simulation import make_policy, simulate
-from transom.simulation.clocks import clock_of, clock_remarks
-from transom.simulation.event_rules import RLScheduler
-from transom.simulation.metrics import summary
+from transom.simulation.output.metrics import summary
+from transom.simulation.policies.clocks import clock_of, clock_remarks
 from transom.simulation.snapshots import snapshots
 from transom.traces import TracedJob, Workload, cut
-from transom.traces.locked_reading import read_locked
 
 SCORES: dict[str, Callable[[TracedJob, float], float]] = {
     "f1": lambda t, s: math.log10(t.job.walltime) * t.job.nodes + 870 * math.log10(s),

@@ -10,10 +10,11 @@ import pytest
 from tests.simulation import plain_conservative
 from transom.models import Cluster, JobTable
 from transom.models.arrays import IntArray
-from transom.simulation import events
-from transom.simulation.conservative_backfill import conservative_pass, new_plan
-from transom.simulation.engine import Replay, simulate
-from transom.simulation.verification import check_schedule
+from transom.simulation.core import events
+from transom.simulation.core.replay import Replay
+from transom.simulation.engine import simulate
+from transom.simulation.output.verification import check_schedule
+from transom.simulation.passes.conservative_backfill import conservative_pass, new_plan
 from transom.traces import Workload, read_swf
 
 RULES = ("fcfs", "fcfs", "sjf", "largest", "saf", "wfp3")

@@ -15,13 +15,14 @@ from hypothesis import strategies as st
 
 from tests.simulation.test_engine import KEYS
 from tests.simulation.workloads import workloads
+from transom.adapters.cqsim import CqSim
 from transom.errors import SpecError
 from transom.models import Cluster, FatTree, Job
 from transom.simulation import RulePolicy, make_policy, simulate
-from transom.simulation.allocator import Allocator
-from transom.simulation.event_rules import CqSim, parse_rules, without_dependencies
-from transom.simulation.schedule import BACKFILLED, READY, RESERVED
-from transom.simulation.verification import check_schedule
+from transom.simulation.core.schedule import BACKFILLED, READY, RESERVED
+from transom.simulation.event_rules import parse_rules, without_dependencies
+from transom.simulation.nodes.allocator import Allocator
+from transom.simulation.output.verification import check_schedule
 from transom.traces import ReadingRules, TracedJob, Workload, read_swf
 
 

@@ -17,8 +17,8 @@ from tests.simulation.workloads import workloads
 from transom.errors import PolicyError, SpecError
 from transom.models import Cluster, Job, JobTable, Window
 from transom.simulation import MODES, Decision, RulePolicy, make_policy, simulate
-from transom.simulation.schedule import BACKFILLED, READY, RESERVED
-from transom.simulation.verification import check_schedule
+from transom.simulation.core.schedule import BACKFILLED, READY, RESERVED
+from transom.simulation.output.verification import check_schedule
 from transom.traces import TracedJob, Workload, read_swf
 
 

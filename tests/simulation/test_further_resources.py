@@ -9,7 +9,7 @@ import pytest
 
 from transom.models import Cluster, Job, JobTable
 from transom.simulation import MODES, simulate
-from transom.simulation.verification import check_schedule
+from transom.simulation.output.verification import check_schedule
 from transom.traces import TracedJob, Workload
 
 

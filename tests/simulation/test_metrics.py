@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from transom.errors import ModelError
 from transom.models import Cluster, Job, JobTable
-from transom.simulation import metrics
-from transom.simulation.metrics import METRICS, Trim, aggregate, resource_metrics, summary
-from transom.simulation.schedule import BACKFILLED, READY, RESERVED, Schedule
+from transom.simulation.core.schedule import BACKFILLED, READY, RESERVED, Schedule
+from transom.simulation.output import metrics
+from transom.simulation.output.metrics import METRICS, Trim, aggregate, resource_metrics, summary
 
 
 def by_hand() -> Schedule:

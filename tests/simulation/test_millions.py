@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.deep_queues import at_once, like_ricc, lublin
 from transom.simulation import simulate
-from transom.simulation.verification import check_schedule
+from transom.simulation.output.verification import check_schedule
 
 
 @pytest.mark.parametrize("jobs", [20_000, pytest.param(10_000_000, marks=pytest.mark.long)])

@@ -16,9 +16,9 @@ from transom.errors import PolicyError
 from transom.models import AUTHORS, PAPER, Allocation, Cluster, FatTree, Job, Window
 from transom.models.hop_cost import nodes_cost
 from transom.simulation import Decision, Schedule, simulate
-from transom.simulation.allocator import Allocator
+from transom.simulation.nodes.allocator import Allocator
+from transom.simulation.output.verification import check_nodes, check_schedule
 from transom.simulation.snapshots import snapshots, window_at
-from transom.simulation.verification import check_nodes, check_schedule
 from transom.traces import TracedJob, Workload
 
 TREES = (FatTree.uniform(8, 2, 4), FatTree([0, 1, 0, 1, 2, 2, 3, 2], [0, 0, 0, 0, 1, 1, 1, 1]))

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from tests.simulation.workloads import workloads
 from transom.models import Cluster, Job
 from transom.simulation import simulate
-from transom.simulation.nodes import assign_nodes
+from transom.simulation.nodes.lowest_idle import assign_nodes
 from transom.traces import TracedJob, Workload
 
 

@@ -12,8 +12,8 @@ from tests.simulation.workloads import workloads
 from transom.errors import PolicyError, SpecError
 from transom.models import Cluster, Job, JobTable, Window
 from transom.simulation import Decision, make_policy, simulate
-from transom.simulation.period_policy import PeriodPolicy
-from transom.simulation.verification import check_schedule
+from transom.simulation.output.verification import check_schedule
+from transom.simulation.policies.period import PeriodPolicy
 from transom.traces import TracedJob, Workload
 
 

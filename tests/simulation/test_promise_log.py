@@ -11,13 +11,15 @@ import pytest
 from tests.simulation import plain_conservative
 from tests.simulation.test_conservative_backfill import random_workload
 from transom.models import Cluster, Job, JobTable, Window
-from transom.simulation import promise_log, rule_replay, simulate
-from transom.simulation.decision import Decision
-from transom.simulation.noted_promises import ENOUGH
-from transom.simulation.policies import make_policy
-from transom.simulation.promise_log import Changes, PromiseLog, promises_in_force
-from transom.simulation.schedule import Schedule
-from transom.simulation.verification import check_promises
+from transom.simulation import simulate
+from transom.simulation.core import promise_log
+from transom.simulation.core.decision import Decision
+from transom.simulation.core.noted_promises import ENOUGH
+from transom.simulation.core.promise_log import Changes, PromiseLog, promises_in_force
+from transom.simulation.core.schedule import Schedule
+from transom.simulation.output.verification import check_promises
+from transom.simulation.passes import rule_replay
+from transom.simulation.policies.by_name import make_policy
 from transom.traces import Workload
 
 

@@ -11,10 +11,12 @@ from tests.simulation.test_conservative_backfill import random_workload
 from transom.errors import SpecError
 from transom.heuristics.priority_rules import KernelRule, Scores, Unicep, Wfp3
 from transom.models import JobTable
-from transom.simulation import Schedule, engine, rule_replay, simulate
-from transom.simulation.events import COUNTERS, NOW, QUEUED
-from transom.simulation.policies import site_order
-from transom.simulation.queue_order import queue_order, reorder
+from transom.simulation import Schedule, simulate
+from transom.simulation.core import replay
+from transom.simulation.core.events import COUNTERS, NOW, QUEUED
+from transom.simulation.core.site_order import site_order
+from transom.simulation.passes import rule_replay
+from transom.simulation.passes.queue_order import queue_order, reorder
 from transom.traces import Workload
 
 POLICIES = [rule + tail for rule in ("wfp3", "unicep") for tail in ("", "-easy", "-conservative")]
@@ -69,7 +71,7 @@ def test_a_rule_from_outside_may_bring_a_plain_function_or_none(tail: str) -> No
         workload = random_workload(rng, most)
         schedules = []
         for rule in (Ageing(), AgeingKernel()):
-            with mock.patch.object(engine, "load_rule", return_value=rule):
+            with mock.patch.object(replay, "load_rule", return_value=rule):
                 schedules.append(simulate(workload, "wfp3" + tail))
         assert schedules[0] == schedules[1]
 

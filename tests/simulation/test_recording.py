@@ -15,11 +15,14 @@ from tests.simulation.test_conservative_backfill import random_workload
 from tests.simulation.test_metrics import by_hand
 from transom.errors import DocumentError, ModelError
 from transom.models import Cluster, Job, JobTable
-from transom.simulation import promise_log, recording, simulate
-from transom.simulation.node_runs import NodeRuns
-from transom.simulation.nodes import assign_nodes
-from transom.simulation.promise_log import PromiseLog, promises_in_force
-from transom.simulation.recording import (
+from transom.simulation import simulate
+from transom.simulation.core import promise_log
+from transom.simulation.core.node_runs import NodeRuns
+from transom.simulation.core.promise_log import PromiseLog, promises_in_force
+from transom.simulation.core.schedule import Schedule
+from transom.simulation.nodes.lowest_idle import assign_nodes
+from transom.simulation.output import recording
+from transom.simulation.output.recording import (
     holds_promises,
     read_details,
     read_node_runs,
@@ -27,7 +30,6 @@ from transom.simulation.recording import (
     read_schedule,
     write_schedule,
 )
-from transom.simulation.schedule import Schedule
 
 RUNS = NodeRuns(np.array([0, 1, 2, 4, 5]), np.array([0, 0, 1, 3, 2]), np.array([1, 3, 1, 3, 2]))
 

@@ -15,15 +15,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.simulation.workloads import workloads
+from transom.adapters.locked_reading import LockedTrace, read_locked
+from transom.adapters.rlscheduler import RLScheduler
 from transom.errors import SpecError
 from transom.models import Cluster, Job
 from transom.simulation import Schedule, simulate
-from transom.simulation.event_rules import RLScheduler, parse_rules
-from transom.simulation.metrics import bounded_slowdown
-from transom.simulation.schedule import BACKFILLED, READY, RESERVED
-from transom.simulation.verification import check_schedule
+from transom.simulation.core.schedule import BACKFILLED, READY, RESERVED
+from transom.simulation.event_rules import parse_rules
+from transom.simulation.output.metrics import bounded_slowdown
+from transom.simulation.output.verification import check_schedule
 from transom.traces import TracedJob, Workload
-from transom.traces.locked_reading import LockedTrace, read_locked
 
 STARTS = [1981, 2756, 4299, 8850, 3316, 2714, 5228, 7762, 4022, 7085]
 

@@ -13,8 +13,8 @@ from transom import registry
 from transom.errors import PolicyError
 from transom.models import Cluster, Job, Selection, Window
 from transom.simulation import MODES, Reservation, make_policy, simulate
-from transom.simulation.selection_policy import SelectionPolicy
-from transom.simulation.verification import check_schedule
+from transom.simulation.output.verification import check_schedule
+from transom.simulation.policies.selection import SelectionPolicy
 from transom.solving import parameters
 from transom.traces import TracedJob, Workload
 

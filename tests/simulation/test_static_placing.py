@@ -17,9 +17,10 @@ from tests.simulation.workloads import workloads
 from transom import solve
 from transom.errors import UnsupportedError
 from transom.models import PAPER, Cluster, FatTree, Job
-from transom.simulation import Schedule, simulate, static_placing
-from transom.simulation.allocator import Allocator
-from transom.simulation.verification import check_nodes
+from transom.simulation import Schedule, simulate
+from transom.simulation.nodes import static_placing
+from transom.simulation.nodes.allocator import Allocator
+from transom.simulation.output.verification import check_nodes
 from transom.traces import TracedJob, Workload, read_swf
 
 TREES = (FatTree.uniform(8, 2, 4), FatTree([0, 1, 0, 1, 2, 2, 3, 2], [0, 0, 0, 0, 1, 1, 1, 1]))

@@ -10,7 +10,7 @@ import pytest
 from transom.generate.instances.tjap import StreamModel, solver_policy, stream_steps
 from transom.models import AUTHORS, Cluster, JobTable
 from transom.simulation import simulate
-from transom.simulation.allocator import Allocator
+from transom.simulation.nodes.allocator import Allocator
 from transom.simulation.snapshots import window_at
 from transom.stop import Stop
 from transom.traces import Workload

@@ -13,13 +13,13 @@ from transom.errors import DocumentError, ModelError
 from transom.generate import generate_lublin
 from transom.models import AUTHORS, Cluster, FatTree
 from transom.simulation import simulate
-from transom.simulation.allocator import Allocator
-from transom.simulation.breakdowns import by_size, hops_by_size
-from transom.simulation.metrics import HOP_METRICS, METRICS, Trim, summary
-from transom.simulation.nodes import assign_nodes
-from transom.simulation.recording import read_details, read_node_runs, read_schedule, write_schedule
+from transom.simulation.core.schedule import Schedule, Spread
+from transom.simulation.nodes.allocator import Allocator
+from transom.simulation.nodes.lowest_idle import assign_nodes
+from transom.simulation.output.breakdowns import by_size, hops_by_size
+from transom.simulation.output.metrics import HOP_METRICS, METRICS, Trim, summary
+from transom.simulation.output.recording import read_details, read_node_runs, read_schedule, write_schedule
 from transom.simulation.runs import Run, repetitions, replay
-from transom.simulation.schedule import Schedule, Spread
 from transom.traces import Workload
 
 REGULAR = FatTree.uniform(32, 4, 16)

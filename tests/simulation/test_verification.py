@@ -7,9 +7,9 @@ import pytest
 
 from transom.models import Cluster, Job
 from transom.simulation import Schedule, simulate
-from transom.simulation.node_runs import NodeRuns
-from transom.simulation.nodes import assign_nodes
-from transom.simulation.verification import check_nodes, check_schedule
+from transom.simulation.core.node_runs import NodeRuns
+from transom.simulation.nodes.lowest_idle import assign_nodes
+from transom.simulation.output.verification import check_nodes, check_schedule
 from transom.traces import TracedJob, Workload
 
 

@@ -9,8 +9,8 @@ from tests.simulation.workloads import workloads
 from transom.errors import SpecError
 from transom.models import Cluster, Job, Knapsack
 from transom.simulation import make_policy, simulate
-from transom.simulation.verification import check_schedule
-from transom.simulation.window_policy import WindowPolicy, optimization
+from transom.simulation.output.verification import check_schedule
+from transom.simulation.policies.window import WindowPolicy, optimization
 from transom.traces import TracedJob, Workload
 
 

@@ -16,12 +16,13 @@ from tests.simulation.workloads import workloads
 from transom import registry, solve
 from transom.errors import ModelError, PolicyError, UnsupportedError
 from transom.models import Cluster, Job, JobTable, Knapsack
-from transom.simulation import Schedule, simulate, window_replay
-from transom.simulation.nodes import assign_nodes
-from transom.simulation.recording import read_schedule, write_schedule
-from transom.simulation.verification import check_schedule
-from transom.simulation.window_choice import OBJECTIVES, choose, stands
-from transom.simulation.window_policy import WindowPolicy
+from transom.simulation import Schedule, simulate
+from transom.simulation.nodes.lowest_idle import assign_nodes
+from transom.simulation.output.recording import read_schedule, write_schedule
+from transom.simulation.output.verification import check_schedule
+from transom.simulation.policies import window_replay
+from transom.simulation.policies.window import WindowPolicy
+from transom.simulation.policies.window_choice import OBJECTIVES, choose, stands
 from transom.traces import TracedJob, Workload, read_swf
 
 NAMES = ("nodes", "wait", "waited", "priority", "dras-capability", "dras-capability:w1=0.7,w3=0", "dras-capacity")

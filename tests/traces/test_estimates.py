@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from tests.traces.test_swf import line, write
+from transom.adapters.locked_reading import read_locked
 from transom.errors import ModelError, SpecError, TraceError
 from transom.generate import fit_arrivals, generate_lublin
 from transom.generate.workload.workload_recipe import WorkloadRecipe
 from transom.traces import ReadingRules, Workload, cut, read_swf, with_estimates, write_swf
 from transom.traces.estimates import parse_estimates
-from transom.traces.locked_reading import read_locked
 
 MODELS = ("exact", "factor:1.5", "overestimated", "tsafrir", "tsafrir:longest=7200,share=0.4")
 

@@ -1,7 +1,8 @@
 """The environments by their ids in Gymnasium: ``import transom.learned.envs``, then ``gymnasium.make``.
 
-- ``transom/Scheduling-v0``: :class:`~transom.learned.dras.scheduling_env.SchedulingEnv`, made by :func:`scheduling`;
-- ``transom/Window-v0``: :class:`~transom.learned.dras.scheduling_env.WindowEnv`, made by :func:`window`;
+- ``transom/Scheduling-v0``: :class:`~transom.learned.dras.envs.scheduling_env.SchedulingEnv`, made by
+  :func:`scheduling`;
+- ``transom/Window-v0``: :class:`~transom.learned.dras.envs.scheduling_env.WindowEnv`, made by :func:`window`;
 - ``transom/Repair-v0``: :class:`~transom.learned.repair.repair_env.RepairEnv`, made by :func:`repair`.
 
 ``gymnasium.make_vec`` with ``vectorization_mode="vector_entry_point"`` makes ``transom/Scheduling-v0`` with lanes that
@@ -20,11 +21,11 @@ import gymnasium
 
 from transom.errors import SpecError
 from transom.generate import by_months, generate_lublin
-from transom.learned.dras.observing import Observation
-from transom.learned.dras.process import Scheme
-from transom.learned.dras.scheduling_env import SchedulingEnv, WindowEnv
-from transom.learned.dras.training_jobsets import JITTER
-from transom.learned.dras.vector_env import SchedulingVectorEnv
+from transom.learned.dras.envs.scheduling_env import SchedulingEnv, WindowEnv
+from transom.learned.dras.envs.vector_env import SchedulingVectorEnv
+from transom.learned.dras.process.observing import Observation
+from transom.learned.dras.process.process import Scheme
+from transom.learned.dras.training.jobsets import JITTER
 from transom.learned.repair.pool import CLUSTERS, ClusterName, WindowPool
 from transom.learned.repair.repair_env import RepairEnv
 from transom.learned.repair.task import RepairTask
@@ -62,8 +63,8 @@ def scheduling(
     months, epoch : of the trace (:func:`~transom.generate.by_months`).
     jobs, nodes, load, workload_seed : of the model.
     reward, observation, shuffled : as of the environment.
-    scheme : numbers of the :class:`~transom.learned.dras.process.Scheme`; ``longest`` is the longest walltime unless
-        stated.
+    scheme : numbers of the :class:`~transom.learned.dras.process.process.Scheme`; ``longest`` is the longest walltime
+        unless stated.
 
     Raises
     ------

@@ -14,8 +14,8 @@ from transom.plot.style import comparable, save
 from transom.plot.timeline import timeline
 from transom.plot.waits import wait_by_mode, wait_by_size
 from transom.plot.weekly import weekly
-from transom.simulation.metrics import WEEK, Trim, makespan
-from transom.simulation.schedule import Schedule
+from transom.simulation.core.schedule import Schedule
+from transom.simulation.output.metrics import WEEK, Trim, makespan
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -67,7 +67,7 @@ def _remark(figure: Figure, schedule: Schedule) -> None:
 
 
 def _drawn(schedules: Sequence[Schedule], trim: Trim | None) -> Iterator[tuple[str, Figure]]:
-    from transom.simulation.nodes import assign_nodes
+    from transom.simulation.nodes.lowest_idle import assign_nodes
 
     long = max(makespan(schedule) for schedule in schedules) > WEEK
     yield "timeline", timeline(schedules)

@@ -19,15 +19,15 @@ from transom.plot.style import (
     time_unit,
     told,
 )
-from transom.simulation.breakdowns import queue_length, step_means
-from transom.simulation.metrics import WEEK, span
-from transom.simulation.schedule import MODES, Schedule
+from transom.simulation.core.schedule import MODES, Schedule
+from transom.simulation.output.breakdowns import queue_length, step_means
+from transom.simulation.output.metrics import WEEK, span
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from transom.simulation.node_runs import NodeRuns
+    from transom.simulation.core.node_runs import NodeRuns
 
 _JOB_COLOURS = ("#332288", "#88CCEE", "#44AA99", "#117733", "#999933", "#DDCC77", "#CC6677", "#882255", "#AA4499")
 _RECTANGLES = 3000  # up to so many are drawn one by one, more of them as an image

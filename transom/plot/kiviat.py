@@ -11,8 +11,8 @@ from transom.errors import ModelError
 from transom.models.arrays import FloatArray
 from transom.plot.spokes import ring, spokes
 from transom.plot.style import comparable, new_figure, policy_styles, shortened, styled
-from transom.simulation.metrics import HOP_METRICS, METRICS, TAU, Trim, summary
-from transom.simulation.schedule import Schedule
+from transom.simulation.core.schedule import Schedule
+from transom.simulation.output.metrics import HOP_METRICS, METRICS, TAU, Trim, summary
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

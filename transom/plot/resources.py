@@ -22,8 +22,8 @@ from transom.plot.style import (
     time_unit,
     told,
 )
-from transom.simulation.metrics import span, utilisation
-from transom.simulation.schedule import Schedule
+from transom.simulation.core.schedule import Schedule
+from transom.simulation.output.metrics import span, utilisation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from transom._system.files import whole_path
 from transom.errors import ModelError
-from transom.simulation.schedule import MODES, Schedule
+from transom.simulation.core.schedule import MODES, Schedule
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from transom.plot.style import comparable, heading, new_figure, policy_styles, styled, thousands, time_unit, told
-from transom.simulation.breakdowns import queue_length, step_means, used_nodes
-from transom.simulation.metrics import span
-from transom.simulation.schedule import Schedule
+from transom.simulation.core.schedule import Schedule
+from transom.simulation.output.breakdowns import queue_length, step_means, used_nodes
+from transom.simulation.output.metrics import span
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

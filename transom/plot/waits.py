@@ -19,9 +19,9 @@ from transom.plot.style import (
     thousands,
     told,
 )
-from transom.simulation.breakdowns import by_mode
-from transom.simulation.metrics import Trim
-from transom.simulation.schedule import MODES, Schedule
+from transom.simulation.core.schedule import MODES, Schedule
+from transom.simulation.output.breakdowns import by_mode
+from transom.simulation.output.metrics import Trim
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

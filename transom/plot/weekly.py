@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from transom.plot.style import comparable, heading, new_figure, policy_styles, shortened, styled, thousands, told
-from transom.simulation.breakdowns import by_week
-from transom.simulation.metrics import WEEK, Trim
-from transom.simulation.schedule import Schedule
+from transom.simulation.core.schedule import Schedule
+from transom.simulation.output.breakdowns import by_week
+from transom.simulation.output.metrics import WEEK, Trim
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from transom.bench.score.replays import replay_summaries
 from transom.report.table import Cell, Column, Table, anchor, count, significant, words
-from transom.simulation.clocks import clock_remarks
-from transom.simulation.metrics import HOP_METRICS, METRICS, Metric
+from transom.simulation.output.metrics import HOP_METRICS, METRICS, Metric
+from transom.simulation.policies.clocks import clock_remarks
 
 if TYPE_CHECKING:
     import polars as pl
@@ -16,7 +16,7 @@ SHOWN = (
     "mean_bounded_slowdown", "median_bounded_slowdown", "mean_wait", "p95_wait", "max_wait", "utilisation", "makespan",
     "mean_hop_cost",
 )  # fmt: skip
-"""Figures of :func:`transom.simulation.metrics.summary` that a table has, where rows have them; utilisations of
+"""Figures of :func:`transom.simulation.output.metrics.summary` that a table has, where rows have them; utilisations of
 further resources come after them."""
 
 

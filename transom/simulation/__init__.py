@@ -5,9 +5,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from transom.simulation.decision import Decision, Policy, Reservation
-from transom.simulation.policies import RulePolicy, make_policy, policy_names
-from transom.simulation.schedule import MODES, Schedule
+from transom.simulation.core.decision import Decision, Policy, Reservation
+from transom.simulation.core.schedule import MODES, Schedule
+from transom.simulation.policies.by_name import RulePolicy, make_policy, policy_names
 
 if TYPE_CHECKING:
     from transom.simulation.engine import simulate

@@ -1,28 +1,85 @@
 """Event rules by name: the textbook's, and those of other programs, for cross-checks with their results.
 
-``textbook`` is what the engine does. ``cqsim`` and ``rlscheduler`` do what the programs of that name do where that
-is not textbook (:mod:`~transom.simulation.cqsim`, :mod:`~transom.simulation.rlscheduler`), so that figures
-published with them can be checked. Figures made under different rules never share a table.
+``textbook`` is what the engine does. Others come in by entry points (``transom.event_rules``) and do what a program
+does where that is not textbook, so that figures published with it can be checked. Figures made under different rules
+never share a table.
 """
 
 from __future__ import annotations
 
-import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
-
-import numpy as np
+from pathlib import Path
+from typing import ClassVar, NamedTuple, Protocol, Self, runtime_checkable
 
 from transom import registry
 from transom.errors import SpecError
 from transom.models import JobTable
-from transom.simulation.decision import Policy
-from transom.simulation.outcome import Outcome, Report
-from transom.simulation.policies import RulePolicy
-from transom.simulation.schedule import COLUMNS, Schedule
+from transom.models.arrays import IntArray
+from transom.simulation.core.decision import Policy
+from transom.simulation.core.schedule import COLUMNS, Schedule
+from transom.simulation.policies.by_name import RulePolicy
 from transom.traces.workload import Workload
 
-_WORD = 2**32
+Report = Callable[[int], None]
+"""Called now and then with the number of jobs that have started."""
+
+
+class Outcome(NamedTuple):
+    """Start [s], mode and order of start of each job, shape ``(jobs,)``; and a column per pass, shape ``(7, passes)``.
+
+    The rows of ``log`` are :data:`~transom.simulation.core.schedule.COLUMNS`.
+    """
+
+    start: IntArray
+    mode: IntArray
+    order: IntArray
+    log: IntArray
+
+
+class EventRules(Protocol):
+    """When events are taken in, and what a pass sees: those of this project, or of another program."""
+
+    name: ClassVar[str]
+
+    @property
+    def stated(self) -> str:
+        """What a schedule says about the rules that made it."""
+
+    @property
+    def replayed(self) -> str:
+        """The specification of these rules as far as a replay depends on it."""
+
+
+@runtime_checkable
+class ForeignRules(EventRules, Protocol):
+    """Event rules of another program."""
+
+    def replay(self, workload: Workload, policy: RulePolicy, report: Report) -> Outcome:
+        """Replay a workload of jobs that ask for nodes alone, under a rule without or with EASY backfilling."""
+
+
+@runtime_checkable
+class SequenceRules(ForeignRules, Protocol):
+    """Rules of a program that reads traces in its own way, and whose protocol are sequences drawn from a trace."""
+
+    protocol: ClassVar[tuple[str, ...]]
+    """Names of the settings that say how sequences are drawn."""
+
+    length: int
+    """Consecutive jobs of a sequence, by id."""
+
+    seed: int
+    """What sequences are drawn from."""
+
+    def read(self, trace: Path, nodes: int | None) -> tuple[Workload, Self]:
+        """The jobs of a trace as the program reads them, and these rules with what it must know of the trace."""
+
+    def within(self, workload: Workload) -> Self:
+        """These rules as far as they concern some of the jobs that were read."""
+
+    def starts(self, jobs: int) -> list[int]:
+        """Where the sequences begin among ``jobs`` jobs by id, from 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,108 +99,6 @@ class Textbook:
         return self.name
 
 
-@dataclass(frozen=True, slots=True)
-class CqSim:
-    """One pass per event, and backfilling by real runtimes."""
-
-    name: ClassVar[str] = "cqsim"
-
-    @property
-    def stated(self) -> str:
-        """What a schedule says about the rules that made it."""
-        return self.name
-
-    @property
-    def replayed(self) -> str:
-        """The specification of these rules as far as a replay depends on it."""
-        return self.name
-
-    def replay(self, workload: Workload, policy: RulePolicy, report: Report) -> Outcome:
-        """Replay a workload of jobs that ask for nodes alone."""
-        from transom.simulation.cqsim import replay_cqsim
-
-        return replay_cqsim(workload, policy, report)
-
-
-@dataclass(frozen=True, slots=True)
-class RLScheduler:
-    """The locked environment of RLScheduler, and its protocol of random sequences.
-
-    Parameters
-    ----------
-    sign : ``real`` ranks WFP3 and UNICEP by the time that jobs have waited; ``published`` by -1 - submission
-        in its place, the fault behind the published figures of the two.
-    sequences : how many sequences the protocol draws, > 0.
-    length : consecutive jobs of a sequence, by id, > 0.
-    first : sequences lie within so many jobs of the trace, the first ones by id.
-    seed : what they are drawn from, >= 0.
-    unasked : ids of jobs that ask for -1 s in the environment, with slashes between: those without a requested time
-        and a runtime in the log (:mod:`~transom.traces.locked_reading` finds them).
-    """
-
-    name: ClassVar[str] = "rlscheduler"
-
-    sign: Literal["real", "published"] = "real"
-    sequences: int = 10
-    length: int = 1024
-    first: int = 10_000
-    seed: int = 1
-    unasked: str = ""
-
-    def __post_init__(self) -> None:
-        if any(not part.isdecimal() for part in self.unasked.split("/") if self.unasked):
-            raise SpecError(f"rlscheduler: unasked must be ids with slashes between, got {self.unasked!r}")
-        for name in ("sequences", "length", "first"):
-            if getattr(self, name) <= 0:
-                raise SpecError(f"rlscheduler: {name} must be > 0, got {getattr(self, name)}")
-        if self.seed < 0:
-            raise SpecError(f"rlscheduler: seed must be >= 0, got {self.seed}")
-        if self.first <= (least := 2 * self.length + 1):
-            raise SpecError(f"rlscheduler: first must be > {least}, twice the length + 1, got {self.first}")
-
-    @property
-    def stated(self) -> str:
-        """What a schedule says about the rules that made it: how sequences are drawn is not one of them."""
-        return self.name if self.sign == "real" else f"{self.name}:sign={self.sign}"
-
-    @property
-    def replayed(self) -> str:
-        """The specification of these rules as far as a replay depends on it."""
-        settings = [] if self.sign == "real" else [f"sign={self.sign}"]
-        settings += [f"unasked={self.unasked}"] if self.unasked else []
-        return ":".join([self.name, ",".join(settings)]) if settings else self.name
-
-    def starts(self, jobs: int) -> list[int]:
-        """Where the sequences begin among ``jobs`` jobs by id, from 0.
-
-        Positions from ``length`` to ``jobs - length - 2``, drawn by NumPy's legacy generator, whose state is
-        that of gym's environments: two words of the SHA-512 of the seed's digits.
-
-        Raises
-        ------
-        SpecError : there are too few jobs.
-        """
-        jobs = min(jobs, self.first)
-        if jobs <= 2 * self.length + 1:
-            raise SpecError(f"rlscheduler: sequences of {self.length} need > {2 * self.length + 1} jobs, got {jobs}")
-        number = int.from_bytes(hashlib.sha512(str(self.seed).encode()).digest()[:8], "little")
-        words = [number % _WORD, number // _WORD] if number >= _WORD else [number]
-        rng = np.random.RandomState(words)  # the published draws are of this generator
-        return [int(rng.randint(self.length, jobs - self.length - 1)) for _ in range(self.sequences)]
-
-    def replay(self, workload: Workload, policy: RulePolicy, report: Report) -> Outcome:
-        """Replay a workload of jobs that ask for nodes alone, all of them as one sequence."""
-        from transom.simulation.rlscheduler import replay_locked
-
-        unasked = [int(job) for job in self.unasked.split("/")] if self.unasked else []
-        return replay_locked(workload, policy, self.sign == "published", unasked, report)
-
-
-EventRules = Textbook | CqSim | RLScheduler
-
-_KNOWN: dict[str, type[EventRules]] = {each.name: each for each in (Textbook, CqSim, RLScheduler)}
-
-
 def parse_rules(text: str) -> EventRules:
     """The event rules that a specification names: ``textbook``, ``cqsim``, ``rlscheduler:sign=published`` ...
 
@@ -151,14 +106,11 @@ def parse_rules(text: str) -> EventRules:
     ------
     SpecError : the name or a parameter is unknown, or a value does not fit.
     """
-    name, settings = registry.parse(text)
-    if name not in _KNOWN:
-        raise registry.unknown("event rules", name, _KNOWN)
-    rules: EventRules = registry.build(_KNOWN[name], name, settings)
+    rules: EventRules = registry.make(registry.EVENT_RULES, text)
     return rules
 
 
-def suited_policy(rules: CqSim | RLScheduler, policy: Policy, title: str) -> RulePolicy:
+def suited_policy(rules: EventRules, policy: Policy, title: str) -> RulePolicy:
     """The policy, if it can be replayed under rules that are not the textbook's.
 
     Raises
@@ -170,9 +122,7 @@ def suited_policy(rules: CqSim | RLScheduler, policy: Policy, title: str) -> Rul
     return policy
 
 
-def replay_under(
-    rules: CqSim | RLScheduler, workload: Workload, policy: Policy, title: str, report: Report
-) -> Schedule:
+def replay_under(rules: ForeignRules, workload: Workload, policy: Policy, title: str, report: Report) -> Schedule:
     """Replay a workload under rules that are not the textbook's.
 
     Parameters

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from transom.simulation.event_rules import EventRules, RLScheduler, Textbook, without_dependencies
+from transom.simulation.event_rules import EventRules, SequenceRules, Textbook, without_dependencies
 from transom.traces import ReadingRules, Workload, cut, read_swf
-from transom.traces.locked_reading import read_locked
 
 
 class Sequence(NamedTuple):
@@ -33,8 +31,9 @@ def read_sequence(
     Parameters
     ----------
     trace : the file.
-    rules : the event rules. Under those of other programs jobs wait for no others; ``rlscheduler`` reads jobs by rules
-        of its own and cuts by id.
+    rules : the event rules. Under those of other programs jobs wait for no others; a program with a protocol of
+        sequences (:class:`~transom.simulation.event_rules.SequenceRules`) reads jobs in its own way, and
+        they are cut by id.
     nodes : size of the machine, instead of what the header says.
     start, jobs : position of the first job, from 0, and how many to take; all by default.
     reading : how to repair jobs; by default as these event rules do: under ``cqsim`` jobs without a requested time are
@@ -44,10 +43,10 @@ def read_sequence(
     ------
     ModelError, TraceError : as of :func:`~transom.traces.read_swf`.
     """
-    if isinstance(rules, RLScheduler):
-        locked = read_locked(trace, nodes)
-        workload = _stretch_by_id(locked.workload, start, jobs)
-        return Sequence(workload, asking(rules, workload, locked.unasked))
+    if isinstance(rules, SequenceRules):
+        whole, told = rules.read(trace, nodes)
+        workload = _stretch_by_id(whole, start, jobs)
+        return Sequence(workload, told.within(workload))
     workload = without_dependencies(rules, read_swf(trace, reading or reading_under(rules), nodes))
     return Sequence(cut(workload, start, jobs) if start or jobs is not None else workload, rules)
 
@@ -55,12 +54,6 @@ def read_sequence(
 def reading_under(rules: EventRules) -> ReadingRules:
     """How jobs are repaired under event rules, unless stated otherwise."""
     return ReadingRules() if isinstance(rules, Textbook) else ReadingRules(walltime="requested")
-
-
-def asking(rules: RLScheduler, workload: Workload, unasked: tuple[int, ...]) -> RLScheduler:
-    """The rules, told which of the jobs ask for no time."""
-    here = set(workload.jobs.id.tolist())
-    return replace(rules, unasked="/".join(str(job) for job in unasked if job in here))
 
 
 def _stretch_by_id(workload: Workload, start: int, jobs: int | None) -> Workload:

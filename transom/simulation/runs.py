@@ -17,15 +17,16 @@ from transom._system.files import whole_file
 from transom.errors import DocumentError, SpecError
 from transom.models import Allocation
 from transom.rng import stream
-from transom.simulation.allocator import Allocator
-from transom.simulation.engine import Progress, simulate
-from transom.simulation.metrics import TAU, Trim, summary
-from transom.simulation.nodes import assign_nodes
-from transom.simulation.policies import deciding, make_policy
-from transom.simulation.promise_log import PromiseLog
-from transom.simulation.recording import read_details, read_node_runs, read_schedule, write_schedule
-from transom.simulation.schedule import Schedule
-from transom.simulation.verification import check_nodes, check_schedule
+from transom.simulation.core.promise_log import PromiseLog
+from transom.simulation.core.replay import Progress
+from transom.simulation.core.schedule import Schedule
+from transom.simulation.engine import simulate
+from transom.simulation.nodes.allocator import Allocator
+from transom.simulation.nodes.lowest_idle import assign_nodes
+from transom.simulation.output.metrics import TAU, Trim, summary
+from transom.simulation.output.recording import read_details, read_node_runs, read_schedule, write_schedule
+from transom.simulation.output.verification import check_nodes, check_schedule
+from transom.simulation.policies.by_name import deciding, make_policy
 from transom.traces.workload import Workload
 
 FIGURES = "figures"
@@ -127,7 +128,7 @@ def repetitions(
     jitter : submissions move by up to so much either way [s], >= 0.
     repeats : how many copies, > 0.
     folder, force : as in :func:`replay`.
-    tau, trim : as in :func:`~transom.simulation.metrics.summary`.
+    tau, trim : as in :func:`~transom.simulation.output.metrics.summary`.
     """
     path = folder / run.label / "repeats.json" if folder else None
     card = {**_card(workload, run), "jitter": jitter, "tau": tau, "trim": repr(trim or Trim())}

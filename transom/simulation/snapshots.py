@@ -10,11 +10,10 @@ import numpy as np
 from transom.errors import SpecError
 from transom.models import Window
 from transom.models.arrays import IntArray
-from transom.simulation.clocks import clock_begins
-from transom.simulation.node_runs import NodeRuns
-from transom.simulation.nodes import assign_nodes
-from transom.simulation.policies import load_rule, site_order
-from transom.simulation.schedule import Schedule
+from transom.simulation.core.node_runs import NodeRuns
+from transom.simulation.core.schedule import Schedule
+from transom.simulation.core.site_order import clock_begins, load_rule, site_order
+from transom.simulation.nodes.lowest_idle import assign_nodes
 from transom.traces.workload import Workload
 
 

@@ -7,14 +7,14 @@ from collections.abc import Callable
 import numpy as np
 from numpy.random import Generator
 
-from transom.learned.dras.deciding import decide_window, new_view
-from transom.learned.dras.process import Scheme
-from transom.learned.dras.standing import decision_of, parts
+from transom.learned.dras.process.inference import decide_window, new_view
+from transom.learned.dras.process.process import Scheme
+from transom.learned.dras.process.state_from_window import decision_of, parts
 from transom.learned.scorer import ScorerWeights
 from transom.models import Job, Window
 from transom.models.arrays import IntArray
 from transom.simulation import Decision
-from transom.simulation.decision import Reservation
+from transom.simulation.core.decision import Reservation
 
 
 class Plain:

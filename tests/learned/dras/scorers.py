@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from transom.learned.dras.features import CONTEXT, FEATURES
+from transom.learned.dras.process.features import CONTEXT, FEATURES
 from transom.learned.scorer import ScorerWeights
 
 

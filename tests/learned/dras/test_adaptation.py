@@ -13,19 +13,19 @@ from tests.learned.dras.checkpoint_cases import compact, drawn, paper
 from tests.simulation.workloads import workloads
 from transom.errors import DocumentError, SpecError
 from transom.learned.checkpoints import save
-from transom.learned.dras.collect import Batch, collect
-from transom.learned.dras.episodes import Episodes
-from transom.learned.dras.paper_scorer import PaperShape
-from transom.learned.dras.policies import LearnedPolicy
-from transom.learned.dras.process import Scheme
+from transom.learned.dras.agent.policies import LearnedPolicy
+from transom.learned.dras.networks.paper_scorer import PaperShape
+from transom.learned.dras.process.process import Scheme
+from transom.learned.dras.updates.collect import Batch, collect
+from transom.learned.dras.updates.episodes import Episodes
 from transom.models import Cluster, Job
 from transom.simulation import simulate
-from transom.simulation.verification import check_schedule
+from transom.simulation.output.verification import check_schedule
 from transom.traces import TracedJob, Workload
 
 pytest.importorskip("torch")
 
-from transom.learned.dras.adaptation import Adaptation
+from transom.learned.dras.agent.adaptation import Adaptation
 
 AGENTS = ("pg", "dql", "ppo")
 

@@ -12,16 +12,17 @@ from tests.learned.dras.scorers import drawn
 from tests.simulation.workloads import workloads
 from transom.errors import DocumentError, ModelError, SpecError
 from transom.generate import generate_lublin
-from transom.learned.dras.collect import Batch, collect, replay
-from transom.learned.dras.deciding import View, new_view
-from transom.learned.dras.episodes import Episode, Episodes
-from transom.learned.dras.features import CONTEXT, FEATURES, observe
-from transom.learned.dras.process import Scheme, begin, candidates_of, take
-from transom.learned.dras.rewards import Reward, parse_reward, selected
-from transom.learned.dras.stepping import go_on
+from transom.learned.dras.process.features import CONTEXT, FEATURES, observe
+from transom.learned.dras.process.inference import View, new_view
+from transom.learned.dras.process.process import Scheme, begin, candidates_of, take
+from transom.learned.dras.process.rewards import Reward, parse_reward, selected
+from transom.learned.dras.process.stepping import go_on
+from transom.learned.dras.updates.collect import Batch, collect, replay
+from transom.learned.dras.updates.episodes import Episode, Episodes
 from transom.learned.scorer import ScorerWeights, scored
 from transom.models import Cluster, Job
-from transom.simulation import Schedule, events
+from transom.simulation import Schedule
+from transom.simulation.core import events
 from transom.traces import TracedJob, Workload
 
 SMALL = Scheme(window=5, longest=20)

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from tests.learned.dras.checkpoint_cases import compact, drawn, paper
 from tests.simulation.workloads import workloads
-from transom.learned.dras.paper_scorer import PaperShape
-from transom.learned.dras.policies import LearnedPolicy
-from transom.learned.dras.process import Scheme
+from transom.learned.dras.agent.policies import LearnedPolicy
+from transom.learned.dras.networks.paper_scorer import PaperShape
+from transom.learned.dras.process.process import Scheme
 from transom.models import JobTable
 from transom.simulation import simulate
-from transom.simulation.schedule import Schedule
+from transom.simulation.core.schedule import Schedule
 from transom.traces import Workload
 
 SCHEME = Scheme(longest=20, head=0)
@@ -32,7 +32,7 @@ def window_by_window() -> LearnedPolicy:
 def learning() -> LearnedPolicy:
     """Updates after every third instant, by a reward that in training is made of runtimes."""
     pytest.importorskip("torch", reason="needs the extra learned")
-    from transom.learned.dras.adaptation import Adaptation
+    from transom.learned.dras.agent.adaptation import Adaptation
 
     stated = {"agent": "pg:standardise=yes", "reward": "slowdown", **SCHEME._asdict()}
     checkpoint = compact(drawn(4), SCHEME, 8, settings=stated)

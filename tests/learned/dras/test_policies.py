@@ -13,23 +13,23 @@ from tests.learned.dras.checkpoint_cases import compact, drawn, paper
 from tests.simulation.workloads import workloads
 from transom.errors import DocumentError, SpecError
 from transom.learned.checkpoints import Checkpoint, save
-from transom.learned.dras import features
-from transom.learned.dras.agents import Floats
-from transom.learned.dras.collect import replay
-from transom.learned.dras.features import SCHEMA
-from transom.learned.dras.paper_scorer import SCHEMA as PAPER_SCHEMA
-from transom.learned.dras.paper_scorer import PaperShape
-from transom.learned.dras.policies import LearnedPolicy
-from transom.learned.dras.process import Scheme, begin, candidates_of
-from transom.learned.dras.standing import standing
+from transom.learned.dras.agent.agents import Floats
+from transom.learned.dras.agent.policies import LearnedPolicy
+from transom.learned.dras.networks.paper_scorer import SCHEMA as PAPER_SCHEMA
+from transom.learned.dras.networks.paper_scorer import PaperShape
+from transom.learned.dras.process import features
+from transom.learned.dras.process.features import SCHEMA
+from transom.learned.dras.process.process import Scheme, begin, candidates_of
+from transom.learned.dras.process.state_from_window import standing
+from transom.learned.dras.updates.collect import replay
 from transom.learned.scorer import ScorerWeights
 from transom.models import Cluster, FatTree, Job, JobTable, Window
 from transom.rng import stream
 from transom.simulation import Schedule, make_policy, simulate
+from transom.simulation.core.schedule import BACKFILLED, READY, RESERVED
+from transom.simulation.output.verification import check_nodes, check_schedule
 from transom.simulation.runs import parse_runs
 from transom.simulation.runs import replay as recorded
-from transom.simulation.schedule import BACKFILLED, READY, RESERVED
-from transom.simulation.verification import check_nodes, check_schedule
 from transom.traces import TracedJob, Workload, read_swf
 
 
@@ -136,7 +136,7 @@ def test_networks_of_table_iii_decide_as_torch_does(
     workload: Workload, scheme: Scheme, agent: Literal["pg", "dql"], seed: int
 ) -> None:
     torch = pytest.importorskip("torch")
-    from transom.learned.dras.paper_network import PaperNetwork
+    from transom.learned.dras.networks.paper_network import PaperNetwork
 
     checkpoint = paper(PaperShape(agent, 8, scheme.window, 6, 5), scheme, seed)
     policy = LearnedPolicy(checkpoint)

@@ -11,14 +11,14 @@ from tests.learned.dras.policies import Plain, Walking
 from tests.learned.dras.scorers import drawn, prefers
 from tests.simulation.workloads import workloads
 from transom.errors import ModelError, SpecError
-from transom.learned.dras.collect import Batch, collect, replay
-from transom.learned.dras.episodes import Episodes
-from transom.learned.dras.process import Scheme
+from transom.learned.dras.process.process import Scheme
+from transom.learned.dras.updates.collect import Batch, collect, replay
+from transom.learned.dras.updates.episodes import Episodes
 from transom.learned.scorer import ScorerWeights
 from transom.models import Cluster, Job
 from transom.simulation import Schedule, simulate
-from transom.simulation.schedule import BACKFILLED, READY, RESERVED
-from transom.simulation.verification import check_schedule
+from transom.simulation.core.schedule import BACKFILLED, READY, RESERVED
+from transom.simulation.output.verification import check_schedule
 from transom.traces import TracedJob, Workload, read_swf
 
 FIRST = prefers("place", -1)

@@ -7,9 +7,9 @@ import pytest
 
 from tests.learned.dras.test_collect import crowded
 from transom.errors import ModelError, SpecError
-from transom.learned.dras.paper_state import paper_state
-from transom.learned.dras.process import Scheme, begin, candidates_of
-from transom.learned.dras.standing import standing
+from transom.learned.dras.process.paper_state import paper_state
+from transom.learned.dras.process.process import Scheme, begin, candidates_of
+from transom.learned.dras.process.state_from_window import standing
 from transom.models import Cluster, Job, JobTable, Window
 from transom.simulation import Decision, simulate
 from transom.traces import Workload
@@ -18,8 +18,8 @@ pytest.importorskip("gymnasium")
 
 from gymnasium.utils.env_checker import check_env
 
-from transom.learned.dras.scheduling_env import SchedulingEnv, WindowEnv
-from transom.learned.dras.vector_env import SchedulingVectorEnv
+from transom.learned.dras.envs.scheduling_env import SchedulingEnv, WindowEnv
+from transom.learned.dras.envs.vector_env import SchedulingVectorEnv
 
 SCHEME = Scheme(window=5, longest=36_000)
 

@@ -15,7 +15,7 @@ from benchmarks.dras.train import MONTHS, VARIANTS
 from benchmarks.dras.trained import read_trained
 from transom.generate.workload.jobsets import by_months
 from transom.learned import checkpoints
-from transom.learned.dras.validation import AGAINST, FIGURES
+from transom.learned.dras.training.validation import AGAINST, FIGURES
 from transom.simulation import simulate
 from transom.traces import Workload, read_swf
 

@@ -7,7 +7,7 @@ import pytest
 
 from transom.errors import ModelError, SpecError
 from transom.generate.workload.jobsets import by_months, count_months
-from transom.learned.dras.split import split
+from transom.learned.dras.training.split import split
 from transom.models import Cluster, JobTable
 from transom.traces import Workload
 

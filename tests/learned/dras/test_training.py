@@ -11,19 +11,19 @@ import pytest
 from transom.errors import DocumentError, SpecError
 from transom.generate import generate_lublin
 from transom.learned.checkpoints import load, weights_digest
-from transom.learned.dras.bodies import CompactBody, PaperBody
-from transom.learned.dras.collect import replay
-from transom.learned.dras.episodes import Episodes
-from transom.learned.dras.paper_scorer import PaperShape
-from transom.learned.dras.policies import LearnedPolicy
-from transom.learned.dras.process import Scheme
-from transom.learned.dras.rewards import parse_reward
-from transom.learned.dras.training import Training
-from transom.learned.dras.training_jobsets import compared, copies, laps, phased, squeezed
-from transom.learned.dras.training_run import Stated, run_training
-from transom.learned.dras.training_settings import TrainingSettings
-from transom.learned.dras.training_state import load_state, save_state
-from transom.learned.dras.validation import Validation, waiting_total
+from transom.learned.dras.agent.policies import LearnedPolicy
+from transom.learned.dras.networks.paper_scorer import PaperShape
+from transom.learned.dras.process.process import Scheme
+from transom.learned.dras.process.rewards import parse_reward
+from transom.learned.dras.training.jobsets import compared, copies, laps, phased, squeezed
+from transom.learned.dras.training.policy_backends import CompactBody, PaperBody
+from transom.learned.dras.training.run import Stated, run_training
+from transom.learned.dras.training.state import load_state, save_state
+from transom.learned.dras.training.training import Training
+from transom.learned.dras.training.validation import Validation, waiting_total
+from transom.learned.dras.updates.collect import replay
+from transom.learned.dras.updates.episodes import Episodes
+from transom.learned.dras.updates.settings import TrainingSettings
 from transom.learned.scorer import ScorerWeights
 from transom.models import Cluster, Job
 from transom.simulation import simulate

@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from transom.errors import DocumentError
-from transom.learned.dras.collect import Batch
-from transom.learned.dras.discounting import advantages, returns_to_go
-from transom.learned.dras.learner import log_chances, observed, relative_entropy
-from transom.learned.dras.policy_gradient import PolicyGradient, PolicyGradientSettings
-from transom.learned.dras.ppo import Ppo, PpoSettings
-from transom.learned.dras.q_learning import QLearning, QLearningSettings
+from transom.learned.dras.updates.collect import Batch
+from transom.learned.dras.updates.discounting import advantages, returns_to_go
+from transom.learned.dras.updates.learner import log_chances, observed, relative_entropy
+from transom.learned.dras.updates.policy_gradient import PolicyGradient, PolicyGradientSettings
+from transom.learned.dras.updates.ppo import Ppo, PpoSettings
+from transom.learned.dras.updates.q_learning import QLearning, QLearningSettings
 from transom.learned.scorer import scored
 
 torch = pytest.importorskip("torch", reason="needs the extra learned")
 
-from transom.learned.dras.scorer_network import ScorerNetwork  # noqa: E402
+from transom.learned.dras.networks.scorer_network import ScorerNetwork  # noqa: E402
 
 F, G, W = 5, 3, 6
 

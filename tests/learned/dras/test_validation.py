@@ -7,8 +7,8 @@ import pytest
 
 from benchmarks.dras.methods import RULES
 from transom.generate import generate_lublin
-from transom.learned.dras.training_jobsets import compared
-from transom.learned.dras.validation import AGAINST, Judge, Validation, validation_of
+from transom.learned.dras.training.jobsets import compared
+from transom.learned.dras.training.validation import AGAINST, Judge, Validation, validation_of
 from transom.simulation import make_policy, simulate
 from transom.traces import Workload
 
@@ -101,7 +101,7 @@ def test_what_was_replayed_is_not_replayed_again(workloads: list[Workload], monk
         replayed.append(spec)
         return simulate(workload, spec)
 
-    monkeypatch.setattr("transom.learned.dras.validation.simulate", counted)
+    monkeypatch.setattr("transom.learned.dras.training.validation.simulate", counted)
     again.compare_with(["sjf-easy", "smallest"])
     assert replayed == ["smallest"] * len(workloads)
     assert list(again.policies) == ["sjf-easy", "smallest"]

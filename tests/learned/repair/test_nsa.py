@@ -25,7 +25,7 @@ from transom.learned.scorer import scored
 from transom.learned.scorer import scorer_weights as as_scorer
 from transom.models import PAPER, Allocation, Cluster, FatTree, Job
 from transom.models.hop_cost import nodes_cost
-from transom.simulation.allocator import Allocator
+from transom.simulation.nodes.allocator import Allocator
 from transom.simulation.runs import Run, replay
 from transom.traces import TracedJob, Workload
 

@@ -54,7 +54,7 @@ def replay_tasks(plan: Plan, trace: TraceSet) -> Iterator[Task]:
     SpecError : a policy, recipe, rule or parameter is unknown or does not fit, or one policy stands here twice.
     """
     from transom.simulation.event_rules import Textbook, parse_rules, suited_policy
-    from transom.simulation.policies import deciding, make_policy
+    from transom.simulation.policies.by_name import deciding, make_policy
 
     name = set_name(trace)
     named = [labelled(rooted(text, Path.cwd())) for text in trace.policies]
@@ -104,7 +104,7 @@ def replay_task(task: Task, announce: Callable[[Literal["run"]], None] = lambda 
     """
     from transom.bench.plan.circumstances import circumstances
     from transom.bench.plan.failures import failed
-    from transom.simulation.policies import deciding, make_policy
+    from transom.simulation.policies.by_name import deciding, make_policy
 
     try:
         entered = perf_counter()
@@ -127,9 +127,9 @@ def replay_task(task: Task, announce: Callable[[Literal["run"]], None] = lambda 
 def _replayed(task: Task, document: _Document, read: Sequence) -> dict[str, Any]:
     from transom.rng import stream
     from transom.simulation import simulate
-    from transom.simulation.clocks import clock_of
-    from transom.simulation.metrics import summary
-    from transom.simulation.verification import check_nodes, check_schedule
+    from transom.simulation.output.metrics import summary
+    from transom.simulation.output.verification import check_nodes, check_schedule
+    from transom.simulation.policies.clocks import clock_of
 
     workload = read.workload
     noted = {} if (clock := clock_of(task.spec)) is None else {"parameters": {"clock": clock}}
@@ -184,14 +184,14 @@ def _sequence(trace: TraceSet) -> Sequence:
 
 @lru_cache(maxsize=2)
 def _read(data: bytes) -> Sequence:
-    from transom.simulation.event_rules import RLScheduler, parse_rules
+    from transom.simulation.event_rules import SequenceRules, parse_rules
     from transom.simulation.reading import Sequence, read_sequence
     from transom.traces import Workload, cut
 
     trace = msgspec.json.decode(data, type=TraceSet)
     rules = parse_rules(trace.rules)
     if trace.file is not None:
-        if isinstance(rules, RLScheduler) and not trace.start and trace.jobs is None:
+        if isinstance(rules, SequenceRules) and not trace.start and trace.jobs is None:
             raise SpecError(
                 f"{trace.file}: a sequence is replayed under {trace.rules}: start and jobs say which; "
                 "the protocol of random ones is that of transom simulate"

@@ -30,8 +30,8 @@ def replay_summaries(frame: pl.DataFrame) -> pl.DataFrame:
     -------
     One row per sequence, policy and metric: ``set``, ``instance`` (its digest), ``policy`` (its name, with the
     specification where the name stands for several), ``runs``, ``failed``, ``metric`` (null for a policy without a
-    finished replay), ``clock`` of the rule that orders its queue (:mod:`transom.simulation.clocks`; null where there is
-    none), ``mean``, ``least``, ``most`` and ``median`` of the finished replays, and the 95 % limits
+    finished replay), ``clock`` of the rule that orders its queue (:mod:`transom.simulation.policies.clocks`; null
+    where there is none), ``mean``, ``least``, ``most`` and ``median`` of the finished replays, and the 95 % limits
     ``median_low`` and ``median_high`` (:func:`~transom.bench.score.limits.median_limits`), null with fewer than six of
     them.
     """

@@ -245,7 +245,7 @@ _METRICS = {  # heading: metric, unit, digits
 def _print_replays(replayed: pl.DataFrame) -> None:
     import polars as pl
 
-    from transom.simulation.clocks import clock_remarks
+    from transom.simulation.policies.clocks import clock_remarks
 
     for (name, instance), rows in replayed.group_by("set", "instance", maintain_order=True):
         cells = []

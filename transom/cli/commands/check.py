@@ -192,22 +192,23 @@ def _judge_recordings(trace: Path, folder: Path, given: dict[str, Any]) -> list[
 
 def _judge_recording(trace: Path, folder: Path, given: dict[str, Any], workloads: dict[str, Workload]) -> Judged:
     from transom.errors import DocumentError, SpecError
-    from transom.simulation.recording import (
+    from transom.simulation.event_rules import SequenceRules, parse_rules
+    from transom.simulation.output.recording import (
         holds_promises,
         read_details,
         read_node_runs,
         read_promises,
         read_schedule,
     )
-    from transom.simulation.verification import check_nodes, check_promises, check_schedule, check_spread
+    from transom.simulation.output.verification import check_nodes, check_promises, check_schedule, check_spread
 
     schedule = read_schedule(folder)
     details = read_details(folder)["details"]
     rules = {**_recorded_rules(details, folder), **given}
     key = repr(sorted(rules.items(), key=str))
-    if rules.get("events") == "rlscheduler":
+    if isinstance(parse_rules(rules.get("events", "textbook")), SequenceRules):
         stated = {f"--{name.replace('_', '-')}": given.get(name) for name in options.READING}
-        options.refuse(stated, f"{folder}: it was read by the job rules of rlscheduler")
+        options.refuse(stated, f"{folder}: it was read by the job rules of {rules['events']}")
     resources, seed = rules.pop("resources", None), rules.pop("seed", 0)
     if resources is None and rules.get("estimates", "exact") == "exact" and "seed" in given:
         raise SpecError(f"{folder}: was replayed without --resources and --estimates; --seed is for those")

@@ -12,9 +12,8 @@ from transom.cli.output.schedule_tables import print_summaries
 
 if TYPE_CHECKING:
     from transom.cli.options.events import Read
-    from transom.simulation.event_rules import RLScheduler
+    from transom.simulation.event_rules import SequenceRules
     from transom.simulation.runs import Run
-    from transom.traces import Workload
 
 
 def compare_sequences(
@@ -34,11 +33,11 @@ def compare_sequences(
     """
     import numpy as np
 
-    from transom.simulation.clocks import clock_of
-    from transom.simulation.metrics import aggregate, summary
+    from transom.simulation.output.metrics import aggregate, summary
+    from transom.simulation.policies.clocks import clock_of
     from transom.simulation.runs import replay
 
-    rules: RLScheduler = read.rules  # type: ignore[assignment]
+    rules: SequenceRules = read.rules  # type: ignore[assignment]
     workload = read.workload
     starts = rules.starts(len(workload))
     if out:
@@ -56,12 +55,12 @@ def compare_sequences(
             card = {**read.card, "start": start, "jobs": rules.length}
             details = {"trace": str(trace), "rules": card, **sequence.facts}
             for run, task, rows in zip(runs, tasks, figures, strict=True):
-                one = replace(run, label=f"{run.label}.{start}", rules=_within(rules, sequence))
+                one = replace(run, label=f"{run.label}.{start}", rules=rules.within(sequence).replayed)
                 done = rules.length * len(rows)
                 report = partial(_advance, bars, task, done)
                 rows.append(summary(replay(sequence, one, out, details, force, report)[0], tau))
                 bars.update(task, completed=done + rules.length)
-    drawn = {name: getattr(rules, name) for name in ("sequences", "length", "first", "seed")}
+    drawn = {name: getattr(rules, name) for name in rules.protocol}
     if json:
         print_json(
             {
@@ -102,10 +101,3 @@ def compare_sequences(
 
 def _advance(bars: Any, task: Any, done: int, started: int) -> None:
     bars.update(task, completed=done + started)
-
-
-def _within(rules: RLScheduler, sequence: Workload) -> str:
-    """What a replay of one sequence depends on: jobs without a request that are in it, not how it was drawn."""
-    here = set(sequence.jobs.id.tolist())
-    unasked = [job for job in rules.unasked.split("/") if job and int(job) in here]
-    return replace(rules, unasked="/".join(unasked)).replayed

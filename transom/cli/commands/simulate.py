@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from transom.simulation import Schedule
-    from transom.simulation.metrics import Trim
+    from transom.simulation.output.metrics import Trim
     from transom.simulation.runs import Run
 
 
@@ -121,7 +121,7 @@ def command(
     was published with it; rlscheduler draws random sequences, or replays that of --start and --jobs.
     """
     from transom.errors import SpecError
-    from transom.simulation.metrics import Trim, summary
+    from transom.simulation.output.metrics import Trim, summary
     from transom.simulation.runs import repetitions, replay
 
     if jitter and not repeats:
@@ -229,8 +229,8 @@ def _document(
     breakdowns: dict[str, Any],
     out: Path | None,
 ) -> dict[str, Any]:
-    from transom.simulation.clocks import clock_of
-    from transom.simulation.metrics import aggregate
+    from transom.simulation.output.metrics import aggregate
+    from transom.simulation.policies.clocks import clock_of
 
     return {
         "policy": run.label,

@@ -62,8 +62,8 @@ def command(
     from transom.errors import SpecError
     from transom.io import write_documents
     from transom.simulation import make_policy, simulate
-    from transom.simulation.allocator import Allocator
-    from transom.simulation.policies import load_rule
+    from transom.simulation.core.site_order import load_rule
+    from transom.simulation.nodes.allocator import Allocator
     from transom.simulation.snapshots import snapshots
 
     if allocate is not None and cluster is None:

@@ -15,9 +15,9 @@ from transom.cli.output.console import describe, note, progress
 from transom.cli.output.train_dras_report import look, report
 
 if TYPE_CHECKING:
-    from transom.learned.dras.training import Training
-    from transom.learned.dras.training_settings import TrainingSettings
-    from transom.learned.dras.validation import Validation
+    from transom.learned.dras.training.training import Training
+    from transom.learned.dras.training.validation import Validation
+    from transom.learned.dras.updates.settings import TrainingSettings
 
 
 class Reservation(StrEnum):
@@ -194,20 +194,20 @@ def command(
     A training that is over goes on with more --decisions.
     """
     from transom.learned.checkpoints import check_name, require
-    from transom.learned.dras.training import PACKAGES
+    from transom.learned.dras.training.training import PACKAGES
 
     require("transom train dras", *PACKAGES)
     import torch
 
     from transom.errors import SpecError
     from transom.learned.devices import chosen_device
-    from transom.learned.dras.process import Scheme
-    from transom.learned.dras.split import split
-    from transom.learned.dras.training import Training
-    from transom.learned.dras.training_jobsets import compared, copies, how_copied, lengths, phased, validated_on
-    from transom.learned.dras.training_run import Stated, run_training
-    from transom.learned.dras.training_settings import TrainingSettings, agent_spec
-    from transom.learned.dras.validation import AGAINST
+    from transom.learned.dras.process.process import Scheme
+    from transom.learned.dras.training.jobsets import compared, copies, how_copied, lengths, phased, validated_on
+    from transom.learned.dras.training.run import Stated, run_training
+    from transom.learned.dras.training.split import split
+    from transom.learned.dras.training.training import Training
+    from transom.learned.dras.training.validation import AGAINST
+    from transom.learned.dras.updates.settings import TrainingSettings, agent_spec
     from transom.simulation import make_policy
     from transom.traces.cut import cut
 

@@ -19,8 +19,8 @@ Rules = Annotated[
     typer.Option(
         "--rules",
         metavar="RULES",
-        help="Event rules: textbook, or for cross-checks cqsim or rlscheduler[:KEY=VALUE,...], whose keys are sign "
-        "(real, published), sequences, length, first and seed.",
+        help="Event rules: textbook, or for cross-checks those of another program: cqsim, rlscheduler[:KEY=VALUE,...], "
+        "whose keys are sign (real, published), sequences, length, first and seed, or what a package adds.",
     ),
 ]
 
@@ -62,10 +62,9 @@ def read_under(text: str, context: typer.Context, trace: Path, nodes: int | None
     """
     from transom.errors import SpecError
     from transom.registry import parse
-    from transom.simulation.event_rules import RLScheduler, Textbook, parse_rules, suited_policy
-    from transom.simulation.policies import make_policy
-    from transom.simulation.reading import asking, read_sequence, reading_under
-    from transom.traces.locked_reading import read_locked
+    from transom.simulation.event_rules import SequenceRules, Textbook, parse_rules, suited_policy
+    from transom.simulation.policies.by_name import make_policy
+    from transom.simulation.reading import read_sequence, reading_under
 
     rules, stated, where = parse_rules(text), given(context), f"--rules {text}"
     reading = {name: context.params[name] for name in options.READING}
@@ -76,7 +75,7 @@ def read_under(text: str, context: typer.Context, trace: Path, nodes: int | None
         options.refuse(_spelt(stated, "cluster", "resources", "period"), where)
         for run in runs:
             suited_policy(rules, make_policy(run.spec), run.spec)
-    if not isinstance(rules, RLScheduler):
+    if not isinstance(rules, SequenceRules):
         if not {"walltime", "estimates"} & stated.keys():
             reading["walltime"] = options.Walltime(reading_under(rules).walltime)
         reading["seed"] = context.params["seed"]
@@ -85,15 +84,12 @@ def read_under(text: str, context: typer.Context, trace: Path, nodes: int | None
 
     options.refuse(_spelt(stated, *options.READING, "jitter", "repeats"), where)
     if "seed" in stated:
-        raise SpecError(f"{where}: --seed draws nothing here; which sequences are drawn says rlscheduler:seed=NUMBER")
+        raise SpecError(f"{where}: --seed draws nothing here; which sequences are drawn says {rules.name}:seed=NUMBER")
     settings = parse(text)[1]
-    if "unasked" in settings:
-        raise SpecError(f"{where}: which jobs ask for no time is found in the trace")
     if not {"start", "jobs"} & stated.keys():
         options.refuse(_spelt(stated, "by", "figures", "formats", "warm_up", "cool_down"), where)
-        locked = read_locked(trace, nodes)
-        return Read(locked.workload, asking(rules, locked.workload, locked.unasked), card, protocol=True)
-    for name in ("sequences", "length", "first", "seed"):
+        return Read(*rules.read(trace, nodes), card, protocol=True)
+    for name in rules.protocol:
         if name in settings:
             raise SpecError(f"{where}: {name} does not go with --start and --jobs, which state one sequence")
     return Read(*read_sequence(trace, rules, nodes, start, jobs), card)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from transom.models.allocation import Rule as RuleName
-    from transom.simulation.allocator import Allocator
+    from transom.simulation.nodes.allocator import Allocator
     from transom.simulation.runs import Run
     from transom.traces import Workload
 
@@ -70,7 +70,7 @@ def chosen_runs(policies: list[str] | None, period: int | None, seed: int, nodes
 def _allocators(nodes: NodeOptions) -> list[Allocator | None]:
     from transom import registry
     from transom.errors import SpecError
-    from transom.simulation.allocator import Allocator
+    from transom.simulation.nodes.allocator import Allocator
 
     asked = {
         "--allocate": bool(nodes.solvers),
@@ -94,7 +94,7 @@ def _allocators(nodes: NodeOptions) -> list[Allocator | None]:
 
 def machine(nodes: int | None, cluster: str | None) -> int | None:
     """Nodes of the machine: those of --nodes, else those that --cluster states, else None."""
-    from transom.simulation.topology import stated_nodes
+    from transom.simulation.nodes.topology import stated_nodes
 
     return nodes if nodes is not None or cluster is None else stated_nodes(cluster)
 
@@ -106,8 +106,8 @@ def on_tree(workload: Workload, cluster: str | None, runs: list[Run]) -> Workloa
     ------
     SpecError, ModelError : there is no such tree, or an allocator does not take it.
     """
-    from transom.simulation.allocator import load_allocator
-    from transom.simulation.topology import parse_tree
+    from transom.simulation.nodes.allocator import load_allocator
+    from transom.simulation.nodes.topology import parse_tree
 
     if cluster is None:
         return workload

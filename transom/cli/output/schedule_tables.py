@@ -9,7 +9,7 @@ from transom.cli.output.console import number, print_table
 
 if TYPE_CHECKING:
     from transom.simulation import Schedule
-    from transom.simulation.metrics import Trim
+    from transom.simulation.output.metrics import Trim
     from transom.simulation.runs import Run
 
 
@@ -49,7 +49,7 @@ def print_summaries(
     over: str = "repetitions",
 ) -> None:
     """One row per run: its figures, or where there are repetitions (``over``: of what) their means and deviations."""
-    from transom.simulation.metrics import aggregate
+    from transom.simulation.output.metrics import aggregate
 
     def cell(name: str, unit: float, digits: int, one: dict[str, float], many: list[dict[str, float]]) -> str:
         if not many:
@@ -89,7 +89,7 @@ def print_breakdown(title: str, kind: By, runs: list[Run], schedules: list[Sched
 
 
 def _print_clocks(runs: list[Run]) -> None:
-    from transom.simulation.clocks import clock_of, clock_remarks
+    from transom.simulation.policies.clocks import clock_of, clock_remarks
 
     for remark in clock_remarks((run.label, clock_of(run.spec)) for run in runs):
         print(remark)
@@ -100,7 +100,7 @@ _HOPS = {"hop_cost": 1, "leaves": 2, "pods": 2}
 
 def breakdowns_of(schedule: Schedule, trim: Trim) -> dict[str, dict[str, dict[str, float]]]:
     """The figures by mode, size class and week, by name."""
-    from transom.simulation.breakdowns import by_mode, by_size, by_week, hops_by_size
+    from transom.simulation.output.breakdowns import by_mode, by_size, by_week, hops_by_size
 
     weeks = by_week(schedule, trim)
     hops = hops_by_size(schedule, trim=trim)

@@ -11,8 +11,8 @@ from transom.cli.output.console import number, print_json, print_table
 
 if TYPE_CHECKING:
     from transom.learned.checkpoints import Card
-    from transom.learned.dras.training import Training
-    from transom.learned.dras.validation import Judge, Validation
+    from transom.learned.dras.training.training import Training
+    from transom.learned.dras.training.validation import Judge, Validation
 
 _SHOWN = {  # title: figure, unit, digits
     "mean wait [s]": ("mean_wait", 1, 0),
@@ -91,7 +91,7 @@ def _behind(better: list[str], number_of: int) -> str:
 
 
 def _print_clocks(judge: Judge) -> None:
-    from transom.simulation.clocks import clock_of, clock_remarks
+    from transom.simulation.policies.clocks import clock_of, clock_remarks
 
     for remark in clock_remarks((_short(spec), clock_of(spec)) for spec in judge.policies):
         print(remark)

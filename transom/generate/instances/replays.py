@@ -12,7 +12,7 @@ from transom.generate.recipe import Recipe
 from transom.generate.workload.workload_recipe import Positive, WorkloadRecipe
 from transom.rng import stream
 from transom.simulation import Schedule, make_policy, simulate
-from transom.simulation.policies import load_rule
+from transom.simulation.core.site_order import load_rule
 from transom.traces import Workload
 from transom.traces.swf_columns import read_fields
 

@@ -20,7 +20,7 @@ from transom.io import PeriodWindow
 from transom.models import PAPER, Allocation, FatTree, HopCost
 from transom.models.allocation import KINDS, Rule
 from transom.models.arrays import IntArray
-from transom.simulation.period_policy import WindowRule, take_window
+from transom.simulation.policies.period import WindowRule, take_window
 from transom.solving import Solver, refusal, solve, warm_up
 from transom.stop import Stop
 

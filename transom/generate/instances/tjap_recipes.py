@@ -18,7 +18,7 @@ from transom.io import PeriodWindow
 from transom.models import Allocation, FatTree, HopCost
 from transom.models.allocation import RULES, Rule
 from transom.rng import stream
-from transom.simulation.period_policy import CODE_LIMIT, WindowRule
+from transom.simulation.policies.period import CODE_LIMIT, WindowRule
 from transom.stop import Stop
 
 Problem = Literal["scas", "dcas", "free"]

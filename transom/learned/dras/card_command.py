@@ -8,8 +8,8 @@ from typing import Any
 from transom.errors import DocumentError, SpecError
 from transom.learned.card_facts import same
 from transom.learned.checkpoints import Card
-from transom.learned.dras.process import Scheme
-from transom.learned.dras.training_settings import TrainingSettings, agent_spec
+from transom.learned.dras.process.process import Scheme
+from transom.learned.dras.updates.settings import TrainingSettings, agent_spec
 
 _BEGINS = "transom train dras "
 _FLAGS = ("--keep", "--reselect", "--overlap", "--paper-size")

@@ -6,13 +6,13 @@ from transom.errors import DocumentError, SpecError
 from transom.learned.card_facts import keys, must, same, whole
 from transom.learned.checkpoints import Card, Weights
 from transom.learned.dras.card_command import check_command
-from transom.learned.dras.features import CONTEXT, FEATURES, SCHEMA
-from transom.learned.dras.paper_scorer import SCHEMA as PAPER_SCHEMA
-from transom.learned.dras.paper_scorer import PaperShape
-from transom.learned.dras.paper_state import JOB, NODE
-from transom.learned.dras.process import RANGES, Scheme
-from transom.learned.dras.rewards import parse_reward
-from transom.learned.dras.training_settings import rule_of
+from transom.learned.dras.networks.paper_scorer import SCHEMA as PAPER_SCHEMA
+from transom.learned.dras.networks.paper_scorer import PaperShape
+from transom.learned.dras.process.features import CONTEXT, FEATURES, SCHEMA
+from transom.learned.dras.process.paper_state import JOB, NODE
+from transom.learned.dras.process.process import RANGES, Scheme
+from transom.learned.dras.process.rewards import parse_reward
+from transom.learned.dras.updates.settings import rule_of
 from transom.learned.scorer import scorer_weights
 
 OBSERVATIONS = {

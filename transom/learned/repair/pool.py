@@ -14,7 +14,7 @@ from transom.generate.instances.tjap import StreamModel, solver_policy, stream_s
 from transom.learned.repair.process import Windows, scale_of
 from transom.models import AUTHORS, PAPER, Allocation, FatTree, HopCost
 from transom.rng import stream
-from transom.simulation.period_policy import CODE_LIMIT
+from transom.simulation.policies.period import CODE_LIMIT
 
 ClusterName = Literal["paper", "authors"]
 

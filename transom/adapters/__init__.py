@@ -1,0 +1,1 @@
+"""Other people's systems and their rules."""

@@ -1,0 +1,1 @@
+"""Agents from checkpoints, as policies of the simulator, and their cards."""

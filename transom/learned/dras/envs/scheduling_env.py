@@ -1,0 +1,228 @@
+"""Scheduling as environments of Gymnasium: whole workloads, and single windows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium import Env
+
+from transom.errors import ModelError, SpecError
+from transom.learned.dras.process.observing import Observation, Observer
+from transom.learned.dras.process.process import AHEAD, COUNT, LEVEL, PICKED, TWO, Course, Scheme, begin
+from transom.learned.dras.process.rewards import WAITING, Reward, parse_reward
+from transom.learned.dras.process.state_from_window import standing
+from transom.learned.dras.process.stepping import act, go_on, settle
+from transom.learned.dras.updates.episodes import Episode, Episodes
+from transom.models import Window
+from transom.models.arrays import BoolArray, FloatArray
+from transom.rng import stream
+from transom.simulation.core.events import NOW, QUEUED, State
+from transom.traces.workload import Workload
+
+
+class SchedulingEnv(Env):
+    """Workloads to schedule, one after another, decision by decision.
+
+    An episode is a workload, a step one selection among two candidates or more
+    (:mod:`~transom.learned.dras.process.process`); what else happens until the next one, happens within the step.
+    Actions are places among the candidates; :meth:`action_masks` says which there are. One that is forbidden is
+    counted on from the first candidate again, so that an agent without masks can act too.
+
+    Parameters
+    ----------
+    workloads : one episode each, of one machine.
+    scheme : how the agent schedules.
+    reward : a specification (:func:`~transom.learned.dras.process.rewards.parse_reward`).
+    observation : what is seen: ``paper``, float32, shape ``(2 W + N, 2)``, or ``compact``, a dictionary of
+        ``features`` ``(W, F)`` and ``context`` ``(G,)``.
+    shuffled : whether each round takes the workloads in another random order.
+
+    Raises
+    ------
+    SpecError : the reward or the observation is unknown.
+    ModelError : there is no workload, or they are of different machines.
+
+    References
+    ----------
+    Fan et al., DRAS, section III-A and III-B.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+
+    def __init__(
+        self,
+        workloads: Sequence[Workload],
+        scheme: Scheme | None = None,
+        reward: str = "waiting",
+        observation: Observation = "paper",
+        shuffled: bool = False,
+    ) -> None:
+        self.episodes = Episodes(workloads, shuffled)
+        self.scheme = scheme or Scheme()
+        self.reward = parse_reward(reward)
+        self._observer = Observer(observation, self.scheme, self.episodes.nodes)
+        self.observation_space = self._observer.space
+        self.action_space = self._observer.action_space
+        self._rng = stream(0, "scheduling env")
+        self._episode: Episode | None = None
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begin the next workload, with a seed the first of a new round; what is seen at its first decision.
+
+        Raises
+        ------
+        ModelError : in none of the workloads there is anything to choose.
+        """
+        super().reset(seed=seed)
+        if seed is not None:
+            self._rng = stream(seed, "scheduling env")
+            self.episodes.order = []
+        for _ in self.episodes.workloads:
+            self._episode = self.episodes.next(self.scheme, self.reward, self._rng)
+            if self._go_on(self._episode):
+                return self._told(self._episode)
+        raise ModelError("scheduling: in none of the workloads there is anything to choose")
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Select a candidate; what is seen, the reward until then, whether all jobs have ended, and ``info``."""
+        episode = _begun(self._episode)
+        k = int(action) % _candidates(episode.course)
+        _act(episode.state, episode.course, self.scheme, self.episodes.nodes, self.reward, episode.gathered, k)
+        ended = self._go_on(episode) == 0
+        reward = float(episode.gathered[0])
+        episode.gathered[0] = 0.0
+        seen, info = self._told(episode)
+        return seen, reward, ended, False, info
+
+    def action_masks(self) -> BoolArray:
+        """Which actions there are, shape ``(W,)``."""
+        return self._observer.mask(_begun(self._episode).course)
+
+    def _go_on(self, episode: Episode) -> int:
+        state, course, nodes = episode.state, episode.course, self.episodes.nodes
+        count = go_on(
+            *state, *course[:5], self.scheme, nodes, episode.runtime, episode.cost, self.reward, episode.gathered
+        )
+        return int(count)
+
+    def _told(self, episode: Episode) -> tuple[Any, dict[str, Any]]:
+        return self._observer.seen(episode.state, episode.course), facts(episode.state, episode.course)
+
+
+class WindowEnv(Env):
+    """Single instants to decide: an episode is one window, from its first selection to its last.
+
+    Steps, actions and observations are those of :class:`SchedulingEnv`. No time passes, so the reward is one of those
+    that are given for a selection.
+
+    Parameters
+    ----------
+    windows : to decide, in this order; those without anything to choose are left out.
+    scheme : how the agent schedules.
+    reward : ``capability`` or ``capacity`` with their parameters.
+    observation : see :class:`SchedulingEnv`.
+
+    Raises
+    ------
+    SpecError : the reward or the observation is unknown, or the reward is one for time that passes.
+    ModelError : there is nothing to choose in any window, or they are of different machines.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+
+    def __init__(
+        self,
+        windows: Sequence[Window],
+        scheme: Scheme | None = None,
+        reward: str = "capability",
+        observation: Observation = "paper",
+    ) -> None:
+        self.scheme = scheme or Scheme()
+        self.reward: Reward = parse_reward(reward)
+        if self.reward.kind == WAITING:
+            raise SpecError(
+                f"windows: no time passes within one, so reward {reward!r} would be 0; take capability or capacity"
+            )
+        sizes = {window.cluster.num_nodes for window in windows}
+        if len(sizes) > 1:
+            raise ModelError(f"windows: windows of one machine are needed, got machines of {sorted(sizes)} nodes")
+        self._nodes = max(sizes, default=0)
+        self._gathered = np.zeros(1)
+        self.windows = [window for window in windows if self._opened(window)[2]]
+        if not self.windows:
+            raise ModelError("windows: in none of them there is anything to choose")
+        self._observer = Observer(observation, self.scheme, self._nodes)
+        self.observation_space = self._observer.space
+        self.action_space = self._observer.action_space
+        self._next = 0
+        self._at: tuple[State, Course] | None = None
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Open the next window, with a seed the first one again."""
+        super().reset(seed=seed)
+        if seed is not None:
+            self._next = 0
+        self._gathered[0] = 0.0
+        state, course, _ = self._opened(self.windows[self._next])
+        self._next = (self._next + 1) % len(self.windows)
+        self._at = state, course
+        return self._observer.seen(state, course), facts(state, course)
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Select a candidate; what is seen, the reward, whether the instant is over, and ``info``."""
+        state, course = _begun(self._at)
+        k = int(action) % _candidates(course)
+        _act(state, course, self.scheme, self._nodes, self.reward, self._gathered, k)
+        ended = self._settle(state, course) == 0
+        reward = float(self._gathered[0])
+        self._gathered[0] = 0.0
+        return self._observer.seen(state, course), reward, ended, False, facts(state, course)
+
+    def action_masks(self) -> BoolArray:
+        """Which actions there are, shape ``(W,)``."""
+        return self._observer.mask(_begun(self._at)[1])
+
+    def _opened(self, window: Window) -> tuple[State, Course, int]:
+        state, course = standing(window, self.scheme)
+        jobs, queue, _, expected, _, free, _, at = state
+        begin(jobs, queue, expected, free, at, *course[:5], self.scheme)
+        return state, course, self._settle(state, course)
+
+    def _settle(self, state: State, course: Course) -> int:
+        jobs, queue, _, expected, _, free, _, at = state
+        settings = self.scheme, self._nodes, self.reward, self._gathered
+        return int(settle(jobs, queue, expected, free, at, *course[:5], *settings))
+
+
+def facts(state: State, course: Course) -> dict[str, Any]:
+    """What is said beside an observation: instant [s], waiting jobs, level, jobs selected and backfilled in it."""
+    at, place = state.at, course.at
+    return {
+        "now": int(at[NOW]),
+        "waiting": int(at[QUEUED] - place[PICKED]),
+        "level": 2 if place[LEVEL] == TWO else 1,
+        "started": int(place[PICKED]),
+        "backfilled": int(place[AHEAD]),
+    }
+
+
+def _act(
+    state: State, course: Course, scheme: Scheme, nodes: int, reward: Reward, gathered: FloatArray, k: int
+) -> None:
+    jobs, queue, _, expected, _, free, _, at = state
+    act(jobs, queue, expected, free, at, *course[:5], scheme, nodes, reward, gathered, k)
+
+
+def _begun(episode: Any) -> Any:
+    if episode is None:
+        raise SpecError("an environment is reset before its first step")
+    return episode
+
+
+def _candidates(course: Course) -> int:
+    count = int(course.at[COUNT])
+    if count == 0:
+        raise SpecError("the episode has ended; reset the environment")
+    return count

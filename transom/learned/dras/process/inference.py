@@ -1,0 +1,113 @@
+"""An instant decided by a scorer, compiled: the one loop that rollouts, replays and policies share."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transom._system.compiling import compiled
+from transom.learned.dras.process.features import CONTEXT, FEATURES, observe
+from transom.learned.dras.process.process import begin, candidates_of, take
+from transom.learned.dras.process.state_from_window import decided, stand
+from transom.learned.scorer import highest, sample, score, softmax
+from transom.models.arrays import FloatArray
+
+
+class View(NamedTuple):
+    """What a decision is made from, and the room to make it; ``W`` candidates at most.
+
+    ``features`` ``(W, F)`` and ``context`` ``(G,)``: the observation; ``scores`` ``(W,)``, ``chances`` ``(W,)``: what
+    the scorer made of it.
+    """
+
+    features: NDArray[np.float32]
+    context: NDArray[np.float32]
+    scores: NDArray[np.float32]
+    chances: FloatArray
+
+
+def new_view(window: int) -> View:
+    """Room for decisions among so many candidates."""
+    return View(
+        np.zeros((window, len(FEATURES)), np.float32),
+        np.zeros(len(CONTEXT), np.float32),
+        np.zeros(window, np.float32),
+        np.zeros(window),
+    )
+
+
+@compiled
+def choose(weights, features, context, count, scores, chances, rng, epsilon):  # type: ignore[no-untyped-def]
+    """Choose among ``count`` candidates and say with which log-probability that choice was made.
+
+    ``epsilon`` < 0: drawn from the softmax of the scores; else the highest score with probability 1 - epsilon, any
+    candidate with epsilon. With 0 no random number is drawn. Without a generator it is the highest score in any case:
+    handing one to a kernel costs more than a decision.
+    """
+    score(weights, features, context, count, scores)
+    if rng is None:
+        return highest(scores, count), 0.0
+    if epsilon < 0:
+        softmax(scores, count, chances)
+        k = sample(rng, chances, count)
+        return k, np.log(chances[k])
+    best = highest(scores, count)
+    k = best
+    if epsilon > 0 and rng.random() < epsilon:
+        k = int(rng.random() * count)
+    return k, np.log(epsilon / count + (1 - epsilon if k == best else 0.0))
+
+
+@compiled
+def decide(s, c, scheme, nodes, weights, view, rng, epsilon):  # type: ignore[no-untyped-def]
+    """Decide one instant to its end, after :func:`~transom.learned.dras.process.process.begin`.
+
+    Parameters
+    ----------
+    s, c : state and course; the jobs that start are placed in it, and stand in ``c.picks``.
+    scheme, nodes : how to schedule, and the nodes of the machine.
+    weights : of the scorer.
+    view : room for the decision.
+    rng, epsilon : see :func:`choose`; ``rng`` may be None.
+
+    Returns
+    -------
+    The number of decisions among two candidates or more.
+    """
+    jobs, queue, _, expected, _, free, _, at = s
+    place, extra, candidates, picks, modes, known = c
+    features, context, scores, chances = view
+    asked = 0
+    while True:
+        count = candidates_of(jobs, queue, free, at, place, extra, candidates, scheme)
+        if count == 0:
+            return asked
+        k = 0
+        if count > 1:
+            observe(jobs, queue, expected, free, at, place, extra, candidates, known, scheme, nodes, features, context)
+            k, _ = choose(weights, features, context, count, scores, chances, rng, epsilon)
+            asked += 1
+        take(jobs, queue, expected, free, at, place, extra, candidates, picks, modes, scheme, k)
+
+
+@compiled
+def decide_window(now, queue, running, running_end, available, nodes, scheme, holder, weights, view, rng, epsilon):  # type: ignore[no-untyped-def]
+    """Decide a window in one call: steps apart, handing arrays over takes longer than the decision.
+
+    Parameters
+    ----------
+    now, queue, running, running_end, available : :func:`~transom.learned.dras.process.state_from_window.parts` of the
+        window.
+    nodes, scheme, weights, view, rng, epsilon : as in :func:`decide`.
+    holder : id of the job that holds a reservation since an earlier instant, -1 for none.
+
+    Returns
+    -------
+    The number of decisions among two candidates or more, and what
+    :func:`~transom.learned.dras.process.state_from_window.decided` tells.
+    """
+    s, c = stand(now, queue, running, running_end, available, nodes, scheme, holder)
+    begin(s.jobs, s.queue, s.expected, s.free, s.at, c.at, c.extra, c.candidates, c.picks, c.modes, scheme)
+    return decide(s, c, scheme, nodes, weights, view, rng, epsilon), decided(queue, c)

@@ -1,0 +1,73 @@
+"""The state of the paper, compiled: two rows of two numbers per job of the window and one row per node.
+
+A job is (size n / N, estimate t / T) and (1 if urgent, else 0; queued time w / T); a node is (1 if it is available,
+else 0; time until its job is expected to end / T). N are the nodes of the machine and T the walltime of the scheme,
+where the published code has raw seconds, which saturate a softmax. Times stop at 30 days.
+
+Nodes are listed by when they become available, idle ones first: without a topology no node differs from another, and
+those of one job stand side by side.
+
+References
+----------
+Fan et al., DRAS, section III-A and III-B.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transom._system.compiling import borrowing
+from transom.learned.dras.process.process import COUNT
+from transom.simulation.core.events import DEMAND, NOW, RUNNING, SUBMIT, WALLTIME
+
+JOB = ("size / N", "walltime / T", "1 if urgent", "queued time / T")
+NODE = ("1 if available", "time until its job is expected to end / T")
+"""What is seen of a job and of a node."""
+
+LONGEST_TIME = 30 * 86_400
+"""What longer times count as [s]."""
+
+
+@borrowing
+def paper_state(jobs, queue, expected, free, at, place, candidates, known, scheme, nodes, state):  # type: ignore[no-untyped-def]
+    """Fill the input of DRAS-PG: the jobs of the window, zeros where it has fewer, and all nodes.
+
+    Parameters
+    ----------
+    jobs, queue, expected, free, at : of the state.
+    place, candidates, known : of the course.
+    scheme, nodes : how the agent schedules, and the nodes of the machine.
+    state : float32, shape ``(2 W + N, 2)``.
+    """
+    count = place[COUNT]
+    for k in range(count):
+        _fill_job(jobs, queue[candidates[k]], at, known, scheme, state, 2 * k)
+    for row in range(2 * count, 2 * scheme.window):
+        state[row, 0] = state[row, 1] = 0.0
+    _fill_nodes(jobs, expected, free, at, scheme, nodes, state, 2 * scheme.window)
+
+
+@borrowing
+def _fill_job(jobs, job, at, known, scheme, state, row):  # type: ignore[no-untyped-def]
+    span = np.float64(scheme.longest)
+    state[row, 0] = known[job, 0]
+    state[row, 1] = min(jobs[job, WALLTIME], LONGEST_TIME) / span
+    state[row + 1, 0] = known[job, 5]
+    state[row + 1, 1] = min(at[NOW] - jobs[job, SUBMIT], LONGEST_TIME) / span
+
+
+@borrowing
+def _fill_nodes(jobs, expected, free, at, scheme, nodes, state, row):  # type: ignore[no-untyped-def]
+    end = row + nodes
+    for i in range(free[0]):
+        state[row + i, 0], state[row + i, 1] = 1.0, 0.0
+    row += free[0]
+    for i in range(at[RUNNING]):
+        left = np.float32(min(max(expected[i, 0] - at[NOW], 1), LONGEST_TIME) / np.float64(scheme.longest))
+        for _ in range(jobs[expected[i, 1], DEMAND]):
+            state[row, 0], state[row, 1] = 0.0, left
+            row += 1
+    # Nodes that are neither free nor in use are out of service: not available, and no end is known.
+    while row < end:
+        state[row, 0], state[row, 1] = 0.0, np.float32(LONGEST_TIME / np.float64(scheme.longest))
+        row += 1

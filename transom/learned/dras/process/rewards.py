@@ -1,0 +1,227 @@
+"""What an agent is rewarded for, as plain numbers that the kernels take.
+
+``capability`` and ``capacity`` are the paper's rewards (eq. 1 and 2), one for every selection. ``waiting`` and
+``slowdown`` are costs per second: whoever waits costs something until it starts, and what is added up from one
+decision to the next is the reward of the first. Over a whole trace that is minus the total waiting time, or minus the
+total of waiting time over runtime. Runtimes are known afterwards: nothing that decides ever sees a reward.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from transom import registry
+from transom._system.compiling import borrowing
+from transom.errors import SpecError
+from transom.learned.dras.process.process import PICKED
+from transom.models.arrays import FloatArray, IntArray
+from transom.simulation.core.events import DEMAND, NOW, QUEUED, SUBMIT, WALLTIME
+
+HOUR = 3600.0
+LEAST_RUNTIME = 10
+"""Bound of the slowdown [s]."""
+
+WAITING, CAPABILITY, CAPACITY, MEAN_WAIT = range(4)
+
+
+class Reward(NamedTuple):
+    """A reward in plain numbers.
+
+    Parameters
+    ----------
+    kind : ``WAITING`` (cost per second, for ``waiting`` and ``slowdown``), ``CAPABILITY``, ``CAPACITY``, ``MEAN_WAIT``.
+    by_runtime : whether a waiting job costs 1 / max(runtime, 10 s) per second rather than 1 / hour.
+    growth : how much more per second it costs after ``tau``, relative to its first second.
+    tau : that time [s].
+    power : with which power of the waiting time the cost per second grows.
+    w1, w2, w3 : weights of eq. 1.
+    """
+
+    kind: int
+    by_runtime: int = 0
+    growth: float = 0.0
+    tau: float = 86_400.0
+    power: float = 1.0
+    w1: float = 0.0
+    w2: float = 0.0
+    w3: float = 0.0
+
+
+def _check_growth(name: str, growth: float, tau: float, power: float) -> None:
+    if not 0 <= growth < math.inf:
+        raise SpecError(f"{name}: growth must be finite and >= 0, got {growth}")
+    if not 0 < tau < math.inf:
+        raise SpecError(f"{name}: tau must be finite and > 0 s, got {tau}")
+    if not 0 < power <= 8:
+        raise SpecError(f"{name}: power must be > 0 and at most 8, got {power}")
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingCount:
+    r"""Minus the number of waiting jobs, integrated over time [job-hours].
+
+    With the penalty a job costs :math:`1 + g (w / \tau)^p` per second after it has waited :math:`w`.
+
+    Parameters
+    ----------
+    growth : g, >= 0; 0 for none.
+    tau : :math:`\tau` [s], > 0.
+    power : p, > 0, at most 8.
+    """
+
+    growth: float = 0.0
+    tau: float = 86_400.0
+    power: float = 1.0
+
+    def __post_init__(self) -> None:
+        _check_growth("waiting", self.growth, self.tau, self.power)
+
+    def numbers(self) -> Reward:
+        """The same for kernels."""
+        return Reward(WAITING, 0, self.growth, self.tau, self.power)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedSlowdown:
+    r"""Minus the sum of :math:`1/\max(r_j, 10)` over waiting jobs, integrated over time: minus their slowdowns.
+
+    Parameters
+    ----------
+    growth, tau, power : as in :class:`WaitingCount`.
+    """
+
+    growth: float = 0.0
+    tau: float = 86_400.0
+    power: float = 1.0
+
+    def __post_init__(self) -> None:
+        _check_growth("slowdown", self.growth, self.tau, self.power)
+
+    def numbers(self) -> Reward:
+        """The same for kernels."""
+        return Reward(WAITING, 1, self.growth, self.tau, self.power)
+
+
+@dataclass(frozen=True, slots=True)
+class Capability:
+    r"""The paper's reward for capability computing, of one selected job.
+
+    .. math:: w_1 \frac{t_i}{t_{\max}} + w_2 \frac{n_i}{N} + w_3 \frac{N_{used}}{N}
+
+    with the waiting time :math:`t_i` of the job, the longest one :math:`t_{\max}` in the queue (the term is 0 where
+    nobody waited), and the nodes in use after the selection.
+
+    References
+    ----------
+    Fan et al., DRAS, section III-A, eq. (1).
+    """
+
+    w1: float = 1 / 3
+    w2: float = 1 / 3
+    w3: float = 1 / 3
+
+    def __post_init__(self) -> None:
+        for name in ("w1", "w2", "w3"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise SpecError(f"capability: {name} must be finite and >= 0, got {getattr(self, name)}")
+
+    def numbers(self) -> Reward:
+        """The same for kernels."""
+        return Reward(CAPABILITY, w1=self.w1, w2=self.w2, w3=self.w3)
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    r"""The paper's reward for capacity computing after a selection: the mean of :math:`-1/t_j` over the waiting jobs.
+
+    Parameters
+    ----------
+    of : what the paper leaves open. ``estimate``: :math:`t_j` is the walltime [h]; ``wait``: minus the mean waiting
+        time [h] instead, since one over the waiting time would reward waiting.
+
+    References
+    ----------
+    Fan et al., DRAS, section III-A, eq. (2).
+    """
+
+    of: Literal["estimate", "wait"] = "estimate"
+
+    def numbers(self) -> Reward:
+        """The same for kernels."""
+        return Reward(CAPACITY if self.of == "estimate" else MEAN_WAIT)
+
+
+_KNOWN = {"waiting": WaitingCount, "slowdown": BoundedSlowdown, "capability": Capability, "capacity": Capacity}
+
+
+def parse_reward(spec: str) -> Reward:
+    """The reward that a specification describes: ``waiting:growth=0.5``, ``slowdown``, ``capability``, ``capacity`` ...
+
+    Raises
+    ------
+    SpecError : the name or a parameter is unknown, or a value does not fit.
+    """
+    name, settings = registry.parse(spec)
+    if name not in _KNOWN:
+        raise registry.unknown("reward", name, _KNOWN)
+    built: WaitingCount | BoundedSlowdown | Capability | Capacity = registry.build(_KNOWN[name], name, settings)
+    return built.numbers()
+
+
+def holding_cost(reward: Reward, runtime: IntArray) -> FloatArray:
+    """What each job costs in its first second of waiting, shape ``(jobs,)``."""
+    if reward.by_runtime:
+        return 1.0 / np.maximum(runtime, LEAST_RUNTIME)
+    return np.full(len(runtime), 1 / HOUR)
+
+
+@borrowing
+def passed(reward, jobs, queue, at, cost, until):  # type: ignore[no-untyped-def]
+    """Reward for the time from now to ``until``, during which the queue waits as it is."""
+    total = 0.0
+    if reward.kind != WAITING:
+        return total
+    now = at[NOW]
+    if reward.by_runtime == 0 and reward.growth == 0:
+        return -at[QUEUED] * (until - now) / HOUR
+    p = reward.power + 1
+    for i in range(at[QUEUED]):
+        job = queue[i]
+        total -= cost[job] * (until - now)
+        if reward.growth > 0:
+            a, b = (now - jobs[job, SUBMIT]) / reward.tau, (until - jobs[job, SUBMIT]) / reward.tau
+            grown = b * b - a * a if p == 2 else b**p - a**p
+            total -= cost[job] * reward.growth * reward.tau * grown / p
+    return total
+
+
+@borrowing
+def selected(reward, jobs, queue, free, at, place, job, nodes):  # type: ignore[no-untyped-def]
+    """Reward for the selection of a job, after it was carried out."""
+    if reward.kind == WAITING:
+        return 0.0
+    now = at[NOW]
+    if reward.kind == CAPABILITY:
+        longest = now - jobs[job, SUBMIT]
+        for i in range(at[QUEUED]):
+            if queue[i] >= 0:
+                longest = max(longest, now - jobs[queue[i], SUBMIT])
+        total = reward.w2 * jobs[job, DEMAND] / nodes + reward.w3 * (nodes - free[0]) / nodes  # (eq. 1)
+        if longest > 0:
+            total += reward.w1 * (now - jobs[job, SUBMIT]) / longest
+        return total
+    waiting = at[QUEUED] - place[PICKED]
+    if waiting == 0:
+        return 0.0
+    total = 0.0
+    for i in range(at[QUEUED]):
+        if queue[i] >= 0:
+            if reward.kind == CAPACITY:
+                total -= HOUR / jobs[queue[i], WALLTIME]  # (eq. 2)
+            else:
+                total -= (now - jobs[queue[i], SUBMIT]) / HOUR
+    return total / waiting

@@ -1,0 +1,114 @@
+"""The process before the first instant of a replay, or at a window: where policies begin and what they say."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transom._system.compiling import compiled
+from transom.learned.dras.process.features import known_of
+from transom.learned.dras.process.process import AHEAD, BEGIN, COUNTERS, HOLDER, PICKED, Course, Scheme, check_scheme
+from transom.models import Window
+from transom.models import job as table
+from transom.models.arrays import IntArray
+from transom.models.job import UNKNOWN
+from transom.simulation.core.decision import Decision, Reservation
+from transom.simulation.core.events import State
+from transom.simulation.passes.window_pass import state_at
+
+
+def new_course(state: State, scheme: Scheme, nodes: int, priority: IntArray | None = None) -> Course:
+    """A course before the first instant of a replay.
+
+    Parameters
+    ----------
+    state : of the replay, of ``n`` jobs.
+    scheme : how to schedule.
+    nodes : of the machine.
+    priority : the site's priorities of the jobs, shape ``(n,)``; unknown if None.
+
+    Raises
+    ------
+    SpecError : a number of the scheme is out of range.
+    """
+    check_scheme(scheme)
+    given = np.full(len(state.jobs), UNKNOWN) if priority is None else priority
+    course: Course = _course(state.jobs, len(state.free), scheme, nodes, given)
+    return course
+
+
+@compiled
+def _course(jobs, amounts, scheme, nodes, priority):  # type: ignore[no-untyped-def]
+    n = len(jobs)
+    at = np.zeros(COUNTERS, np.int64)
+    at[HOLDER] = at[BEGIN] = -1
+    known = known_of(jobs, priority, nodes, scheme.longest)
+    return Course(
+        at,
+        np.zeros(amounts, np.int64),
+        np.empty(scheme.window, np.int64),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        known,
+    )
+
+
+def standing(window: Window, scheme: Scheme, holder: int = -1) -> tuple[State, Course]:
+    """State and course of a replay that stands at ``window``, for policies that see windows.
+
+    Parameters
+    ----------
+    window : its queue by submission.
+    scheme : how to schedule.
+    holder : id of the job that holds a reservation since an earlier instant, -1 for none.
+
+    Raises
+    ------
+    SpecError : a number of the scheme is out of range.
+    """
+    check_scheme(scheme)
+    state, course = stand(*parts(window), window.cluster.num_nodes, scheme, holder)
+    return state, course
+
+
+def parts(window: Window) -> tuple[int, IntArray, IntArray, IntArray, IntArray]:
+    """What kernels take of a window: now, data of its queue and its running jobs, their ends, what is free."""
+    return window.now, window.queue.data, window.running.data, window.running_end, window.available
+
+
+@compiled
+def stand(now, queue, running, running_end, available, nodes, scheme, holder):  # type: ignore[no-untyped-def]
+    """:func:`standing` at the :func:`parts` of a window."""
+    waiting = len(queue)
+    state = state_at(now, queue, running, running_end, available, np.arange(waiting))
+    priority = np.concatenate((queue[:, table.PRIORITY], running[:, table.PRIORITY]))
+    course = _course(state.jobs, len(available), scheme, nodes, priority)
+    for job in range(waiting):
+        if queue[job, table.ID] == holder:
+            course.at[HOLDER] = job
+    return state, course
+
+
+@compiled
+def decided(queue, course):  # type: ignore[no-untyped-def]
+    """What was decided within an instant that is over, for :func:`decision_of`; ``queue`` is of the window.
+
+    Returns
+    -------
+    Ids of the jobs that start, in order, how many of them are backfilled, the id of the job that holds a reservation,
+    or -1, and its shadow time.
+    """
+    # At a window jobs are numbered by their places in the queue.
+    place, count = course.at, course.at[PICKED]
+    ids = np.empty(count, np.int64)
+    for k in range(count):
+        ids[k] = queue[course.picks[k], table.ID]
+    holder = queue[place[HOLDER], table.ID] if place[HOLDER] >= 0 else -1
+    return ids, place[AHEAD], holder, place[BEGIN]
+
+
+def decision_of(ids: IntArray, ahead: int, holder: int, begin: int) -> Decision:
+    """The decision that :func:`decided` tells of."""
+    chosen = ids.tolist()
+    first = len(chosen) - ahead
+    reserve = (Reservation(holder, begin),) if holder >= 0 else ()
+    return Decision(start=tuple(chosen[:first]), backfill=tuple(chosen[first:]), reserve=reserve)

@@ -1,0 +1,1 @@
+"""Whole trainings: job sets, snapshots, validation, what is on disk."""

@@ -1,0 +1,172 @@
+"""The two kinds of networks as training sees them: how they record decisions and how they schedule.
+
+The compact one records and replays in compiled kernels. Those of Table III are asked decision by decision.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.random import Generator
+
+from transom.errors import ModelError
+from transom.learned.dras.agent.agents import Floats
+from transom.learned.dras.agent.policies import picked
+from transom.learned.dras.networks.paper_scorer import SCHEMA as PAPER_SCHEMA
+from transom.learned.dras.networks.paper_scorer import PaperScorer, PaperShape
+from transom.learned.dras.process.features import CONTEXT, FEATURES, SCHEMA
+from transom.learned.dras.process.paper_state import paper_state
+from transom.learned.dras.process.process import INSTANT, Scheme
+from transom.learned.dras.process.rewards import parse_reward
+from transom.learned.dras.process.stepping import act, go_on
+from transom.learned.dras.updates.collect import Batch, collect, replay
+from transom.learned.dras.updates.episodes import Episode, Episodes
+from transom.rng import stream
+from transom.simulation.core import events
+from transom.simulation.core.schedule import Schedule
+from transom.traces import Workload
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+class Body(Protocol):
+    """A network and how it meets the process; ``name`` and ``schema`` are those of checkpoints."""
+
+    name: str
+    schema: str
+    network: nn.Module
+
+    def record(self, episodes: Episodes, decisions: int, rng: Generator, epsilon: float, reward: str) -> Batch:
+        """See :func:`~transom.learned.dras.updates.collect.collect`."""
+
+    def schedule(self, workload: Workload) -> Schedule:
+        """What comes of a workload if the highest score is taken everywhere."""
+
+
+class CompactBody:
+    """The shared encoder with a critic.
+
+    Parameters
+    ----------
+    scheme : how it schedules.
+    hidden : units of the two hidden layers.
+    seed : of its first weights.
+    device : of torch.
+    """
+
+    schema = SCHEMA
+
+    def __init__(self, scheme: Scheme, hidden: tuple[int, int], seed: int, device: str) -> None:
+        from transom.learned.dras.networks.scorer_network import ScorerNetwork
+
+        self.name = "scorer-{}x{}".format(*hidden)
+        self.network = ScorerNetwork(len(FEATURES), len(CONTEXT), hidden, stream(seed, "weights")).to(device)
+        self._scheme = scheme
+
+    def record(self, episodes: Episodes, decisions: int, rng: Generator, epsilon: float, reward: str) -> Batch:
+        """See :class:`Body`."""
+        return collect(episodes, self._scheme, self.network.scorer(), decisions, rng, epsilon, reward)
+
+    def schedule(self, workload: Workload) -> Schedule:
+        """See :class:`Body`."""
+        return replay(workload, self._scheme, self.network.scorer())
+
+
+class PaperBody:
+    """A network of Table III.
+
+    Parameters
+    ----------
+    scheme : how it schedules.
+    shape : sizes of the network.
+    seed : of its first weights.
+    device : of torch.
+    """
+
+    schema = PAPER_SCHEMA
+
+    def __init__(self, scheme: Scheme, shape: PaperShape, seed: int, device: str) -> None:
+        from transom.learned.dras.networks.paper_network import PaperNetwork
+
+        self.name = shape.name
+        self.network = PaperNetwork(shape, stream(seed, "weights")).to(device)
+        self._scheme = scheme
+        self._shape = shape
+        self._device = device
+
+    def record(self, episodes: Episodes, decisions: int, rng: Generator, epsilon: float, reward: str) -> Batch:
+        """See :class:`Body`."""
+        numbers = parse_reward(reward)
+        rows: list[list[Any]] = []
+        unfinished = False  # whether the last row is of this episode
+        while True:
+            episode = episodes.current or episodes.next(self._scheme, numbers, rng)
+            count = self._go_on(episode)
+            episodes.instants = int(episode.course.at[INSTANT])
+            if unfinished:
+                rows[-1][_REWARD] += float(episode.gathered[0])
+                episode.gathered[0] = 0.0
+            if count == 0:
+                if unfinished:
+                    rows[-1][_DONE] = True
+                unfinished = False
+                episodes.current = None
+                episodes.finished += 1
+                if not rows and episodes.finished > len(episodes.workloads):
+                    raise ModelError("episodes: in none of the workloads there is anything to choose")
+                continue
+            if len(rows) == decisions:
+                return Batch(*(np.array(column) for column in zip(*rows, strict=True)))
+            features, context = self._observe(episode)
+            k, log_probability = picked(self._scores(features, context, count), count, rng, epsilon)
+            instant = int(episode.course.at[INSTANT])
+            rows.append([features, context, count, k, log_probability, 0.0, False, instant])
+            self._act(episode, k)
+            unfinished = True
+
+    def schedule(self, workload: Workload) -> Schedule:
+        """See :class:`Body`."""
+        weights = {name: weight.detach().cpu().numpy() for name, weight in self.network.state_dict().items()}
+        scorer = PaperScorer(self._shape, weights)
+        episode = Episode(workload, 0, self._scheme, parse_reward("waiting"))
+        while count := self._go_on(episode):
+            features, context = self._observe(episode)
+            self._act(episode, picked(scorer.scores(features, context, count), count, stream(0), 0.0)[0])
+        jobs = episode.state.jobs
+        start, end, mode, order = (jobs[:, column] for column in (events.START, events.END, events.MODE, events.ORDER))
+        return Schedule(self.name, workload.name, workload.cluster, workload.jobs, start, end, mode, order)
+
+    def _go_on(self, episode: Episode) -> int:
+        jobs, queue, ends, expected, ended, free, children, at = episode.state
+        place, extra, candidates, picks, modes, _ = episode.course
+        now = jobs, queue, ends, expected, ended, free, children, at, place, extra, candidates, picks, modes
+        rest = self._scheme, self._shape.nodes, episode.runtime, episode.cost, episode.reward, episode.gathered
+        return int(go_on(*now, *rest))
+
+    def _observe(self, episode: Episode) -> tuple[Floats, Floats]:
+        jobs, queue, _, expected, _, free, _, at = episode.state
+        place, _, candidates, _, _, known = episode.course
+        window, nodes = self._scheme.window, self._shape.nodes
+        rows = np.zeros((2 * window + nodes, 2), np.float32)
+        paper_state(jobs, queue, expected, free, at, place, candidates, known, self._scheme, nodes, rows)
+        return rows[: 2 * window].reshape(-1, 4), rows[2 * window :].reshape(-1)
+
+    def _scores(self, features: Floats, context: Floats, count: int) -> Floats:
+        import torch
+
+        parts = torch.from_numpy(features[None]), torch.from_numpy(context[None]), torch.tensor([count])
+        with torch.no_grad():
+            made = self.network(*(part.to(self._device) for part in parts))
+        scores: Floats = made[0, :count].cpu().numpy()
+        return scores
+
+    def _act(self, episode: Episode, k: int) -> None:
+        jobs, queue, _, expected, _, free, _, at = episode.state
+        place, extra, candidates, picks, modes, _ = episode.course
+        now = jobs, queue, expected, free, at, place, extra, candidates, picks, modes
+        act(*now, self._scheme, self._shape.nodes, episode.reward, episode.gathered, k)
+
+
+_REWARD, _DONE = Batch._fields.index("reward"), Batch._fields.index("done")

@@ -1,0 +1,1 @@
+"""Recorded decisions, and the ways of updating an agent by them."""

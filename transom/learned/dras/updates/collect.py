@@ -1,0 +1,276 @@
+"""Rollouts for training and whole replays for evaluation, compiled with the scorer inside the loop."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from transom._system.compiling import compiled
+from transom.errors import ModelError, SpecError
+from transom.learned.dras.process.features import CONTEXT, FEATURES, observe
+from transom.learned.dras.process.inference import choose, decide, new_view
+from transom.learned.dras.process.process import (
+    AHEAD,
+    BEGIN,
+    HOLDER,
+    INSTANT,
+    PICKED,
+    Scheme,
+    begin,
+    check_scheme,
+    finish,
+)
+from transom.learned.dras.process.rewards import Reward, parse_reward
+from transom.learned.dras.process.state_from_window import new_course
+from transom.learned.dras.process.stepping import act, go_on
+from transom.learned.dras.updates.episodes import Episodes
+from transom.learned.scorer import ScorerWeights
+from transom.models.arrays import BoolArray, FloatArray, IntArray
+from transom.rng import stream
+from transom.simulation.core import events
+from transom.simulation.core.events import QUEUED, advance
+from transom.simulation.core.replay import Progress, Replay
+from transom.simulation.core.schedule import COLUMNS, Schedule
+from transom.simulation.passes.rule_replay import after, before
+from transom.traces.workload import Workload
+
+_CHUNK = 2048  # instants between two looks at the progress bar and Ctrl-C
+_WORK = 20_000_000  # the same in waiting jobs of instants, and pairs of candidates of decisions
+
+
+class Batch(NamedTuple):
+    """T recorded decisions, those among two candidates or more, in order; ``W``, ``F``, ``G`` as in ``features``.
+
+    Parameters
+    ----------
+    features : what was seen of each candidate, float32, shape ``(T, W, F)``, zero beyond ``count``.
+    context : what all candidates had in common, float32, shape ``(T, G)``.
+    count : number of candidates, shape ``(T,)``.
+    action : the candidate that was chosen, shape ``(T,)``.
+    log_probability : with which log-probability, shape ``(T,)``.
+    reward : from this decision to the next one, shape ``(T,)``; what comes before the first of an episode is
+        counted to that one.
+    done : whether the episode ended before another decision, shape ``(T,)``.
+    instant : running number of the scheduling instance over all episodes, shape ``(T,)``.
+    """
+
+    features: NDArray[np.float32]
+    context: NDArray[np.float32]
+    count: IntArray  # type: ignore[assignment]
+    action: IntArray
+    log_probability: FloatArray
+    reward: FloatArray
+    done: BoolArray
+    instant: IntArray
+
+
+def collect(
+    episodes: Episodes,
+    scheme: Scheme,
+    weights: ScorerWeights,
+    decisions: int,
+    rng: Generator,
+    epsilon: float = -1.0,
+    reward: str | Reward = "waiting",
+) -> Batch:
+    """Go on with the episodes until so many decisions are recorded.
+
+    Parameters
+    ----------
+    episodes : which workloads, and where they stand; goes on with the next one when one ends. Another scheme or
+        reward than before begins a new episode.
+    scheme : how the agent schedules.
+    weights : of the scorer that decides.
+    decisions : how many to record, > 0.
+    rng : for choices, and for the order of the episodes.
+    epsilon : < 0: choices are drawn from the softmax of the scores; 0 to 1: epsilon-greedy.
+    reward : a specification or its numbers.
+
+    Raises
+    ------
+    SpecError : a number is out of range, or the reward is unknown.
+    ModelError : no workload has an instant with two candidates.
+    """
+    if decisions <= 0:
+        raise SpecError(f"collect: decisions must be > 0, got {decisions}")
+    if epsilon > 1:
+        raise SpecError(f"collect: epsilon must be at most 1, got {epsilon}")
+    numbers = parse_reward(reward) if isinstance(reward, str) else reward
+    check_scheme(scheme)
+    check_weights(weights)
+    batch = Batch(
+        np.zeros((decisions, scheme.window, len(FEATURES)), np.float32),
+        np.zeros((decisions, len(CONTEXT)), np.float32),
+        np.zeros(decisions, np.int64),
+        np.zeros(decisions, np.int64),
+        np.zeros(decisions),
+        np.zeros(decisions),
+        np.zeros(decisions, np.bool_),
+        np.zeros(decisions, np.int64),
+    )
+    view = new_view(scheme.window)
+    row, fruitless = 0, 0
+    while True:
+        episode = episodes.current
+        if episode is None or episode.scheme != scheme or episode.reward != numbers:
+            episode = episodes.next(scheme, numbers, rng)
+        reached, ended = _record(
+            episode.state,
+            episode.course,
+            scheme,
+            episodes.nodes,
+            episode.runtime,
+            episode.cost,
+            numbers,
+            episode.gathered,
+            weights,
+            view,
+            rng,
+            float(epsilon),
+            batch,
+            row,
+        )
+        episodes.instants = int(episode.course.at[INSTANT])
+        if ended:
+            episodes.current = None
+            episodes.finished += 1
+            fruitless = 0 if reached > row else fruitless + 1
+            if fruitless > len(episodes.workloads):
+                raise ModelError("episodes: in none of the workloads there is anything to choose")
+        row = reached
+        if row == decisions:
+            return batch
+
+
+def check_weights(weights: ScorerWeights) -> None:
+    """Refuse weights that do not take these observations.
+
+    Raises
+    ------
+    ModelError : their shapes do not fit.
+    """
+    v, c = weights.features.shape[0], weights.context.shape[0]
+    if (v, c) != (len(FEATURES), len(CONTEXT)):
+        raise ModelError(
+            f"scorer: takes {v} features and a context of {c}, these are {len(FEATURES)} and {len(CONTEXT)}"
+        )
+
+
+@compiled
+def _record(s, c, scheme, nodes, runtime, cost, reward, gathered, weights, view, rng, epsilon, batch, row):  # type: ignore[no-untyped-def]
+    """Record decisions from ``row`` on until the batch is full or the episode ends; (row, whether it ended).
+
+    A full batch is left at the decision after its last one, so that all rewards in it are complete.
+    """
+    jobs, queue, ends, expected, ended, free, children, at = s
+    place, extra, candidates, picks, modes, known = c
+    _, _, scores, chances = view
+    features, context, counts, actions, log_probabilities, rewards, done, instants = batch
+    decisions = len(counts)
+    unfinished = False  # whether the decision before is in this batch and of this episode
+    while True:
+        count = go_on(
+            jobs, queue, ends, expected, ended, free, children, at, place, extra, candidates, picks, modes, scheme,
+            nodes, runtime, cost, reward, gathered,
+        )  # fmt: skip
+        if unfinished:
+            rewards[row - 1] += gathered[0]
+            gathered[0] = 0.0
+        if count == 0:
+            if unfinished:
+                done[row - 1] = True
+            return row, True
+        if row == decisions:
+            return row, False
+        observe(
+            jobs, queue, expected, free, at, place, extra, candidates, known, scheme, nodes, features[row], context[row]
+        )
+        k, log_probability = choose(weights, features[row], context[row], count, scores, chances, rng, epsilon)
+        act(jobs, queue, expected, free, at, place, extra, candidates, picks, modes, scheme, nodes, reward, gathered, k)
+        counts[row], actions[row] = count, k
+        log_probabilities[row], instants[row] = log_probability, place[INSTANT]
+        row += 1
+        unfinished = True
+
+
+def replay(
+    workload: Workload,
+    scheme: Scheme,
+    weights: ScorerWeights,
+    rng: Generator | None = None,
+    sampled: bool = False,
+    label: str = "dras",
+    progress: Progress | None = None,
+) -> Schedule:
+    """Replay a workload with a scorer that decides.
+
+    Parameters
+    ----------
+    workload : jobs with their real runtimes, and the machine.
+    scheme : how the agent schedules.
+    weights : of the scorer.
+    rng : for sampled decisions.
+    sampled : whether decisions are drawn from the softmax of the scores; else the highest one is taken.
+    label : what to call the policy in the schedule.
+    progress : called with the number of started jobs.
+
+    Raises
+    ------
+    SpecError : decisions are to be sampled without a generator.
+    ModelError : the weights do not take these observations.
+    """
+    if sampled and rng is None:
+        raise SpecError("replay: sampled decisions need a generator of random numbers")
+    run = Replay(workload, "fcfs")
+    source = stream(0) if rng is None else rng
+    return run.schedule(label, run_scorer(run, scheme, weights, source, -1.0 if sampled else 0.0, progress))
+
+
+def run_scorer(
+    run: Replay,
+    scheme: Scheme,
+    weights: ScorerWeights,
+    rng: Generator,
+    epsilon: float,
+    progress: Progress | None = None,
+) -> dict[str, NDArray[np.int64]]:
+    """Take a replay to its end with a scorer that decides, see :func:`replay`.
+
+    Returns
+    -------
+    The decisions, by column of :data:`~transom.simulation.core.schedule.COLUMNS`.
+    """
+    check_weights(weights)
+    state, nodes = run.state, run.cluster.num_nodes
+    course, view = new_course(state, scheme, nodes, run.jobs.priority), new_view(scheme.window)
+    log = np.empty((len(COLUMNS), 2 * len(run.jobs) + _CHUNK), np.int64)
+    rows, more = 0, True
+    while more:
+        until = min(rows + _CHUNK, log.shape[1])
+        rows, more = _replay(
+            state, course, scheme, nodes, run.runtime, run.ids, weights, view, rng, epsilon, log, rows, until
+        )
+        if progress is not None:
+            progress(int(state.at[events.STARTED]))
+    return dict(zip(COLUMNS, log[:, :rows], strict=True))
+
+
+@compiled
+def _replay(s, c, scheme, nodes, runtime, ids, weights, view, rng, epsilon, log, row, until):  # type: ignore[no-untyped-def]
+    jobs, queue, ends, expected, ended, free, children, at = s
+    place, extra, candidates, picks, modes, _ = c
+    work = 0
+    while row < until and work < _WORK:
+        if not advance(jobs, queue, ends, expected, ended, free, children, at):
+            return row, False
+        before(log, row, at, free)
+        begin(jobs, queue, expected, free, at, place, extra, candidates, picks, modes, scheme)
+        most = min(scheme.window, at[QUEUED])
+        work += at[QUEUED] + most * most * decide(s, c, scheme, nodes, weights, view, rng, epsilon)
+        finish(jobs, queue, ends, at, runtime, place, picks, modes)
+        after(log, row, place[PICKED], place[AHEAD], place[HOLDER], place[BEGIN], ids)
+        row += 1
+    return row, True

@@ -1,0 +1,1 @@
+"""The state of a replay, its events, and what comes of it."""

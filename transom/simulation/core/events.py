@@ -1,0 +1,265 @@
+"""The events of a replay, compiled: job ends, then submissions, all of an instant before one pass.
+
+The state of a replay is a few arrays over jobs in the order of (submission, id); a job is its
+position in that order. What a scheduler may know lives in :class:`State`; real runtimes are
+handed to :func:`launch` alone, so that no pass can read them.
+
+One matrix row per job, rather than one array per fact: a job's facts share a cache line, and
+handing few arrays to a compiled function is what makes calling it cheap.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from transom._system.compiling import borrowing
+from transom.models.arrays import IntArray
+from transom.simulation.core.schedule import READY, RESERVED
+
+NEVER = np.int64(2**62)
+"""A time that does not come [s]."""
+
+# Columns of State.jobs. Fixed: submission [s], walltime [s], place in the site's order. Changing:
+# start and end [s] (-1 before), how and as which the job started, whether it has held a reservation,
+# how many of its parents have not ended. Then where its children begin and end, and its demand.
+SUBMIT, WALLTIME, RANK, START, END, MODE, ORDER, HELD, PARENTS, CHILDREN, CHILDREN_END, DEMAND = range(12)
+
+# Places in State.at: now, next submission, lengths of queue, running and ends, jobs started so far,
+# jobs ended since a pass took note, when the last pass asked to be woken, a number of nodes that no waiting
+# job undercuts, how many jobs at the front of the queue the last pass left and nothing helped since,
+# and the shadow time of the first of them.
+COUNTERS = 11
+NOW, NEXT, QUEUED, RUNNING, ENDING, STARTED, ENDED, WAKE, SMALLEST, PASSED, SHADOW = range(COUNTERS)
+
+
+class State(NamedTuple):
+    """A replay in arrays; ``n`` jobs, ``R`` further resources, all int64.
+
+    ``jobs`` ``(n, DEMAND + 1 + R)``: a row per job, with the demand on nodes and further resources
+    at its end; ``queue`` ``(n,)``: the waiting jobs in the site's order; ``ends`` ``(n, 2)``: a binary
+    heap of (real end, job); ``expected`` ``(n, 2)``: (start + walltime, job) of the running jobs,
+    ascending; ``ended`` ``(n,)``: the jobs that ended since a pass took note; ``free`` ``(1 + R,)``: what is
+    free now; ``children``: the jobs that wait for another's end; ``at``: counters.
+    """
+
+    jobs: IntArray
+    queue: IntArray
+    ends: IntArray
+    expected: IntArray
+    ended: IntArray
+    free: IntArray
+    children: IntArray
+    at: IntArray
+
+
+@borrowing
+def advance(jobs, queue, ends, expected, ended, free, children, at):  # type: ignore[no-untyped-def]
+    """Take in all events of the next instants until somebody waits; False at the end of the trace."""
+    n = len(jobs)
+    while True:
+        now = NEVER
+        if at[ENDING]:
+            now = ends[0, 0]
+        if at[NEXT] < n:
+            now = min(now, jobs[at[NEXT], SUBMIT])
+        if at[QUEUED]:
+            now = min(now, at[WAKE])
+        if now == NEVER:
+            return False
+        at[NOW] = now
+        at[WAKE] = NEVER
+        while at[ENDING] and ends[0, 0] == now:
+            job = _pop(ends, at[ENDING])
+            at[ENDING] -= 1
+            _finish(jobs, queue, expected, ended, free, children, at, job)
+        while at[NEXT] < n and jobs[at[NEXT], SUBMIT] == now:
+            job = at[NEXT]
+            at[NEXT] += 1
+            if jobs[job, PARENTS] == 0:
+                _enqueue(jobs, queue, at, job)
+        if at[QUEUED]:
+            return True
+
+
+@borrowing
+def advance_to_tick(jobs, queue, ends, expected, ended, free, children, at, period, tick):  # type: ignore[no-untyped-def]
+    """Take in all events up to the next tick at which somebody waits; False at the end of the trace.
+
+    Ticks are the multiples of ``period`` [s] on the trace's clock; the next one is ``tick`` or, while nobody
+    waits, a later one. Where nothing is to come, a tick at which jobs were left waiting was the last.
+    """
+    n = len(jobs)
+    if at[QUEUED] and at[ENDING] == 0 and at[NEXT] == n:
+        return False
+    while True:
+        coming = NEVER
+        if at[ENDING]:
+            coming = ends[0, 0]
+        if at[NEXT] < n:
+            coming = min(coming, jobs[at[NEXT], SUBMIT])
+        if at[QUEUED] and coming > tick:
+            at[NOW] = tick
+            return True
+        if not advance(jobs, queue, ends, expected, ended, free, children, at):
+            return False
+        tick = max(tick, -(-at[NOW] // period) * period)
+
+
+@borrowing
+def occupy(jobs, expected, free, at, job):  # type: ignore[no-untyped-def]
+    """Give a job its nodes and resources and list it as running until its expected end."""
+    for r in range(len(free)):
+        free[r] -= jobs[job, DEMAND + r]
+    end = at[NOW] + jobs[job, WALLTIME]
+    low = _place_of(expected, at[RUNNING], end, job)
+    for i in range(at[RUNNING], low, -1):
+        expected[i, 0] = expected[i - 1, 0]
+        expected[i, 1] = expected[i - 1, 1]
+    expected[low, 0] = end
+    expected[low, 1] = job
+    at[RUNNING] += 1
+
+
+@borrowing
+def launch(jobs, queue, ends, at, runtime, picks, modes, count):  # type: ignore[no-untyped-def]
+    """Start jobs that :func:`occupy` has placed.
+
+    ``picks[:count]`` are their positions in the queue in order of start, ``modes`` how they start.
+    """
+    if count == 0:
+        return
+    first = picks[0]
+    for k in range(count):
+        job = queue[picks[k]]
+        queue[picks[k]] = -1
+        jobs[job, START] = at[NOW]
+        jobs[job, MODE] = modes[k]
+        jobs[job, ORDER] = at[STARTED]
+        at[STARTED] += 1
+        _push(ends, at[ENDING], at[NOW] + runtime[job], job)
+        at[ENDING] += 1
+        first = min(first, picks[k])
+    kept = first
+    for i in range(first, at[QUEUED]):
+        job = queue[i]
+        if job >= 0:
+            queue[kept] = job
+            kept += 1
+    at[QUEUED] = kept
+
+
+@borrowing
+def place(jobs, queue, expected, free, at, ids, chosen, picks, modes):  # type: ignore[no-untyped-def]
+    """Carry out a policy's choice of ids: occupy them, fill ``picks``, and complete ``modes``.
+
+    Returns -1, or the place in ``chosen`` of the first job that is not waiting, or -2 minus the
+    place of the first that does not fit.
+    """
+    for k in range(len(chosen)):
+        where = -1
+        for i in range(at[QUEUED]):
+            if ids[queue[i]] == chosen[k]:
+                where = i
+                break
+        if where < 0:
+            return k
+        for earlier in range(k):
+            if picks[earlier] == where:
+                return k
+        job = queue[where]
+        for r in range(len(free)):
+            if jobs[job, DEMAND + r] > free[r]:
+                return -2 - k
+        picks[k] = where
+        if modes[k] == READY and jobs[job, HELD]:
+            modes[k] = RESERVED
+        occupy(jobs, expected, free, at, job)
+    return -1
+
+
+@borrowing
+def _finish(jobs, queue, expected, ended, free, children, at, job):  # type: ignore[no-untyped-def]
+    jobs[job, END] = at[NOW]
+    ended[at[ENDED]] = job
+    at[PASSED] = 0
+    at[ENDED] += 1
+    for r in range(len(free)):
+        free[r] += jobs[job, DEMAND + r]
+    low = _place_of(expected, at[RUNNING], jobs[job, START] + jobs[job, WALLTIME], job)
+    at[RUNNING] -= 1
+    for i in range(low, at[RUNNING]):
+        expected[i, 0] = expected[i + 1, 0]
+        expected[i, 1] = expected[i + 1, 1]
+    for i in range(jobs[job, CHILDREN], jobs[job, CHILDREN_END]):
+        child = children[i]
+        jobs[child, PARENTS] -= 1
+        # Submissions of this very instant are still to come and will find no parents left.
+        if jobs[child, PARENTS] == 0 and child < at[NEXT]:
+            _enqueue(jobs, queue, at, child)
+
+
+@borrowing
+def _enqueue(jobs, queue, at, job):  # type: ignore[no-untyped-def]
+    i = at[QUEUED]
+    rank = jobs[job, RANK]
+    while i > 0 and jobs[queue[i - 1], RANK] > rank:
+        queue[i] = queue[i - 1]
+        i -= 1
+    queue[i] = job
+    nodes = jobs[job, DEMAND]
+    at[SMALLEST] = min(at[SMALLEST], nodes) if at[QUEUED] else nodes
+    at[QUEUED] += 1
+    at[PASSED] = min(at[PASSED], i)
+
+
+@borrowing
+def _place_of(pairs, length, time, job):  # type: ignore[no-untyped-def]
+    low, high = 0, length
+    while low < high:
+        middle = (low + high) // 2
+        if pairs[middle, 0] < time or (pairs[middle, 0] == time and pairs[middle, 1] < job):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@borrowing
+def _push(heap, length, time, job):  # type: ignore[no-untyped-def]
+    i = length
+    while i > 0:
+        parent = (i - 1) // 2
+        if heap[parent, 0] < time or (heap[parent, 0] == time and heap[parent, 1] < job):
+            break
+        heap[i, 0] = heap[parent, 0]
+        heap[i, 1] = heap[parent, 1]
+        i = parent
+    heap[i, 0] = time
+    heap[i, 1] = job
+
+
+@borrowing
+def _pop(heap, length):  # type: ignore[no-untyped-def]
+    top = heap[0, 1]
+    last = length - 1
+    time, job = heap[last, 0], heap[last, 1]
+    i = 0
+    while True:
+        child = 2 * i + 1
+        if child >= last:
+            break
+        if child + 1 < last and (
+            heap[child + 1, 0] < heap[child, 0]
+            or (heap[child + 1, 0] == heap[child, 0] and heap[child + 1, 1] < heap[child, 1])
+        ):
+            child += 1
+        if time < heap[child, 0] or (time == heap[child, 0] and job < heap[child, 1]):
+            break
+        heap[i, 0] = heap[child, 0]
+        heap[i, 1] = heap[child, 1]
+        i = child
+    heap[i, 0] = time
+    heap[i, 1] = job
+    return top

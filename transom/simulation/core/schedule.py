@@ -1,0 +1,117 @@
+"""What a replay produced: one row per job and one per decision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transom.errors import ModelError
+from transom.models import Cluster, JobTable
+from transom.models.arrays import FloatArray, Frozen, IntArray, frozen_floats, frozen_ints
+from transom.simulation.core.node_runs import NodeRuns
+from transom.traces.origin import Remark
+
+MODES = ("ready", "reserved", "backfilled")
+"""How a job came to start; ``mode`` holds positions in this tuple.
+
+``backfilled``: it started ahead of a job that holds a reservation; ``reserved``: it held a
+reservation from an earlier instant on; ``ready``: neither (papers/dras, section III-B).
+"""
+
+READY, RESERVED, BACKFILLED = range(3)
+
+COLUMNS = ("time", "queued", "free", "started", "backfilled", "reserved_job", "reserved_start")
+"""The columns that the decisions of every replay have."""
+
+PROMISED = ("promised_jobs", "promised_starts")
+"""Columns of lists that recorded decisions have beside them."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Spread(Frozen):
+    """How far the nodes of each job lie apart on the tree.
+
+    Parameters
+    ----------
+    hop_cost : communication-hop cost, 0 for a job of one node, shape ``(jobs,)``.
+    leaves, pods : leaf switches and pods that the nodes hang on, shape ``(jobs,)``.
+    """
+
+    hop_cost: FloatArray
+    leaves: IntArray
+    pods: IntArray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "hop_cost", frozen_floats(self.hop_cost, "spread: hop_cost", (-1,)))
+        for name in ("leaves", "pods"):
+            array = frozen_ints(getattr(self, name), f"spread: {name}", (len(self.hop_cost),))
+            object.__setattr__(self, name, array)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Schedule(Frozen):
+    """Start and end of every job of a workload under one policy.
+
+    Parameters
+    ----------
+    policy : the specification of the policy.
+    workload : name of the workload.
+    cluster : the machine.
+    jobs : the jobs by (submission, id).
+    start, end : times [s] on the trace's clock, shape ``(jobs,)``.
+    mode : position in :data:`MODES`, shape ``(jobs,)``.
+    order : 0 for the job that started first, 1 for the next ..., shape ``(jobs,)``.
+    decisions : columns of one row per pass over a queue that was not empty, all of one length:
+        ``time`` [s], ``queued`` (jobs waiting before it), ``free`` (idle nodes before it),
+        ``started``, ``backfilled`` (of those), ``reserved_job`` (id, -1 for none) and
+        ``reserved_start`` [s] (-1 for none); a policy may add columns of its own.
+    rules : the event rules that made it; figures made under different rules never share a table.
+    spread : what the nodes of each job cost, on a cluster with a topology; else None.
+    runs : those nodes, where the replay has assigned them; not compared, and not part of the digest.
+    remarks : what nobody may overlook about the workload, such as perfect estimates; likewise.
+    """
+
+    policy: str
+    workload: str
+    cluster: Cluster
+    jobs: JobTable
+    start: IntArray
+    end: IntArray
+    mode: IntArray
+    order: IntArray
+    decisions: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    rules: str = "textbook"
+    spread: Spread | None = None
+    runs: NodeRuns | None = field(default=None, compare=False)
+    remarks: tuple[Remark, ...] = field(default=(), compare=False)
+
+    def __post_init__(self) -> None:
+        for name in ("start", "end", "mode", "order"):
+            array = frozen_ints(getattr(self, name), f"schedule: {name}", (len(self.jobs),))
+            object.__setattr__(self, name, array)
+        columns = {name: np.array(column) for name, column in self.decisions.items()}
+        if len({len(column) for column in columns.values()}) > 1:
+            raise ModelError("schedule: the columns of decisions differ in length")
+        for column in columns.values():
+            column.flags.writeable = False
+        object.__setattr__(self, "decisions", MappingProxyType(columns))
+        if self.spread is not None and len(self.spread.hop_cost) != len(self.jobs):
+            raise ModelError(f"schedule: the spread of {len(self.spread.hop_cost)} jobs, it has {len(self.jobs)}")
+
+    def __len__(self) -> int:
+        return len(self.jobs)
+
+    @property
+    def wait(self) -> IntArray:
+        """Start minus submission [s], shape ``(jobs,)``."""
+        return self.start - self.jobs.submit
+
+    @property
+    def runtime(self) -> IntArray:
+        """End minus start [s], shape ``(jobs,)``."""
+        return self.end - self.start

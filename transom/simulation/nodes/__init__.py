@@ -1,0 +1,1 @@
+"""Which nodes jobs get, and what that costs."""

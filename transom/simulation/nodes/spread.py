@@ -1,0 +1,54 @@
+"""How far the nodes of jobs lie apart: hop cost, leaf switches and pods of each job of a schedule."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transom._system.compiling import compiled
+from transom.models import FatTree, HopCost
+from transom.models.hop_cost import hop_cost
+from transom.simulation.core.node_runs import NodeRuns
+from transom.simulation.core.schedule import Spread
+
+
+def spread_of(runs: NodeRuns, tree: FatTree, cost: HopCost) -> Spread:
+    """What the nodes of each job cost.
+
+    Parameters
+    ----------
+    runs : the nodes of each job.
+    tree : where nodes hang.
+    cost : the cost of a node set.
+
+    References
+    ----------
+    papers/nsa, section III-A, eq. (1).
+    """
+    costs, leaves, pods = _spread(runs.offsets, runs.first, runs.last, tree.leaf, tree.pod, cost.weights)
+    return Spread(costs, leaves, pods)
+
+
+@compiled
+def _spread(offsets, first, last, leaf, pod, weights):  # type: ignore[no-untyped-def]
+    jobs = len(offsets) - 1
+    costs = np.zeros(jobs)
+    leaves, pods = np.zeros(jobs, np.int64), np.zeros(jobs, np.int64)
+    in_leaf, in_pod = np.zeros(leaf.max() + 1, np.int64), np.zeros(pod.max() + 1, np.int64)
+    for job in range(jobs):
+        nodes, leaf_pairs, pod_pairs = 0, 0, 0
+        for run in range(offsets[job], offsets[job + 1]):
+            for node in range(first[run], last[run] + 1):
+                a, b = leaf[node], pod[node]
+                leaves[job] += in_leaf[a] == 0
+                pods[job] += in_pod[b] == 0
+                leaf_pairs += in_leaf[a]
+                pod_pairs += in_pod[b]
+                in_leaf[a] += 1
+                in_pod[b] += 1
+                nodes += 1
+        for run in range(offsets[job], offsets[job + 1]):
+            for node in range(first[run], last[run] + 1):
+                in_leaf[leaf[node]] = 0
+                in_pod[pod[node]] = 0
+        costs[job] = hop_cost(nodes, leaf_pairs, pod_pairs, weights)
+    return costs, leaves, pods

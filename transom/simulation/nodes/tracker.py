@@ -1,0 +1,130 @@
+"""The nodes of a replay on a cluster with a topology: who gets which, and what that costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+
+import numpy as np
+
+from transom.errors import PolicyError, SpecError, UnsupportedError
+from transom.models import FatTree
+from transom.models.arrays import IntArray
+from transom.simulation.core.node_runs import NodeRuns
+from transom.simulation.core.schedule import Schedule
+from transom.simulation.nodes import static_placing
+from transom.simulation.nodes.allocator import Allocator, Placed, Placer
+from transom.simulation.nodes.lowest_idle import assign_nodes
+from transom.simulation.nodes.occupancy import Occupancy
+from transom.simulation.nodes.spread import spread_of
+from transom.traces.workload import Workload
+
+_COLUMNS = ("allocated", "allocation_cost", "allocation_proved")
+
+
+def keeper_of(workload: Workload, allocator: Allocator | None, seed: int) -> NodeKeeper | None:
+    """The keeper of a workload's nodes; None where the cluster has no topology.
+
+    Raises
+    ------
+    SpecError : there is an allocator but no topology, or one that does not fit it.
+    """
+    tree = workload.cluster.topology
+    if tree is None:
+        if allocator is not None:
+            raise SpecError("allocate: the cluster has no topology")
+        return None
+    return NodeKeeper(workload, tree, Placer(tree, allocator or Allocator(), seed))
+
+
+class NodeKeeper:
+    """Which nodes every job of a workload gets; jobs are numbered by their place in it.
+
+    Either job by job while a replay goes on (:meth:`release`, :meth:`start`), so that a policy sees which nodes
+    are idle, or all at once afterwards (:meth:`place_all`): which nodes jobs get never changes when they run,
+    and under every rule jobs fit wherever their number of nodes does.
+    """
+
+    def __init__(self, workload: Workload, tree: FatTree, placer: Placer) -> None:
+        self._tree = tree
+        self._placer = placer
+        self._occupancy = Occupancy(tree.num_nodes, len(workload))
+        self._ids, self._nodes = workload.jobs.id, workload.jobs.nodes
+        self._told: dict[int, Placed] = {}
+        self._runs: NodeRuns | None = None
+        self._answers: static_placing.Told | None = None
+
+    def idle(self) -> IntArray:
+        """Ids of the idle nodes, ascending, read-only."""
+        return self._occupancy.idle()
+
+    def release(self, jobs: IntArray) -> None:
+        """Take back the nodes of jobs that ended."""
+        for job in jobs.tolist():
+            self._occupancy.release(job)
+
+    def start(self, now: int, jobs: IntArray, stated: Mapping[int, Sequence[int]]) -> None:
+        """Give nodes to jobs that start: those stated by job id, else what the placer finds.
+
+        Raises
+        ------
+        PolicyError : stated nodes are not idle, or not as many distinct ones as the job asks for.
+        UnsupportedError : the placer's solver cannot take that many jobs together.
+        """
+        rest = []
+        for job in jobs.tolist():
+            id_ = int(self._ids[job])
+            if id_ in stated:
+                self._occupancy.take_stated(job, stated[id_], int(self._nodes[job]), f"at {now} s: job {id_}")
+            else:
+                rest.append(job)
+        if rest:
+            placed = self._placed(now, np.array(rest), self.idle())
+            for job, nodes in zip(rest, placed.nodes, strict=True):
+                self._occupancy.take(job, nodes)
+            self._told[now] = placed
+
+    def place_all(self, schedule: Schedule, progress: Callable[[int], None]) -> None:
+        """Place the jobs of a finished schedule, instant by instant in their order of starts.
+
+        Parameters
+        ----------
+        schedule : when jobs start and end; ends of an instant come before its starts.
+        progress : called with the number of jobs placed so far.
+        """
+        if self._placer.allocator.solver is None:
+            self._runs = assign_nodes(schedule)
+            return
+        if static_placing.takes(self._placer):
+            self._runs, self._answers = static_placing.place_static(schedule, self._placer, self._placed, progress)
+            return
+        start, end = schedule.start, schedule.end
+        leaving = np.argsort(end, kind="stable")
+        ends = end[leaving]
+        gone = done = 0
+        for now, group in groupby(np.argsort(schedule.order, kind="stable").tolist(), lambda job: int(start[job])):
+            until = int(np.searchsorted(ends, now, side="right"))
+            self.release(leaving[gone:until])
+            gone, jobs = until, np.array(list(group))
+            self.start(now, jobs, {})
+            done += len(jobs)
+            progress(done)
+
+    def _placed(self, now: int, jobs: IntArray, idle: IntArray) -> Placed:
+        try:
+            return self._placer.place(idle, self._nodes[jobs])
+        except UnsupportedError as error:
+            raise UnsupportedError(f"at {now} s, {len(jobs)} jobs start: {error}") from None
+
+    def completed(self, schedule: Schedule) -> Schedule:
+        """The schedule with its nodes, what they cost, and what the allocator said at each decision."""
+        runs = self._runs or self._occupancy.runs()
+        decisions = dict(schedule.decisions)
+        if self._placer.allocator.solver is not None:
+            if taken := decisions.keys() & set(_COLUMNS):
+                raise PolicyError(f"a policy writes no notes called {min(taken)}")
+            told = self._answers if self._answers is not None else static_placing.told_of(self._told)
+            decisions |= dict(zip(_COLUMNS, told.at(decisions["time"]), strict=True))
+        spread = spread_of(runs, self._tree, self._placer.allocator.cost)
+        return replace(schedule, decisions=decisions, spread=spread, runs=runs)

@@ -1,0 +1,1 @@
+"""What a replay leaves: recordings, checks, metrics."""

@@ -1,0 +1,186 @@
+"""Metrics by group of jobs: by start mode, by size class, by week, and over time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from transom.errors import ModelError
+from transom.models import Cluster
+from transom.models.arrays import BoolArray, FloatArray, IntArray
+from transom.simulation.core.schedule import MODES, Schedule
+from transom.simulation.output.metrics import WEEK, Trim, node_seconds, utilisation
+
+
+class Group(NamedTuple):
+    """The jobs of one mode, size class or week.
+
+    Waiting times are NaN where there is no job; shares are of the jobs that count, NaN without any.
+    """
+
+    jobs: int
+    job_share: float
+    node_hours: float
+    node_hour_share: float
+    mean_wait: float
+    max_wait: float
+
+
+def by_mode(schedule: Schedule, trim: Trim | None = None) -> dict[str, Group]:
+    """The jobs by how they came to start, one group for each of :data:`MODES`.
+
+    References
+    ----------
+    Fan et al., DRAS, Table IV and Figure 8.
+    """
+    kept = (trim or Trim()).kept(schedule)
+    return {name: _group(schedule, kept, schedule.mode == position) for position, name in enumerate(MODES)}
+
+
+def size_edges(cluster: Cluster) -> tuple[int, ...]:
+    """Lower bounds of size classes [nodes]: 1 and the seven largest powers of two on the machine.
+
+    On a machine of 4,360 nodes: 1, 64, 128, 256, 512, 1024, 2048, 4096.
+    """
+    top = cluster.num_nodes.bit_length() - 1
+    return tuple(sorted({1, *(1 << k for k in range(max(0, top - 6), top + 1))}))
+
+
+def size_class(schedule: Schedule, edges: Sequence[int] | None = None) -> IntArray:
+    """The size class of each job: position of the largest edge not above its nodes, shape ``(jobs,)``.
+
+    Raises
+    ------
+    ModelError : the edges are not ascending from 1.
+    """
+    bounds = size_edges(schedule.cluster) if edges is None else tuple(edges)
+    if not bounds or bounds[0] != 1 or any(a >= b for a, b in pairwise(bounds)):
+        raise ModelError(f"size classes: edges must ascend from 1, got {list(bounds)}")
+    return np.searchsorted(np.array(bounds), schedule.jobs.nodes, side="right").astype(np.int64) - 1
+
+
+def size_labels(cluster: Cluster, edges: Sequence[int] | None = None) -> tuple[str, ...]:
+    """What to call the size classes, such as ``"128-255"``."""
+    bounds = size_edges(cluster) if edges is None else tuple(edges)
+    lasts = [*(edge - 1 for edge in bounds[1:]), max(cluster.num_nodes, bounds[-1])]
+    return tuple(str(a) if a == b else f"{a}-{b}" for a, b in zip(bounds, lasts, strict=True))
+
+
+def by_size(schedule: Schedule, edges: Sequence[int] | None = None, trim: Trim | None = None) -> dict[str, Group]:
+    """The jobs by size class.
+
+    Parameters
+    ----------
+    schedule : what happened.
+    edges : smallest size of each class [nodes], ascending from 1; by default :func:`size_edges`.
+    trim : which jobs do not count.
+
+    References
+    ----------
+    Fan et al., DRAS, Figures 2 and 7.
+    """
+    kept = (trim or Trim()).kept(schedule)
+    of = size_class(schedule, edges)
+    labels = size_labels(schedule.cluster, edges)
+    return {label: _group(schedule, kept, of == position) for position, label in enumerate(labels)}
+
+
+class Hops(NamedTuple):
+    """Means over jobs on a cluster with a topology: hop cost, leaf switches and pods; NaN where there is no job."""
+
+    hop_cost: float
+    leaves: float
+    pods: float
+
+
+def hops_by_size(schedule: Schedule, edges: Sequence[int] | None = None, trim: Trim | None = None) -> dict[str, Hops]:
+    """How far the nodes of a job lie apart, by size class as in :func:`by_size`; empty without a topology."""
+    if schedule.spread is None:
+        return {}
+    kept, of = (trim or Trim()).kept(schedule), size_class(schedule, edges)
+    found = {}
+    for position, label in enumerate(size_labels(schedule.cluster, edges)):
+        mine = kept & (of == position)
+        columns = (getattr(schedule.spread, name)[mine] for name in Hops._fields)
+        found[label] = Hops(*(float(column.mean()) if mine.any() else float("nan") for column in columns))
+    return found
+
+
+class Week(NamedTuple):
+    """A week from the first submission on: its number from 1, start [s], jobs submitted in it, utilisation."""
+
+    number: int
+    start: int
+    group: Group
+    utilisation: float
+
+
+def by_week(schedule: Schedule, trim: Trim | None = None) -> list[Week]:
+    """The jobs by the week of their submission, counted from the first one; weeks without jobs are left out.
+
+    References
+    ----------
+    Fan et al., DRAS, Figure 9.
+    """
+    if len(schedule) == 0:
+        return []
+    kept = (trim or Trim()).kept(schedule)
+    first = int(schedule.jobs.submit[0])
+    week = (schedule.jobs.submit - first) // WEEK
+    found = []
+    for number in np.unique(week).tolist():
+        start = first + number * WEEK
+        found.append(
+            Week(number + 1, start, _group(schedule, kept, week == number), utilisation(schedule, start, start + WEEK))
+        )
+    return found
+
+
+def queue_length(schedule: Schedule) -> tuple[IntArray, IntArray]:
+    """Jobs that wait, as steps: instants [s], ascending, and how many wait from each one on."""
+    return _steps(schedule.jobs.submit, schedule.start, np.ones(len(schedule), np.int64))
+
+
+def used_nodes(schedule: Schedule) -> tuple[IntArray, IntArray]:
+    """Nodes in use, as steps: instants [s], ascending, and how many are used from each one on."""
+    return _steps(schedule.start, schedule.end, schedule.jobs.nodes)
+
+
+def step_means(times: IntArray, levels: IntArray, edges: IntArray) -> FloatArray:
+    """Means over time of a step function in the bins between ``edges`` [s], shape ``(edges - 1,)``.
+
+    Before the first instant the function is 0.
+    """
+    if len(times) == 0:
+        return np.zeros(len(edges) - 1)
+    area = np.concatenate(([0.0], np.cumsum(levels[:-1] * np.diff(times), dtype=np.float64)))
+    at = np.searchsorted(times, edges, side="right") - 1
+    inside = np.maximum(at, 0)
+    until = np.where(at < 0, 0.0, area[inside] + levels[inside] * (edges - times[inside]))
+    means: FloatArray = np.diff(until) / np.diff(edges)
+    return means
+
+
+def _steps(up: IntArray, down: IntArray, amount: IntArray) -> tuple[IntArray, IntArray]:
+    times, where = np.unique(np.concatenate((up, down)), return_inverse=True)
+    change = np.zeros(len(times), np.int64)
+    np.add.at(change, where, np.concatenate((amount, -amount)))
+    return times, np.cumsum(change)
+
+
+def _group(schedule: Schedule, kept: BoolArray, chosen: BoolArray) -> Group:
+    chosen = kept & chosen
+    waits, work = schedule.wait[chosen], node_seconds(schedule)
+    jobs, total, all_work = int(chosen.sum()), int(kept.sum()), int(work[kept].sum())
+    mine = int(work[chosen].sum())
+    return Group(
+        jobs=jobs,
+        job_share=jobs / total if total else float("nan"),
+        node_hours=mine / 3600,
+        node_hour_share=mine / all_work if all_work else float("nan"),
+        mean_wait=float(waits.mean()) if jobs else float("nan"),
+        max_wait=float(waits.max()) if jobs else float("nan"),
+    )

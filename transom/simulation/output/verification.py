@@ -1,0 +1,213 @@
+"""The judge of schedules: it knows the workload and looks at nothing but starts, ends and node ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from transom._system.compiling import compiled
+from transom.models import HopCost
+from transom.simulation.core.node_runs import NodeRuns
+from transom.simulation.core.promise_log import Changes
+from transom.simulation.core.schedule import Schedule
+from transom.simulation.nodes.spread import spread_of
+from transom.traces.workload import Workload
+
+
+def check_schedule(workload: Workload, schedule: Schedule) -> list[str]:
+    """Everything that is wrong with a schedule, in words; empty if it stands.
+
+    Every job of the workload starts once, not before its submission nor before its parents have
+    ended, and runs for its runtime; nodes and further resources are never oversubscribed.
+    """
+    jobs = workload.jobs
+    if not np.array_equal(schedule.jobs.id, jobs.id):
+        odd = np.setxor1d(schedule.jobs.id, jobs.id)
+        which = f"job {odd[0]}" if odd.size else "the order of the jobs"
+        return [f"the schedule and the workload differ in {which}"]
+    if len(jobs) and schedule.jobs.demand.shape != jobs.demand.shape:
+        stated, real = schedule.jobs.demand.shape[1], jobs.demand.shape[1]
+        return [f"the jobs of the schedule state {stated} further resources, those of the workload {real}"]
+    wrong: list[str] = []
+    start, end = schedule.start, schedule.end
+
+    def report(bad: np.ndarray, says: str) -> None:
+        if bad.any():
+            wrong.append(f"job {jobs.id[bad.argmax()]}: {says} ({int(bad.sum())} in all)")
+
+    report(start < jobs.submit, "starts before its submission")
+    report(end - start != workload.runtime, "does not run for its runtime")
+    report(schedule.jobs.nodes != jobs.nodes, "holds another number of nodes than it asked for")
+    report((schedule.jobs.demand != jobs.demand).any(axis=1), "holds another demand than it asked for")
+    if jobs.depends_on:
+        ended = dict(zip(jobs.id.tolist(), end.tolist(), strict=True))
+        latest = np.array([max((ended[p] for p in jobs.depends_on.get(j, ())), default=0) for j in jobs.id.tolist()])
+        report(start < latest, "starts before a job it depends on has ended")
+
+    # At every instant ends come before starts, so sort by (time, end first) and add up.
+    time = np.concatenate((end, start))
+    kind = np.concatenate((np.zeros(len(jobs)), np.ones(len(jobs))))
+    order = np.lexsort((kind, time))
+    asked = np.column_stack((jobs.nodes, jobs.demand))
+    used = np.concatenate((-asked, asked))[order].cumsum(axis=0)
+    capacities = (workload.cluster.num_nodes, *workload.cluster.capacities)
+    for name, amount, capacity in zip(("nodes", *workload.cluster.resources), used.T, capacities, strict=True):
+        if (amount > capacity).any():
+            when = time[order][(amount > capacity).argmax()]
+            wrong.append(f"{name}: {amount.max()} of {capacity} are used at once, first at {when} s")
+    return wrong
+
+
+def check_nodes(schedule: Schedule, runs: NodeRuns) -> list[str]:
+    """Everything that is wrong with the nodes that jobs held, in words; empty if they stand.
+
+    Every job holds as many nodes as it asks for, each of them exists and is listed once, and none is
+    held by two jobs at once.
+    """
+    jobs, nodes = schedule.jobs, schedule.cluster.num_nodes
+    if runs.offsets.shape != (len(jobs) + 1,):
+        return [f"nodes are listed for {len(runs.offsets) - 1} jobs, the schedule has {len(jobs)}"]
+    owner = np.repeat(np.arange(len(jobs)), np.diff(runs.offsets))
+    outside = np.flatnonzero((runs.first < 0) | (runs.last < runs.first) | (runs.last >= nodes))
+    if outside.size:
+        run = outside[0]
+        ids = f"{runs.first[run]} to {runs.last[run]}"
+        return [f"job {jobs.id[owner[run]]}: holds nodes {ids}, the machine has 0 to {nodes - 1}"]
+    held = np.zeros(len(jobs), np.int64)
+    np.add.at(held, owner, runs.last - runs.first + 1)
+    wrong: list[str] = []
+    bad = np.flatnonzero(held != jobs.nodes)
+    if bad.size:
+        job = bad[0]
+        says = f"holds {held[job]} nodes, asks for {jobs.nodes[job]}"
+        wrong.append(f"job {jobs.id[job]}: {says} ({bad.size} in all)")
+    # Ends of an instant come before its starts.
+    by_start, by_end = np.lexsort((schedule.order, schedule.start)), np.argsort(schedule.end, kind="stable")
+    node, first, second = _first_clash(
+        by_start, by_end, schedule.start, schedule.end, runs.offsets, runs.first, runs.last, nodes
+    )
+    if node >= 0:
+        who = f"twice by job {jobs.id[first]}"
+        if first != second:
+            who = f"by jobs {jobs.id[first]} and {jobs.id[second]} at once"
+        wrong.append(f"node {node} is held {who}, at {schedule.start[second]} s")
+    return wrong
+
+
+def check_spread(schedule: Schedule, runs: NodeRuns, cost: HopCost) -> list[str]:
+    """What is said wrongly about hops, leaf switches and pods of jobs on nodes that exist; empty if all is right.
+
+    Nothing is said, and nothing wrong, on a cluster without a topology.
+    """
+    tree, said = schedule.cluster.topology, schedule.spread
+    if tree is None or said is None:
+        return []
+    true = spread_of(runs, tree, cost)
+    columns = {
+        "hop_cost": (said.hop_cost, true.hop_cost, ~np.isclose(said.hop_cost, true.hop_cost, rtol=1e-12, atol=0)),
+        "leaves": (said.leaves, true.leaves, said.leaves != true.leaves),
+        "pods": (said.pods, true.pods, said.pods != true.pods),
+    }
+    return [
+        f"job {schedule.jobs.id[bad.argmax()]}: says {name} {told[bad.argmax()]:.12g}, its nodes make "
+        f"{right[bad.argmax()]:.12g} ({int(bad.sum())} in all)"
+        for name, (told, right, bad) in columns.items()
+        if bad.any()
+    ]
+
+
+def check_promises(schedule: Schedule, changes: Iterable[Changes]) -> list[str]:
+    """The first thing that is wrong with what passes promised, in words; empty if all is right.
+
+    A promise is made to a job that waits, for no instant in the past, and is over when the job starts; the job that a
+    row of the decisions names holds the start that it tells. Under textbook events a job starts no later than it was
+    promised last, unless a job of the schedule outran its walltime.
+    """
+    jobs, decisions = schedule.jobs, schedule.decisions
+    by_id = np.argsort(jobs.id)
+    ids = jobs.id[by_id]
+
+    def places(named: np.ndarray) -> np.ndarray:
+        at = np.minimum(np.searchsorted(ids, named), len(ids) - 1) if len(ids) else np.zeros(len(named), np.int64)
+        return np.where(ids[at] == named, by_id[at], -1) if len(ids) else at - 1
+
+    textbook = schedule.rules == "textbook"
+    kept = textbook and not (schedule.runtime > jobs.walltime).any()
+    held, passes = np.full(len(jobs), -1, np.int64), 0
+    reserved = places(decisions["reserved_job"])
+    for each in changes:
+        job = places(each.jobs)
+        if (job < 0).any():
+            return [f"job {each.jobs[job.argmin()]}: is promised a start, but there is no such job"]
+        row, fault, says = _first_broken(
+            each.first, each.offsets, job, each.starts, decisions["time"], reserved, decisions["reserved_start"],
+            jobs.submit, schedule.start, held, textbook, kept,
+        )  # fmt: skip
+        if fault >= 0:
+            return [f"at {decisions['time'][row]} s: job {jobs.id[fault]} {_BROKEN[says]}"]
+        passes = each.first + len(each.offsets) - 1
+    if passes != len(decisions["time"]):
+        return [f"promises of {passes} passes are told, there are {len(decisions['time'])}"]
+    if (held >= 0).any():
+        return [f"job {jobs.id[held.argmax()]}: holds a promise after the last pass"]
+    return []
+
+
+_BROKEN = (
+    "is promised a start, but does not wait",
+    "is promised a start in the past",
+    "starts later than it was promised",
+    "loses a promise that it does not hold",
+    "has started and still holds a promise",
+    "is not promised the start that the decision tells",
+)
+
+
+@compiled
+def _first_broken(first, offsets, job, starts, time, reserved, told, submit, start, held, textbook, kept):  # type: ignore[no-untyped-def]
+    # The row of the first fault, the job and which it is; (-1, -1, -1) if there is none. ``held`` goes along.
+    for row in range(first, first + len(offsets) - 1):
+        now = time[row]
+        for i in range(offsets[row - first], offsets[row - first + 1]):
+            j = job[i]
+            if starts[i] < 0:
+                if held[j] < 0:
+                    return row, j, 3
+                if start[j] < now:
+                    return row, j, 4
+                if kept and start[j] == now and now > held[j]:
+                    return row, j, 2
+                held[j] = -1
+                continue
+            # Other programs decide several times at one instant.
+            if submit[j] > now or start[j] < now or (textbook and start[j] == now):
+                return row, j, 0
+            if starts[i] < now:
+                return row, j, 1
+            held[j] = starts[i]
+        j = reserved[row]
+        if j >= 0 and held[j] != told[row]:
+            return row, j, 5
+    return -1, -1, -1
+
+
+@compiled
+def _first_clash(by_start, by_end, start, end, offsets, first, last, nodes):  # type: ignore[no-untyped-def]
+    # The first node that a starting job finds held, and the two jobs; (-1, -1, -1) if there is none.
+    holder = np.full(nodes, -1, np.int64)
+    e = 0
+    for job in by_start:
+        while e < len(by_end) and end[by_end[e]] <= start[job]:
+            leaving = by_end[e]
+            for run in range(offsets[leaving], offsets[leaving + 1]):
+                for node in range(first[run], last[run] + 1):
+                    if holder[node] == leaving:
+                        holder[node] = -1
+            e += 1
+        for run in range(offsets[job], offsets[job + 1]):
+            for node in range(first[run], last[run] + 1):
+                if holder[node] >= 0:
+                    return node, holder[node], job
+                holder[node] = job
+    return -1, -1, -1

@@ -1,0 +1,1 @@
+"""Passes over the queue, compiled: plain, EASY, conservative."""

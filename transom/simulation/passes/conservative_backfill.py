@@ -1,0 +1,340 @@
+"""One pass of conservative backfilling, compiled: every waiting job holds a reservation.
+
+A job gets the earliest place in the free profile that delays no reservation, in queue order; after
+an early end the plan is compressed in queue order: each job in turn gives up its reservation and
+takes the earliest place there is, which is never a later one (Mu'alem and Feitelson, TPDS 2001).
+Only jobs that may move into what has become free are looked at (:mod:`~transom.simulation.passes.freed_time`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from transom._system.compiling import borrowing, compiled, inlined
+from transom.models.arrays import IntArray
+from transom.simulation.core.events import (
+    ENDED,
+    HELD,
+    NEVER,
+    NOW,
+    QUEUED,
+    RANK,
+    RUNNING,
+    START,
+    WAKE,
+    WALLTIME,
+    State,
+    occupy,
+)
+from transom.simulation.core.noted_promises import Noted, new_noted, note
+from transom.simulation.core.schedule import BACKFILLED, READY, RESERVED
+from transom.simulation.passes.availability import Profile, add, clear, new_profile, trim
+from transom.simulation.passes.freed_time import (
+    GROUP,
+    NOBODY,
+    Freed,
+    call,
+    first_of,
+    group_may_jump,
+    link,
+    look,
+    may_jump,
+    measure_group,
+    new_freed,
+    plan,
+    seat,
+    smallest_request,
+    unlink,
+    unplan,
+    unseat,
+)
+from transom.simulation.passes.stretches import first_stretch
+
+
+class Plan(NamedTuple):
+    """The reservations: ``begin`` per job (-1 for none), shape ``(jobs,)``, and the free profile.
+
+    ``heap`` holds the jobs with a reservation, the earliest on top, ``where`` the place of each in it. ``at``: how
+    many those are; whether the last plan was made behind a job past its walltime: it only guesses when that
+    ends, so it is made afresh. ``noted`` is for whoever records the reservations.
+    """
+
+    begin: IntArray
+    profile: Profile
+    freed: Freed
+    heap: IntArray
+    where: IntArray
+    at: IntArray
+    noted: Noted
+
+
+HELD_BY, OVERDUE = range(2)
+
+
+def new_plan(state: State, recorded: bool = False) -> Plan:
+    """The plan before the first event: everything is free; ``recorded`` if its reservations are."""
+    jobs = len(state.jobs)
+    return Plan(
+        begin=np.full(jobs, -1, np.int64),
+        profile=new_profile(state.free, 2 * jobs + 4),
+        freed=new_freed(state),
+        heap=np.empty(jobs, np.int64),
+        where=np.empty(jobs, np.int64),
+        at=np.zeros(2, np.int64),
+        noted=new_noted(jobs if recorded else 0),
+    )
+
+
+@compiled
+def conservative_pass(s, p, picks, modes, reordered):  # type: ignore[no-untyped-def]
+    """Compress, reserve for the new jobs, start those whose reservation has come.
+
+    ``reordered`` says that the order of the queue changes from pass to pass, so that ranks say nothing.
+
+    Returns (number of starts, number of backfilled among them, the first job in queue order that
+    keeps waiting or -1, the begin of its reservation or -1).
+    """
+    at, now = s.at, s.at[NOW]
+    trim(p.profile, now)
+    freed = now
+    for k in range(at[ENDED]):
+        job = s.ended[k]
+        end = s.jobs[job, START] + s.jobs[job, WALLTIME]
+        if end > now:
+            add(p.profile, s.jobs, job, now, end, 1)
+            freed = max(freed, end)
+    at[ENDED] = 0
+    overdue = at[RUNNING] > 0 and s.expected[0, 0] <= now
+    if overdue or p.at[OVERDUE]:
+        _forget(s, p, reordered)
+    elif freed > now:
+        _compress(s, p, freed, reordered)
+    p.at[OVERDUE] = overdue
+    new = at[QUEUED] - p.at[HELD_BY]
+    i = at[QUEUED]
+    for k in range(new - 1, -1, -1):  # most are at the end of the queue
+        i -= 1
+        while p.begin[s.queue[i]] >= 0:
+            i -= 1
+        picks[k] = i
+    for k in range(new):
+        _reserve(s, p, s.queue[picks[k]], reordered)
+    return _start_due(s, p, picks, modes, reordered, overdue)
+
+
+@borrowing
+def _reserve(s, p, job, reordered):  # type: ignore[no-untyped-def]
+    now, f = s.at[NOW], p.freed
+    plan(f, p.profile, s.jobs, job)
+    begin = first_stretch(f.stretches, p.profile, s.jobs, job, NEVER)
+    _promise(s, p, job, begin)
+    if begin > now:
+        s.jobs[job, HELD] = 1
+    if not reordered:
+        seat(f, s.jobs, job, s.jobs[job, RANK], begin, 0)
+    p.where[job] = p.at[HELD_BY]
+    p.at[HELD_BY] += 1
+    _rise(p, job)
+
+
+@inlined
+def _note_begin(s, p, job, begin):  # type: ignore[no-untyped-def]
+    """Write down what a job is promised: every promise is made or moved here."""
+    p.begin[job] = begin
+    note(p.noted, job, begin, s.at[NOW])
+    link(p.freed, job, begin)
+
+
+@borrowing
+def _promise(s, p, job, begin):  # type: ignore[no-untyped-def]
+    """Reserve for a job from ``begin`` on."""
+    _note_begin(s, p, job, begin)
+    if begin < NEVER:  # where nodes are out of service, some jobs fit never
+        add(p.profile, s.jobs, job, begin, begin + s.jobs[job, WALLTIME], -1)
+
+
+@borrowing
+def _compress(s, p, freed, reordered):  # type: ignore[no-untyped-def]
+    f, profile, now, queued = p.freed, p.profile, s.at[NOW], s.at[QUEUED]
+    if queued == 0:
+        return
+    first, last = np.int64(0), queued - 1
+    if reordered:
+        for i in range(queued):
+            if p.begin[s.queue[i]] >= 0:
+                seat(f, s.jobs, s.queue[i], i, p.begin[s.queue[i]], 1)
+    else:
+        first, last = s.jobs[s.queue[0], RANK], s.jobs[s.queue[last], RANK]
+    smallest = smallest_request(f)
+    call(f, profile, s.jobs, p.begin, now, freed, smallest)
+    for group in range(first // GROUP, last // GROUP + 1):
+        jump = group_may_jump(f, group)
+        if not jump and f.called[group] == 0:
+            continue
+        jumped, passed = jump, np.uint64(0)
+        while True:
+            places = (f.taken[group] if jump else f.called[group]) & ~passed
+            if places == 0:
+                break
+            bit, number = first_of(places)
+            passed |= bit | (bit - np.uint64(1))
+            called, place = f.called[group] & bit, group * GROUP + number
+            job = f.job[place]
+            old = p.begin[job]
+            may = jump and may_jump(f, place, old)
+            if not called and not may:
+                continue
+            f.called[group] &= ~bit
+            new = look(f, profile, s.jobs, place, old, called, may)
+            if new < old:
+                _move(s, p, job, old, new, smallest)
+                jump = group_may_jump(f, group)
+                jumped = jumped or jump
+        if jumped:
+            measure_group(f, p.begin, group)
+    if reordered:
+        for i in range(queued):
+            f.size[i] = NOBODY
+        for group in range((queued - 1) // GROUP + 1):
+            f.taken[group] = f.called[group] = 0
+            f.least[group], f.shortest[group], f.latest[group] = NOBODY, NEVER, -1
+
+
+@inlined
+def _move(s, p, job, old, new, smallest):  # type: ignore[no-untyped-def]
+    """Give a job an earlier begin, and call those that the time it leaves may help."""
+    length = s.jobs[job, WALLTIME]
+    unlink(p.freed, job, old)
+    if new + length > old:  # it slides: what it held and holds again stays as it is
+        _note_begin(s, p, job, new)
+        add(p.profile, s.jobs, job, new, old, -1)
+        add(p.profile, s.jobs, job, new + length, old + length, 1)
+    else:
+        if old < NEVER:
+            add(p.profile, s.jobs, job, old, old + length, 1)
+        _promise(s, p, job, new)
+    _rise(p, job)
+    if old < NEVER:
+        call(p.freed, p.profile, s.jobs, p.begin, max(old, new + length), old + length, smallest)
+
+
+@borrowing
+def _forget(s, p, reordered):  # type: ignore[no-untyped-def]
+    """Take all reservations back: what is free follows from the running jobs alone."""
+    now = s.at[NOW]
+    clear(p.profile, now, s.free)
+    for i in range(s.at[RUNNING]):
+        end = max(s.expected[i, 0], now + 1)
+        add(p.profile, s.jobs, s.expected[i, 1], end, NEVER, 1)
+    for i in range(s.at[QUEUED]):
+        job = s.queue[i]
+        if p.begin[job] >= 0:
+            _leave(s, p, job, reordered)
+            p.begin[job] = -1
+    p.at[HELD_BY] = 0
+
+
+@borrowing
+def _leave(s, p, job, reordered):  # type: ignore[no-untyped-def]
+    """A job waits no more, or not for the begin it has."""
+    unplan(p.freed, s.jobs, job, p.begin[job])
+    if not reordered:
+        unseat(p.freed, p.begin, s.jobs[job, RANK])
+
+
+@compiled
+def _start_due(s, p, picks, modes, reordered, overdue):  # type: ignore[no-untyped-def]
+    at, now = s.at, s.at[NOW]
+    count = 0
+    while p.at[HELD_BY] > 0 and p.begin[p.heap[0]] == now:
+        job = p.heap[0]
+        _take_top(p)
+        note(p.noted, job, now, now)
+        picks[count] = job
+        count += 1
+        _leave(s, p, job, reordered)
+    _find(s, p, picks, count, reordered)
+    # The first in the queue whose turn has not come: so many before it start.
+    waiting = 0
+    while waiting < count and picks[waiting] == waiting:
+        waiting += 1
+    for k in range(count):
+        job = s.queue[picks[k]]
+        occupy(s.jobs, s.expected, s.free, at, job)
+        if k >= waiting:
+            modes[k] = BACKFILLED
+        else:
+            modes[k] = RESERVED if s.jobs[job, HELD] else READY
+    first, begin, wake = -1, -1, NEVER
+    if waiting < at[QUEUED]:
+        first = s.queue[waiting]
+        begin = p.begin[first]
+    if not overdue:
+        if p.at[HELD_BY] > 0:
+            wake = p.begin[p.heap[0]]
+    else:
+        # Behind an overdue job a reservation for the next second moves on with it: wait for its end.
+        for k in range(p.at[HELD_BY]):
+            if p.begin[p.heap[k]] > now + 1:
+                wake = min(wake, p.begin[p.heap[k]])
+    at[WAKE] = wake
+    return count, count - waiting, first, begin
+
+
+@compiled
+def _find(s, p, picks, count, reordered):  # type: ignore[no-untyped-def]
+    """Replace jobs by their positions in the queue, ascending."""
+    if count == 0:
+        return
+    if reordered:
+        now, k = s.at[NOW], 0
+        for i in range(s.at[QUEUED]):
+            if p.begin[s.queue[i]] == now:
+                picks[k] = i
+                k += 1
+        return
+    for k in range(count):
+        rank, low, high = s.jobs[picks[k], RANK], 0, s.at[QUEUED]
+        while high - low > 1:
+            middle = (low + high) // 2
+            if s.jobs[s.queue[middle], RANK] <= rank:
+                low = middle
+            else:
+                high = middle
+        picks[k] = low
+    picks[:count].sort()
+
+
+@inlined
+def _rise(p, job):  # type: ignore[no-untyped-def]
+    """Move a job up in the heap to where its begin belongs."""
+    i, begin = p.where[job], p.begin[job]
+    while i > 0:
+        above = p.heap[(i - 1) // 2]
+        if p.begin[above] <= begin:
+            break
+        p.heap[i] = above
+        p.where[above] = i
+        i = (i - 1) // 2
+    p.heap[i] = job
+    p.where[job] = i
+
+
+@borrowing
+def _take_top(p):  # type: ignore[no-untyped-def]
+    p.at[HELD_BY] -= 1
+    size = p.at[HELD_BY]
+    job, i = p.heap[size], 0
+    while 2 * i + 1 < size:
+        child = 2 * i + 1
+        if child + 1 < size and p.begin[p.heap[child + 1]] < p.begin[p.heap[child]]:
+            child += 1
+        if p.begin[job] <= p.begin[p.heap[child]]:
+            break
+        p.heap[i] = p.heap[child]
+        p.where[p.heap[i]] = i
+        i = child
+    p.heap[i] = job
+    p.where[job] = i

@@ -1,0 +1,159 @@
+"""The replay of a priority rule: pass after pass inside one compiled loop."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transom._system.compiling import compiled
+from transom.models.arrays import IntArray
+from transom.simulation.core import events
+from transom.simulation.core.decision import Backfilling
+from transom.simulation.core.events import advance, launch
+from transom.simulation.core.noted_promises import COUNT, ENOUGH, ROW
+from transom.simulation.core.promise_log import PromiseLog
+from transom.simulation.core.replay import Progress, Replay
+from transom.simulation.core.schedule import COLUMNS
+from transom.simulation.passes.conservative_backfill import conservative_pass, new_plan
+from transom.simulation.passes.easy_backfill import easy_pass, plain_pass
+from transom.simulation.passes.queue_order import queue_order, reorder
+
+_CHUNK = 8192  # decisions between two looks at the progress bar and Ctrl-C
+_WORK = 50_000_000  # the same in waiting jobs x steps of the plan
+
+
+class Tables(NamedTuple):
+    """What the loop reads and writes beside the state, for ``n`` jobs and ``R`` further resources.
+
+    ``runtime`` [s] and ``ids`` ``(n,)``; ``log``: a column per pass; ``picks`` and ``modes`` ``(n,)``: the jobs that a
+    pass starts, and how; ``extra`` ``(1 + R,)``: what EASY leaves beside the reservation.
+    """
+
+    runtime: IntArray
+    ids: IntArray
+    log: IntArray
+    picks: IntArray
+    modes: IntArray
+    extra: IntArray
+
+
+def run_rule(
+    replay: Replay, backfilling: Backfilling, report: Progress, promises: PromiseLog | None = None
+) -> dict[str, NDArray[Any]]:
+    """Replay a rule to the end of the trace.
+
+    Parameters
+    ----------
+    replay : before its first event; its state is changed.
+    backfilling : how jobs start ahead of one that does not fit.
+    report : called now and then with the number of started jobs.
+    promises : takes down the reservations of conservative backfilling.
+
+    Returns
+    -------
+    The decisions, by column of :data:`~transom.simulation.core.schedule.COLUMNS`.
+    """
+    state, order, n = replay.state, queue_order(replay.rule, replay.jobs, replay.origin), len(replay.jobs)
+    easy, extra = backfilling == "easy", np.empty(len(replay.state.free), np.int64)
+    plan = new_plan(state, promises is not None) if backfilling == "conservative" else None
+    log = np.empty((len(COLUMNS), 2 * n + _CHUNK), np.int64)
+    t = Tables(replay.runtime, replay.ids, log, np.empty(n, np.int64), np.empty(n, np.int64), extra)
+
+    def run(row: int, until: int, arrived: bool) -> tuple[int, bool]:
+        if plan is not None:
+            if promises is not None and plan.noted.at[COUNT] >= ENOUGH:
+                promises.take(plan.noted, replay.ids)
+            return run_conservative(state, plan, order, t, row, until, arrived)  # type: ignore[no-any-return]
+        return run_plain_or_easy(state, easy, order, t, row, until, arrived)  # type: ignore[no-any-return]
+
+    rows, more = 0, True
+    while more:
+        if t.log.shape[1] - rows < _CHUNK:
+            t = t._replace(log=np.concatenate((t.log, np.empty_like(t.log)), axis=1))
+        until = rows + _CHUNK
+        if replay.rule.timeless or order is not None:
+            rows, more = run(rows, until, False)
+        else:
+            # The order changes as time goes by, and Python alone knows it: only single passes are compiled.
+            while rows < until and (more := replay.advance()):
+                rows, _ = run(rows, rows + 1, True)
+        report(int(state.at[events.STARTED]))
+    if promises is not None and plan is not None:
+        promises.take(plan.noted, replay.ids)
+    return dict(zip(COLUMNS, t.log[:, :rows], strict=True))
+
+
+# The state is taken apart once, outside the loop: every array that is taken out of the bundle inside
+# it counts references, which costs as much as the pass itself.
+
+
+@compiled
+def run_plain_or_easy(s, easy, order, t, row, until, arrived):  # type: ignore[no-untyped-def]
+    """Pass after pass until ``row`` reaches ``until`` or the trace ends; (row, whether there is more).
+
+    ``order``, if it is not None, orders the queue before each pass. ``arrived`` says that the events of the first pass
+    have been taken in, and its queue is in order.
+    """
+    jobs, queue, ends, expected, ended, free, children, at = s
+    runtime, ids, log, picks, modes, extra = t
+    while row < until:
+        if not arrived:
+            if not advance(jobs, queue, ends, expected, ended, free, children, at):
+                return row, False
+            # Without a reservation the order of jobs that cannot start does not matter.
+            if order is not None and (easy or free[0] >= at[events.SMALLEST]):
+                reorder(order, queue, at)
+        arrived = False
+        before(log, row, at, free)
+        count, backfilled, head, begin = 0, 0, -1, -1
+        if easy:
+            count, backfilled, head, begin = easy_pass(jobs, queue, expected, free, at, picks, modes, extra)
+        else:
+            count = plain_pass(jobs, queue, expected, free, at, picks, modes)
+        launch(jobs, queue, ends, at, runtime, picks, modes, count)
+        after(log, row, count, backfilled, head, begin, ids)
+        row += 1
+    return row, True
+
+
+@compiled
+def run_conservative(s, p, order, t, row, until, arrived):  # type: ignore[no-untyped-def]
+    """The same with conservative backfilling; it also returns when much work was done or much was noted.
+
+    A pass may look at every step of the plan for every waiting job.
+    """
+    work, reordered = 0, arrived or order is not None
+    while row < until and work < _WORK and p.noted.at[COUNT] < ENOUGH:
+        if not arrived:
+            if not advance(s.jobs, s.queue, s.ends, s.expected, s.ended, s.free, s.children, s.at):
+                return row, False
+            if order is not None:
+                reorder(order, s.queue, s.at)
+        arrived = False
+        before(t.log, row, s.at, s.free)
+        p.noted.at[ROW] = row
+        count, backfilled, head, begin = conservative_pass(s, p, t.picks, t.modes, reordered)
+        launch(s.jobs, s.queue, s.ends, s.at, t.runtime, t.picks, t.modes, count)
+        after(t.log, row, count, backfilled, head, begin, t.ids)
+        work += s.at[events.QUEUED]
+        row += 1
+    return row, True
+
+
+@compiled
+def before(log, row, at, free):  # type: ignore[no-untyped-def]
+    """Write what a pass finds to column ``row`` of the log."""
+    log[0, row] = at[events.NOW]
+    log[1, row] = at[events.QUEUED]
+    log[2, row] = free[0]
+
+
+@compiled
+def after(log, row, count, backfilled, head, begin, ids):  # type: ignore[no-untyped-def]
+    """Write what a pass did to column ``row`` of the log."""
+    log[3, row] = count
+    log[4, row] = backfilled
+    log[5, row] = ids[head] if head >= 0 else -1
+    log[6, row] = begin

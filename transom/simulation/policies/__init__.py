@@ -1,0 +1,1 @@
+"""Policies, and how they are found by name."""

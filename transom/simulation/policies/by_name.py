@@ -1,0 +1,87 @@
+"""Policies by name: every priority rule, plain and with backfilling, and whatever is registered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from transom import registry
+from transom.errors import SpecError
+from transom.models import Window
+from transom.simulation.core.decision import Backfilling, Decision, Policy
+from transom.simulation.core.site_order import load_rule
+
+
+@dataclass(frozen=True, slots=True)
+class RulePolicy:
+    """Start jobs in the order of a priority rule, with or without backfilling.
+
+    Parameters
+    ----------
+    rule : specification of a registered priority rule.
+    backfilling : ``none`` stops at the first job that does not fit; ``easy`` and ``conservative``
+        as in :mod:`~transom.simulation.passes.easy_backfill` and
+        :mod:`~transom.simulation.passes.conservative_backfill`.
+    """
+
+    rule: str
+    backfilling: Backfilling = "none"
+
+    def __post_init__(self) -> None:
+        if self.backfilling not in get_args(Backfilling):
+            raise SpecError(f"unknown backfilling {self.backfilling!r}. Known: {', '.join(get_args(Backfilling))}")
+
+    @property
+    def name(self) -> str:
+        """The name under which ``make_policy`` finds it."""
+        rule, colon, settings = self.rule.partition(":")
+        return rule + ("" if self.backfilling == "none" else f"-{self.backfilling}") + colon + settings
+
+    @property
+    def order(self) -> str:
+        """The rule, which orders the queue."""
+        return self.rule
+
+    def decide(self, window: Window, /) -> Decision:
+        """Decide over one window; conservative reservations are made afresh in queue order."""
+        from transom.simulation.passes.window_pass import pass_over
+
+        return pass_over(window, self.backfilling)
+
+
+def policy_names() -> list[str]:
+    """All policies that can be asked for by name."""
+    rules = registry.names(registry.PRIORITY_RULES)
+    return sorted([*registry.names(registry.POLICIES), *(rule + tail for rule in rules for tail in _TAILS)])
+
+
+def make_policy(spec: str) -> Policy:
+    """Build the policy that a specification describes.
+
+    ``RULE``, ``RULE-easy`` and ``RULE-conservative`` exist for every registered priority rule, and take its parameters:
+    ``f4-easy:clock=sequence``.
+
+    Raises
+    ------
+    SpecError : the name or a parameter is unknown, or a value does not fit.
+    """
+    name, _ = registry.parse(spec)
+    if name in registry.names(registry.POLICIES):
+        policy: Policy = registry.make(registry.POLICIES, spec)
+        return policy
+    for tail, backfilling in _TAILS.items():
+        rule = name.removesuffix(tail) if tail else name
+        if rule + tail == name and rule in registry.names(registry.PRIORITY_RULES):
+            ordering = rule + spec.removeprefix(name)
+            load_rule(ordering)
+            return RulePolicy(ordering, backfilling)
+    raise registry.unknown("policy", name, policy_names())
+
+
+def deciding(policy: Policy) -> list[Any]:
+    """A policy with the rule that orders its queue, and the solver, objective and decision rule that it asks."""
+    asked = [getattr(policy, name) for name in ("_solver", "_objective", "_rule") if hasattr(policy, name)]
+    return [policy, load_rule(getattr(policy, "order", "fcfs")), *asked]
+
+
+_TAILS: dict[str, Backfilling] = {"": "none", "-easy": "easy", "-conservative": "conservative"}

@@ -1,0 +1,325 @@
+"""The replay of a window policy under ``dp``: pass after pass inside one compiled loop.
+
+Decisions are those of :meth:`~transom.simulation.policies.window.WindowPolicy.decide`, which also takes every pass that
+the loop leaves: one with a table that is too large, or a choice that its judge refuses.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transom._system.compiling import compiled
+from transom.models.arrays import FloatArray, IntArray
+from transom.simulation.core import events
+from transom.simulation.core.events import (
+    DEMAND,
+    HELD,
+    NEVER,
+    NOW,
+    PASSED,
+    QUEUED,
+    SUBMIT,
+    WALLTIME,
+    advance,
+    launch,
+    occupy,
+)
+from transom.simulation.core.schedule import BACKFILLED, COLUMNS, READY, RESERVED
+from transom.simulation.passes.easy_backfill import easy_pass, fits, shadow_time
+from transom.simulation.passes.rule_replay import after, before
+from transom.simulation.policies.window_choice import OBJECTIVES, choose, item_values, scale_of, stands, weights_of
+from transom.solvers.knapsack.dynamic_programming import DynamicProgramming
+
+if TYPE_CHECKING:
+    from transom.simulation.core.replay import Progress, Replay
+    from transom.simulation.policies.window import WindowPolicy
+
+_CHUNK = 512  # decisions between two looks at the progress bar and Ctrl-C
+_WORK = 200_000_000  # the same in cells of tables: a tenth of a second
+_CELLS = 16_000_000  # cells of the largest table that is filled without a look at the clock: a few milliseconds
+_SECONDS = 0.1  # shorter times are watched [s]
+_SHARES = 100_000  # longest queue of which shares are tabulated
+
+_ENDED, _REPORT, _LEFT = range(3)  # why the loop returned: end of the trace, time to report, a pass for `decide`
+
+
+class Terms(NamedTuple):
+    """A window policy in numbers.
+
+    ``lengths`` of the window by jobs that wait; empty: ``size`` for all. ``kind``, ``w1`` and ``w23`` are the
+    objective, ``scale`` that of its values; ``memory`` [bytes] and ``cells`` limit the solver's table, ``work``
+    [cells] what is done between two looks at Ctrl-C.
+    """
+
+    size: int
+    lengths: IntArray
+    easy: bool
+    kind: int
+    w1: float
+    w23: float
+    scale: int
+    num_nodes: int
+    memory: int
+    cells: int
+    work: int
+
+
+class Scratch(NamedTuple):
+    """Arrays of a replay of ``n`` jobs: starts of a pass, the queue without them, priorities, and the reserved job."""
+
+    picks: IntArray
+    modes: IntArray
+    rest: IntArray
+    where: IntArray
+    found: IntArray
+    how: IntArray
+    extra: IntArray
+    priority: IntArray
+    held: IntArray
+
+
+class Notes(NamedTuple):
+    """A column of each fact by decision: jobs in the window, value of the choice, choices that were cut."""
+
+    window: IntArray
+    value: FloatArray
+    cut: IntArray
+
+
+def takes(policy: WindowPolicy) -> bool:
+    """Whether the decisions of a policy can be taken in the compiled loop."""
+    stop = policy._stop
+    return (
+        type(policy._solver) is DynamicProgramming
+        and type(policy._objective) in OBJECTIVES
+        and stop.iterations is None
+        and (stop.seconds is None or stop.seconds >= _SECONDS)
+    )
+
+
+def run_windows(replay: Replay, policy: WindowPolicy, report: Progress) -> dict[str, NDArray[Any]]:
+    """Replay a window policy that is taken here to the end of the trace.
+
+    Parameters
+    ----------
+    replay : before its first event; its state is changed.
+    policy : the policy, after its reset.
+    report : called now and then with the number of started jobs.
+
+    Returns
+    -------
+    The decisions by column: :data:`~transom.simulation.core.schedule.COLUMNS`, and what the policy notes. ``seconds``
+    is the mean of some hundred decisions.
+    """
+    state, terms, scratch = replay.state, _terms(replay, policy), _scratch(replay)
+    log = np.empty((len(COLUMNS), _CHUNK), np.int64)
+    notes = Notes(np.empty(_CHUNK, np.int64), np.empty(_CHUNK), np.empty(_CHUNK, np.int64))
+    took: list[tuple[int, float]] = []
+    left: dict[int, dict[str, Any]] = {}
+    row, why = 0, _REPORT
+    while why != _ENDED:
+        if log.shape[1] - row < _CHUNK:
+            log = np.concatenate((log, np.empty_like(log)), axis=1)
+            more: tuple[Any, ...] = tuple(np.concatenate((column, np.empty_like(column))) for column in notes)
+            notes = Notes(*more)
+        began, first = perf_counter(), row
+        if replay.rule.timeless:
+            until, arrived = row + _CHUNK, False
+        elif replay.advance():
+            # The order changes as time goes by: every pass needs a new one, so only passes are compiled.
+            until, arrived = row + 1, True
+        else:
+            break
+        row, why = _run(state, terms, scratch, replay.runtime, replay.ids, log, notes, row, until, arrived)
+        if why == _LEFT:
+            left[row] = _decide(replay, policy, scratch, log[:, row])
+            row += 1
+        took.append((row - first, (perf_counter() - began) / max(1, row - first)))
+        report(int(state.at[events.STARTED]))
+    decisions: dict[str, NDArray[Any]] = dict(zip(COLUMNS, log[:, :row], strict=True))
+    return decisions | _noted(notes, row, terms.scale, took, left) if row else decisions
+
+
+def _terms(replay: Replay, policy: WindowPolicy) -> Terms:
+    objective, share = policy._objective, policy.share
+    longest = min(len(replay.state.jobs), _SHARES) if share is not None else -1
+    lengths = [policy.length(waiting) for waiting in range(longest + 1)]
+    solver = policy._solver
+    assert isinstance(solver, DynamicProgramming)
+    kind, (w1, w23) = OBJECTIVES.index(type(objective)), weights_of(objective)
+    memory, size, nodes = min(solver.memory, 2**40) * 2**20, min(policy.size, 2**40), replay.cluster.num_nodes
+    lengths_of = np.array(lengths, np.int64)
+    return Terms(size, lengths_of, bool(policy.easy), kind, w1, w23, scale_of(objective), nodes, memory, _CELLS, _WORK)
+
+
+def _scratch(replay: Replay) -> Scratch:
+    jobs = len(replay.state.jobs)
+    picks, modes, rest, where, found, how = (np.empty(jobs, np.int64) for _ in range(6))
+    extra, held = np.empty(len(replay.state.free), np.int64), np.full(1, -1, np.int64)
+    return Scratch(picks, modes, rest, where, found, how, extra, replay.jobs.priority.copy(), held)
+
+
+def _decide(replay: Replay, policy: WindowPolicy, scratch: Scratch, log: IntArray) -> dict[str, Any]:
+    """Have the policy decide a pass that the loop left."""
+    ids, held = replay.ids, int(scratch.held[0])
+    policy._protected = -1 if held < 0 else int(ids[held])
+    decision = policy.decide(replay.window())
+    replay.apply(decision, log)
+    scratch.held[0] = -1 if policy._protected < 0 else int(np.flatnonzero(ids == policy._protected)[0])
+    return dict(decision.notes)
+
+
+def _noted(
+    notes: Notes, rows: int, scale: int, took: list[tuple[int, float]], left: dict[int, dict[str, Any]]
+) -> dict[str, NDArray[Any]]:
+    value = notes.value[:rows]
+    columns: dict[str, NDArray[Any]] = {
+        "window": notes.window[:rows],
+        "status": np.full(rows, "optimal", "U10"),
+        "value": value,
+        "bound": value.copy(),
+        "seconds": np.repeat([each for _, each in took], [count for count, _ in took]),
+        "cut": notes.cut[:rows],
+    }
+    for row, said in left.items():
+        for name, column in columns.items():
+            column[row] = said[name]
+    # As short as its longest word, as if made of a list.
+    return columns | {"status": np.array(columns["status"].tolist())}
+
+
+@compiled
+def _run(s, terms, scratch, runtime, ids, log, notes, row, until, arrived):  # type: ignore[no-untyped-def]
+    """Pass after pass until ``row`` reaches ``until`` or much work is done; (row, why it returned).
+
+    ``arrived`` says that the events of the first pass have been taken in.
+    """
+    jobs, queue, ends, expected, ended, free, children, at = s
+    work = 0
+    while row < until and work < terms.work:
+        if not arrived and not advance(jobs, queue, ends, expected, ended, free, children, at):
+            return row, _ENDED
+        arrived = False
+        if not terms.easy:
+            scratch.held[0] = -1
+        spent = _pass(jobs, queue, expected, free, at, terms, scratch, ids, log, notes, row, ends, runtime)
+        if spent < 0:
+            return row, _LEFT
+        work += spent
+        row += 1
+    return row, _REPORT
+
+
+@compiled
+def _pass(jobs, queue, expected, free, at, terms, scratch, ids, log, notes, row, ends, runtime):  # type: ignore[no-untyped-def]
+    """One decision; the cells of the table that it took, or -1 if it is left to the policy and nothing was changed."""
+    picks, modes, _, where, _, _, extra, priority, held = scratch
+    waiting, now, length = at[QUEUED], at[NOW], terms.size
+    if len(terms.lengths):
+        if waiting >= len(terms.lengths):
+            return -1
+        length = terms.lengths[waiting]
+    reserved, ready, shadow = -1, -1, NEVER
+    if held[0] >= 0:
+        for i in range(waiting):
+            if queue[i] == held[0]:
+                reserved = i
+                break
+    capacity = free[0]
+    if reserved >= 0 and fits(jobs, held[0], free):
+        ready, reserved = reserved, -1
+        capacity -= jobs[held[0], DEMAND]
+    items = 0
+    for i in range(min(length, waiting)):
+        if i != ready and i != reserved:
+            where[items] = i
+            items += 1
+    values, weights, waits = np.empty(items, np.int64), np.empty(items, np.int64), np.empty(items, np.int64)
+    walltimes, priorities = np.empty(items, np.int64), np.empty(items, np.int64)
+    for i in range(items):
+        job = queue[where[i]]
+        weights[i], waits[i] = jobs[job, DEMAND], now - jobs[job, SUBMIT]
+        walltimes[i], priorities[i] = jobs[job, WALLTIME], priority[job]
+    longest, waited = 0, 0.0
+    for i in range(waiting):
+        wait = now - jobs[queue[i], SUBMIT]
+        longest, waited = max(longest, wait), waited + np.float64(jobs[queue[i], DEMAND]) * (wait + 1)
+    if waited >= 2.0**61:
+        return -1  # an objective may refuse the queue, of which these are but some items
+    if not item_values(
+        terms.kind, terms.w1, terms.w23, waits, weights, walltimes, priorities, longest, terms.num_nodes, values
+    ):
+        return -1
+    solved, value, chosen, cells = choose(values, weights, capacity, terms.cells, terms.memory)
+    if not solved or not stands(values, weights, capacity, chosen, value):
+        return -1
+
+    before(log, row, at, free)
+    count, cut = 0, 0
+    if ready >= 0:
+        occupy(jobs, expected, free, at, queue[ready])
+        picks[0], modes[0], count = ready, RESERVED if jobs[queue[ready], HELD] else READY, 1
+    elif reserved >= 0:
+        shadow = shadow_time(jobs, expected, free, at, queue[reserved], extra)
+    ahead = 0
+    for i in range(items):
+        if not chosen[i]:
+            continue
+        job = queue[where[i]]
+        fitting = fits(jobs, job, free)  # a further resource may run out, which the knapsack does not know
+        if fitting and reserved >= 0 and now + jobs[job, WALLTIME] > shadow:
+            fitting = fits(jobs, job, extra)
+            if fitting:
+                for r in range(len(extra)):
+                    extra[r] -= jobs[job, DEMAND + r]
+        if not fitting:
+            cut += 1
+            continue
+        occupy(jobs, expected, free, at, job)
+        picks[count] = where[i]
+        modes[count] = BACKFILLED if reserved >= 0 else RESERVED if jobs[job, HELD] else READY
+        ahead += reserved >= 0
+        count += 1
+    head, begin = -1, -1
+    if terms.easy:
+        count, behind, head, begin = _backfill(jobs, queue, expected, free, at, scratch, count, reserved)
+        ahead += behind
+        held[0] = head
+    launch(jobs, queue, ends, at, runtime, picks, modes, count)
+    after(log, row, count, ahead, head, begin, ids)
+    notes.window[row], notes.value[row], notes.cut[row] = items, np.float64(value) / terms.scale, cut
+    return cells
+
+
+@compiled
+def _backfill(jobs, queue, expected, free, at, scratch, count, reserved):  # type: ignore[no-untyped-def]
+    """EASY over the jobs that are not among the ``count`` picked ones, the reserved one first.
+
+    Returns the number of picks, how many were backfilled, and who holds the reservation from when on.
+    """
+    picks, modes, rest, where, found, how, extra, _, _ = scratch
+    waiting, left = at[QUEUED], 0
+    for i in range(waiting):
+        where[i] = i
+    for k in range(count):
+        where[picks[k]] = -1
+    if reserved >= 0:
+        where[reserved] = -1
+        rest[0], left = reserved, 1
+    for i in range(waiting):
+        if where[i] >= 0:
+            rest[left] = i
+            left += 1
+    for i in range(left):
+        where[i] = rest[i]
+        rest[i] = queue[where[i]]
+    at[QUEUED], at[PASSED] = left, 0
+    more, behind, head, begin = easy_pass(jobs, rest, expected, free, at, found, how, extra)
+    at[QUEUED], at[PASSED] = waiting, 0
+    for k in range(more):
+        picks[count + k], modes[count + k] = where[found[k]], how[k]
+    return count + more, behind, head, begin
