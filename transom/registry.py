@@ -14,6 +14,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import re
+import sys
 import types
 import typing
 from collections.abc import Iterable
@@ -137,10 +138,51 @@ def make(group: str, spec: str, problem: type | None = None) -> Any:
 def weights_of(*things: Any) -> str:
     """What decides beside the specifications of some things, such as weights in a file that one names.
 
-    That is their ``digest``, a text, of those that have one; empty where none has.
+    That is their ``digest``, a text, of those that have one, and of what they hold (:func:`parts_of`); empty where none
+    has.
     """
-    digests = (getattr(thing, "digest", None) for thing in things)
+    digests = (getattr(part, "digest", None) for part in parts_of(*things))
     return " ".join(digest for digest in digests if isinstance(digest, str))
+
+
+def parts_of(*things: Any) -> list[Any]:
+    """Things with all that they hold, in attributes of any name, in lists and in mappings: solvers, rules, objectives.
+
+    Numbers, texts, arrays, functions and what the standard library makes are left out. What has a ``digest``, a text,
+    speaks for all that it holds.
+    """
+    found: list[Any] = []
+    seen: set[int] = set()
+
+    def visit(thing: Any) -> None:
+        if isinstance(thing, dict):
+            for value in thing.values():
+                visit(value)
+        elif isinstance(thing, (list, tuple)):
+            for value in thing:
+                visit(value)
+        elif id(thing) not in seen and _made_by_a_package(thing):
+            seen.add(id(thing))
+            found.append(thing)
+            if not isinstance(getattr(thing, "digest", None), str):
+                for name in _attributes(thing):
+                    visit(getattr(thing, name, None))
+
+    visit(things)
+    return found
+
+
+def _made_by_a_package(thing: Any) -> bool:
+    if isinstance(thing, (type, types.FunctionType, types.MethodType, types.ModuleType)):
+        return False
+    top = type(thing).__module__.partition(".")[0]
+    return top not in sys.stdlib_module_names and top not in {"numpy", "numba", "torch"}
+
+
+def _attributes(thing: Any) -> list[str]:
+    slots = (getattr(kind, "__slots__", ()) for kind in type(thing).__mro__)
+    stated = [name for names in slots for name in ((names,) if isinstance(names, str) else names)]
+    return [*dict.fromkeys([*stated, *getattr(thing, "__dict__", ())])]
 
 
 def labelled(text: str) -> tuple[str, str]:
