@@ -87,7 +87,7 @@ def test_a_choice_that_would_delay_the_reserved_job_is_cut_and_counted() -> None
 
 def test_the_window_may_be_a_share_of_the_queue() -> None:
     workload = jobs(*((i, 0, 1, 5, 5) for i in range(1, 11)))
-    half = simulate(workload, "window:solver=dp,share=0.45,easy=false")
+    half = simulate(workload, "window:solver=dp,k=0.45,easy=false")
     assert half.decisions["window"].tolist()[0] == 5  # ceil(0.45 * 10)
 
 
@@ -112,7 +112,7 @@ def test_the_same_seed_gives_the_same_schedule_with_a_random_solver() -> None:
     ("spec", "says"),
     [
         ("window:size=0", "size must be > 0"),
-        ("window:share=1.5", r"share must be in \(0, 1\]"),
+        ("window:k=1.5", r"k must be in \(0, 1\]"),
         ("window:solver=gurobi", "unknown solver 'gurobi'"),
         ("window:objective=profit", "unknown objective 'profit'"),
         ("window:order=lifo", "unknown priority rule 'lifo'"),

@@ -63,7 +63,7 @@ def test_the_objectives_are_all_there_are() -> None:
 @given(
     workloads(max_jobs=25, resources=1, dependencies=True, overrun=True) | workloads(max_jobs=25),
     st.sampled_from(NAMES),
-    st.sampled_from(["size=1", "size=3", "size=50", "share=0.3", "share=1"]),
+    st.sampled_from(["size=1", "size=3", "size=50", "k=0.3", "k=1"]),
     st.booleans(),
     st.sampled_from(["fcfs", "saf", "wfp3"]),
 )
@@ -98,12 +98,12 @@ def crowded(seed: int, jobs: int = 300, nodes: int = 200) -> Workload:
 
 @pytest.mark.parametrize("objective", NAMES)
 def test_crowded_queues(objective: str) -> None:
-    for seed, settings_ in enumerate(("size=50", "size=256", "share=0.5", "size=20,easy=no", "size=50,order=unicep")):
+    for seed, settings_ in enumerate(("size=50", "size=256", "k=0.5", "size=20,easy=no", "size=50,order=unicep")):
         policy = f"window:solver=dp,objective=[{objective}],{settings_}"
         assert_same(simulate(crowded(seed), policy), window_by_window(crowded(seed), policy))
 
 
-@pytest.mark.parametrize("settings_", ["size=50", "share=0.5", "size=20,easy=no", "size=20,order=wfp3"])
+@pytest.mark.parametrize("settings_", ["size=50", "k=0.5", "size=20,easy=no", "size=20,order=wfp3"])
 @pytest.mark.parametrize("changed", ["_CELLS=0", "_CELLS=300", "_WORK=1", "_CHUNK=1", "_SHARES=9"])
 def test_what_the_loop_leaves_is_decided_window_by_window(
     settings_: str, changed: str, monkeypatch: pytest.MonkeyPatch
@@ -180,7 +180,7 @@ def test_recordings_are_the_same(tmp_path: Path) -> None:
 
 
 @pytest.mark.reference
-@pytest.mark.parametrize("settings_", [*(f"objective=[{name}]" for name in NAMES), "size=20", "share=0.5", "easy=no"])
+@pytest.mark.parametrize("settings_", [*(f"objective=[{name}]" for name in NAMES), "size=20", "k=0.5", "easy=no"])
 @pytest.mark.parametrize("name", ["theta_2022", "SDSC-SP2-1998-4.2-cln", "HPC2N-2002-2.2-cln"])
 def test_decisions_on_real_traces(name: str, settings_: str, shared: Path) -> None:
     workload = read_swf(shared / "traces" / f"{name}.swf.gz").take(np.arange(4000, 5000))
