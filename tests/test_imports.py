@@ -15,7 +15,7 @@ LAYERS = [
     {"_system"},
     {"models"},
     {"stop", "rng", "registry"},
-    {"result"},
+    {"result", "problems"},
     {"solving"},
     {"solvers", "heuristics", "traces", "io"},
     {"simulation"},

@@ -1,4 +1,4 @@
-"""Solvers, policies, objectives, priority rules, cost models and decision rules by name.
+"""Solvers, problems, policies, objectives, priority rules, cost models and decision rules by name.
 
 They register under entry points, the built-in ones through the same door as those of other
 packages; nothing is imported until it is asked for. A *specification* names one and sets
@@ -27,6 +27,7 @@ from typing import Any
 from transom.errors import SpecError
 
 SOLVERS = "transom.solvers"
+PROBLEMS = "transom.problems"
 POLICIES = "transom.policies"
 OBJECTIVES = "transom.objectives"
 PRIORITY_RULES = "transom.priority_rules"
@@ -36,6 +37,7 @@ EVENT_RULES = "transom.event_rules"
 
 _WORDS = {
     SOLVERS: "solver",
+    PROBLEMS: "problem",
     POLICIES: "policy",
     OBJECTIVES: "objective",
     PRIORITY_RULES: "priority rule",
@@ -102,7 +104,7 @@ def _load_entry(group: str, entry: str) -> Any:
     title = f"{_WORDS.get(group, group)} {_stem(entry)!r}"
     try:
         factory = _entries(group)[entry].load()
-    except ImportError as error:
+    except (ImportError, AttributeError) as error:
         raise SpecError(f"{title} cannot be loaded: {error}") from error
     absent = [package for package in getattr(factory, "needs", ()) if find_spec(package) is None]
     if absent:

@@ -18,7 +18,7 @@ from transom.bench.portfolio.scoring import Score, scores
 from transom.bench.portfolio.training import make_choice
 from transom.bench.store.frame import to_frame
 from transom.errors import DocumentError
-from transom.solvers.auto.features import FEATURES
+from transom.solvers.auto.features import names_for
 from transom.solvers.auto.table import Leaf, Split, leaf_of, leaves
 from transom.stop import Stop
 
@@ -91,7 +91,7 @@ def test_which_schedules_there_are() -> None:
 
 
 def facts(**known: float) -> dict[str, float]:
-    return {**dict.fromkeys(FEATURES["knapsack"], 0.0), **known}
+    return {**dict.fromkeys(names_for("knapsack"), 0.0), **known}
 
 
 def a_store(best: Any, solvers: Sequence[str], count: int = 90) -> tuple[list[Row], dict[str, dict[str, float]]]:
@@ -219,7 +219,7 @@ def test_a_schedule_ends_with_a_solver_that_takes_everything_and_does_it_well() 
     for i in range(40):
         exact = run(1.0, (0.01, 100.0), seconds=0.01, proved=True) if i % 2 == 0 else run(1.0)
         runs = {"exact": [exact], "fair": [run(1.0, (0.02, 99.0))], "poor": [run(1.0, (0.001, 50.0))]}
-        facts = dict.fromkeys(FEATURES["knapsack"], 0.0)
+        facts = dict.fromkeys(names_for("knapsack"), 0.0)
         cases.append(dataclasses.replace(case(runs), instance=f"i{i}", facts=facts))
     for leaf in leaves(make_choice(cases).timed):
         assert (leaf.steps[0].solver, leaf.steps[-1].solver) == ("exact", "fair")

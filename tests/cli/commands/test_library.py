@@ -169,7 +169,7 @@ def test_remove(transom: Transom, library: Path) -> None:
         (("verify", "--solve", "0"), "--solve must be > 0"),
         (("update", "x.jsonl", "--seconds", "-1"), "--seconds must be > 0"),
         (("add", "packs.jsonl", "--problem", "tsp"), "unknown problem 'tsp'"),
-        (("add", "packs.jsonl", "--cost-model", "paper"), "a knapsack has no hops"),
+        (("add", "packs.jsonl", "--cost-model", "paper"), "--cost-model is for allocations or constrained paths"),
     ],
 )
 def test_bad_input(

@@ -98,7 +98,7 @@ def test_without_an_allocator_jobs_get_the_lowest_idle_nodes(transom: Command, t
         (["--period", "60", *TREE, "--allocate-by", "job"], "--allocate-by needs --allocate"),
         (["--period", "60", *TREE, "--allocate-seconds", "2"], "--allocate-seconds needs --allocate"),
         (["--period", "60", *TREE, "--allocate", "scas-dp", "--allocate-seconds", "0"], "seconds must be > 0"),
-        (["--period", "60", *TREE, "--allocate", "dp"], "solves Knapsack problems, not allocations"),
+        (["--period", "60", *TREE, "--allocate", "dp"], "it solves Knapsack problems"),
         (["--period", "60", *TREE, "--allocate", "scas-pd"], "did you mean 'scas-dp'"),
         (["--period", "60", *TREE, "--allocate", "scas-dp", "--rule", "free"], "under the free rule"),
         (["--period", "60", *TREE, "--cost-model", "dear"], "unknown cost model 'dear'"),

@@ -314,11 +314,11 @@ REFUSED = {
     "picture of a knapsack": (["window", "--picture", "x.png"], "--picture does not go with these files"),
     "objective of a selection": (
         ["window", "--problem", "selection", "--objective", "wait"],
-        "--objective is for knapsacks; a selection has --objectives",
+        "--objective is for knapsacks, this is a selection",
     ),
     "hops of a selection": (["window", "--problem", "selection", "--no-wrap"], "--no-wrap is for allocations"),
     "objectives of a document": (["small", "--objectives", "r0"], "a selection states its objectives; --objectives"),
-    "hops of a document": (["small", "--cost-model", "paper"], "small.jsonl:1: a selection has no hops; --cost-model"),
+    "hops of a document": (["small", "--cost-model", "paper"], "small.jsonl:1: --cost-model is for allocations"),
     "a document as a knapsack": (["small", "--problem", "knapsack"], "holds a selection, not a knapsack problem"),
     "unknown resource": (
         ["window", "--problem", "selection", "--objectives", "nodes/gpus"],
@@ -334,7 +334,7 @@ REFUSED = {
     "picture of two": (["small", "--picture", "x.png"], "--picture draws the front of one instance; there are 2"),
     "kind of picture": (["small", "--picture", "x.bmp"], "the name must end in .png, .pdf, .svg, got 'x.bmp'"),
     "solver of knapsacks": (["small", "--solver", "dp"], "cannot take this selection: it solves Knapsack problems"),
-    "stream": (["stream", "--problem", "selection"], "stream.jsonl:1: a line of a stream states nodes alone"),
+    "stream": (["stream", "--problem", "selection"], "stream.jsonl:1: holds a window of a stream, not a selection"),
     "allocation": (["allocation", "--problem", "selection"], "holds an allocation, not a selection problem"),
     "knapsack": (["knapsack", "--problem", "selection"], "holds a knapsack, not a selection problem"),
 }

@@ -30,7 +30,7 @@ from transom.generate.dataset.instance_statistics import statistics
 from transom.generate.dataset.plan import Source, quotas, read_dataset_plan
 from transom.generate.dataset.shards import digest_of, read_instances_of
 from transom.generate.dataset.workers import WorkersLost, on_this_machine
-from transom.generate.recipes import RECIPES, recipe
+from transom.generate.recipes import recipe, recipes
 from transom.models import Allocation, ConstrainedPath, FatTree, Knapsack, Selection
 
 PLAN = """
@@ -470,7 +470,7 @@ def test_the_plan_of_the_page_and_the_example_are_plans(root: Path, tmp_path: Pa
     text = (root / "docs/datasets.md").read_text("utf-8").partition("```toml\n")[2].partition("```")[0]
     assert [each.called for each in planned(tmp_path, text).plan.sets] == ["classes", "windows"]
     example = read_dataset_plan(root / "examples/dataset.toml")
-    assert {each.recipe for each in example.plan.sets} == set(RECIPES)
+    assert {each.recipe for each in example.plan.sets} == set(recipes())
 
 
 def test_the_size_is_told_before_anything_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from transom.generate.instances.selections import family_selection
 from transom.models import Allocation, ConstrainedPath, Knapsack, Selection
 from transom.models.allocation import RULES
 from transom.solvers.auto import pipeline as schedule
-from transom.solvers.auto.features import FEATURES, features
+from transom.solvers.auto.features import features
 from transom.solvers.auto.table import (
     FORMAT,
     Choice,
@@ -35,6 +35,7 @@ from transom.solvers.auto.table import (
     parse_table,
     solvers_of,
 )
+from transom.solving import warm_up
 
 TYPES: dict[str, type] = {
     "knapsack": Knapsack,
@@ -62,8 +63,8 @@ def hard(kind: str) -> Any:
 
 @pytest.fixture(autouse=True, scope="module")
 def warm() -> None:
-    for kind in FEATURES:
-        registry.make(registry.SOLVERS, "auto", TYPES[kind]).warm_up()
+    for kind in TYPES:
+        warm_up(registry.make(registry.SOLVERS, "auto"), TYPES[kind])
 
 
 @pytest.fixture
@@ -79,7 +80,7 @@ def table(monkeypatch: pytest.MonkeyPatch) -> Any:
     return choose
 
 
-@pytest.mark.parametrize("kind", sorted(FEATURES))
+@pytest.mark.parametrize("kind", sorted(TYPES))
 def test_every_solver_in_it_takes_its_kind_of_problem(kind: str) -> None:
     choice = packaged().problems[kind]
     problem = hard(kind)
@@ -93,7 +94,7 @@ def test_every_solver_in_it_takes_its_kind_of_problem(kind: str) -> None:
     assert otherwise.supports(problem) is None
 
 
-@pytest.mark.parametrize("kind", sorted(FEATURES))
+@pytest.mark.parametrize("kind", sorted(TYPES))
 def test_every_leaf_can_be_reached_and_says_what_speaks_for_it(kind: str) -> None:
     choice = packaged().problems[kind]
     for root in (choice.timed, choice.untimed):
@@ -184,7 +185,7 @@ def test_what_is_no_json_is_told() -> None:
         parse_table(b"{", "own.json")
 
 
-@pytest.mark.parametrize("kind", sorted(FEATURES))
+@pytest.mark.parametrize("kind", sorted(TYPES))
 def test_the_budget_is_kept_and_the_choice_is_noted(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = hard(kind)
     monkeypatch.setattr(schedule, "seconds_of_a_probe", lambda: packaged().made.probe)
@@ -201,7 +202,7 @@ def test_the_budget_is_kept_and_the_choice_is_noted(kind: str, monkeypatch: pyte
     assert result.seconds < 5  # the suites measure how well it is kept
 
 
-@pytest.mark.parametrize("kind", sorted(FEATURES))
+@pytest.mark.parametrize("kind", sorted(TYPES))
 def test_the_same_seed_and_iterations_give_the_same_answer(kind: str) -> None:
     problem = hard(kind)
     stop = Stop(iterations=40)

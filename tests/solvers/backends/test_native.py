@@ -18,6 +18,7 @@ from transom._system.collector import collector_paused
 from transom.generate.instances.knapsacks import generate_knapsack
 from transom.models import Allocation, FatTree, Knapsack
 from transom.solvers.backends.native import free_later, settle
+from transom.solving import warm_up
 from transom.stop import Budget
 
 
@@ -62,7 +63,7 @@ def test_a_model_that_is_not_ready_in_time_is_given_up(solver: str, monkeypatch:
         idle = np.sort(rng.choice(1000, 400, replace=False))
         problem = Allocation(FatTree.uniform(1000, 10, 100), idle, np.arange(5, 25), "free")
     chosen = registry.make(registry.SOLVERS, solver, type(problem))
-    chosen.warm_up()
+    warm_up(chosen, type(problem))
     made = []
 
     class Counting(pyscipopt.Model):  # type: ignore[misc]

@@ -152,7 +152,7 @@ def _prepare(task: Task, solver: Any, problem: Any, since: float) -> float | Non
     from transom.solving import warm_up
 
     settle(_PATIENCE)  # a native search of an earlier run that has not stopped yet would run beside this one
-    warm_up(solver)
+    warm_up(solver, type(problem))
     warm_up(problem)
     kind = (task.spec, type(problem))
     took = perf_counter() - since

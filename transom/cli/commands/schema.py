@@ -18,13 +18,13 @@ def command(
     import json as texts
 
     from transom.io import schema
-    from transom.io.formats import DOCUMENTS
+    from transom.io.conversion import names
 
     if name is not None:
         # A schema is JSON either way; a person gets it with line breaks.
         print_json(schema(name)) if json else print(texts.dumps(schema(name), indent=1))
         return
-    known = [{"name": each, "format": f"transom/{each}/1", "about": _about(schema(each))} for each in DOCUMENTS]
+    known = [{"name": each, "format": f"transom/{each}/1", "about": _about(schema(each))} for each in names()]
     if json:
         print_json(known)
     else:

@@ -79,20 +79,19 @@ def told_front(instance: Instance, result: Result, rules: Mapping[str, DecisionR
     for spec, point in _taken(instance, result, rules).items():
         told["chosen"][spec] = {
             "point": point,
-            "values": dict(zip(problem.terms, front.values[point].tolist(), strict=True)),  # type: ignore[union-attr]
-            "utilisation": dict(zip(problem.resources, _utilisation(problem, front)[point], strict=True)),  # type: ignore[union-attr, arg-type]
-            "jobs": _jobs(instance, front, point),
+            "values": dict(zip(problem.terms, front.values[point].tolist(), strict=True)),
+            "utilisation": dict(zip(problem.resources, _utilisation(problem, front)[point], strict=True)),
+            "jobs": _jobs(instance.jobs, front, point),
         }
     return told
 
 
-def told_points(instance: Instance, front: ParetoFront | None) -> dict[str, Any]:
+def told_points(problem: Selection, jobs: list[int] | None, front: ParetoFront | None) -> dict[str, Any]:
     """What a line of JSON says about the points of a front: values in the order of ``terms``, and jobs."""
-    problem: Any = instance.problem
     if front is None:
         return {"terms": problem.terms, "solution": None}
     points = [
-        {"values": values, "jobs": _jobs(instance, front, point)} for point, values in enumerate(front.values.tolist())
+        {"values": values, "jobs": _jobs(jobs, front, point)} for point, values in enumerate(front.values.tolist())
     ]
     return {"terms": problem.terms, "solution": points}
 
@@ -105,10 +104,10 @@ def print_fronts(rows: Sequence[tuple[Instance, Result]], rules: Mapping[str, De
         return
     tables: dict[tuple[str, ...], list[list[str]]] = {}
     for instance, result in known:
-        cells = _cells(instance.problem, result.solution)  # type: ignore[arg-type]
-        of_kind = tables.setdefault(tuple(_columns(instance.problem)), [])  # type: ignore[arg-type]
+        cells = _cells(instance.problem, result.solution)
+        of_kind = tables.setdefault(tuple(_columns(instance.problem)), [])
         for spec, point in _taken(instance, result, rules).items():
-            jobs = _shown_jobs(_jobs(instance, result.solution, point))
+            jobs = _shown_jobs(_jobs(instance.jobs, result.solution, point))
             of_kind.append([Path(instance.label).name, spec, str(point), jobs, *cells[point]])
     for columns, table in tables.items():
         print()
@@ -134,27 +133,27 @@ def _print_points(instance: Instance, result: Result, rules: Mapping[str, Decisi
     for spec, point in _taken(instance, result, rules).items():
         taken.setdefault(point, []).append(spec)
     shown = sorted({*range(min(len(front), _POINTS)), *taken})
-    cells = _cells(instance.problem, front)  # type: ignore[arg-type]
+    cells = _cells(instance.problem, front)
     table = [
-        [str(point), ", ".join(taken.get(point, ())), _shown_jobs(_jobs(instance, front, point)), *cells[point]]
+        [str(point), ", ".join(taken.get(point, ())), _shown_jobs(_jobs(instance.jobs, front, point)), *cells[point]]
         for point in shown
     ]
     jobs = "jobs" if instance.jobs is not None else "jobs, from 0"
     print()
-    print_table("Points of the front", ["point", "taken by", jobs, *_columns(instance.problem)], table, left=3)  # type: ignore[arg-type]
+    print_table("Points of the front", ["point", "taken by", jobs, *_columns(instance.problem)], table, left=3)
     if more := len(front) - len(shown):
         print(f"and {more} more; --json --solutions prints all of them")
 
 
 def _taken(instance: Instance, result: Result, rules: Mapping[str, DecisionRule]) -> dict[str, int]:
     front, problem = result.solution, instance.problem
-    return {} if front is None else {spec: int(rule(front, problem)) for spec, rule in rules.items()}  # type: ignore[arg-type]
+    return {} if front is None else {spec: int(rule(front, problem)) for spec, rule in rules.items()}
 
 
-def _jobs(instance: Instance, front: ParetoFront, point: int) -> list[int]:
+def _jobs(ids: list[int] | None, front: ParetoFront, point: int) -> list[int]:
     """The jobs of a point: ids where the file states them, else positions from 0."""
     positions = front.selections[point].nonzero()[0].tolist()
-    return positions if instance.jobs is None else [instance.jobs[position] for position in positions]
+    return positions if ids is None else [ids[position] for position in positions]
 
 
 def _shown_jobs(jobs: Sequence[int]) -> str:

@@ -79,7 +79,7 @@ class WindowPolicy:
         """Forget the reservation, draw the solver's seeds from ``rng``, load the solver."""
         self._seeds = rng
         self._protected = -1
-        warm_up(self._solver)
+        warm_up(self._solver, Knapsack)
 
     @property
     def run(self) -> Callable[[Replay, Progress], dict[str, NDArray[Any]]] | None:
