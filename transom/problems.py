@@ -63,3 +63,8 @@ def documents() -> dict[str, ProblemType]:
     for each in problem_types():
         found.setdefault(each.document, each)
     return found
+
+
+def size_of(problem: Any) -> int:
+    """How many items, jobs or arcs there are to decide on; 0 where the problem has no length."""
+    return len(problem) if hasattr(problem, "__len__") else 0

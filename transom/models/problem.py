@@ -37,7 +37,7 @@ class ProblemType:
     statistics : ``statistics(problem)``, numbers for the card of a data set, by name.
     capacity : ``capacity(problem)``, what items are packed into, for the list of a library.
     recipes : by name of a recipe, the function that gives its class for some parameters.
-    figure : ``figure(problem, solutions)``, with solutions by name.
+    figure : ``figure(problem, solutions)``, a picture of solutions by name; of fronts also ``chosen``, points by rule.
     examples : ``examples()``, small problems, which a solver is asked about that takes only some kinds of its class.
     exact : specifications of solvers that prove optima.
     relaxed : the kind that allows everything that this one allows.

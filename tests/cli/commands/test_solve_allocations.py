@@ -159,6 +159,13 @@ def test_infeasible_windows_are_results(transom: Transom, tmp_path: Path) -> Non
         assert transom("check", path, out).status == 0
 
 
+def test_a_picture_of_an_allocation(transom: Transom, window: Path, tmp_path: Path) -> None:
+    picture = tmp_path / "nodes.svg"
+    ran = transom("solve", window, "--problem", "scas", "--picture", picture)
+    assert (ran.status, ran.err) == (0, f"picture: {picture}\n")
+    assert picture.read_bytes().startswith(b"<?xml")
+
+
 def test_table(transom: Transom, lines: Path) -> None:
     ran = transom("solve", lines, "--solver", "scas-dp")
     assert ran.out.count("optimal   proof") == 2

@@ -331,7 +331,7 @@ REFUSED = {
         "small.jsonl:2: decision rule 'weighted:weights=1/2': weighted: 2 weights for 1 objectives: r0",
     ),
     "objective of a rule": (["small", "--decide", "lexicographic:order=gpu"], "small.jsonl:1: decision rule"),
-    "picture of two": (["small", "--picture", "x.png"], "--picture draws the front of one instance; there are 2"),
+    "picture of two": (["small", "--picture", "x.png"], "--picture draws one instance; there are 2"),
     "kind of picture": (["small", "--picture", "x.bmp"], "the name must end in .png, .pdf, .svg, got 'x.bmp'"),
     "solver of knapsacks": (["small", "--solver", "dp"], "cannot take this selection: it solves Knapsack problems"),
     "stream": (["stream", "--problem", "selection"], "stream.jsonl:1: holds a window of a stream, not a selection"),
@@ -380,7 +380,7 @@ def test_a_picture_is_drawn(transom: Transom, window: Path, tmp_path: Path, obje
 def test_no_picture_without_a_front(transom: Transom, tmp_path: Path) -> None:
     path, picture = written(tmp_path / "bad.json", Selection([[3], [2]], [4], forced=[1, 1])), tmp_path / "x.png"
     ran = transom("solve", path, *EXACT, "--picture", picture)
-    assert (ran.status, ran.err) == (0, f"{picture}: not drawn, there is no front\n")
+    assert (ran.status, ran.err) == (0, f"{picture}: not drawn, there is no solution\n")
     assert not picture.exists()
 
 

@@ -15,7 +15,7 @@ from transom.errors import DocumentError, TransomError
 from transom.io import encode
 from transom.io.formats import ResultDocument
 from transom.io.instances import read_instances
-from transom.problems import problem_type
+from transom.problems import problem_type, size_of
 from transom.result import Result
 
 
@@ -78,7 +78,7 @@ def new_entries(
                 same = library.of(digest)
                 yield Entry(
                     file=name, line=line, problem=read_as, objective=objective, objectives=objectives,
-                    cost_model=cost_model, wrap=wrap, digest=digest, items=items_of(posed), capacity=capacity_of(posed),
+                    cost_model=cost_model, wrap=wrap, digest=digest, items=size_of(posed), capacity=capacity_of(posed),
                     scale=getattr(posed, "scale", 1), **(known_of(same[0]) if same else {}),
                 )  # fmt: skip
 
@@ -86,11 +86,6 @@ def new_entries(
 def known_of(entry: Entry) -> dict[str, Any]:
     """What an entry says is known, by field."""
     return {name: getattr(entry, name) for name in ("bound", "proved_by", "best", "history")}
-
-
-def items_of(problem: Any) -> int:
-    """How many items, jobs or arcs there are to decide on; 0 where the problem has no length."""
-    return len(problem) if hasattr(problem, "__len__") else 0
 
 
 def capacity_of(problem: Any) -> int | tuple[int, ...]:

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 from transom import registry
 from transom.bench.best_known.library import INDEX, Entry, Library, better, line_of
-from transom.bench.best_known.library_update import Contradiction, capacity_of, improved, items_of, now
+from transom.bench.best_known.library_update import Contradiction, capacity_of, improved, now
 from transom.errors import DocumentError, TransomError
 from transom.io import read_documents
 from transom.io.verify import faults
-from transom.problems import problem_type
+from transom.problems import problem_type, size_of
 from transom.result import Result
 from transom.solving import refusal, solve
 from transom.stop import Stop
@@ -128,7 +128,7 @@ def _facts(entry: Entry, problem: Any) -> list[str]:
     """Whether it is the instance that the entry is for."""
     if entry.digest != problem.digest():
         return [f"the entry is for instance {entry.digest}, this is {problem.digest()}"]
-    facts = {"items": items_of(problem), "capacity": capacity_of(problem), "scale": getattr(problem, "scale", 1)}
+    facts = {"items": size_of(problem), "capacity": capacity_of(problem), "scale": getattr(problem, "scale", 1)}
     return [
         f"{name} is {fact}, the entry says {getattr(entry, name)}"
         for name, fact in facts.items()

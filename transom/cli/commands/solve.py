@@ -64,7 +64,7 @@ def command(
         ),
     ] = None,
     picture: Annotated[
-        Path | None, typer.Option("--picture", help="Draw the front of a selection to this .png, .pdf or .svg.")
+        Path | None, typer.Option("--picture", help="Draw a front or an allocation to this .png, .pdf or .svg.")
     ] = None,
     cost_model: options.CostModel = None,
     wrap: options.Wrap = None,
@@ -104,7 +104,8 @@ def command(
     are in jobs where the file states ids; an arc is [start, size]. The jobs of a point are ids where the
     file states them, else they count from 0.
     """
-    from transom.cli.output.fronts import DEFAULT_RULE, check_picture, draw_front, named_rules, try_rules
+    from transom.cli.output.fronts import DEFAULT_RULE, named_rules, try_rules
+    from transom.cli.output.pictures import check_picture, draw
     from transom.cli.output.result_file import ResultFile
     from transom.errors import SpecError, UnsupportedError
     from transom.io.instances import read_labelled
@@ -132,7 +133,7 @@ def command(
     instances = list(read_labelled(files, problem, objective, cost_model, wrap, objectives))
     fronts = [each for each in instances if _has_front(each)]
     if not fronts:
-        options.refuse({"--decide": decide, "--picture": picture}, "these files: they hold no selection")
+        options.refuse({"--decide": decide}, "these files: they hold no selection")
     for each in fronts:
         try_rules(each, rules)
     if picture is not None:
@@ -171,9 +172,9 @@ def command(
         _print_results(rows, rules)
     if picture is not None:
         if rows[0][1].solution is None:
-            note(f"{picture}: not drawn, there is no front")
+            note(f"{picture}: not drawn, there is no solution")
         else:
-            draw_front(picture, *rows[0], rules)
+            draw(picture, *rows[0], rules)
             note(f"picture: {picture}")
     for each, result in rows:
         if result.error is not None:
