@@ -22,7 +22,7 @@ LAYERS = [
     {"generate"},
     {"learned"},
     {"bench", "plot"},
-    {"adapters", "report"},
+    {"adapters", "report", "testing"},
     {"cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

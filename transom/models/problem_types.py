@@ -26,6 +26,7 @@ KNAPSACK = ProblemType(
     statistics=f"{_STATISTICS}:of_knapsack",
     capacity=lambda problem: int(problem.capacity),
     recipes={"knapsack": "transom.generate.instances.knapsack_recipes:recipe_for"},
+    examples="transom.generate.instances.examples:knapsacks",
     exact=("dp", "cpsat", "primal-dual"),
 )
 
@@ -47,6 +48,7 @@ SELECTION = ProblemType(
     capacity=lambda problem: tuple(problem.capacity.tolist()),
     recipes={"selection": "transom.generate.instances.selection_recipes:recipe_for"},
     figure="transom.plot.front:front_figure",
+    examples="transom.generate.instances.examples:selections",
     exact=("exhaustive:limit=60", "pareto-dp"),
     fronts=True,
 )
@@ -99,5 +101,6 @@ CSP = ProblemType(
     statistics=f"{_STATISTICS}:of_path",
     capacity=lambda problem: int(problem.length),
     recipes={"csp": "transom.generate.instances.csp_recipes:recipe_for"},
+    examples="transom.generate.instances.examples:paths",
     exact=("csp-dp", "csp-cpsat"),
 )
