@@ -22,7 +22,6 @@ from transom import Stop, registry
 from transom.models import Selection
 from transom.rng import stream
 from transom.solvers.selection.exhaustive import estimate, largest
-from transom.solving import warm_up
 from transom.stop import Budget
 
 LAWS = ("normal", "uniform", "heavy")
@@ -63,7 +62,7 @@ def main() -> None:
     if arguments.against:
         solvers.append(registry.make(registry.SOLVERS, arguments.against, Selection))
     for solver in solvers:
-        warm_up(solver, Selection)
+        solver.warm_up()
     faults: list[str] = []
     names = "".join(f"{solver.name:>12} {'longest':>9}" for solver in solvers)
     print(

@@ -27,7 +27,6 @@ from transom.models import Knapsack
 from transom.models.reduction import reduce
 from transom.simulation import simulate
 from transom.simulation.snapshots import snapshots
-from transom.solving import warm_up
 from transom.traces import Workload
 
 SOLVERS = ("dp", "primal-dual", "auto", "cpsat", "scip")
@@ -141,7 +140,7 @@ def main() -> None:
     arguments = parser.parse_args()
     rng = np.random.default_rng(arguments.seed)
     for spec in arguments.solvers:
-        warm_up(registry.make(registry.SOLVERS, spec), Knapsack)
+        registry.make(registry.SOLVERS, spec).warm_up()
     fifty_jobs(min(arguments.count, 1000), rng)
     right = compare("random", random_knapsacks(arguments.count, rng), arguments.solvers, arguments.seconds)
     for path in arguments.trace:

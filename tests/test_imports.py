@@ -15,14 +15,14 @@ LAYERS = [
     {"_system"},
     {"models"},
     {"stop", "rng", "registry"},
-    {"result", "problems"},
+    {"result"},
     {"solving"},
     {"solvers", "heuristics", "traces", "io"},
     {"simulation"},
     {"generate"},
     {"learned"},
     {"bench", "plot"},
-    {"adapters", "report", "testing"},
+    {"adapters", "report"},
     {"cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

@@ -1,13 +1,15 @@
-"""The JSON Schema of each document; those of Transom's own ship as files in the package, too."""
+"""The JSON Schema of each document; the files ship in the package."""
 
 from __future__ import annotations
 
 import json
+from importlib.resources import files
 from typing import Any
 
 import msgspec
 
-from transom.io.conversion import codec
+from transom.errors import DocumentError
+from transom.io.formats import DOCUMENTS
 
 
 def schema(name: str) -> dict[str, Any]:
@@ -15,19 +17,22 @@ def schema(name: str) -> dict[str, Any]:
 
     Parameters
     ----------
-    name : ``window``, ``result``, or that of the documents of a type of problem, such as ``knapsack``.
+    name : ``window``, ``knapsack``, ``allocation``, ``csp``, ``result`` or ``selection``.
 
     Raises
     ------
     DocumentError : there is no document of that name.
     """
-    found: dict[str, Any] = json.loads(generate(name))
+    if name not in DOCUMENTS:
+        raise DocumentError(f"unknown document {name!r}. Known: {', '.join(DOCUMENTS)}")
+    text = files("transom.io").joinpath(f"schemas/{name}.json").read_text("utf-8")
+    found: dict[str, Any] = json.loads(text)
     return found
 
 
 def generate(name: str) -> str:
     """The text of the schema file of a document, made from its struct."""
-    kind = codec(name).form
+    kind = DOCUMENTS[name]
     (root,), parts = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
     title = kind.__struct_config__.tag
     made = {

@@ -12,7 +12,6 @@ import numpy as np
 from transom._system.compiling import compiled
 from transom.heuristics.allocation.annealing import metropolis
 from transom.heuristics.allocation.recreation import recreate
-from transom.models.arrays import FloatArray, IntArray
 from transom.models.hop_cost import hop_cost
 
 # Rows of the books: owner of each place; the places of each job one after the other; where a place stands there.
@@ -22,22 +21,9 @@ LEAF, POD, LEAF_FIRST, POD_FIRST = range(4)
 
 
 @compiled
-def search_counts(
-    rng: np.random.Generator,
-    books: IntArray,
-    counts: IntArray,
-    best: IntArray,
-    state: FloatArray,
-    places: IntArray,
-    sizes: IntArray,
-    begin: IntArray,
-    weights: IntArray,
-    temperatures: FloatArray,
-    ruin: int,
-    first: int,
-    count: int,
-    steps: int,
-) -> int:
+def search_counts(  # type: ignore[no-untyped-def]
+    rng, books, counts, best, state, places, sizes, begin, weights, temperatures, ruin, first, count, steps
+):
     """Take steps: nodes of two jobs change places between two leaf switches, or jobs are placed anew.
 
     Parameters
@@ -77,9 +63,7 @@ def search_counts(
 
 
 @compiled
-def open_books(
-    owner: IntArray, places: IntArray, sizes: IntArray, begin: IntArray, books: IntArray, counts: IntArray
-) -> None:
+def open_books(owner, places, sizes, begin, books, counts):  # type: ignore[no-untyped-def]
     """Write books and counts of a solution.
 
     ``counts``: of each job the pairs of nodes that share a leaf switch, those that share a pod, then its nodes in
@@ -106,19 +90,9 @@ def open_books(
 
 
 @compiled
-def _exchange(
-    rng: np.random.Generator,
-    books: IntArray,
-    counts: IntArray,
-    cost: FloatArray,
-    places: IntArray,
-    sizes: IntArray,
-    begin: IntArray,
-    weights: IntArray,
-    temperatures: FloatArray,
-    step: int,
-    steps: int,
-) -> bool:
+def _exchange(  # type: ignore[no-untyped-def]
+    rng, books, counts, cost, places, sizes, begin, weights, temperatures, step, steps
+):
     """Let two jobs change places between two leaf switches; whether that was done."""
     n, idle = books.shape[1], len(sizes) - 1
     here = int(rng.random() * n)
@@ -180,26 +154,16 @@ def _exchange(
 
 
 @compiled
-def _leaf_span(places: IntArray, place: int) -> tuple[int, int]:
+def _leaf_span(places, place):  # type: ignore[no-untyped-def]
     """First place of the leaf switch of a place, and the end."""
     leaf = places[LEAF, place]
     return places[LEAF_FIRST, leaf], places[LEAF_FIRST, leaf + 1]
 
 
 @compiled
-def _place_anew(
-    rng: np.random.Generator,
-    books: IntArray,
-    counts: IntArray,
-    cost: FloatArray,
-    places: IntArray,
-    sizes: IntArray,
-    begin: IntArray,
-    weights: IntArray,
-    temperatures: FloatArray,
-    step: int,
-    steps: int,
-) -> bool:
+def _place_anew(  # type: ignore[no-untyped-def]
+    rng, books, counts, cost, places, sizes, begin, weights, temperatures, step, steps
+):
     """Take up to three jobs that are near each other off and give each the best of what is free; whether it stays."""
     jobs = len(sizes) - 1
     owner = books[OWNER].copy()

@@ -11,16 +11,7 @@ from transom.models.arrays import FloatArray, IntArray
 
 
 @compiled
-def decode_left(
-    rows: FloatArray,
-    sizes: IntArray,
-    leaf: IntArray,
-    pod: IntArray,
-    weights: IntArray,
-    wrap: bool,
-    owners: IntArray,
-    values: FloatArray,
-) -> None:
+def decode_left(rows, sizes, leaf, pod, weights, wrap, owners, values):  # type: ignore[no-untyped-def]
     """Place jobs by rising order key, each on what is left of Q from where its start key says.
 
     Parameters
@@ -49,15 +40,7 @@ def decode_left(
 
 
 @compiled
-def decode_blocks(
-    rows: FloatArray,
-    sizes: IntArray,
-    table: FloatArray,
-    table_rows: IntArray,
-    wrap: bool,
-    starts: IntArray,
-    values: FloatArray,
-) -> None:
+def decode_blocks(rows, sizes, table, table_rows, wrap, starts, values):  # type: ignore[no-untyped-def]
     """Line up blocks on Q by rising order key, each as near to where its start key says as the others let it.
 
     Parameters

@@ -59,9 +59,7 @@ class Archive:
 
 
 @compiled
-def _merge(
-    values: IntArray, chosen: BoolArray, size: int, new_values: IntArray, new_chosen: BoolArray, entered: BoolArray
-) -> int:
+def _merge(values, chosen, size, new_values, new_chosen, entered):  # type: ignore[no-untyped-def]
     objectives = values.shape[1]
     for new in range(len(new_values)):
         beaten = False

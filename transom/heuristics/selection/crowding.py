@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from transom._system.compiling import compiled
-from transom.models.arrays import FloatArray, IntArray
 
 
 @compiled
-def survivors(costs: FloatArray, keep: int) -> tuple[IntArray, IntArray, FloatArray]:
+def survivors(costs, keep):  # type: ignore[no-untyped-def]
     """Who survives: ranks in turn, the last one by crowding; twins (equal costs) of earlier ones come last of all.
 
     Parameters
@@ -45,7 +44,7 @@ def survivors(costs: FloatArray, keep: int) -> tuple[IntArray, IntArray, FloatAr
 
 
 @compiled
-def _ranks(costs: FloatArray, keep: int) -> IntArray:
+def _ranks(costs, keep):  # type: ignore[no-untyped-def]
     # Fronts are peeled off until enough are ranked; whoever is left shares the rank behind.
     count, objectives = costs.shape
     over = np.zeros((count, count), np.bool_)  # over[i, j]: i dominates j
@@ -92,7 +91,7 @@ def _ranks(costs: FloatArray, keep: int) -> IntArray:
 
 
 @compiled
-def _crowding(costs: FloatArray, members: IntArray) -> FloatArray:
+def _crowding(costs, members):  # type: ignore[no-untyped-def]
     count, objectives = len(members), costs.shape[1]
     distances = np.zeros(count)
     column = np.empty(count)

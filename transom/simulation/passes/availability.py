@@ -169,30 +169,6 @@ def earliest(p, jobs, job, after, limit, own):  # type: ignore[no-untyped-def]
     return begin if begin >= 0 else limit
 
 
-@borrowing
-def begin_of_room(p, jobs, job, time):  # type: ignore[no-untyped-def]
-    """Since when a job fits without a break until ``time`` and at it; ``time`` if it does not fit then."""
-    b = block_of(p, time)
-    i = step_of(p, b, time)
-    begin = time
-    while True:
-        row = p.row[b]
-        fit = fit_of_block(p, jobs, job, b)
-        if fit < 0:
-            return begin
-        if fit > 0:
-            begin = p.first[b]
-        else:
-            for j in range(i, -1, -1):
-                if not fits_step(p, jobs, job, b, row, j):
-                    return begin
-                begin = p.times[row, j]
-        if b == 0:
-            return begin
-        b -= 1
-        i = p.size[b] - 1
-
-
 @inlined
 def fit_of_block(p, jobs, job, b):  # type: ignore[no-untyped-def]
     """1 if a job fits at every step of a block, -1 if at none, 0 if that is not known."""

@@ -15,6 +15,7 @@ import numpy as np
 from transom._system.compiling import borrowing, compiled, inlined
 from transom.models.arrays import IntArray
 from transom.simulation.core.events import (
+    DEMAND,
     ENDED,
     HELD,
     NEVER,
@@ -38,17 +39,26 @@ from transom.simulation.passes.freed_time import (
     call,
     first_of,
     group_may_jump,
+    jump,
     link,
-    look,
     may_jump,
     measure_group,
     new_freed,
     plan,
     seat,
+    slide,
     smallest_request,
     unlink,
     unplan,
     unseat,
+)
+from transom.simulation.passes.slides import (
+    Slides,
+    clear_steps,
+    enter_steps,
+    has_room,
+    new_slides,
+    raise_steps,
 )
 from transom.simulation.passes.stretches import first_stretch
 
@@ -63,6 +73,7 @@ class Plan(NamedTuple):
 
     begin: IntArray
     profile: Profile
+    slides: Slides
     freed: Freed
     heap: IntArray
     where: IntArray
@@ -79,6 +90,7 @@ def new_plan(state: State, recorded: bool = False) -> Plan:
     return Plan(
         begin=np.full(jobs, -1, np.int64),
         profile=new_profile(state.free, 2 * jobs + 4),
+        slides=new_slides(len(state.free)),
         freed=new_freed(state),
         heap=np.empty(jobs, np.int64),
         where=np.empty(jobs, np.int64),
@@ -169,55 +181,85 @@ def _compress(s, p, freed, reordered):  # type: ignore[no-untyped-def]
         first, last = s.jobs[s.queue[0], RANK], s.jobs[s.queue[last], RANK]
     smallest = smallest_request(f)
     call(f, profile, s.jobs, p.begin, now, freed, smallest)
+    soon = p.slides.freed.time  # the first instant that slides freed; jobs planned before it cannot use it
     for group in range(first // GROUP, last // GROUP + 1):
-        jump = group_may_jump(f, group)
-        if not jump and f.called[group] == 0:
+        if f.last[group] > soon[0] and f.called[group] == 0:
+            _settle(s, p, smallest)
+        jumps = group_may_jump(f, group)
+        if not jumps and f.called[group] == 0:
             continue
-        jumped, passed = jump, np.uint64(0)
+        jumped, passed = jumps, np.uint64(0)
         while True:
-            places = (f.taken[group] if jump else f.called[group]) & ~passed
+            places = (f.taken[group] if jumps or f.last[group] > soon[0] else f.called[group]) & ~passed
             if places == 0:
                 break
             bit, number = first_of(places)
             passed |= bit | (bit - np.uint64(1))
-            called, place = f.called[group] & bit, group * GROUP + number
+            place = group * GROUP + number
             job = f.job[place]
             old = p.begin[job]
-            may = jump and may_jump(f, place, old)
-            if not called and not may:
-                continue
-            f.called[group] &= ~bit
-            new = look(f, profile, s.jobs, place, old, called, may)
+            if old > soon[0]:
+                _settle(s, p, smallest)
+                jumps = group_may_jump(f, group)
+            called, new = f.called[group] & bit, old
+            if called:
+                f.called[group] &= ~bit
+                new = slide(f, p.slides.taken, profile, s.jobs, job, old)
+            if jumps and may_jump(f, place, new):
+                if soon[0] < NEVER:
+                    _settle(s, p, smallest)
+                new = jump(f, profile, s.jobs, place, new)
             if new < old:
                 _move(s, p, job, old, new, smallest)
-                jump = group_may_jump(f, group)
-                jumped = jumped or jump
+                jumps = group_may_jump(f, group)
+            jumped = jumped or jumps
         if jumped:
             measure_group(f, p.begin, group)
+    if soon[0] < NEVER:
+        _settle(s, p, smallest)
     if reordered:
         for i in range(queued):
             f.size[i] = NOBODY
         for group in range((queued - 1) // GROUP + 1):
             f.taken[group] = f.called[group] = 0
-            f.least[group], f.shortest[group], f.latest[group] = NOBODY, NEVER, -1
+            f.least[group], f.shortest[group], f.last[group], f.latest[group] = NOBODY, NEVER, -1, -NEVER
 
 
 @inlined
-def _move(s, p, job, old, new, smallest):  # type: ignore[no-untyped-def]
-    """Give a job an earlier begin, and call those that the time it leaves may help."""
-    length = s.jobs[job, WALLTIME]
+def _move(s: State, p: Plan, job: int, old: int, new: int, smallest: int) -> None:
+    """Give a job an earlier begin."""
+    length, keep = s.jobs[job, WALLTIME], new + s.jobs[job, WALLTIME] > old and p.freed.stretches.exact[job]
+    if p.slides.freed.size[0] and not (keep and has_room(p.slides)):
+        _settle(s, p, smallest)
     unlink(p.freed, job, old)
-    if new + length > old:  # it slides: what it held and holds again stays as it is
+    if keep:  # it slides: what it held and holds again stays as it is
         _note_begin(s, p, job, new)
-        add(p.profile, s.jobs, job, new, old, -1)
-        add(p.profile, s.jobs, job, new + length, old + length, 1)
-    else:
-        if old < NEVER:
-            add(p.profile, s.jobs, job, old, old + length, 1)
-        _promise(s, p, job, new)
+        raise_steps(p.slides.taken, new, old, s.jobs[job, DEMAND])
+        raise_steps(p.slides.freed, new + length, old + length, s.jobs[job, DEMAND])
+        _rise(p, job)
+        return
+    if old < NEVER:
+        add(p.profile, s.jobs, job, old, old + length, 1)
+    _promise(s, p, job, new)
     _rise(p, job)
     if old < NEVER:
         call(p.freed, p.profile, s.jobs, p.begin, max(old, new + length), old + length, smallest)
+
+
+@borrowing
+def _settle(s: State, p: Plan, smallest: int) -> None:
+    """Have the profile know of the slides, and call the jobs that may move into what they freed."""
+    freed, k = p.slides.freed, 0
+    enter_steps(p.profile, p.slides.taken, p.slides.request, -1)
+    enter_steps(p.profile, freed, p.slides.request, 1)
+    while k < freed.size[0]:
+        begin = freed.time[k]
+        while freed.nodes[k]:
+            k += 1
+        call(p.freed, p.profile, s.jobs, p.begin, begin, freed.time[k], smallest)
+        k += 1
+    clear_steps(p.slides.taken)
+    clear_steps(freed)
 
 
 @borrowing

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from transom._system.compiling import borrowing, inlined
 from transom.models.arrays import IntArray
 from transom.simulation.core.events import DEMAND, NEVER, WALLTIME, State
-from transom.simulation.passes.availability import begin_of_room, block_of, fits_step, step_of
+from transom.simulation.passes.availability import block_of, fit_of_block, fits_step, step_of
 from transom.simulation.passes.freed_stretch import enter_stretch
 from transom.simulation.passes.stretches import (
     CLASSES,
@@ -50,9 +50,10 @@ class Freed(NamedTuple):
 
     ``bucket`` ``(BUCKETS,)``: the first job of each bucket of planned begins, or -1; ``after``, ``before``: the next
     and the last one in it, by job; ``place`` by job. ``job``, ``size`` (its class), ``walltime`` and ``seen`` (the
-    version of its class when it was last searched for in vain) by place. ``least``, ``shortest``, ``latest``, ``taken``
-    and ``called`` by group of places: the least class, the shortest walltime, a bound on the latest begin, a bit for
-    each place where a job waits and for each whose job may slide. ``at``: the length of a bucket as a power of two,
+    version of its class when it was last searched for in vain) by place. ``least``, ``shortest``, ``last``, ``latest``,
+    ``taken`` and ``called`` by group of places: the least class, the shortest walltime, bounds on the last begin and on
+    the latest begin that another place must lie before, a bit for each place where a job waits and for each whose job
+    may slide. ``at``: the length of a bucket as a power of two,
     and an instant at which so many nodes were not free since a job moved last.
     """
 
@@ -67,6 +68,7 @@ class Freed(NamedTuple):
     seen: IntArray
     least: IntArray
     shortest: IntArray
+    last: IntArray
     latest: IntArray
     taken: NDArray[np.uint64]
     called: NDArray[np.uint64]
@@ -90,7 +92,8 @@ def new_freed(state: State) -> Freed:
         seen=np.empty(jobs, np.int64),
         least=np.full(groups, NOBODY),
         shortest=np.full(groups, NEVER),
-        latest=np.full(groups, -1),
+        last=np.full(groups, -1),
+        latest=np.full(groups, -NEVER),
         taken=np.zeros(groups, np.uint64),
         called=np.zeros(groups, np.uint64),
         at=np.array([max(0, longest.bit_length() - 11), -1, 0]),
@@ -125,7 +128,8 @@ def seat(f, jobs, job, place, begin, called):  # type: ignore[no-untyped-def]
         f.called[g] |= bit_of(place)
     f.least[g] = min(f.least[g], f.size[place])
     f.shortest[g] = min(f.shortest[g], f.walltime[place])
-    f.latest[g] = max(f.latest[g], begin)
+    f.last[g] = max(f.last[g], begin)
+    f.latest[g] = max(f.latest[g], begin - f.walltime[place])
 
 
 @inlined
@@ -154,7 +158,7 @@ def unseat(f, begin, place):  # type: ignore[no-untyped-def]
 @borrowing
 def measure_group(f, begin, g):  # type: ignore[no-untyped-def]
     """Bring what is known of a group of places up to date."""
-    least, shortest, latest = NOBODY, NEVER, np.int64(-1)
+    least, shortest, last, latest = NOBODY, NEVER, np.int64(-1), -NEVER
     places = f.taken[g]
     while places:
         bit, k = first_of(places)
@@ -162,11 +166,12 @@ def measure_group(f, begin, g):  # type: ignore[no-untyped-def]
         k += g * GROUP
         least = min(least, f.size[k])
         shortest = min(shortest, f.walltime[k])
-        latest = max(latest, begin[f.job[k]])
-    f.least[g], f.shortest[g], f.latest[g] = least, shortest, latest
+        last = max(last, begin[f.job[k]])
+        latest = max(latest, begin[f.job[k]] - f.walltime[k])
+    f.least[g], f.shortest[g], f.last[g], f.latest[g] = least, shortest, last, latest
 
 
-@inlined
+@borrowing
 def call(f, p, jobs, begins, begin, end, smallest):  # type: ignore[no-untyped-def]
     """More became free in ``[begin, end)``: enter it, and call the jobs planned to begin in it or at its end."""
     f.at[FULL] = -1
@@ -208,30 +213,59 @@ def group_may_jump(f, g):  # type: ignore[no-untyped-def]
 
 @inlined
 def may_jump(f, place, begin):  # type: ignore[no-untyped-def]
-    """Whether the job at a place may find a stretch before its begin."""
-    t, c = f.stretches, f.size[place]
-    if first_begin(t, c, f.walltime[place]) >= begin:
+    """Whether the job at a place, which cannot slide, may find a stretch before its begin."""
+    t, c, walltime = f.stretches, f.size[place], f.walltime[place]
+    # It has no room right before its begin, so that it would have to end before that.
+    if first_begin(t, c, walltime) >= begin - walltime:
         return False
     return t.exact[f.job[place]] > 0 or f.seen[place] < t.version[c]
 
 
 @inlined
-def look(f, p, jobs, place, old, called, jump):  # type: ignore[no-untyped-def]
-    """The earliest begin of the job at a place; its present one, ``old``, if none is earlier."""
-    job, begin = f.job[place], old
-    nodes = jobs[job, DEMAND]
-    if called and p.first[0] < old < NEVER and not (f.at[FULL] == old - 1 and f.at[TAKEN] <= nodes):
-        b = block_of(p, old - 1)
-        i = step_of(p, b, old - 1)
-        if fits_step(p, jobs, job, b, p.row[b], i):
-            begin = begin_of_room(p, jobs, job, old - 1)
-        elif p.levels[p.row[b], 0, i] + p.due[b, 0] < nodes:
-            f.at[FULL], f.at[TAKEN] = old - 1, nodes
-    if jump:
-        begin = first_stretch(f.stretches, p, jobs, job, begin)
-        if begin == old:
-            f.seen[place] = f.stretches.version[f.size[place]]
+def jump(f, p, jobs, place, begin):  # type: ignore[no-untyped-def]
+    """The earliest begin of the job at a place, which cannot slide; its present one, ``begin``, if none is earlier."""
+    limit = begin - f.walltime[place]
+    found = first_stretch(f.stretches, p, jobs, f.job[place], limit)
+    if found < limit:
+        return found
+    f.seen[place] = f.stretches.version[f.size[place]]
     return begin
+
+
+@inlined
+def slide(f, taken, p, jobs, job, old):  # type: ignore[no-untyped-def]
+    """Since when a job planned for ``old`` has room until then, beside what slides took; ``old`` if it has none."""
+    nodes = jobs[job, DEMAND]
+    if not p.first[0] < old < NEVER or (f.at[FULL] == old - 1 and f.at[TAKEN] <= nodes):
+        return old
+    b, k, begin = block_of(p, old - 1), taken.size[0] - 1, old
+    i = step_of(p, b, old - 1)
+    while k >= 0 and taken.time[k] >= old:
+        k -= 1
+    while True:
+        level = p.levels[p.row[b], 0, i] + p.due[b, 0]
+        if k >= 0:
+            level -= taken.nodes[k]
+        if level < nodes:
+            if begin == old:
+                f.at[FULL], f.at[TAKEN] = old - 1, nodes
+            return begin
+        if not fits_step(p, jobs, job, b, p.row[b], i):
+            return begin
+        begin = p.times[p.row[b], i]
+        if k >= 0 and taken.time[k] >= begin:
+            begin = taken.time[k]
+            k -= 1
+        if begin > p.times[p.row[b], i]:
+            continue
+        i -= 1
+        while i < 0:
+            if b == 0:
+                return begin
+            b -= 1
+            i = p.size[b] - 1
+            if k < 0 and fit_of_block(p, jobs, job, b) > 0:
+                begin, i = p.first[b], np.int64(-1)
 
 
 @inlined

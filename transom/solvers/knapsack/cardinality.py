@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from transom._system.compiling import compiled
-from transom.models.arrays import FloatArray, IntArray
+from transom.models.arrays import IntArray
 from transom.solvers.knapsack.remainder import Remainder, scale
 
 _PAIRS = 64  # of items, whose slopes are looked at
@@ -162,9 +162,7 @@ def _cut(rest: Remainder, coefficients: IntArray, limit: int, steepest: float) -
 
 
 @compiled
-def _multipliers(
-    values: FloatArray, weights: FloatArray, coefficients: FloatArray, capacity: float, limit: float, best: float
-) -> tuple[float, float]:
+def _multipliers(values, weights, coefficients, capacity, limit, best):  # type: ignore[no-untyped-def]
     """The multipliers of the least bound, nearly, by intersections of tangents; or any where it is below ``best``."""
     low, mu, slope = _least(values, weights, coefficients, capacity, limit, 0.0)
     if slope >= 0 or low < best:
@@ -199,9 +197,7 @@ def _multipliers(
 
 
 @compiled
-def _least(
-    values: FloatArray, weights: FloatArray, coefficients: FloatArray, capacity: float, limit: float, price: float
-) -> tuple[float, float, float]:
+def _least(values, weights, coefficients, capacity, limit, price):  # type: ignore[no-untyped-def]
     """The least bound at a price of the inequality, the multiplier of the capacity, and the slope in the price."""
     left, right = 0.0, 0.0
     for j in range(len(values)):
@@ -230,15 +226,7 @@ def _least(
 
 
 @compiled
-def _bound(
-    values: FloatArray,
-    weights: FloatArray,
-    coefficients: FloatArray,
-    capacity: float,
-    limit: float,
-    mu: float,
-    price: float,
-) -> tuple[float, float, float]:
+def _bound(values, weights, coefficients, capacity, limit, mu, price):  # type: ignore[no-untyped-def]
     total, room, left = mu * capacity + price * limit, capacity, limit
     for j in range(len(values)):
         gain = values[j] - mu * weights[j] - price * coefficients[j]

@@ -12,7 +12,6 @@ basic ones; ``fixed`` ``(n,)``, 0 or 1 where a variable is fixed, else -1.
 from __future__ import annotations
 
 from transom._system.compiling import compiled
-from transom.models.arrays import FloatArray, IntArray
 
 OPTIMAL, INFEASIBLE, BELOW, GIVEN_UP = range(4)
 """What :func:`relax` says: solved; row ``beta[-1]`` cannot be met; the value fell below the goal; too many steps."""
@@ -22,7 +21,7 @@ _UNIT = 2.5e-16  # more than the rounding error of one operation, twice
 
 
 @compiled
-def rebuild(table: FloatArray, rows: FloatArray, weights: FloatArray, basis: IntArray, place: IntArray) -> None:
+def rebuild(table, rows, weights, basis, place):  # type: ignore[no-untyped-def]
     """Compute the tableau of a basis anew; of the basis of slacks where that one is singular or not dual feasible."""
     m, n = rows.shape
     for attempt in range(2):
@@ -65,7 +64,7 @@ def rebuild(table: FloatArray, rows: FloatArray, weights: FloatArray, basis: Int
 
 
 @compiled
-def _pivot(table: FloatArray, row: int, column: int) -> None:
+def _pivot(table, row, column):  # type: ignore[no-untyped-def]
     rows, columns = table.shape
     factor = 1.0 / table[row, column]
     for j in range(columns):
@@ -81,17 +80,7 @@ def _pivot(table: FloatArray, row: int, column: int) -> None:
 
 
 @compiled
-def relax(
-    table: FloatArray,
-    limits: FloatArray,
-    fixed: IntArray,
-    basis: IntArray,
-    place: IntArray,
-    at: FloatArray,
-    beta: FloatArray,
-    goal: float,
-    most: int,
-) -> tuple[int, int, int]:
+def relax(table, limits, fixed, basis, place, at, beta, goal, most):  # type: ignore[no-untyped-def]
     """Solve the relaxation from where the tableau stands.
 
     Parameters
@@ -190,9 +179,7 @@ def relax(
 
 
 @compiled
-def safe_bound(
-    rows: FloatArray, limits: FloatArray, weights: FloatArray, prices: FloatArray, fixed: IntArray, reduced: FloatArray
-) -> float:
+def safe_bound(rows, limits, weights, prices, fixed, reduced):  # type: ignore[no-untyped-def]
     r"""An upper bound of :math:`w \cdot x` that holds whatever the prices :math:`y \ge 0` are.
 
     .. math:: y \cdot b + \sum_{j \text{ at } 1} (w - y A)_j + \sum_{j \text{ free}} \max(0, (w - y A)_j)
@@ -221,21 +208,11 @@ def safe_bound(
     for j in range(n):
         if fixed[j] > 0 or (fixed[j] < 0 and reduced[j] > 0.0):
             total += reduced[j]
-    return float(total + _UNIT * (n + m + 8) * (size + n * every))
+    return total + _UNIT * (n + m + 8) * (size + n * every)
 
 
 @compiled
-def cannot_be_met(
-    table: FloatArray,
-    rows: FloatArray,
-    limits: FloatArray,
-    fixed: IntArray,
-    row: int,
-    basis: IntArray,
-    beta: FloatArray,
-    prices: FloatArray,
-    reduced: FloatArray,
-) -> bool:
+def cannot_be_met(table, rows, limits, fixed, row, basis, beta, prices, reduced):  # type: ignore[no-untyped-def]
     """Whether a row of the tableau proves that there is no solution at all, rounding included."""
     m, n = rows.shape
     # The row says sum = beta; where its variable must grow and cannot, the row itself is the contradiction.

@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 
 from transom._system.compiling import compiled
-from transom.models.arrays import BoolArray, FloatArray, IntArray, SmallArray
 from transom.solvers.selection.linear_program import (
     GIVEN_UP,
     INFEASIBLE,
@@ -38,30 +37,7 @@ _ROUNDED = 4  # most fractional variables of which all roundings are tried
 
 
 @compiled
-def search(
-    state: IntArray,
-    exact: IntArray,
-    wholes: IntArray,
-    limits: IntArray,
-    weights: IntArray,
-    scaled: FloatArray,
-    bounds: FloatArray,
-    worth: FloatArray,
-    scale: float,
-    needs: BoolArray,
-    order: BoolArray,
-    linked: bool,
-    table: FloatArray,
-    basis: IntArray,
-    place: IntArray,
-    at: FloatArray,
-    beta: FloatArray,
-    fixed: IntArray,
-    trail: IntArray,
-    branches: IntArray,
-    best: SmallArray,
-    nodes: int,
-) -> int:
+def search(state, exact, wholes, limits, weights, scaled, bounds, worth, scale, needs, order, linked, table, basis, place, at, beta, fixed, trail, branches, best, nodes):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
     """Search on, for so many nodes at most.
 
     Parameters
@@ -151,12 +127,10 @@ def search(
 
 
 @compiled
-def _fix(
-    state: IntArray, fixed: IntArray, trail: IntArray, order: BoolArray, linked: bool, variable: int, value: int
-) -> bool:
+def _fix(state, fixed, trail, order, linked, variable, value):  # type: ignore[no-untyped-def]
     """Fix a variable and what follows; whether that is possible."""
     if fixed[variable] >= 0:
-        return bool(fixed[variable] == value)
+        return fixed[variable] == value
     fixed[variable] = value
     trail[state[TRAIL]] = variable
     state[TRAIL] += 1
@@ -173,20 +147,7 @@ def _fix(
 
 
 @compiled
-def _round(
-    state: IntArray,
-    exact: IntArray,
-    wholes: IntArray,
-    limits: IntArray,
-    weights: IntArray,
-    needs: BoolArray,
-    linked: bool,
-    place: IntArray,
-    at: FloatArray,
-    beta: FloatArray,
-    fixed: IntArray,
-    best: SmallArray,
-) -> bool:
+def _round(state, exact, wholes, limits, weights, needs, linked, place, at, beta, fixed, best):  # type: ignore[no-untyped-def]  # fmt: skip
     """Try roundings of the relaxation; whether one is better than the best."""
     m, n = exact.shape
     loose = np.empty(_ROUNDED, np.int64)
@@ -244,7 +205,7 @@ def _round(
 
 
 @compiled
-def _allowed(chosen: SmallArray, needs: BoolArray) -> bool:
+def _allowed(chosen, needs):  # type: ignore[no-untyped-def]
     n = len(chosen)
     for j in range(n):
         if chosen[j]:
@@ -255,17 +216,7 @@ def _allowed(chosen: SmallArray, needs: BoolArray) -> bool:
 
 
 @compiled
-def _branch(
-    table: FloatArray,
-    basis: IntArray,
-    place: IntArray,
-    at: FloatArray,
-    beta: FloatArray,
-    fixed: IntArray,
-    needs: BoolArray,
-    linked: bool,
-    gap: float,
-) -> tuple[int, int]:
+def _branch(table, basis, place, at, beta, fixed, needs, linked, gap):  # type: ignore[no-untyped-def]
     """Which variable to branch on, and which value first: the one that costs the bound most on both sides."""
     m, n = len(basis), len(fixed)
     chosen, first, score = -1, 0, -1.0
@@ -313,19 +264,7 @@ def _branch(
 
 
 @compiled
-def enumerate_few(
-    state: IntArray,
-    exact: IntArray,
-    limits: IntArray,
-    weights: IntArray,
-    order: BoolArray,
-    linked: bool,
-    fixed: IntArray,
-    reduced: FloatArray,
-    bound: float,
-    scale: float,
-    best: SmallArray,
-) -> int:
+def enumerate_few(state, exact, limits, weights, order, linked, fixed, reduced, bound, scale, best):  # type: ignore[no-untyped-def]
     """Go through all choices of the free variables, cut off by what can still be met, and keep the best.
 
     Each variable that is not where the prices want it takes its reduced cost off the bound. Returns the steps taken.
@@ -417,7 +356,7 @@ def enumerate_few(
 
 
 @compiled
-def _follows(order: BoolArray, side: SmallArray, free: IntArray, k: int, taken: int) -> bool:
+def _follows(order, side, free, k, taken):  # type: ignore[no-untyped-def]
     """Whether a variable may take this value beside those before it."""
     for at in range(k):
         if taken == 1 and side[free[at]] == 0 and order[free[k], free[at]]:
