@@ -9,7 +9,7 @@ import numpy as np
 from transom import Stop, registry, solve
 from transom.generate.instances.knapsacks import generate_knapsack
 from transom.models import Knapsack
-from transom.solving import refusal
+from transom.solving import refusal, warm_up
 
 CLASSES = ("uncorrelated", "strongly-correlated", "subset-sum", "profit-ceiling")
 SIZES = (100_000, 1_000_000)
@@ -23,7 +23,7 @@ def late(spec: str, problem: Knapsack, seconds: float) -> tuple[float, str]:
     native solver leaves behind are not counted.
     """
     solver = registry.make(registry.SOLVERS, spec, Knapsack)
-    solver.warm_up()
+    warm_up(solver, Knapsack)
     fresh = Knapsack(problem.values, problem.weights, problem.capacity)
     began = process_time()
     result = solve(fresh, solver, Stop(seconds=seconds), clock=process_time)

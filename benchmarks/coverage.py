@@ -13,7 +13,7 @@ import argparse
 import numpy as np
 from scipy.stats import t as student
 
-from tests.bench.test_coverage import drawn, laws, means_hold, medians_hold, shares_hold
+from tests.bench.score.test_coverage import drawn, laws, means_hold, medians_hold, shares_hold
 from transom.bench.score.limits import FEWEST_FOR_MEAN
 from transom.models.arrays import FloatArray
 

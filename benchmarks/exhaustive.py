@@ -22,6 +22,7 @@ from transom import Stop, registry
 from transom.models import Selection
 from transom.rng import stream
 from transom.solvers.selection.exhaustive import estimate, largest
+from transom.solving import warm_up
 from transom.stop import Budget
 
 LAWS = ("normal", "uniform", "heavy")
@@ -62,7 +63,7 @@ def main() -> None:
     if arguments.against:
         solvers.append(registry.make(registry.SOLVERS, arguments.against, Selection))
     for solver in solvers:
-        solver.warm_up()
+        warm_up(solver, Selection)
     faults: list[str] = []
     names = "".join(f"{solver.name:>12} {'longest':>9}" for solver in solvers)
     print(

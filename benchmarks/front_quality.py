@@ -102,7 +102,7 @@ def answer(solver: Any, problem: Selection, seconds: float, seed: int, cpu: bool
 def measure(chosen: Sequence[Case], spec: str, seconds: float, seed: int, cpu: bool) -> list[FrontQuality]:
     """The quality of a solver's answer to each window; an answer that is no front ends the program."""
     solver = registry.make(registry.SOLVERS, spec, Selection)
-    warm_up(solver)
+    warm_up(solver, Selection)
     measured = []
     for number, (problem, true) in enumerate(chosen):
         front = answer(solver, problem, seconds, seed + number, cpu)

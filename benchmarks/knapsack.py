@@ -27,6 +27,7 @@ from transom.models import Knapsack
 from transom.models.reduction import reduce
 from transom.simulation import simulate
 from transom.simulation.snapshots import snapshots
+from transom.solving import warm_up
 from transom.traces import Workload
 
 SOLVERS = ("dp", "primal-dual", "auto", "cpsat", "scip")
@@ -140,7 +141,7 @@ def main() -> None:
     arguments = parser.parse_args()
     rng = np.random.default_rng(arguments.seed)
     for spec in arguments.solvers:
-        registry.make(registry.SOLVERS, spec).warm_up()
+        warm_up(registry.make(registry.SOLVERS, spec), Knapsack)
     fifty_jobs(min(arguments.count, 1000), rng)
     right = compare("random", random_knapsacks(arguments.count, rng), arguments.solvers, arguments.seconds)
     for path in arguments.trace:

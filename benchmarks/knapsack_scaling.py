@@ -24,6 +24,7 @@ from transom import Stop, registry, solve
 from transom._system.files import whole_file
 from transom.generate.instances.knapsacks import CLASSES, generate_knapsack
 from transom.models import Knapsack
+from transom.solving import warm_up
 
 SIZES = (50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 SOLVERS = (
@@ -54,7 +55,7 @@ def reach(
     The cell of the table, and the longest call [s].
     """
     solver = registry.make(registry.SOLVERS, spec)
-    solver.warm_up()
+    warm_up(solver, Knapsack)
     last, longest = 0, 0.0
     for size, instances in zip(SIZES, problems, strict=True):
         for problem in instances:

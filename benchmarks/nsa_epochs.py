@@ -203,7 +203,7 @@ def weights_of(solver: Any) -> str:
 
 def _made(spec: str) -> Any:
     solver = registry.make(registry.SOLVERS, spec, Allocation)
-    warm_up(solver)
+    warm_up(solver, Allocation)
     return solver
 
 

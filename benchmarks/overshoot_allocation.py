@@ -105,7 +105,7 @@ def solvers(problem: Allocation | ConstrainedPath, only: list[str]) -> list[Solv
 
 def run(solver: Solver, problem: Allocation | ConstrainedPath, seconds: float) -> Run:
     """Solve under a watch."""
-    warm_up(solver)
+    warm_up(solver, Allocation)
     watch = Watch(seconds, bool(set(NATIVE) & set(getattr(solver, "needs", ()))))
     result = solve(problem, solver, Stop(seconds=seconds), clock=watch)
     over = watch.after()

@@ -24,6 +24,7 @@ from transom.io.mokp import read_kirlik
 from transom.models import Selection
 from transom.models.pareto_front import nondominated
 from transom.models.selection_reduction import reduce_selection
+from transom.solving import warm_up
 from transom.traces import Workload
 
 LIMITS = (0.6, 5.0, 30.0)
@@ -130,7 +131,7 @@ def main() -> None:
     parser.add_argument("--solver", default="pareto-dp")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
-    registry.make(registry.SOLVERS, arguments.solver, Selection).warm_up()
+    warm_up(registry.make(registry.SOLVERS, arguments.solver, Selection), Selection)
     right = True
     if arguments.mokp:
         right &= published(arguments.mokp, arguments.solver)

@@ -14,7 +14,7 @@ from time import perf_counter, process_time
 from typing import Any
 
 from transom import Stop, solve
-from transom.solving import Solver
+from transom.solving import Solver, warm_up
 
 SOON = 3.0
 """How long a solver may go on after it [s]."""
@@ -40,7 +40,7 @@ def interrupted(case: Callable[..., tuple[Any, Solver]], runs: Sequence[Sequence
 def main(module: str, name: str, runs: str) -> None:
     for run in json.loads(runs):
         problem, solver = getattr(import_module(module), name)(*run)
-        solver.warm_up()
+        warm_up(solver, type(problem))
         pressed = Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
         began, worked = perf_counter(), process_time()
         pressed.start()

@@ -12,9 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.packages import install
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```\n(?:\s*^```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
+PACKAGES = {"problems.md": "makespan"}  # of tests/packages, installed for the commands of a page
 LEARNED = ("learned-repair.md", "dras.md")  # pages whose commands need the extra of that name
 WITHOUT = pytest.mark.skipif(find_spec("torch") is None, reason="the extra 'learned' is not installed")
 
@@ -26,7 +29,7 @@ def marks(page: Path) -> list[pytest.MarkDecorator]:
 
 
 BLOCKS = [
-    pytest.param(match[1], match[2], match[3], id=f"{page.name}-{number}", marks=marks(page))
+    pytest.param(page.name, match[1], match[2], match[3], id=f"{page.name}-{number}", marks=marks(page))
     for page in PAGES
     for number, match in enumerate(FENCE.finditer(page.read_text(encoding="utf-8")), 1)
     if match[1] in ("python", "console")
@@ -39,27 +42,34 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("checkout")
     for name in ("instances", "examples", "benchmarks"):
         (made / name).symlink_to(ROOT / name)
+    for page, package in PACKAGES.items():
+        (made / page).mkdir()
+        install(package, made / page)
     return made
 
 
-def run(command: list[str], folder: Path = ROOT) -> str:
+def run(command: list[str], folder: Path = ROOT, page: str = "") -> str:
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    if page in PACKAGES:
+        environment["PYTHONPATH"] = str(folder / page)
     done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment, timeout=900)
     assert done.returncode == 0, done.stderr
     return "\n".join(line.rstrip() for line in done.stdout.splitlines())
 
 
-@pytest.mark.parametrize(("language", "source", "expected"), BLOCKS)
-def test_a_block_runs_and_prints_what_is_shown(language: str, source: str, expected: str | None, folder: Path) -> None:
+@pytest.mark.parametrize(("page", "language", "source", "expected"), BLOCKS)
+def test_a_block_runs_and_prints_what_is_shown(
+    page: str, language: str, source: str, expected: str | None, folder: Path
+) -> None:
     if language == "python":
-        printed = run([sys.executable, "-c", source], folder)
+        printed = run([sys.executable, "-c", source], folder, page)
         if expected is not None:
             assert printed.strip() == expected.strip()
         return
     # A console block: each line with a dollar is a command, what follows is its output.
     for part in re.split(r"^\$ ", source, flags=re.MULTILINE)[1:]:
         command, _, shown = part.partition("\n")
-        printed = run(shlex.split(command), folder)
+        printed = run(shlex.split(command), folder, page)
         if shown.strip():
             assert printed.strip() == shown.strip()
 

@@ -15,14 +15,14 @@ LAYERS = [
     {"_system"},
     {"models"},
     {"stop", "rng", "registry"},
-    {"result"},
+    {"result", "problems"},
     {"solving"},
     {"solvers", "heuristics", "traces", "io"},
     {"simulation"},
     {"generate"},
     {"learned"},
     {"bench", "plot"},
-    {"adapters", "report"},
+    {"adapters", "report", "testing"},
     {"cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

@@ -24,9 +24,9 @@ ENTRIES = [
     entry
     for name in registry.names(registry.SOLVERS)
     for entry in registry.entries(registry.SOLVERS, name)
-    if registry.load(registry.SOLVERS, entry).solves is Selection
+    if issubclass(Selection, registry.load(registry.SOLVERS, entry).solves)
 ]
-EXACT = ("auto.selection", "exhaustive", "pareto-dp", "epsilon")
+EXACT = ("auto", "exhaustive", "pareto-dp", "epsilon")
 SINGLE = ("lexicographic", "weighted", "constrained", "dot-product", "fcfs")
 RANDOM = ("nsga2", "bbsched-ga", "multisched")
 NATIVE = ("epsilon", "lexicographic", "weighted", "constrained")
@@ -282,6 +282,7 @@ from tests.test_selection_contract import EDGES, large, made, medium, wide
 from transom import Stop, solve
 from transom._system.compiling import compiled
 from transom.models import Selection
+from transom.solving import warm_up
 
 def kernels():
     modules = [module for name, module in list(sys.modules.items()) if name.startswith("transom.")]
@@ -294,7 +295,7 @@ for problem in problems:
     problem.warm_up()
 for spec in json.loads(sys.argv[1]):
     solver = made(spec)
-    solver.warm_up()
+    warm_up(solver, Selection)
     before = kernels()
     for problem in problems:
         if solver.supports(problem) is None:

@@ -1,4 +1,4 @@
-"""Solvers, policies, objectives, priority rules, cost models and decision rules by name.
+"""Solvers, problems, policies, objectives, priority rules, cost models and decision rules by name.
 
 They register under entry points, the built-in ones through the same door as those of other
 packages; nothing is imported until it is asked for. A *specification* names one and sets
@@ -14,6 +14,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import re
+import sys
 import types
 import typing
 from collections.abc import Iterable
@@ -26,6 +27,7 @@ from typing import Any
 from transom.errors import SpecError
 
 SOLVERS = "transom.solvers"
+PROBLEMS = "transom.problems"
 POLICIES = "transom.policies"
 OBJECTIVES = "transom.objectives"
 PRIORITY_RULES = "transom.priority_rules"
@@ -35,6 +37,7 @@ EVENT_RULES = "transom.event_rules"
 
 _WORDS = {
     SOLVERS: "solver",
+    PROBLEMS: "problem",
     POLICIES: "policy",
     OBJECTIVES: "objective",
     PRIORITY_RULES: "priority rule",
@@ -101,7 +104,7 @@ def _load_entry(group: str, entry: str) -> Any:
     title = f"{_WORDS.get(group, group)} {_stem(entry)!r}"
     try:
         factory = _entries(group)[entry].load()
-    except ImportError as error:
+    except (ImportError, AttributeError) as error:
         raise SpecError(f"{title} cannot be loaded: {error}") from error
     absent = [package for package in getattr(factory, "needs", ()) if find_spec(package) is None]
     if absent:
@@ -137,10 +140,51 @@ def make(group: str, spec: str, problem: type | None = None) -> Any:
 def weights_of(*things: Any) -> str:
     """What decides beside the specifications of some things, such as weights in a file that one names.
 
-    That is their ``digest``, a text, of those that have one; empty where none has.
+    That is their ``digest``, a text, of those that have one, and of what they hold (:func:`parts_of`); empty where none
+    has.
     """
-    digests = (getattr(thing, "digest", None) for thing in things)
+    digests = (getattr(part, "digest", None) for part in parts_of(*things))
     return " ".join(digest for digest in digests if isinstance(digest, str))
+
+
+def parts_of(*things: Any) -> list[Any]:
+    """Things with all that they hold, in attributes of any name, in lists and in mappings: solvers, rules, objectives.
+
+    Numbers, texts, arrays, functions and what the standard library makes are left out. What has a ``digest``, a text,
+    speaks for all that it holds.
+    """
+    found: list[Any] = []
+    seen: set[int] = set()
+
+    def visit(thing: Any) -> None:
+        if isinstance(thing, dict):
+            for value in thing.values():
+                visit(value)
+        elif isinstance(thing, (list, tuple)):
+            for value in thing:
+                visit(value)
+        elif id(thing) not in seen and _made_by_a_package(thing):
+            seen.add(id(thing))
+            found.append(thing)
+            if not isinstance(getattr(thing, "digest", None), str):
+                for name in _attributes(thing):
+                    visit(getattr(thing, name, None))
+
+    visit(things)
+    return found
+
+
+def _made_by_a_package(thing: Any) -> bool:
+    if isinstance(thing, (type, types.FunctionType, types.MethodType, types.ModuleType)):
+        return False
+    top = type(thing).__module__.partition(".")[0]
+    return top not in sys.stdlib_module_names and top not in {"numpy", "numba", "torch"}
+
+
+def _attributes(thing: Any) -> list[str]:
+    slots = (getattr(kind, "__slots__", ()) for kind in type(thing).__mro__)
+    stated = [name for names in slots for name in ((names,) if isinstance(names, str) else names)]
+    return [*dict.fromkeys([*stated, *getattr(thing, "__dict__", ())])]
 
 
 def labelled(text: str) -> tuple[str, str]:

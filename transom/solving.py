@@ -30,7 +30,8 @@ class Solver(Protocol):
     """Anything that searches for solutions of one type of problem.
 
     A solver may also have ``warm_up()``, called before the clock starts: it imports the back end
-    and compiles kernels, and does nothing that depends on the problem. One with a true ``called_always``, because it
+    and compiles kernels, and does nothing that depends on the problem; one of several types of problems may have
+    ``warm_up_for(type)`` instead. One with a true ``called_always``, because it
     has conditions or notes of its own, is called even where the problem itself knows the answer (``trivial()``).
     ``digest``, if there is one, is a text that differs where the solver searches differently for reasons that its
     specification does not tell, such as weights in a file.
@@ -41,8 +42,8 @@ class Solver(Protocol):
         """The name it is registered under."""
 
     @property
-    def solves(self) -> type:
-        """The problem type it takes."""
+    def solves(self) -> type | tuple[type, ...]:
+        """The type of problem that it takes, or several."""
 
     def supports(self, problem: Any, /) -> str | None:
         """None if it can take this problem, else the reason why not."""
@@ -93,7 +94,7 @@ def solve(
         raise UnsupportedError(f"solver {chosen.name!r} cannot take this {problem.kind}: {reason}")
     if start is not None and (broken := problem.violations(start)):
         raise ModelError(f"start is not feasible: {'; '.join(broken)}")
-    warm_up(chosen)
+    warm_up(chosen, type(problem))
     warm_up(problem)
     stated = parameters(chosen)  # now: a file may have gone when the time is over
 
@@ -220,15 +221,23 @@ def settled(problem: Problem, budget: Budget) -> bool:
 def refusal(solver: Solver, problem: Problem) -> str | None:
     """Why a solver cannot take a problem, or None if it can."""
     if not isinstance(problem, solver.solves):
-        return f"it solves {solver.solves.__name__} problems"
+        solves = solver.solves if isinstance(solver.solves, tuple) else (solver.solves,)
+        return f"it solves {' and '.join(each.__name__ for each in solves)} problems"
     return solver.supports(problem)
 
 
-def warm_up(thing: Solver | Problem) -> None:
-    """Import and compile what a solver needs, or what the answers to a problem are judged with, outside any budget."""
-    prepare = getattr(thing, "warm_up", None)
-    if prepare is not None:
-        prepare()
+def warm_up(thing: Solver | Problem, problem: type | None = None) -> None:
+    """Import and compile what a solver needs, or what the answers to a problem are judged with, outside any budget.
+
+    Parameters
+    ----------
+    thing : the solver, or a problem.
+    problem : the type of the problems to come, for a solver of several.
+    """
+    if problem is not None and hasattr(thing, "warm_up_for"):
+        thing.warm_up_for(problem)
+    elif hasattr(thing, "warm_up"):
+        thing.warm_up()
 
 
 def parameters(thing: Any) -> dict[str, Any]:

@@ -174,7 +174,7 @@ CASES: dict[str, tuple[list[str], tuple[str, ...]]] = {
         ("unknown solver 'ddp'; did you mean 'dp'?",),
     ),
     "rule takes no parameters": (["simulate", "good.swf.gz", "--policy", "fcfs:size=5"], ("no parameter 'size'",)),
-    "document is not known": (["schema", "windows"], ("unknown document 'windows'", "window, knapsack, alloc")),
+    "document is not known": (["schema", "windows"], ("unknown document 'windows'", "window, knapsack, sel")),
     # stops and other options
     "more nodes than there can be": (
         [*SIMULATE, "good.swf.gz", "--nodes", str(2**63 - 1)],

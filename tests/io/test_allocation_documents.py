@@ -176,7 +176,7 @@ WRONG = [
     (changed(PATHED, "solution", 1, value=[3]), r"\$.solution\[1\]: expected `array` of length >= 2"),
     (changed(PATHED, "solution", 1, value=[-3, 2]), r"\$.solution\[1\]\[0\]: expected `int` >= 0, got -3"),
     (changed(PATHED, "items", value=3), "2 arcs, but items = 3"),
-    (changed(PATHED, "problem", value="tsp"), "'tsp' is not known; known: knapsack, scas, dcas, free, csp"),
+    (changed(PATHED, "problem", value="tsp"), "'tsp' is not known; known: knapsack, selection, scas"),
 ]
 
 

@@ -137,7 +137,7 @@ def test_numbers_that_are_not_finite_are_not_written(field: str) -> None:
 
 
 def test_other_things_have_no_document() -> None:
-    with pytest.raises(DocumentError, match="dict has no document; known: window, knapsack, allocation, csp, result"):
+    with pytest.raises(DocumentError, match="dict has no document; known: window, knapsack, selection, allocation"):
         encode({})  # type: ignore[arg-type]
 
 
@@ -164,7 +164,7 @@ DAMAGED = [
     (b'{"format": "transom/knapsack/1", "x": ' + b"[" * 100_000, "nested too deeply|truncated"),
     (b'{"format": "transom/result/1", "problem": "\xff"}', "not a text file"),
     (b'{"format": "transom/result/1", "problem": "\\ud800"}', "not JSON|missing"),
-    (b"{}", '"format" is missing; known formats: transom/window/1, transom/knapsack/1, transom/allocation/1'),
+    (b"{}", '"format" is missing; known formats: transom/window/1, transom/knapsack/1, transom/selection/1'),
     (b'{"format": 3}', r"\$.format: expected `str`, got `int`|\$.format: expected `str`"),
     (
         b'{"format": "transom/knapsack/2"}',

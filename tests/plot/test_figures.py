@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from tests.simulation.test_metrics import by_hand
+from tests.simulation.output.test_metrics import by_hand
 from transom.errors import ModelError
 from transom.models import Cluster, FatTree, JobTable
 from transom.plot import figures, gantt, kiviat, save, timeline, wait_by_mode, wait_by_size, weekly

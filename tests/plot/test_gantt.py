@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.plot.test_figures import long_schedule
-from tests.simulation.test_metrics import by_hand
+from tests.simulation.output.test_metrics import by_hand
 from transom.errors import ModelError
 from transom.plot import gantt
 from transom.plot.gantt import busiest, coverage_image

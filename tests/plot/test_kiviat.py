@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.simulation.test_metrics import by_hand
+from tests.simulation.output.test_metrics import by_hand
 from transom.errors import ModelError
 from transom.plot import encoded, kiviat, kiviat_of
 from transom.plot.kiviat import SPOKES, normalised

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from transom.models import Cluster, Job
-from transom.simulation import runs
+from transom.models import Cluster, Job, Window
+from transom.simulation import Decision, engine, runs
+from transom.simulation.passes.window_pass import pass_over
 from transom.simulation.runs import Run, repetitions, replay
 from transom.traces import TracedJob, Workload
 
@@ -24,6 +25,37 @@ def test_a_record_of_other_code_is_not_taken(
     assert replay(workload, run, tmp_path)[1] is True
     monkeypatch.setattr(runs, "source_digest", lambda: "changed")
     assert replay(workload, run, tmp_path)[1] is False
+
+
+class _Weights:
+    def __init__(self, digest: str) -> None:
+        self.digest = digest
+
+
+class _Solver:
+    def __init__(self, weights: _Weights) -> None:
+        self.net = weights
+
+
+class _Asking:
+    """A policy that keeps what it asks as it likes."""
+
+    def __init__(self, digest: str, kept: str) -> None:
+        solver = _Solver(_Weights(digest))
+        self.chooser: object = {"attribute": solver, "list": [solver], "mapping": {"first": (solver,)}}[kept]
+
+    def decide(self, window: Window) -> Decision:
+        return pass_over(window, "none")
+
+
+@pytest.mark.parametrize("kept", ["attribute", "list", "mapping"])
+def test_a_record_of_other_weights_is_not_taken_wherever_a_policy_keeps_them(
+    workload: Workload, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: str
+) -> None:
+    for weights, stands in (("one", False), ("one", True), ("two", False), ("two", True)):
+        monkeypatch.setattr(runs, "make_policy", lambda spec, weights=weights: _Asking(weights, kept))
+        monkeypatch.setattr(engine, "make_policy", lambda spec, weights=weights: _Asking(weights, kept))
+        assert replay(workload, Run("asking", "asking"), tmp_path)[1] is stands
 
 
 @pytest.mark.parametrize("broken", ["jobs.parquet", "decisions.parquet"])

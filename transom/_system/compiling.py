@@ -21,12 +21,15 @@ from contextlib import suppress
 from functools import cache, update_wrapper
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, ParamSpec, TypeVar
 
 from numpy.random import Generator
 
 from transom._system.kernel_digest import kernel_digest
 from transom._system.signals import uninterrupted
+
+Given = ParamSpec("Given")
+Returned = TypeVar("Returned")
 
 _SOURCES = {".py", ".json", ".safetensors", ".toml"}
 _FORGET = 30 * 86_400  # compiled code that nobody used for so long is removed [s]
@@ -34,7 +37,7 @@ _SWEEP = 86_400  # how often such code is looked for [s]
 _PATIENCE = 60.0  # a process that takes longer to compile a kernel is not waited for [s]
 
 
-class compiled:
+class compiled(Generic[Given, Returned]):
     """Compile a function when it is first called, and keep the result for later processes.
 
     The compiler itself is imported then too: whoever only looks at a model does not wait for it.
@@ -43,18 +46,18 @@ class compiled:
     options: ClassVar[dict[str, Any]] = {}
     """For the compiler."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[Given, Returned]) -> None:
         self._function = function
         self._dispatcher: Any = None
         update_wrapper(self, function)
 
-    def __call__(self, *args: Any) -> Any:
-        run = self._dispatcher or self._compiler()
-        if Generator in map(type, args):
+    def __call__(self, *args: Given.args, **kwargs: Given.kwargs) -> Returned:
+        run: Callable[Given, Returned] = self._dispatcher or self._compiler()
+        if Generator in map(type, args) or Generator in map(type, kwargs.values()):
             # The compiler takes a generator apart with Python code, and an exception out of that ends the process.
             with uninterrupted():
-                return run(*args)
-        return run(*args)
+                return run(*args, **kwargs)
+        return run(*args, **kwargs)
 
     @property
     def _numba_type_(self) -> Any:
@@ -98,7 +101,7 @@ class compiled:
         return dispatcher
 
 
-class borrowing(compiled):
+class borrowing(compiled[Given, Returned]):
     """The same for a function that makes no arrays and returns none: references to those it is given are not counted.
 
     Counting them on every call within a loop costs more than the work of small functions. Making an array in such a
@@ -108,7 +111,7 @@ class borrowing(compiled):
     options: ClassVar[dict[str, Any]] = {"_nrt": False}
 
 
-class inlined(borrowing):
+class inlined(borrowing[Given, Returned]):
     """The same for a function whose code goes into each of its callers.
 
     A record travels as one argument for each number in it, several hundred for a nested one: handing it over costs more

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from transom.generate.instances.csp_recipes import PathsOfAllocations, RandomPaths
-from transom.generate.instances.knapsack_recipes import ClassKnapsacks, WindowKnapsacks
-from transom.generate.instances.selection_recipes import FamilySelections, ReplayedSelections
-from transom.generate.instances.tjap_recipes import FragmentedAllocations, StreamAllocations
 from transom.generate.instances.window_recipe import WindowRecipe
 from transom.generate.recipe import Recipe, read_parameters
 from transom.generate.workload.workload_recipe import WorkloadRecipe
+from transom.models.problem import Part, found
+from transom.problems import problem_types
 from transom.registry import unknown
 
-_KINDS: dict[str, Callable[[Mapping[str, Any]], type[Recipe]]] = {
-    "workload": lambda given: WorkloadRecipe,
-    "window": lambda given: WindowRecipe,
-    "knapsack": lambda given: WindowKnapsacks if given.get("class") == "windows" else ClassKnapsacks,
-    "selection": lambda given: ReplayedSelections if "workload" in given else FamilySelections,
-    "tjap": lambda given: FragmentedAllocations if given.get("family") == "fragmented" else StreamAllocations,
-    "csp": lambda given: PathsOfAllocations if "allocations" in given else RandomPaths,
-}
+_OTHERS: dict[str, Part] = {"workload": lambda given: WorkloadRecipe, "window": lambda given: WindowRecipe}
 
-RECIPES: tuple[str, ...] = tuple(_KINDS)
-"""The names of all recipes."""
+
+def recipes() -> dict[str, Part]:
+    """What gives the class of each recipe for some parameters, by its name; of those of problems their types say it."""
+    return _OTHERS | {name: part for each in problem_types() for name, part in each.recipes.items()}
 
 
 def recipe(name: str, parameters: Mapping[str, Any] | None = None) -> Recipe:
@@ -33,17 +26,17 @@ def recipe(name: str, parameters: Mapping[str, Any] | None = None) -> Recipe:
 
     Parameters
     ----------
-    name : one of :data:`RECIPES`.
+    name : one of :func:`recipes`.
     parameters : plain data as it stands in a plan; docs/datasets.md lists them.
 
     Raises
     ------
     SpecError : the recipe or a parameter is unknown, or a value does not fit; the message names it and what is known.
     """
-    if name not in _KINDS:
-        raise unknown("recipe", name, RECIPES)
-    given = parameters or {}
-    made = read_parameters(_KINDS[name](given), name, given)
+    known, given = recipes(), parameters or {}
+    if name not in known:
+        raise unknown("recipe", name, known)
+    made: Recipe = read_parameters(found(known[name])(given), name, given)
     made.check()
     return made
 

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from transom._system.compiling import borrowing, inlined
 from transom.models import JobTable
+from transom.models.arrays import FloatArray, IntArray
 
 Scores = NDArray[np.float64]
 
@@ -127,7 +128,7 @@ class Saf:
 
 
 @inlined
-def _cube(x):  # type: ignore[no-untyped-def]
+def _cube(x: float) -> float:
     """:math:`x^3`, as good as correctly rounded, by products without error (Dekker, 1971).
 
     The last bit of a library's power differs between processors, and real traces hold jobs whose scores tie but for it.
@@ -144,13 +145,13 @@ def _cube(x):  # type: ignore[no-untyped-def]
 
 
 @borrowing
-def _cube_each(x):  # type: ignore[no-untyped-def]
+def _cube_each(x: FloatArray) -> None:
     for i in range(len(x)):
         x[i] = _cube(x[i])
 
 
 @borrowing
-def _score_wfp3(facts, queue, count, now, scores):  # type: ignore[no-untyped-def]
+def _score_wfp3(facts: FloatArray, queue: IntArray, count: int, now: float, scores: FloatArray) -> None:
     for i in range(count):
         job = queue[i]
         scores[i] = -_cube((now - facts[job, 0]) / facts[job, 1]) * facts[job, 2]
@@ -174,7 +175,7 @@ class Wfp3:
 
 
 @borrowing
-def _score_unicep(facts, queue, count, now, scores):  # type: ignore[no-untyped-def]
+def _score_unicep(facts: FloatArray, queue: IntArray, count: int, now: float, scores: FloatArray) -> None:
     for i in range(count):
         job = queue[i]
         scores[i] = -(now - facts[job, 0] + 1e-15) / facts[job, 1]

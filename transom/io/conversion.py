@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import asdict, fields
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
 
 from transom.errors import DocumentError, ModelError
+from transom.io.codec import Codec, codec_of
 from transom.io.formats import (
-    DOCUMENTS,
     AllocationDocument,
-    AnyDocument,
     ClusterDocument,
     CostDocument,
     CspDocument,
@@ -20,99 +19,87 @@ from transom.io.formats import (
     KnapsackDocument,
     ResultDocument,
     RunningDocument,
-    SelectionDocument,
     TreeDocument,
     WindowDocument,
 )
 from transom.io.nsa_windows import PeriodLine, PeriodWindow, line_of, window_of
 from transom.io.result_conversion import result_document, result_of
-from transom.io.selection_conversion import amounts, selection_document, selection_of
-from transom.models import (
-    Allocation,
-    Cluster,
-    ConstrainedPath,
-    FatTree,
-    HopCost,
-    Job,
-    JobTable,
-    Knapsack,
-    Selection,
-    Window,
-)
+from transom.io.selection_conversion import amounts
+from transom.models import Allocation, Cluster, ConstrainedPath, FatTree, HopCost, Job, JobTable, Knapsack, Window
+from transom.problems import documents, known_type
 from transom.result import Result
+from transom.stop import Problem
 
-Document = Window | Knapsack | Selection | Allocation | ConstrainedPath | PeriodWindow | Result
+Document = Window | PeriodWindow | Result | Problem
 """What a document holds."""
 
-
-_NAMES: dict[type, str] = {
-    Window: "a window",
-    Knapsack: "a knapsack",
-    Selection: "a selection",
-    Allocation: "an allocation",
-    ConstrainedPath: "a constrained path",
-    PeriodWindow: "a window of a stream",
-    Result: "a result",
+_OTHERS: dict[type, tuple[str, str]] = {
+    Window: ("window", "a window"),
+    PeriodWindow: ("line", "a window of a stream"),
+    Result: ("result", "a result"),
 }
+"""The documents that are no problems: names of their formats, and what they hold."""
+
+
+def names() -> list[str]:
+    """The names of all documents; the format is ``transom/NAME/1``."""
+    return ["window", *documents(), "result"]
+
+
+def format_of(document: Document) -> str:
+    """The name of the format that a document has; ``line`` for that of a stream, which is not written into it.
+
+    Raises
+    ------
+    DocumentError : the type has no document.
+    """
+    if type(document) in _OTHERS:
+        return _OTHERS[type(document)][0]
+    kind = known_type(getattr(document, "kind", None))
+    if kind is None or not isinstance(document, kind.model):
+        raise DocumentError(f"{type(document).__name__} has no document; known: {', '.join(names())}")
+    return kind.document
 
 
 def name_of(document: Document) -> str:
     """What a document holds, with its article, for messages."""
-    return _NAMES[type(document)]
+    other = _OTHERS.get(type(document))
+    return documents()[format_of(document)].name if other is None else other[1]
 
 
-def to_document(thing: Document) -> AnyDocument | PeriodLine:
+@cache
+def codec(name: str) -> Codec:
+    """The codec of the documents of a name.
+
+    Raises
+    ------
+    DocumentError : there are none of that name, or the type of problem has no codec.
+    """
+    if name in _CODECS:
+        return _CODECS[name]
+    if name not in documents():
+        raise DocumentError(f"unknown document {name!r}. Known: {', '.join(names())}")
+    return codec_of(documents()[name])
+
+
+def to_document(thing: Document) -> Any:
     """The typed document of a window, a problem or a result.
 
     Raises
     ------
     DocumentError : the type has no document, or a number is not finite.
     """
-    if isinstance(thing, Window):
-        return _window_document(thing)
-    if isinstance(thing, Knapsack):
-        return KnapsackDocument(
-            tuple(thing.values.tolist()), tuple(thing.weights.tolist()), int(thing.capacity), int(thing.scale)
-        )
-    if isinstance(thing, Selection):
-        return selection_document(thing)
-    if isinstance(thing, Allocation):
-        return _allocation_document(thing)
-    if isinstance(thing, ConstrainedPath):
-        return _path_document(thing)
-    if isinstance(thing, PeriodWindow):
-        return line_of(thing)
-    if isinstance(thing, Result):
-        return result_document(thing)
-    raise DocumentError(f"{type(thing).__name__} has no document; known: {', '.join(DOCUMENTS)}")
+    return codec(format_of(thing)).tell(thing)
 
 
-def from_document(document: AnyDocument | PeriodLine) -> Document:
-    """The model of a typed document.
+def _knapsack_document(problem: Knapsack) -> KnapsackDocument:
+    values, weights = tuple(problem.values.tolist()), tuple(problem.weights.tolist())
+    return KnapsackDocument(values, weights, int(problem.capacity), int(problem.scale))
 
-    Raises
-    ------
-    ModelError, DocumentError : what it states breaks a condition.
-    """
-    if isinstance(document, WindowDocument):
-        return _window(document)
-    if isinstance(document, KnapsackDocument):
-        return Knapsack(
-            np.array(document.values, np.int64),
-            np.array(document.weights, np.int64),
-            document.capacity,
-            document.scale,
-        )
-    if isinstance(document, SelectionDocument):
-        return selection_of(document)
-    if isinstance(document, AllocationDocument):
-        return _allocation(document)
-    if isinstance(document, CspDocument):
-        return _path(document)
-    if isinstance(document, PeriodLine):
-        return window_of(document)
-    assert isinstance(document, ResultDocument)
-    return result_of(document)
+
+def _knapsack(document: KnapsackDocument) -> Knapsack:
+    values, weights = np.array(document.values, np.int64), np.array(document.weights, np.int64)
+    return Knapsack(values, weights, document.capacity, document.scale)
 
 
 def _window_document(window: Window) -> WindowDocument:
@@ -208,3 +195,13 @@ def _path(document: CspDocument) -> ConstrainedPath:
     table = np.array([[np.inf if cost is None else cost for cost in row] for row in document.costs])
     sizes, counts = np.array(document.sizes, np.int64), np.array(document.counts, np.int64)
     return ConstrainedPath(document.length, sizes, counts, table)
+
+
+KNAPSACK = Codec(KnapsackDocument, _knapsack_document, _knapsack)
+ALLOCATION = Codec(AllocationDocument, _allocation_document, _allocation)
+PATH = Codec(CspDocument, _path_document, _path)
+_CODECS = {
+    "window": Codec(WindowDocument, _window_document, _window),
+    "line": Codec(PeriodLine, line_of, window_of),
+    "result": Codec(ResultDocument, result_document, result_of),
+}

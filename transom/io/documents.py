@@ -10,19 +10,15 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 
 import msgspec
 
-from transom.errors import DocumentError, ModelError, StopError
-from transom.io.conversion import Document, from_document, to_document
-from transom.io.formats import DOCUMENTS, AnyDocument
-from transom.io.nsa_windows import LineHead, PeriodLine
+from transom.errors import DocumentError
+from transom.io.conversion import Document, codec, names, to_document
+from transom.io.nsa_windows import LineHead
 
-_DECODERS: dict[str, msgspec.json.Decoder[AnyDocument]] = {
-    f"transom/{name}/1": msgspec.json.Decoder(kind) for name, kind in DOCUMENTS.items()
-}
 _SHOWN = 200  # characters of what stands in a document
-_LINE = msgspec.json.Decoder(PeriodLine)
 
 
 class _Head(LineHead):
@@ -54,20 +50,24 @@ def decode(data: bytes, where: str) -> Document:
     ------
     DocumentError : it is not a document of a known format, or what it states breaks a condition.
     """
-    tag = _format(data, where)
-    decoder: msgspec.json.Decoder[AnyDocument] | msgspec.json.Decoder[PeriodLine]
-    decoder = _LINE if tag is None else _DECODERS[tag]
+    name = _format(data, where)
     try:
-        document = decoder.decode(data)
+        document = _decoder(name).decode(data)
     except msgspec.ValidationError as error:
         raise DocumentError(f"{where}: {_explain(error, data)}") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DocumentError(f"{where}: {_malformed(error, data)}") from None  # in fields that the head skipped
     _refuse_twice(data, where)
     try:
-        return from_document(document)
-    except (ModelError, StopError, DocumentError) as error:
+        read: Document = codec(name).read(document)
+    except ValueError as error:  # whatever the model of some package refuses
         raise DocumentError(f"{where}: {error}") from None
+    return read
+
+
+@cache
+def _decoder(name: str) -> msgspec.json.Decoder[msgspec.Struct]:
+    return msgspec.json.Decoder(codec(name).form)
 
 
 def _refuse_twice(data: bytes, where: str) -> None:
@@ -82,25 +82,26 @@ def _refuse_twice(data: bytes, where: str) -> None:
     json.loads(data, object_pairs_hook=check)
 
 
-def _format(data: bytes, where: str) -> str | None:
-    """The tag of a known format; None for a line of a stream."""
+def _format(data: bytes, where: str) -> str:
+    """The name of a known format; ``line`` for a line of a stream."""
     try:
         head = _HEAD.decode(data)
     except msgspec.ValidationError as error:
         raise DocumentError(f"{where}: {_explain(error, data)}") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DocumentError(f"{where}: {_malformed(error, data)}") from None
-    known, tag = ", ".join(_DECODERS), head.format
+    formats, tag = {f"transom/{name}/1": name for name in names()}, head.format
+    known = ", ".join(formats)
     if isinstance(tag, msgspec.UnsetType) and head.recognised():
-        return None
+        return "line"
     if isinstance(tag, msgspec.UnsetType):
         raise DocumentError(f'{where}: "format" is missing; known formats: {known}')
-    if tag not in _DECODERS:
+    if tag not in formats:
         name, _, version = tag.rpartition("/")
-        if any(name == other.rpartition("/")[0] for other in _DECODERS):
+        if any(name == other.rpartition("/")[0] for other in formats):
             raise DocumentError(f"{where}: version {version} of {name} is not known; known formats: {known}")
         raise DocumentError(f"{where}: format {tag!r} is not known; known formats: {known}")
-    return tag
+    return formats[tag]
 
 
 def _explain(error: msgspec.ValidationError, data: bytes) -> str:

@@ -241,16 +241,3 @@ class ResultDocument(
     ]
     error: str | None
     versions: dict[str, str]
-
-
-AnyDocument = WindowDocument | KnapsackDocument | SelectionDocument | AllocationDocument | CspDocument | ResultDocument
-
-DOCUMENTS: dict[str, type[AnyDocument]] = {
-    "window": WindowDocument,
-    "knapsack": KnapsackDocument,
-    "allocation": AllocationDocument,
-    "csp": CspDocument,
-    "result": ResultDocument,
-    "selection": SelectionDocument,
-}
-"""The known documents by name; the format is ``transom/NAME/1``."""

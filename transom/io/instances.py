@@ -1,19 +1,27 @@
-"""Problems out of files: what ``solve``, ``check`` and plans take as instances."""
+"""Problems out of files: what ``solve``, ``check`` and plans take as instances.
+
+Windows, lines of a topology-aware stream and some problems can be read as several kinds of problem, under *options*:
+``objective``, what a job of a window is worth (by default its nodes); ``objectives``, what a selection of a window
+maximises, names with slashes between (by default the use of every resource); ``cost_model``, what hops cost (by default
+eq. (1) of papers/nsa); ``wrap``, whether blocks wrap around (by default they do). Which of them apply, the type of the
+problem says.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from transom.io import Document, PeriodWindow
-    from transom.models import Allocation, ConstrainedPath, HopCost, Knapsack, Selection, Window
-    from transom.models.allocation import Rule
+    from transom.io import Document
+    from transom.models.problem import ProblemType
 
-PROBLEMS = ("knapsack", "selection", "scas", "dcas", "free", "csp")
-"""The problems that files can be read as."""
+_READ_AS = {"window": "knapsack", "line": "scas"}
+"""What documents that are no problem are read as unless something is asked for."""
+
+_IN_WORDS = {"objective": "the objective {}", "objectives": "the objectives {}", "cost_model": "the cost model {}"}
 
 
 class Instance(NamedTuple):
@@ -24,7 +32,7 @@ class Instance(NamedTuple):
     """
 
     label: str
-    problem: Knapsack | Selection | Allocation | ConstrainedPath
+    problem: Any
     jobs: list[int] | None
 
 
@@ -58,19 +66,15 @@ def read_labelled(
 
     Parameters
     ----------
-    files : documents of windows, knapsacks, selections, allocations or paths, knapsacks of kplib, multi-objective
-        knapsacks, or lines of a topology-aware stream.
-    problem : what to make of them; None takes each as what it is: a window as a knapsack, a line of a stream as
-        a static allocation.
-    objective : what a job of a window is worth, by default its nodes; None where no file holds a window.
-    objectives : what to maximise where a window becomes a selection, names with slashes between; by default the use of
-        every resource.
-    cost_model : what hops cost, by default as eq. (1) of papers/nsa; allocations state theirs.
-    wrap : whether blocks wrap around, by default yes; allocations state it, and are changed if it is given.
+    files : documents of windows or problems, knapsacks of kplib, multi-objective knapsacks, or lines of a
+        topology-aware stream.
+    problem : the kind of problem to make of them; None takes each as what it is: a window as a knapsack, a line of a
+        stream as a static allocation.
+    objective, cost_model, wrap, objectives : the options; None for the default, or for what the document states.
 
     Raises
     ------
-    SpecError : a name is unknown, or a choice would be ignored.
+    SpecError : a name is unknown, or an option does not apply.
     DocumentError : a file cannot be read, or holds something else.
     """
     from transom.io import read_documents
@@ -96,163 +100,92 @@ def from_documents(
 
     Raises
     ------
-    SpecError : a name is unknown, or a choice would be ignored.
+    SpecError : a name is unknown, or an option does not apply.
     DocumentError : a document holds something else.
     """
     from transom import registry
-    from transom.errors import DocumentError, ModelError
+    from transom.errors import DocumentError, ModelError, SpecError
+    from transom.problems import problem_type
 
-    if problem is not None and problem not in PROBLEMS:
-        raise registry.unknown("problem", problem, PROBLEMS)
-    worth = registry.make(registry.OBJECTIVES, objective or "nodes")
-    cost = None if cost_model is None else registry.make(registry.COST_MODELS, cost_model)
-    choices = _Choices(problem, objective, worth, cost, wrap, objectives)
+    if problem is not None:
+        problem_type(problem)
+    for group, spec in ((registry.OBJECTIVES, objective), (registry.COST_MODELS, cost_model)):
+        if spec is not None:
+            registry.make(group, spec)
+    options = {"objective": objective, "objectives": objectives, "cost_model": cost_model, "wrap": wrap}
+    given = {name: value for name, value in options.items() if value is not None}
     for label, document in documents:
         try:
-            yield _instance(label, document, choices)
-        except ModelError as error:
+            yield Instance(label, *_posed(document, problem, given))
+        except SpecError as error:
+            raise SpecError(f"{label}: {error}") from None
+        except (DocumentError, ModelError) as error:
             raise DocumentError(f"{label}: {error}") from None
 
 
-@dataclass(frozen=True)
-class _Choices:
-    problem: str | None
-    objective: str | None
-    worth: Any
-    cost: HopCost | None
-    wrap: bool | None
-    objectives: str | None
+def options_of(kind: str) -> set[str]:
+    """The options under which documents are read as a kind of problem."""
+    from transom.models.problem import found
+    from transom.problems import problem_type
 
-    def rule(self) -> Rule | None:
-        """The rule of the allocation that is wanted, if one is."""
-        from transom.models.allocation import RULES
-
-        return RULES.get(self.problem or "")
-
-    def refuse(self, label: str, reason: str, *options: str) -> None:
-        """Say no to choices that do not apply, in one line.
-
-        Raises
-        ------
-        SpecError : one of the options is given.
-        """
-        from transom.errors import SpecError
-
-        given = {"--objective": self.objective, "--cost-model": self.cost, "--wrap": self.wrap or None}
-        given.update({"--no-wrap": self.wrap is False or None, "--objectives": self.objectives})
-        for option in options:
-            if given[option] is not None:
-                raise SpecError(f"{label}: {reason.replace('OPTION', option)}")
+    made_from = problem_type(kind).made_from.values()
+    return {name for maker in made_from for name in signature(found(maker)).parameters} & {*_IN_WORDS, "wrap"}
 
 
-def _instance(label: str, document: Document, choices: _Choices) -> Instance:
+def takers_of(option: str) -> str:
+    """The problems, in words, that an option is for."""
+    from transom.problems import problem_types
+
+    return " or ".join(dict.fromkeys(each.plural for each in problem_types() if option in options_of(each.kind)))
+
+
+def read_under(document: Document, kind: str, given: Mapping[str, Any]) -> str:
+    """Under which options a document was read as a kind of problem, in words; empty where none applies."""
+    from transom.io.conversion import format_of
+    from transom.models.problem import found
+    from transom.problems import problem_type
+
+    maker = problem_type(kind).made_from.get(format_of(document))
+    parameters = {} if maker is None else signature(found(maker)).parameters
+    values = {name: given.get(name, parameters[name].default) for name in parameters if name in (*_IN_WORDS, "wrap")}
+    around = values.pop("wrap", None)
+    stated = {name: value or "of every resource" for name, value in values.items() if value is not None}
+    told = ", ".join(_IN_WORDS[name].format(value) for name, value in stated.items())
+    told = f" under {told}" if told else ""
+    return told if around is None else f"{told}{',' if told else ''} {'with' if around else 'without'} wrap-around"
+
+
+def _posed(document: Document, wanted: str | None, given: Mapping[str, Any]) -> tuple[Any, list[int] | None]:
     from transom.errors import DocumentError
-    from transom.io import PeriodWindow
-    from transom.models import Allocation, ConstrainedPath, Knapsack, Selection, Window
+    from transom.io.conversion import format_of, name_of
+    from transom.models.problem import found
+    from transom.problems import problem_type
 
-    allocations = ("--cost-model", "--wrap", "--no-wrap")
-    if choices.problem != "selection" and not isinstance(document, Selection):
-        choices.refuse(label, "OPTION is for selections of windows (--problem selection)", "--objectives")
-    if isinstance(document, Selection):
-        if choices.problem not in (None, "selection"):
-            raise DocumentError(f"{label}: holds a selection, not a {choices.problem} problem")
-        choices.refuse(label, "a selection states its objectives; OPTION is for windows", "--objective", "--objectives")
-        choices.refuse(label, "a selection has no hops; OPTION is for allocations", *allocations)
-        return Instance(label, document, None)
-    if isinstance(document, Knapsack):
-        if choices.problem not in (None, "knapsack"):
-            raise DocumentError(f"{label}: holds a knapsack, not a {choices.problem} problem")
-        choices.refuse(label, "a knapsack states its values; OPTION is for windows", "--objective")
-        choices.refuse(label, "a knapsack has no hops; OPTION is for allocations", *allocations)
-        return Instance(label, document, None)
-    if isinstance(document, ConstrainedPath):
-        if choices.problem not in (None, "csp"):
-            raise DocumentError(f"{label}: holds a constrained path, not a {choices.problem} problem")
-        choices.refuse(label, "a path states its costs; OPTION is for windows", "--objective", *allocations)
-        return Instance(label, document, None)
-    if isinstance(document, Allocation):
-        return Instance(label, _stated_allocation(label, document, choices), None)
-    if isinstance(document, Window):
-        return _of_window(label, document, choices)
-    if isinstance(document, PeriodWindow):
-        return _of_period(label, document, choices)
-    raise DocumentError(
-        f"{label}: holds a result; expected an instance: a window, knapsack, selection, allocation or path"
-    )
+    form = format_of(document)
+    if form == "result":
+        raise DocumentError("holds a result; expected an instance, that is, a window or a problem")
+    kind = problem_type(wanted or _READ_AS.get(form) or getattr(document, "kind", form))
+    if form in kind.made_from:
+        maker = found(kind.made_from[form])
+        taken = signature(maker).parameters
+        _refuse(kind, given, taken)
+        values = {**given, "problem": kind.kind} if "problem" in taken else given
+        posed, jobs = maker(document, **values)
+        return posed, jobs
+    if form != kind.document:
+        raise DocumentError(f"holds {name_of(document)}, not a {kind.kind} problem")
+    _refuse(kind, given, ())
+    return document, None
 
 
-def _stated_allocation(label: str, stated: Allocation, choices: _Choices) -> Allocation | ConstrainedPath:
-    """An allocation under the rule and with the wrap-around that are wanted."""
-    from transom.errors import DocumentError, SpecError
-    from transom.models import Allocation
-
-    if choices.problem in ("knapsack", "selection"):
-        raise DocumentError(f"{label}: holds an allocation, not a {choices.problem} problem")
-    choices.refuse(label, "OPTION is for knapsacks of windows", "--objective")
-    if choices.cost not in (None, stated.cost):
-        raise SpecError(f"{label}: an allocation states what hops cost; --cost-model is another")
-    rule = stated.rule if choices.problem in (None, "csp") else choices.rule()
-    assert rule is not None
-    wrap = stated.wrap if choices.wrap is None else choices.wrap
-    if choices.problem == "csp":
-        return _path(label, Allocation(stated.tree, stated.idle, stated.sizes, "static", False, stated.cost), choices)
-    if (rule, wrap) == (stated.rule, stated.wrap):
-        return stated
-    return Allocation(stated.tree, stated.idle, stated.sizes, rule, wrap, stated.cost)
-
-
-def _of_window(label: str, window: Window, choices: _Choices) -> Instance:
-    """A window as a knapsack or a selection of its queue, or as the allocation of the jobs at its head that fit."""
-    from transom.models import PAPER, Allocation, Knapsack
-
-    if choices.problem == "selection":
-        choices.refuse(label, "OPTION is for knapsacks; a selection has --objectives", "--objective")
-        choices.refuse(label, "OPTION is for allocations, this is a selection", "--cost-model", "--wrap", "--no-wrap")
-        return Instance(label, _selection(label, window, choices), window.queue.id.tolist())
-    if choices.problem in (None, "knapsack"):
-        choices.refuse(label, "OPTION is for allocations, this is a knapsack", "--cost-model", "--wrap", "--no-wrap")
-        return Instance(label, Knapsack.from_window(window, choices.worth), window.queue.id.tolist())
-    choices.refuse(label, "OPTION is for knapsacks of windows", "--objective")
-    rule, wrap = choices.rule() or "static", choices.problem != "csp" and choices.wrap is not False
-    problem = Allocation.from_window(window, rule, wrap, choices.cost or PAPER)
-    fits = window.queue.nodes.cumsum() <= len(problem.idle)
-    jobs = window.queue.id[fits & (window.queue.nodes > 1)].tolist()
-    return Instance(label, _path(label, problem, choices) if choices.problem == "csp" else problem, jobs)
-
-
-def _selection(label: str, window: Window, choices: _Choices) -> Selection:
+def _refuse(kind: ProblemType, given: Mapping[str, Any], taken: Iterable[str]) -> None:
+    """Say no to an option that does not apply, in one line."""
     from transom.errors import SpecError
-    from transom.io.objective_names import named_terms
-    from transom.models import Selection
 
-    try:
-        terms = named_terms(choices.objectives or "", window.cluster)
-    except SpecError as error:
-        raise SpecError(f"{label}: {error}") from None
-    return Selection.from_window(window, terms)
-
-
-def _of_period(label: str, window: PeriodWindow, choices: _Choices) -> Instance:
-    """A line of a stream: its jobs are selected already."""
-    from transom.errors import DocumentError
-    from transom.models import PAPER
-
-    if choices.problem == "selection":
-        raise DocumentError(f"{label}: a line of a stream states nodes alone; selections are of several resources")
-    if choices.problem == "knapsack":
-        choices.refuse(label, "OPTION is for allocations, this is a knapsack", "--cost-model", "--wrap", "--no-wrap")
-        if choices.objective not in (None, "nodes"):
-            choices.refuse(label, "its jobs state neither submission nor walltime; OPTION can be nodes", "--objective")
-        return Instance(label, window.knapsack(), window.ids.tolist())
-    choices.refuse(label, "OPTION is for knapsacks of windows", "--objective")
-    rule, wrap = choices.rule() or "static", choices.problem != "csp" and choices.wrap is not False
-    problem = window.allocation(rule, wrap, choices.cost or PAPER)
-    jobs = window.allocated.tolist()
-    return Instance(label, _path(label, problem, choices) if choices.problem == "csp" else problem, jobs)
-
-
-def _path(label: str, problem: Allocation, choices: _Choices) -> ConstrainedPath:
-    from transom.models import ConstrainedPath
-
-    choices.refuse(label, "a constrained path has no wrap-around; OPTION does not go with it", "--wrap")
-    return ConstrainedPath.from_allocation(problem)
+    for name, value in given.items():
+        if name in taken:
+            continue
+        option = "--no-wrap" if value is False else f"--{name.replace('_', '-')}"
+        if name in options_of(kind.kind):
+            raise SpecError(f"{kind.states}; {option} is for windows")
+        raise SpecError(f"{option} is for {takers_of(name)}, this is {kind.name}")

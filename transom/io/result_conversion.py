@@ -3,34 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 
 from transom.errors import DocumentError
+from transom.io.codec import solution_codec
 from transom.io.formats import LARGEST, FrontDocument, ResultDocument, StopDocument
-from transom.models import ConstrainedPath, Knapsack, ParetoFront, Selection
-from transom.models.allocation import KINDS
-from transom.models.arrays import BoolArray, IntArray
 from transom.result import Result
 from transom.stop import Stop
-
-_Told = tuple[Any, ...]
-_LARGEST_FRONT = 10**9  # points times jobs that are believed before memory is set aside
-
-
-class _Read(Protocol):
-    def __call__(self, told: Any, items: int) -> Any: ...
-
-
-class _Form(NamedTuple):
-    """How a solution is told: what is written, how long what it chooses from is, and the way back."""
-
-    tell: Any
-    items: Any
-    read: _Read
 
 
 def result_document(result: Result) -> ResultDocument:
@@ -38,9 +21,9 @@ def result_document(result: Result) -> ResultDocument:
 
     Raises
     ------
-    DocumentError : the problem has no form, or a number is not finite.
+    DocumentError : the problem is unknown, or a number is not finite.
     """
-    form, solution = _form(result.problem), result.solution
+    codec, solution = solution_codec(result.problem), result.solution
     return ResultDocument(
         instance=result.instance,
         problem=result.problem,
@@ -48,8 +31,8 @@ def result_document(result: Result) -> ResultDocument:
         parameters={name: _plain(value) for name, value in result.parameters.items()},
         status=result.status,
         reason=result.reason,
-        solution=None if solution is None else form.tell(solution),
-        items=None if solution is None else form.items(solution),
+        solution=None if solution is None else codec.tell(solution),
+        items=None if solution is None else codec.items(solution),
         value=_number(result.value, "value"),
         bound=_number(result.bound, "bound"),
         gap=_number(result.gap, "gap"),
@@ -70,14 +53,14 @@ def result_of(document: ResultDocument) -> Result:
     ------
     DocumentError : the solution is not told as its problem's are, or the gap fits neither value nor bound.
     """
-    form, solution = _form(document.problem), None
+    codec, solution = solution_codec(document.problem), None
     if document.solution is not None:
         if document.items is None:
             raise DocumentError("items must be stated with a solution")
-        if isinstance(document.solution, FrontDocument) != (document.problem == Selection.kind):
+        if isinstance(document.solution, FrontDocument) != codec.front:
             got = "front" if isinstance(document.solution, FrontDocument) else "array"
             raise DocumentError(f"$.solution: that is not how solutions of {document.problem} are told, got {got}")
-        solution = form.read(document.solution, document.items)
+        solution = codec.read(document.solution, document.items)
     result = Result(
         instance=document.instance,
         problem=document.problem,
@@ -102,101 +85,6 @@ def result_of(document: ResultDocument) -> Result:
     ):
         raise DocumentError(f"gap {stated} does not fit value {document.value} and bound {document.bound}")
     return result
-
-
-def _form(kind: str) -> _Form:
-    if kind not in _FORMS:
-        raise DocumentError(f"problem {kind!r} is not known; known: {', '.join(_FORMS)}")
-    return _FORMS[kind]
-
-
-def _tell_positions(solution: Any) -> _Told:
-    return tuple(np.flatnonzero(np.asarray(solution, bool)).tolist())
-
-
-def _read_positions(told: _Told, items: int) -> BoolArray:
-    solution = np.zeros(items, bool)
-    solution[_positions(_ints(told, 0), items, "solution")] = True
-    solution.flags.writeable = False
-    return solution
-
-
-def _positions(told: Sequence[int], items: int, where: str) -> IntArray:
-    positions = np.array(told, np.int64)
-    if (np.diff(positions) <= 0).any():
-        raise DocumentError(f"{where}: the positions must be ascending and distinct")
-    if positions.size and positions[-1] >= items:
-        raise DocumentError(f"{where}: position {positions[-1]} is not below items = {items}")
-    return positions
-
-
-def _tell_front(front: ParetoFront) -> FrontDocument:
-    return FrontDocument(
-        values=tuple(map(tuple, front.values.tolist())),
-        jobs=tuple(_tell_positions(chosen) for chosen in front.selections),
-    )
-
-
-def _read_front(told: FrontDocument, items: int) -> ParetoFront:
-    points = len(told.jobs)
-    if points != len(told.values):
-        raise DocumentError(f"$.solution: {len(told.values)} values, but {points} points")
-    if points * items > _LARGEST_FRONT:
-        raise DocumentError(f"$.solution: {points} points of {items} jobs are more than can be read")
-    for point, value in enumerate(told.values):
-        if len(value) != len(told.values[0]):
-            raise DocumentError(
-                f"$.solution.values[{point}]: {len(value)} objectives, but {len(told.values[0])} before"
-            )
-    selections = np.zeros((points, items), bool)
-    for point, jobs in enumerate(told.jobs):
-        selections[point, _positions(jobs, items, f"$.solution.jobs[{point}]")] = True
-    return ParetoFront(np.array(told.values, np.int64).reshape(points, -1 if points else 0), selections)
-
-
-def _tell_owners(solution: Any) -> _Told:
-    return tuple(np.asarray(solution, np.int64).tolist())
-
-
-def _read_owners(told: _Told, items: int) -> IntArray:
-    if len(told) != items:
-        raise DocumentError(f"solution: {len(told)} owners, but items = {items} idle nodes")
-    owners = np.array(_ints(told, -1), np.int64)
-    owners.flags.writeable = False
-    return owners
-
-
-def _tell_arcs(solution: Any) -> _Told:
-    return tuple(tuple(arc) for arc in np.asarray(solution, np.int64).reshape(-1, 2).tolist())
-
-
-def _read_arcs(told: _Told, items: int) -> IntArray:
-    if len(told) != items:
-        raise DocumentError(f"solution: {len(told)} arcs, but items = {items}")
-    for i, arc in enumerate(told):
-        if not isinstance(arc, tuple):
-            raise DocumentError(f"$.solution[{i}]: expected `array` [start, size], got {arc!r}")
-    arcs = np.array(told, np.int64).reshape(-1, 2)
-    arcs.flags.writeable = False
-    return arcs
-
-
-def _ints(told: _Told, least: int) -> list[int]:
-    for i, value in enumerate(told):
-        if isinstance(value, tuple):
-            raise DocumentError(f"$.solution[{i}]: expected `int`, got `array`")
-        if value < least:
-            raise DocumentError(f"$.solution[{i}]: expected `int` >= {least}, got {value}")
-    return list(told)
-
-
-_OWNERS = _Form(_tell_owners, len, _read_owners)
-_FORMS: dict[str, _Form] = {
-    Knapsack.kind: _Form(_tell_positions, len, _read_positions),
-    **dict.fromkeys(KINDS.values(), _OWNERS),
-    ConstrainedPath.kind: _Form(_tell_arcs, lambda arcs: len(np.reshape(arcs, (-1, 2))), _read_arcs),
-    Selection.kind: _Form(_tell_front, lambda front: front.selections.shape[1], _read_front),
-}
 
 
 def _stop_document(stop: Stop) -> StopDocument:

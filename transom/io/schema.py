@@ -1,15 +1,13 @@
-"""The JSON Schema of each document; the files ship in the package."""
+"""The JSON Schema of each document; those of Transom's own ship as files in the package, too."""
 
 from __future__ import annotations
 
 import json
-from importlib.resources import files
 from typing import Any
 
 import msgspec
 
-from transom.errors import DocumentError
-from transom.io.formats import DOCUMENTS
+from transom.io.conversion import codec
 
 
 def schema(name: str) -> dict[str, Any]:
@@ -17,22 +15,19 @@ def schema(name: str) -> dict[str, Any]:
 
     Parameters
     ----------
-    name : ``window``, ``knapsack``, ``allocation``, ``csp``, ``result`` or ``selection``.
+    name : ``window``, ``result``, or that of the documents of a type of problem, such as ``knapsack``.
 
     Raises
     ------
     DocumentError : there is no document of that name.
     """
-    if name not in DOCUMENTS:
-        raise DocumentError(f"unknown document {name!r}. Known: {', '.join(DOCUMENTS)}")
-    text = files("transom.io").joinpath(f"schemas/{name}.json").read_text("utf-8")
-    found: dict[str, Any] = json.loads(text)
+    found: dict[str, Any] = json.loads(generate(name))
     return found
 
 
 def generate(name: str) -> str:
     """The text of the schema file of a document, made from its struct."""
-    kind = DOCUMENTS[name]
+    kind = codec(name).form
     (root,), parts = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
     title = kind.__struct_config__.tag
     made = {

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from transom.errors import ModelError
+from transom.io.codec import Codec
 from transom.io.formats import SelectionDocument
 from transom.models import Selection
 from transom.models.arrays import BoolArray
@@ -108,3 +109,6 @@ def _marks(positions: Sequence[int], jobs: int, what: str) -> BoolArray:
             raise ModelError(f"selection: {what}: job {job} stands there twice")
         marks[job] = True
     return marks
+
+
+SELECTION = Codec(SelectionDocument, selection_document, selection_of)

@@ -6,6 +6,7 @@ from typing import Any
 
 from transom.models import Selection
 from transom.models.front_completeness import missing_points
+from transom.problems import known_type
 from transom.result import Result
 from transom.solving import check
 
@@ -15,16 +16,16 @@ def faults(problem: Any, result: Result) -> list[str]:
 
     Returns
     -------
-    What :func:`~transom.solving.check` says; of a selection also what is wrong with the claims that there is no choice
-    or that a front is complete.
+    What :func:`~transom.solving.check` says, and then the type of the problem.
     """
     wrong = check(problem, result)
-    if isinstance(problem, Selection) and result.problem == Selection.kind:
-        wrong += _overclaimed(problem, result)
-    return wrong
+    kind = known_type(result.problem if result.problem == problem.kind else None)
+    judge = None if kind is None else kind.part("faults")
+    return wrong if judge is None else wrong + judge(problem, result)
 
 
-def _overclaimed(problem: Selection, result: Result) -> list[str]:
+def overclaimed(problem: Selection, result: Result) -> list[str]:
+    """What is wrong with the claims that a selection has no choice or that a front is complete."""
     if result.status == "infeasible" and problem.trivial() != "infeasible":
         return ["infeasible is claimed, but the forced jobs fit together"]
     said = result.parameters.get("front")

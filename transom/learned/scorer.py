@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from transom._system.compiling import compiled
 from transom.errors import DocumentError
-from transom.models.arrays import FloatArray
+from transom.models.arrays import FloatArray, SingleArray
 
 ACTOR = "actor."
 """What the names of a scorer's weights begin with in a checkpoint."""
@@ -71,7 +71,7 @@ def scorer_weights(weights: Mapping[str, NDArray[np.float32]], features: int, co
 
 
 @compiled
-def score(weights, features, context, count, scores):  # type: ignore[no-untyped-def]
+def score(weights: ScorerWeights, features: SingleArray, context: SingleArray, count: int, scores: SingleArray) -> None:
     """Fill ``scores[:count]`` for the candidates ``features[:count]``, float32, shape ``(at least count, F)``."""
     v, c, b, u, d, w = weights
     first, second = len(b), len(d)
@@ -99,7 +99,7 @@ def score(weights, features, context, count, scores):  # type: ignore[no-untyped
 
 
 @compiled
-def softmax(scores, count, chances):  # type: ignore[no-untyped-def]
+def softmax(scores: SingleArray, count: int, chances: FloatArray) -> None:
     """Fill ``chances[:count]`` with the softmax of the scores, float64."""
     highest = scores[0]
     for k in range(1, count):
@@ -113,7 +113,7 @@ def softmax(scores, count, chances):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def sample(rng, chances, count):  # type: ignore[no-untyped-def]
+def sample(rng: np.random.Generator, chances: FloatArray, count: int) -> int:
     """Draw a candidate by its chance."""
     left = rng.random()
     for k in range(count):
@@ -128,7 +128,7 @@ def sample(rng, chances, count):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def highest(scores, count):  # type: ignore[no-untyped-def]
+def highest(scores: SingleArray, count: int) -> int:
     """The candidate with the highest score, the first of equals."""
     best = 0
     for k in range(1, count):

@@ -192,7 +192,7 @@ class Allocation(Frozen):
     def job_costs(self, solution: ArrayLike) -> FloatArray:
         """Cost of each job, shape ``(jobs,)``."""
         owner = _own(solution)
-        return _job_costs(self.leaf, self.pod, owner, self.sizes, self.cost.weights)  # type: ignore[no-any-return]
+        return _job_costs(self.leaf, self.pod, owner, self.sizes, self.cost.weights)
 
     def value(self, solution: ArrayLike) -> float:
         """Total cost; an int where costs are rounded down, else the exactly rounded sum."""
@@ -289,7 +289,7 @@ def _own(solution: ArrayLike) -> IntArray:
 
 
 @compiled
-def _job_costs(leaf, pod, owner, sizes, weights):  # type: ignore[no-untyped-def]
+def _job_costs(leaf: IntArray, pod: IntArray, owner: IntArray, sizes: IntArray, weights: IntArray) -> FloatArray:
     jobs, n = len(sizes), len(owner)
     costs = np.zeros(jobs)
     if n == 0:
@@ -325,7 +325,7 @@ def _job_costs(leaf, pod, owner, sizes, weights):  # type: ignore[no-untyped-def
 
 
 @compiled
-def placing_order(owner, sizes, wrap, once):  # type: ignore[no-untyped-def]
+def placing_order(owner: IntArray, sizes: IntArray, wrap: bool, once: bool) -> IntArray:
     """When each job is placed if whatever is consecutive is placed first; -1 for those that never are.
 
     ``once``: only the jobs that are consecutive in Q itself, as under the static rule.

@@ -61,7 +61,7 @@ def dantzig(values: IntArray, weights: IntArray, capacity: int, order: IntArray)
 
 
 @compiled
-def alike(values, weights):  # type: ignore[no-untyped-def]
+def alike(values: IntArray, weights: IntArray) -> bool:
     """Whether all items have the same value per weight, exactly; all > 0."""
     for item in range(1, len(values)):
         a, b = values[item], weights[item]

@@ -86,7 +86,7 @@ def authors() -> HopCost:
 
 
 @compiled
-def hop_cost(n, leaf_pairs, pod_pairs, weights):  # type: ignore[no-untyped-def]
+def hop_cost(n: int, leaf_pairs: int, pod_pairs: int, weights: IntArray) -> float:
     """Cost of ``n`` nodes of which so many pairs share a leaf switch, a pod (those of one leaf included)."""
     if n < 2:
         return 0.0
@@ -94,7 +94,7 @@ def hop_cost(n, leaf_pairs, pod_pairs, weights):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def hops_cost(n, hops, weights):  # type: ignore[no-untyped-def]
+def hops_cost(n: int, hops: int, weights: IntArray) -> float:
     """Cost of ``n`` >= 2 nodes whose pairs are so many hops apart."""
     if weights[4]:
         # c * hops // n, in steps that stay within 64 bits on the largest trees.
@@ -105,8 +105,8 @@ def hops_cost(n, hops, weights):  # type: ignore[no-untyped-def]
 def nodes_cost(leaf: IntArray, pod: IntArray, cost: HopCost) -> float:
     """Cost of one job on nodes with these leaf switches and pods, shape ``(nodes,)`` each."""
     leaf_counts, pod_counts = (np.unique(of, return_counts=True)[1].astype(np.int64) for of in (leaf, pod))
-    pairs = (int((counts * (counts - 1) // 2).sum()) for counts in (leaf_counts, pod_counts))
-    return float(hop_cost(len(leaf), *pairs, cost.weights))
+    leaf_pairs, pod_pairs = (int((counts * (counts - 1) // 2).sum()) for counts in (leaf_counts, pod_counts))
+    return hop_cost(len(leaf), leaf_pairs, pod_pairs, cost.weights)
 
 
 def block_costs(leaf: IntArray, pod: IntArray, size: int, cost: HopCost, wrap: bool) -> FloatArray:
@@ -128,11 +128,11 @@ def block_costs(leaf: IntArray, pod: IntArray, size: int, cost: HopCost, wrap: b
 
 def block_cost_table(leaf: IntArray, pod: IntArray, sizes: IntArray, cost: HopCost, wrap: bool) -> FloatArray:
     """:func:`block_costs` for several sizes, shape ``(sizes, entries)``."""
-    return slide_costs(leaf, pod, sizes, cost.weights, wrap)  # type: ignore[no-any-return]
+    return slide_costs(leaf, pod, sizes, cost.weights, wrap)
 
 
 @compiled
-def slide_costs(leaf, pod, sizes, weights, wrap):  # type: ignore[no-untyped-def]
+def slide_costs(leaf: IntArray, pod: IntArray, sizes: IntArray, weights: IntArray, wrap: bool) -> FloatArray:
     n = len(leaf)
     costs = np.full((len(sizes), n), np.inf)
     if n == 0:

@@ -69,7 +69,7 @@ def directions(objectives: int) -> FloatArray:
 
 
 @compiled
-def _fill_reach(points, inverse, reach):  # type: ignore[no-untyped-def]
+def _fill_reach(points: FloatArray, inverse: FloatArray, reach: FloatArray) -> None:
     # Block by block, so that what the inner loops run over stays in the nearest cache.
     low = np.empty(_BLOCK)
     reach[:] = 0.0

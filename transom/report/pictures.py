@@ -19,6 +19,7 @@ from transom.plot import (
     proofs_over_time,
     targets_reached,
 )
+from transom.problems import has_fronts
 from transom.report.table import anchor
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def comparison_pictures(runs: pl.DataFrame, references: pl.DataFrame, solvers: S
     drawn = f"{len(shown)} of " if len(profile.y) > len(shown) else ""
     seen = f"{drawn}{len(profile.y)} solvers on {profile.instances} instances"
     if runs["budget_seconds"][0] is not None:
-        if problem == "selection":
+        if has_fronts(problem):
             lines = profiles.hypervolume_curves(runs, references)
             yield picture(
                 hypervolume_over_time(_lines(lines, shown), where, order),

@@ -29,7 +29,6 @@ class NamedSolver:
         self.name, _ = registry.parse(spec)
         if "." in self.name or len(registry.entries(registry.SOLVERS, self.name)) == 1:
             only = registry.make(registry.SOLVERS, spec)
-            self._made = {only.solves: only}
             self.name = only.name
             self._only: Solver | None = only
         else:

@@ -21,16 +21,15 @@ import msgspec
 from transom._system.files import whole_file
 from transom.errors import DocumentError
 from transom.io.formats import Digest, Natural, Number, Positive, ResultDocument
-from transom.io.instances import PROBLEMS, read_instances
+from transom.io.instances import read_instances
 from transom.io.opening import open_document
 from transom.io.result_conversion import result_of
-from transom.models import Knapsack, Selection
+from transom.models.problem import ProblemType
+from transom.problems import kinds, problem_type
 from transom.result import Result
 
 INDEX = "index.jsonl.gz"
 """Name of the index in the folder of a library."""
-
-_MAXIMISED = (Knapsack.kind, Selection.kind)
 
 
 class Improvement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -109,7 +108,13 @@ class Entry(
     @property
     def sense(self) -> Literal["min", "max"]:
         """Whether values are to be small or large."""
-        return "max" if self.problem in _MAXIMISED else "min"
+        sense: Literal["min", "max"] = self.type.model.sense
+        return sense
+
+    @property
+    def type(self) -> ProblemType:
+        """The type of the problem."""
+        return problem_type(self.problem)
 
     @property
     def value(self) -> Number | None:
@@ -126,7 +131,7 @@ class Entry(
             return False
         if self.best.status in ("optimal", "infeasible"):
             return True
-        if self.problem == Selection.kind or self.bound is None or self.value is None:
+        if self.type.fronts or self.bound is None or self.value is None:
             return False
         return not better(self.bound, self.value, self.sense)
 
@@ -237,8 +242,8 @@ def read_library(folder: str | os.PathLike[str]) -> Library:
                 entry = decoder.decode(line)
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
                 raise DocumentError(f"{where}: {error}") from None
-            if entry.problem not in PROBLEMS:
-                raise DocumentError(f"{where}: problem {entry.problem!r} is not known; known: {', '.join(PROBLEMS)}")
+            if entry.problem not in kinds():
+                raise DocumentError(f"{where}: problem {entry.problem!r} is not known; known: {', '.join(kinds())}")
             if (first := seen.setdefault(key(entry), number)) != number:
                 raise DocumentError(f"{where}: {entry.place} as {entry.problem} stands in line {first} already")
             entries.append(entry)
@@ -290,4 +295,4 @@ def line_of(label: str, path: Path) -> int | None:
 def _order(entry: Entry) -> tuple[Any, ...]:
     wrap = -1 if entry.wrap is None else int(entry.wrap)
     further = (entry.objective or "", entry.objectives or "", entry.cost_model or "", wrap)
-    return entry.file, entry.line or 0, PROBLEMS.index(entry.problem), *further
+    return entry.file, entry.line or 0, kinds().index(entry.problem), *further

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import msgspec
 
 from transom.bench.best_known.library import Entry, Improvement, Library, better, line_of
-from transom.errors import DocumentError, SpecError, TransomError
+from transom.errors import DocumentError, TransomError
 from transom.io import encode
 from transom.io.formats import ResultDocument
-from transom.io.instances import PROBLEMS, read_instances
-from transom.models import Allocation, Selection
+from transom.io.instances import read_instances
+from transom.problems import problem_type, size_of
 from transom.result import Result
 
 
@@ -68,8 +68,6 @@ def new_entries(
         name = path.resolve().relative_to(folder).as_posix()
         for label, posed in read_instances([path], problem, objective, cost_model, wrap, objectives):
             read_as = problem or posed.kind
-            if read_as not in PROBLEMS:
-                raise SpecError(f"{label}: a library has no place for {read_as} problems")
             line, digest = line_of(label, path), posed.digest()
             old = known.get((name, line, read_as, objective, cost_model, wrap, objectives))
             if old is not None and old.digest != digest:
@@ -80,7 +78,7 @@ def new_entries(
                 same = library.of(digest)
                 yield Entry(
                     file=name, line=line, problem=read_as, objective=objective, objectives=objectives,
-                    cost_model=cost_model, wrap=wrap, digest=digest, items=len(posed), capacity=capacity_of(posed),
+                    cost_model=cost_model, wrap=wrap, digest=digest, items=size_of(posed), capacity=capacity_of(posed),
                     scale=getattr(posed, "scale", 1), **(known_of(same[0]) if same else {}),
                 )  # fmt: skip
 
@@ -91,12 +89,9 @@ def known_of(entry: Entry) -> dict[str, Any]:
 
 
 def capacity_of(problem: Any) -> int | tuple[int, ...]:
-    """What items are packed into: a capacity, one for each resource, the number of idle nodes, or a length."""
-    if isinstance(problem, Selection):
-        return tuple(problem.capacity.tolist())
-    if isinstance(problem, Allocation):
-        return len(problem.idle)
-    return int(getattr(problem, "capacity", getattr(problem, "length", 0)))
+    """What items are packed into, as the type of the problem says: a capacity, one for each resource; 0 for nothing."""
+    capacity = problem_type(problem.kind).part("capacity")
+    return 0 if capacity is None else capacity(problem)
 
 
 def method_of(result: Result) -> str:
@@ -175,7 +170,7 @@ def improved(entry: Entry, result: Result, library: Library, source: str, row: s
     claim = claim_of(result, source)
     refuse_contradictions(entry, [*known_claim(entry, library), claim])
     optimal, settled = result.status == "optimal", result.status in ("optimal", "infeasible")
-    if entry.problem == Selection.kind and optimal and entry.proved:
+    if entry.type.fronts and optimal and entry.proved:
         _refuse_other_front(entry, result, claim)
     found = result.value is not None and (entry.value is None or better(result.value, entry.value, entry.sense))
     proof = settled and (entry.best is None or entry.best.status not in ("optimal", "infeasible"))

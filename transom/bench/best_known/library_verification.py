@@ -13,21 +13,11 @@ from transom.bench.best_known.library_update import Contradiction, capacity_of, 
 from transom.errors import DocumentError, TransomError
 from transom.io import read_documents
 from transom.io.verify import faults
+from transom.problems import problem_type, size_of
 from transom.result import Result
 from transom.solving import refusal, solve
 from transom.stop import Stop
 
-EXACT = {
-    "knapsack": ("dp", "cpsat", "primal-dual"),
-    "selection": ("exhaustive:limit=60", "pareto-dp"),
-    "scas": ("scas-dp", "scas-cpsat", "scas-lagrangian"),
-    "dcas": ("dcas-exact",),
-    "free": ("free-exact", "free-cpsat"),
-    "csp": ("csp-dp", "csp-cpsat"),
-}
-"""Exact methods by problem, as specifications."""
-
-_LOOSER = ("free", "dcas", "scas")  # each allows all that the next one does
 _ENDINGS = (".json", ".jsonl", ".kp", ".dat")
 
 
@@ -76,18 +66,24 @@ def between_entries(library: Library) -> list[str]:
             wrong.append(
                 f"{entry.place}: {entry.problem}: is the problem of {same.place}, of which other things are said"
             )
-        if entry.problem in _LOOSER:
-            rules[entry.file, entry.line, entry.cost_model, entry.wrap][entry.problem] = entry
+        rules[entry.file, entry.line, entry.cost_model, entry.wrap][entry.problem] = entry
     for same_place in rules.values():
-        for i, loose in enumerate(_LOOSER):
-            bound = same_place[loose].bound if loose in same_place else None
-            for strict in (same_place[name] for name in _LOOSER[i + 1 :] if name in same_place):
-                if bound is not None and strict.value is not None and better(strict.value, bound, "min"):
+        for strict in same_place.values():
+            for loose in _looser(strict.problem):
+                bound = same_place[loose].bound if loose in same_place else None
+                if bound is not None and strict.value is not None and better(strict.value, bound, strict.sense):
                     wrong.append(
                         f"{strict.place}: {strict.problem}: the value {strict.value} is better than {bound}, "
                         f"the bound under the looser rule {loose}"
                     )
     return wrong
+
+
+def _looser(kind: str) -> Iterator[str]:
+    """The kinds that allow all that one allows, as their types say."""
+    while relaxed := problem_type(kind).relaxed:
+        yield relaxed
+        kind = relaxed
 
 
 def without_entry(library: Library) -> Iterator[str]:
@@ -132,7 +128,7 @@ def _facts(entry: Entry, problem: Any) -> list[str]:
     """Whether it is the instance that the entry is for."""
     if entry.digest != problem.digest():
         return [f"the entry is for instance {entry.digest}, this is {problem.digest()}"]
-    facts = {"items": len(problem), "capacity": capacity_of(problem), "scale": getattr(problem, "scale", 1)}
+    facts = {"items": size_of(problem), "capacity": capacity_of(problem), "scale": getattr(problem, "scale", 1)}
     return [
         f"{name} is {fact}, the entry says {getattr(entry, name)}"
         for name, fact in facts.items()
@@ -180,7 +176,7 @@ def _solution(entry: Entry, problem: Any) -> list[str]:
 def _proved_again(library: Library, entry: Entry, problem: Any, seconds: float) -> tuple[list[str], str | None]:
     """What is wrong when it is solved again, and the method that proved it."""
     first = "" if entry.best is None else entry.best.solver
-    for spec in sorted(EXACT[entry.problem], key=lambda spec: spec.partition(":")[0] == first):
+    for spec in sorted(entry.type.exact or ("auto",), key=lambda spec: spec.partition(":")[0] == first):
         if refusal(registry.make(registry.SOLVERS, spec, type(problem)), problem) is not None:
             continue
         result = solve(problem, spec, Stop(seconds=seconds))

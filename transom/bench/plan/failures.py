@@ -8,6 +8,7 @@ from transom.bench.plan.circumstances import circumstances
 from transom.bench.plan.documents import problem_of
 from transom.bench.plan.task import Outcome, Row, Task
 from transom.errors import TransomError
+from transom.problems import size_of
 
 LONGEST_CAUSE = 500
 """Characters of a cause that are kept."""
@@ -28,7 +29,7 @@ def failed(task: Task, outcome: Outcome, cause: str, wall: float | None = None) 
     if task.what == "solve":
         try:
             problem = problem_of(task)
-            sense, size = problem.sense, len(problem)
+            sense, size = problem.sense, size_of(problem)
         except TransomError:
             pass  # the cause says so already
     facts = circumstances(task)

@@ -9,7 +9,7 @@ import numpy as np
 
 from transom.bench.score.limits import share_limits
 from transom.bench.score.score import references, scored
-from transom.models.allocation import RULES
+from transom.problems import known_type
 
 if TYPE_CHECKING:
     import polars as pl
@@ -103,15 +103,21 @@ def scores(frame: pl.DataFrame, chooser: str = "auto", by: By = "problem") -> li
     )
     if by == "problem":
         mean = mean.with_columns(set=pl.lit(""))
-    rules = mean.filter(pl.col("problem").is_in(list(RULES)))
-    several = by == "problem" and rules["problem"].n_unique() > 1
-    if several:
-        mean = pl.concat([mean, rules.with_columns(problem=pl.lit("tjap"))])
+    rules = _made_together(mean["problem"].unique().to_list()) if by == "problem" else {}
+    if rules:
+        together = mean.filter(pl.col("problem").is_in(list(rules)))
+        mean = pl.concat([mean, together.with_columns(pl.col("problem").replace_strict(rules))])
     found = []
     for (problem, family, seconds), runs in mean.group_by("problem", "set", "budget_seconds"):
-        score = _scored(str(problem), str(family), _number(seconds), runs, chooser, several and problem in RULES)
+        score = _scored(str(problem), str(family), _number(seconds), runs, chooser, problem in rules)
         found += [score] if score is not None else []
     return sorted(found, key=lambda score: (score.problem, score.family, score.seconds))
+
+
+def _made_together(kinds: list[str]) -> dict[str, str]:
+    """Those of some kinds that one recipe makes several of, with its name."""
+    recipes = {kind: next(iter(known.recipes), kind) for kind in kinds if (known := known_type(kind)) is not None}
+    return {kind: name for kind, name in recipes.items() if list(recipes.values()).count(name) > 1}
 
 
 def _scored(problem: str, family: str, seconds: float, runs: pl.DataFrame, chooser: str, part: bool) -> Score | None:

@@ -29,9 +29,9 @@ from transom.bench.plan.plan import Plan
 from transom.bench.portfolio.cases import Case, Reached, Schedule, reached, read_cases, schedules
 from transom.errors import DocumentError
 from transom.models.arrays import FloatArray, IntArray
-from transom.solvers.auto.features import FEATURES, features
+from transom.solvers.auto.features import features, names_for
 from transom.solvers.auto.machine_speed import seconds_of_a_probe
-from transom.solvers.auto.table import FORMAT, SECONDS, Choice, Leaf, Making, Split, Step, Table, parse_table
+from transom.solvers.auto.table import FORMAT, SECONDS, Choice, Leaf, Making, Split, Step, Table, packaged, parse_table
 
 COMMAND = "python -m benchmarks.portfolio"
 """What makes the table of the package again, from the plans on."""
@@ -83,7 +83,7 @@ def make_table(stores: Sequence[Path]) -> Table:
 
     Raises
     ------
-    StoreError, DocumentError : a folder holds no results or no plan, or a kind of problem is missing.
+    StoreError, DocumentError : a folder holds no results or no plan, or a kind of the packaged table is missing.
     """
     import polars as pl
 
@@ -100,7 +100,7 @@ def make_table(stores: Sequence[Path]) -> Table:
     frame = pl.concat([read_results(store) for store in stores])
     cases = read_cases(frame, facts, slowdowns=_SLOWDOWNS)
     problems = {}
-    for kind in FEATURES:
+    for kind in dict.fromkeys([*packaged().problems, *(case.kind for case in cases)]):
         if not (mine := [case for case in cases if case.kind == kind]):
             raise DocumentError(f"portfolio: there are no results of {kind} with a limit of time to learn from")
         problems[kind] = make_choice(mine)
@@ -129,7 +129,7 @@ def _facts(plan: Plan) -> Iterator[tuple[str, dict[str, float]]]:
 
     for each in plan.instances:
         for instance in read_set(each):
-            if instance.problem.kind in FEATURES:
+            if names_for(instance.problem.kind):
                 yield instance.problem.digest(), features(instance.problem)
 
 
@@ -163,8 +163,8 @@ def make_choice(cases: Sequence[Case]) -> Choice:
     timed = [each for each in schedules(specs, proves or specs, specs) if each[-1][0] in takers]
     untimed = list(schedules(proves or specs, proves, proves))
     return Choice(
-        timed=_tree(cases, timed, [*FEATURES[kind], SECONDS], _timed_cost, _finishers(cases, takers)),
-        untimed=_tree(last, untimed, list(FEATURES[kind]), _untimed_cost),
+        timed=_tree(cases, timed, [*names_for(kind), SECONDS], _timed_cost, _finishers(cases, takers)),
+        untimed=_tree(last, untimed, names_for(kind), _untimed_cost),
         otherwise=_prover(last, takers),
         improve=_improver(last, takers),
     )

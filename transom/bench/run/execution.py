@@ -23,6 +23,7 @@ from transom.bench.plan.task import CLOCKS, Outcome, Row, Task, check_weights
 from transom.bench.run.curves import number, thinned
 from transom.bench.run.threads import limit_threads
 from transom.errors import TransomError
+from transom.problems import size_of
 from transom.result import Result, versions
 from transom.stop import Stop
 
@@ -94,7 +95,7 @@ def _solved(task: Task, announce: Announce, watched: Watch) -> Row:
             cold = _prepare(task, solver, problem, decoded)
     except (Exception, SystemExit) as fault:
         return failed(task, "error", f"before the run: {_words(fault)}")
-    facts = {**circumstances(task), "sense": judges.sense, "size": len(judges)}
+    facts = {**circumstances(task), "sense": judges.sense, "size": size_of(judges)}
     if reason is not None:
         return Row(**facts, outcome="refused", cause=one_line(reason))
 
@@ -152,7 +153,7 @@ def _prepare(task: Task, solver: Any, problem: Any, since: float) -> float | Non
     from transom.solving import warm_up
 
     settle(_PATIENCE)  # a native search of an earlier run that has not stopped yet would run beside this one
-    warm_up(solver)
+    warm_up(solver, type(problem))
     warm_up(problem)
     kind = (task.spec, type(problem))
     took = perf_counter() - since

@@ -24,6 +24,7 @@ import numpy as np
 from transom.bench.score.score import TARGET_COLUMNS, curve_points, scored, time_to_target, times_to_targets
 from transom.errors import ModelError
 from transom.models.arrays import FloatArray
+from transom.problems import has_fronts
 
 if TYPE_CHECKING:
     import polars as pl
@@ -153,7 +154,7 @@ def hypervolume_curves(frame: pl.DataFrame, references: pl.DataFrame) -> Lines:
     ------
     ModelError : as of :func:`gap_curves`, or a run is not of fronts.
     """
-    if set(frame["problem"].unique()) - {"selection"}:
+    if not all(has_fronts(kind) for kind in frame["problem"].unique()):
         raise ModelError("hypervolume: only selections have fronts")
     gaps = gap_curves(frame, references)
     return Lines(gaps.x, {solver: 1 - line for solver, line in gaps.y.items()}, gaps.instances)

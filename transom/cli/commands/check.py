@@ -73,8 +73,10 @@ def command(
         judged = _judge_recordings(instance, result, {name: rules[name] for name in rules if _given(context, name)})
     else:
         seeded = seed if _given(context, "seed") else None
+        choices = {"objective": objective, "objectives": objectives, "cost_model": cost_model, "wrap": wrap}
+        given = {name: value for name, value in choices.items() if value is not None}
         options.refuse({"--resources": resources, "--seed": seeded}, f"{result}, which is no folder of simulate")
-        judged = _judge_results(instance, result, _Reading(objective, objectives, cost_model, wrap))
+        judged = _judge_results(instance, result, given)
 
     wrong = sum(bool(each.wrong) for each in judged)
     if json:
@@ -95,29 +97,11 @@ def _given(context: typer.Context, name: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-class _Reading(NamedTuple):
-    """How windows are read, as far as it is stated."""
-
-    objective: str | None
-    objectives: str | None
-    cost_model: str | None
-    wrap: bool | None
-
-    def of_kind(self, kind: str) -> dict[str, Any]:
-        """What applies where instances are read as problems of a kind."""
-        allocation = kind not in ("knapsack", "selection")
-        return {
-            "objective": self.objective if kind == "knapsack" else None,
-            "objectives": self.objectives if kind == "selection" else None,
-            "cost_model": self.cost_model if allocation else None,
-            "wrap": self.wrap if allocation and kind != "csp" else None,
-        }
-
-
-def _judge_results(instance: Path, results: Path, reading: _Reading) -> list[Judged]:
+def _judge_results(instance: Path, results: Path, given: dict[str, Any]) -> list[Judged]:
+    """Judge results against instances that are read under the options given, as far as these apply to their kind."""
     from transom.errors import DocumentError, SpecError
     from transom.io import name_of, read_documents
-    from transom.io.instances import read_instances
+    from transom.io.instances import options_of, read_instances, takers_of
     from transom.io.verify import faults
     from transom.result import Result
 
@@ -127,22 +111,23 @@ def _judge_results(instance: Path, results: Path, reading: _Reading) -> list[Jud
             raise DocumentError(f"{where}: holds {name_of(document)}; expected a result")
         claimed.append((where, document))
     kinds = dict.fromkeys(result.problem for _, result in claimed)
-    if reading.objective is not None and "knapsack" not in kinds:
-        raise SpecError(f"{results}: holds no results of knapsacks; --objective is for those")
-    if reading.objectives is not None and "selection" not in kinds:
-        raise SpecError(f"{results}: holds no results of selections; --objectives is for those")
-    if (reading.cost_model, reading.wrap) != (None, None) and not kinds.keys() - {"knapsack", "selection"}:
-        raise SpecError(f"{results}: holds no results of allocations; --cost-model and --wrap are for those")
+    for option in given:
+        if not any(option in options_of(kind) for kind in kinds):
+            raise SpecError(
+                f"{results}: holds no results of {takers_of(option)}; --{option.replace('_', '-')} is for those"
+            )
     # A window is read as each of the problems that results are for.
     problems = {
         problem.digest(): (label, problem)
         for kind in kinds
-        for label, problem in read_instances([instance], kind, **reading.of_kind(kind))
+        for label, problem in read_instances(
+            [instance], kind, **{name: value for name, value in given.items() if name in options_of(kind)}
+        )
     }
     judged, solved = [], set()
     for where, result in claimed:
         if result.instance not in problems:
-            hint = _how_read(instance, result.problem, reading)
+            hint = _how_read(instance, result.problem, given)
             raise DocumentError(f"{where}: is for instance {result.instance}, which {instance} does not hold{hint}")
         label, problem = problems[result.instance]
         judged.append(Judged(where, label, _what(result), faults(problem, result)))
@@ -153,28 +138,20 @@ def _judge_results(instance: Path, results: Path, reading: _Reading) -> list[Jud
 
 
 def _what(result: Result) -> str:
+    from transom.problems import has_fronts
+
     told = f"{result.status} {result.problem}"
-    if result.problem != "selection" or result.solution is None:
+    if not has_fronts(result.problem) or result.solution is None:
         return told
     return f"{told}, front {'complete' if result.status == 'optimal' else 'not complete'}"
 
 
-def _how_read(instance: Path, problem: str, reading: _Reading) -> str:
-    """Under which choices windows were read, as far as they have a part in it."""
-    from transom.io import PeriodWindow, read_documents
-    from transom.models import Allocation, Window
+def _how_read(instance: Path, problem: str, given: dict[str, Any]) -> str:
+    """Under which options the first instance was read, which are mostly those of all."""
+    from transom.io import read_documents
+    from transom.io.instances import read_under
 
-    first = next(iter(read_documents(instance)))[1]
-    if isinstance(first, Allocation) and reading.wrap is not None and problem != "csp":
-        return f" {'with' if reading.wrap else 'without'} wrap-around"
-    if not isinstance(first, (Window, PeriodWindow)):
-        return ""
-    if problem == "knapsack":
-        return f" under the objective {reading.objective or 'nodes'}"
-    if problem == "selection":
-        return f" under the objectives {reading.objectives or 'of every resource'}"
-    around = "" if problem == "csp" else f", {'without' if reading.wrap is False else 'with'} wrap-around"
-    return f" under the cost model {reading.cost_model or 'paper'}{around}"
+    return read_under(next(iter(read_documents(instance)))[1], problem, given)
 
 
 def _judge_recordings(trace: Path, folder: Path, given: dict[str, Any]) -> list[Judged]:

@@ -16,15 +16,20 @@ def command(
 ) -> None:
     """List the documents that Transom reads and writes, or print the JSON Schema of one."""
     import json as texts
+    from contextlib import suppress
 
+    from transom.errors import DocumentError
     from transom.io import schema
-    from transom.io.formats import DOCUMENTS
+    from transom.io.conversion import names
 
     if name is not None:
         # A schema is JSON either way; a person gets it with line breaks.
         print_json(schema(name)) if json else print(texts.dumps(schema(name), indent=1))
         return
-    known = [{"name": each, "format": f"transom/{each}/1", "about": _about(schema(each))} for each in DOCUMENTS]
+    known = []
+    for each in names():
+        with suppress(DocumentError):  # some type of problem has none
+            known.append({"name": each, "format": f"transom/{each}/1", "about": _about(schema(each))})
     if json:
         print_json(known)
     else:

@@ -33,7 +33,8 @@ def command(
         str | None,
         typer.Option(
             "--problem",
-            help="What to solve: knapsack, selection, scas, dcas, free or csp; by default what files hold.",
+            help="What to solve, such as knapsack or dcas: a kind that `transom solvers` lists; by default what files "
+            "hold.",
         ),
     ] = None,
     solver: Annotated[
@@ -63,7 +64,7 @@ def command(
         ),
     ] = None,
     picture: Annotated[
-        Path | None, typer.Option("--picture", help="Draw the front of a selection to this .png, .pdf or .svg.")
+        Path | None, typer.Option("--picture", help="Draw a front or an allocation to this .png, .pdf or .svg.")
     ] = None,
     cost_model: options.CostModel = None,
     wrap: options.Wrap = None,
@@ -103,11 +104,11 @@ def command(
     are in jobs where the file states ids; an arc is [start, size]. The jobs of a point are ids where the
     file states them, else they count from 0.
     """
-    from transom.cli.output.fronts import DEFAULT_RULE, check_picture, draw_front, named_rules, try_rules
+    from transom.cli.output.fronts import DEFAULT_RULE, named_rules, try_rules
+    from transom.cli.output.pictures import check_picture, draw
     from transom.cli.output.result_file import ResultFile
     from transom.errors import SpecError, UnsupportedError
     from transom.io.instances import read_labelled
-    from transom.models import Selection
     from transom.solvers.named import NamedSolver
     from transom.solving import parameters, refusal, solve, warm_up
     from transom.stop import Stop
@@ -130,10 +131,10 @@ def command(
     rules = named_rules(decide or [DEFAULT_RULE])
     # All of them before the first is solved: a broken line or a refusal should not cost an hour.
     instances = list(read_labelled(files, problem, objective, cost_model, wrap, objectives))
-    selections = [each for each in instances if isinstance(each.problem, Selection)]
-    if not selections:
-        options.refuse({"--decide": decide, "--picture": picture}, "these files: they hold no selection")
-    for each in selections:
+    fronts = [each for each in instances if _has_front(each)]
+    if not fronts:
+        options.refuse({"--decide": decide}, "these files: they hold no selection")
+    for each in fronts:
         try_rules(each, rules)
     if picture is not None:
         check_picture(picture, instances)
@@ -142,7 +143,7 @@ def command(
             raise UnsupportedError(f"{label}: solver {named.name!r} cannot take this {instance.kind}: {reason}")
     kept = None if out is None else ResultFile(out)
     for kind in {type(instance): None for _, instance, _ in instances}:
-        warm_up(named.for_type(kind))
+        warm_up(named.for_type(kind), kind)
 
     rows: list[tuple[Instance, Result]] = []
     found = 0
@@ -171,9 +172,9 @@ def command(
         _print_results(rows, rules)
     if picture is not None:
         if rows[0][1].solution is None:
-            note(f"{picture}: not drawn, there is no front")
+            note(f"{picture}: not drawn, there is no solution")
         else:
-            draw_front(picture, *rows[0], rules)
+            draw(picture, *rows[0], rules)
             note(f"picture: {picture}")
     for each, result in rows:
         if result.error is not None:
@@ -184,45 +185,25 @@ def command(
 
 def _line(instance: Instance, result: Result, solutions: bool, rules: Mapping[str, DecisionRule]) -> dict[str, Any]:
     from transom.cli.output.fronts import told_front
-    from transom.models import Selection
+    from transom.cli.output.solutions import told_solution
 
     line: dict[str, Any] = {"instance": instance.label}
     for name in ("problem", "solver", "status", "reason", "value", "bound", "gap", "seconds", "seed"):
         line[name] = getattr(result, name)
-    if isinstance(instance.problem, Selection):
+    if _has_front(instance):
         line.update(told_front(instance, result, rules))
     if solutions:
-        line.update(_solution(instance, result.solution))
+        line.update(told_solution(instance, result.solution))
     if result.error is not None:
         line["error"] = result.error
     return line
 
 
-def _solution(instance: Instance, solution: Any) -> dict[str, Any]:
-    """A solution in the words of its problem, with ids where it has any."""
-    from transom.cli.output.fronts import told_points
-    from transom.models import Allocation, ConstrainedPath, Selection
-
-    problem = instance.problem
-    if isinstance(problem, Selection):
-        return told_points(instance, solution)
-    if isinstance(problem, ConstrainedPath):
-        return {"arcs": None if solution is None else solution.tolist()}
-    if not isinstance(problem, Allocation):
-        return {"solution": None if solution is None else solution.nonzero()[0].tolist()}
-    told: dict[str, Any] = {} if instance.jobs is None else {"jobs": instance.jobs}
-    told["nodes"] = None if solution is None else problem.nodes(solution)
-    if problem.rule == "dynamic":
-        told["order"] = None if solution is None else problem.order(solution)
-    return told
-
-
 def _print_results(rows: list[tuple[Instance, Result]], rules: Mapping[str, DecisionRule]) -> None:
     from transom.cli.output.fronts import print_fronts
-    from transom.models import Selection
 
     table = []
-    fronts = [(instance, result) for instance, result in rows if isinstance(instance.problem, Selection)]
+    fronts = [(instance, result) for instance, result in rows if _has_front(instance)]
     names = _short([instance.label for instance, _ in rows])
     for (instance, result), label in zip(rows, names, strict=True):
         method = result.parameters.get("chose")
@@ -244,6 +225,12 @@ def _print_results(rows: list[tuple[Instance, Result]], rules: Mapping[str, Deci
     print(f"{what}: {told}; {number(sum(r.seconds for r in results), 2)} s in all")
     if fronts:
         print_fronts(fronts, rules)
+
+
+def _has_front(instance: Instance) -> bool:
+    from transom.problems import has_fronts
+
+    return has_fronts(instance.problem.kind)
 
 
 def _front(result: Result) -> str:

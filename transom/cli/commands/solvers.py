@@ -22,6 +22,7 @@ def command(json: options.Json = False) -> None:
     of its own goes into brackets: window:solver=[sa:steps=1000],size=20.
     """
     from transom import registry
+    from transom.problems import documents
 
     groups = {
         "solvers": registry.SOLVERS,
@@ -33,7 +34,10 @@ def command(json: options.Json = False) -> None:
     }
     listed = {
         title: [
-            _described(group, name, entry) for name in registry.names(group) for entry in registry.entries(group, name)
+            each
+            for name in registry.names(group)
+            for entry in registry.entries(group, name)
+            for each in _described(group, name, entry)
         ]
         for title, group in groups.items()
     }
@@ -41,23 +45,14 @@ def command(json: options.Json = False) -> None:
     if json:
         print_json({title.replace(" ", "_"): entries for title, entries in listed.items()})
         return
-    shown = [
-        ("Solvers " + about, [e for e in listed["solvers"] if e["type"] == kind]) for kind, about in _TYPES.items()
-    ]
+    types = {name: f"of {each.about}" for name, each in documents().items()} | {None: "of other problems, or not known"}
+    shown = [("Solvers " + about, [e for e in listed["solvers"] if e["type"] == kind]) for kind, about in types.items()]
     shown += [(heading, listed[title]) for title, heading in _HEADINGS.items()]
     for i, (heading, entries) in enumerate((heading, entries) for heading, entries in shown if entries):
         print(("\n" if i else "") + heading)
         for entry in entries:
             _print_entry(entry)
 
-
-_TYPES = {
-    "knapsack": "of knapsacks",
-    "selection": "of selections (several resources), for their fronts",
-    "allocation": "of allocations: scas (static), dcas (dynamic), free",
-    "csp": "of constrained shortest paths: csp",
-    None: "of other problems, or not known",
-}
 
 _HEADINGS = {
     "policies": "Policies (RULE is a priority rule)",
@@ -72,10 +67,12 @@ def _print_entry(entry: dict[str, Any]) -> None:
     from shutil import get_terminal_size
     from textwrap import fill
 
+    from transom.problems import problem_types
+
     indent = " " * (_WIDTH + 4)
     width = max(get_terminal_size((120, 24)).columns, 60)
     about = entry["about"] if entry["missing"] is None else f"missing: {entry['missing']}"
-    if entry.get("type") == "allocation" and entry["problems"]:
+    if entry.get("problems") and sum(each.document == entry["type"] for each in problem_types()) > 1:
         about = f"{', '.join(entry['problems'])}: {about}"
     print(fill(about, width, initial_indent=f"  {entry['name']:<{_WIDTH}}  ", subsequent_indent=indent))
     if entry["parameters"]:
@@ -86,47 +83,39 @@ def _print_entry(entry: dict[str, Any]) -> None:
         print(fill(settings, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False))
 
 
-def _described(group: str, name: str, registered: str) -> dict[str, Any]:
+def _described(group: str, name: str, registered: str) -> list[dict[str, Any]]:
+    """What stands behind an entry; a solver of several types of problems stands there once for each."""
     from transom import registry
     from transom.errors import SpecError
 
-    solver = group == registry.SOLVERS
     entry: dict[str, Any] = {"name": name, "about": "", "parameters": {}, "missing": None}
-    if solver:
-        entry.update(type=None, problems=[])
+    solver: dict[str, Any] = {"type": None, "problems": []} if group == registry.SOLVERS else {}
     try:
         # The plain entry is loaded by its name alone; others by what they are registered under.
         factory = registry.load(group, registered)
     except SpecError as error:
-        return {**entry, "missing": str(error).partition(f"{name!r} ")[2] or str(error)}
-    if solver:
-        entry.update(_problems(factory))
+        return [{**entry, **solver, "missing": str(error).partition(f"{name!r} ")[2] or str(error)}]
     parameters = inspect.signature(factory).parameters.values()
     defaults = {p.name: None if p.default is p.empty else p.default for p in parameters}
-    return {**entry, "about": _first_line(factory), "parameters": defaults}
+    entry.update(about=_first_line(factory), parameters=defaults)
+    taken = _problems(factory) if solver else {}
+    return [{**entry, "type": kind, "problems": kinds} for kind, kinds in taken.items()] or [{**entry, **solver}]
 
 
-def _problems(factory: Any) -> dict[str, Any]:
-    """The type of problem that a solver takes, and under which names: it is asked with a small one of each."""
-    from transom.models import Allocation, ConstrainedPath, FatTree, Knapsack, Selection
-    from transom.models.allocation import KINDS
+def _problems(factory: Any) -> dict[str, list[str]]:
+    """The kinds of problem that a solver takes, by their document; it is asked with small ones where there are any."""
+    from transom.problems import problem_types
 
-    solves = getattr(factory, "solves", object)
-    if solves is Knapsack:
-        return {"type": "knapsack", "problems": [Knapsack.kind]}
-    if solves is Selection:
-        return {"type": "selection", "problems": [Selection.kind]}
-    if solves is ConstrainedPath:
-        return {"type": "csp", "problems": [ConstrainedPath.kind]}
-    if solves is not Allocation:
-        return {}
-    solver, tree = factory(), FatTree.uniform(8, 2, 4)
-    taken = [
-        kind
-        for rule, kind in KINDS.items()
-        if any(solver.supports(Allocation(tree, range(8), [3, 2], rule, wrap)) is None for wrap in (True, False))  # type: ignore[arg-type]
-    ]
-    return {"type": "allocation", "problems": taken}
+    taken: dict[str, list[str]] = {}
+    for each in problem_types():
+        if not issubclass(each.model, getattr(factory, "solves", ())):
+            continue
+        examples = each.part("examples")
+        small = [] if examples is None else [problem for problem in examples() if problem.kind == each.kind]
+        kinds = taken.setdefault(each.document, [])
+        if not small or any(factory().supports(problem) is None for problem in small):
+            kinds.append(each.kind)
+    return taken
 
 
 def _families() -> list[dict[str, Any]]:

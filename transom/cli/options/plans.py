@@ -55,7 +55,7 @@ Take = Annotated[
 ]
 Problem = Annotated[
     str | None,
-    typer.Option("--problem", help="What to make of --instances: knapsack, selection, scas, dcas, free or csp."),
+    typer.Option("--problem", help="What to make of --instances, as of `transom solve`."),
 ]
 
 _MOST_SEEDS = 1_000_000

@@ -1,4 +1,4 @@
-"""Fronts of selections, for people and machines: their points, what decision rules take of them, and a picture."""
+"""Fronts of selections, for people and machines: their points, and what decision rules take of them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transom.cli.output.console import check_writable, number, print_table
+from transom.cli.output.console import number, print_table
 
 if TYPE_CHECKING:
     from transom.io.instances import Instance
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from transom.result import Result
 
 DEFAULT_RULE = "trade-off"
-_FORMATS = (".png", ".pdf", ".svg")
 _POINTS = 20  # of a front that a table shows, beside those that are taken
 _WIDTH = 48  # of a list of jobs [characters]
 _LARGE = 100.0  # values from which two decimals tell enough
@@ -51,23 +50,6 @@ def try_rules(instance: Instance, rules: Mapping[str, DecisionRule]) -> None:
             raise SpecError(f"{instance.label}: decision rule {spec!r}: {error}") from None
 
 
-def check_picture(path: Path, instances: Sequence[Instance]) -> None:
-    """Find out before the search that there will be no picture.
-
-    Raises
-    ------
-    SpecError, DocumentError : the name of the file is not that of a picture, it cannot be written, or there is not
-        exactly one instance to draw.
-    """
-    from transom.errors import SpecError
-
-    if path.suffix.lower() not in _FORMATS:
-        raise SpecError(f"--picture: the name must end in {', '.join(_FORMATS)}, got {str(path)!r}")
-    if len(instances) != 1:
-        raise SpecError(f"--picture draws the front of one instance; there are {len(instances)}")
-    check_writable(path, path.suffix)
-
-
 def told_front(instance: Instance, result: Result, rules: Mapping[str, DecisionRule]) -> dict[str, Any]:
     """What a line of JSON says about a front: complete or not, its size, the point that each rule takes."""
     front, problem = result.solution, instance.problem
@@ -76,23 +58,22 @@ def told_front(instance: Instance, result: Result, rules: Mapping[str, DecisionR
         "points": 0 if front is None else len(front),
         "chosen": {},
     }
-    for spec, point in _taken(instance, result, rules).items():
+    for spec, point in taken(instance, result, rules).items():
         told["chosen"][spec] = {
             "point": point,
-            "values": dict(zip(problem.terms, front.values[point].tolist(), strict=True)),  # type: ignore[union-attr]
-            "utilisation": dict(zip(problem.resources, _utilisation(problem, front)[point], strict=True)),  # type: ignore[union-attr, arg-type]
-            "jobs": _jobs(instance, front, point),
+            "values": dict(zip(problem.terms, front.values[point].tolist(), strict=True)),
+            "utilisation": dict(zip(problem.resources, _utilisation(problem, front)[point], strict=True)),
+            "jobs": _jobs(instance.jobs, front, point),
         }
     return told
 
 
-def told_points(instance: Instance, front: ParetoFront | None) -> dict[str, Any]:
+def told_points(problem: Selection, jobs: list[int] | None, front: ParetoFront | None) -> dict[str, Any]:
     """What a line of JSON says about the points of a front: values in the order of ``terms``, and jobs."""
-    problem: Any = instance.problem
     if front is None:
         return {"terms": problem.terms, "solution": None}
     points = [
-        {"values": values, "jobs": _jobs(instance, front, point)} for point, values in enumerate(front.values.tolist())
+        {"values": values, "jobs": _jobs(jobs, front, point)} for point, values in enumerate(front.values.tolist())
     ]
     return {"terms": problem.terms, "solution": points}
 
@@ -105,56 +86,44 @@ def print_fronts(rows: Sequence[tuple[Instance, Result]], rules: Mapping[str, De
         return
     tables: dict[tuple[str, ...], list[list[str]]] = {}
     for instance, result in known:
-        cells = _cells(instance.problem, result.solution)  # type: ignore[arg-type]
-        of_kind = tables.setdefault(tuple(_columns(instance.problem)), [])  # type: ignore[arg-type]
-        for spec, point in _taken(instance, result, rules).items():
-            jobs = _shown_jobs(_jobs(instance, result.solution, point))
+        cells = _cells(instance.problem, result.solution)
+        of_kind = tables.setdefault(tuple(_columns(instance.problem)), [])
+        for spec, point in taken(instance, result, rules).items():
+            jobs = _shown_jobs(_jobs(instance.jobs, result.solution, point))
             of_kind.append([Path(instance.label).name, spec, str(point), jobs, *cells[point]])
     for columns, table in tables.items():
         print()
         print_table("Points that decision rules take", ["instance", "rule", "point", "jobs", *columns], table, left=4)
 
 
-def draw_front(path: Path, instance: Instance, result: Result, rules: Mapping[str, DecisionRule]) -> None:
-    """Write a picture of a front, with the points that rules take of it."""
-    from transom.models import Selection
-    from transom.plot import save
-    from transom.plot.front import front_figure
-
-    problem = instance.problem
-    assert isinstance(problem, Selection)
-    label = result.solver
-    chosen = {spec: (label, point) for spec, point in _taken(instance, result, rules).items()}
-    save(front_figure(problem, {label: result.solution}, chosen), path)
-
-
 def _print_points(instance: Instance, result: Result, rules: Mapping[str, DecisionRule]) -> None:
     front: ParetoFront = result.solution
-    taken: dict[int, list[str]] = {}
-    for spec, point in _taken(instance, result, rules).items():
-        taken.setdefault(point, []).append(spec)
-    shown = sorted({*range(min(len(front), _POINTS)), *taken})
-    cells = _cells(instance.problem, front)  # type: ignore[arg-type]
+    takers: dict[int, list[str]] = {}
+    for spec, point in taken(instance, result, rules).items():
+        takers.setdefault(point, []).append(spec)
+    shown = sorted({*range(min(len(front), _POINTS)), *takers})
+    cells = _cells(instance.problem, front)
     table = [
-        [str(point), ", ".join(taken.get(point, ())), _shown_jobs(_jobs(instance, front, point)), *cells[point]]
+        [str(point), ", ".join(takers.get(point, ())), _shown_jobs(_jobs(instance.jobs, front, point)), *cells[point]]
         for point in shown
     ]
     jobs = "jobs" if instance.jobs is not None else "jobs, from 0"
     print()
-    print_table("Points of the front", ["point", "taken by", jobs, *_columns(instance.problem)], table, left=3)  # type: ignore[arg-type]
+    print_table("Points of the front", ["point", "taken by", jobs, *_columns(instance.problem)], table, left=3)
     if more := len(front) - len(shown):
         print(f"and {more} more; --json --solutions prints all of them")
 
 
-def _taken(instance: Instance, result: Result, rules: Mapping[str, DecisionRule]) -> dict[str, int]:
+def taken(instance: Instance, result: Result, rules: Mapping[str, DecisionRule]) -> dict[str, int]:
+    """Which point of a front each rule takes; none where there is no front."""
     front, problem = result.solution, instance.problem
-    return {} if front is None else {spec: int(rule(front, problem)) for spec, rule in rules.items()}  # type: ignore[arg-type]
+    return {} if front is None else {spec: int(rule(front, problem)) for spec, rule in rules.items()}
 
 
-def _jobs(instance: Instance, front: ParetoFront, point: int) -> list[int]:
+def _jobs(ids: list[int] | None, front: ParetoFront, point: int) -> list[int]:
     """The jobs of a point: ids where the file states them, else positions from 0."""
     positions = front.selections[point].nonzero()[0].tolist()
-    return positions if instance.jobs is None else [instance.jobs[position] for position in positions]
+    return positions if ids is None else [ids[position] for position in positions]
 
 
 def _shown_jobs(jobs: Sequence[int]) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from transom.io import PeriodWindow
 from transom.models import Allocation, ConstrainedPath, Knapsack, Selection, Window
 from transom.models.arrays import IntArray
+from transom.problems import problem_type
 from transom.traces import Workload
 
 MEANINGS: Mapping[str, str] = {
@@ -30,35 +31,6 @@ MEANINGS: Mapping[str, str] = {
 
 def statistics(instance: Any) -> dict[str, float]:
     """Size, load, ties and resources of an instance, as far as it has them; names are those of :data:`MEANINGS`."""
-    if isinstance(instance, Knapsack):
-        return {
-            "jobs": len(instance),
-            "capacity": int(instance.capacity),
-            "load": _share(instance.weights.sum(), instance.capacity),
-            "ties": _ties(np.column_stack((instance.values, instance.weights))),
-        }
-    if isinstance(instance, Selection):
-        return {
-            "jobs": len(instance),
-            "resources": len(instance.capacity),
-            "objectives": instance.objectives.shape[1],
-            "capacity": int(instance.capacity[0]),
-            "load": _scarcest(instance.demands, instance.capacity),
-            "ties": _ties(np.column_stack((instance.demands, instance.objectives))),
-        }
-    if isinstance(instance, Allocation):
-        return _of_nodes(instance.sizes, instance.idle)
-    if isinstance(instance, PeriodWindow):
-        return _of_nodes(instance.nodes, instance.idle)
-    if isinstance(instance, ConstrainedPath):
-        arcs = int(instance.counts.sum())
-        return {
-            "jobs": arcs,
-            "capacity": instance.length,
-            "load": _share(instance.sizes @ instance.counts, instance.length),
-            "ties": _share(instance.counts[instance.counts > 1].sum(), arcs),
-            "sizes": len(instance.sizes),
-        }
     if isinstance(instance, Window):
         asked = np.column_stack((instance.queue.nodes, instance.queue.demand))
         return {
@@ -69,14 +41,58 @@ def statistics(instance: Any) -> dict[str, float]:
             "load": _scarcest(asked, instance.available),
             "ties": _ties(np.column_stack((asked, instance.queue.walltime))),
         }
-    assert isinstance(instance, Workload)
-    span, jobs = int(np.ptp(instance.jobs.submit)), instance.jobs
+    if isinstance(instance, PeriodWindow):
+        return _of_nodes(instance.nodes, instance.idle)
+    if isinstance(instance, Workload):
+        span, jobs = int(np.ptp(instance.jobs.submit)), instance.jobs
+        return {
+            "jobs": len(instance),
+            "capacity": instance.cluster.num_nodes,
+            "load": _share(jobs.nodes @ instance.runtime, instance.cluster.num_nodes * span),
+            "ties": _ties(np.column_stack((jobs.nodes, jobs.walltime, instance.runtime))),
+            "days": span / 86_400,
+        }
+    numbers = problem_type(instance.kind).part("statistics")
+    found: dict[str, float] = {} if numbers is None else numbers(instance)
+    return found
+
+
+def of_knapsack(problem: Knapsack) -> dict[str, float]:
+    """Those of a knapsack."""
     return {
-        "jobs": len(instance),
-        "capacity": instance.cluster.num_nodes,
-        "load": _share(jobs.nodes @ instance.runtime, instance.cluster.num_nodes * span),
-        "ties": _ties(np.column_stack((jobs.nodes, jobs.walltime, instance.runtime))),
-        "days": span / 86_400,
+        "jobs": len(problem),
+        "capacity": int(problem.capacity),
+        "load": _share(problem.weights.sum(), problem.capacity),
+        "ties": _ties(np.column_stack((problem.values, problem.weights))),
+    }
+
+
+def of_selection(problem: Selection) -> dict[str, float]:
+    """Those of a selection."""
+    return {
+        "jobs": len(problem),
+        "resources": len(problem.capacity),
+        "objectives": problem.objectives.shape[1],
+        "capacity": int(problem.capacity[0]),
+        "load": _scarcest(problem.demands, problem.capacity),
+        "ties": _ties(np.column_stack((problem.demands, problem.objectives))),
+    }
+
+
+def of_allocation(problem: Allocation) -> dict[str, float]:
+    """Those of an allocation."""
+    return _of_nodes(problem.sizes, problem.idle)
+
+
+def of_path(problem: ConstrainedPath) -> dict[str, float]:
+    """Those of a constrained path."""
+    arcs = int(problem.counts.sum())
+    return {
+        "jobs": arcs,
+        "capacity": problem.length,
+        "load": _share(problem.sizes @ problem.counts, problem.length),
+        "ties": _share(problem.counts[problem.counts > 1].sum(), arcs),
+        "sizes": len(problem.sizes),
     }
 
 

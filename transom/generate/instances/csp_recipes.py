@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from transom.errors import SpecError
 from transom.generate.instances.paths import random_path
 from transom.generate.instances.tjap_recipes import FragmentedAllocations, StreamAllocations
+from transom.generate.instances.tjap_recipes import recipe_for as allocations_for
 from transom.generate.recipe import Recipe, read_parameters
 from transom.models import Allocation, ConstrainedPath
 from transom.rng import stream
@@ -41,9 +42,7 @@ class PathsOfAllocations(Recipe, frozen=True, kw_only=True):
 
     @property
     def _source(self) -> StreamAllocations | FragmentedAllocations:
-        if self.allocations.get("family") == "fragmented":
-            return read_parameters(FragmentedAllocations, "csp: allocations", self.allocations)
-        return read_parameters(StreamAllocations, "csp: allocations", self.allocations)
+        return read_parameters(allocations_for(self.allocations), "csp: allocations", self.allocations)
 
     @property
     def sequential(self) -> bool:
@@ -59,3 +58,8 @@ class PathsOfAllocations(Recipe, frozen=True, kw_only=True):
             assert isinstance(each, Allocation)
             line = Allocation(each.tree, each.idle, each.sizes, "static", False, each.cost)
             yield ConstrainedPath.from_allocation(line)
+
+
+def recipe_for(given: Mapping[str, Any]) -> type[Recipe]:
+    """The recipe that some parameters are of."""
+    return PathsOfAllocations if "allocations" in given else RandomPaths

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import msgspec
 
@@ -112,3 +113,8 @@ def _series(text: str) -> tuple[int, int]:
     if not slash or not number.isdecimal() or not length.isdecimal():
         raise SpecError(f"series: expected h/H such as 50/100, got {text!r}")
     return int(number), int(length)
+
+
+def recipe_for(given: Mapping[str, Any]) -> type[Recipe]:
+    """The recipe that some parameters are of."""
+    return WindowKnapsacks if given.get("class") == "windows" else ClassKnapsacks

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from transom.errors import SpecError
 from transom.generate.instances.replays import ReplayRecipe
@@ -89,3 +90,8 @@ class ReplayedSelections(ReplayRecipe, frozen=True, kw_only=True):
 
     def cut(self, schedule: Schedule) -> Iterator[Selection]:
         return replayed_selections(schedule, self.every, self.jobs, self.minimum, self.objectives, self.ordered())
+
+
+def recipe_for(given: Mapping[str, Any]) -> type[Recipe]:
+    """The recipe that some parameters are of."""
+    return ReplayedSelections if "workload" in given else FamilySelections

@@ -215,7 +215,7 @@ def solver_policy(
     taken = [each for each, reason in reasons.items() if reason is None]
     if not taken:
         raise UnsupportedError(f"policy {spec!r} cannot take {KINDS[wanted[0]]}: {reasons[wanted[0]]}")
-    warm_up(solver)
+    warm_up(solver, Allocation)
 
     def place(problem: Allocation) -> IntArray:
         result = solve(problem, solver, stop, seed)

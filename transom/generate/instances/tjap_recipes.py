@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -176,3 +176,8 @@ class FragmentedAllocations(_OnTree, frozen=True, kw_only=True):
         empty = fragmented_allocation(rng, **shape, jobs=0, **common)
         sizes = uniform_sizes(rng, own["jobs"], own["cap"], int(shape.get("load", _LOAD) * len(empty.idle)))
         yield Allocation(empty.tree, empty.idle, sizes, common["rule"], common["wrap"], common["cost"])
+
+
+def recipe_for(given: Mapping[str, Any]) -> type[StreamAllocations | FragmentedAllocations]:
+    """The recipe that some parameters are of."""
+    return FragmentedAllocations if given.get("family") == "fragmented" else StreamAllocations

@@ -9,6 +9,7 @@ import numpy as np
 from transom._system.compiling import compiled
 from transom.heuristics.allocation.arrays import block_cost, gather, reachable, slide, take
 from transom.models.allocation import placing_order
+from transom.models.arrays import BoolArray, FloatArray, IntArray
 
 # Positions in the options of a run.
 WRAP, REMOVE, BY_SIZE, FIRST, CHEAPEST, WALK, NESTED = range(7)
@@ -19,9 +20,22 @@ BEST, BROKEN = range(2)
 
 
 @compiled
-def anneal_left(  # type: ignore[no-untyped-def]
-    rng, owner, best, costs, state, leaf, pod, sizes, weights, options, temperatures, first, count, steps
-):
+def anneal_left(
+    rng: np.random.Generator,
+    owner: IntArray,
+    best: IntArray,
+    costs: FloatArray,
+    state: FloatArray,
+    leaf: IntArray,
+    pod: IntArray,
+    sizes: IntArray,
+    weights: IntArray,
+    options: IntArray,
+    temperatures: FloatArray,
+    first: int,
+    count: int,
+    steps: int,
+) -> int:
     """Take steps in which jobs go on consecutive entries of what is left of Q.
 
     Parameters
@@ -64,9 +78,20 @@ def anneal_left(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def anneal_blocks(  # type: ignore[no-untyped-def]
-    rng, starts, best, state, table, rows, sizes, options, temperatures, first, count, steps
-):
+def anneal_blocks(
+    rng: np.random.Generator,
+    starts: IntArray,
+    best: IntArray,
+    state: FloatArray,
+    table: FloatArray,
+    rows: IntArray,
+    sizes: IntArray,
+    options: IntArray,
+    temperatures: FloatArray,
+    first: int,
+    count: int,
+    steps: int,
+) -> int:
     """Take steps in which jobs go on consecutive entries of Q itself.
 
     Parameters
@@ -133,7 +158,15 @@ def anneal_blocks(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def take_out(rng, owner, out, removed, sizes, options, state):  # type: ignore[no-untyped-def]
+def take_out(
+    rng: np.random.Generator,
+    owner: IntArray,
+    out: IntArray,
+    removed: BoolArray,
+    sizes: IntArray,
+    options: IntArray,
+    state: FloatArray,
+) -> int:
     """Take the jobs of a step out of ``owner``, write them into ``out`` as they come back, and return how many.
 
     ``removed`` is false before and after.
@@ -152,16 +185,27 @@ def take_out(rng, owner, out, removed, sizes, options, state):  # type: ignore[n
 
 
 @compiled
-def first_nodes(m, size, options):  # type: ignore[no-untyped-def]
+def first_nodes(m: int, size: int, options: IntArray) -> int:
     """How many of the ``m`` entries that are left, from the lowest on, may be the first node of a job."""
     last = m if options[WRAP] else m - size + 1
     return min(last, options[FIRST]) if options[FIRST] > 0 else last
 
 
 @compiled
-def settle(  # type: ignore[no-untyped-def]
-    rng, owner, before, best, costs, paid, state, sizes, options, temperatures, step, steps
-):
+def settle(
+    rng: np.random.Generator,
+    owner: IntArray,
+    before: IntArray,
+    best: IntArray,
+    costs: FloatArray,
+    paid: FloatArray,
+    state: FloatArray,
+    sizes: IntArray,
+    options: IntArray,
+    temperatures: FloatArray,
+    step: int,
+    steps: int,
+) -> bool:
     """Accept what a step has made, or undo it; whether it is the best solution so far, which is then kept.
 
     Parameters
@@ -187,14 +231,16 @@ def settle(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _clear(owner, removed):  # type: ignore[no-untyped-def]
+def _clear(owner: IntArray, removed: BoolArray) -> None:
     for i in range(len(owner)):
         if owner[i] >= 0 and removed[owner[i]]:
             owner[i] = -1
 
 
 @compiled
-def _stranded(owner, sizes, options, out, moved, removed):  # type: ignore[no-untyped-def]
+def _stranded(
+    owner: IntArray, sizes: IntArray, options: IntArray, out: IntArray, moved: int, removed: BoolArray
+) -> int:
     """Remove the jobs too that no order reaches any more, and return how many are removed now."""
     rank = placing_order(owner, sizes, options[WRAP], False)
     for job in range(len(sizes)):
@@ -206,7 +252,7 @@ def _stranded(owner, sizes, options, out, moved, removed):  # type: ignore[no-un
 
 
 @compiled
-def metropolis(rng, loss, temperatures, step, steps):  # type: ignore[no-untyped-def]
+def metropolis(rng: np.random.Generator, loss: float, temperatures: FloatArray, step: int, steps: int) -> bool:
     """Whether a loss is accepted at a step of a run (algorithm 1, steps 5 to 9)."""
     if loss <= 0:
         return True
@@ -214,13 +260,13 @@ def metropolis(rng, loss, temperatures, step, steps):  # type: ignore[no-untyped
 
 
 @compiled
-def temperature_at(temperatures, step, steps):  # type: ignore[no-untyped-def]
+def temperature_at(temperatures: FloatArray, step: int, steps: int) -> float:
     """The temperature at a step of a run, from the first to the last (algorithm 1, steps 1 and 11)."""
-    return temperatures[0] * math.exp(-math.log(temperatures[0] / temperatures[1]) * step / steps)
+    return float(temperatures[0] * math.exp(-math.log(temperatures[0] / temperatures[1]) * step / steps))
 
 
 @compiled
-def draw(rng, out, removed, sizes, options):  # type: ignore[no-untyped-def]
+def draw(rng: np.random.Generator, out: IntArray, removed: BoolArray, sizes: IntArray, options: IntArray) -> int:
     """Draw the jobs that a step removes, in the order in which they come back, and return how many."""
     jobs = len(sizes)
     moved = 1 + int(rng.random() * min(options[REMOVE], jobs))
@@ -234,7 +280,7 @@ def draw(rng, out, removed, sizes, options):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _insert(out, count, job, sizes, by_size):  # type: ignore[no-untyped-def]
+def _insert(out: IntArray, count: int, job: int, sizes: IntArray, by_size: bool) -> None:
     """Put a job where it belongs among the first ``count`` ones: by falling size, or in the window's order."""
     place = count
     while place > 0 and _later(out[place - 1], job, sizes, by_size):
@@ -244,14 +290,14 @@ def _insert(out, count, job, sizes, by_size):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _later(a, b, sizes, by_size):  # type: ignore[no-untyped-def]
+def _later(a: int, b: int, sizes: IntArray, by_size: bool) -> bool:
     if by_size and sizes[a] != sizes[b]:
-        return sizes[a] < sizes[b]
+        return bool(sizes[a] < sizes[b])
     return a > b
 
 
 @compiled
-def mark(used, start, size, value):  # type: ignore[no-untyped-def]
+def mark(used: BoolArray, start: int, size: int, value: bool) -> None:
     """Set whether the entries of a block are used."""
     n = len(used)
     for i in range(start, start + size):
@@ -259,7 +305,7 @@ def mark(used, start, size, value):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def free_runs(used, wrap, run):  # type: ignore[no-untyped-def]
+def free_runs(used: BoolArray, wrap: bool, run: IntArray) -> None:
     """Write how many entries from each on are free, across the end of Q if blocks may wrap."""
     n = len(used)
     length = 0
@@ -272,7 +318,7 @@ def free_runs(used, wrap, run):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def free_starts(used, run, size, costs, limit, slots):  # type: ignore[no-untyped-def]
+def free_starts(used: BoolArray, run: IntArray, size: int, costs: FloatArray, limit: int, slots: IntArray) -> int:
     """Write where a block of ``size`` can begin, among the first ``limit`` free entries if that is > 0."""
     found, seen = 0, 0
     for i in range(len(run)):

@@ -8,7 +8,7 @@ import numpy as np
 
 from transom._system.compiling import compiled
 from transom.models.allocation import Allocation, placing_order
-from transom.models.arrays import IntArray
+from transom.models.arrays import FloatArray, IntArray
 from transom.models.hop_cost import hop_cost
 from transom.stop import Budget
 
@@ -46,7 +46,7 @@ def best_known(problem: Allocation, budget: Budget, start: Any) -> IntArray:
 
 
 @compiled
-def _numbered(labels):  # type: ignore[no-untyped-def]
+def _numbered(labels: IntArray) -> IntArray:
     """The labels as 0, 1, 2 ... in the order of first appearance."""
     numbered = np.empty(len(labels), np.int64)
     if len(labels) == 0:
@@ -62,13 +62,13 @@ def _numbered(labels):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def reachable(owner, sizes, wrap):  # type: ignore[no-untyped-def]
+def reachable(owner: IntArray, sizes: IntArray, wrap: bool) -> bool:
     """Whether jobs can be placed one after another so that each is consecutive in what is then left of Q."""
-    return placing_order(owner, sizes, wrap, False).min() >= 0
+    return bool(placing_order(owner, sizes, wrap, False).min() >= 0)
 
 
 @compiled
-def gather(owner, left):  # type: ignore[no-untyped-def]
+def gather(owner: IntArray, left: IntArray) -> int:
     """Write the entries that nobody holds into ``left``, and return how many there are."""
     m = 0
     for i in range(len(owner)):
@@ -79,7 +79,17 @@ def gather(owner, left):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def block_cost(left, m, start, size, leaf, pod, weights, in_leaf, in_pod):  # type: ignore[no-untyped-def]
+def block_cost(
+    left: IntArray,
+    m: int,
+    start: int,
+    size: int,
+    leaf: IntArray,
+    pod: IntArray,
+    weights: IntArray,
+    in_leaf: IntArray,
+    in_pod: IntArray,
+) -> float:
     """Cost of ``size`` consecutive entries of the first ``m`` of ``left``; the counts are zero before and after."""
     leaf_pairs, pod_pairs = 0, 0
     for k in range(start, start + size):
@@ -96,7 +106,18 @@ def block_cost(left, m, start, size, leaf, pod, weights, in_leaf, in_pod):  # ty
 
 
 @compiled
-def slide(left, m, last, size, leaf, pod, weights, in_leaf, in_pod, costs):  # type: ignore[no-untyped-def]
+def slide(
+    left: IntArray,
+    m: int,
+    last: int,
+    size: int,
+    leaf: IntArray,
+    pod: IntArray,
+    weights: IntArray,
+    in_leaf: IntArray,
+    in_pod: IntArray,
+    costs: FloatArray,
+) -> None:
     """Write the cost of the block from each of the first ``last`` starts into ``costs``; as :func:`block_cost`."""
     leaf_pairs, pod_pairs = 0, 0
     for k in range(size):
@@ -125,7 +146,7 @@ def slide(left, m, last, size, leaf, pod, weights, in_leaf, in_pod, costs):  # t
 
 
 @compiled
-def take(owner, left, m, start, size, job):  # type: ignore[no-untyped-def]
+def take(owner: IntArray, left: IntArray, m: int, start: int, size: int, job: int) -> int:
     """Give ``job`` a block of ``left``, close the ranks behind it, and return how many entries remain."""
     for k in range(start, start + size):
         owner[left[k if k < m else k - m]] = job

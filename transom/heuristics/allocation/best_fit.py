@@ -12,7 +12,7 @@ from transom._system.compiling import compiled
 from transom.heuristics.allocation.annealing import free_runs, mark
 from transom.heuristics.allocation.arrays import Ground, first_fit, gather, ground, slide, take
 from transom.models.allocation import Allocation
-from transom.models.arrays import IntArray
+from transom.models.arrays import FloatArray, IntArray
 from transom.models.fat_tree import FatTree
 from transom.solving import settled
 from transom.stop import Budget, Stop
@@ -82,7 +82,7 @@ def best_fit(problem: Allocation, data: Ground, by_size: bool, budget: Budget) -
 
 
 @compiled
-def _on_switches(owner, jobs, leaf, pod, sizes):  # type: ignore[no-untyped-def]
+def _on_switches(owner: IntArray, jobs: IntArray, leaf: IntArray, pod: IntArray, sizes: IntArray) -> None:
     leaves, pods = leaf.max() + 1, pod.max() + 1
     pod_of = np.zeros(leaves, np.int64)
     leaf_free, pod_free = np.zeros(leaves, np.int64), np.zeros(pods, np.int64)
@@ -118,7 +118,7 @@ def _on_switches(owner, jobs, leaf, pod, sizes):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _fitting(free, pod_of, inside, need):  # type: ignore[no-untyped-def]
+def _fitting(free: IntArray, pod_of: IntArray, inside: int, need: int) -> int:
     """The switch that holds ``need`` with the least left over, else the fullest; ``inside`` a pod if >= 0."""
     best = -1
     for switch in range(len(free)):
@@ -135,7 +135,9 @@ def _fitting(free, pod_of, inside, need):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _on_what_is_left(owner, jobs, leaf, pod, sizes, weights, wrap):  # type: ignore[no-untyped-def]
+def _on_what_is_left(
+    owner: IntArray, jobs: IntArray, leaf: IntArray, pod: IntArray, sizes: IntArray, weights: IntArray, wrap: bool
+) -> bool:
     n = len(owner)
     in_leaf, in_pod = np.zeros(leaf.max() + 1, np.int64), np.zeros(pod.max() + 1, np.int64)
     left, costs, switches = np.empty(n, np.int64), np.empty(n), np.empty(n, np.int64)
@@ -154,7 +156,9 @@ def _on_what_is_left(owner, jobs, leaf, pod, sizes, weights, wrap):  # type: ign
 
 
 @compiled
-def _on_q(owner, jobs, leaf, pod, sizes, weights, wrap):  # type: ignore[no-untyped-def]
+def _on_q(
+    owner: IntArray, jobs: IntArray, leaf: IntArray, pod: IntArray, sizes: IntArray, weights: IntArray, wrap: bool
+) -> bool:
     n = len(owner)
     in_leaf, in_pod = np.zeros(leaf.max() + 1, np.int64), np.zeros(pod.max() + 1, np.int64)
     every, costs, switches = np.arange(n), np.empty(n), np.empty(n, np.int64)
@@ -178,12 +182,22 @@ def _on_q(owner, jobs, leaf, pod, sizes, weights, wrap):  # type: ignore[no-unty
 
 
 @compiled
-def _less(switches, costs, a, b):  # type: ignore[no-untyped-def]
-    return switches[a] < switches[b] or (switches[a] == switches[b] and costs[a] < costs[b])
+def _less(switches: IntArray, costs: FloatArray, a: int, b: int) -> bool:
+    return bool(switches[a] < switches[b] or (switches[a] == switches[b] and costs[a] < costs[b]))
 
 
 @compiled
-def _count_switches(left, m, last, size, leaf, pod, in_leaf, in_pod, switches):  # type: ignore[no-untyped-def]
+def _count_switches(
+    left: IntArray,
+    m: int,
+    last: int,
+    size: int,
+    leaf: IntArray,
+    pod: IntArray,
+    in_leaf: IntArray,
+    in_pod: IntArray,
+    switches: IntArray,
+) -> None:
     """Write pods and leaf switches of the block from each start as one number; the counts are zero before and after."""
     leaves, pods = 0, 0
     for k in range(size):

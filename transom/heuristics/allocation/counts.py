@@ -12,6 +12,7 @@ import numpy as np
 from transom._system.compiling import compiled
 from transom.heuristics.allocation.annealing import metropolis
 from transom.heuristics.allocation.recreation import recreate
+from transom.models.arrays import FloatArray, IntArray
 from transom.models.hop_cost import hop_cost
 
 # Rows of the books: owner of each place; the places of each job one after the other; where a place stands there.
@@ -21,9 +22,22 @@ LEAF, POD, LEAF_FIRST, POD_FIRST = range(4)
 
 
 @compiled
-def search_counts(  # type: ignore[no-untyped-def]
-    rng, books, counts, best, state, places, sizes, begin, weights, temperatures, ruin, first, count, steps
-):
+def search_counts(
+    rng: np.random.Generator,
+    books: IntArray,
+    counts: IntArray,
+    best: IntArray,
+    state: FloatArray,
+    places: IntArray,
+    sizes: IntArray,
+    begin: IntArray,
+    weights: IntArray,
+    temperatures: FloatArray,
+    ruin: int,
+    first: int,
+    count: int,
+    steps: int,
+) -> int:
     """Take steps: nodes of two jobs change places between two leaf switches, or jobs are placed anew.
 
     Parameters
@@ -63,7 +77,9 @@ def search_counts(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def open_books(owner, places, sizes, begin, books, counts):  # type: ignore[no-untyped-def]
+def open_books(
+    owner: IntArray, places: IntArray, sizes: IntArray, begin: IntArray, books: IntArray, counts: IntArray
+) -> None:
     """Write books and counts of a solution.
 
     ``counts``: of each job the pairs of nodes that share a leaf switch, those that share a pod, then its nodes in
@@ -90,9 +106,19 @@ def open_books(owner, places, sizes, begin, books, counts):  # type: ignore[no-u
 
 
 @compiled
-def _exchange(  # type: ignore[no-untyped-def]
-    rng, books, counts, cost, places, sizes, begin, weights, temperatures, step, steps
-):
+def _exchange(
+    rng: np.random.Generator,
+    books: IntArray,
+    counts: IntArray,
+    cost: FloatArray,
+    places: IntArray,
+    sizes: IntArray,
+    begin: IntArray,
+    weights: IntArray,
+    temperatures: FloatArray,
+    step: int,
+    steps: int,
+) -> bool:
     """Let two jobs change places between two leaf switches; whether that was done."""
     n, idle = books.shape[1], len(sizes) - 1
     here = int(rng.random() * n)
@@ -154,16 +180,26 @@ def _exchange(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _leaf_span(places, place):  # type: ignore[no-untyped-def]
+def _leaf_span(places: IntArray, place: int) -> tuple[int, int]:
     """First place of the leaf switch of a place, and the end."""
     leaf = places[LEAF, place]
     return places[LEAF_FIRST, leaf], places[LEAF_FIRST, leaf + 1]
 
 
 @compiled
-def _place_anew(  # type: ignore[no-untyped-def]
-    rng, books, counts, cost, places, sizes, begin, weights, temperatures, step, steps
-):
+def _place_anew(
+    rng: np.random.Generator,
+    books: IntArray,
+    counts: IntArray,
+    cost: FloatArray,
+    places: IntArray,
+    sizes: IntArray,
+    begin: IntArray,
+    weights: IntArray,
+    temperatures: FloatArray,
+    step: int,
+    steps: int,
+) -> bool:
     """Take up to three jobs that are near each other off and give each the best of what is free; whether it stays."""
     jobs = len(sizes) - 1
     owner = books[OWNER].copy()

@@ -11,7 +11,16 @@ from transom.models.arrays import FloatArray, IntArray
 
 
 @compiled
-def decode_left(rows, sizes, leaf, pod, weights, wrap, owners, values):  # type: ignore[no-untyped-def]
+def decode_left(
+    rows: FloatArray,
+    sizes: IntArray,
+    leaf: IntArray,
+    pod: IntArray,
+    weights: IntArray,
+    wrap: bool,
+    owners: IntArray,
+    values: FloatArray,
+) -> None:
     """Place jobs by rising order key, each on what is left of Q from where its start key says.
 
     Parameters
@@ -40,7 +49,15 @@ def decode_left(rows, sizes, leaf, pod, weights, wrap, owners, values):  # type:
 
 
 @compiled
-def decode_blocks(rows, sizes, table, table_rows, wrap, starts, values):  # type: ignore[no-untyped-def]
+def decode_blocks(
+    rows: FloatArray,
+    sizes: IntArray,
+    table: FloatArray,
+    table_rows: IntArray,
+    wrap: bool,
+    starts: IntArray,
+    values: FloatArray,
+) -> None:
     """Line up blocks on Q by rising order key, each as near to where its start key says as the others let it.
 
     Parameters

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from transom._system.compiling import compiled
+from transom.models.arrays import IntArray
 from transom.models.hop_cost import hop_cost
 
 _BLINK = 0.05  # how often a leaf switch, and a pod, is overlooked, where enough is left without it
@@ -13,7 +14,9 @@ _LEAF, _POD, _LEAF_FIRST, _POD_FIRST = range(4)
 
 
 @compiled
-def recreate(rng, owner, places, sizes, weights, job):  # type: ignore[no-untyped-def]
+def recreate(
+    rng: np.random.Generator, owner: IntArray, places: IntArray, sizes: IntArray, weights: IntArray, job: int
+) -> float:
     """Give a job places that the last job (what stays idle) holds, and return its cost.
 
     Inside a pod the switches with most free places come first, which no other choice of so many places beats;
@@ -43,7 +46,7 @@ def recreate(rng, owner, places, sizes, weights, job):  # type: ignore[no-untype
         pod_pairs += need * (need - 1) // 2
         first, end = _leaves_of(places, pod)
         while need > 0:
-            leaf = first + np.argmax(free[first:end])
+            leaf = first + int(np.argmax(free[first:end]))
             here = min(need, free[leaf])
             leaf_pairs += here * (here - 1) // 2
             need -= here
@@ -58,13 +61,13 @@ def recreate(rng, owner, places, sizes, weights, job):  # type: ignore[no-untype
 
 
 @compiled
-def _leaves_of(places, pod):  # type: ignore[no-untyped-def]
+def _leaves_of(places: IntArray, pod: int) -> tuple[int, int]:
     """First leaf switch of a pod, and the end."""
     return places[_LEAF, places[_POD_FIRST, pod]], places[_LEAF, places[_POD_FIRST, pod + 1] - 1] + 1
 
 
 @compiled
-def _best_pods(free, room, places, size, weights):  # type: ignore[no-untyped-def]
+def _best_pods(free: IntArray, room: IntArray, places: IntArray, size: int, weights: IntArray) -> IntArray:
     """The pods with free places; of many only those with most saved, but enough for the job."""
     some = np.flatnonzero(room)
     if len(some) <= _MOST:
@@ -83,7 +86,7 @@ def _best_pods(free, room, places, size, weights):  # type: ignore[no-untyped-de
 
 
 @compiled
-def _gains(ascending, most, weights):  # type: ignore[no-untyped-def]
+def _gains(ascending: IntArray, most: int, weights: IntArray) -> IntArray:
     """Hops saved by 0, 1 ... ``most`` places of a pod with so many free ones on its leaf switches."""
     gains = np.zeros(most + 1, np.int64)
     taken = 0
@@ -97,7 +100,9 @@ def _gains(ascending, most, weights):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _share_out(free, room, places, size, weights, chosen):  # type: ignore[no-untyped-def]
+def _share_out(
+    free: IntArray, room: IntArray, places: IntArray, size: int, weights: IntArray, chosen: IntArray
+) -> IntArray:
     """How many places to take from each of the pods so that most is saved."""
     amount = np.zeros(len(chosen), np.int64)
     saved = np.full(size + 1, -1, np.int64)

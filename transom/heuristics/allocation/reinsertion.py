@@ -11,13 +11,23 @@ import numpy as np
 from transom._system.compiling import compiled
 from transom.heuristics.allocation.arrays import gather, slide, take
 from transom.models.allocation import placing_order
+from transom.models.arrays import FloatArray, IntArray
 from transom.models.hop_cost import hop_cost
 
 _LESS = 1e-10  # a move has to pay by this share of what it moves: sums are rounded
 
 
 @compiled
-def reinsert_one(owner, costs, leaf, pod, sizes, weights, wrap, job):  # type: ignore[no-untyped-def]
+def reinsert_one(
+    owner: IntArray,
+    costs: FloatArray,
+    leaf: IntArray,
+    pod: IntArray,
+    sizes: IntArray,
+    weights: IntArray,
+    wrap: bool,
+    job: int,
+) -> bool:
     """Put a job on the cheapest start, if that pays; whether it did.
 
     ``owner`` and ``costs`` (of each job) are changed if it pays.
@@ -31,7 +41,7 @@ def reinsert_one(owner, costs, leaf, pod, sizes, weights, wrap, job):  # type: i
     m = gather(rest, left)
     last = m if wrap else m - size + 1
     slide(left, m, last, size, leaf, pod, weights, in_leaf, in_pod, slid)
-    start = np.argmin(slid[:last])
+    start = int(np.argmin(slid[:last]))
     if slid[start] >= costs[job] * (1 - _LESS):
         return False
     take(rest, left, m, start, size, job)
@@ -41,9 +51,20 @@ def reinsert_one(owner, costs, leaf, pod, sizes, weights, wrap, job):  # type: i
 
 
 @compiled
-def reinsert_two(  # type: ignore[no-untyped-def]
-    owner, costs, leaf, pod, sizes, weights, wrap, one, other, least, first, count
-):
+def reinsert_two(
+    owner: IntArray,
+    costs: FloatArray,
+    leaf: IntArray,
+    pod: IntArray,
+    sizes: IntArray,
+    weights: IntArray,
+    wrap: bool,
+    one: int,
+    other: int,
+    least: float,
+    first: int,
+    count: int,
+) -> tuple[int, bool]:
     """Put two jobs, one after the other, where they are cheapest together, if that pays.
 
     Parameters
@@ -82,7 +103,7 @@ def reinsert_two(  # type: ignore[no-untyped-def]
         fewer = take(trial, kept, m, start, sizes[one], one)
         ends = fewer if wrap else fewer - size + 1
         slide(kept, fewer, ends, size, leaf, pod, weights, in_leaf, in_pod, of_other)
-        then = np.argmin(of_other[:ends])
+        then = int(np.argmin(of_other[:ends]))
         if of_one[start] + of_other[then] < best:
             take(trial, kept, fewer, then, size, other)
             owner[:] = trial
@@ -93,15 +114,15 @@ def reinsert_two(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _stands(rest, sizes, wrap, one, other):  # type: ignore[no-untyped-def]
+def _stands(rest: IntArray, sizes: IntArray, wrap: bool, one: int, other: int) -> bool:
     """Whether all jobs but these two can be placed."""
     rank = placing_order(rest, sizes, wrap, False)
     rank[one], rank[other] = 0, 0
-    return rank.min() >= 0
+    return bool(rank.min() >= 0)
 
 
 @compiled
-def least_costs(leaf, pod, sizes, weights):  # type: ignore[no-untyped-def]
+def least_costs(leaf: IntArray, pod: IntArray, sizes: IntArray, weights: IntArray) -> FloatArray:
     """A lower bound of what each job costs: full switches as large as the one with the most idle nodes."""
     in_leaf, in_pod = np.zeros(leaf.max() + 1, np.int64), np.zeros(pod.max() + 1, np.int64)
     for i in range(len(leaf)):
@@ -116,6 +137,6 @@ def least_costs(leaf, pod, sizes, weights):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _most_pairs(size, room):  # type: ignore[no-untyped-def]
+def _most_pairs(size: int, room: int) -> int:
     full, rest = size // room, size % room
     return full * (room * (room - 1) // 2) + rest * (rest - 1) // 2

@@ -157,7 +157,7 @@ def _algorithm(reduced: Reduced, order: IntArray, first: BoolArray, budget: Budg
 
 
 @compiled
-def repair(rows, weights, capacity, order):  # type: ignore[no-untyped-def]
+def repair(rows: BoolArray, weights: IntArray, capacity: int, order: IntArray) -> None:
     """Make each row feasible and maximal: drop by rising, then add by falling efficiency.
 
     Parameters

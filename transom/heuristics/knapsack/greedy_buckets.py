@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transom._system.compiling import compiled
-from transom.models.arrays import BoolArray, IntArray
+from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.models.efficiency import EXACT_IN_FLOATS, alike, by_efficiency, dantzig
 
 SORTED = 20_000
@@ -111,7 +111,9 @@ def _best_of(items: IntArray, ratios: NDArray[Any]) -> tuple[IntArray, Any]:
 
 
 @compiled
-def _between(values, weights, low, high, chosen, listed):  # type: ignore[no-untyped-def]
+def _between(
+    values: IntArray, weights: IntArray, low: float, high: float, chosen: BoolArray, listed: bool
+) -> tuple[IntArray, int, int]:
     """The items of which value per weight is in a range (one of them, if they are not to be listed), and weights.
 
     Better ones are marked; of these and of those in the range the total weight.
@@ -131,7 +133,7 @@ def _between(values, weights, low, high, chosen, listed):  # type: ignore[no-unt
 
 
 @compiled
-def _take_alike(values, weights, ratio, room, chosen):  # type: ignore[no-untyped-def]
+def _take_alike(values: IntArray, weights: IntArray, ratio: float, room: int, chosen: BoolArray) -> int:
     """Take each item of this value per weight that still fits; what is left of the room."""
     for item in range(len(values)):
         if weights[item] <= room and not chosen[item] and values[item] / weights[item] == ratio:
@@ -152,7 +154,7 @@ def _break_bucket(bits: IntArray, weights: IntArray, room: int, chosen: BoolArra
 
 
 @compiled
-def _range(bits, items):  # type: ignore[no-untyped-def]
+def _range(bits: IntArray, items: IntArray) -> tuple[int, int]:
     few = len(items)
     low = high = bits[items[0] if few else 0]
     for k in range(few or len(bits)):
@@ -162,7 +164,9 @@ def _range(bits, items):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _split(bits, weights, items, low, shift, count, room, chosen):  # type: ignore[no-untyped-def]
+def _split(
+    bits: IntArray, weights: IntArray, items: IntArray, low: int, shift: int, count: int, room: int, chosen: BoolArray
+) -> tuple[IntArray, int]:
     """The items in the bucket of the break item, and the room for them; those in better ones are marked."""
     totals, sizes, few = np.zeros(count, np.int64), np.zeros(count, np.int64), len(items)
     for k in range(few or len(bits)):
@@ -187,7 +191,7 @@ def _split(bits, weights, items, low, shift, count, room, chosen):  # type: igno
 
 
 @compiled
-def _fitting(values, weights, least, room):  # type: ignore[no-untyped-def]
+def _fitting(values: IntArray, weights: IntArray, least: float, room: int) -> tuple[IntArray, FloatArray]:
     """The items that fit, among those that are worth less per weight, and their value per weight."""
     items, ratios, found = np.empty(len(values), np.int64), np.empty(len(values)), 0
     for item in range(len(values)):
@@ -200,7 +204,7 @@ def _fitting(values, weights, least, room):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def complete(chosen, weights, room, order):  # type: ignore[no-untyped-def]
+def complete(chosen: BoolArray, weights: IntArray, room: int, order: IntArray) -> int:
     """Take each item in ``order`` that is not in ``chosen`` yet and still fits into ``room``.
 
     Parameters

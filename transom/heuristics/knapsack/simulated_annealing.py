@@ -12,6 +12,7 @@ import numpy as np
 from transom._system.compiling import compiled
 from transom.errors import SpecError
 from transom.heuristics.knapsack.greedy import Greedy
+from transom.models.arrays import BoolArray, IntArray
 from transom.models.efficiency import by_efficiency
 from transom.models.knapsack import Knapsack
 from transom.models.reduction import Reduced, reduce
@@ -147,9 +148,21 @@ class Walk:
 
 
 @compiled
-def _walk(  # type: ignore[no-untyped-def]
-    rng, chosen, best, order, place, state, values, weights, efficient, temperature, cooling, first, count
-):
+def _walk(
+    rng: np.random.Generator,
+    chosen: BoolArray,
+    best: BoolArray,
+    order: IntArray,
+    place: IntArray,
+    state: IntArray,
+    values: IntArray,
+    weights: IntArray,
+    efficient: IntArray,
+    temperature: float,
+    cooling: float,
+    first: int,
+    count: int,
+) -> int:
     flipped = np.empty(_MOVES, np.int64)
     better_at = 0
     for step in range(first, first + count):
@@ -173,7 +186,16 @@ def _walk(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _move(rng, chosen, order, place, state, values, weights, flipped):  # type: ignore[no-untyped-def]
+def _move(
+    rng: np.random.Generator,
+    chosen: BoolArray,
+    order: IntArray,
+    place: IntArray,
+    state: IntArray,
+    values: IntArray,
+    weights: IntArray,
+    flipped: IntArray,
+) -> int:
     # Flip one item and repair; `flipped` lists what was flipped. Too heavy after all moves: not repaired.
     item = int(rng.random() * len(order))
     came_in = not chosen[item]
@@ -197,7 +219,9 @@ def _move(rng, chosen, order, place, state, values, weights, flipped):  # type: 
 
 
 @compiled
-def _flip(item, chosen, order, place, state, values, weights):  # type: ignore[no-untyped-def]
+def _flip(
+    item: int, chosen: BoolArray, order: IntArray, place: IntArray, state: IntArray, values: IntArray, weights: IntArray
+) -> None:
     sign = -1 if chosen[item] else 1
     border = state[0] - 1 if chosen[item] else state[0]  # the place it swaps to
     other, here = order[border], place[item]

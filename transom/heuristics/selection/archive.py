@@ -59,7 +59,9 @@ class Archive:
 
 
 @compiled
-def _merge(values, chosen, size, new_values, new_chosen, entered):  # type: ignore[no-untyped-def]
+def _merge(
+    values: IntArray, chosen: BoolArray, size: int, new_values: IntArray, new_chosen: BoolArray, entered: BoolArray
+) -> int:
     objectives = values.shape[1]
     for new in range(len(new_values)):
         beaten = False

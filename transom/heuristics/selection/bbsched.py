@@ -213,7 +213,7 @@ def _unpruned(problem: Selection, reduced: ReducedSelection) -> ReducedSelection
 
 
 @compiled
-def _feasible(row, demands, room, parents):  # type: ignore[no-untyped-def]
+def _feasible(row: BoolArray, demands: IntArray, room: IntArray, parents: IntArray) -> bool:
     for r in range(len(room)):
         used = 0
         for job in range(len(row)):
@@ -228,7 +228,7 @@ def _feasible(row, demands, room, parents):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _draw(rows, orders, demands, room, parents):  # type: ignore[no-untyped-def]
+def _draw(rows: BoolArray, orders: IntArray, demands: IntArray, room: IntArray, parents: IntArray) -> None:
     for row in range(len(rows)):
         chosen = rows[row]
         for job in orders[row]:
@@ -239,9 +239,21 @@ def _draw(rows, orders, demands, room, parents):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _evolve(  # type: ignore[no-untyped-def]
-    rng, rows, values, born, count, children, demands, room, objectives, parents, mutation, generation, generations
-):
+def _evolve(
+    rng: np.random.Generator,
+    rows: BoolArray,
+    values: IntArray,
+    born: IntArray,
+    count: int,
+    children: BoolArray,
+    demands: IntArray,
+    room: IntArray,
+    objectives: IntArray,
+    parents: IntArray,
+    mutation: float,
+    generation: int,
+    generations: int,
+) -> tuple[int, int]:
     size, jobs = len(rows) // 2, rows.shape[1]
     half = jobs // 2
     total = 0
@@ -274,7 +286,7 @@ def _evolve(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _survive(rows, values, born, count, size):  # type: ignore[no-untyped-def]
+def _survive(rows: BoolArray, values: IntArray, born: IntArray, count: int, size: int) -> int:
     # Places: 0 for those that nobody dominates, 1 for the others, 2 for twins of earlier ones, which leave.
     places = np.zeros(count, np.int64)
     alive = 0

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from transom._system.compiling import compiled
+from transom.models.arrays import FloatArray, IntArray
 
 
 @compiled
-def survivors(costs, keep):  # type: ignore[no-untyped-def]
+def survivors(costs: FloatArray, keep: int) -> tuple[IntArray, IntArray, FloatArray]:
     """Who survives: ranks in turn, the last one by crowding; twins (equal costs) of earlier ones come last of all.
 
     Parameters
@@ -44,7 +45,7 @@ def survivors(costs, keep):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _ranks(costs, keep):  # type: ignore[no-untyped-def]
+def _ranks(costs: FloatArray, keep: int) -> IntArray:
     # Fronts are peeled off until enough are ranked; whoever is left shares the rank behind.
     count, objectives = costs.shape
     over = np.zeros((count, count), np.bool_)  # over[i, j]: i dominates j
@@ -91,7 +92,7 @@ def _ranks(costs, keep):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _crowding(costs, members):  # type: ignore[no-untyped-def]
+def _crowding(costs: FloatArray, members: IntArray) -> FloatArray:
     count, objectives = len(members), costs.shape[1]
     distances = np.zeros(count)
     column = np.empty(count)

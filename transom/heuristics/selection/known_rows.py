@@ -48,7 +48,7 @@ class KnownRows:
 
 
 @compiled
-def slot(table, mark):  # type: ignore[no-untyped-def]
+def slot(table: IntArray, mark: int) -> int:
     """Where a signature stands in the table, or the empty place where it would."""
     mask = len(table) - 1
     at = mark & mask
@@ -58,23 +58,23 @@ def slot(table, mark):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _insert(table, signatures):  # type: ignore[no-untyped-def]
+def _insert(table: IntArray, signatures: IntArray) -> None:
     for mark in signatures:
         table[slot(table, mark)] = mark
 
 
 @compiled
-def signature(row, marks):  # type: ignore[no-untyped-def]
+def signature(row: BoolArray, marks: IntArray) -> int:
     """The signature of a row."""
     mixed = np.int64(0)
     for job in range(len(row)):
         if row[job]:
             mixed ^= marks[job]
-    return mixed if mixed != 0 else np.int64(1)  # 0 is an empty slot
+    return int(mixed) if mixed != 0 else 1  # 0 is an empty slot
 
 
 @compiled
-def _note(rows, marks, table, fresh):  # type: ignore[no-untyped-def]
+def _note(rows: BoolArray, marks: IntArray, table: IntArray, fresh: BoolArray) -> int:
     count = 0
     for row in range(len(rows)):
         mark = signature(rows[row], marks)

@@ -62,7 +62,7 @@ class MultiSched:
     def warm_up(self) -> None:
         """Compile what either method needs."""
         for spec in ("exhaustive", self._ga()):
-            warm_up(_solver(spec))
+            warm_up(_solver(spec), Selection)
 
     def __call__(self, problem: Selection, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         if settled(problem, budget):

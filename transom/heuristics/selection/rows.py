@@ -90,7 +90,7 @@ def _pairs(parents: BoolArray) -> IntArray:
 
 
 @compiled
-def mend(rows, orders, demands, room, parents):  # type: ignore[no-untyped-def]
+def mend(rows: BoolArray, orders: IntArray, demands: IntArray, room: IntArray, parents: IntArray) -> None:
     """Make each row feasible and maximal: drop from the end of its order, then add from the beginning.
 
     Parameters
@@ -105,7 +105,9 @@ def mend(rows, orders, demands, room, parents):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _mend(chosen, order, demands, room, parents, left):  # type: ignore[no-untyped-def]
+def _mend(
+    chosen: BoolArray, order: IntArray, demands: IntArray, room: IntArray, parents: IntArray, left: IntArray
+) -> None:
     jobs, resources = demands.shape
     # A job without what it requires goes; whatever required it goes with it.
     orphans = len(parents) > 0
@@ -168,7 +170,7 @@ def _mend(chosen, order, demands, room, parents, left):  # type: ignore[no-untyp
 
 
 @compiled
-def _drop(chosen, job, demands, left):  # type: ignore[no-untyped-def]
+def _drop(chosen: BoolArray, job: int, demands: IntArray, left: IntArray) -> int:
     cured = 0
     chosen[job] = False
     for r in range(len(left)):
@@ -178,7 +180,7 @@ def _drop(chosen, job, demands, left):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _by_dot_product(chosen, demands, costs, room, parents):  # type: ignore[no-untyped-def]
+def _by_dot_product(chosen: BoolArray, demands: IntArray, costs: FloatArray, room: IntArray, parents: IntArray) -> None:
     jobs, resources = demands.shape
     left = room.copy()
     while True:
@@ -206,7 +208,19 @@ def _by_dot_product(chosen, demands, costs, room, parents):  # type: ignore[no-u
 
 
 @compiled
-def breed(rng, children, population, elite, demands, room, gains, costs, parents, marks, table):  # type: ignore[no-untyped-def]
+def breed(
+    rng: np.random.Generator,
+    children: BoolArray,
+    population: BoolArray,
+    elite: BoolArray,
+    demands: IntArray,
+    room: IntArray,
+    gains: FloatArray,
+    costs: FloatArray,
+    parents: IntArray,
+    marks: IntArray,
+    table: IntArray,
+) -> int:
     """Make children that are feasible, maximal and not known yet.
 
     One parent wins a binary tournament in the population, the other one a second tournament or is drawn from the
@@ -259,12 +273,12 @@ def breed(rng, children, population, elite, demands, room, gains, costs, parents
 
 
 @compiled
-def _tournament(rng, count):  # type: ignore[no-untyped-def]
+def _tournament(rng: np.random.Generator, count: int) -> int:
     return min(int(rng.random() * count), int(rng.random() * count))
 
 
 @compiled
-def _score(rng, scores, blind, gains, costs):  # type: ignore[no-untyped-def]
+def _score(rng: np.random.Generator, scores: FloatArray, blind: bool, gains: FloatArray, costs: FloatArray) -> None:
     # The lower the better, as places in an order are.
     jobs, objectives = gains.shape
     if blind:

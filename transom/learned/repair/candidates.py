@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from transom._system.compiling import compiled
 from transom.heuristics.allocation.annealing import BEST, first_nodes, settle, take_out, temperature_at
 from transom.heuristics.allocation.arrays import gather, slide, take
-from transom.learned.scorer import highest, sample, score, softmax
-from transom.models.arrays import FloatArray, IntArray
+from transom.learned.scorer import ScorerWeights, highest, sample, score, softmax
+from transom.models.arrays import FloatArray, IntArray, SingleArray
 from transom.models.hop_cost import hop_cost
 
 SCHEMA = "repair-candidates/1"
@@ -91,10 +91,27 @@ def empty_log(decisions: int, candidates: int, steps: int) -> Log:
 
 
 @compiled
-def anneal_candidates(  # type: ignore[no-untyped-def]
-    rng, owner, best, costs, state, leaf, pod, sizes, weights, options, temperatures, first, count, steps,
-    scorer, candidates, heat, log, logged,
-):  # fmt: skip
+def anneal_candidates(
+    rng: np.random.Generator,
+    owner: IntArray,
+    best: IntArray,
+    costs: FloatArray,
+    state: FloatArray,
+    leaf: IntArray,
+    pod: IntArray,
+    sizes: IntArray,
+    weights: IntArray,
+    options: IntArray,
+    temperatures: FloatArray,
+    first: int,
+    count: int,
+    steps: int,
+    scorer: ScorerWeights,
+    candidates: int,
+    heat: float,
+    log: Log,
+    logged: IntArray,
+) -> int:
     """Take steps in which a network chooses among the cheapest starts of what is left of Q.
 
     Parameters
@@ -173,7 +190,7 @@ def anneal_candidates(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _cheapest(slid, last, starts):  # type: ignore[no-untyped-def]
+def _cheapest(slid: FloatArray, last: int, starts: IntArray) -> int:
     """Write the cheapest starts in the order of their costs, of equals the lowest first, and return how many."""
     found = 0
     for start in range(last):
@@ -190,9 +207,24 @@ def _cheapest(slid, last, starts):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _describe(  # type: ignore[no-untyped-def]
-    left, m, leaf, pod, of_leaf, of_pod, starts, found, slid, size, worst, before, job, paid, temperature, features
-):
+def _describe(
+    left: IntArray,
+    m: int,
+    leaf: IntArray,
+    pod: IntArray,
+    of_leaf: IntArray,
+    of_pod: IntArray,
+    starts: IntArray,
+    found: int,
+    slid: FloatArray,
+    size: int,
+    worst: float,
+    before: IntArray,
+    job: int,
+    paid: float,
+    temperature: float,
+    features: SingleArray,
+) -> None:
     """Fill the features of the candidates; the counts per leaf switch and pod are zero before and after."""
     for i in range(m):
         of_leaf[leaf[left[i]]] += 1
@@ -229,9 +261,24 @@ def _describe(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _look_ahead(  # type: ignore[no-untyped-def]
-    left, m, leaf, pod, weights, in_leaf, in_pod, starts, found, slid, size, following, options, rest, slid_then, total
-):
+def _look_ahead(
+    left: IntArray,
+    m: int,
+    leaf: IntArray,
+    pod: IntArray,
+    weights: IntArray,
+    in_leaf: IntArray,
+    in_pod: IntArray,
+    starts: IntArray,
+    found: int,
+    slid: FloatArray,
+    size: int,
+    following: int,
+    options: IntArray,
+    rest: IntArray,
+    slid_then: FloatArray,
+    total: FloatArray,
+) -> None:
     """Fill what candidates cost together with a next job of ``following`` nodes where that is then cheapest, if any."""
     for c in range(found):
         start = starts[c]
@@ -251,7 +298,7 @@ def _look_ahead(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _same(left, m, at, size, way, labels):  # type: ignore[no-untyped-def]
+def _same(left: IntArray, m: int, at: int, size: int, way: int, labels: IntArray) -> int:
     """How many entries of a block from one of its ends on bear the same label."""
     label, length = labels[left[at]], 1
     while length < size:
@@ -264,9 +311,19 @@ def _same(left, m, at, size, way, labels):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _survey(  # type: ignore[no-untyped-def]
-    m, sizes, out, k, moved, worst, temperature, step, steps, above, context
-):
+def _survey(
+    m: int,
+    sizes: IntArray,
+    out: IntArray,
+    k: int,
+    moved: int,
+    worst: float,
+    temperature: float,
+    step: int,
+    steps: int,
+    above: float,
+    context: SingleArray,
+) -> None:
     """Fill what is known of a decision."""
     size, asked = sizes[out[k]], 0
     for other in range(k, moved):

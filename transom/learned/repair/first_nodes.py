@@ -7,16 +7,36 @@ import numpy as np
 from transom._system.compiling import compiled
 from transom.heuristics.allocation.annealing import first_nodes, settle, take_out
 from transom.heuristics.allocation.arrays import block_cost, gather, take
-from transom.learned.repair.forward import forward
+from transom.learned.repair.forward import Network, forward
 from transom.learned.repair.process import SEEN, observe
 from transom.learned.scorer import highest, sample, softmax
+from transom.models.arrays import FloatArray, IntArray, SingleArray
 
 
 @compiled
-def anneal_learned(  # type: ignore[no-untyped-def]
-    rng, owner, best, costs, state, leaf, pod, sizes, weights, options, temperatures, first, count, steps,
-    tree_leaf, tree_pod, scale, rows, network, space, greedy,
-):  # fmt: skip
+def anneal_learned(
+    rng: np.random.Generator,
+    owner: IntArray,
+    best: IntArray,
+    costs: FloatArray,
+    state: FloatArray,
+    leaf: IntArray,
+    pod: IntArray,
+    sizes: IntArray,
+    weights: IntArray,
+    options: IntArray,
+    temperatures: FloatArray,
+    first: int,
+    count: int,
+    steps: int,
+    tree_leaf: IntArray,
+    tree_pod: IntArray,
+    scale: SingleArray,
+    rows: int,
+    network: Network,
+    space: SingleArray,
+    greedy: bool,
+) -> int:
     """Take steps in which a network sees the first 100 entries of what is left of Q, and chooses one of them.
 
     Parameters

@@ -15,7 +15,7 @@ from transom._system.compiling import compiled
 from transom.errors import DocumentError
 from transom.learned.checkpoints import Weights
 from transom.learned.repair.process import SEEN
-from transom.models.arrays import IntArray
+from transom.models.arrays import IntArray, SingleArray
 
 _STRIDES = (1, 2)  # of the two convolutions, Table II
 
@@ -92,7 +92,7 @@ def room(network: Network) -> NDArray[np.float32]:
 
 
 @compiled
-def forward(network, seen, space):  # type: ignore[no-untyped-def]
+def forward(network: Network, seen: SingleArray, space: SingleArray) -> SingleArray:
     """The scores of the first nodes for an observation, a part of ``space``, shape ``(100,)``.
 
     Parameters
@@ -117,11 +117,12 @@ def forward(network, seen, space):  # type: ignore[no-untyped-def]
         if layer[_TANH]:
             _tanh(y[:count])
         x, y = y, x
-    return x[:count]
+    scores: SingleArray = x[:count]
+    return scores
 
 
 @compiled
-def _multiply(weight, bias, x, y):  # type: ignore[no-untyped-def]
+def _multiply(weight: SingleArray, bias: SingleArray, x: SingleArray, y: SingleArray) -> int:
     outputs = len(bias)
     target = y[:outputs]
     target[:] = bias
@@ -133,7 +134,9 @@ def _multiply(weight, bias, x, y):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _convolve(layer, weight, bias, x, y, parts):  # type: ignore[no-untyped-def]
+def _convolve(
+    layer: IntArray, weight: SingleArray, bias: SingleArray, x: SingleArray, y: SingleArray, parts: SingleArray
+) -> int:
     length, channels, outputs, kernel, stride = layer[0], layer[1], layer[2], layer[3], layer[4]
     after = (length - kernel) // stride + 1
     # Every stride-th entry of a channel side by side, so that what meets one weight lies in a row.
@@ -163,18 +166,26 @@ def _convolve(layer, weight, bias, x, y, parts):  # type: ignore[no-untyped-def]
             while k < kernel:
                 _add(target, _row(parts, channel, k, stride, part, after), taps[k])
                 k += 1
-    return outputs * after
+    return int(outputs * after)
 
 
 @compiled
-def _row(parts, channel, k, stride, part, after):  # type: ignore[no-untyped-def]
+def _row(parts: SingleArray, channel: int, k: int, stride: int, part: int, after: int) -> SingleArray:
     """What meets weight ``k`` of a channel."""
     begin = (channel * stride + k % stride) * part + k // stride
     return parts[begin : begin + after]
 
 
 @compiled
-def _add_five(target, a, b, c, d, e, factors):  # type: ignore[no-untyped-def]
+def _add_five(
+    target: SingleArray,
+    a: SingleArray,
+    b: SingleArray,
+    c: SingleArray,
+    d: SingleArray,
+    e: SingleArray,
+    factors: SingleArray,
+) -> None:
     """As :func:`_add`, of five rows at once, which spares four of five ways to the memory and back."""
     u, v, w, x, y = factors[0], factors[1], factors[2], factors[3], factors[4]
     for t in range(len(target)):
@@ -182,13 +193,13 @@ def _add_five(target, a, b, c, d, e, factors):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _add(target, row, factor):  # type: ignore[no-untyped-def]
+def _add(target: SingleArray, row: SingleArray, factor: float) -> None:
     for t in range(len(target)):
         target[t] += factor * row[t]
 
 
 @compiled
-def _tanh(values):  # type: ignore[no-untyped-def]
+def _tanh(values: SingleArray) -> None:
     """Replace numbers by their hyperbolic tangents, to seven digits.
 
     The library's function takes them one by one and longer than all the rest of a pass. Lambert's continued fraction,

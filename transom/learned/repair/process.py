@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from transom._system.compiling import compiled
 from transom.heuristics.allocation.annealing import ANYTHING, MEND, NESTED, take_out
 from transom.heuristics.allocation.arrays import block_cost, gather, take
-from transom.models.arrays import FloatArray, IntArray
+from transom.models.arrays import BoolArray, FloatArray, IntArray, SingleArray
 from transom.models.fat_tree import FatTree
 
 SEEN = 100
@@ -111,7 +111,18 @@ def scale_of(tree: FatTree, largest: int) -> NDArray[np.float32]:
 
 
 @compiled
-def observe(left, m, leaf, pod, out, at, moved, sizes, scale, seen):  # type: ignore[no-untyped-def]
+def observe(
+    left: IntArray,
+    m: int,
+    leaf: IntArray,
+    pod: IntArray,
+    out: IntArray,
+    at: int,
+    moved: int,
+    sizes: IntArray,
+    scale: SingleArray,
+    seen: SingleArray,
+) -> None:
     r"""Fill what a network sees, float32, shape ``(5, 100)`` or ``(4, 100)`` (papers/nsa, section V-B1).
 
     The columns are the first 100 of the ``m`` entries of ``left``, what is left of Q; those behind it are 0. The rows:
@@ -150,9 +161,18 @@ def observe(left, m, leaf, pod, out, at, moved, sizes, scale, seen):  # type: ig
 
 
 @compiled
-def step_all(  # type: ignore[no-untyped-def]
-    rng, windows, lanes, options, habits, actions, seen, final, costs, done
-):
+def step_all(
+    rng: np.random.Generator,
+    windows: Windows,
+    lanes: Lanes,
+    options: IntArray,
+    habits: FloatArray,
+    actions: IntArray,
+    seen: SingleArray,
+    final: SingleArray,
+    costs: FloatArray,
+    done: BoolArray,
+) -> None:
     """Take an action in every lane; where that ends an episode, begin the next one.
 
     Parameters
@@ -175,7 +195,9 @@ def step_all(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def act(windows, lanes, actions, seen, costs, done):  # type: ignore[no-untyped-def]
+def act(
+    windows: Windows, lanes: Lanes, actions: IntArray, seen: SingleArray, costs: FloatArray, done: BoolArray
+) -> None:
     """Take an action in every lane, as :func:`step_all` does, and begin nothing."""
     in_leaf, in_pod = _counts(windows)
     for i in range(len(actions)):
@@ -184,7 +206,15 @@ def act(windows, lanes, actions, seen, costs, done):  # type: ignore[no-untyped-
 
 
 @compiled
-def begin_all(rng, windows, lanes, options, habits, fresh, seen):  # type: ignore[no-untyped-def]
+def begin_all(
+    rng: np.random.Generator,
+    windows: Windows,
+    lanes: Lanes,
+    options: IntArray,
+    habits: FloatArray,
+    fresh: bool,
+    seen: SingleArray,
+) -> None:
     """Begin an episode in every lane, in a window that is opened now if ``fresh``; fill what is seen.
 
     A repair that was not ended counts as none.
@@ -196,20 +226,20 @@ def begin_all(rng, windows, lanes, options, habits, fresh, seen):  # type: ignor
 
 
 @compiled
-def look_all(windows, lanes, seen):  # type: ignore[no-untyped-def]
+def look_all(windows: Windows, lanes: Lanes, seen: SingleArray) -> None:
     """Fill what is seen in every lane."""
     for i in range(len(lanes.window)):
         _look(windows, lanes, i, seen[i])
 
 
 @compiled
-def _counts(windows):  # type: ignore[no-untyped-def]
+def _counts(windows: Windows) -> tuple[IntArray, IntArray]:
     """Counters of nodes per leaf switch and per pod, all 0."""
     return np.zeros(int(windows.scale[0]), np.int64), np.zeros(int(windows.scale[1]), np.int64)
 
 
 @compiled
-def _look(windows, lanes, i, seen):  # type: ignore[no-untyped-def]
+def _look(windows: Windows, lanes: Lanes, i: int, seen: SingleArray) -> None:
     w = lanes.window[i]
     a, b = windows.first_node[w], windows.first_node[w + 1]
     sizes = windows.sizes[windows.first_job[w] : windows.first_job[w + 1]]
@@ -220,7 +250,9 @@ def _look(windows, lanes, i, seen):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _place(windows, lanes, i, action, in_leaf, in_pod):  # type: ignore[no-untyped-def]
+def _place(
+    windows: Windows, lanes: Lanes, i: int, action: int, in_leaf: IntArray, in_pod: IntArray
+) -> tuple[bool, float]:
     """Put the next job of a lane where it begins; whether it was the last, and then the cost of all that came back."""
     w = lanes.window[i]
     a, b = windows.first_node[w], windows.first_node[w + 1]
@@ -237,7 +269,18 @@ def _place(windows, lanes, i, action, in_leaf, in_pod):  # type: ignore[no-untyp
 
 
 @compiled
-def _put(windows, lanes, i, job, size, start, leaf, pod, in_leaf, in_pod):  # type: ignore[no-untyped-def]
+def _put(
+    windows: Windows,
+    lanes: Lanes,
+    i: int,
+    job: int,
+    size: int,
+    start: int,
+    leaf: IntArray,
+    pod: IntArray,
+    in_leaf: IntArray,
+    in_pod: IntArray,
+) -> None:
     """Put a job of a lane on consecutive entries of what is left of Q."""
     left, m = lanes.left[i], lanes.length[i]
     lanes.costs[i, job] = block_cost(left, m, start, size, leaf, pod, windows.weights, in_leaf, in_pod)
@@ -245,7 +288,17 @@ def _put(windows, lanes, i, job, size, start, leaf, pod, in_leaf, in_pod):  # ty
 
 
 @compiled
-def _begin(rng, windows, lanes, i, options, habits, fresh, in_leaf, in_pod):  # type: ignore[no-untyped-def]
+def _begin(
+    rng: np.random.Generator,
+    windows: Windows,
+    lanes: Lanes,
+    i: int,
+    options: IntArray,
+    habits: FloatArray,
+    fresh: bool,
+    in_leaf: IntArray,
+    in_pod: IntArray,
+) -> None:
     """Go on in the window of a lane, or open another one, and take jobs out."""
     if fresh or lanes.repairs[i] == 0 or lanes.repairs[i] >= habits[REPAIRS]:
         _open(rng, windows, lanes, i, habits, in_leaf, in_pod)
@@ -267,21 +320,21 @@ def _begin(rng, windows, lanes, i, options, habits, fresh, in_leaf, in_pod):  # 
 
 
 @compiled
-def _nodes(windows, lanes, i):  # type: ignore[no-untyped-def]
+def _nodes(windows: Windows, lanes: Lanes, i: int) -> int:
     """Idle nodes in the window of a lane."""
     w = lanes.window[i]
-    return windows.first_node[w + 1] - windows.first_node[w]
+    return int(windows.first_node[w + 1] - windows.first_node[w])
 
 
 @compiled
-def _copy(source, target, i, count):  # type: ignore[no-untyped-def]
+def _copy(source: IntArray | FloatArray, target: IntArray | FloatArray, i: int, count: int) -> None:
     # Not by assignment, which takes seconds to compile because it may fail with words.
     for k in range(count):
         target[i, k] = source[i, k]
 
 
 @compiled
-def _kept(rng, lanes, i):  # type: ignore[no-untyped-def]
+def _kept(rng: np.random.Generator, lanes: Lanes, i: int) -> bool:
     """Whether the repair of a lane was ended and stays (algorithm 1, steps 5 to 9)."""
     if lanes.at[i] < lanes.moved[i]:
         return False
@@ -290,7 +343,15 @@ def _kept(rng, lanes, i):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _open(rng, windows, lanes, i, habits, in_leaf, in_pod):  # type: ignore[no-untyped-def]
+def _open(
+    rng: np.random.Generator,
+    windows: Windows,
+    lanes: Lanes,
+    i: int,
+    habits: FloatArray,
+    in_leaf: IntArray,
+    in_pod: IntArray,
+) -> None:
     """Draw a window for a lane, a temperature and a solution to begin with: the first fit or a random one."""
     w = int(rng.random() * (len(windows.first_node) - 1))
     a, b = windows.first_node[w], windows.first_node[w + 1]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from transom._system.compiling import compiled
 from transom.heuristics.allocation.arrays import slide
 from transom.learned.repair.pool import CLUSTERS, ClusterName, WindowPool, stream_windows
-from transom.learned.repair.process import SEEN, Lanes, act, begin_all, empty_lanes, look_all, step_all
+from transom.learned.repair.process import SEEN, Lanes, Windows, act, begin_all, empty_lanes, look_all, step_all
 from transom.learned.repair.task import RepairTask
 from transom.models.arrays import FloatArray, IntArray
 from transom.rng import stream
@@ -168,7 +168,7 @@ def _best(scores: FloatArray | NDArray[np.float32], lanes: Lanes) -> IntArray:
 
 
 @compiled
-def _cheapest(windows, lanes):  # type: ignore[no-untyped-def]
+def _cheapest(windows: Windows, lanes: Lanes) -> IntArray:
     """The first node at which the next job of each lane costs least, among those that an actor may choose."""
     in_leaf, in_pod = np.zeros(int(windows.scale[0]), np.int64), np.zeros(int(windows.scale[1]), np.int64)
     chosen, costs = np.empty(len(lanes.at), np.int64), np.empty(SEEN)

@@ -81,7 +81,7 @@ class Placer:
         if allocator.solver is not None:
             self.solver, self.rule = load_allocator(allocator, tree)
             self._stop = Stop(seconds=allocator.seconds)
-            warm_up(self.solver)
+            warm_up(self.solver, Allocation)
 
     def place(self, idle: IntArray, sizes: Sequence[int] | IntArray) -> Placed:
         """Nodes for jobs that start at one instant.
@@ -140,8 +140,6 @@ def load_allocator(allocator: Allocator, tree: FatTree) -> tuple[Solver, Rule]:
     if not allocator.seconds > 0:
         raise SpecError(f"allocate: seconds must be > 0, got {allocator.seconds}")
     solver: Solver = registry.make(registry.SOLVERS, allocator.solver, Allocation)
-    if not issubclass(Allocation, solver.solves):
-        raise SpecError(f"allocate: solver {solver.name!r} solves {solver.solves.__name__} problems, not allocations")
     named: list[Rule] = [rule for rule in get_args(Rule) if solver.name.startswith(f"{KINDS[rule]}-")]
     wanted = [allocator.rule] if allocator.rule else list(dict.fromkeys([*named, *_PREFERRED]))
     idle = np.arange(min(2, tree.num_nodes))

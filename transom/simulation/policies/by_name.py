@@ -79,9 +79,8 @@ def make_policy(spec: str) -> Policy:
 
 
 def deciding(policy: Policy) -> list[Any]:
-    """A policy with the rule that orders its queue, and the solver, objective and decision rule that it asks."""
-    asked = [getattr(policy, name) for name in ("_solver", "_objective", "_rule") if hasattr(policy, name)]
-    return [policy, load_rule(getattr(policy, "order", "fcfs")), *asked]
+    """A policy with the rule that orders its queue and whatever it asks, such as solvers and objectives."""
+    return registry.parts_of(policy, load_rule(getattr(policy, "order", "fcfs")))
 
 
 _TAILS: dict[str, Backfilling] = {"": "none", "-easy": "easy", "-conservative": "conservative"}

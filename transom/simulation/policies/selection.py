@@ -112,7 +112,7 @@ class SelectionPolicy:
     def reset(self, rng: np.random.Generator) -> None:
         """Forget promises and passes, draw the solver's seeds from ``rng``, load the solver."""
         self._forget(rng)
-        warm_up(self._solver)
+        warm_up(self._solver, Selection)
 
     def _forget(self, rng: np.random.Generator) -> None:
         self._seeds = rng

@@ -40,7 +40,7 @@ class WindowPolicy:
     ----------
     order : priority rule that orders the queue.
     size : jobs in the window, > 0.
-    share : instead, the share k of the queue, in (0, 1]: ``ceil(k * queue)`` jobs.
+    k : instead, the knob, in (0, 1]: ``ceil(k * queue)`` jobs.
     objective : a registered objective.
     solver : a registered solver or a specification.
     seconds, iterations : the solver's :class:`~transom.stop.Stop` per window.
@@ -49,7 +49,7 @@ class WindowPolicy:
 
     order: str = "fcfs"
     size: int = 50
-    share: float | None = None
+    k: float | None = None
     objective: str = "nodes"
     solver: str = "auto"
     seconds: float | None = 1.0
@@ -65,8 +65,8 @@ class WindowPolicy:
     def __post_init__(self) -> None:
         if self.size < 1:
             raise SpecError(f"window: size must be > 0, got {self.size}")
-        if self.share is not None and not 0 < self.share <= 1:
-            raise SpecError(f"window: share must be in (0, 1], got {self.share}")
+        if self.k is not None and not 0 < self.k <= 1:
+            raise SpecError(f"window: k must be in (0, 1], got {self.k}")
         load_rule(self.order)
         self._objective = registry.make(registry.OBJECTIVES, self.objective)
         self._solver = registry.make(registry.SOLVERS, self.solver)
@@ -79,7 +79,7 @@ class WindowPolicy:
         """Forget the reservation, draw the solver's seeds from ``rng``, load the solver."""
         self._seeds = rng
         self._protected = -1
-        warm_up(self._solver)
+        warm_up(self._solver, Knapsack)
 
     @property
     def run(self) -> Callable[[Replay, Progress], dict[str, NDArray[Any]]] | None:
@@ -90,7 +90,7 @@ class WindowPolicy:
 
     def length(self, waiting: int) -> int:
         """Jobs in the window if so many wait and all are offered."""
-        return self.size if self.share is None else math.ceil(round(self.share * waiting, 9))
+        return self.size if self.k is None else math.ceil(round(self.k * waiting, 9))
 
     def decide(self, window: Window, /) -> Decision:
         """Start the protected job if it fits, then what the solver chose, then backfill."""

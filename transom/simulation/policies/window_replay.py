@@ -145,8 +145,8 @@ def run_windows(replay: Replay, policy: WindowPolicy, report: Progress) -> dict[
 
 
 def _terms(replay: Replay, policy: WindowPolicy) -> Terms:
-    objective, share = policy._objective, policy.share
-    longest = min(len(replay.state.jobs), _SHARES) if share is not None else -1
+    objective, knob = policy._objective, policy.k
+    longest = min(len(replay.state.jobs), _SHARES) if knob is not None else -1
     lengths = [policy.length(waiting) for waiting in range(longest + 1)]
     solver = policy._solver
     assert isinstance(solver, DynamicProgramming)

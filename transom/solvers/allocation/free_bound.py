@@ -131,9 +131,10 @@ class Prices:
             return False
         if s.floored and self.iterations == 0:
             iterations = 1
+        prices, best, direction, used = self._classes
         pricing.descend(
             s.caps, s.first, s.cls, s.members, s.sizes, s.mult, s.units, s.steps, self.at, self.worth, self.pod_at,
-            *self._classes, self.values, self.inner, self.outer, self.choices, self._real, self._whole,
+            prices, best, direction, used, self.values, self.inner, self.outer, self.choices, self._real, self._whole,
             iterations, self._work,
         )  # fmt: skip
         if s.floored and self.iterations == 1 and not self.alone:

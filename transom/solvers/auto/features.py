@@ -8,17 +8,18 @@ grows.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from transom.models.allocation import KINDS, Allocation
+from transom.models.allocation import Allocation
 from transom.models.arrays import FloatArray, IntArray
 from transom.models.knapsack import Knapsack
 from transom.models.reduction import common_divisor, reduce
 from transom.models.selection import Selection
 from transom.models.shortest_path import ConstrainedPath
+from transom.problems import known_type
 from transom.solvers.allocation import scas_dp
 from transom.solvers.knapsack.dynamic_programming import bytes_for
 
@@ -77,24 +78,32 @@ _SELECTION = {
     "requires": "jobs that require another one, per job",
 }
 
-FEATURES: dict[str, dict[str, str]] = {
-    "knapsack": _KNAPSACK,
-    **dict.fromkeys(KINDS.values(), _ALLOCATION),
-    "csp": _PATH,
-    "selection": _SELECTION,
-}
-"""What the numbers of each kind of problem are called, and what they are, in order."""
+
+class Features(NamedTuple):
+    """The numbers of a kind of problem: by name what each is, in order, and the function that gives them."""
+
+    meanings: Mapping[str, str]
+    of: Callable[[Any], Sequence[float]]
+
+
+def names_for(kind: str) -> list[str]:
+    """What the numbers of a kind of problem are called, in order; none where its type has no features."""
+    known = known_type(kind)
+    return [] if known is None or known.features is None else list(known.part("features").meanings)
 
 
 def features(problem: Any) -> dict[str, float]:
-    """The numbers of a problem, by name, all finite; in the order of :data:`FEATURES`.
+    """The numbers of a problem, by name, all finite; in the order of :func:`names_for`.
 
     Raises
     ------
     KeyError : there are none for this kind of problem.
     """
-    numbers = _OF[problem.kind](problem)
-    return {name: float(number) for name, number in zip(FEATURES[problem.kind], numbers, strict=True)}
+    known = known_type(problem.kind)
+    if known is None or known.features is None:
+        raise KeyError(problem.kind)
+    facts: Features = known.part("features")
+    return {name: float(number) for name, number in zip(facts.meanings, facts.of(problem), strict=True)}
 
 
 def _knapsack(problem: Knapsack) -> tuple[float, ...]:
@@ -202,12 +211,10 @@ def _selection(problem: Selection) -> tuple[float, ...]:
     )
 
 
-_OF: dict[str, Callable[[Any], tuple[float, ...]]] = {
-    "knapsack": _knapsack,
-    **dict.fromkeys(KINDS.values(), _allocation),
-    "csp": _path,
-    "selection": _selection,
-}
+KNAPSACK = Features(_KNAPSACK, _knapsack)
+ALLOCATION = Features(_ALLOCATION, _allocation)
+PATH = Features(_PATH, _path)
+SELECTION = Features(_SELECTION, _selection)
 
 
 def _variation(numbers: FloatArray) -> float:

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from transom import registry
+from transom.problems import known_type
 from transom.solvers.auto.budget_part import BudgetPart
 from transom.solvers.auto.features import features
 from transom.solvers.auto.machine_speed import seconds_of_a_probe
-from transom.solvers.auto.table import leaf_of, packaged, solvers_of
+from transom.solvers.auto.table import Choice, leaf_of, packaged, solvers_of
 from transom.solving import refusal, warm_up
 from transom.stop import Budget
 
@@ -27,8 +28,16 @@ def prepare(*problems: tuple[str, type]) -> None:
     """
     seconds_of_a_probe()
     for kind, problem in problems:
-        for spec in solvers_of(packaged().problems[kind]):
-            warm_up(made(spec, problem))
+        for spec in solvers_for(kind):
+            warm_up(made(spec, problem), problem)
+
+
+def solvers_for(kind: str) -> list[str]:
+    """Specifications of the solvers for a kind of problem: those of the table, or the one that its type names."""
+    if choice := packaged().problems.get(kind):
+        return solvers_of(choice)
+    known = known_type(kind)
+    return [] if known is None or known.solver is None else [known.solver]
 
 
 def carry_out(problem: Any, budget: Budget, rng: np.random.Generator, start: Any = None) -> None:
@@ -66,7 +75,10 @@ def made(spec: str, problem: type) -> Any:
 def _steps(problem: Any, budget: Budget) -> Iterator[tuple[str, float]]:
     """The schedule, and then who gets what is left of the budget where that ends without a proof."""
     table, seconds = packaged(), budget.stop.seconds
-    choice = table.problems[problem.kind]
+    choice: Choice | None = table.problems.get(problem.kind)
+    if choice is None:
+        yield from ((spec, 1.0) for spec in solvers_for(problem.kind))
+        return
     if seconds is not None:
         # A machine half as fast has half the time.
         seconds *= table.made.probe / seconds_of_a_probe()

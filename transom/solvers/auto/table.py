@@ -15,7 +15,8 @@ from importlib.resources import files
 import msgspec
 
 from transom.errors import DocumentError
-from transom.solvers.auto.features import FEATURES
+from transom.problems import problem_types
+from transom.solvers.auto.features import names_for
 
 FORMAT = "transom/portfolio/1"
 
@@ -117,7 +118,7 @@ def parse_table(data: bytes, where: str) -> Table:
     Raises
     ------
     DocumentError : it is not JSON, has a field too many or too few, a feature or a kind of problem that is unknown, a
-        share or a threshold out of range, an empty schedule, or not every kind of problem.
+        share or a threshold out of range, an empty schedule, or no kind of problem at all.
     """
     try:
         table = msgspec.json.decode(data, type=Table)
@@ -125,11 +126,13 @@ def parse_table(data: bytes, where: str) -> Table:
         raise DocumentError(f"{where}: {str(error)[0].lower()}{str(error)[1:]}") from None
     if table.format != FORMAT:
         raise DocumentError(f"{where}: format {table.format!r} is not known; known: {FORMAT}")
-    if set(table.problems) != set(FEATURES):
-        raise DocumentError(f"{where}: problems are {sorted(table.problems)}, expected {sorted(FEATURES)}")
+    known = sorted(each.kind for each in problem_types() if each.features is not None)
+    if not table.problems or not set(table.problems) <= set(known):
+        raise DocumentError(f"{where}: problems are {sorted(table.problems)}, expected some of {known}")
     for kind, choice in table.problems.items():
+        names = names_for(kind)
         for name, root in (("timed", choice.timed), ("untimed", choice.untimed)):
-            _check(root, f"{where}: {kind}.{name}", {*FEATURES[kind], *([SECONDS] if name == "timed" else [])})
+            _check(root, f"{where}: {kind}.{name}", {*names, *([SECONDS] if name == "timed" else [])})
         _check_spec(choice.otherwise, f"{where}: {kind}.otherwise")
         _check_spec(choice.improve, f"{where}: {kind}.improve")
     if not 0 < table.made.probe < math.inf:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from transom._system.compiling import compiled
-from transom.models.arrays import IntArray
+from transom.models.arrays import FloatArray, IntArray
 from transom.solvers.knapsack.remainder import Remainder, scale
 
 _PAIRS = 64  # of items, whose slopes are looked at
@@ -162,7 +162,9 @@ def _cut(rest: Remainder, coefficients: IntArray, limit: int, steepest: float) -
 
 
 @compiled
-def _multipliers(values, weights, coefficients, capacity, limit, best):  # type: ignore[no-untyped-def]
+def _multipliers(
+    values: FloatArray, weights: FloatArray, coefficients: FloatArray, capacity: float, limit: float, best: float
+) -> tuple[float, float]:
     """The multipliers of the least bound, nearly, by intersections of tangents; or any where it is below ``best``."""
     low, mu, slope = _least(values, weights, coefficients, capacity, limit, 0.0)
     if slope >= 0 or low < best:
@@ -197,7 +199,9 @@ def _multipliers(values, weights, coefficients, capacity, limit, best):  # type:
 
 
 @compiled
-def _least(values, weights, coefficients, capacity, limit, price):  # type: ignore[no-untyped-def]
+def _least(
+    values: FloatArray, weights: FloatArray, coefficients: FloatArray, capacity: float, limit: float, price: float
+) -> tuple[float, float, float]:
     """The least bound at a price of the inequality, the multiplier of the capacity, and the slope in the price."""
     left, right = 0.0, 0.0
     for j in range(len(values)):
@@ -226,7 +230,15 @@ def _least(values, weights, coefficients, capacity, limit, price):  # type: igno
 
 
 @compiled
-def _bound(values, weights, coefficients, capacity, limit, mu, price):  # type: ignore[no-untyped-def]
+def _bound(
+    values: FloatArray,
+    weights: FloatArray,
+    coefficients: FloatArray,
+    capacity: float,
+    limit: float,
+    mu: float,
+    price: float,
+) -> tuple[float, float, float]:
     total, room, left = mu * capacity + price * limit, capacity, limit
     for j in range(len(values)):
         gain = values[j] - mu * weights[j] - price * coefficients[j]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from transom._system.compiling import compiled
+from transom.models.arrays import IntArray
 
 VALUE, WEIGHT, BITS, LINK = range(4)
 """Rows of a list: value and weight of a state, its decisions since the last table, its place in that table."""
@@ -31,7 +32,18 @@ _SAFE = 1e-14  # far more than all rounding errors of one bound, in relative ter
 
 
 @compiled
-def expand(lists, core, bits, values, weights, sums, broken, capacity, items, work):  # type: ignore[no-untyped-def]
+def expand(
+    lists: IntArray,
+    core: IntArray,
+    bits: IntArray,
+    values: IntArray,
+    weights: IntArray,
+    sums: IntArray,
+    broken: int,
+    capacity: int,
+    items: int,
+    work: int,
+) -> int:
     """Take items into the core until something has to be done outside.
 
     Parameters
@@ -84,7 +96,9 @@ def expand(lists, core, bits, values, weights, sums, broken, capacity, items, wo
 
 
 @compiled
-def bounds(lists, core, values, weights, sums, residual):  # type: ignore[no-untyped-def]
+def bounds(
+    lists: IntArray, core: IntArray, values: IntArray, weights: IntArray, sums: IntArray, residual: int
+) -> IntArray:
     """The upper bound of each state, relative to the break solution, shape ``(states,)``."""
     states = lists[core[TURN]]
     limits = _limits(core, values, weights, sums)
@@ -97,7 +111,7 @@ def bounds(lists, core, values, weights, sums, residual):  # type: ignore[no-unt
 
 
 @compiled
-def _limits(core, values, weights, sums):  # type: ignore[no-untyped-def]
+def _limits(core: IntArray, values: IntArray, weights: IntArray, sums: IntArray) -> tuple[float, float, float, float]:
     # What the items outside the core can still do: at most this much value per free unit of weight and
     # this much in all; at least this much loss per unit that has to go, and no more weight than this.
     left, right = core[LEFT], core[RIGHT]
@@ -107,7 +121,7 @@ def _limits(core, values, weights, sums):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _rise(room, limits):  # type: ignore[no-untyped-def]
+def _rise(room: int, limits: tuple[float, float, float, float]) -> float:
     # How much value a state with so much free weight (or so much too much) can still gain or has to lose.
     gain, most, loss, least = limits
     if room >= 0:
@@ -116,7 +130,7 @@ def _rise(room, limits):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _improve(source, core, residual):  # type: ignore[no-untyped-def]
+def _improve(source: IntArray, core: IntArray, residual: int) -> None:
     # Values rise with weights, so the heaviest state that is feasible with the item is the best one.
     low, high = 0, core[COUNT]
     while low < high:
@@ -133,7 +147,7 @@ def _improve(source, core, residual):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _merge(lists, core, residual, limits, work):  # type: ignore[no-untyped-def]
+def _merge(lists: IntArray, core: IntArray, residual: int, limits: tuple[float, float, float, float], work: int) -> int:
     # The states without and with the item, by rising weight; dominated and hopeless ones are left out.
     # Goes on where it stopped, and returns what is left of `work`.
     source, target = lists[core[TURN]], lists[1 - core[TURN]]
@@ -172,7 +186,7 @@ def _merge(lists, core, residual, limits, work):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _skip(core, values, weights, sums, broken, capacity):  # type: ignore[no-untyped-def]
+def _skip(core: IntArray, values: IntArray, weights: IntArray, sums: IntArray, broken: int, capacity: int) -> None:
     # Pass over items whose change of side cannot lead to a better solution.
     while core[RIGHT] < len(values) and _hopeless(core[RIGHT], core[BEST], values, weights, sums, broken, capacity):
         core[RIGHT] += 1
@@ -181,7 +195,9 @@ def _skip(core, values, weights, sums, broken, capacity):  # type: ignore[no-unt
 
 
 @compiled
-def _hopeless(item, best, values, weights, sums, broken, capacity):  # type: ignore[no-untyped-def]
+def _hopeless(
+    item: int, best: int, values: IntArray, weights: IntArray, sums: IntArray, broken: int, capacity: int
+) -> bool:
     # Whether no solution that has `item` on the other side is better than the incumbent, by the
     # linear relaxation of the other items, with the break item that then applies.
     sign = 1 if item >= broken else -1
@@ -191,4 +207,4 @@ def _hopeless(item, best, values, weights, sums, broken, capacity):  # type: ign
     rise = 0.0
     if at < len(values):
         rise = (room - sums[1, at]) * (values[at] / weights[at]) * (1 + _SAFE)
-    return rise < best + 1 - value
+    return bool(rise < best + 1 - value)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from transom._system.compiling import compiled
+from transom.models.arrays import IntArray
 
 VALUE, WEIGHT, LOSS, BITS, LINK = range(5)
 """Rows of a list; the loss is what the changes of side cost under the cut."""
@@ -23,7 +24,17 @@ FINISHED, FULL, FILED, PAUSED = range(4)
 
 
 @compiled
-def expand(lists, state, bits, steps, costs, rises, numbers, items, work):  # type: ignore[no-untyped-def]
+def expand(
+    lists: IntArray,
+    state: IntArray,
+    bits: IntArray,
+    steps: IntArray,
+    costs: IntArray,
+    rises: IntArray,
+    numbers: IntArray,
+    items: int,
+    work: int,
+) -> int:
     """Take items in until something has to be done outside.
 
     Parameters
@@ -96,7 +107,7 @@ def expand(lists, state, bits, steps, costs, rises, numbers, items, work):  # ty
 
 
 @compiled
-def _improve(source, state, value, weight, room):  # type: ignore[no-untyped-def]
+def _improve(source: IntArray, state: IntArray, value: int, weight: int, room: int) -> None:
     # Values rise with weights, so the heaviest state that is feasible with the item is the best one.
     low, high = 0, state[COUNT]
     while low < high:
@@ -113,7 +124,7 @@ def _improve(source, state, value, weight, room):  # type: ignore[no-untyped-def
 
 
 @compiled
-def subsets(steps):  # type: ignore[no-untyped-def]
+def subsets(steps: IntArray) -> IntArray:
     """All choices of a few items by rising weight: value, weight and mask of each, shape ``(3, 2**len(steps))``."""
     count = len(steps)
     lists = np.zeros((2, 3, 1 << count), np.int64)
@@ -129,11 +140,12 @@ def subsets(steps):  # type: ignore[no-untyped-def]
             else:
                 target[0, place], target[1, place], target[2, place] = source[0, i], source[1, i], source[2, i]
                 i += 1
-    return lists[count % 2]
+    found: IntArray = lists[count % 2]
+    return found
 
 
 @compiled
-def pair(values, weights, others, room):  # type: ignore[no-untyped-def]
+def pair(values: IntArray, weights: IntArray, others: IntArray, room: int) -> tuple[int, int, int]:
     """The best sum of a state and a choice of other items that fits.
 
     Parameters
@@ -156,4 +168,4 @@ def pair(values, weights, others, room):  # type: ignore[no-untyped-def]
             j += 1
         if j and values[i] + top > most:
             most, one, two = values[i] + top, i, top_at
-    return most, one, two
+    return int(most), one, two

@@ -10,6 +10,7 @@ import numpy as np
 
 from transom._system.compiling import compiled
 from transom.errors import SpecError
+from transom.models.arrays import BitArray, BoolArray, IntArray
 from transom.models.knapsack import Knapsack
 from transom.models.reduction import Reduced, reduce
 from transom.solvers.knapsack.incumbent import first_incumbent
@@ -100,7 +101,17 @@ def bytes_for(items: int, capacity: int) -> int:
 
 
 @compiled
-def fill_table(best, decisions, values, weights, low, row, column, last, cells):  # type: ignore[no-untyped-def]
+def fill_table(
+    best: IntArray,
+    decisions: BitArray,
+    values: IntArray,
+    weights: IntArray,
+    low: IntArray,
+    row: int,
+    column: int,
+    last: int,
+    cells: int,
+) -> tuple[int, int]:
     # Goes on at (row, column), downwards in capacity so that `best` can be updated in place, and
     # returns where it stopped: before row `last`, or after about `cells` cells. A word of 64 decisions that reads
     # no capacity that it writes is left to vector instructions.
@@ -135,7 +146,7 @@ def fill_table(best, decisions, values, weights, low, row, column, last, cells):
 
 
 @compiled
-def read_table(decisions, weights, capacity):  # type: ignore[no-untyped-def]
+def read_table(decisions: BitArray, weights: IntArray, capacity: int) -> BoolArray:
     chosen = np.zeros(len(weights), np.bool_)
     for item in range(len(weights) - 1, -1, -1):
         if decisions[item, capacity >> 6] >> np.uint64(capacity & 63) & np.uint64(1):

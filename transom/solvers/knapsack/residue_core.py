@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from transom._system.compiling import compiled
+from transom.models.arrays import FloatArray, IntArray
 
 VALUE, WEIGHT, BITS, LINK = range(4)
 """Rows of a list."""
@@ -24,7 +25,16 @@ _SAFE = 1e-3  # far more than all rounding errors, of values that are whole numb
 
 
 @compiled
-def expand(lists, state, bits, steps, costs, tables, numbers, work):  # type: ignore[no-untyped-def]
+def expand(
+    lists: IntArray,
+    state: IntArray,
+    bits: IntArray,
+    steps: IntArray,
+    costs: FloatArray,
+    tables: FloatArray,
+    numbers: FloatArray,
+    work: int,
+) -> int:
     """Take items in until something has to be done outside.
 
     Parameters
@@ -87,7 +97,7 @@ def expand(lists, state, bits, steps, costs, tables, numbers, work):  # type: ig
 
 
 @compiled
-def bounds(states, count, tables, numbers):  # type: ignore[no-untyped-def]
+def bounds(states: IntArray, count: int, tables: FloatArray, numbers: FloatArray) -> FloatArray:
     """The upper bound of each state, relative to the break solution, shape ``(count,)``."""
     room, modulus, slope = int(numbers[0]), int(numbers[1]), numbers[2]
     found = np.empty(count)
@@ -98,14 +108,14 @@ def bounds(states, count, tables, numbers):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def least(residue, modulus, tables):  # type: ignore[no-untyped-def]
+def least(residue: int, modulus: int, tables: FloatArray) -> float:
     """The least that moves cost whose weights add up to a residue."""
     cell = residue * tables.shape[1] // modulus
-    return min(residue * tables[0, cell], (modulus - residue) * tables[1, cell])
+    return float(min(residue * tables[0, cell], (modulus - residue) * tables[1, cell]))
 
 
 @compiled
-def slopes(residues, costs, modulus, slope, cells):  # type: ignore[no-untyped-def]
+def slopes(residues: IntArray, costs: FloatArray, modulus: int, slope: float, cells: int) -> FloatArray:
     """The least cost per residue of moves with smaller residues, and per what is missing of larger ones, by cells.
 
     A move in the same cell counts as both.

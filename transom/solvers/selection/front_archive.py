@@ -155,7 +155,9 @@ def _empty(leaves: int, deep: int, columns: int, words: int) -> Arrays:
 
 
 @compiled
-def beaten(point, columns, rows, nodes, counts, other=False):  # type: ignore[no-untyped-def]
+def beaten(
+    point: IntArray, columns: int, rows: IntArray, nodes: IntArray, counts: IntArray, other: bool = False
+) -> bool:
     """Whether a known row, with ``other`` an unequal one, is at least as good as ``point`` in each of its columns."""
     if not other:
         # What beat the last point beats its neighbours too, as a rule. It may have moved, but its values are there
@@ -213,7 +215,7 @@ def beaten(point, columns, rows, nodes, counts, other=False):  # type: ignore[no
 
 
 @compiled
-def insert(point, columns, rows, nodes, counts):  # type: ignore[no-untyped-def]
+def insert(point: IntArray, columns: int, rows: IntArray, nodes: IntArray, counts: IntArray) -> bool:
     """Put a row, ``columns`` values that no known row equals and the words, into the tree.
 
     Returns whether :meth:`FrontArchive.make_room` comes before the next row.
@@ -238,13 +240,13 @@ def insert(point, columns, rows, nodes, counts):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def full(counts, slots):  # type: ignore[no-untyped-def]
+def full(counts: IntArray, slots: int) -> bool:
     """Whether a further leaf may find no place among so many rows, or nodes none to wait in."""
-    return counts[LEAVES] * SLOTS == slots or counts[DEEPEST] + 2 > len(counts) - STACK
+    return bool(counts[LEAVES] * SLOTS == slots or counts[DEEPEST] + 2 > len(counts) - STACK)
 
 
 @compiled
-def _split(columns, rows, nodes, counts, node):  # type: ignore[no-untyped-def]
+def _split(columns: int, rows: IntArray, nodes: IntArray, counts: IntArray, node: int) -> None:
     # At the middle of the objective in which the box is widest: both halves get a row, for all values are distinct.
     axis = 0
     widest = nodes[node, LEAST + columns] - nodes[node, LEAST]
@@ -280,7 +282,9 @@ def _split(columns, rows, nodes, counts, node):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def insert_all(points, first, last, columns, rows, nodes, counts):  # type: ignore[no-untyped-def]
+def insert_all(
+    points: IntArray, first: int, last: int, columns: int, rows: IntArray, nodes: IntArray, counts: IntArray
+) -> tuple[int, bool]:
     """Insert the points ``first`` to ``last`` until there may be no more room; the next one, and whether it is so."""
     for i in range(first, last):
         if insert(points[i], columns, rows, nodes, counts):
@@ -289,7 +293,16 @@ def insert_all(points, first, last, columns, rows, nodes, counts):  # type: igno
 
 
 @compiled
-def unbeaten(points, first, last, columns, rows, nodes, counts, kept):  # type: ignore[no-untyped-def]
+def unbeaten(
+    points: IntArray,
+    first: int,
+    last: int,
+    columns: int,
+    rows: IntArray,
+    nodes: IntArray,
+    counts: IntArray,
+    kept: BoolArray,
+) -> None:
     """Say in ``kept`` which of the points ``first`` to ``last`` of the tree no unequal one beats."""
     for i in range(first, last):
         kept[i] = not beaten(points[i], columns, rows, nodes, counts, True)

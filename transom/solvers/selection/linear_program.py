@@ -12,6 +12,7 @@ basic ones; ``fixed`` ``(n,)``, 0 or 1 where a variable is fixed, else -1.
 from __future__ import annotations
 
 from transom._system.compiling import compiled
+from transom.models.arrays import FloatArray, IntArray
 
 OPTIMAL, INFEASIBLE, BELOW, GIVEN_UP = range(4)
 """What :func:`relax` says: solved; row ``beta[-1]`` cannot be met; the value fell below the goal; too many steps."""
@@ -21,7 +22,7 @@ _UNIT = 2.5e-16  # more than the rounding error of one operation, twice
 
 
 @compiled
-def rebuild(table, rows, weights, basis, place):  # type: ignore[no-untyped-def]
+def rebuild(table: FloatArray, rows: FloatArray, weights: FloatArray, basis: IntArray, place: IntArray) -> None:
     """Compute the tableau of a basis anew; of the basis of slacks where that one is singular or not dual feasible."""
     m, n = rows.shape
     for attempt in range(2):
@@ -64,7 +65,7 @@ def rebuild(table, rows, weights, basis, place):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _pivot(table, row, column):  # type: ignore[no-untyped-def]
+def _pivot(table: FloatArray, row: int, column: int) -> None:
     rows, columns = table.shape
     factor = 1.0 / table[row, column]
     for j in range(columns):
@@ -80,7 +81,17 @@ def _pivot(table, row, column):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def relax(table, limits, fixed, basis, place, at, beta, goal, most):  # type: ignore[no-untyped-def]
+def relax(
+    table: FloatArray,
+    limits: FloatArray,
+    fixed: IntArray,
+    basis: IntArray,
+    place: IntArray,
+    at: FloatArray,
+    beta: FloatArray,
+    goal: float,
+    most: int,
+) -> tuple[int, int, int]:
     """Solve the relaxation from where the tableau stands.
 
     Parameters
@@ -179,7 +190,9 @@ def relax(table, limits, fixed, basis, place, at, beta, goal, most):  # type: ig
 
 
 @compiled
-def safe_bound(rows, limits, weights, prices, fixed, reduced):  # type: ignore[no-untyped-def]
+def safe_bound(
+    rows: FloatArray, limits: FloatArray, weights: FloatArray, prices: FloatArray, fixed: IntArray, reduced: FloatArray
+) -> float:
     r"""An upper bound of :math:`w \cdot x` that holds whatever the prices :math:`y \ge 0` are.
 
     .. math:: y \cdot b + \sum_{j \text{ at } 1} (w - y A)_j + \sum_{j \text{ free}} \max(0, (w - y A)_j)
@@ -208,11 +221,21 @@ def safe_bound(rows, limits, weights, prices, fixed, reduced):  # type: ignore[n
     for j in range(n):
         if fixed[j] > 0 or (fixed[j] < 0 and reduced[j] > 0.0):
             total += reduced[j]
-    return total + _UNIT * (n + m + 8) * (size + n * every)
+    return float(total + _UNIT * (n + m + 8) * (size + n * every))
 
 
 @compiled
-def cannot_be_met(table, rows, limits, fixed, row, basis, beta, prices, reduced):  # type: ignore[no-untyped-def]
+def cannot_be_met(
+    table: FloatArray,
+    rows: FloatArray,
+    limits: FloatArray,
+    fixed: IntArray,
+    row: int,
+    basis: IntArray,
+    beta: FloatArray,
+    prices: FloatArray,
+    reduced: FloatArray,
+) -> bool:
     """Whether a row of the tableau proves that there is no solution at all, rounding included."""
     m, n = rows.shape
     # The row says sum = beta; where its variable must grow and cannot, the row itself is the contradiction.

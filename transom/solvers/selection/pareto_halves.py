@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from transom.models.arrays import BoolArray, IntArray
-from transom.solvers.selection.front_archive import FrontArchive
+from transom.solvers.selection.front_archive import Arrays, FrontArchive
 from transom.solvers.selection.pareto_data import Data
 from transom.solvers.selection.pareto_join import DEPTH, FINISHED, FULL, join
 from transom.solvers.selection.pareto_lists import BITS, bits, extend, limits
@@ -84,12 +84,12 @@ class Halves:
         """Put the pairs that are worth something new into the archive; ``told`` is called now and then."""
         if not len(self._halves[0].rows) or not len(self._halves[1].rows):
             return  # whatever was still possible is known
-        trees = []
+        trees: list[Arrays] = []
         for half in self._halves:
             built = Tree(half.rows)
             while not built.grow(4 * WORK):
                 self._tick()
-            trees += [built.rows, built.nodes, half.words[built.order]]
+            trees.append((built.rows, built.nodes, half.words[built.order]))
         data, known = self._data, self._known
         stack, top = np.zeros((DEPTH, 2), np.int64), np.ones(1, np.int64)
         # Points close to what no point exceeds beat many pairs, and there are few pairs as close: those come first.
@@ -97,7 +97,9 @@ class Halves:
             stack[0], top[0] = 0, 1
             least = (data.most * share).astype(np.int64)
             while True:
-                why = join(*trees, data.terms, data.room, data.most, least, *known.arrays, stack, top, _PAIRS)
+                why = join(
+                    *trees[0], *trees[1], data.terms, data.room, data.most, least, *known.arrays, stack, top, _PAIRS
+                )
                 if why == FULL:
                     known.make_room(self._pause)
                 if why == FINISHED:

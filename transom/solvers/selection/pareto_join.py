@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from transom._system.compiling import compiled
+from transom.models.arrays import IntArray
 from transom.solvers.selection.front_archive import beaten, insert
 
 DEPTH = 256  # more pairs than ever wait on the stack: it grows by one with every level of either tree
@@ -17,9 +18,24 @@ WORKED, FULL, FINISHED = 0, 1, 2
 
 
 @compiled
-def join(  # type: ignore[no-untyped-def]
-    a_rows, a_nodes, a_words, b_rows, b_nodes, b_words, terms, room, most, least, rows, nodes, counts, stack, top, work
-):
+def join(
+    a_rows: IntArray,
+    a_nodes: IntArray,
+    a_words: IntArray,
+    b_rows: IntArray,
+    b_nodes: IntArray,
+    b_words: IntArray,
+    terms: int,
+    room: IntArray,
+    most: IntArray,
+    least: IntArray,
+    rows: IntArray,
+    nodes: IntArray,
+    counts: IntArray,
+    stack: IntArray,
+    top: IntArray,
+    work: int,
+) -> int:
     """Put the pairs that fit and are worth something new into an archive (``rows``, ``nodes``, ``counts``).
 
     ``most`` is an upper bound of each objective; pairs worth less than ``least`` in one of them are left out.

@@ -61,7 +61,7 @@ def limits(demands: IntArray, objectives: IntArray, same: IntArray) -> IntArray:
 
 
 @compiled
-def bound(row, room, table, same, best):  # type: ignore[no-untyped-def]
+def bound(row: IntArray, room: IntArray, table: IntArray, same: IntArray, best: IntArray) -> None:
     """Put into ``best`` what a choice can come to in each objective (Dantzig's bound for each resource).
 
     ``same[k]`` is the resource that objective k is the demand on, or -1.
@@ -92,26 +92,26 @@ def bound(row, room, table, same, best):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def extend(  # type: ignore[no-untyped-def]
-    old,
-    old_words,
-    new,
-    new_words,
-    keys,
-    state,
-    job,
-    word,
-    bit,
-    needs,
-    room,
-    rest,
-    table,
-    same,
-    rows,
-    nodes,
-    counts,
-    work,
-):
+def extend(
+    old: IntArray,
+    old_words: IntArray,
+    new: IntArray,
+    new_words: IntArray,
+    keys: IntArray,
+    state: IntArray,
+    job: IntArray,
+    word: int,
+    bit: int,
+    needs: IntArray,
+    room: IntArray,
+    rest: IntArray,
+    table: IntArray,
+    same: IntArray,
+    rows: IntArray,
+    nodes: IntArray,
+    counts: IntArray,
+    work: int,
+) -> None:
     """Every choice without and with a job, as far as it fits and may come to something that is not known yet.
 
     ``state`` holds the next choice and how many new ones there are. ``keys`` say how good the new ones are: worth,

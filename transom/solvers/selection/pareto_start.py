@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from transom._system.compiling import compiled
-from transom.models.arrays import FloatArray, IntArray
+from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.solvers.selection.front_archive import beaten, insert
 from transom.solvers.selection.pareto_lists import BITS
 
@@ -33,7 +33,18 @@ def greedy_orders(
 
 
 @compiled
-def fill(orders, begin, demands, room, objectives, parents, rows, nodes, counts, work):  # type: ignore[no-untyped-def]
+def fill(
+    orders: IntArray,
+    begin: int,
+    demands: IntArray,
+    room: IntArray,
+    objectives: IntArray,
+    parents: BoolArray,
+    rows: IntArray,
+    nodes: IntArray,
+    counts: IntArray,
+    work: int,
+) -> tuple[int, bool]:
     """Fill the room in each order from ``begin`` on and put what is new into an archive.
 
     Returns the next order and whether the archive needs room before it.
@@ -74,7 +85,19 @@ def fill(orders, begin, demands, room, objectives, parents, rows, nodes, counts,
 
 
 @compiled
-def exchange(points, state, orders, demands, room, objectives, parents, rows, nodes, counts, work):  # type: ignore[no-untyped-def]
+def exchange(
+    points: IntArray,
+    state: IntArray,
+    orders: IntArray,
+    demands: IntArray,
+    room: IntArray,
+    objectives: IntArray,
+    parents: BoolArray,
+    rows: IntArray,
+    nodes: IntArray,
+    counts: IntArray,
+    work: int,
+) -> bool:
     """Put what comes of known selections by one job less, another one instead, and filling up, into an archive.
 
     ``points`` are rows of an archive; ``state`` holds the next point, the job to leave out, the next order and the next

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from transom._system.compiling import compiled
-from transom.models.arrays import IntArray
+from transom.models.arrays import BoolArray, IntArray
 
 LEAF = 8  # most rows of a leaf
 DEEP = 64  # more than a way through a tree ever holds
@@ -46,7 +46,7 @@ class Tree:
 
 
 @compiled
-def split(rows, order, nodes, node, work):  # type: ignore[no-untyped-def]
+def split(rows: IntArray, order: IntArray, nodes: IntArray, node: int, work: int) -> int:
     """Bound nodes from ``node`` on and divide them at the median of their widest column; the next node."""
     columns = rows.shape[1]
     inner = len(nodes) // 2
@@ -78,7 +78,7 @@ def split(rows, order, nodes, node, work):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _halve(rows, order, left, right, middle, column):  # type: ignore[no-untyped-def]
+def _halve(rows: IntArray, order: IntArray, left: int, right: int, middle: int, column: int) -> None:
     """Rearrange rows so that none before ``middle`` is larger in a column, and none after it smaller (Hoare)."""
     columns = rows.shape[1]
     while left < right:
@@ -106,7 +106,16 @@ def _halve(rows, order, left, right, middle, column):  # type: ignore[no-untyped
 
 
 @compiled
-def needed(rows, order, nodes, words, open_, kept, row, work):  # type: ignore[no-untyped-def]
+def needed(
+    rows: IntArray,
+    order: IntArray,
+    nodes: IntArray,
+    words: IntArray,
+    open_: IntArray,
+    kept: BoolArray,
+    row: int,
+    work: int,
+) -> int:
     """Mark rows, from ``row`` on, that no other one is at least as good as, about ``work`` nodes; the next row.
 
     ``words`` are bits by original position: the better row must have all of the ``open_`` bits of the other.
@@ -143,7 +152,7 @@ def needed(rows, order, nodes, words, open_, kept, row, work):  # type: ignore[n
 
 
 @compiled
-def _stronger(rows, order, words, open_, i, row):  # type: ignore[no-untyped-def]
+def _stronger(rows: IntArray, order: IntArray, words: IntArray, open_: IntArray, i: int, row: int) -> bool:
     equal = True
     for c in range(rows.shape[1]):
         if rows[i, c] < rows[row, c]:

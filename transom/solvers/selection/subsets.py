@@ -126,7 +126,20 @@ def _limits(reduced: ReducedSelection) -> IntArray:
 
 
 @compiled
-def search(place, jobs, links, ranks, limits, rows, held, known, nodes, counts, point, work):  # type: ignore[no-untyped-def]
+def search(
+    place: IntArray,
+    jobs: IntArray,
+    links: IntArray,
+    ranks: IntArray,
+    limits: IntArray,
+    rows: IntArray,
+    held: IntArray,
+    known: IntArray,
+    nodes: IntArray,
+    counts: IntArray,
+    point: IntArray,
+    work: int,
+) -> tuple[int, int]:
     """Go on through the choices; those that nothing known is as good as become known.
 
     Parameters
@@ -201,7 +214,7 @@ def search(place, jobs, links, ranks, limits, rows, held, known, nodes, counts, 
 
 
 @compiled
-def _maximal(jobs, links, row, mask, b):  # type: ignore[no-untyped-def]
+def _maximal(jobs: IntArray, links: IntArray, row: IntArray, mask: int, b: int) -> bool:
     for j in range(len(jobs)):
         if mask >> j & 1 or mask & links[j, 0] != links[j, 0]:
             continue
@@ -216,7 +229,20 @@ def _maximal(jobs, links, row, mask, b):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _open(jobs, links, ranks, limits, row, mask, i, b, known, nodes, counts, point):  # type: ignore[no-untyped-def]
+def _open(
+    jobs: IntArray,
+    links: IntArray,
+    ranks: IntArray,
+    limits: IntArray,
+    row: IntArray,
+    mask: int,
+    i: int,
+    b: int,
+    known: IntArray,
+    nodes: IntArray,
+    counts: IntArray,
+    point: IntArray,
+) -> bool:
     """Whether a choice without job ``i`` and with ``mask`` of those before it can be new, maximal and not covered."""
     p = limits.size
     # The job fits whatever comes after it: no choice without it is maximal.
@@ -232,7 +258,9 @@ def _open(jobs, links, ranks, limits, row, mask, i, b, known, nodes, counts, poi
 
 
 @compiled
-def _reach(jobs, links, ranks, limits, row, i, b, point):  # type: ignore[no-untyped-def]
+def _reach(
+    jobs: IntArray, links: IntArray, ranks: IntArray, limits: IntArray, row: IntArray, i: int, b: int, point: IntArray
+) -> None:
     """Write into ``point`` an upper bound of each objective with what ``row`` has and jobs after ``i``, which is out.
 
     The sum of what still fits alone, of so many of the best at most as fit by the smallest demands on one resource,

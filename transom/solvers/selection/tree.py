@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from transom._system.compiling import compiled
+from transom.models.arrays import BoolArray, FloatArray, IntArray, SmallArray
 from transom.solvers.selection.linear_program import (
     GIVEN_UP,
     INFEASIBLE,
@@ -37,7 +38,30 @@ _ROUNDED = 4  # most fractional variables of which all roundings are tried
 
 
 @compiled
-def search(state, exact, wholes, limits, weights, scaled, bounds, worth, scale, needs, order, linked, table, basis, place, at, beta, fixed, trail, branches, best, nodes):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
+def search(
+    state: IntArray,
+    exact: IntArray,
+    wholes: IntArray,
+    limits: IntArray,
+    weights: IntArray,
+    scaled: FloatArray,
+    bounds: FloatArray,
+    worth: FloatArray,
+    scale: float,
+    needs: BoolArray,
+    order: BoolArray,
+    linked: bool,
+    table: FloatArray,
+    basis: IntArray,
+    place: IntArray,
+    at: FloatArray,
+    beta: FloatArray,
+    fixed: IntArray,
+    trail: IntArray,
+    branches: IntArray,
+    best: SmallArray,
+    nodes: int,
+) -> int:
     """Search on, for so many nodes at most.
 
     Parameters
@@ -127,10 +151,12 @@ def search(state, exact, wholes, limits, weights, scaled, bounds, worth, scale, 
 
 
 @compiled
-def _fix(state, fixed, trail, order, linked, variable, value):  # type: ignore[no-untyped-def]
+def _fix(
+    state: IntArray, fixed: IntArray, trail: IntArray, order: BoolArray, linked: bool, variable: int, value: int
+) -> bool:
     """Fix a variable and what follows; whether that is possible."""
     if fixed[variable] >= 0:
-        return fixed[variable] == value
+        return bool(fixed[variable] == value)
     fixed[variable] = value
     trail[state[TRAIL]] = variable
     state[TRAIL] += 1
@@ -147,7 +173,20 @@ def _fix(state, fixed, trail, order, linked, variable, value):  # type: ignore[n
 
 
 @compiled
-def _round(state, exact, wholes, limits, weights, needs, linked, place, at, beta, fixed, best):  # type: ignore[no-untyped-def]  # fmt: skip
+def _round(
+    state: IntArray,
+    exact: IntArray,
+    wholes: IntArray,
+    limits: IntArray,
+    weights: IntArray,
+    needs: BoolArray,
+    linked: bool,
+    place: IntArray,
+    at: FloatArray,
+    beta: FloatArray,
+    fixed: IntArray,
+    best: SmallArray,
+) -> bool:
     """Try roundings of the relaxation; whether one is better than the best."""
     m, n = exact.shape
     loose = np.empty(_ROUNDED, np.int64)
@@ -205,7 +244,7 @@ def _round(state, exact, wholes, limits, weights, needs, linked, place, at, beta
 
 
 @compiled
-def _allowed(chosen, needs):  # type: ignore[no-untyped-def]
+def _allowed(chosen: SmallArray, needs: BoolArray) -> bool:
     n = len(chosen)
     for j in range(n):
         if chosen[j]:
@@ -216,7 +255,17 @@ def _allowed(chosen, needs):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _branch(table, basis, place, at, beta, fixed, needs, linked, gap):  # type: ignore[no-untyped-def]
+def _branch(
+    table: FloatArray,
+    basis: IntArray,
+    place: IntArray,
+    at: FloatArray,
+    beta: FloatArray,
+    fixed: IntArray,
+    needs: BoolArray,
+    linked: bool,
+    gap: float,
+) -> tuple[int, int]:
     """Which variable to branch on, and which value first: the one that costs the bound most on both sides."""
     m, n = len(basis), len(fixed)
     chosen, first, score = -1, 0, -1.0
@@ -264,7 +313,19 @@ def _branch(table, basis, place, at, beta, fixed, needs, linked, gap):  # type: 
 
 
 @compiled
-def enumerate_few(state, exact, limits, weights, order, linked, fixed, reduced, bound, scale, best):  # type: ignore[no-untyped-def]
+def enumerate_few(
+    state: IntArray,
+    exact: IntArray,
+    limits: IntArray,
+    weights: IntArray,
+    order: BoolArray,
+    linked: bool,
+    fixed: IntArray,
+    reduced: FloatArray,
+    bound: float,
+    scale: float,
+    best: SmallArray,
+) -> int:
     """Go through all choices of the free variables, cut off by what can still be met, and keep the best.
 
     Each variable that is not where the prices want it takes its reduced cost off the bound. Returns the steps taken.
@@ -356,7 +417,7 @@ def enumerate_few(state, exact, limits, weights, order, linked, fixed, reduced, 
 
 
 @compiled
-def _follows(order, side, free, k, taken):  # type: ignore[no-untyped-def]
+def _follows(order: BoolArray, side: SmallArray, free: IntArray, k: int, taken: int) -> bool:
     """Whether a variable may take this value beside those before it."""
     for at in range(k):
         if taken == 1 and side[free[at]] == 0 and order[free[k], free[at]]:

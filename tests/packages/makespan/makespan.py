@@ -1,0 +1,57 @@
+"""Jobs on identical machines, so that the last one ends early: a problem and a solver in a package of their own."""
+
+from dataclasses import dataclass
+
+from transom.models.arrays import Frozen
+from transom.models.problem import ProblemType
+
+
+@dataclass(frozen=True, eq=False)
+class Makespan(Frozen):
+    """Give each job a machine; what counts is when the last job ends."""
+
+    times: tuple[int, ...]
+    machines: int
+
+    kind = "makespan"
+    sense = "min"
+
+    def value(self, solution):
+        loads = [0] * self.machines
+        for time, machine in zip(self.times, solution, strict=True):
+            loads[machine] += time
+        return max(loads)
+
+    def violations(self, solution):
+        if len(solution) != len(self.times):
+            return [f"{len(self.times)} jobs, but {len(solution)} machines are given"]
+        return [f"job {job} is on machine {at}" for job, at in enumerate(solution) if not 0 <= at < self.machines]
+
+    def frozen(self, solution):
+        return tuple(solution)
+
+
+class LongestFirst:
+    """Longest processing time first (Graham 1969); the bound is the longest job or the mean load."""
+
+    name = "lpt"
+    solves = Makespan
+
+    def supports(self, problem):
+        return None
+
+    def __call__(self, problem, budget, rng, start=None):
+        loads, placed = [0] * problem.machines, {}
+        for job in sorted(range(len(problem.times)), key=lambda job: -problem.times[job]):
+            placed[job] = loads.index(min(loads))
+            loads[placed[job]] += problem.times[job]
+        budget.found([placed[job] for job in range(len(problem.times))])
+        budget.prove(max(*problem.times, -(-sum(problem.times) // problem.machines)))
+
+
+def waiting(window):
+    """The jobs that wait, each for its walltime on one of the nodes that are free."""
+    return Makespan(tuple(window.queue.walltime.tolist()), window.free_nodes), window.queue.id.tolist()
+
+
+MAKESPAN = ProblemType(kind="makespan", model=Makespan, solver="lpt", made_from={"window": waiting})

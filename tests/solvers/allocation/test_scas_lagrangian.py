@@ -1,0 +1,306 @@
+"""Prices, labels and moves: the same optima as label setting alone, bounds that hold, scale."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+import math
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from tests.allocation_cases import allocations, figure_2, optimum, random_allocation
+from tests.solvers.allocation.test_scas_dp import cheapest_path, random_path
+from tests.timing import used
+from transom import Stop, check, solve
+from transom.errors import SpecError
+from transom.generate.instances.fragmented import fragmented_allocation
+from transom.models import AUTHORS, PAPER, Allocation, ConstrainedPath, FatTree, HopCost
+from transom.solvers.allocation.line_labels import Sweep
+from transom.solvers.allocation.line_moves import Moves
+from transom.solvers.allocation.line_prices import Prices, distances
+from transom.solvers.allocation.packing import first_fit, packed, packing, unpacked
+from transom.solvers.allocation.scas_dp import static_optimum
+from transom.solvers.allocation.scas_lagrangian import CspLagrangian, ScasLagrangian
+
+
+def small(seed: int, wrap: bool = False, cost: HopCost = PAPER) -> Allocation:
+    """A system of the scaled family that label setting alone still solves."""
+    return fragmented_allocation(
+        np.random.default_rng(seed), 2_000, 500, 9, 50.0, 120, leaf_nodes=16, pod_nodes=64, wrap=wrap, cost=cost
+    )
+
+
+@settings(deadline=None, max_examples=150)
+@given(allocations("static"))
+def test_it_finds_the_optimum_of_every_small_case(problem: Allocation) -> None:
+    result = solve(problem, "scas-lagrangian", Stop(seconds=10))
+    assert check(problem, result) == []
+    assert result.status == "optimal"
+    assert result.value == pytest.approx(optimum(problem), rel=1e-10)
+
+
+def test_larger_cases_agree_with_label_setting_alone() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(150):
+        problem = random_allocation(rng, "static", 70, 7)
+        result = solve(problem, "scas-lagrangian", Stop(seconds=10))
+        static = static_optimum(problem)
+        assert static is not None
+        assert result.status == "optimal"
+        assert result.value == pytest.approx(static[1], rel=1e-10)
+
+
+@pytest.mark.parametrize("cost", [PAPER, AUTHORS], ids=["paper", "authors"])
+@pytest.mark.parametrize("wrap", [False, True])
+def test_the_bound_never_passes_the_optimum(wrap: bool, cost: HopCost) -> None:
+    for seed in range(3):
+        problem = small(seed, wrap, cost)
+        static = static_optimum(problem, 512)
+        assert static is not None
+        result = solve(problem, "scas-lagrangian", Stop(seconds=5))
+        assert check(problem, result) == []
+        for _, value, bound in result.curve:
+            assert value is None or value >= static[1] * (1 - 1e-10)
+            assert bound is None or bound <= static[1] * (1 + 1e-10)
+        assert result.value == pytest.approx(static[1], rel=1e-4)
+
+
+def test_the_dual_meets_the_linear_programme() -> None:
+    # The path polytope with one count row per size, by another program.
+    from scipy.optimize import linprog
+    from scipy.sparse import coo_matrix
+
+    for seed in range(3):
+        pack = packing(small(seed))
+        prices = Prices(pack.costs, pack.sizes, pack.counts)
+        prices.improve(2_000, 1e-6)
+        row, start = np.nonzero(np.isfinite(pack.costs))
+        tail = np.concatenate((np.arange(pack.length), start))
+        head = np.concatenate((np.arange(pack.length) + 1, start + pack.sizes[row]))
+        arcs = np.arange(len(tail))
+        ones, blocks = np.ones(len(tail)), arcs[pack.length :]
+        rows = np.concatenate((tail, head, pack.length + 1 + row))
+        matrix = coo_matrix((np.concatenate((ones, -ones, ones[blocks])), (rows, np.concatenate((arcs, arcs, blocks)))))
+        right = np.concatenate(([1], np.zeros(pack.length - 1), [-1], pack.counts))
+        costs = np.concatenate((np.zeros(pack.length), pack.costs[row, start]))
+        assert prices.bound == pytest.approx(linprog(costs, A_eq=matrix.tocsr(), b_eq=right).fun, rel=1e-6)
+
+
+def test_a_sweep_finds_what_lies_within_its_limit_and_nothing_else() -> None:
+    problem = small(1)
+    pack = packing(problem)
+    static = static_optimum(problem, 512)
+    assert static is not None
+    prices = Prices(pack.costs, pack.sizes, pack.counts)
+    prices.improve(60, 1e-3)
+    gap = static[1] - prices.bound
+    assert gap > 0
+    for limit, found in ((gap * 0.99, False), (gap * 1.01 + 1e-6, True)):
+        sweep = Sweep(pack.costs, pack.sizes, pack.counts, prices.potentials(), limit, 50_000, 0.0, True, 2**27)
+        while not sweep.go(1_000):
+            pass
+        assert sweep.complete
+        blocks = sweep.best()
+        assert (blocks is not None) == found
+        if blocks is not None:
+            assert pack.costs[blocks].sum() == pytest.approx(static[1])
+
+
+@pytest.mark.parametrize("many", [3, 200])
+def test_keys_of_several_words_and_pools_that_grow(many: int) -> None:
+    # Sizes 2 to 4 in so many copies, or many sizes: keys longer than one word.
+    sizes = np.repeat([2, 3, 4], many) if many == 200 else np.repeat(np.arange(2, 40), many)
+    problem = Allocation(FatTree.uniform(4_000, 10, 100), np.arange(0, 4_000), sizes, "static", False)
+    pack = packing(problem)
+    prices = Prices(pack.costs, pack.sizes, pack.counts)
+    prices.improve(20, 0.0)
+    sweep = Sweep(pack.costs, pack.sizes, pack.counts, prices.potentials(), math.inf, 5, 1.0, False, 2**27)
+    while not sweep.go(100_000):
+        pass
+    blocks = sweep.best()
+    assert blocks is not None
+    assert problem.violations(unpacked(problem, *blocks)) == []
+
+
+def test_memory_that_runs_out_ends_a_sweep() -> None:
+    pack = packing(small(0))
+    prices = Prices(pack.costs, pack.sizes, pack.counts)
+    sweep = Sweep(pack.costs, pack.sizes, pack.counts, prices.potentials(), math.inf, 10**4, 0.0, False, 1)
+    while not sweep.go(1_000):
+        pass
+    assert not sweep.complete
+    assert sweep.best() is None
+
+
+def test_moves_never_make_a_packing_worse() -> None:
+    problem = small(2)
+    pack = packing(problem)
+    blocks = first_fit(pack)
+    assert blocks is not None
+    prices = Prices(pack.costs, pack.sizes, pack.counts)
+    prices.improve(50, 0.0)
+    found, _, back = prices.potentials()
+    moves = Moves(pack.costs, pack.sizes, *blocks, 0, pack.length, found, back)
+    rng, costs = np.random.default_rng(0), [moves.cost]
+    for _ in range(30):
+        moves.go(5, 6, 10**6, rng)
+        costs.append(moves.cost)
+        owner = unpacked(problem, moves.rows, moves.starts)
+        assert problem.violations(owner) == []
+        assert problem.value(owner) == pytest.approx(moves.cost)
+    assert all(later <= earlier + 1e-6 for earlier, later in itertools.pairwise(costs))
+    assert costs[-1] < costs[0]
+
+
+def test_distances_from_an_entry_in_the_middle() -> None:
+    pack = packing(small(0))
+    prices = pack.costs.min(axis=1) * 1.01
+    inside = pack.costs[:, 40:].copy()
+    assert np.allclose(distances(pack.costs, pack.sizes, prices, 40)[40:], distances(inside, pack.sizes, prices, 0))
+
+
+def test_blocks_and_solutions_are_inverse() -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(50):
+        problem = random_allocation(rng, "static", 30, 5)
+        static = static_optimum(problem)
+        assert static is not None
+        pack = packing(problem)
+        rows, starts = packed(problem, pack, static[0])
+        assert pack.costs[rows, starts].sum() == pytest.approx(static[1])
+        assert problem.value(unpacked(problem, rows, starts)) == pytest.approx(static[1])
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3, 0.7, 1.0])
+def test_paths_with_missing_arcs(missing: float) -> None:
+    for seed in range(60):
+        path = random_path(seed, missing)
+        expected = cheapest_path(path)
+        result = solve(path, "csp-lagrangian", Stop(seconds=10))
+        assert result.error is None
+        assert check(path, result) == []
+        assert result.status == ("optimal" if math.isfinite(expected) else "infeasible")
+        assert result.value == (expected if math.isfinite(expected) else None)
+
+
+def test_the_path_is_the_allocation_on_the_line() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        problem = random_allocation(rng, "static", 60, 6, wrap=False)
+        result = solve(ConstrainedPath.from_allocation(problem), "csp-lagrangian", Stop(seconds=10))
+        assert result.value == pytest.approx(solve(problem, "scas-lagrangian", Stop(seconds=10)).value, rel=1e-10)
+
+
+def test_the_scaled_family_comes_close_to_its_bound() -> None:
+    for family in ({}, {"jobs": 24, "mean": 120.0, "cap": 600}):
+        for seed in range(3):
+            problem = fragmented_allocation(np.random.default_rng(seed), **family)  # type: ignore[arg-type]
+            result = solve(problem, "scas-lagrangian", Stop(seconds=20, gap=1e-4))
+            assert check(problem, result) == []
+            assert result.reason in ("gap", "proof")
+
+
+@pytest.mark.parametrize("wrap", [False, True])
+def test_budgets_are_kept_with_an_answer_and_a_bound(wrap: bool) -> None:
+    problem = fragmented_allocation(np.random.default_rng(0), mean=100.0, wrap=wrap)
+    ScasLagrangian().warm_up()
+    for seconds in (0.02, 0.2):
+        result = solve(problem, "scas-lagrangian", Stop(seconds=seconds))
+        assert result.value is not None
+        assert result.bound is not None
+        allowed = 1.05 * seconds + 0.05
+        assert used(partial(solve, problem, "scas-lagrangian", Stop(seconds=seconds)), allowed) <= allowed
+        assert check(problem, result) == []
+    for pieces in (0, 1, 5):
+        assert solve(problem, "scas-lagrangian", Stop(iterations=pieces)).value is not None
+
+
+def test_the_same_seed_gives_the_same_answer() -> None:
+    problem = fragmented_allocation(np.random.default_rng(2), 8_000, 2_000, 20, 90.0, 256)
+    a, b = (solve(problem, "scas-lagrangian", Stop(iterations=60), seed=1) for _ in range(2))
+    assert np.array_equal(a.solution, b.solution)
+    assert a.bound == b.bound
+
+
+def test_a_start_is_never_made_worse() -> None:
+    problem = small(0, wrap=True)
+    static = static_optimum(problem, 512)
+    assert static is not None
+    result = solve(problem, "scas-lagrangian", Stop(iterations=0), start=static[0])
+    assert result.value == pytest.approx(static[1])
+
+
+def test_one_job_that_is_best_across_the_end() -> None:
+    tree = FatTree(np.arange(7) % 2, np.arange(7) % 2)
+    for cost in (HopCost(0, 1, 1), AUTHORS):
+        problem = Allocation(tree, np.arange(7), [2], "static", True, cost)
+        result = solve(problem, "scas-lagrangian", Stop(seconds=10))
+        assert (result.error, result.status) == (None, "optimal")
+        assert result.solution.tolist() == [0, -1, -1, -1, -1, -1, 0]
+
+
+def test_what_a_wrapping_block_leaves_may_cost_nothing() -> None:
+    for leaf_nodes, nodes, idle, sizes, cost in (
+        (2, 10, [1, 3, 4, 5, 6], [2, 3], HopCost(0, 2, 3, ordered=False, unit=7)),
+        (2, 18, [0, 2, 3, 5, 6, 8, 12, 13, 17], [7, 2], HopCost(0, 0, 2, ordered=False, unit=7)),
+    ):
+        problem = Allocation(FatTree.uniform(nodes, leaf_nodes, leaf_nodes), idle, sizes, "static", True, cost)
+        result = solve(problem, "scas-lagrangian", Stop(seconds=10))
+        assert result.status == "optimal"
+        assert result.value == pytest.approx(optimum(problem))
+
+
+def test_edges() -> None:
+    tree = FatTree.uniform(12, 2, 4)
+    for wrap in (False, True):
+        for sizes in ([12], [4, 5, 3], [2], [2] * 6):
+            problem = Allocation(tree, np.arange(12), sizes, "static", wrap)
+            result = solve(problem, "scas-lagrangian")
+            assert result.status == "optimal"
+            assert result.value == pytest.approx(optimum(problem))
+        for sizes, idle in (([], 12), ([], 0), ([13], 12), ([2], 0)):
+            problem = Allocation(tree, np.arange(idle), sizes, "static", wrap)
+            budget = Stop().start(problem)
+            ScasLagrangian()(problem, budget, np.random.default_rng(0))
+            assert budget.infeasible == bool(sizes)
+            assert budget.optimal != bool(sizes)
+    assert "free" in str(ScasLagrangian().supports(figure_2().with_rule("free")))
+    for solver in (ScasLagrangian, CspLagrangian):
+        with pytest.raises(SpecError, match="memory"):
+            solver(memory=0)
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize("name", ["nsa_paper_epochs_1-5", "nsa_code_epochs_1-5"])
+def test_windows_of_the_paper(shared: Path, name: str) -> None:
+    with gzip.open(shared / "instances" / f"{name}.jsonl.gz", "rt") as file:
+        for line in [json.loads(line) for line in file][::10]:
+            tree = FatTree.uniform(line["nodes"], line["leaf_nodes"], line["pod_nodes"])
+            problem = Allocation(tree, line["idle"], [job["nodes"] for job in line["jobs"]], "static", True, AUTHORS)
+            result = solve(problem, "scas-lagrangian", Stop(seconds=10))
+            static = static_optimum(problem)
+            assert static is not None
+            assert (result.status, result.value) == ("optimal", static[1])
+
+
+def test_an_answer_that_is_not_bad_comes_early() -> None:
+    # Blocks placed one after another cost 14 % more than the optimum, and labels take long to find another packing.
+    rng = np.random.default_rng(1)
+    problem = fragmented_allocation(rng, nodes=6000, idle=1500, jobs=24, mean=100.0, cap=300, load=0.95)
+    result = solve(problem, "scas-lagrangian", Stop(iterations=6))
+    assert result.value is not None
+    assert result.bound is not None
+    assert result.value <= 1.04 * result.bound
+
+
+def test_a_better_packing_is_followed_by_a_wider_proof() -> None:
+    # 20,000 nodes at 94 % load: the proof takes a moment once moves from another packing have found the optimum.
+    problem = fragmented_allocation(np.random.default_rng(2), jobs=24, mean=260.0, cap=600, load=0.94)
+    result = solve(problem, ScasLagrangian(), Stop(iterations=1000))
+    assert result.status == "optimal"
+    assert check(problem, result) == []

@@ -1,0 +1,35 @@
+"""Solutions in the words of their problem, with ids where it has any, for lines of JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from transom.io.instances import Instance
+    from transom.models import Allocation, ConstrainedPath
+
+
+def told_solution(instance: Instance, solution: Any) -> dict[str, Any]:
+    """What a line of JSON says about a solution, None if there is none."""
+    from transom.io.codec import solution_codec
+    from transom.problems import problem_type
+
+    words = problem_type(instance.problem.kind).part("words")
+    if words is not None:
+        told: dict[str, Any] = words(instance.problem, instance.jobs, solution)
+        return told
+    return {"solution": None if solution is None else solution_codec(instance.problem.kind).tell(solution)}
+
+
+def nodes_of_jobs(problem: Allocation, jobs: list[int] | None, owners: Any) -> dict[str, Any]:
+    """The nodes of each job of an allocation, and under the dynamic rule an order of placing."""
+    told: dict[str, Any] = {} if jobs is None else {"jobs": jobs}
+    told["nodes"] = None if owners is None else problem.nodes(owners)
+    if problem.rule == "dynamic":
+        told["order"] = None if owners is None else problem.order(owners)
+    return told
+
+
+def arcs(problem: ConstrainedPath, jobs: list[int] | None, path: Any) -> dict[str, Any]:
+    """The operation arcs of a path."""
+    return {"arcs": None if path is None else path.tolist()}

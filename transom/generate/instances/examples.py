@@ -1,0 +1,58 @@
+"""Small problems of many kinds, edges among them: what every solver and every type of problem is tried on."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from transom.generate.instances.knapsacks import generate_knapsack
+from transom.generate.instances.paths import random_path
+from transom.generate.instances.selections import FAMILIES, family_selection
+from transom.models import ConstrainedPath, Knapsack, Selection
+
+
+def knapsacks() -> list[Knapsack]:
+    """Up to a dozen items: hard classes, and what is empty, full, weightless, worthless or all the same."""
+    classes = ("uncorrelated", "strongly-correlated", "circle", "subset-sum", "profit-ceiling")
+    return [
+        *(generate_knapsack(name, 12, 100, np.random.default_rng(i)) for i, name in enumerate(classes)),
+        _knapsack([], [], 10),
+        _knapsack([5], [4], 3),
+        _knapsack([5, 6, -1], [3, 0, 0], 0),
+        _knapsack([5, 6, 7], [3, 1, 2], 6),
+        _knapsack([-5, -6], [1, 0], 5),
+        _knapsack([7, -6, 9, 4, 0], [3, 1, 4, 2, 2], 6),
+        _knapsack([5] * 9, [4] * 9, 17),
+    ]
+
+
+def selections() -> list[Selection]:
+    """Up to eight jobs and three resources of every family, some with jobs that are forced, excluded or required."""
+    drawn = [
+        family_selection(family, np.random.default_rng(i), 8, 1 + i % 3, 20, 0.4) for i, family in enumerate(FAMILIES)
+    ]
+    return [
+        *drawn,
+        family_selection("uniform", np.random.default_rng(9), 8, 2, 20, forced=0.1, excluded=0.1, requires=0.2),
+        _selection(np.empty((0, 2)), [4, 5]),
+        _selection([[5, 1], [1, 6], [7, 7]], [4, 5]),
+        _selection([[2], [3]], [4], forced=[1, 1]),
+    ]
+
+
+def paths() -> list[ConstrainedPath]:
+    """Up to 14 entries, with one or two sizes."""
+    return [
+        random_path(np.random.default_rng(i), length=8 + 2 * i, sizes=1 + i % 2, arcs=2 + i % 2, longest=3)
+        for i in range(4)
+    ]
+
+
+def _knapsack(values: list[int], weights: list[int], capacity: int) -> Knapsack:
+    return Knapsack(np.array(values, np.int64), np.array(weights, np.int64), capacity)
+
+
+def _selection(demands: ArrayLike, capacity: list[int], forced: list[int] | None = None) -> Selection:
+    amounts = np.asarray(demands, np.int64)
+    marks = np.zeros(len(amounts), bool) if forced is None else np.array(forced, bool)
+    return Selection(amounts, np.array(capacity, np.int64), forced=marks)

@@ -1,0 +1,104 @@
+"""How problems and their solutions become documents and back, by the type of the problem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from typing import Any, NamedTuple, get_type_hints
+
+import msgspec
+
+from transom.errors import DocumentError
+from transom.models.problem import ProblemType
+from transom.problems import kinds, known_type
+
+
+class Codec(NamedTuple):
+    """The document of some models.
+
+    ``form`` is its struct, tagged ``transom/NAME/1``, from which its JSON Schema is made; ``tell`` makes one of a
+    model, and ``read`` the model of one.
+    """
+
+    form: type[msgspec.Struct]
+    tell: Callable[[Any], Any]
+    read: Callable[[Any], Any]
+
+
+class SolutionCodec(NamedTuple):
+    """How a solution stands in the document of a result.
+
+    ``tell`` makes a tuple of whole numbers or pairs of them, or a front's struct (``front``); ``items`` says how long
+    what the solution chooses from is; ``read(told, items)`` is the way back.
+    """
+
+    tell: Callable[[Any], Any]
+    items: Callable[[Any], int]
+    read: Callable[[Any, int], Any]
+    front: bool = False
+
+
+def codec_of(kind: ProblemType) -> Codec:
+    """The codec of a type of problem; unless it brings one, its documents have the fields of its class.
+
+    Raises
+    ------
+    DocumentError : it has none, and its class is no dataclass of plain types.
+    """
+    codec = kind.part("codec") or _fields(kind)
+    assert isinstance(codec, Codec)
+    return codec
+
+
+def solution_codec(kind: str) -> SolutionCodec:
+    """The codec of the solutions of a kind of problem.
+
+    Raises
+    ------
+    DocumentError : the kind is unknown.
+    """
+    if (known := known_type(kind)) is None:
+        raise DocumentError(f"problem {kind!r} is not known; known: {', '.join(kinds())}")
+    codec = known.part("solution") or _NUMBERS
+    assert isinstance(codec, SolutionCodec)
+    return codec
+
+
+def _fields(kind: ProblemType) -> Codec:
+    model = kind.model
+    if not is_dataclass(model):
+        raise DocumentError(f"{kind.name} has no document: its type states no codec, and its class is no dataclass")
+    hints = get_type_hints(model)
+    names = [field.name for field in fields(model)]
+    form = msgspec.defstruct(
+        f"{model.__name__}Document",
+        [(name, hints[name]) for name in names],
+        frozen=True,
+        forbid_unknown_fields=True,
+        tag_field="format",
+        tag=f"transom/{kind.document}/1",
+    )
+    form.__doc__ = (model.__doc__ or "").partition("\n")[0]
+    try:
+        msgspec.json.schema_components([form])
+    except TypeError as error:
+        reason = str(error).splitlines()[0]
+        raise DocumentError(f"{kind.name} has no document: its type states no codec, and {reason}") from None
+    return Codec(
+        form,
+        lambda problem: form(**{name: getattr(problem, name) for name in names}),
+        lambda document: model(**{name: getattr(document, name) for name in names}),
+    )
+
+
+def _tell_numbers(solution: Any) -> tuple[Any, ...]:
+    return tuple(tuple(map(int, each)) if hasattr(each, "__len__") else int(each) for each in solution)
+
+
+def _read_numbers(told: tuple[Any, ...], items: int) -> tuple[Any, ...]:
+    if len(told) != items:
+        raise DocumentError(f"solution: {len(told)} entries, but items = {items}")
+    return told
+
+
+_NUMBERS = SolutionCodec(_tell_numbers, len, _read_numbers)

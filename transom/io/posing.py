@@ -1,0 +1,101 @@
+"""The problems that windows, lines of a stream and allocations pose; parameters are the options that apply."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from transom import registry
+from transom.errors import SpecError
+from transom.io.nsa_windows import PeriodWindow
+from transom.io.objective_names import named_terms
+from transom.models import Allocation, ConstrainedPath, FatTree, Knapsack, Selection, Window
+from transom.models.allocation import RULES
+
+Jobs = list[int] | None
+"""Ids of the jobs that a problem is about; None where nothing states any."""
+
+
+def knapsack(window: Window, objective: str = "nodes") -> tuple[Knapsack, Jobs]:
+    """Which jobs of the queue to start, on nodes alone."""
+    return Knapsack.from_window(window, _made(registry.OBJECTIVES, objective)), window.queue.id.tolist()
+
+
+def knapsack_of_line(line: PeriodWindow, objective: str = "nodes") -> tuple[Knapsack, Jobs]:
+    """Which of the jobs fit."""
+    if objective != "nodes":
+        raise SpecError("its jobs state neither submission nor walltime; --objective can be nodes")
+    return line.knapsack(), line.ids.tolist()
+
+
+def selection(window: Window, objectives: str = "") -> tuple[Selection, Jobs]:
+    """Which jobs of the queue use nodes and further resources best."""
+    return Selection.from_window(window, named_terms(objectives, window.cluster)), window.queue.id.tolist()
+
+
+def allocation(window: Window, problem: str, cost_model: str = "paper", wrap: bool = True) -> tuple[Allocation, Jobs]:
+    """The nodes of the jobs at the head of the queue that fit."""
+    posed = Allocation.from_window(window, RULES[problem], wrap, _made(registry.COST_MODELS, cost_model))
+    fits = window.queue.nodes.cumsum() <= len(posed.idle)
+    return posed, window.queue.id[fits & (window.queue.nodes > 1)].tolist()
+
+
+def allocation_of_line(
+    line: PeriodWindow, problem: str, cost_model: str = "paper", wrap: bool = True
+) -> tuple[Allocation, Jobs]:
+    """The nodes of its jobs, which are selected already."""
+    return line.allocation(RULES[problem], wrap, _made(registry.COST_MODELS, cost_model)), line.allocated.tolist()
+
+
+def allocation_as_stated(
+    stated: Allocation, problem: str, cost_model: str | None = None, wrap: bool | None = None
+) -> tuple[Allocation, Jobs]:
+    """An allocation under the rule and with the wrap-around that are wanted."""
+    _same_cost(stated, cost_model)
+    rule, around = RULES[problem], stated.wrap if wrap is None else wrap
+    if (rule, around) == (stated.rule, stated.wrap):
+        return stated, None
+    return Allocation(stated.tree, stated.idle, stated.sizes, rule, around, stated.cost), None
+
+
+def path(window: Window, cost_model: str = "paper", wrap: bool = False) -> tuple[ConstrainedPath, Jobs]:
+    """The path that the static allocation of the window is."""
+    posed, jobs = allocation(window, "scas", cost_model, _not_around(wrap))
+    return ConstrainedPath.from_allocation(posed), jobs
+
+
+def path_of_line(line: PeriodWindow, cost_model: str = "paper", wrap: bool = False) -> tuple[ConstrainedPath, Jobs]:
+    """The path that its static allocation is."""
+    posed, jobs = allocation_of_line(line, "scas", cost_model, _not_around(wrap))
+    return ConstrainedPath.from_allocation(posed), jobs
+
+
+def path_of_allocation(
+    stated: Allocation, cost_model: str | None = None, wrap: bool = False
+) -> tuple[ConstrainedPath, Jobs]:
+    """The path that an allocation is under the static rule."""
+    _same_cost(stated, cost_model)
+    posed, jobs = allocation_as_stated(stated, "scas", wrap=_not_around(wrap))
+    return ConstrainedPath.from_allocation(posed), jobs
+
+
+def small_allocations() -> list[Allocation]:
+    """One under each rule, with wrap-around and without."""
+    tree = FatTree.uniform(8, 2, 4)
+    return [Allocation(tree, range(8), [3, 2], rule, wrap) for rule in RULES.values() for wrap in (True, False)]  # type: ignore[arg-type]
+
+
+def _not_around(wrap: bool) -> bool:
+    if wrap:
+        raise SpecError("a constrained path has no wrap-around; --wrap does not go with it")
+    return False
+
+
+def _same_cost(stated: Allocation, cost_model: str | None) -> None:
+    if cost_model is not None and _made(registry.COST_MODELS, cost_model) != stated.cost:
+        raise SpecError("an allocation states what hops cost; --cost-model is another")
+
+
+@cache
+def _made(group: str, spec: str) -> Any:
+    return registry.make(group, spec)

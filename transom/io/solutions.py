@@ -1,0 +1,102 @@
+"""How solutions stand in the documents of results: in the terms of their problem."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from transom.errors import DocumentError
+from transom.io.codec import SolutionCodec
+from transom.io.formats import FrontDocument
+from transom.models import ParetoFront
+from transom.models.arrays import BoolArray, IntArray
+
+_LARGEST_FRONT = 10**9  # points times jobs that are believed before memory is set aside
+
+
+def _tell_positions(solution: Any) -> tuple[Any, ...]:
+    return tuple(np.flatnonzero(np.asarray(solution, bool)).tolist())
+
+
+def _read_positions(told: tuple[Any, ...], items: int) -> BoolArray:
+    solution = np.zeros(items, bool)
+    solution[_positions(_ints(told, 0), items, "solution")] = True
+    solution.flags.writeable = False
+    return solution
+
+
+def _positions(told: Sequence[int], items: int, where: str) -> IntArray:
+    positions = np.array(told, np.int64)
+    if (np.diff(positions) <= 0).any():
+        raise DocumentError(f"{where}: the positions must be ascending and distinct")
+    if positions.size and positions[-1] >= items:
+        raise DocumentError(f"{where}: position {positions[-1]} is not below items = {items}")
+    return positions
+
+
+def _tell_front(front: ParetoFront) -> FrontDocument:
+    return FrontDocument(
+        values=tuple(map(tuple, front.values.tolist())),
+        jobs=tuple(_tell_positions(chosen) for chosen in front.selections),
+    )
+
+
+def _read_front(told: FrontDocument, items: int) -> ParetoFront:
+    points = len(told.jobs)
+    if points != len(told.values):
+        raise DocumentError(f"$.solution: {len(told.values)} values, but {points} points")
+    if points * items > _LARGEST_FRONT:
+        raise DocumentError(f"$.solution: {points} points of {items} jobs are more than can be read")
+    for point, value in enumerate(told.values):
+        if len(value) != len(told.values[0]):
+            raise DocumentError(
+                f"$.solution.values[{point}]: {len(value)} objectives, but {len(told.values[0])} before"
+            )
+    selections = np.zeros((points, items), bool)
+    for point, jobs in enumerate(told.jobs):
+        selections[point, _positions(jobs, items, f"$.solution.jobs[{point}]")] = True
+    return ParetoFront(np.array(told.values, np.int64).reshape(points, -1 if points else 0), selections)
+
+
+def _tell_owners(solution: Any) -> tuple[Any, ...]:
+    return tuple(np.asarray(solution, np.int64).tolist())
+
+
+def _read_owners(told: tuple[Any, ...], items: int) -> IntArray:
+    if len(told) != items:
+        raise DocumentError(f"solution: {len(told)} owners, but items = {items} idle nodes")
+    owners = np.array(_ints(told, -1), np.int64)
+    owners.flags.writeable = False
+    return owners
+
+
+def _tell_arcs(solution: Any) -> tuple[Any, ...]:
+    return tuple(tuple(arc) for arc in np.asarray(solution, np.int64).reshape(-1, 2).tolist())
+
+
+def _read_arcs(told: tuple[Any, ...], items: int) -> IntArray:
+    if len(told) != items:
+        raise DocumentError(f"solution: {len(told)} arcs, but items = {items}")
+    for i, arc in enumerate(told):
+        if not isinstance(arc, tuple):
+            raise DocumentError(f"$.solution[{i}]: expected `array` [start, size], got {arc!r}")
+    arcs = np.array(told, np.int64).reshape(-1, 2)
+    arcs.flags.writeable = False
+    return arcs
+
+
+def _ints(told: tuple[Any, ...], least: int) -> list[int]:
+    for i, value in enumerate(told):
+        if isinstance(value, tuple):
+            raise DocumentError(f"$.solution[{i}]: expected `int`, got `array`")
+        if value < least:
+            raise DocumentError(f"$.solution[{i}]: expected `int` >= {least}, got {value}")
+    return list(told)
+
+
+POSITIONS = SolutionCodec(_tell_positions, len, _read_positions)
+OWNERS = SolutionCodec(_tell_owners, len, _read_owners)
+ARCS = SolutionCodec(_tell_arcs, lambda arcs: len(np.reshape(arcs, (-1, 2))), _read_arcs)
+FRONT = SolutionCodec(_tell_front, lambda front: front.selections.shape[1], _read_front, front=True)

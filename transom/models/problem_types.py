@@ -1,0 +1,106 @@
+"""The types of problems that Transom brings; each is registered as an entry point, as those of other packages are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from transom.models.allocation import Allocation
+from transom.models.knapsack import Knapsack
+from transom.models.problem import ProblemType
+from transom.models.selection import Selection
+from transom.models.shortest_path import ConstrainedPath
+
+_STATISTICS, _FEATURES = "transom.generate.dataset.instance_statistics", "transom.solvers.auto.features"
+
+KNAPSACK = ProblemType(
+    kind="knapsack",
+    model=Knapsack,
+    name="a knapsack",
+    plural="knapsacks",
+    place=0,
+    codec="transom.io.conversion:KNAPSACK",
+    solution="transom.io.solutions:POSITIONS",
+    made_from={"window": "transom.io.posing:knapsack", "line": "transom.io.posing:knapsack_of_line"},
+    states="a knapsack states its values",
+    features=f"{_FEATURES}:KNAPSACK",
+    statistics=f"{_STATISTICS}:of_knapsack",
+    capacity=lambda problem: int(problem.capacity),
+    recipes={"knapsack": "transom.generate.instances.knapsack_recipes:recipe_for"},
+    examples="transom.generate.instances.examples:knapsacks",
+    exact=("dp", "cpsat", "primal-dual"),
+)
+
+SELECTION = ProblemType(
+    kind="selection",
+    model=Selection,
+    name="a selection",
+    plural="selections",
+    about="selections (several resources), for their fronts",
+    place=1,
+    codec="transom.io.selection_conversion:SELECTION",
+    solution="transom.io.solutions:FRONT",
+    words="transom.cli.output.fronts:told_points",
+    made_from={"window": "transom.io.posing:selection"},
+    states="a selection states its objectives",
+    faults="transom.io.verify:overclaimed",
+    features=f"{_FEATURES}:SELECTION",
+    statistics=f"{_STATISTICS}:of_selection",
+    capacity=lambda problem: tuple(problem.capacity.tolist()),
+    recipes={"selection": "transom.generate.instances.selection_recipes:recipe_for"},
+    figure="transom.plot.front:front_figure",
+    examples="transom.generate.instances.examples:selections",
+    exact=("exhaustive:limit=60", "pareto-dp"),
+    fronts=True,
+)
+
+SCAS = ProblemType(
+    kind="scas",
+    model=Allocation,
+    name="an allocation",
+    plural="allocations",
+    about="allocations: scas (static), dcas (dynamic), free",
+    place=2,
+    document="allocation",
+    codec="transom.io.conversion:ALLOCATION",
+    solution="transom.io.solutions:OWNERS",
+    words="transom.cli.output.solutions:nodes_of_jobs",
+    made_from={
+        "window": "transom.io.posing:allocation",
+        "line": "transom.io.posing:allocation_of_line",
+        "allocation": "transom.io.posing:allocation_as_stated",
+    },
+    features=f"{_FEATURES}:ALLOCATION",
+    statistics=f"{_STATISTICS}:of_allocation",
+    capacity=lambda problem: len(problem.idle),
+    recipes={"tjap": "transom.generate.instances.tjap_recipes:recipe_for"},
+    figure="transom.plot.cluster:allocation_figure",
+    examples="transom.io.posing:small_allocations",
+    exact=("scas-dp", "scas-cpsat", "scas-lagrangian"),
+    relaxed="dcas",
+)
+DCAS = replace(SCAS, kind="dcas", place=3, exact=("dcas-exact",), relaxed="free")
+FREE = replace(SCAS, kind="free", place=4, exact=("free-exact", "free-cpsat"), relaxed=None)
+
+CSP = ProblemType(
+    kind="csp",
+    model=ConstrainedPath,
+    name="a constrained path",
+    plural="constrained paths",
+    about="constrained shortest paths: csp",
+    place=5,
+    codec="transom.io.conversion:PATH",
+    solution="transom.io.solutions:ARCS",
+    words="transom.cli.output.solutions:arcs",
+    made_from={
+        "window": "transom.io.posing:path",
+        "line": "transom.io.posing:path_of_line",
+        "allocation": "transom.io.posing:path_of_allocation",
+    },
+    states="a path states its costs",
+    features=f"{_FEATURES}:PATH",
+    statistics=f"{_STATISTICS}:of_path",
+    capacity=lambda problem: int(problem.length),
+    recipes={"csp": "transom.generate.instances.csp_recipes:recipe_for"},
+    examples="transom.generate.instances.examples:paths",
+    exact=("csp-dp", "csp-cpsat"),
+)
