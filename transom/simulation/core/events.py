@@ -12,13 +12,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from transom._system.compiling import borrowing
 from transom.models.arrays import IntArray
 from transom.simulation.core.schedule import READY, RESERVED
 
-NEVER = np.int64(2**62)
+NEVER = 2**62
 """A time that does not come [s]."""
 
 # Columns of State.jobs. Fixed: submission [s], walltime [s], place in the site's order. Changing:
@@ -55,7 +53,16 @@ class State(NamedTuple):
 
 
 @borrowing
-def advance(jobs, queue, ends, expected, ended, free, children, at):  # type: ignore[no-untyped-def]
+def advance(
+    jobs: IntArray,
+    queue: IntArray,
+    ends: IntArray,
+    expected: IntArray,
+    ended: IntArray,
+    free: IntArray,
+    children: IntArray,
+    at: IntArray,
+) -> bool:
     """Take in all events of the next instants until somebody waits; False at the end of the trace."""
     n = len(jobs)
     while True:
@@ -84,7 +91,18 @@ def advance(jobs, queue, ends, expected, ended, free, children, at):  # type: ig
 
 
 @borrowing
-def advance_to_tick(jobs, queue, ends, expected, ended, free, children, at, period, tick):  # type: ignore[no-untyped-def]
+def advance_to_tick(
+    jobs: IntArray,
+    queue: IntArray,
+    ends: IntArray,
+    expected: IntArray,
+    ended: IntArray,
+    free: IntArray,
+    children: IntArray,
+    at: IntArray,
+    period: int,
+    tick: int,
+) -> bool:
     """Take in all events up to the next tick at which somebody waits; False at the end of the trace.
 
     Ticks are the multiples of ``period`` [s] on the trace's clock; the next one is ``tick`` or, while nobody
@@ -108,7 +126,7 @@ def advance_to_tick(jobs, queue, ends, expected, ended, free, children, at, peri
 
 
 @borrowing
-def occupy(jobs, expected, free, at, job):  # type: ignore[no-untyped-def]
+def occupy(jobs: IntArray, expected: IntArray, free: IntArray, at: IntArray, job: int) -> None:
     """Give a job its nodes and resources and list it as running until its expected end."""
     for r in range(len(free)):
         free[r] -= jobs[job, DEMAND + r]
@@ -123,7 +141,16 @@ def occupy(jobs, expected, free, at, job):  # type: ignore[no-untyped-def]
 
 
 @borrowing
-def launch(jobs, queue, ends, at, runtime, picks, modes, count):  # type: ignore[no-untyped-def]
+def launch(
+    jobs: IntArray,
+    queue: IntArray,
+    ends: IntArray,
+    at: IntArray,
+    runtime: IntArray,
+    picks: IntArray,
+    modes: IntArray,
+    count: int,
+) -> None:
     """Start jobs that :func:`occupy` has placed.
 
     ``picks[:count]`` are their positions in the queue in order of start, ``modes`` how they start.
@@ -151,7 +178,17 @@ def launch(jobs, queue, ends, at, runtime, picks, modes, count):  # type: ignore
 
 
 @borrowing
-def place(jobs, queue, expected, free, at, ids, chosen, picks, modes):  # type: ignore[no-untyped-def]
+def place(
+    jobs: IntArray,
+    queue: IntArray,
+    expected: IntArray,
+    free: IntArray,
+    at: IntArray,
+    ids: IntArray,
+    chosen: IntArray,
+    picks: IntArray,
+    modes: IntArray,
+) -> int:
     """Carry out a policy's choice of ids: occupy them, fill ``picks``, and complete ``modes``.
 
     Returns -1, or the place in ``chosen`` of the first job that is not waiting, or -2 minus the
@@ -180,7 +217,16 @@ def place(jobs, queue, expected, free, at, ids, chosen, picks, modes):  # type: 
 
 
 @borrowing
-def _finish(jobs, queue, expected, ended, free, children, at, job):  # type: ignore[no-untyped-def]
+def _finish(
+    jobs: IntArray,
+    queue: IntArray,
+    expected: IntArray,
+    ended: IntArray,
+    free: IntArray,
+    children: IntArray,
+    at: IntArray,
+    job: int,
+) -> None:
     jobs[job, END] = at[NOW]
     ended[at[ENDED]] = job
     at[PASSED] = 0
@@ -201,7 +247,7 @@ def _finish(jobs, queue, expected, ended, free, children, at, job):  # type: ign
 
 
 @borrowing
-def _enqueue(jobs, queue, at, job):  # type: ignore[no-untyped-def]
+def _enqueue(jobs: IntArray, queue: IntArray, at: IntArray, job: int) -> None:
     i = at[QUEUED]
     rank = jobs[job, RANK]
     while i > 0 and jobs[queue[i - 1], RANK] > rank:
@@ -215,7 +261,7 @@ def _enqueue(jobs, queue, at, job):  # type: ignore[no-untyped-def]
 
 
 @borrowing
-def _place_of(pairs, length, time, job):  # type: ignore[no-untyped-def]
+def _place_of(pairs: IntArray, length: int, time: int, job: int) -> int:
     low, high = 0, length
     while low < high:
         middle = (low + high) // 2
@@ -227,7 +273,7 @@ def _place_of(pairs, length, time, job):  # type: ignore[no-untyped-def]
 
 
 @borrowing
-def _push(heap, length, time, job):  # type: ignore[no-untyped-def]
+def _push(heap: IntArray, length: int, time: int, job: int) -> None:
     i = length
     while i > 0:
         parent = (i - 1) // 2
@@ -241,7 +287,7 @@ def _push(heap, length, time, job):  # type: ignore[no-untyped-def]
 
 
 @borrowing
-def _pop(heap, length):  # type: ignore[no-untyped-def]
+def _pop(heap: IntArray, length: int) -> int:
     top = heap[0, 1]
     last = length - 1
     time, job = heap[last, 0], heap[last, 1]
@@ -262,4 +308,4 @@ def _pop(heap, length):  # type: ignore[no-untyped-def]
         i = child
     heap[i, 0] = time
     heap[i, 1] = job
-    return top
+    return int(top)

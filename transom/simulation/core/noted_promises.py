@@ -42,7 +42,7 @@ def new_noted(jobs: int) -> Noted:
 
 
 @inlined
-def note(noted, job, begin, now):  # type: ignore[no-untyped-def]
+def note(noted: Noted, job: int, begin: int, now: int) -> None:
     """A job's reservation is made or moved; one for now is none: the job starts."""
     if len(noted.begin) == 0:
         return

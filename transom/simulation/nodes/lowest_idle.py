@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from transom._system.compiling import compiled
+from transom.models.arrays import IntArray
 from transom.simulation.core.node_runs import NodeRuns
 from transom.simulation.core.schedule import Schedule
 
@@ -23,7 +24,9 @@ def assign_nodes(schedule: Schedule) -> NodeRuns:
 
 
 @compiled
-def _sweep(by_start, by_end, start, end, nodes, num_nodes):  # type: ignore[no-untyped-def]
+def _sweep(
+    by_start: IntArray, by_end: IntArray, start: IntArray, end: IntArray, nodes: IntArray, num_nodes: int
+) -> tuple[IntArray, IntArray, IntArray]:
     jobs = len(nodes)
     # Idle nodes as disjoint runs with gaps between them, ascending.
     room = min(num_nodes, 2 * jobs) + 2  # each start and each end makes at most one run more
@@ -71,7 +74,7 @@ def _sweep(by_start, by_end, start, end, nodes, num_nodes):  # type: ignore[no-u
 
 
 @compiled
-def _release(idle_first, idle_last, idle, low, high):  # type: ignore[no-untyped-def]
+def _release(idle_first: IntArray, idle_last: IntArray, idle: int, low: int, high: int) -> int:
     i = np.searchsorted(idle_first[:idle], low)
     joins_before = i > 0 and idle_last[i - 1] == low - 1
     joins_after = i < idle and idle_first[i] == high + 1
@@ -95,7 +98,7 @@ def _release(idle_first, idle_last, idle, low, high):  # type: ignore[no-untyped
 
 
 @compiled
-def _grown(array, capacity):  # type: ignore[no-untyped-def]
+def _grown(array: IntArray, capacity: int) -> IntArray:
     larger = np.empty(capacity, np.int64)
     larger[: len(array)] = array
     return larger

@@ -6,6 +6,7 @@ import numpy as np
 
 from transom._system.compiling import compiled
 from transom.models import FatTree, HopCost
+from transom.models.arrays import FloatArray, IntArray
 from transom.models.hop_cost import hop_cost
 from transom.simulation.core.node_runs import NodeRuns
 from transom.simulation.core.schedule import Spread
@@ -29,7 +30,9 @@ def spread_of(runs: NodeRuns, tree: FatTree, cost: HopCost) -> Spread:
 
 
 @compiled
-def _spread(offsets, first, last, leaf, pod, weights):  # type: ignore[no-untyped-def]
+def _spread(
+    offsets: IntArray, first: IntArray, last: IntArray, leaf: IntArray, pod: IntArray, weights: IntArray
+) -> tuple[FloatArray, IntArray, IntArray]:
     jobs = len(offsets) - 1
     costs = np.zeros(jobs)
     leaves, pods = np.zeros(jobs, np.int64), np.zeros(jobs, np.int64)

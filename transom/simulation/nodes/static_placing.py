@@ -215,7 +215,7 @@ def _told(times: Times, cost: FloatArray, per_job: bool, hard: dict[int, Placed]
 
 
 @compiled
-def _place(board, times, terms, instants):  # type: ignore[no-untyped-def]
+def _place(board: Board, times: Times, terms: Terms, instants: int) -> int:
     """Place jobs from the next instant on, until all are placed or so many instants are; says why it returned."""
     order, start, sizes, busy, at = times.starting, times.start, times.sizes, board.busy, board.at
     jobs, nodes = len(order), len(busy)
@@ -270,7 +270,9 @@ def _place(board, times, terms, instants):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _allocate(board, window, idle, all_sizes, terms):  # type: ignore[no-untyped-def]
+def _allocate(
+    board: Board, window: IntArray, idle: IntArray, all_sizes: IntArray, terms: Terms
+) -> tuple[bool, IntArray]:
     """Solve, judge and place one allocation; whether that went well, and the idle nodes that are left."""
     sizes = np.empty(len(window), np.int64)
     for w in range(len(window)):
@@ -314,7 +316,7 @@ def _allocate(board, window, idle, all_sizes, terms):  # type: ignore[no-untyped
 
 
 @compiled
-def _small(sizes, length, wrap, memory, work):  # type: ignore[no-untyped-def]
+def _small(sizes: IntArray, length: int, wrap: bool, memory: int, work: int) -> bool:
     """Whether the solver takes this allocation (its tables fit into ``memory`` bytes) and solves it at once."""
     distinct, counts = distinct_sizes(sizes)
     slack, states = length - sizes.sum(), 1
@@ -323,11 +325,11 @@ def _small(sizes, length, wrap, memory, work):  # type: ignore[no-untyped-def]
         if states * (slack + 1) > work:
             return False
     width = 2 * (slack + distinct[-1]) + slack + 1 if wrap else slack + 1
-    return 8 * states * width <= memory
+    return bool(8 * states * width <= memory)
 
 
 @compiled
-def _judged(idle, owner, sizes, terms):  # type: ignore[no-untyped-def]
+def _judged(idle: IntArray, owner: IntArray, sizes: IntArray, terms: Terms) -> FloatArray:
     """The cost of each job from its nodes alone; infinite for all where the answer breaks a condition.
 
     A job stands if it is met once on the way along Q, which begins between two jobs where Q is a circle.
@@ -370,7 +372,7 @@ def _judged(idle, owner, sizes, terms):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _take_lowest(board, window, idle):  # type: ignore[no-untyped-def]
+def _take_lowest(board: Board, window: IntArray, idle: IntArray) -> IntArray:
     """Give jobs of one node the lowest idle ids; what is left of these."""
     for w in range(len(window)):
         run = board.at[_RUNS]
@@ -382,7 +384,7 @@ def _take_lowest(board, window, idle):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _release(board, job):  # type: ignore[no-untyped-def]
+def _release(board: Board, job: int) -> None:
     """Take back the nodes of a job."""
     for run in range(board.begin[job], board.end[job]):
         board.busy[board.first[run] : board.last[run] + 1] = False

@@ -8,6 +8,7 @@ import numpy as np
 
 from transom._system.compiling import compiled
 from transom.models import HopCost
+from transom.models.arrays import IntArray
 from transom.simulation.core.node_runs import NodeRuns
 from transom.simulation.core.promise_log import Changes
 from transom.simulation.core.schedule import Schedule
@@ -165,7 +166,20 @@ _BROKEN = (
 
 
 @compiled
-def _first_broken(first, offsets, job, starts, time, reserved, told, submit, start, held, textbook, kept):  # type: ignore[no-untyped-def]
+def _first_broken(
+    first: int,
+    offsets: IntArray,
+    job: IntArray,
+    starts: IntArray,
+    time: IntArray,
+    reserved: IntArray,
+    told: IntArray,
+    submit: IntArray,
+    start: IntArray,
+    held: IntArray,
+    textbook: bool,
+    kept: bool,
+) -> tuple[int, int, int]:
     # The row of the first fault, the job and which it is; (-1, -1, -1) if there is none. ``held`` goes along.
     for row in range(first, first + len(offsets) - 1):
         now = time[row]
@@ -193,7 +207,16 @@ def _first_broken(first, offsets, job, starts, time, reserved, told, submit, sta
 
 
 @compiled
-def _first_clash(by_start, by_end, start, end, offsets, first, last, nodes):  # type: ignore[no-untyped-def]
+def _first_clash(
+    by_start: IntArray,
+    by_end: IntArray,
+    start: IntArray,
+    end: IntArray,
+    offsets: IntArray,
+    first: IntArray,
+    last: IntArray,
+    nodes: int,
+) -> tuple[int, int, int]:
     # The first node that a starting job finds held, and the two jobs; (-1, -1, -1) if there is none.
     holder = np.full(nodes, -1, np.int64)
     e = 0

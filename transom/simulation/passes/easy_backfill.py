@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from transom._system.compiling import borrowing
+from transom.models.arrays import IntArray
 from transom.simulation.core.events import (
     DEMAND,
     HELD,
@@ -20,7 +21,9 @@ from transom.simulation.core.schedule import BACKFILLED, READY, RESERVED
 
 
 @borrowing
-def plain_pass(jobs, queue, expected, free, at, picks, modes):  # type: ignore[no-untyped-def]
+def plain_pass(
+    jobs: IntArray, queue: IntArray, expected: IntArray, free: IntArray, at: IntArray, picks: IntArray, modes: IntArray
+) -> int:
     """Start jobs in queue order until one does not fit; returns how many."""
     count = 0
     for i in range(at[QUEUED]):
@@ -35,7 +38,16 @@ def plain_pass(jobs, queue, expected, free, at, picks, modes):  # type: ignore[n
 
 
 @borrowing
-def easy_pass(jobs, queue, expected, free, at, picks, modes, extra):  # type: ignore[no-untyped-def]
+def easy_pass(
+    jobs: IntArray,
+    queue: IntArray,
+    expected: IntArray,
+    free: IntArray,
+    at: IntArray,
+    picks: IntArray,
+    modes: IntArray,
+    extra: IntArray,
+) -> tuple[int, int, int, int]:
     """Start the queue's head while it fits; then backfill around a reservation for it.
 
     The head's reservation is the shadow time, the earliest instant at which it fits by the expected
@@ -89,7 +101,7 @@ def easy_pass(jobs, queue, expected, free, at, picks, modes, extra):  # type: ig
 
 
 @borrowing
-def shadow_time(jobs, expected, free, at, head, extra):  # type: ignore[no-untyped-def]
+def shadow_time(jobs: IntArray, expected: IntArray, free: IntArray, at: IntArray, head: int, extra: IntArray) -> int:
     """The earliest instant at which ``head`` fits by expected ends; ``extra`` is filled with the rest.
 
     A job that outran its walltime is expected to end the next second. Where nodes are out of service, so that the
@@ -112,11 +124,11 @@ def shadow_time(jobs, expected, free, at, head, extra):  # type: ignore[no-untyp
             i += 1
     for r in range(len(extra)):
         extra[r] -= jobs[head, DEMAND + r]
-    return shadow
+    return int(shadow)
 
 
 @borrowing
-def fits(jobs, job, amount):  # type: ignore[no-untyped-def]
+def fits(jobs: IntArray, job: int, amount: IntArray) -> bool:
     """Whether a job's demand on nodes and every further resource is within ``amount``."""
     for r in range(len(amount)):  # noqa: SIM110  (a generator is slower when compiled)
         if jobs[job, DEMAND + r] > amount[r]:

@@ -53,7 +53,7 @@ def queue_order(rule: PriorityRule, jobs: JobTable, origin: int) -> QueueOrder |
 
 
 @borrowing
-def reorder(o, queue, at):  # type: ignore[no-untyped-def]
+def reorder(o: QueueOrder, queue: IntArray, at: IntArray) -> None:
     """Bring the queue into the order that holds now: by score, then by job, which is by submission, then by id."""
     count = at[QUEUED]
     o.fill(o.facts, queue, count, at[NOW], o.scores)
@@ -68,7 +68,7 @@ def reorder(o, queue, at):  # type: ignore[no-untyped-def]
 
 
 @borrowing
-def _merge(o, queue, low, middle, high):  # type: ignore[no-untyped-def]
+def _merge(o: QueueOrder, queue: IntArray, low: int, middle: int, high: int) -> None:
     """Merge the ordered places from ``low`` to ``middle`` with those from there to ``high``."""
     while not _before(o.scores[middle], queue[middle], o.scores[low], queue[low]):
         low += 1
@@ -87,5 +87,5 @@ def _merge(o, queue, low, middle, high):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _before(score, job, other_score, other):  # type: ignore[no-untyped-def]
+def _before(score: float, job: int, other_score: float, other: int) -> bool:
     return score < other_score or (score == other_score and job < other)

@@ -11,14 +11,14 @@ from transom._system.compiling import compiled
 from transom.models.arrays import IntArray
 from transom.simulation.core import events
 from transom.simulation.core.decision import Backfilling
-from transom.simulation.core.events import advance, launch
+from transom.simulation.core.events import State, advance, launch
 from transom.simulation.core.noted_promises import COUNT, ENOUGH, ROW
 from transom.simulation.core.promise_log import PromiseLog
 from transom.simulation.core.replay import Progress, Replay
 from transom.simulation.core.schedule import COLUMNS
-from transom.simulation.passes.conservative_backfill import conservative_pass, new_plan
+from transom.simulation.passes.conservative_backfill import Plan, conservative_pass, new_plan
 from transom.simulation.passes.easy_backfill import easy_pass, plain_pass
-from transom.simulation.passes.queue_order import queue_order, reorder
+from transom.simulation.passes.queue_order import QueueOrder, queue_order, reorder
 
 _CHUNK = 8192  # decisions between two looks at the progress bar and Ctrl-C
 _WORK = 50_000_000  # the same in waiting jobs x steps of the plan
@@ -65,8 +65,8 @@ def run_rule(
         if plan is not None:
             if promises is not None and plan.noted.at[COUNT] >= ENOUGH:
                 promises.take(plan.noted, replay.ids)
-            return run_conservative(state, plan, order, t, row, until, arrived)  # type: ignore[no-any-return]
-        return run_plain_or_easy(state, easy, order, t, row, until, arrived)  # type: ignore[no-any-return]
+            return run_conservative(state, plan, order, t, row, until, arrived)
+        return run_plain_or_easy(state, easy, order, t, row, until, arrived)
 
     rows, more = 0, True
     while more:
@@ -90,7 +90,9 @@ def run_rule(
 
 
 @compiled
-def run_plain_or_easy(s, easy, order, t, row, until, arrived):  # type: ignore[no-untyped-def]
+def run_plain_or_easy(
+    s: State, easy: bool, order: QueueOrder | None, t: Tables, row: int, until: int, arrived: bool
+) -> tuple[int, bool]:
     """Pass after pass until ``row`` reaches ``until`` or the trace ends; (row, whether there is more).
 
     ``order``, if it is not None, orders the queue before each pass. ``arrived`` says that the events of the first pass
@@ -119,7 +121,9 @@ def run_plain_or_easy(s, easy, order, t, row, until, arrived):  # type: ignore[n
 
 
 @compiled
-def run_conservative(s, p, order, t, row, until, arrived):  # type: ignore[no-untyped-def]
+def run_conservative(
+    s: State, p: Plan, order: QueueOrder | None, t: Tables, row: int, until: int, arrived: bool
+) -> tuple[int, bool]:
     """The same with conservative backfilling; it also returns when much work was done or much was noted.
 
     A pass may look at every step of the plan for every waiting job.
@@ -143,7 +147,7 @@ def run_conservative(s, p, order, t, row, until, arrived):  # type: ignore[no-un
 
 
 @compiled
-def before(log, row, at, free):  # type: ignore[no-untyped-def]
+def before(log: IntArray, row: int, at: IntArray, free: IntArray) -> None:
     """Write what a pass finds to column ``row`` of the log."""
     log[0, row] = at[events.NOW]
     log[1, row] = at[events.QUEUED]
@@ -151,7 +155,7 @@ def before(log, row, at, free):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def after(log, row, count, backfilled, head, begin, ids):  # type: ignore[no-untyped-def]
+def after(log: IntArray, row: int, count: int, backfilled: int, head: int, begin: int, ids: IntArray) -> None:
     """Write what a pass did to column ``row`` of the log."""
     log[3, row] = count
     log[4, row] = backfilled

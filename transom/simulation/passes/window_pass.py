@@ -31,7 +31,9 @@ def window_state(window: Window, queue: Sequence[int] | IntArray) -> State:
 
 
 @compiled
-def state_at(now, queue, running, running_end, available, order):  # type: ignore[no-untyped-def]
+def state_at(
+    now: int, queue: IntArray, running: IntArray, running_end: IntArray, available: IntArray, order: IntArray
+) -> State:
     """:func:`window_state` of the parts of a window: the data of its tables and its arrays; ``order`` is the queue."""
     waiting, total = len(queue), len(queue) + len(running)
     jobs, expected = np.zeros((total, DEMAND + len(available)), np.int64), np.zeros((total, 2), np.int64)

@@ -93,7 +93,20 @@ class Promises:
 
 
 @compiled
-def _renew(jobs, expected, free, now, times, levels, size, order, begin, then, left, count):  # type: ignore[no-untyped-def]
+def _renew(
+    jobs: IntArray,
+    expected: IntArray,
+    free: IntArray,
+    now: int,
+    times: IntArray,
+    levels: IntArray,
+    size: IntArray,
+    order: IntArray,
+    begin: IntArray,
+    then: IntArray,
+    left: IntArray,
+    count: IntArray,
+) -> None:
     """Build the profile of running jobs and promises, and compress these; ``begin`` is brought up to date.
 
     ``then``, ``left``, ``count`` : times, levels and size of the profile that the last pass left.
@@ -123,7 +136,17 @@ def _renew(jobs, expected, free, now, times, levels, size, order, begin, then, l
 
 
 @compiled
-def _build(jobs, expected, free, now, times, levels, size, order, begin):  # type: ignore[no-untyped-def]
+def _build(
+    jobs: IntArray,
+    expected: IntArray,
+    free: IntArray,
+    now: int,
+    times: IntArray,
+    levels: IntArray,
+    size: IntArray,
+    order: IntArray,
+    begin: IntArray,
+) -> None:
     running, promised = len(expected), len(order)
     when = np.empty(running + 2 * promised, np.int64)
     who = np.empty(running + 2 * promised, np.int64)
@@ -152,19 +175,21 @@ def _build(jobs, expected, free, now, times, levels, size, order, begin):  # typ
 
 
 @compiled
-def _differ_until(times, levels, size, old_times, old_levels, old_size):  # type: ignore[no-untyped-def]
+def _differ_until(
+    times: IntArray, levels: IntArray, size: IntArray, old_times: IntArray, old_levels: IntArray, old_size: IntArray
+) -> int:
     """From when on two profiles are the same for ever; the first instant of the first one if they are all along."""
     i, j = size[0] - 1, old_size[0] - 1
     while i > 0 and j > 0 and times[i] == old_times[j] and _same(levels[i], old_levels[j]):
         i -= 1
         j -= 1
     if _same(levels[i], old_levels[j]):
-        return max(times[i], old_times[j])
-    return times[i + 1] if i + 1 < size[0] else NEVER
+        return int(max(times[i], old_times[j]))
+    return int(times[i + 1]) if i + 1 < size[0] else NEVER
 
 
 @compiled
-def _same(a, b):  # type: ignore[no-untyped-def]
+def _same(a: IntArray, b: IntArray) -> bool:
     for r in range(len(a)):  # noqa: SIM110  (a generator is slower when compiled)
         if a[r] != b[r]:
             return False
@@ -172,19 +197,21 @@ def _same(a, b):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _hold(jobs, times, levels, size, job, begin, sign):  # type: ignore[no-untyped-def]
+def _hold(jobs: IntArray, times: IntArray, levels: IntArray, size: IntArray, job: int, begin: int, sign: int) -> None:
     add(times, levels, size, begin, begin + jobs[job, WALLTIME], jobs[job, DEMAND:], sign)
 
 
 @compiled
-def _make(jobs, times, levels, size, job):  # type: ignore[no-untyped-def]
+def _make(jobs: IntArray, times: IntArray, levels: IntArray, size: IntArray, job: int) -> int:
     begin = earliest(times, levels, size, jobs, job, jobs[job, WALLTIME], NEVER, 0, 0)
     _hold(jobs, times, levels, size, job, begin, -1)
-    return begin
+    return int(begin)
 
 
 @compiled
-def _startable(jobs, times, levels, size, positions, found):  # type: ignore[no-untyped-def]
+def _startable(
+    jobs: IntArray, times: IntArray, levels: IntArray, size: IntArray, positions: IntArray, found: BoolArray
+) -> None:
     now = times[0]
     for k in range(len(positions)):
         job = positions[k]
@@ -192,7 +219,9 @@ def _startable(jobs, times, levels, size, positions, found):  # type: ignore[no-
 
 
 @compiled
-def _start(jobs, times, levels, size, positions, started):  # type: ignore[no-untyped-def]
+def _start(
+    jobs: IntArray, times: IntArray, levels: IntArray, size: IntArray, positions: IntArray, started: BoolArray
+) -> None:
     now = times[0]
     for k in range(len(positions)):
         job = positions[k]

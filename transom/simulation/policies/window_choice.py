@@ -11,6 +11,7 @@ import numpy as np
 
 from transom._system.compiling import compiled
 from transom.heuristics.knapsack.greedy import complete
+from transom.models.arrays import BoolArray, IntArray
 from transom.models.efficiency import sort_by_efficiency
 from transom.models.objectives import (
     SCALE,
@@ -45,7 +46,18 @@ def scale_of(objective: Objective) -> int:
 
 
 @compiled
-def item_values(kind, w1, w23, waits, nodes, walltimes, priorities, longest, num_nodes, values):  # type: ignore[no-untyped-def]
+def item_values(
+    kind: int,
+    w1: float,
+    w23: float,
+    waits: IntArray,
+    nodes: IntArray,
+    walltimes: IntArray,
+    priorities: IntArray,
+    longest: int,
+    num_nodes: int,
+    values: IntArray,
+) -> bool:
     """Fill ``values`` with what jobs are worth under an objective, scaled and rounded as for a knapsack.
 
     Parameters
@@ -88,7 +100,9 @@ def item_values(kind, w1, w23, waits, nodes, walltimes, priorities, longest, num
 
 
 @compiled
-def choose(values, weights, capacity, most_cells, memory):  # type: ignore[no-untyped-def]
+def choose(
+    values: IntArray, weights: IntArray, capacity: int, most_cells: int, memory: int
+) -> tuple[bool, int, BoolArray, int]:
     """Solve a knapsack as ``dp`` does.
 
     Parameters
@@ -154,7 +168,9 @@ def choose(values, weights, capacity, most_cells, memory):  # type: ignore[no-un
 
 
 @compiled
-def _reduced(values, weights, capacity, taken):  # type: ignore[no-untyped-def]
+def _reduced(
+    values: IntArray, weights: IntArray, capacity: int, taken: BoolArray
+) -> tuple[IntArray, IntArray, IntArray, int, int, int]:
     """:func:`transom.models.reduction.reduce` in compiled code; marks what is taken in any case."""
     open_, total = np.zeros(len(values), np.bool_), 0
     value, count = 0, 0
@@ -189,14 +205,14 @@ def _reduced(values, weights, capacity, taken):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _gcd(a, b):  # type: ignore[no-untyped-def]
+def _gcd(a: int, b: int) -> int:
     while b:
         a, b = b, a % b
     return a
 
 
 @compiled
-def stands(values, weights, capacity, chosen, value):  # type: ignore[no-untyped-def]
+def stands(values: IntArray, weights: IntArray, capacity: int, chosen: BoolArray, value: int) -> bool:
     """Judge a choice from the items alone: whether it fits and is worth ``value``."""
     weight, worth = 0, 0
     for i in range(len(values)):

@@ -24,6 +24,7 @@ from transom.simulation.core.events import (
     QUEUED,
     SUBMIT,
     WALLTIME,
+    State,
     advance,
     launch,
     occupy,
@@ -193,7 +194,18 @@ def _noted(
 
 
 @compiled
-def _run(s, terms, scratch, runtime, ids, log, notes, row, until, arrived):  # type: ignore[no-untyped-def]
+def _run(
+    s: State,
+    terms: Terms,
+    scratch: Scratch,
+    runtime: IntArray,
+    ids: IntArray,
+    log: IntArray,
+    notes: Notes,
+    row: int,
+    until: int,
+    arrived: bool,
+) -> tuple[int, int]:
     """Pass after pass until ``row`` reaches ``until`` or much work is done; (row, why it returned).
 
     ``arrived`` says that the events of the first pass have been taken in.
@@ -215,7 +227,21 @@ def _run(s, terms, scratch, runtime, ids, log, notes, row, until, arrived):  # t
 
 
 @compiled
-def _pass(jobs, queue, expected, free, at, terms, scratch, ids, log, notes, row, ends, runtime):  # type: ignore[no-untyped-def]
+def _pass(
+    jobs: IntArray,
+    queue: IntArray,
+    expected: IntArray,
+    free: IntArray,
+    at: IntArray,
+    terms: Terms,
+    scratch: Scratch,
+    ids: IntArray,
+    log: IntArray,
+    notes: Notes,
+    row: int,
+    ends: IntArray,
+    runtime: IntArray,
+) -> int:
     """One decision; the cells of the table that it took, or -1 if it is left to the policy and nothing was changed."""
     picks, modes, _, where, _, _, extra, priority, held = scratch
     waiting, now, length = at[QUEUED], at[NOW], terms.size
@@ -296,7 +322,16 @@ def _pass(jobs, queue, expected, free, at, terms, scratch, ids, log, notes, row,
 
 
 @compiled
-def _backfill(jobs, queue, expected, free, at, scratch, count, reserved):  # type: ignore[no-untyped-def]
+def _backfill(
+    jobs: IntArray,
+    queue: IntArray,
+    expected: IntArray,
+    free: IntArray,
+    at: IntArray,
+    scratch: Scratch,
+    count: int,
+    reserved: int,
+) -> tuple[int, int, int, int]:
     """EASY over the jobs that are not among the ``count`` picked ones, the reserved one first.
 
     Returns the number of picks, how many were backfilled, and who holds the reservation from when on.

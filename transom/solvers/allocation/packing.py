@@ -87,7 +87,7 @@ def first_fit(pack: Packing) -> tuple[IntArray, IntArray] | None:
 
 
 @compiled
-def _first_fit(costs, sizes, counts):  # type: ignore[no-untyped-def]
+def _first_fit(costs: FloatArray, sizes: IntArray, counts: IntArray) -> tuple[IntArray, IntArray]:
     length, left = costs.shape[1], counts.copy()
     rows, starts = np.empty(counts.sum(), np.int64), np.empty(counts.sum(), np.int64)
     found, i = 0, 0
@@ -105,7 +105,7 @@ def _first_fit(costs, sizes, counts):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def distinct_sizes(sizes):  # type: ignore[no-untyped-def]
+def distinct_sizes(sizes: IntArray) -> tuple[IntArray, IntArray]:
     """``np.unique(sizes, return_counts=True)``, at a tenth of its price for few jobs."""
     ordered = np.sort(sizes)
     distinct = np.empty(len(sizes), np.int64)
@@ -120,7 +120,7 @@ def distinct_sizes(sizes):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def block_owners(sizes, length, rows, starts):  # type: ignore[no-untyped-def]
+def block_owners(sizes: IntArray, length: int, rows: IntArray, starts: IntArray) -> IntArray:
     ranked = np.argsort(sizes, kind="mergesort")  # jobs by size, of one size in the window's order
     distinct = np.empty(len(sizes) + 1, np.int64)
     found = 0

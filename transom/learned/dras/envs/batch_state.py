@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from transom._system.compiling import compiled
 from transom.learned.dras.process.process import BEGIN, COUNT, HOLDER, Course, Scheme
+from transom.learned.dras.process.rewards import Reward
 from transom.learned.dras.process.state_from_window import new_course
 from transom.learned.dras.process.stepping import act, go_on
-from transom.models.arrays import FloatArray, IntArray
+from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.simulation.core.events import NEVER, WAKE, State
 from transom.simulation.core.replay import Replay
 from transom.traces.workload import Workload
@@ -80,7 +81,7 @@ def _offsets(lengths: Sequence[int]) -> IntArray:
 
 
 @compiled
-def lane_of(lanes, lane):  # type: ignore[no-untyped-def]
+def lane_of(lanes: Lanes, lane: int) -> tuple[State, Course]:
     """State and course of one replay: views, not copies."""
     low, high = lanes.rows[lane], lanes.rows[lane + 1]
     state = State(
@@ -105,7 +106,7 @@ def lane_of(lanes, lane):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def restart(lanes, lane):  # type: ignore[no-untyped-def]
+def restart(lanes: Lanes, lane: int) -> None:
     """Put one replay back to before its first event."""
     low, high = lanes.rows[lane], lanes.rows[lane + 1]
     lanes.jobs[low:high] = lanes.fresh[low:high]
@@ -117,7 +118,7 @@ def restart(lanes, lane):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def start_all(lanes, scheme, nodes, reward, gathered):  # type: ignore[no-untyped-def]
+def start_all(lanes: Lanes, scheme: Scheme, nodes: int, reward: Reward, gathered: FloatArray) -> bool:
     """Put all replays at their first decision; False if one has none.
 
     ``gathered``, shape ``(E, 1)``, holds the rewards since the last decision of each.
@@ -131,7 +132,16 @@ def start_all(lanes, scheme, nodes, reward, gathered):  # type: ignore[no-untype
 
 
 @compiled
-def step_all(lanes, scheme, nodes, reward, gathered, actions, rewards, ended):  # type: ignore[no-untyped-def]
+def step_all(
+    lanes: Lanes,
+    scheme: Scheme,
+    nodes: int,
+    reward: Reward,
+    gathered: FloatArray,
+    actions: IntArray,
+    rewards: FloatArray,
+    ended: BoolArray,
+) -> None:
     """One step of all replays; those that end begin anew.
 
     Parameters
@@ -158,7 +168,7 @@ def step_all(lanes, scheme, nodes, reward, gathered, actions, rewards, ended):  
 
 
 @compiled
-def _go_on(lanes, lane, scheme, nodes, reward, gathered):  # type: ignore[no-untyped-def]
+def _go_on(lanes: Lanes, lane: int, scheme: Scheme, nodes: int, reward: Reward, gathered: FloatArray) -> int:
     s, c = lane_of(lanes, lane)
     jobs, queue, ends, expected, ended, free, children, at = s
     place, extra, candidates, picks, modes, _ = c

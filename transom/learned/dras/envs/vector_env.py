@@ -11,13 +11,13 @@ from gymnasium.vector.utils import batch_space
 
 from transom._system.compiling import compiled
 from transom.errors import ModelError
-from transom.learned.dras.envs.batch_state import lane_of, new_lanes, start_all, step_all
+from transom.learned.dras.envs.batch_state import Lanes, lane_of, new_lanes, start_all, step_all
 from transom.learned.dras.process.features import observe
 from transom.learned.dras.process.observing import Observation, Observer
 from transom.learned.dras.process.paper_state import paper_state
 from transom.learned.dras.process.process import COUNT, Scheme
 from transom.learned.dras.process.rewards import holding_cost, parse_reward
-from transom.models.arrays import BoolArray, FloatArray
+from transom.models.arrays import BoolArray, FloatArray, SingleArray
 from transom.traces.workload import Workload
 
 
@@ -90,7 +90,7 @@ class SchedulingVectorEnv(VectorEnv):
 
 
 @compiled
-def _see_paper(lanes, scheme, nodes, made):  # type: ignore[no-untyped-def]
+def _see_paper(lanes: Lanes, scheme: Scheme, nodes: int, made: SingleArray) -> None:
     for lane in range(len(made)):
         s, c = lane_of(lanes, lane)
         jobs, queue, _, expected, _, free, _, at = s
@@ -99,7 +99,7 @@ def _see_paper(lanes, scheme, nodes, made):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _see_compact(lanes, scheme, nodes, features, context):  # type: ignore[no-untyped-def]
+def _see_compact(lanes: Lanes, scheme: Scheme, nodes: int, features: SingleArray, context: SingleArray) -> None:
     for lane in range(len(features)):
         s, c = lane_of(lanes, lane)
         jobs, queue, _, expected, _, free, _, at = s

@@ -21,7 +21,9 @@ from transom.learned.dras.process.process import (
     RUNNING_WORK,
     SUMMED,
     TWO,
+    Scheme,
 )
+from transom.models.arrays import IntArray, SingleArray
 from transom.simulation.core.events import DEMAND, NOW, QUEUED, RUNNING, SUBMIT, WALLTIME
 from transom.simulation.passes.easy_backfill import fits
 
@@ -79,7 +81,7 @@ _LOG_QUEUE = np.log1p(1000.0)
 
 
 @compiled
-def known_of(jobs, priority, nodes, longest):  # type: ignore[no-untyped-def]
+def known_of(jobs: IntArray, priority: IntArray, nodes: int, longest: int) -> SingleArray:
     """What never changes about a job, float32, shape ``(jobs, 6)``: its first five features, and 1 if it is urgent.
 
     That is a site's priority > 0, for the paper's state; unknown is not urgent.
@@ -99,7 +101,21 @@ def known_of(jobs, priority, nodes, longest):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def observe(jobs, queue, expected, free, at, place, extra, candidates, known, scheme, nodes, features, context):  # type: ignore[no-untyped-def]
+def observe(
+    jobs: IntArray,
+    queue: IntArray,
+    expected: IntArray,
+    free: IntArray,
+    at: IntArray,
+    place: IntArray,
+    extra: IntArray,
+    candidates: IntArray,
+    known: SingleArray,
+    scheme: Scheme,
+    nodes: int,
+    features: SingleArray,
+    context: SingleArray,
+) -> None:
     """Fill ``features[:count]`` and ``context`` for the candidates of a decision.
 
     Parameters
@@ -183,7 +199,7 @@ def observe(jobs, queue, expected, free, at, place, extra, candidates, known, sc
 
 
 @compiled
-def _add_up(jobs, queue, expected, at, place):  # type: ignore[no-untyped-def]
+def _add_up(jobs: IntArray, queue: IntArray, expected: IntArray, at: IntArray, place: IntArray) -> None:
     # Once in an instant: what is selected afterwards is moved from one sum to the other.
     if place[SUMMED]:
         return

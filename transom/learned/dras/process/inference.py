@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from transom._system.compiling import compiled
 from transom.learned.dras.process.features import CONTEXT, FEATURES, observe
-from transom.learned.dras.process.process import begin, candidates_of, take
+from transom.learned.dras.process.process import Course, Scheme, begin, candidates_of, take
 from transom.learned.dras.process.state_from_window import decided, stand
-from transom.learned.scorer import highest, sample, score, softmax
-from transom.models.arrays import FloatArray
+from transom.learned.scorer import ScorerWeights, highest, sample, score, softmax
+from transom.models.arrays import FloatArray, IntArray, SingleArray
+from transom.simulation.core.events import State
 
 
 class View(NamedTuple):
@@ -39,7 +40,16 @@ def new_view(window: int) -> View:
 
 
 @compiled
-def choose(weights, features, context, count, scores, chances, rng, epsilon):  # type: ignore[no-untyped-def]
+def choose(
+    weights: ScorerWeights,
+    features: SingleArray,
+    context: SingleArray,
+    count: int,
+    scores: SingleArray,
+    chances: FloatArray,
+    rng: np.random.Generator | None,
+    epsilon: float,
+) -> tuple[int, float]:
     """Choose among ``count`` candidates and say with which log-probability that choice was made.
 
     ``epsilon`` < 0: drawn from the softmax of the scores; else the highest score with probability 1 - epsilon, any
@@ -61,7 +71,16 @@ def choose(weights, features, context, count, scores, chances, rng, epsilon):  #
 
 
 @compiled
-def decide(s, c, scheme, nodes, weights, view, rng, epsilon):  # type: ignore[no-untyped-def]
+def decide(
+    s: State,
+    c: Course,
+    scheme: Scheme,
+    nodes: int,
+    weights: ScorerWeights,
+    view: View,
+    rng: np.random.Generator | None,
+    epsilon: float,
+) -> int:
     """Decide one instant to its end, after :func:`~transom.learned.dras.process.process.begin`.
 
     Parameters
@@ -93,7 +112,20 @@ def decide(s, c, scheme, nodes, weights, view, rng, epsilon):  # type: ignore[no
 
 
 @compiled
-def decide_window(now, queue, running, running_end, available, nodes, scheme, holder, weights, view, rng, epsilon):  # type: ignore[no-untyped-def]
+def decide_window(
+    now: int,
+    queue: IntArray,
+    running: IntArray,
+    running_end: IntArray,
+    available: IntArray,
+    nodes: int,
+    scheme: Scheme,
+    holder: int,
+    weights: ScorerWeights,
+    view: View,
+    rng: np.random.Generator | None,
+    epsilon: float,
+) -> tuple[int, tuple[IntArray, int, int, int]]:
     """Decide a window in one call: steps apart, handing arrays over takes longer than the decision.
 
     Parameters

@@ -17,7 +17,8 @@ from __future__ import annotations
 import numpy as np
 
 from transom._system.compiling import borrowing
-from transom.learned.dras.process.process import COUNT
+from transom.learned.dras.process.process import COUNT, Scheme
+from transom.models.arrays import IntArray, SingleArray
 from transom.simulation.core.events import DEMAND, NOW, RUNNING, SUBMIT, WALLTIME
 
 JOB = ("size / N", "walltime / T", "1 if urgent", "queued time / T")
@@ -29,7 +30,19 @@ LONGEST_TIME = 30 * 86_400
 
 
 @borrowing
-def paper_state(jobs, queue, expected, free, at, place, candidates, known, scheme, nodes, state):  # type: ignore[no-untyped-def]
+def paper_state(
+    jobs: IntArray,
+    queue: IntArray,
+    expected: IntArray,
+    free: IntArray,
+    at: IntArray,
+    place: IntArray,
+    candidates: IntArray,
+    known: SingleArray,
+    scheme: Scheme,
+    nodes: int,
+    state: SingleArray,
+) -> None:
     """Fill the input of DRAS-PG: the jobs of the window, zeros where it has fewer, and all nodes.
 
     Parameters
@@ -48,7 +61,9 @@ def paper_state(jobs, queue, expected, free, at, place, candidates, known, schem
 
 
 @borrowing
-def _fill_job(jobs, job, at, known, scheme, state, row):  # type: ignore[no-untyped-def]
+def _fill_job(
+    jobs: IntArray, job: int, at: IntArray, known: SingleArray, scheme: Scheme, state: SingleArray, row: int
+) -> None:
     span = np.float64(scheme.longest)
     state[row, 0] = known[job, 0]
     state[row, 1] = min(jobs[job, WALLTIME], LONGEST_TIME) / span
@@ -57,7 +72,16 @@ def _fill_job(jobs, job, at, known, scheme, state, row):  # type: ignore[no-unty
 
 
 @borrowing
-def _fill_nodes(jobs, expected, free, at, scheme, nodes, state, row):  # type: ignore[no-untyped-def]
+def _fill_nodes(
+    jobs: IntArray,
+    expected: IntArray,
+    free: IntArray,
+    at: IntArray,
+    scheme: Scheme,
+    nodes: int,
+    state: SingleArray,
+    row: int,
+) -> None:
     end = row + nodes
     for i in range(free[0]):
         state[row + i, 0], state[row + i, 1] = 1.0, 0.0

@@ -106,7 +106,19 @@ def check_scheme(scheme: Scheme) -> None:
 
 
 @borrowing
-def begin(jobs, queue, expected, free, at, place, extra, candidates, picks, modes, scheme):  # type: ignore[no-untyped-def]
+def begin(
+    jobs: IntArray,
+    queue: IntArray,
+    expected: IntArray,
+    free: IntArray,
+    at: IntArray,
+    place: IntArray,
+    extra: IntArray,
+    candidates: IntArray,
+    picks: IntArray,
+    modes: IntArray,
+    scheme: Scheme,
+) -> None:
     """Open an instant: a kept reservation comes before everything else."""
     place[PICKED] = place[AHEAD] = place[COUNT] = place[SCANNED] = place[SEEN] = place[SUMMED] = 0
     place[INSTANT] += 1
@@ -130,7 +142,16 @@ def begin(jobs, queue, expected, free, at, place, extra, candidates, picks, mode
 
 
 @borrowing
-def candidates_of(jobs, queue, free, at, place, extra, candidates, scheme):  # type: ignore[no-untyped-def]
+def candidates_of(
+    jobs: IntArray,
+    queue: IntArray,
+    free: IntArray,
+    at: IntArray,
+    place: IntArray,
+    extra: IntArray,
+    candidates: IntArray,
+    scheme: Scheme,
+) -> int:
     """Fill ``candidates`` in queue order; returns how many there are. With none the instant is over.
 
     What is free only shrinks within an instant, so a job that is out stays out: the search goes on where it stopped.
@@ -161,11 +182,24 @@ def candidates_of(jobs, queue, free, at, place, extra, candidates, scheme):  # t
     place[SCANNED], place[SEEN], place[COUNT] = scanned, seen, count
     if count == 0:
         place[LEVEL] = OVER
-    return count
+    return int(count)
 
 
 @borrowing
-def take(jobs, queue, expected, free, at, place, extra, candidates, picks, modes, scheme, k):  # type: ignore[no-untyped-def]
+def take(
+    jobs: IntArray,
+    queue: IntArray,
+    expected: IntArray,
+    free: IntArray,
+    at: IntArray,
+    place: IntArray,
+    extra: IntArray,
+    candidates: IntArray,
+    picks: IntArray,
+    modes: IntArray,
+    scheme: Scheme,
+    k: int,
+) -> None:
     """Select the candidate ``k``: it starts, or is the reason for a reservation."""
     job = queue[candidates[k]]
     if place[LEVEL] == TWO:
@@ -190,7 +224,7 @@ def take(jobs, queue, expected, free, at, place, extra, candidates, picks, modes
 
 
 @borrowing
-def close(queue, place, picks):  # type: ignore[no-untyped-def]
+def close(queue: IntArray, place: IntArray, picks: IntArray) -> None:
     """Make the queue what it was before the instant, with those who start still in it."""
     for k in range(place[PICKED]):
         queue[picks[k]] = -1 - queue[picks[k]]
@@ -198,7 +232,16 @@ def close(queue, place, picks):  # type: ignore[no-untyped-def]
 
 
 @borrowing
-def finish(jobs, queue, ends, at, runtime, place, picks, modes):  # type: ignore[no-untyped-def]
+def finish(
+    jobs: IntArray,
+    queue: IntArray,
+    ends: IntArray,
+    at: IntArray,
+    runtime: IntArray,
+    place: IntArray,
+    picks: IntArray,
+    modes: IntArray,
+) -> None:
     """Start the selected jobs of an instant that is over."""
     close(queue, place, picks)
     launch(jobs, queue, ends, at, runtime, picks, modes, place[PICKED])
@@ -206,14 +249,25 @@ def finish(jobs, queue, ends, at, runtime, place, picks, modes):  # type: ignore
 
 
 @borrowing
-def _may_start(jobs, job, free, extra, two, shadow, now):  # type: ignore[no-untyped-def]
+def _may_start(jobs: IntArray, job: int, free: IntArray, extra: IntArray, two: bool, shadow: int, now: int) -> bool:
     if not fits(jobs, job, free):
         return False
     return not two or now + jobs[job, WALLTIME] <= shadow or fits(jobs, job, extra)
 
 
 @borrowing
-def _pick(jobs, queue, expected, free, at, place, picks, modes, i, mode):  # type: ignore[no-untyped-def]
+def _pick(
+    jobs: IntArray,
+    queue: IntArray,
+    expected: IntArray,
+    free: IntArray,
+    at: IntArray,
+    place: IntArray,
+    picks: IntArray,
+    modes: IntArray,
+    i: int,
+    mode: int,
+) -> None:
     job = queue[i]
     occupy(jobs, expected, free, at, job)
     if place[SUMMED]:
@@ -228,7 +282,9 @@ def _pick(jobs, queue, expected, free, at, place, picks, modes, i, mode):  # typ
 
 
 @borrowing
-def _reserve(jobs, expected, free, at, place, extra, job):  # type: ignore[no-untyped-def]
+def _reserve(
+    jobs: IntArray, expected: IntArray, free: IntArray, at: IntArray, place: IntArray, extra: IntArray, job: int
+) -> None:
     jobs[job, HELD] = 1
     place[HOLDER] = job
     place[BEGIN] = shadow_time(jobs, expected, free, at, job, extra)

@@ -180,14 +180,14 @@ def holding_cost(reward: Reward, runtime: IntArray) -> FloatArray:
 
 
 @borrowing
-def passed(reward, jobs, queue, at, cost, until):  # type: ignore[no-untyped-def]
+def passed(reward: Reward, jobs: IntArray, queue: IntArray, at: IntArray, cost: FloatArray, until: int) -> float:
     """Reward for the time from now to ``until``, during which the queue waits as it is."""
     total = 0.0
     if reward.kind != WAITING:
         return total
     now = at[NOW]
     if reward.by_runtime == 0 and reward.growth == 0:
-        return -at[QUEUED] * (until - now) / HOUR
+        return float(-at[QUEUED] * (until - now) / HOUR)
     p = reward.power + 1
     for i in range(at[QUEUED]):
         job = queue[i]
@@ -200,7 +200,9 @@ def passed(reward, jobs, queue, at, cost, until):  # type: ignore[no-untyped-def
 
 
 @borrowing
-def selected(reward, jobs, queue, free, at, place, job, nodes):  # type: ignore[no-untyped-def]
+def selected(
+    reward: Reward, jobs: IntArray, queue: IntArray, free: IntArray, at: IntArray, place: IntArray, job: int, nodes: int
+) -> float:
     """Reward for the selection of a job, after it was carried out."""
     if reward.kind == WAITING:
         return 0.0
@@ -213,7 +215,7 @@ def selected(reward, jobs, queue, free, at, place, job, nodes):  # type: ignore[
         total = reward.w2 * jobs[job, DEMAND] / nodes + reward.w3 * (nodes - free[0]) / nodes  # (eq. 1)
         if longest > 0:
             total += reward.w1 * (now - jobs[job, SUBMIT]) / longest
-        return total
+        return float(total)
     waiting = at[QUEUED] - place[PICKED]
     if waiting == 0:
         return 0.0
@@ -224,4 +226,4 @@ def selected(reward, jobs, queue, free, at, place, job, nodes):  # type: ignore[
                 total -= HOUR / jobs[queue[i], WALLTIME]  # (eq. 2)
             else:
                 total -= (now - jobs[queue[i], SUBMIT]) / HOUR
-    return total / waiting
+    return float(total / waiting)

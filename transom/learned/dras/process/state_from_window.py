@@ -37,7 +37,7 @@ def new_course(state: State, scheme: Scheme, nodes: int, priority: IntArray | No
 
 
 @compiled
-def _course(jobs, amounts, scheme, nodes, priority):  # type: ignore[no-untyped-def]
+def _course(jobs: IntArray, amounts: int, scheme: Scheme, nodes: int, priority: IntArray) -> Course:
     n = len(jobs)
     at = np.zeros(COUNTERS, np.int64)
     at[HOLDER] = at[BEGIN] = -1
@@ -76,7 +76,16 @@ def parts(window: Window) -> tuple[int, IntArray, IntArray, IntArray, IntArray]:
 
 
 @compiled
-def stand(now, queue, running, running_end, available, nodes, scheme, holder):  # type: ignore[no-untyped-def]
+def stand(
+    now: int,
+    queue: IntArray,
+    running: IntArray,
+    running_end: IntArray,
+    available: IntArray,
+    nodes: int,
+    scheme: Scheme,
+    holder: int,
+) -> tuple[State, Course]:
     """:func:`standing` at the :func:`parts` of a window."""
     waiting = len(queue)
     state = state_at(now, queue, running, running_end, available, np.arange(waiting))
@@ -89,7 +98,7 @@ def stand(now, queue, running, running_end, available, nodes, scheme, holder):  
 
 
 @compiled
-def decided(queue, course):  # type: ignore[no-untyped-def]
+def decided(queue: IntArray, course: Course) -> tuple[IntArray, int, int, int]:
     """What was decided within an instant that is over, for :func:`decision_of`; ``queue`` is of the window.
 
     Returns

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from transom._system.compiling import compiled
 from transom.errors import ModelError, SpecError
 from transom.learned.dras.process.features import CONTEXT, FEATURES, observe
-from transom.learned.dras.process.inference import choose, decide, new_view
+from transom.learned.dras.process.inference import View, choose, decide, new_view
 from transom.learned.dras.process.process import (
     AHEAD,
     BEGIN,
     HOLDER,
     INSTANT,
     PICKED,
+    Course,
     Scheme,
     begin,
     check_scheme,
@@ -31,7 +32,7 @@ from transom.learned.scorer import ScorerWeights
 from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.rng import stream
 from transom.simulation.core import events
-from transom.simulation.core.events import QUEUED, advance
+from transom.simulation.core.events import QUEUED, State, advance
 from transom.simulation.core.replay import Progress, Replay
 from transom.simulation.core.schedule import COLUMNS, Schedule
 from transom.simulation.passes.rule_replay import after, before
@@ -160,7 +161,22 @@ def check_weights(weights: ScorerWeights) -> None:
 
 
 @compiled
-def _record(s, c, scheme, nodes, runtime, cost, reward, gathered, weights, view, rng, epsilon, batch, row):  # type: ignore[no-untyped-def]
+def _record(
+    s: State,
+    c: Course,
+    scheme: Scheme,
+    nodes: int,
+    runtime: IntArray,
+    cost: FloatArray,
+    reward: Reward,
+    gathered: FloatArray,
+    weights: ScorerWeights,
+    view: View,
+    rng: np.random.Generator,
+    epsilon: float,
+    batch: Batch,
+    row: int,
+) -> tuple[int, bool]:
     """Record decisions from ``row`` on until the batch is full or the episode ends; (row, whether it ended).
 
     A full batch is left at the decision after its last one, so that all rewards in it are complete.
@@ -259,7 +275,21 @@ def run_scorer(
 
 
 @compiled
-def _replay(s, c, scheme, nodes, runtime, ids, weights, view, rng, epsilon, log, row, until):  # type: ignore[no-untyped-def]
+def _replay(
+    s: State,
+    c: Course,
+    scheme: Scheme,
+    nodes: int,
+    runtime: IntArray,
+    ids: IntArray,
+    weights: ScorerWeights,
+    view: View,
+    rng: np.random.Generator,
+    epsilon: float,
+    log: IntArray,
+    row: int,
+    until: int,
+) -> tuple[int, bool]:
     jobs, queue, ends, expected, ended, free, children, at = s
     place, extra, candidates, picks, modes, _ = c
     work = 0

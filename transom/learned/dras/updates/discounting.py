@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from transom._system.compiling import compiled
+from transom.models.arrays import BoolArray, FloatArray
 
 
 @compiled
-def returns_to_go(reward, discount, done, after, returns):  # type: ignore[no-untyped-def]
+def returns_to_go(reward: FloatArray, discount: FloatArray, done: BoolArray, after: float, returns: FloatArray) -> None:
     r"""Fill ``returns`` with :math:`R_k = r_k + d_k R_{k+1}`, where :math:`R_{k+1} = 0` after the end of an episode.
 
     Parameters
@@ -23,7 +24,15 @@ def returns_to_go(reward, discount, done, after, returns):  # type: ignore[no-un
 
 
 @compiled
-def advantages(reward, discount, done, values, after, lam, advantage):  # type: ignore[no-untyped-def]
+def advantages(
+    reward: FloatArray,
+    discount: FloatArray,
+    done: BoolArray,
+    values: FloatArray,
+    after: float,
+    lam: float,
+    advantage: FloatArray,
+) -> None:
     r"""Fill ``advantage`` with the generalised estimate.
 
     .. math:: A_k = \delta_k + d_k \lambda A_{k+1}, \quad \delta_k = r_k + d_k V_{k+1} - V_k
