@@ -116,7 +116,9 @@ def _new_state(workload: Workload) -> _State:
 
 
 @compiled
-def _run(jobs, queue, ends, expected, at, log, easy):  # type: ignore[no-untyped-def]
+def _run(
+    jobs: IntArray, queue: IntArray, ends: IntArray, expected: IntArray, at: IntArray, log: IntArray, easy: bool
+) -> bool:
     """Event after event, with a pass where somebody waits; False at the end of the trace."""
     at[_WORK] = 0
     while at[_WORK] < _CHUNK:
@@ -129,7 +131,7 @@ def _run(jobs, queue, ends, expected, at, log, easy):  # type: ignore[no-untyped
 
 
 @compiled
-def _next_event(jobs, queue, ends, expected, at):  # type: ignore[no-untyped-def]
+def _next_event(jobs: IntArray, queue: IntArray, ends: IntArray, expected: IntArray, at: IntArray) -> bool:
     """Take in one end or one submission; False if there is none."""
     n, end = len(jobs), _NEVER
     if at[_RUNNING]:
@@ -157,7 +159,9 @@ def _next_event(jobs, queue, ends, expected, at):  # type: ignore[no-untyped-def
 
 
 @compiled
-def _pass(jobs, queue, ends, expected, at, log, easy):  # type: ignore[no-untyped-def]
+def _pass(
+    jobs: IntArray, queue: IntArray, ends: IntArray, expected: IntArray, at: IntArray, log: IntArray, easy: bool
+) -> None:
     """Start the queue's head while it fits; then backfill around its reservation, by real runtimes."""
     now, count, backfilled, head, shadow = at[_NOW], 0, 0, -1, -1
     row = at[_ROWS]
@@ -201,7 +205,7 @@ def _pass(jobs, queue, ends, expected, at, log, easy):  # type: ignore[no-untype
 
 
 @compiled
-def _start(jobs, ends, expected, at, job, mode):  # type: ignore[no-untyped-def]
+def _start(jobs: IntArray, ends: IntArray, expected: IntArray, at: IntArray, job: int, mode: int) -> None:
     now = at[_NOW]
     jobs[job, _START] = now
     jobs[job, _MODE] = mode
@@ -214,7 +218,7 @@ def _start(jobs, ends, expected, at, job, mode):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _insert(pairs, length, time, job):  # type: ignore[no-untyped-def]
+def _insert(pairs: IntArray, length: int, time: int, job: int) -> None:
     # Behind those of the same time: first in, first out.
     i = length
     while i > 0 and pairs[i - 1, 0] > time:
@@ -226,7 +230,7 @@ def _insert(pairs, length, time, job):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _remove(pairs, length, job):  # type: ignore[no-untyped-def]
+def _remove(pairs: IntArray, length: int, job: int) -> None:
     i = 0
     while pairs[i, 1] != job:
         i += 1

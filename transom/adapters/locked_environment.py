@@ -138,7 +138,16 @@ def _new_state(workload: Workload, table: JobTable, arrival: IntArray) -> _State
 
 
 @compiled
-def _run(jobs, score, queue, running, at, log, easy, still):  # type: ignore[no-untyped-def]
+def _run(
+    jobs: IntArray,
+    score: FloatArray,
+    queue: IntArray,
+    running: IntArray,
+    at: IntArray,
+    log: IntArray,
+    easy: bool,
+    still: bool,
+) -> None:
     """Pick job after job until the queue is empty for good; one job, the first, where scores do not stand ``still``.
 
     It returns early, perhaps with a job locked, when much work was done.
@@ -177,7 +186,7 @@ def _run(jobs, score, queue, running, at, log, easy, still):  # type: ignore[no-
 
 
 @compiled
-def _note(log, at, head, shadow):  # type: ignore[no-untyped-def]
+def _note(log: IntArray, at: IntArray, head: int, shadow: int) -> None:
     row = at[_ROWS]
     log[0, row], log[1, row], log[2, row] = at[_NOW], at[_QUEUED], at[_FREE]
     log[3, row], log[4, row], log[5, row], log[6, row] = 0, 0, head, shadow
@@ -185,7 +194,7 @@ def _note(log, at, head, shadow):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _shadow(jobs, running, at, job):  # type: ignore[no-untyped-def]
+def _shadow(jobs: IntArray, running: IntArray, at: IntArray, job: int) -> int:
     """When the job fits by the walltimes of the running ones; the ends of an instant count one after another."""
     count, free = at[_RUNNING], at[_FREE]
     key = np.empty(count, np.int64)
@@ -198,11 +207,11 @@ def _shadow(jobs, running, at, job):  # type: ignore[no-untyped-def]
         shadow = jobs[running[i], _START] + jobs[running[i], _WALLTIME]
         if free >= jobs[job, _NODES]:
             break
-    return shadow
+    return int(shadow)
 
 
 @compiled
-def _backfill(jobs, queue, running, at, log):  # type: ignore[no-untyped-def]
+def _backfill(jobs: IntArray, queue: IntArray, running: IntArray, at: IntArray, log: IntArray) -> None:
     """Start jobs by submission that fit and end strictly before the shadow time."""
     queued = at[_QUEUED]
     _sort(queue, queued, jobs[queue[:queued], _SUBMIT], at)
@@ -218,7 +227,7 @@ def _backfill(jobs, queue, running, at, log):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _step(jobs, queue, running, at):  # type: ignore[no-untyped-def]
+def _step(jobs: IntArray, queue: IntArray, running: IntArray, at: IntArray) -> None:
     """Take in the next arrival or end, an arrival if both are at one instant."""
     count, end = at[_RUNNING], 2**62
     if count:
@@ -238,7 +247,7 @@ def _step(jobs, queue, running, at):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _admit(queue, jobs, at):  # type: ignore[no-untyped-def]
+def _admit(queue: IntArray, jobs: IntArray, at: IntArray) -> None:
     at[_NOW] = max(at[_NOW], jobs[at[_NEXT], _SUBMIT])
     queue[at[_QUEUED]] = at[_NEXT]
     at[_QUEUED] += 1
@@ -246,7 +255,7 @@ def _admit(queue, jobs, at):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _start(jobs, queue, running, at, job, mode):  # type: ignore[no-untyped-def]
+def _start(jobs: IntArray, queue: IntArray, running: IntArray, at: IntArray, job: int, mode: int) -> None:
     jobs[job, _START] = at[_NOW]
     jobs[job, _MODE] = mode
     jobs[job, _ORDER] = at[_STARTED]
@@ -263,7 +272,7 @@ def _start(jobs, queue, running, at, job, mode):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _sort(items, length, key, at):  # type: ignore[no-untyped-def]
+def _sort(items: IntArray, length: int, key: FloatArray | IntArray, at: IntArray) -> None:
     """Sort ``items[:length]`` and their keys by merging; equal ones stay in order."""
     at[_WORK] += length
     width = length
