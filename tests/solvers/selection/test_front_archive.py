@@ -33,7 +33,7 @@ def one_by_one(archive: FrontArchive, rows: IntArray, columns: int) -> None:
     """Let rows come in in their own order."""
     at = 0
     while at < len(rows):
-        at, full = insert_all(rows, at, len(rows), columns, *archive.arrays)
+        at, full = insert_all(rows, at, len(rows), columns, archive.tree)
         if full:
             assert archive.make_room()
 
@@ -63,8 +63,8 @@ def test_it_answers_as_a_list_does(columns: int) -> None:
     assert as_sorted(archive.content()) == as_sorted(marked(values))
     for point in rng.integers(0, 45, (300, columns)):
         better = (values >= point).all(axis=1)
-        assert beaten(point, columns, *archive.arrays) == better.any()
-        assert beaten(point, columns, *archive.arrays, True) == (better & (values > point).any(axis=1)).any()
+        assert beaten(point, columns, archive.tree) == better.any()
+        assert beaten(point, columns, archive.tree, True) == (better & (values > point).any(axis=1)).any()
 
 
 @pytest.mark.parametrize("columns", [1, 2, 4, 8])
@@ -74,10 +74,10 @@ def test_what_comes_in_where_nothing_beats_it_is_the_front(columns: int) -> None
     for number in range(4000):
         row = rng.integers(0, 12 + number // 100, columns)
         is_beaten = bool((known >= row).all(axis=1).any())
-        assert beaten(row, columns, *archive.arrays) == is_beaten
+        assert beaten(row, columns, archive.tree) == is_beaten
         if not is_beaten:
             known = np.concatenate((known, row[None]))
-            if insert(np.append(row, (number, -number)), columns, *archive.arrays):
+            if insert(np.append(row, (number, -number)), columns, archive.tree):
                 assert archive.make_room()
     assert archive.added == len(known) >= len(archive)
     rows = archive.content()
@@ -92,13 +92,13 @@ def test_what_comes_in_where_nothing_beats_it_is_the_front(columns: int) -> None
 def test_nothing_is_known_at_first() -> None:
     for columns in (1, 3):
         archive = FrontArchive(columns, 1)
-        assert not beaten(np.zeros(columns, np.int64), columns, *archive.arrays)
+        assert not beaten(np.zeros(columns, np.int64), columns, archive.tree)
         assert archive.content().shape == (0, columns + 1)
         archive.shed()
         assert len(archive) == 0
-        insert(np.zeros(columns + 1, np.int64), columns, *archive.arrays)
-        assert beaten(np.zeros(columns, np.int64), columns, *archive.arrays)
-        assert not beaten(np.ones(columns, np.int64), columns, *archive.arrays)
+        insert(np.zeros(columns + 1, np.int64), columns, archive.tree)
+        assert beaten(np.zeros(columns, np.int64), columns, archive.tree)
+        assert not beaten(np.ones(columns, np.int64), columns, archive.tree)
 
 
 @pytest.mark.parametrize("order", ["rising", "powers", "crowded", "better"])
@@ -117,13 +117,13 @@ def test_rows_in_order_find_room(order: str) -> None:
     archive, columns = FrontArchive(values.shape[1], 1), values.shape[1]
     one_by_one(archive, marked(values), columns)
     assert archive.added == len(values)
-    assert archive.counts[DEEPEST] + 2 <= len(archive.counts) - STACK
+    assert archive.tree.counts[DEEPEST] + 2 <= len(archive.tree.counts) - STACK
     rows = archive.content()
     assert unbeaten(rows[:, :columns]) == unbeaten(values)
     assert (values[rows[:, columns]] == rows[:, :columns]).all()
     for point in values[:: len(values) // 50]:
-        assert beaten(point, columns, *archive.arrays)
-        assert beaten(point, columns, *archive.arrays, True) == (order == "better" and point[0] < steps[-1])
+        assert beaten(point, columns, archive.tree)
+        assert beaten(point, columns, archive.tree, True) == (order == "better" and point[0] < steps[-1])
     if order == "better":
         assert len(archive) < len(values) / 2, "what has been beaten goes from time to time"
 
@@ -132,7 +132,7 @@ def test_boxes_hold_their_rows_and_leaves_are_filled() -> None:
     values = points_on_a_plane(np.random.default_rng(1), 5000, 3)
     archive = FrontArchive(3, 1)
     one_by_one(archive, marked(values), 3)
-    nodes = archive.nodes[: archive.counts[NODES]]
+    nodes = archive.tree.nodes[: archive.tree.counts[NODES]]
     assert len({-1 - int(child) for child in nodes[:, CHILD] if child < 0}) == (len(nodes) + 1) // 2
     for node in nodes.tolist():
         if node[CHILD] >= 0:
@@ -140,7 +140,7 @@ def test_boxes_hold_their_rows_and_leaves_are_filled() -> None:
             least, most = parts[:, LEAST : LEAST + 3].min(axis=0), parts[:, LEAST + 3 :].max(axis=0)
         else:
             first = (-1 - node[CHILD]) * SLOTS
-            rows = archive.rows[first : first + node[HELD], :3]
+            rows = archive.tree.rows[first : first + node[HELD], :3]
             assert 1 <= len(rows) <= SLOTS
             least, most = rows.min(axis=0), rows.max(axis=0)
         assert node[LEAST:] == [*least.tolist(), *most.tolist()]
@@ -201,5 +201,5 @@ def test_a_leaf_is_split_by_what_its_own_rows_differ_in() -> None:
     values = np.column_stack((np.full(SLOTS, 10**6), np.arange(SLOTS), SLOTS - np.arange(SLOTS)))
     archive = FrontArchive(3, 1)
     one_by_one(archive, marked(np.vstack((values, [[0, SLOTS, SLOTS]]))), 3)
-    assert archive.counts[NODES] == 3
+    assert archive.tree.counts[NODES] == 3
     assert as_sorted(archive.content()[:, :3]) == as_sorted(np.vstack((values, [[0, SLOTS, SLOTS]])))

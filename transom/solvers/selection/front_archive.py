@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
-from transom._system.compiling import compiled
+from transom._system.compiling import borrowing, compiled
 from transom.models.arrays import BoolArray, IntArray
-
-Arrays: TypeAlias = tuple[IntArray, IntArray, IntArray]
 
 SLOTS = 16  # rows a leaf has room for
 NODES, LEAVES, ROWS, LAST, DEEPEST, STACK = range(6)
@@ -35,6 +33,23 @@ def _go_on() -> None:
     """Nothing is to be seen to in a pause."""
 
 
+class ArchiveTree(NamedTuple):
+    """The tree as kernels take it.
+
+    Parameters
+    ----------
+    rows : leaf after leaf, :data:`SLOTS` rows each: values, then words.
+    nodes : per node the first of its two children, which are neighbours, the objective and the value that tell them
+        apart, and its depth; of a leaf, -1 and below for leaf 0 and so on, how many rows it holds, 0, and its depth.
+        Then the least value of its rows by objective, and the largest one.
+    counts : see :data:`NODES`.
+    """
+
+    rows: IntArray
+    nodes: IntArray
+    counts: IntArray
+
+
 class FrontArchive:
     """Values of known selections, and the selections as bits. A row that a later one beats may stay for a while.
 
@@ -46,26 +61,17 @@ class FrontArchive:
 
     Attributes
     ----------
-    rows : leaf after leaf, :data:`SLOTS` rows each: values, then words.
-    nodes : per node the first of its two children, which are neighbours, the objective and the value that tell them
-        apart, and its depth; of a leaf, -1 and below for leaf 0 and so on, how many rows it holds, 0, and its depth.
-        Then the least value of its rows by objective, and the largest one.
-    counts : see :data:`NODES`.
+    tree : what kernels take.
     """
 
     def __init__(self, columns: int, words: int, memory: float = math.inf) -> None:
         self._columns, self._words, self._memory = columns, words, memory
-        self.rows, self.nodes, self.counts = _empty(_LEAVES, _DEEP, columns, words)
+        self.tree = _empty(_LEAVES, _DEEP, columns, words)
         self._sifted = 0
         self._removed = 0
 
     def __len__(self) -> int:
-        return int(self.counts[ROWS])
-
-    @property
-    def arrays(self) -> Arrays:
-        """What kernels take: rows, nodes, counts."""
-        return self.rows, self.nodes, self.counts
+        return int(self.tree.counts[ROWS])
 
     @property
     def added(self) -> int:
@@ -79,19 +85,20 @@ class FrontArchive:
 
     def content(self) -> IntArray:
         """All rows: values, then words; newer ones may beat older ones."""
-        nodes = self.nodes[: self.counts[NODES]]
+        rows, nodes, counts = self.tree
+        nodes = nodes[: counts[NODES]]
         leaves = nodes[nodes[:, CHILD] < 0]
-        taken = np.zeros((int(self.counts[LEAVES]), SLOTS), np.bool_)
+        taken = np.zeros((int(counts[LEAVES]), SLOTS), np.bool_)
         taken[-1 - leaves[:, CHILD]] = np.arange(SLOTS) < leaves[:, HELD, None]
-        rows: IntArray = self.rows[: taken.size][taken.ravel()]
-        return rows
+        content: IntArray = rows[: taken.size][taken.ravel()]
+        return content
 
     def add(self, rows: IntArray, pause: Callable[[], None] = _go_on) -> bool:
         """Let rows come in, no two with equal values; whether there was room for all of them."""
         # In an order without any order, so that no branch becomes long.
         rows, at = rows[np.argsort(np.arange(len(rows)) * 0x9E3779B1 % 2**32, kind="stable")], 0
         while at < len(rows):
-            at, full = insert_all(rows, at, min(at + _BLOCK, len(rows)), self._columns, *self.arrays)
+            at, full = insert_all(rows, at, min(at + _BLOCK, len(rows)), self._columns, self.tree)
             if full and not self.make_room(pause):
                 return False
             pause()
@@ -102,15 +109,17 @@ class FrontArchive:
 
         ``pause`` is called every few milliseconds. What it raises ends this; the archive is as it was then.
         """
-        deep = self.counts[LEAVES] * SLOTS < len(self.rows)
+        rows, nodes, counts = self.tree
+        deep = counts[LEAVES] * SLOTS < len(rows)
         if len(self) > _GROWN * max(self._sifted, _FEW) or (deep and len(self) >= 2 * self._sifted):
             self._sift(pause)
         elif deep:
             # Balanced lately, and yet a branch is long: rows come in as if sorted.
-            self.counts = np.concatenate((self.counts, np.zeros_like(self.counts)))
-        elif 5 * self._bytes <= self._memory:
+            self.tree = self.tree._replace(counts=np.concatenate((counts, np.zeros_like(counts))))
+        elif 5 * (rows.nbytes + nodes.nbytes) <= self._memory:
             # Twice as large, it can still be filtered: that takes a list of its rows and a tree beside it.
-            self.rows, self.nodes = (np.concatenate((part, np.empty_like(part))) for part in (self.rows, self.nodes))
+            rows, nodes = (np.concatenate((part, np.empty_like(part))) for part in (rows, nodes))
+            self.tree = ArchiveTree(rows, nodes, counts)
         else:
             return self._sift(pause, len(self) // 2)
         return True
@@ -120,30 +129,26 @@ class FrontArchive:
         if self.unsifted:
             self._sift(pause)
 
-    @property
-    def _bytes(self) -> int:
-        return self.rows.nbytes + self.nodes.nbytes
-
     def _sift(self, pause: Callable[[], None] = _go_on, most: float = math.inf) -> bool:
         # Whether that leaves no more rows than asked for; else all of them stay.
         rows = self.content()
         kept: BoolArray = np.ones(len(rows), np.bool_)
         for first in range(0, len(rows), _BLOCK):
-            unbeaten(rows, first, min(first + _BLOCK, len(rows)), self._columns, *self.arrays, kept)
+            unbeaten(rows, first, min(first + _BLOCK, len(rows)), self._columns, self.tree, kept)
             pause()
         if kept.sum() > most:
             return False
         fresh = FrontArchive(self._columns, self._words)
-        fresh.rows, fresh.nodes, fresh.counts = _empty(len(self.rows) // SLOTS, _DEEP, self._columns, self._words)
+        fresh.tree = _empty(len(self.tree.rows) // SLOTS, _DEEP, self._columns, self._words)
         fresh._sifted = len(rows)  # it has been
         fresh.add(rows[kept], pause)
-        self.rows, self.nodes, self.counts = fresh.arrays
+        self.tree = fresh.tree
         self._sifted = len(self)
         self._removed += len(rows) - len(self)
         return True
 
 
-def _empty(leaves: int, deep: int, columns: int, words: int) -> Arrays:
+def _empty(leaves: int, deep: int, columns: int, words: int) -> ArchiveTree:
     rows = np.empty((leaves * SLOTS, columns + words), np.int64)
     rows[0] = -1  # beats nothing
     nodes = np.empty((2 * leaves, LEAST + 2 * columns), np.int64)
@@ -151,14 +156,13 @@ def _empty(leaves: int, deep: int, columns: int, words: int) -> Arrays:
     nodes[0, LEAST : LEAST + columns], nodes[0, LEAST + columns :] = 2**62, -1
     counts = np.zeros(STACK + deep + 2, np.int64)
     counts[NODES] = counts[LEAVES] = 1
-    return rows, nodes, counts
+    return ArchiveTree(rows, nodes, counts)
 
 
-@compiled
-def beaten(
-    point: IntArray, columns: int, rows: IntArray, nodes: IntArray, counts: IntArray, other: bool = False
-) -> bool:
+@borrowing
+def beaten(point: IntArray, columns: int, tree: ArchiveTree, other: bool = False) -> bool:
     """Whether a known row, with ``other`` an unequal one, is at least as good as ``point`` in each of its columns."""
+    rows, nodes, counts = tree
     if not other:
         # What beat the last point beats its neighbours too, as a rule. It may have moved, but its values are there
         # until those of another one are.
@@ -214,17 +218,18 @@ def beaten(
     return False
 
 
-@compiled
-def insert(point: IntArray, columns: int, rows: IntArray, nodes: IntArray, counts: IntArray) -> bool:
+@borrowing
+def insert(point: IntArray, columns: int, tree: ArchiveTree) -> bool:
     """Put a row, ``columns`` values that no known row equals and the words, into the tree.
 
     Returns whether :meth:`FrontArchive.make_room` comes before the next row.
     """
+    rows, nodes, counts = tree
     node = 0
     while True:
         if nodes[node, CHILD] < 0 and nodes[node, HELD] == SLOTS:
             # Before the point widens its box: a leaf is told apart by what its own rows differ in.
-            _split(columns, rows, nodes, counts, node)
+            _split(columns, tree, node)
         for c in range(columns):
             nodes[node, LEAST + c] = min(nodes[node, LEAST + c], point[c])
             nodes[node, LEAST + columns + c] = max(nodes[node, LEAST + columns + c], point[c])
@@ -239,15 +244,16 @@ def insert(point: IntArray, columns: int, rows: IntArray, nodes: IntArray, count
     return full(counts, len(rows))
 
 
-@compiled
+@borrowing
 def full(counts: IntArray, slots: int) -> bool:
     """Whether a further leaf may find no place among so many rows, or nodes none to wait in."""
     return bool(counts[LEAVES] * SLOTS == slots or counts[DEEPEST] + 2 > len(counts) - STACK)
 
 
-@compiled
-def _split(columns: int, rows: IntArray, nodes: IntArray, counts: IntArray, node: int) -> None:
+@borrowing
+def _split(columns: int, tree: ArchiveTree, node: int) -> None:
     # At the middle of the objective in which the box is widest: both halves get a row, for all values are distinct.
+    rows, nodes, counts = tree
     axis = 0
     widest = nodes[node, LEAST + columns] - nodes[node, LEAST]
     for c in range(1, columns):
@@ -255,10 +261,19 @@ def _split(columns: int, rows: IntArray, nodes: IntArray, counts: IntArray, node
         if width > widest:
             widest, axis = width, c
     first = (-1 - nodes[node, CHILD]) * SLOTS
-    values = np.sort(rows[first : first + SLOTS, axis])
-    at = values[SLOTS // 2 - 1]
-    if at == values[SLOTS - 1]:
-        at = (values[0] + values[SLOTS - 1]) // 2
+    least, most = rows[first, axis], rows[first, axis]
+    at = least
+    for i in range(first, first + SLOTS):
+        value = rows[i, axis]
+        least, most = min(least, value), max(most, value)
+        less, no_more = 0, 0
+        for k in range(first, first + SLOTS):
+            less += rows[k, axis] < value
+            no_more += rows[k, axis] <= value
+        if less < SLOTS // 2 <= no_more:
+            at = value  # the last one of the lower half, were they sorted
+    if at == most:
+        at = (least + most) // 2
     left, other = counts[NODES], counts[LEAVES]
     counts[NODES] += 2
     counts[LEAVES] += 1
@@ -282,27 +297,16 @@ def _split(columns: int, rows: IntArray, nodes: IntArray, counts: IntArray, node
 
 
 @compiled
-def insert_all(
-    points: IntArray, first: int, last: int, columns: int, rows: IntArray, nodes: IntArray, counts: IntArray
-) -> tuple[int, bool]:
+def insert_all(points: IntArray, first: int, last: int, columns: int, tree: ArchiveTree) -> tuple[int, bool]:
     """Insert the points ``first`` to ``last`` until there may be no more room; the next one, and whether it is so."""
     for i in range(first, last):
-        if insert(points[i], columns, rows, nodes, counts):
+        if insert(points[i], columns, tree):
             return i + 1, True
     return last, False
 
 
 @compiled
-def unbeaten(
-    points: IntArray,
-    first: int,
-    last: int,
-    columns: int,
-    rows: IntArray,
-    nodes: IntArray,
-    counts: IntArray,
-    kept: BoolArray,
-) -> None:
+def unbeaten(points: IntArray, first: int, last: int, columns: int, tree: ArchiveTree, kept: BoolArray) -> None:
     """Say in ``kept`` which of the points ``first`` to ``last`` of the tree no unequal one beats."""
     for i in range(first, last):
-        kept[i] = not beaten(points[i], columns, rows, nodes, counts, True)
+        kept[i] = not beaten(points[i], columns, tree, True)

@@ -2,16 +2,15 @@
 
 .. math:: \\max w \\cdot x \\quad\\text{s.t.}\\quad A x \\le b,\\ 0 \\le x \\le 1
 
-A tableau ``table`` of shape ``(m + 1, n + m)`` holds :math:`B^{-1} (A, I)` and, as its last row, the reduced
-costs. It is only a guide: what prunes is :func:`safe_bound`, which holds for any prices, rounding included.
-``shape`` of the other arrays: ``basis`` ``(m,)``, the variable of each row; ``place`` ``(n + m,)``, the row of each
-variable or -1; ``at`` ``(n,)``, the value of each variable that is not basic, else 0; ``beta`` ``(m,)``, values of the
-basic ones; ``fixed`` ``(n,)``, 0 or 1 where a variable is fixed, else -1.
+A tableau is only a guide: what prunes is :func:`safe_bound`, which holds for any prices, rounding included.
+``fixed``, shape ``(n,)``, is 0 or 1 where a variable is fixed, else -1.
 """
 
 from __future__ import annotations
 
-from transom._system.compiling import compiled
+from typing import NamedTuple
+
+from transom._system.compiling import borrowing, compiled
 from transom.models.arrays import FloatArray, IntArray
 
 OPTIMAL, INFEASIBLE, BELOW, GIVEN_UP = range(4)
@@ -21,9 +20,29 @@ _TINY = 1e-9  # what counts as zero, of numbers whose rows are scaled to at most
 _UNIT = 2.5e-16  # more than the rounding error of one operation, twice
 
 
+class Tableau(NamedTuple):
+    """Where the simplex stands.
+
+    Parameters
+    ----------
+    table : :math:`B^{-1} (A, I)` and, as the last row, the reduced costs, shape ``(m + 1, n + m)``.
+    basis : the variable of each row, shape ``(m,)``.
+    place : the row of each variable or -1, shape ``(n + m,)``.
+    at : the value of each variable that is not basic, else 0, shape ``(n,)``.
+    beta : values of the basic ones, shape ``(m,)``.
+    """
+
+    table: FloatArray
+    basis: IntArray
+    place: IntArray
+    at: FloatArray
+    beta: FloatArray
+
+
 @compiled
-def rebuild(table: FloatArray, rows: FloatArray, weights: FloatArray, basis: IntArray, place: IntArray) -> None:
+def rebuild(tableau: Tableau, rows: FloatArray, weights: FloatArray) -> None:
     """Compute the tableau of a basis anew; of the basis of slacks where that one is singular or not dual feasible."""
+    table, basis, place = tableau.table, tableau.basis, tableau.place
     m, n = rows.shape
     for attempt in range(2):
         for i in range(m):
@@ -64,7 +83,7 @@ def rebuild(table: FloatArray, rows: FloatArray, weights: FloatArray, basis: Int
             return
 
 
-@compiled
+@borrowing
 def _pivot(table: FloatArray, row: int, column: int) -> None:
     rows, columns = table.shape
     factor = 1.0 / table[row, column]
@@ -80,18 +99,8 @@ def _pivot(table: FloatArray, row: int, column: int) -> None:
                 table[i, column] = 0.0
 
 
-@compiled
-def relax(
-    table: FloatArray,
-    limits: FloatArray,
-    fixed: IntArray,
-    basis: IntArray,
-    place: IntArray,
-    at: FloatArray,
-    beta: FloatArray,
-    goal: float,
-    most: int,
-) -> tuple[int, int, int]:
+@borrowing
+def relax(tableau: Tableau, limits: FloatArray, fixed: IntArray, goal: float, most: int) -> tuple[int, int, int]:
     """Solve the relaxation from where the tableau stands.
 
     Parameters
@@ -103,6 +112,7 @@ def relax(
     -------
     What came out, the row that cannot be met, and the number of steps.
     """
+    table, basis, place, at, beta = tableau
     m, n = len(basis), len(fixed)
     for j in range(n):
         if place[j] >= 0:
@@ -189,7 +199,7 @@ def relax(
     return GIVEN_UP, -1, most
 
 
-@compiled
+@borrowing
 def safe_bound(
     rows: FloatArray, limits: FloatArray, weights: FloatArray, prices: FloatArray, fixed: IntArray, reduced: FloatArray
 ) -> float:
@@ -224,19 +234,18 @@ def safe_bound(
     return float(total + _UNIT * (n + m + 8) * (size + n * every))
 
 
-@compiled
+@borrowing
 def cannot_be_met(
-    table: FloatArray,
+    tableau: Tableau,
     rows: FloatArray,
     limits: FloatArray,
     fixed: IntArray,
     row: int,
-    basis: IntArray,
-    beta: FloatArray,
     prices: FloatArray,
     reduced: FloatArray,
 ) -> bool:
     """Whether a row of the tableau proves that there is no solution at all, rounding included."""
+    table, basis, beta = tableau.table, tableau.basis, tableau.beta
     m, n = rows.shape
     # The row says sum = beta; where its variable must grow and cannot, the row itself is the contradiction.
     sign = 1.0
@@ -255,5 +264,4 @@ def cannot_be_met(
     # max 0 x, so that the bound is below 0 only if nothing fits.
     for j in range(n):
         reduced[j] = 0.0
-    nothing = reduced.copy()
-    return safe_bound(rows, limits, nothing, prices, fixed, reduced) < 0.0
+    return safe_bound(rows, limits, reduced, prices, fixed, reduced) < 0.0

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from transom.models.arrays import BoolArray, IntArray
-from transom.solvers.selection.front_archive import Arrays, FrontArchive
+from transom.solvers.selection.front_archive import FrontArchive
 from transom.solvers.selection.pareto_data import Data
-from transom.solvers.selection.pareto_join import DEPTH, FINISHED, FULL, join
-from transom.solvers.selection.pareto_lists import BITS, bits, extend, limits
+from transom.solvers.selection.pareto_join import DEPTH, FINISHED, FULL, OpenPairs, Side, join
+from transom.solvers.selection.pareto_lists import Candidate, Choices, Limits, bits, extend, limits
 from transom.solvers.selection.pareto_tree import Tree, needed
 
 WORK = 20_000  # steps of a portion: some milliseconds
@@ -84,22 +84,20 @@ class Halves:
         """Put the pairs that are worth something new into the archive; ``told`` is called now and then."""
         if not len(self._halves[0].rows) or not len(self._halves[1].rows):
             return  # whatever was still possible is known
-        trees: list[Arrays] = []
+        sides = []
         for half in self._halves:
             built = Tree(half.rows)
             while not built.grow(4 * WORK):
                 self._tick()
-            trees.append((built.rows, built.nodes, half.words[built.order]))
+            sides.append(Side(built.rows, built.nodes, half.words[built.order]))
         data, known = self._data, self._known
-        stack, top = np.zeros((DEPTH, 2), np.int64), np.ones(1, np.int64)
+        pairs = OpenPairs(np.zeros((DEPTH, 2), np.int64), np.ones(1, np.int64))
         # Points close to what no point exceeds beat many pairs, and there are few pairs as close: those come first.
         for share in _SHARES:
-            stack[0], top[0] = 0, 1
+            pairs.stack[0], pairs.top[0] = 0, 1
             least = (data.most * share).astype(np.int64)
             while True:
-                why = join(
-                    *trees[0], *trees[1], data.terms, data.room, data.most, least, *known.arrays, stack, top, _PAIRS
-                )
+                why = join(sides[0], sides[1], data.room, data.most, least, known.tree, pairs, _PAIRS)
                 if why == FULL:
                     known.make_room(self._pause)
                 if why == FINISHED:
@@ -114,25 +112,24 @@ class Halves:
         open_[half.jobs] = False  # the jobs of the other list are still to be chosen from, seen from this one
         demands = np.concatenate((data.demands[open_], half.apart[None, terms:]))
         objectives = np.concatenate((data.objectives[open_], half.apart[None, :terms]))
-        table, rest = limits(demands, objectives, data.same), demands.sum(axis=0)
+        table = limits(demands, objectives, data.same)
         needs = bits(np.flatnonzero(data.parents[job] & self._free), data.jobs)
         size, columns = 2 * len(half.rows), half.rows.shape[1]
-        rows, keys = np.empty((size, columns), np.int64), np.empty((size, columns), np.int64)
-        words = np.empty((size, data.words), np.int64)
+        keys, words = np.empty((size, columns), np.int64), np.empty((size, data.words), np.int64)
+        source, target = Choices(half.rows, half.words), Choices(np.empty((size, columns), np.int64), words)
         row = np.concatenate((data.objectives[job], data.demands[job]))
+        candidate = Candidate(row, bits(np.array([job]), data.jobs), needs)
+        limiting = Limits(data.room, demands.sum(axis=0), table, data.same)
         state, portion = np.zeros(2, np.int64), max(100, 2 * WORK // (10 + terms * len(data.room)))
         while state[0] < len(half.rows):
-            extend(
-                half.rows, half.words, rows, words, keys, state, row, job // BITS, 1 << job % BITS, needs,
-                data.room, rest, table, data.same, *self._known.arrays, portion,
-            )  # fmt: skip
+            extend(source, target, keys, state, candidate, limiting, self._known.tree, portion)
             self._tick()
         count = int(state[1])
         kept = np.zeros(count, np.bool_)
         if count:
             followed = np.flatnonzero(data.parents[open_].any(axis=0))
             self._sift(keys[:count], words, followed, kept)
-        half.rows, half.words = rows[:count][kept], words[:count][kept]
+        half.rows, half.words = target.rows[:count][kept], words[:count][kept]
 
     def _sift(self, keys: IntArray, words: IntArray, followed: IntArray, kept: BoolArray) -> None:
         tree = Tree(keys)

@@ -6,43 +6,54 @@ be worth together is no better than a point that is known: of all pairs, only th
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from transom._system.compiling import compiled
 from transom.models.arrays import IntArray
-from transom.solvers.selection.front_archive import beaten, insert
+from transom.solvers.selection.front_archive import ArchiveTree, beaten, insert
 
 DEPTH = 256  # more pairs than ever wait on the stack: it grows by one with every level of either tree
 # Why the search returned.
 WORKED, FULL, FINISHED = 0, 1, 2
 
 
+class Side(NamedTuple):
+    """One list of choices in a k-d tree (:class:`~transom.solvers.selection.pareto_tree.Tree`)."""
+
+    rows: IntArray
+    nodes: IntArray
+    words: IntArray
+    """The jobs of each row, shape ``(rows, words)``."""
+
+
+class OpenPairs(NamedTuple):
+    """Pairs of nodes that are still to be looked at, the first ``top[0]`` rows of the stack."""
+
+    stack: IntArray
+    top: IntArray
+
+
 @compiled
 def join(
-    a_rows: IntArray,
-    a_nodes: IntArray,
-    a_words: IntArray,
-    b_rows: IntArray,
-    b_nodes: IntArray,
-    b_words: IntArray,
-    terms: int,
+    one: Side,
+    other: Side,
     room: IntArray,
     most: IntArray,
     least: IntArray,
-    rows: IntArray,
-    nodes: IntArray,
-    counts: IntArray,
-    stack: IntArray,
-    top: IntArray,
+    known: ArchiveTree,
+    pairs: OpenPairs,
     work: int,
 ) -> int:
-    """Put the pairs that fit and are worth something new into an archive (``rows``, ``nodes``, ``counts``).
+    """Put the pairs that fit and are worth something new into an archive.
 
     ``most`` is an upper bound of each objective; pairs worth less than ``least`` in one of them are left out.
-    ``stack`` holds the pairs of nodes that are still open, ``top[0]``
-    of them.
     """
-    columns = a_rows.shape[1]
+    a_rows, a_nodes, a_words = one
+    b_rows, b_nodes, b_words = other
+    stack, top = pairs
+    terms, columns = len(most), a_rows.shape[1]
     a_inner, b_inner = len(a_nodes) // 2, len(b_nodes) // 2
     point = np.empty(terms + a_words.shape[1], np.int64)
     while top[0] and work > 0:
@@ -59,7 +70,7 @@ def join(
         for c in range(terms):
             point[c] = min(a_nodes[a, columns + c] + b_nodes[b, columns + c], most[c])
             fine &= point[c] >= least[c]
-        if not fine or beaten(point, terms, rows, nodes, counts):
+        if not fine or beaten(point, terms, known):
             continue
         if a >= a_inner and b >= b_inner:
             full = False
@@ -76,7 +87,7 @@ def join(
                 for c in range(terms):
                     point[c] = min(a_rows[i, c] + b_nodes[b, columns + c], most[c])
                     fine &= point[c] >= least[c]
-                if not fine or beaten(point, terms, rows, nodes, counts):
+                if not fine or beaten(point, terms, known):
                     continue
                 for j in range(b_nodes[b, 2 * columns], b_nodes[b, 2 * columns + 1]):
                     fine = not full
@@ -90,11 +101,11 @@ def join(
                     for c in range(terms):
                         point[c] = a_rows[i, c] + b_rows[j, c]
                         fine &= point[c] >= least[c]
-                    if not fine or beaten(point, terms, rows, nodes, counts):
+                    if not fine or beaten(point, terms, known):
                         continue
                     for w in range(a_words.shape[1]):
                         point[terms + w] = a_words[i, w] | b_words[j, w]
-                    full = insert(point, terms, rows, nodes, counts)
+                    full = insert(point, terms, known)
             if full:
                 # Once more when there is room: what has been found of this pair is known then.
                 top[0] += 1

@@ -6,13 +6,47 @@ resource; beside it the chosen jobs as bits.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from transom._system.compiling import compiled
+from transom._system.compiling import borrowing, compiled
 from transom.models.arrays import BoolArray, IntArray
-from transom.solvers.selection.front_archive import beaten
+from transom.solvers.selection.front_archive import ArchiveTree, beaten
 
 BITS = 60  # jobs per word: no bit near the sign
+
+
+class Choices(NamedTuple):
+    """A list of choices: their rows, shape ``(choices, columns)``, and words, shape ``(choices, words)``."""
+
+    rows: IntArray
+    words: IntArray
+
+
+class Candidate(NamedTuple):
+    """The job by which a list grows: its row, and the words of it and of what it requires of those before it."""
+
+    row: IntArray
+    words: IntArray
+    needs: IntArray
+
+
+class Limits(NamedTuple):
+    """What the undecided jobs can still add to a choice.
+
+    Parameters
+    ----------
+    room : of each resource, shape ``(resources,)``.
+    rest : what all of them ask for together, shape ``(resources,)``.
+    table : of :func:`limits`.
+    same : the resource that an objective is the demand on, or -1, shape ``(objectives,)``.
+    """
+
+    room: IntArray
+    rest: IntArray
+    table: IntArray
+    same: IntArray
 
 
 def empty(jobs: int) -> IntArray:
@@ -60,7 +94,7 @@ def limits(demands: IntArray, objectives: IntArray, same: IntArray) -> IntArray:
     return table
 
 
-@compiled
+@borrowing
 def bound(row: IntArray, room: IntArray, table: IntArray, same: IntArray, best: IntArray) -> None:
     """Put into ``best`` what a choice can come to in each objective (Dantzig's bound for each resource).
 
@@ -93,23 +127,13 @@ def bound(row: IntArray, room: IntArray, table: IntArray, same: IntArray, best: 
 
 @compiled
 def extend(
-    old: IntArray,
-    old_words: IntArray,
-    new: IntArray,
-    new_words: IntArray,
+    source: Choices,
+    target: Choices,
     keys: IntArray,
     state: IntArray,
-    job: IntArray,
-    word: int,
-    bit: int,
-    needs: IntArray,
-    room: IntArray,
-    rest: IntArray,
-    table: IntArray,
-    same: IntArray,
-    rows: IntArray,
-    nodes: IntArray,
-    counts: IntArray,
+    candidate: Candidate,
+    limits: Limits,
+    known: ArchiveTree,
     work: int,
 ) -> None:
     """Every choice without and with a job, as far as it fits and may come to something that is not known yet.
@@ -117,6 +141,10 @@ def extend(
     ``state`` holds the next choice and how many new ones there are. ``keys`` say how good the new ones are: worth,
     and what they leave of each resource, where nothing beyond the ``rest`` that all undecided jobs ask for counts.
     """
+    old, old_words = source
+    new, new_words = target
+    job, own, needs = candidate
+    room, rest, table, same = limits
     objectives, columns = len(same), old.shape[1]
     best = np.empty(objectives, np.int64)
     at, count = state[0], state[1]
@@ -136,12 +164,10 @@ def extend(
             for c in range(columns):
                 new[count, c] = old[at, c] + take * job[c]
             bound(new[count], room, table, same, best)
-            if beaten(best, objectives, rows, nodes, counts):
+            if beaten(best, objectives, known):
                 continue
             for w in range(len(needs)):
-                new_words[count, w] = old_words[at, w]
-            if take:
-                new_words[count, word] |= bit
+                new_words[count, w] = old_words[at, w] | take * own[w]
             for c in range(objectives):
                 keys[count, c] = new[count, c]
             for c in range(objectives, columns):

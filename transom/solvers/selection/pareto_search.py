@@ -12,7 +12,7 @@ from transom.solvers.selection.front_archive import FrontArchive, beaten
 from transom.solvers.selection.pareto_data import scaled
 from transom.solvers.selection.pareto_halves import WORK, Halves
 from transom.solvers.selection.pareto_lists import bits, chosen
-from transom.solvers.selection.pareto_start import exchange, fill, greedy_orders
+from transom.solvers.selection.pareto_start import Jobs, exchange, fill, greedy_orders
 from transom.stop import Budget
 
 _FEW = 16  # greedy selections that are handed over before anything else
@@ -66,13 +66,12 @@ class Search:
         weights = np.concatenate((np.ones((1, terms)), np.eye(terms), rng.dirichlet(np.full(terms, 0.7), starts)))
         prices = np.concatenate((np.ones((1 + terms, resources)), rng.dirichlet(np.full(resources, 0.7), starts)))
         self._orders = greedy_orders(data.demands, data.room, data.objectives, weights, prices)
+        jobs = Jobs(data.demands, data.room, data.objectives, data.parents)
         # The first few are told at once, which also says how long judging takes.
         for orders in (self._orders[:_FEW], self._orders[_FEW:]):
             begin = 0
             while begin < len(orders):
-                begin, full = fill(
-                    orders, begin, data.demands, data.room, data.objectives, data.parents, *self._known.arrays, WORK
-                )
+                begin, full = fill(orders, begin, jobs, self._known.tree, WORK)
                 if full:
                     self._known.make_room(self._pause)
                 self._tick()
@@ -80,10 +79,7 @@ class Search:
                 self.hand_over()
         points, state = self._known.content(), np.zeros(4, np.int64)
         for _ in range(exchanges):
-            if state[0] < len(points) and exchange(
-                points, state, self._orders, data.demands, data.room, data.objectives, data.parents,
-                *self._known.arrays, 10 * WORK,
-            ):  # fmt: skip
+            if state[0] < len(points) and exchange(points, state, self._orders, jobs, self._known.tree, 10 * WORK):
                 self._known.make_room(self._pause)
             self._tick()
 
@@ -148,7 +144,7 @@ class Search:
 
     def settled(self) -> bool:
         """Whether a point reaches what no point exceeds."""
-        return bool(beaten(self._data.most, self._data.terms, *self._known.arrays))
+        return beaten(self._data.most, self._data.terms, self._known.tree)
 
     def hand_over(self) -> None:
         """Tell the budget what is known."""

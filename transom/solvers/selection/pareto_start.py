@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from transom._system.compiling import compiled
 from transom.models.arrays import BoolArray, FloatArray, IntArray
-from transom.solvers.selection.front_archive import beaten, insert
+from transom.solvers.selection.front_archive import ArchiveTree, beaten, insert
 from transom.solvers.selection.pareto_lists import BITS
+
+
+class Jobs(NamedTuple):
+    """The undecided jobs: what they ask for, what there is, what they are worth, and which requires which.
+
+    Shapes ``(jobs, resources)``, ``(resources,)``, ``(jobs, objectives)`` and ``(jobs, jobs)``.
+    """
+
+    demands: IntArray
+    room: IntArray
+    objectives: IntArray
+    parents: BoolArray
 
 
 def greedy_orders(
@@ -33,25 +47,15 @@ def greedy_orders(
 
 
 @compiled
-def fill(
-    orders: IntArray,
-    begin: int,
-    demands: IntArray,
-    room: IntArray,
-    objectives: IntArray,
-    parents: BoolArray,
-    rows: IntArray,
-    nodes: IntArray,
-    counts: IntArray,
-    work: int,
-) -> tuple[int, bool]:
+def fill(orders: IntArray, begin: int, given: Jobs, known: ArchiveTree, work: int) -> tuple[int, bool]:
     """Fill the room in each order from ``begin`` on and put what is new into an archive.
 
     Returns the next order and whether the archive needs room before it.
     """
+    demands, room, objectives, parents = given
     jobs, resources = demands.shape
     terms = objectives.shape[1]
-    point = np.empty(rows.shape[1], np.int64)
+    point = np.empty(known.rows.shape[1], np.int64)
     left = np.empty(resources, np.int64)
     taken = np.empty(jobs, np.bool_)
     while begin < len(orders) and work > 0:
@@ -79,34 +83,23 @@ def fill(
                     point[k] += objectives[job, k]
                 point[terms + job // BITS] |= 1 << job % BITS
         begin += 1
-        if not beaten(point, terms, rows, nodes, counts) and insert(point, terms, rows, nodes, counts):
+        if not beaten(point, terms, known) and insert(point, terms, known):
             return begin, True
     return begin, False
 
 
 @compiled
-def exchange(
-    points: IntArray,
-    state: IntArray,
-    orders: IntArray,
-    demands: IntArray,
-    room: IntArray,
-    objectives: IntArray,
-    parents: BoolArray,
-    rows: IntArray,
-    nodes: IntArray,
-    counts: IntArray,
-    work: int,
-) -> bool:
+def exchange(points: IntArray, state: IntArray, orders: IntArray, given: Jobs, known: ArchiveTree, work: int) -> bool:
     """Put what comes of known selections by one job less, another one instead, and filling up, into an archive.
 
     ``points`` are rows of an archive; ``state`` holds the next point, the job to leave out, the next order and the next
     job to come instead.
     Returns whether the archive needs room before the next call.
     """
+    demands, room, objectives, parents = given
     jobs, resources = demands.shape
     terms = objectives.shape[1]
-    point = np.empty(rows.shape[1], np.int64)
+    point = np.empty(known.rows.shape[1], np.int64)
     base, left = np.empty(resources, np.int64), np.empty(resources, np.int64)
     taken, inside = np.empty(jobs, np.bool_), np.empty(jobs, np.bool_)
     while state[0] < len(points) and work > 0:
@@ -173,8 +166,8 @@ def exchange(
                 for k in range(terms):
                     point[k] += objectives[job, k]
                 point[terms + job // BITS] |= 1 << job % BITS
-            if not beaten(point, terms, rows, nodes, counts):
-                full = insert(point, terms, rows, nodes, counts)
+            if not beaten(point, terms, known):
+                full = insert(point, terms, known)
         if full:
             return True
     return False

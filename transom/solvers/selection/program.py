@@ -10,7 +10,7 @@ import numpy as np
 from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.models.selection_reduction import among
 from transom.solvers.selection import tree
-from transom.solvers.selection.linear_program import rebuild
+from transom.solvers.selection.linear_program import Tableau, rebuild
 from transom.stop import Budget
 
 _SECONDS = 0.004  # between two looks at the clock
@@ -221,26 +221,28 @@ class _Search:
         self.program = program
         self.enough = enough
         self.found: list[BoolArray] = []
-        self._best = np.zeros(n, np.int8)
         shift = _shifts(np.abs(program.rows).max(axis=1, initial=0))
-        self._scaled: FloatArray = program.rows / shift[:, None]
-        self._bounds: FloatArray = program.limits / shift
-        self._unit = float(_shifts(program.weights.max(initial=0)[None])[0])
-        worth = program.weights / self._unit
+        unit = float(_shifts(program.weights.max(initial=0)[None])[0])
+        worth = program.weights / unit
         # What relaxations maximise beside it; bounds are always about the first.
-        self._worth: FloatArray = np.vstack((worth, worth if guide is None else worth * guide))
-        self._linked = bool(program.relations.order.any())
-        self._table = np.empty((m + 1, n + m))
+        both = np.vstack((worth, worth if guide is None else worth * guide))
+        self._scaled = tree.Scaled(program.rows / shift[:, None], program.limits / shift, both, unit)
+        self._rows = tree.Rows(program.rows, program.limits, program.weights)
+        needs, order = program.relations.needs, program.relations.order
+        self._order = tree.Order(needs, order, bool(order.any()))
         self.basis = np.arange(n, n + m) if basis is None else basis.copy()
-        self._place = np.empty(n + m, np.int64)
-        self._at, self._beta = np.zeros(n), np.zeros(m)
-        self._fixed = np.full(n, -1, np.int64)
-        self._trail, self._branches = np.zeros(n, np.int64), np.zeros((n + 1, 3), np.int64)
-        self._state = np.zeros(tree.FIELDS, np.int64)
+        place = np.empty(n + m, np.int64)
+        self._tableau = Tableau(np.empty((m + 1, n + m)), self.basis, place, np.zeros(n), np.zeros(m))
+        self._state, trail, branches = (
+            np.zeros(tree.FIELDS, np.int64),
+            np.zeros(n, np.int64),
+            np.zeros((n + 1, 3), np.int64),
+        )
+        self._branching = tree.Branching(self._state, np.full(n, -1, np.int64), trail, branches, np.zeros(n, np.int8))
         self._state[tree.BEST], self._state[tree.ENOUGH], self._state[tree.ROOT] = above, self.enough, self.enough
         self._state[tree.FEW] = _FEW
-        self._nodes = min(16, max(1, _ENTRIES // self._table.size))
-        rebuild(self._table, self._scaled, self._worth[1], self.basis, self._place)
+        self._nodes = min(16, max(1, _ENTRIES // self._tableau.table.size))
+        rebuild(self._tableau, self._scaled.rows, both[1])
 
     def run(self, budget: Budget, nodes: int | None = None) -> bool:
         """Search until the end, until the budget is done or for so many nodes; whether it is at its end."""
@@ -249,19 +251,12 @@ class _Search:
             allowed = budget.iterations_left()
             share = int(min(left, self._nodes, math.inf if allowed is None else allowed))
             before, since = int(self._state[tree.NODES]), budget.seconds()
-            program = self.program
-            why = tree.search(
-                self._state, program.rows, np.zeros(len(program.rows), np.int64), program.limits, program.weights,
-                self._scaled, self._bounds, self._worth, self._unit,
-                program.relations.needs, program.relations.order, self._linked,
-                self._table, self.basis, self._place, self._at, self._beta,
-                self._fixed, self._trail, self._branches, self._best, share,
-            )  # fmt: skip
+            why = tree.search(self._branching, self._tableau, self._rows, self._scaled, self._order, share)
             spent = int(self._state[tree.NODES]) - before
             budget.spend(spent)
             if self._state[tree.FOUND]:
                 self._state[tree.FOUND] = 0
-                self.found.append(self._best.astype(bool))
+                self.found.append(self._branching.best.astype(bool))
             if why == tree.FINISHED:
                 return True
             left -= spent
@@ -279,7 +274,7 @@ class _Search:
     @property
     def flat(self) -> bool:
         """Whether the prices say nothing about most of the variables."""
-        reduced = self._table[-1, : len(self._best)]
+        reduced = self._tableau.table[-1, : len(self._branching.best)]
         return int((np.abs(reduced) < _FLAT).sum()) > len(reduced) // 2
 
     def raise_to(self, value: int) -> None:
@@ -288,13 +283,13 @@ class _Search:
 
     def decided(self) -> int:
         """How many variables are fixed at the root."""
-        return int(self._branches[0, 2]) if self._state[tree.DEPTH] else int(self._state[tree.TRAIL])
+        return int(self._branching.branches[0, 2]) if self._state[tree.DEPTH] else int(self._state[tree.TRAIL])
 
     def core(self) -> _Search:
         """A search for something better, among what is not decided at the root."""
-        fixed = np.full(len(self._best), -1)
-        known = self._trail[: self.decided()]
-        fixed[known] = self._fixed[known]
+        fixed = np.full(len(self._branching.fixed), -1)
+        known = self._branching.trail[: self.decided()]
+        fixed[known] = self._branching.fixed[known]
         self._open = np.flatnonzero(fixed < 0)
         self._taken = fixed == 1
         program, base = self.program, int(self.program.weights[self._taken].sum())

@@ -2,19 +2,58 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from transom._system.compiling import compiled
+from transom._system.compiling import borrowing, compiled
 from transom.models.arrays import BoolArray, IntArray
 from transom.models.pareto_front import nondominated
 from transom.models.selection_reduction import ReducedSelection
-from transom.solvers.selection.front_archive import FrontArchive, beaten, insert
+from transom.solvers.selection.front_archive import ArchiveTree, FrontArchive, beaten, insert
 
 AT, HELD, MASK, END = range(4)
 """Entries of ``place``: the job to decide next, how many are chosen, which (as bits), whether all has been seen."""
 
 SPENT, FINISHED, FULL = range(3)
 """Why :func:`search` returned: the nodes were spent, all has been seen, what is known needs room."""
+
+
+class Decisions(NamedTuple):
+    """What is decided, in the order of the decisions.
+
+    Parameters
+    ----------
+    jobs : per job what it asks for, what it is worth, and of all jobs after it the sums of both, shape
+        ``(k, 2 (b + p))``.
+    links : per job the jobs that it requires, as bits, all of them before it; and whether it equals the one before it.
+    ranks : the jobs from the smallest demand on each resource, then from the most worth in each objective, shape
+        ``(b + p, k)``.
+    limits : the resource whose demand an objective is, else -1, shape ``(p,)``.
+    """
+
+    jobs: IntArray
+    links: IntArray
+    ranks: IntArray
+    limits: IntArray
+
+
+class Path(NamedTuple):
+    """Where the search is; changed in place.
+
+    Parameters
+    ----------
+    place : see :data:`AT`.
+    rows : what is left of each resource and what is reached in each objective with the first so many of the chosen
+        jobs, shape ``(k + 1, b + p)``.
+    held : the chosen jobs, shape ``(k,)``.
+    point : room for a point and its mark, shape ``(p + 1,)``.
+    """
+
+    place: IntArray
+    rows: IntArray
+    held: IntArray
+    point: IntArray
 
 
 class Subsets:
@@ -33,14 +72,15 @@ class Subsets:
         self._worth = worth
         both = np.hstack((demands, worth))
         after = both.sum(axis=0) - np.cumsum(both, axis=0)
-        self._jobs = np.hstack((both, after))
-        self._links = _links(both, reduced.parents[np.ix_(self._order, self._order)])
-        self._ranks = np.argsort(np.hstack((demands, -worth)), axis=0, kind="stable").T.copy()
-        self._limits = _limits(reduced)
-        self._rows = np.zeros((k + 1, b + p), np.int64)
-        self._rows[0] = np.concatenate((reduced.room, reduced.base))
-        self._place, self._held = np.zeros(4, np.int64), np.zeros(k, np.int64)
-        self._point = np.zeros(p + 1, np.int64)
+        self._decisions = Decisions(
+            np.hstack((both, after)),
+            _links(both, reduced.parents[np.ix_(self._order, self._order)]),
+            np.argsort(np.hstack((demands, -worth)), axis=0, kind="stable").T.copy(),
+            _limits(reduced),
+        )
+        place, rows = np.zeros(4, np.int64), np.zeros((k + 1, b + p), np.int64)
+        rows[0] = np.concatenate((reduced.room, reduced.base))
+        self._path = Path(place, rows, np.zeros(k, np.int64), np.zeros(p + 1, np.int64))
         self._known = FrontArchive(p, 1, memory)
         self.outgrown = False
         """Whether the search had to end because the memory is full."""
@@ -48,7 +88,7 @@ class Subsets:
     @property
     def finished(self) -> bool:
         """Whether all choices have been seen."""
-        return bool(self._place[END])
+        return bool(self._path.place[END])
 
     @property
     def size(self) -> int:
@@ -64,10 +104,7 @@ class Subsets:
         """Take about ``work`` further decisions; how many it were."""
         spent = 0
         while spent < work and not (self.finished or self.outgrown):
-            why, took = search(
-                self._place, self._jobs, self._links, self._ranks, self._limits, self._rows, self._held,
-                *self._known.arrays, self._point, work - spent,
-            )  # fmt: skip
+            why, took = search(self._path, self._decisions, self._known.tree, work - spent)
             spent += int(took)
             if why == FULL:
                 self.outgrown = not self._known.make_room()
@@ -76,7 +113,7 @@ class Subsets:
     def know(self, chosen: BoolArray) -> None:
         """Begin with feasible choices of shape ``(points, k)``: only what none of them covers is looked for then."""
         chosen = chosen[:, self._order].astype(np.int64)
-        values = self._rows[0, -self._worth.shape[1] :] + chosen @ self._worth
+        values = self._path.rows[0, -self._worth.shape[1] :] + chosen @ self._worth
         marks = (chosen << np.arange(len(self._order))).sum(axis=1)
         points = np.column_stack((values, marks))[nondominated(values)]
         self.outgrown = not self._known.add(points)
@@ -126,44 +163,23 @@ def _limits(reduced: ReducedSelection) -> IntArray:
 
 
 @compiled
-def search(
-    place: IntArray,
-    jobs: IntArray,
-    links: IntArray,
-    ranks: IntArray,
-    limits: IntArray,
-    rows: IntArray,
-    held: IntArray,
-    known: IntArray,
-    nodes: IntArray,
-    counts: IntArray,
-    point: IntArray,
-    work: int,
-) -> tuple[int, int]:
+def search(path: Path, decisions: Decisions, known: ArchiveTree, work: int) -> tuple[int, int]:
     """Go on through the choices; those that nothing known is as good as become known.
 
     Parameters
     ----------
-    place : where the search is, changed in place; see :data:`AT`.
-    jobs : per job, in the order of the decisions: what it asks for, what it is worth, and of all jobs after it the
-        sums of both, shape ``(k, 2 (b + p))``.
-    links : per job the jobs that it requires, as bits, all of them before it; and whether it equals the one before it.
-    ranks : the jobs from the smallest demand on each resource, then from the most worth in each objective, shape
-        ``(b + p, k)``.
-    limits : the resource whose demand an objective is, else -1, shape ``(p,)``.
-    rows : what is left of each resource and what is reached in each objective with the first so many of the chosen
-        jobs, shape ``(k + 1, b + p)``.
-    held : the chosen jobs, shape ``(k,)``.
-    known, nodes, counts : what has been found, see :class:`~transom.solvers.selection.front_archive.FrontArchive`.
-    point : room for a point and its mark.
+    path : where the search is.
+    decisions : what is decided.
+    known : what has been found.
     work : decisions after which to return.
 
     Returns
     -------
     Why it returned, and how many decisions were taken.
     """
-    k = len(jobs)
-    p = limits.size
+    place, rows, held, point = path
+    jobs, links = decisions.jobs, decisions.links
+    k, p = len(jobs), len(decisions.limits)
     b = rows.shape[1] - p
     d, c, mask = place[AT], place[HELD], place[MASK]
     left = work
@@ -193,7 +209,7 @@ def search(
             for o in range(p):
                 point[o] = rows[c, b + o]
             point[p] = mask
-            if not beaten(point, p, known, nodes, counts) and insert(point, p, known, nodes, counts):
+            if not beaten(point, p, known) and insert(point, p, known):
                 why = FULL
                 break
         # Up: leave out the last job without which there is still something to find.
@@ -203,7 +219,7 @@ def search(
             i = held[c]
             left -= 1
             mask ^= one << i
-            if i + 1 < k and _open(jobs, links, ranks, limits, rows[c], mask, i, b, known, nodes, counts, point):
+            if i + 1 < k and _open(decisions, rows[c], i, known, point):
                 d = i + 1
                 break
         if d < 0:
@@ -213,7 +229,7 @@ def search(
     return why, work - left
 
 
-@compiled
+@borrowing
 def _maximal(jobs: IntArray, links: IntArray, row: IntArray, mask: int, b: int) -> bool:
     for j in range(len(jobs)):
         if mask >> j & 1 or mask & links[j, 0] != links[j, 0]:
@@ -228,23 +244,11 @@ def _maximal(jobs: IntArray, links: IntArray, row: IntArray, mask: int, b: int) 
     return True
 
 
-@compiled
-def _open(
-    jobs: IntArray,
-    links: IntArray,
-    ranks: IntArray,
-    limits: IntArray,
-    row: IntArray,
-    mask: int,
-    i: int,
-    b: int,
-    known: IntArray,
-    nodes: IntArray,
-    counts: IntArray,
-    point: IntArray,
-) -> bool:
-    """Whether a choice without job ``i`` and with ``mask`` of those before it can be new, maximal and not covered."""
-    p = limits.size
+@borrowing
+def _open(decisions: Decisions, row: IntArray, i: int, known: ArchiveTree, point: IntArray) -> bool:
+    """Whether a choice without job ``i`` that goes on from ``row`` can be new, maximal and not covered."""
+    jobs, p = decisions.jobs, len(decisions.limits)
+    b = len(row) - p
     # The job fits whatever comes after it: no choice without it is maximal.
     free = True
     for r in range(b):
@@ -253,21 +257,20 @@ def _open(
             break
     if free:
         return False
-    _reach(jobs, links, ranks, limits, row, i, b, point)
-    return not beaten(point, p, known, nodes, counts)
+    _reach(decisions, row, i, point)
+    return not beaten(point, p, known)
 
 
-@compiled
-def _reach(
-    jobs: IntArray, links: IntArray, ranks: IntArray, limits: IntArray, row: IntArray, i: int, b: int, point: IntArray
-) -> None:
+@borrowing
+def _reach(decisions: Decisions, row: IntArray, i: int, point: IntArray) -> None:
     """Write into ``point`` an upper bound of each objective with what ``row`` has and jobs after ``i``, which is out.
 
     The sum of what still fits alone, of so many of the best at most as fit by the smallest demands on one resource,
     and where the objective is a demand, what is left.
     """
-    k = len(jobs)
-    p = limits.size
+    jobs, links, ranks, limits = decisions
+    k, p = len(jobs), len(limits)
+    b = len(row) - p
     one = np.int64(1)
     for o in range(p):
         point[o] = row[b + o]

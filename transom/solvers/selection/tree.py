@@ -7,19 +7,81 @@ in its arrays.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from transom._system.compiling import compiled
+from transom._system.compiling import borrowing, compiled
 from transom.models.arrays import BoolArray, FloatArray, IntArray, SmallArray
 from transom.solvers.selection.linear_program import (
     GIVEN_UP,
     INFEASIBLE,
     OPTIMAL,
+    Tableau,
     cannot_be_met,
     rebuild,
     relax,
     safe_bound,
 )
+
+
+class Rows(NamedTuple):
+    """The program: most ``weights @ x`` where ``exact @ x <= limits``, int64, shapes ``(n,)``, ``(m, n)``, ``(m,)``."""
+
+    exact: IntArray
+    limits: IntArray
+    weights: IntArray
+
+
+class Scaled(NamedTuple):
+    """The same for relaxations, rows, limits and weights scaled to at most 1.
+
+    Parameters
+    ----------
+    rows, limits : shapes ``(m, n)`` and ``(m,)``.
+    worth : the weights, and what relaxations maximise instead, shape ``(2, n)``.
+    unit : what the weights were divided by.
+    """
+
+    rows: FloatArray
+    limits: FloatArray
+    worth: FloatArray
+    unit: float
+
+
+class Order(NamedTuple):
+    """Which variable is at most which other, closed, bool, shape ``(n, n)``.
+
+    Parameters
+    ----------
+    needs : in any solution.
+    order : the same with what only excludes equal solutions.
+    linked : whether there is any.
+    """
+
+    needs: BoolArray
+    order: BoolArray
+    linked: bool
+
+
+class Branching(NamedTuple):
+    """Where the search stands; changed in place.
+
+    Parameters
+    ----------
+    state : the fields below.
+    fixed : 0 or 1 where a variable is fixed, else -1, shape ``(n,)``.
+    trail : what is fixed in which order, shape ``(n,)``.
+    branches : variable, other value or -1 and start in the trail of each depth, shape ``(n + 1, 3)``.
+    best : the best solution found, shape ``(n,)``.
+    """
+
+    state: IntArray
+    fixed: IntArray
+    trail: IntArray
+    branches: IntArray
+    best: SmallArray
+
 
 DEPTH, TRAIL, NODES, BEST, FOUND, AGE, ENOUGH, ROOT, FEW = range(9)
 """Fields of ``state``: depth; fixed variables; nodes so far; value to beat; whether ``best`` is new; steps since the
@@ -38,51 +100,22 @@ _ROUNDED = 4  # most fractional variables of which all roundings are tried
 
 
 @compiled
-def search(
-    state: IntArray,
-    exact: IntArray,
-    wholes: IntArray,
-    limits: IntArray,
-    weights: IntArray,
-    scaled: FloatArray,
-    bounds: FloatArray,
-    worth: FloatArray,
-    scale: float,
-    needs: BoolArray,
-    order: BoolArray,
-    linked: bool,
-    table: FloatArray,
-    basis: IntArray,
-    place: IntArray,
-    at: FloatArray,
-    beta: FloatArray,
-    fixed: IntArray,
-    trail: IntArray,
-    branches: IntArray,
-    best: SmallArray,
-    nodes: int,
-) -> int:
+def search(branching: Branching, tableau: Tableau, program: Rows, scaled: Scaled, order: Order, nodes: int) -> int:
     """Search on, for so many nodes at most.
 
     Parameters
     ----------
-    state : the fields above; changed in place, as are the arrays from ``table`` on.
-    exact, limits : the constraints ``exact @ x <= limits``, int64, shapes ``(m, n)`` and ``(m,)``.
-    wholes : spare for sums, int64, shape ``(m,)``.
-    weights : what to maximise, int64, shape ``(n,)``.
-    scaled, bounds, worth, scale : rows, limits and weights scaled to at most 1, with what relaxations maximise instead
-        as a second row of weights; a unit of the scaled weights.
-    needs, order, linked : which variable is at most which other, closed, bool, shape ``(n, n)``; the same with what
-        only excludes equal solutions; whether there is any.
-    trail, branches : what is fixed in which order, shape ``(n,)``; variable, other value or -1 and start in the
-        trail of each depth, shape ``(n + 1, 3)``.
-    best : the best solution found, shape ``(n,)``.
+    branching, tableau : where the search stands; changed in place.
+    program, scaled, order : what is searched.
 
     Returns
     -------
     Why it returned; it pauses after each better solution and after much work too.
     """
-    m, n = exact.shape
+    state, fixed, trail, branches, _ = branching
+    bounds, worth, scale = scaled.limits, scaled.worth, scaled.unit
+    table = tableau.table
+    m, n = program.exact.shape
     prices = np.zeros(m)
     reduced = np.zeros(n)
     spare = np.zeros(n)
@@ -94,22 +127,22 @@ def search(
             return PAUSED
         state[NODES] += 1
         if state[AGE] > _ANEW:
-            rebuild(table, scaled, worth[1], basis, place)
+            rebuild(tableau, scaled.rows, worth[1])
             state[AGE] = 0
         goal = (state[BEST] + 1.0) / scale
         goal -= abs(goal) * 5e-16
-        what, row, steps = relax(table, bounds, fixed, basis, place, at, beta, goal, _STEPS)
+        what, row, steps = relax(tableau, bounds, fixed, goal, _STEPS)
         state[AGE] += steps
-        dead = what == INFEASIBLE and cannot_be_met(table, scaled, bounds, fixed, row, basis, beta, prices, spare)
+        dead = what == INFEASIBLE and cannot_be_met(tableau, scaled.rows, bounds, fixed, row, prices, spare)
         if not dead:
             for i in range(m):
                 prices[i] = max(0.0, -table[m, n + i])
-            bound = safe_bound(scaled, bounds, worth[0], prices, fixed, reduced)
+            bound = safe_bound(scaled.rows, bounds, worth[0], prices, fixed, reduced)
             dead = bound < goal
             if state[DEPTH] == 0:
                 state[ROOT] = min(state[ROOT], np.int64(np.floor(min(bound * scale, 4.6e18))))
         if not dead and (what in (OPTIMAL, GIVEN_UP) or state[TRAIL] == n):
-            better = _round(state, exact, wholes, limits, weights, needs, linked, place, at, beta, fixed, best)
+            better = _round(branching, program, order, tableau)
             if better:
                 goal = (state[BEST] + 1.0) / scale
                 goal -= abs(goal) * 5e-16
@@ -118,14 +151,14 @@ def search(
             # What alone would take the bound below the goal is decided.
             for j in range(n):
                 if fixed[j] < 0 and bound - abs(reduced[j]) < goal:
-                    dead = not _fix(state, fixed, trail, order, linked, j, 1 if reduced[j] > 0 else 0)
+                    dead = not _fix(branching, order, j, 1 if reduced[j] > 0 else 0)
                     if dead:
                         break
         if not dead and n - state[TRAIL] <= state[FEW]:
-            work += enumerate_few(state, exact, limits, weights, order, linked, fixed, reduced, bound, scale, best)
+            work += enumerate_few(branching, program, order, reduced, bound, scale)
             dead = True
         if not dead:
-            variable, value = _branch(table, basis, place, at, beta, fixed, needs, linked, bound - goal)
+            variable, value = _branch(fixed, order, tableau, bound - goal)
             if variable < 0:
                 dead = True  # everything is fixed, and has been looked at
             else:
@@ -134,7 +167,7 @@ def search(
                 branches[depth, 1] = 1 - value
                 branches[depth, 2] = state[TRAIL]
                 state[DEPTH] += 1
-                dead = not _fix(state, fixed, trail, order, linked, variable, value)
+                dead = not _fix(branching, order, variable, value)
         while dead:
             while state[DEPTH] > 0 and branches[state[DEPTH] - 1, 1] < 0:
                 state[DEPTH] -= 1
@@ -146,23 +179,22 @@ def search(
             state[TRAIL] = branches[depth, 2]
             value = branches[depth, 1]
             branches[depth, 1] = -1
-            dead = not _fix(state, fixed, trail, order, linked, branches[depth, 0], value)
+            dead = not _fix(branching, order, branches[depth, 0], value)
     return PAUSED
 
 
-@compiled
-def _fix(
-    state: IntArray, fixed: IntArray, trail: IntArray, order: BoolArray, linked: bool, variable: int, value: int
-) -> bool:
+@borrowing
+def _fix(branching: Branching, order: Order, variable: int, value: int) -> bool:
     """Fix a variable and what follows; whether that is possible."""
+    state, fixed, trail = branching.state, branching.fixed, branching.trail
     if fixed[variable] >= 0:
         return bool(fixed[variable] == value)
     fixed[variable] = value
     trail[state[TRAIL]] = variable
     state[TRAIL] += 1
-    if linked:
+    if order.linked:
         for j in range(len(fixed)):
-            if (value == 1 and order[variable, j]) or (value == 0 and order[j, variable]):
+            if (value == 1 and order.order[variable, j]) or (value == 0 and order.order[j, variable]):
                 if fixed[j] < 0:
                     fixed[j] = value
                     trail[state[TRAIL]] = j
@@ -173,26 +205,16 @@ def _fix(
 
 
 @compiled
-def _round(
-    state: IntArray,
-    exact: IntArray,
-    wholes: IntArray,
-    limits: IntArray,
-    weights: IntArray,
-    needs: BoolArray,
-    linked: bool,
-    place: IntArray,
-    at: FloatArray,
-    beta: FloatArray,
-    fixed: IntArray,
-    best: SmallArray,
-) -> bool:
+def _round(branching: Branching, program: Rows, order: Order, tableau: Tableau) -> bool:
     """Try roundings of the relaxation; whether one is better than the best."""
+    state, fixed, best = branching.state, branching.fixed, branching.best
+    exact, limits, weights = program
+    place, at, beta = tableau.place, tableau.at, tableau.beta
     m, n = exact.shape
     loose = np.empty(_ROUNDED, np.int64)
     count = 0
     value = 0
-    wholes[:] = 0
+    wholes = np.zeros(m, np.int64)
     chosen = np.zeros(n, np.int8)
     for j in range(n):
         taken = at[j] > 0.5
@@ -234,7 +256,7 @@ def _round(
             continue
         for k in range(count):
             chosen[loose[k]] = mask >> k & 1
-        if linked and not _allowed(chosen, needs):
+        if order.linked and not _allowed(chosen, order.needs):
             continue
         best[:] = chosen
         state[BEST] = worth
@@ -243,7 +265,7 @@ def _round(
     return better
 
 
-@compiled
+@borrowing
 def _allowed(chosen: SmallArray, needs: BoolArray) -> bool:
     n = len(chosen)
     for j in range(n):
@@ -254,19 +276,10 @@ def _allowed(chosen: SmallArray, needs: BoolArray) -> bool:
     return True
 
 
-@compiled
-def _branch(
-    table: FloatArray,
-    basis: IntArray,
-    place: IntArray,
-    at: FloatArray,
-    beta: FloatArray,
-    fixed: IntArray,
-    needs: BoolArray,
-    linked: bool,
-    gap: float,
-) -> tuple[int, int]:
+@borrowing
+def _branch(fixed: IntArray, order: Order, tableau: Tableau, gap: float) -> tuple[int, int]:
     """Which variable to branch on, and which value first: the one that costs the bound most on both sides."""
+    table, basis, place, at, beta = tableau
     m, n = len(basis), len(fixed)
     chosen, first, score = -1, 0, -1.0
     for r in range(m):
@@ -295,14 +308,14 @@ def _branch(
             first = 1 if up < down else 0
     if chosen >= 0:
         return chosen, first
-    if linked:
+    if order.linked:
         # The relaxation does not know which variable needs which.
         for j in range(n):
             if fixed[j] < 0:
                 mine = beta[place[j]] if place[j] >= 0 else at[j]
                 if mine > 0.5:
                     for i in range(n):
-                        if needs[j, i]:
+                        if order.needs[j, i]:
                             other = beta[place[i]] if place[i] >= 0 else at[i]
                             if other < 0.5:
                                 return j, 1
@@ -314,22 +327,14 @@ def _branch(
 
 @compiled
 def enumerate_few(
-    state: IntArray,
-    exact: IntArray,
-    limits: IntArray,
-    weights: IntArray,
-    order: BoolArray,
-    linked: bool,
-    fixed: IntArray,
-    reduced: FloatArray,
-    bound: float,
-    scale: float,
-    best: SmallArray,
+    branching: Branching, program: Rows, order: Order, reduced: FloatArray, bound: float, scale: float
 ) -> int:
     """Go through all choices of the free variables, cut off by what can still be met, and keep the best.
 
     Each variable that is not where the prices want it takes its reduced cost off the bound. Returns the steps taken.
     """
+    state, fixed, best = branching.state, branching.fixed, branching.best
+    exact, limits, weights = program
     m, n = exact.shape
     free = np.empty(n - state[TRAIL], np.int64)
     used = np.zeros(m, np.int64)
@@ -405,7 +410,7 @@ def enumerate_few(
             if used[i] + taken * exact[i, j] + less[k + 1, i] > limits[i]:
                 fits = False
                 break
-        if not fits or (linked and not _follows(order, side, free, k, taken)):
+        if not fits or (order.linked and not _follows(order.order, side, free, k, taken)):
             continue
         side[j] = taken
         if taken == 1:
@@ -416,7 +421,7 @@ def enumerate_few(
     return steps
 
 
-@compiled
+@borrowing
 def _follows(order: BoolArray, side: SmallArray, free: IntArray, k: int, taken: int) -> bool:
     """Whether a variable may take this value beside those before it."""
     for at in range(k):
