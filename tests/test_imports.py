@@ -16,7 +16,7 @@ LAYERS = [
     {"models"},
     {"stop", "rng", "registry"},
     {"result", "problems"},
-    {"solving"},
+    {"solving", "reductions"},
     {"solvers", "heuristics", "traces", "io"},
     {"simulation"},
     {"generate"},

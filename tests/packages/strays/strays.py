@@ -1,6 +1,7 @@
 """Types of problems that lack something, beside one whose package is broken."""
 
 from transom.models.problem import ProblemType
+from transom.solvers.auto.features import Features
 
 
 class Bare:
@@ -16,5 +17,6 @@ def of_window(window, objective="nodes"):
     return Bare(), None
 
 
-BARE = ProblemType(kind="bare", model=Bare, made_from={"window": of_window})
+FEATURES = Features({"size": "always 1"}, lambda problem: (1.0,))
+BARE = ProblemType(kind="bare", model=Bare, made_from={"window": of_window}, features=FEATURES)
 MISNAMED = ProblemType(kind="other", model=Bare)

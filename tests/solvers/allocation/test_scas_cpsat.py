@@ -10,8 +10,8 @@ from tests.allocation_cases import allocations, figure_2, optimum, random_alloca
 from transom import Stop, check, solve
 from transom.errors import UnsupportedError
 from transom.models import AUTHORS, PAPER, Allocation, ConstrainedPath, FatTree
-from transom.solvers.allocation.packing import packing, unpacked
-from transom.solvers.allocation.packing_search import blocks
+from transom.reductions import packing
+from transom.solvers.allocation.packing_search import sorted_blocks
 from transom.solvers.backends.cpsat import Scale, scaled
 
 ENDLESS = Stop(seconds=20)
@@ -48,18 +48,18 @@ def test_equal_jobs_around_the_circle() -> None:
 def test_blocks_and_back(problem: Allocation) -> None:
     starts = np.cumsum(problem.sizes) - problem.sizes
     owner = problem.from_starts(starts)
-    again = unpacked(problem, *blocks(problem, owner))
+    again = packing.invert(problem, *sorted_blocks(problem, packing.apply(problem), owner))
     assert problem.value(again) == problem.value(owner)
     assert np.array_equal(again < 0, owner < 0)
     if not problem.wrap:
         path = ConstrainedPath.from_allocation(problem)
         arcs = path.from_owner(owner)
-        assert np.array_equal(unpacked(path, *blocks(path, arcs)), arcs)
+        assert np.array_equal(packing.invert(path, *sorted_blocks(path, packing.apply(path), arcs)), arcs)
 
 
 def test_whole_numbers_are_exact_where_they_can_be() -> None:
     problem = Allocation(FatTree.k_ary(8), np.arange(100), [7, 11, 13, 13], cost=PAPER)
-    packed = packing(problem)
+    packed = packing.apply(problem)
     whole, scale = scaled(packed.costs, packed.counts, packed.sizes, False)
     assert scale.error == 0.0
     assert whole * scale.unit == pytest.approx(packed.costs, rel=1e-12)
@@ -87,7 +87,7 @@ def test_rounded_numbers_state_their_error() -> None:
 def test_sizes_with_a_huge_common_multiple() -> None:
     sizes = np.arange(2, 42)
     problem = Allocation(FatTree.k_ary(20), np.arange(1000), sizes, cost=PAPER)
-    packed = packing(problem)
+    packed = packing.apply(problem)
     _, scale = scaled(packed.costs, packed.counts, packed.sizes, False)
     assert scale.error > 0
     result = solve(problem, "scas-cpsat", Stop(seconds=0.3), start=problem.from_starts(np.cumsum(sizes) - sizes))

@@ -13,7 +13,7 @@ from tests.allocation_cases import allocations, figure_2, optimum, random_alloca
 from transom import Stop, check, registry, solve
 from transom.errors import SpecError, UnsupportedError
 from transom.models import AUTHORS, PAPER, Allocation, ConstrainedPath, FatTree
-from transom.solvers.allocation.packing import packing
+from transom.reductions import packing
 from transom.solvers.allocation.scas_flow import _flow, _values
 from transom.solvers.backends import worker_process
 from transom.stop import Budget
@@ -46,7 +46,7 @@ def test_figure_2(backend: str) -> None:
 @given(allocations("static", max_idle=12))
 def test_a_solution_is_a_flow(problem: Allocation) -> None:
     # Each row of the programme holds for every solution, those that wrap around included.
-    packed = packing(problem)
+    packed = packing.apply(problem)
     flow = _flow(packed, 1.0)
     starts = np.cumsum(problem.sizes) - problem.sizes
     free = len(problem.idle) - int(problem.sizes.sum())

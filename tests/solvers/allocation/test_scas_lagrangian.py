@@ -20,10 +20,10 @@ from transom import Stop, check, solve
 from transom.errors import SpecError
 from transom.generate.instances.fragmented import fragmented_allocation
 from transom.models import AUTHORS, PAPER, Allocation, ConstrainedPath, FatTree, HopCost
+from transom.reductions import packing
 from transom.solvers.allocation.line_labels import Sweep
 from transom.solvers.allocation.line_moves import Moves
 from transom.solvers.allocation.line_prices import Prices, distances
-from transom.solvers.allocation.packing import first_fit, packed, packing, unpacked
 from transom.solvers.allocation.scas_dp import static_optimum
 from transom.solvers.allocation.scas_lagrangian import CspLagrangian, ScasLagrangian
 
@@ -76,7 +76,7 @@ def test_the_dual_meets_the_linear_programme() -> None:
     from scipy.sparse import coo_matrix
 
     for seed in range(3):
-        pack = packing(small(seed))
+        pack = packing.apply(small(seed))
         prices = Prices(pack.costs, pack.sizes, pack.counts)
         prices.improve(2_000, 1e-6)
         row, start = np.nonzero(np.isfinite(pack.costs))
@@ -93,7 +93,7 @@ def test_the_dual_meets_the_linear_programme() -> None:
 
 def test_a_sweep_finds_what_lies_within_its_limit_and_nothing_else() -> None:
     problem = small(1)
-    pack = packing(problem)
+    pack = packing.apply(problem)
     static = static_optimum(problem, 512)
     assert static is not None
     prices = Prices(pack.costs, pack.sizes, pack.counts)
@@ -116,7 +116,7 @@ def test_keys_of_several_words_and_pools_that_grow(many: int) -> None:
     # Sizes 2 to 4 in so many copies, or many sizes: keys longer than one word.
     sizes = np.repeat([2, 3, 4], many) if many == 200 else np.repeat(np.arange(2, 40), many)
     problem = Allocation(FatTree.uniform(4_000, 10, 100), np.arange(0, 4_000), sizes, "static", False)
-    pack = packing(problem)
+    pack = packing.apply(problem)
     prices = Prices(pack.costs, pack.sizes, pack.counts)
     prices.improve(20, 0.0)
     sweep = Sweep(pack.costs, pack.sizes, pack.counts, prices.potentials(), math.inf, 5, 1.0, False, 2**27)
@@ -124,11 +124,11 @@ def test_keys_of_several_words_and_pools_that_grow(many: int) -> None:
         pass
     blocks = sweep.best()
     assert blocks is not None
-    assert problem.violations(unpacked(problem, *blocks)) == []
+    assert problem.violations(packing.invert(problem, *blocks)) == []
 
 
 def test_memory_that_runs_out_ends_a_sweep() -> None:
-    pack = packing(small(0))
+    pack = packing.apply(small(0))
     prices = Prices(pack.costs, pack.sizes, pack.counts)
     sweep = Sweep(pack.costs, pack.sizes, pack.counts, prices.potentials(), math.inf, 10**4, 0.0, False, 1)
     while not sweep.go(1_000):
@@ -139,8 +139,8 @@ def test_memory_that_runs_out_ends_a_sweep() -> None:
 
 def test_moves_never_make_a_packing_worse() -> None:
     problem = small(2)
-    pack = packing(problem)
-    blocks = first_fit(pack)
+    pack = packing.apply(problem)
+    blocks = packing.first_fit(pack)
     assert blocks is not None
     prices = Prices(pack.costs, pack.sizes, pack.counts)
     prices.improve(50, 0.0)
@@ -150,7 +150,7 @@ def test_moves_never_make_a_packing_worse() -> None:
     for _ in range(30):
         moves.go(5, 6, 10**6, rng)
         costs.append(moves.cost)
-        owner = unpacked(problem, moves.rows, moves.starts)
+        owner = packing.invert(problem, moves.rows, moves.starts)
         assert problem.violations(owner) == []
         assert problem.value(owner) == pytest.approx(moves.cost)
     assert all(later <= earlier + 1e-6 for earlier, later in itertools.pairwise(costs))
@@ -158,7 +158,7 @@ def test_moves_never_make_a_packing_worse() -> None:
 
 
 def test_distances_from_an_entry_in_the_middle() -> None:
-    pack = packing(small(0))
+    pack = packing.apply(small(0))
     prices = pack.costs.min(axis=1) * 1.01
     inside = pack.costs[:, 40:].copy()
     assert np.allclose(distances(pack.costs, pack.sizes, prices, 40)[40:], distances(inside, pack.sizes, prices, 0))
@@ -170,10 +170,10 @@ def test_blocks_and_solutions_are_inverse() -> None:
         problem = random_allocation(rng, "static", 30, 5)
         static = static_optimum(problem)
         assert static is not None
-        pack = packing(problem)
-        rows, starts = packed(problem, pack, static[0])
+        pack = packing.apply(problem)
+        rows, starts = packing.blocks(problem, pack, static[0])
         assert pack.costs[rows, starts].sum() == pytest.approx(static[1])
-        assert problem.value(unpacked(problem, rows, starts)) == pytest.approx(static[1])
+        assert problem.value(packing.invert(problem, rows, starts)) == pytest.approx(static[1])
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3, 0.7, 1.0])

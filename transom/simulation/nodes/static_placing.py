@@ -17,10 +17,10 @@ from transom._system.compiling import compiled
 from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.models.fat_tree import FatTree
 from transom.models.hop_cost import hop_cost
+from transom.reductions.packing import distinct_sizes
 from transom.simulation.core.node_runs import NodeRuns
 from transom.simulation.core.schedule import Schedule
 from transom.simulation.nodes.allocator import Allocator, Placed, Placer
-from transom.solvers.allocation.packing import distinct_sizes
 from transom.solvers.allocation.scas_dp import CHUNK, ScasDp, solve_small
 
 _INSTANTS = 256  # instants between two looks at the progress bar and Ctrl-C

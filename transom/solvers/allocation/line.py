@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from transom.models.arrays import FloatArray, IntArray
+from transom.reductions.packing import Packing
 from transom.solvers.allocation.line_labels import Sweep
 from transom.solvers.allocation.line_prices import Prices
-from transom.solvers.allocation.packing import Packing
 
 _STEPS = 2_000_000  # steps of a kernel between two looks at the clock: 2-4 ms
 _LABELS = 200_000  # labels between two looks at the clock

@@ -11,7 +11,8 @@ from transom.models.allocation import Allocation
 from transom.models.arrays import FloatArray, IntArray
 from transom.models.fat_tree import FatTree
 from transom.models.shortest_path import ConstrainedPath
-from transom.solvers.allocation.packing import Packing, first_fit, packing, unpacked
+from transom.reductions import packing
+from transom.reductions.packing import Packing
 from transom.stop import Budget
 
 _LARGE = 1e7  # up to which costs suit the absolute tolerances of linear programmes
@@ -20,35 +21,32 @@ _LARGE = 1e7  # up to which costs suit the absolute tolerances of linear program
 def warm_packing() -> None:
     """Compile what packs, unpacks and judges static allocations and paths."""
     tiny = Allocation(FatTree.k_ary(2), np.arange(2), np.array([2]))
-    owner = unpacked(tiny, np.zeros(1, np.int64), np.zeros(1, np.int64))
-    first_fit(packing(tiny))
+    owner = packing.invert(tiny, np.zeros(1, np.int64), np.zeros(1, np.int64))
+    packing.first_fit(packing.apply(tiny))
     tiny.value(owner)
     tiny.violations(owner)
 
 
-def refused_rule(problem: Allocation) -> str | None:
-    """Why a solver of the static rule cannot take this allocation, or None."""
-    return None if problem.rule == "static" else f"its rule is {problem.rule}, not static"
+def refused_rule(problem: Allocation | ConstrainedPath) -> str | None:
+    """Why a solver of packings cannot take this problem, or None."""
+    rule = getattr(problem, "rule", "static")
+    return None if rule == "static" else f"its rule is {rule}, not static"
 
 
-def blocks(problem: Allocation | ConstrainedPath, solution: Any) -> tuple[IntArray, IntArray]:
-    """Row of each block's size and its first entry, by row, then entry: the inverse of ``unpacked``."""
-    if isinstance(problem, ConstrainedPath):
-        starts, sizes = np.asarray(solution, np.int64).reshape(-1, 2).T
-    else:
-        starts, sizes = problem.starts(solution), problem.sizes
-    rows = np.unique(sizes, return_inverse=True)[1].astype(np.int64)  # each size occurs in every solution
+def sorted_blocks(problem: Allocation | ConstrainedPath, packed: Packing, solution: Any) -> tuple[IntArray, IntArray]:
+    """Row of each block's size and its first entry, by row, then entry."""
+    rows, starts = packing.blocks(problem, packed, solution)
     order = np.lexsort((starts, rows))
     return rows[order], starts[order]
 
 
-def has_no_arc(packing: Packing) -> bool:
+def has_no_arc(packed: Packing) -> bool:
     """Whether there is no block at all of some size."""
-    return bool((~np.isfinite(packing.costs)).all(axis=1).any())
+    return bool((~np.isfinite(packed.costs)).all(axis=1).any())
 
 
 def answer_greedily(
-    problem: Allocation | ConstrainedPath, packing: Packing, budget: Budget, why: str | None = None
+    problem: Allocation | ConstrainedPath, packed: Packing, budget: Budget, why: str | None = None
 ) -> None:
     """Hand over blocks placed one after another, from a solver that cannot build its model within the budget.
 
@@ -58,8 +56,8 @@ def answer_greedily(
     """
     if why is not None:
         budget.notes["ended"] = why
-    if budget.value is None and (placed := first_fit(packing)) is not None:
-        budget.found(unpacked(problem, *placed))
+    if budget.value is None and (placed := packing.first_fit(packed)) is not None:
+        budget.found(packing.invert(problem, *placed))
 
 
 def cost_unit(costs: FloatArray) -> float:
@@ -71,9 +69,9 @@ def cost_unit(costs: FloatArray) -> float:
     return math.ldexp(1.0, math.frexp(largest)[1] - 20)
 
 
-def float_slack(packing: Packing, unit: float) -> float:
+def float_slack(packed: Packing, unit: float) -> float:
     """By how much a linear programme may overstate a bound, beside a relative 1e-9.
 
     Reduced costs are right to 1e-7, for every variable of a solution: blocks, entries in between.
     """
-    return 1e-7 * unit * (packing.length + int(packing.counts.sum()))
+    return 1e-7 * unit * (packed.length + int(packed.counts.sum()))

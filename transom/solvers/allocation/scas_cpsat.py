@@ -11,8 +11,15 @@ from transom._system.collector import collector_paused
 from transom.models.allocation import Allocation
 from transom.models.arrays import IntArray
 from transom.models.shortest_path import ConstrainedPath
-from transom.solvers.allocation.packing import Packing, packing, unpacked
-from transom.solvers.allocation.packing_search import answer_greedily, blocks, has_no_arc, refused_rule, warm_packing
+from transom.reductions import packing
+from transom.reductions.packing import Packing
+from transom.solvers.allocation.packing_search import (
+    answer_greedily,
+    has_no_arc,
+    refused_rule,
+    sorted_blocks,
+    warm_packing,
+)
 from transom.solvers.backends.cpsat import scaled, search_cpsat
 from transom.solvers.backends.native import free_later, import_back_end, settle
 from transom.solving import settled
@@ -50,20 +57,24 @@ class ScasCpSat:
 
     presolve: bool = False
 
-    def supports(self, problem: Allocation, /) -> str | None:
+    def supports(self, problem: Allocation | ConstrainedPath, /) -> str | None:
         """Every static allocation."""
         return refused_rule(problem)
 
     def warm_up(self) -> None:
         """Import OR-Tools and compile what packs and unpacks."""
-        _warm_up()
+        import_back_end("ortools.sat.python.cp_model")
+        warm_packing()
+        settle()
 
-    def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
+    def __call__(
+        self, problem: Allocation | ConstrainedPath, budget: Budget, rng: np.random.Generator, /, start: Any = None
+    ) -> None:
         _solve(problem, budget, int(rng.integers(2**31)), self.presolve)
 
 
 @dataclass(frozen=True, slots=True)
-class CspCpSat:
+class CspCpSat(ScasCpSat):
     """The model of ``scas-cpsat`` on the constrained path: an interval for every operation arc wanted.
 
     Parameters
@@ -77,34 +88,12 @@ class CspCpSat:
 
     name: ClassVar[str] = "csp-cpsat"
     solves: ClassVar[type] = ConstrainedPath
-    needs: ClassVar[tuple[str, ...]] = ("ortools",)
-
-    presolve: bool = False
-
-    def supports(self, problem: ConstrainedPath, /) -> str | None:
-        """Every constrained path."""
-        return None
-
-    def warm_up(self) -> None:
-        """Import OR-Tools and compile what packs and unpacks."""
-        _warm_up()
-
-    def __call__(
-        self, problem: ConstrainedPath, budget: Budget, rng: np.random.Generator, /, start: Any = None
-    ) -> None:
-        _solve(problem, budget, int(rng.integers(2**31)), self.presolve)
-
-
-def _warm_up() -> None:
-    import_back_end("ortools.sat.python.cp_model")
-    warm_packing()
-    settle()
 
 
 def _solve(problem: Allocation | ConstrainedPath, budget: Budget, seed: int, presolve: bool) -> None:
     if settled(problem, budget):
         return
-    packed = packing(problem)
+    packed = packing.apply(problem)
     if has_no_arc(packed):
         budget.prove_infeasible()
         return
@@ -113,7 +102,7 @@ def _solve(problem: Allocation | ConstrainedPath, budget: Budget, seed: int, pre
         why = f"a model of {cells} costs takes longer to build than there is time"
         answer_greedily(problem, packed, budget, why)
         return
-    first = None if budget.solution is None else blocks(problem, budget.solution)[1]
+    first = None if budget.solution is None else sorted_blocks(problem, packed, budget.solution)[1]
     row = np.repeat(np.arange(len(packed.sizes)), packed.counts)  # of each job's size
     finite = np.isfinite(packed.costs)
     whole, scale = scaled(np.where(finite, packed.costs, 0.0), packed.counts, packed.sizes, packed.whole)
@@ -124,7 +113,7 @@ def _solve(problem: Allocation | ConstrainedPath, budget: Budget, seed: int, pre
         return
 
     def read(values: IntArray) -> Any:
-        return unpacked(problem, row, values[: len(row)])
+        return packing.invert(problem, row, values[: len(row)])
 
     search_cpsat(model, budget, seed, read, scale, presolve)
     if not budget.infeasible:

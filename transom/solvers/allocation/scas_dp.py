@@ -16,8 +16,10 @@ from transom.models.arrays import IntArray
 from transom.models.fat_tree import FatTree
 from transom.models.hop_cost import slide_costs
 from transom.models.shortest_path import ConstrainedPath
+from transom.reductions import packing
+from transom.reductions.packing import Packing, block_owners, distinct_sizes
 from transom.solvers.allocation import block_dp
-from transom.solvers.allocation.packing import Packing, block_owners, distinct_sizes, first_fit, packing, unpacked
+from transom.solvers.allocation.packing_search import refused_rule
 from transom.solving import settled
 from transom.stop import Budget, Stop
 
@@ -57,21 +59,21 @@ class ScasDp:
     memory: int = _MEMORY
 
     def __post_init__(self) -> None:
-        _check_memory(self.name, self.memory)
+        if self.memory <= 0:
+            raise SpecError(f"{self.name}: memory must be > 0 MiB, got {self.memory}")
 
-    def supports(self, problem: Allocation, /) -> str | None:
-        """None for a static allocation whose tables fit into ``memory``."""
-        if problem.rule != "static":
-            return f"it solves the static rule, not {problem.rule}"
-        sizes, counts = distinct_sizes(problem.sizes)
-        return _too_large(sizes, counts, len(problem.idle), problem.wrap, self.memory)
+    def supports(self, problem: Allocation | ConstrainedPath, /) -> str | None:
+        """None for a static allocation or a path whose tables fit into ``memory``."""
+        return refused_rule(problem) or _too_large(*packing.shape(problem), self.memory)
 
     def warm_up(self) -> None:
         """Compile the kernels."""
         _warm_up()
 
-    def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
-        if budget.stop.iterations is None and budget.stop.stall is None:
+    def __call__(
+        self, problem: Allocation | ConstrainedPath, budget: Budget, rng: np.random.Generator, /, start: Any = None
+    ) -> None:
+        if isinstance(problem, Allocation) and budget.stop.iterations is None and budget.stop.stall is None:
             solved, owner, _ = _at_once(problem, CHUNK)
             if solved:
                 if owner is None:
@@ -83,7 +85,7 @@ class ScasDp:
 
 
 @dataclass(frozen=True, slots=True)
-class CspDp:
+class CspDp(ScasDp):
     r"""Label setting over (nodes of the path, arcs taken of each size); the method of ``scas-dp``.
 
     Arcs may be missing and costs may be any numbers, negative ones too; where no path exists, that is
@@ -105,24 +107,6 @@ class CspDp:
     name: ClassVar[str] = "csp-dp"
     solves: ClassVar[type] = ConstrainedPath
 
-    memory: int = _MEMORY
-
-    def __post_init__(self) -> None:
-        _check_memory(self.name, self.memory)
-
-    def supports(self, problem: ConstrainedPath, /) -> str | None:
-        """None if the table fits into ``memory``."""
-        return _too_large(problem.sizes, problem.counts, problem.length, False, self.memory)
-
-    def warm_up(self) -> None:
-        """Compile the kernels."""
-        _warm_up()
-
-    def __call__(
-        self, problem: ConstrainedPath, budget: Budget, rng: np.random.Generator, /, start: Any = None
-    ) -> None:
-        _search(problem, budget)
-
 
 def static_optimum(problem: Allocation, memory: int = 64) -> tuple[IntArray, float] | None:
     """The optimum of an allocation under the static rule, whatever its own rule is, searched to the end.
@@ -139,8 +123,7 @@ def static_optimum(problem: Allocation, memory: int = 64) -> tuple[IntArray, flo
     """
     if problem.trivial() is not None:
         return None if len(problem) else (np.full(len(problem.idle), -1), 0.0)
-    sizes, counts = distinct_sizes(problem.sizes)
-    if _too_large(sizes, counts, len(problem.idle), problem.wrap, memory):
+    if _too_large(*packing.shape(problem), memory):
         return None
     _, owner, value = _at_once(problem, 2**62)
     return None if owner is None else (owner, value)
@@ -152,11 +135,6 @@ def table_bytes(sizes: IntArray, counts: IntArray, length: int, wrap: bool) -> i
     slack = max(0, length - int(sizes @ counts))
     largest = int(sizes.max(initial=0))
     return 8 * states * (2 * (slack + largest) + slack + 1 if wrap else slack + 1)
-
-
-def _check_memory(name: str, memory: int) -> None:
-    if memory <= 0:
-        raise SpecError(f"{name}: memory must be > 0 MiB, got {memory}")
 
 
 def _too_large(sizes: IntArray, counts: IntArray, length: int, wrap: bool, memory: int) -> str | None:
@@ -190,17 +168,17 @@ def _search(problem: Allocation | ConstrainedPath, budget: Budget) -> None:
     """Search in chunks, with a packing in hand from the beginning."""
     if settled(problem, budget):
         return
-    pack = packing(problem)
-    blocks = first_fit(pack)
+    pack = packing.apply(problem)
+    blocks = packing.first_fit(pack)
     if blocks is not None:
-        budget.found(unpacked(problem, *blocks))
+        budget.found(packing.invert(problem, *blocks))
     search = Search(pack)
     while not budget.done():
         before = search.value
         left = budget.iterations_left()
         budget.spend(search.advance(CHUNK, left))
         if search.value < before:
-            budget.found(unpacked(problem, *search.blocks))
+            budget.found(packing.invert(problem, *search.blocks))
         if search.finished:
             if search.value == math.inf:
                 budget.prove_infeasible()

@@ -17,14 +17,15 @@ from transom.errors import SpecError
 from transom.models.allocation import Allocation
 from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.models.shortest_path import ConstrainedPath
-from transom.solvers.allocation.packing import Packing, packing, unpacked
+from transom.reductions import packing
+from transom.reductions.packing import Packing
 from transom.solvers.allocation.packing_search import (
     answer_greedily,
-    blocks,
     cost_unit,
     float_slack,
     has_no_arc,
     refused_rule,
+    sorted_blocks,
     warm_packing,
 )
 from transom.solvers.backends import highs_process as worker
@@ -84,22 +85,31 @@ class ScasFlow:
     backend: BackEnd = "highs"
 
     def __post_init__(self) -> None:
-        _known(self.backend, self.name)
+        if self.backend not in get_args(BackEnd):
+            raise SpecError(f"{self.name}: unknown back end {self.backend!r}. Known: {', '.join(get_args(BackEnd))}")
 
-    def supports(self, problem: Allocation, /) -> str | None:
+    def supports(self, problem: Allocation | ConstrainedPath, /) -> str | None:
         """Every static allocation."""
         return refused_rule(problem)
 
     def warm_up(self) -> None:
         """Start a worker or import SCIP, and compile what packs and unpacks."""
-        _warm_up(self.backend)
+        if self.backend == "highs":
+            with _worker():
+                pass
+        else:
+            import_back_end("pyscipopt")
+        warm_packing()
+        settle()
 
-    def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
+    def __call__(
+        self, problem: Allocation | ConstrainedPath, budget: Budget, rng: np.random.Generator, /, start: Any = None
+    ) -> None:
         _solve(problem, budget, int(rng.integers(2**31)), self.backend)
 
 
 @dataclass(frozen=True, slots=True)
-class CspFlow:
+class CspFlow(ScasFlow):
     """The model of ``scas-flow`` on the constrained path, without arcs that wrap around.
 
     Parameters
@@ -117,25 +127,6 @@ class CspFlow:
 
     name: ClassVar[str] = "csp-flow"
     solves: ClassVar[type] = ConstrainedPath
-    needs: ClassVar[tuple[str, ...]] = ("ortools", "pyscipopt")
-
-    backend: BackEnd = "highs"
-
-    def __post_init__(self) -> None:
-        _known(self.backend, self.name)
-
-    def supports(self, problem: ConstrainedPath, /) -> str | None:
-        """Every constrained path."""
-        return None
-
-    def warm_up(self) -> None:
-        """Start a worker or import SCIP, and compile what packs and unpacks."""
-        _warm_up(self.backend)
-
-    def __call__(
-        self, problem: ConstrainedPath, budget: Budget, rng: np.random.Generator, /, start: Any = None
-    ) -> None:
-        _solve(problem, budget, int(rng.integers(2**31)), self.backend)
 
 
 class _Flow(NamedTuple):
@@ -150,21 +141,6 @@ class _Flow(NamedTuple):
     value: FloatArray
 
 
-def _known(backend: str, name: str) -> None:
-    if backend not in get_args(BackEnd):
-        raise SpecError(f"{name}: unknown back end {backend!r}. Known: {', '.join(get_args(BackEnd))}")
-
-
-def _warm_up(backend: str) -> None:
-    if backend == "highs":
-        with _worker():
-            pass
-    else:
-        import_back_end("pyscipopt")
-    warm_packing()
-    settle()
-
-
 def _worker() -> AbstractContextManager[WorkerProcess]:
     return borrowed_worker(Path(worker.__file__))
 
@@ -173,7 +149,7 @@ def _solve(problem: Allocation | ConstrainedPath, budget: Budget, seed: int, bac
     if settled(problem, budget):
         return
     began = budget.seconds()
-    packed = packing(problem)
+    packed = packing.apply(problem)
     if has_no_arc(packed):
         budget.prove_infeasible()
         return
@@ -191,7 +167,7 @@ def _solve(problem: Allocation | ConstrainedPath, budget: Budget, seed: int, bac
         return
     unit = cost_unit(packed.costs)
     flow = _flow(packed, unit)
-    first = None if budget.solution is None else _values(packed, flow, *blocks(problem, budget.solution))
+    first = None if budget.solution is None else _values(packed, flow, *sorted_blocks(problem, packed, budget.solution))
     free_later(flow)
     # To hand the model over, which cannot be cut short, takes about as long as to build it.
     if budget.done() or budget.short(budget.seconds() - began):
@@ -201,7 +177,7 @@ def _solve(problem: Allocation | ConstrainedPath, budget: Budget, seed: int, bac
 
     def read(used: BoolArray) -> Any:
         arcs = np.flatnonzero(used[packed.length :])
-        return unpacked(problem, flow.row[arcs], flow.start[arcs])
+        return packing.invert(problem, flow.row[arcs], flow.start[arcs])
 
     search = _by_highs if backend == "highs" else _by_scip
     search(packed, flow, first, read, budget, seed, unit)

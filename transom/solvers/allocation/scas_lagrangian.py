@@ -16,10 +16,12 @@ from transom.models.allocation import Allocation
 from transom.models.arrays import FloatArray, IntArray
 from transom.models.fat_tree import FatTree
 from transom.models.shortest_path import ConstrainedPath
+from transom.reductions import packing
+from transom.reductions.packing import Packing
 from transom.solvers.allocation.line import Best, Line
 from transom.solvers.allocation.line_moves import Moves
 from transom.solvers.allocation.line_prices import distances
-from transom.solvers.allocation.packing import Packing, first_fit, packed, packing, unpacked
+from transom.solvers.allocation.packing_search import refused_rule
 from transom.solving import settled, warm_up
 from transom.stop import Budget, Stop
 
@@ -80,22 +82,51 @@ class ScasLagrangian:
     memory: int = _MEMORY
 
     def __post_init__(self) -> None:
-        _check_memory(self.name, self.memory)
+        if self.memory <= 0:
+            raise SpecError(f"{self.name}: memory must be > 0 MiB, got {self.memory}")
 
-    def supports(self, problem: Allocation, /) -> str | None:
+    def supports(self, problem: Allocation | ConstrainedPath, /) -> str | None:
         """Every static allocation."""
-        return None if problem.rule == "static" else f"it solves the static rule, not {problem.rule}"
+        return refused_rule(problem)
 
     def warm_up(self) -> None:
         """Compile the kernels."""
         _warm_up()
 
-    def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
-        _run(problem, budget, rng, start, self.memory * 2**20)
+    def __call__(
+        self, problem: Allocation | ConstrainedPath, budget: Budget, rng: np.random.Generator, /, start: Any = None
+    ) -> None:
+        if settled(problem, budget):
+            return
+        pack = packing.apply(problem)
+
+        def tell(rows: IntArray, starts: IntArray) -> None:
+            budget.found(packing.invert(problem, rows, starts))
+
+        best = Best(pack, tell)
+        for blocks in (packing.first_fit(pack), None if start is None else packing.blocks(problem, pack, start)):
+            if blocks is not None:
+                best.offer(*blocks)
+        if budget.done():
+            return
+        for number, bound in enumerate(Search(pack, best, rng, self.memory * 2**20).pieces()):
+            budget.spend()
+            if number == _PATIENT and best.cost - bound > _FAR * abs(bound):
+                _anneal(problem, budget, rng)
+                if budget.value is not None and budget.value < best.cost:
+                    best.offer(*packing.blocks(problem, pack, budget.solution))
+            if bound < best.cost:
+                budget.prove(pack.safe(bound))
+            elif best.blocks is None:
+                budget.prove_infeasible()
+            elif budget.value is not None:
+                budget.prove(budget.value)
+            if budget.done():
+                return
 
 
 @dataclass(frozen=True, slots=True)
-class CspLagrangian:
+class CspLagrangian(ScasLagrangian):
     """The method of ``scas-lagrangian`` on any constrained path, with missing arcs and negative costs too.
 
     Parameters
@@ -114,61 +145,6 @@ class CspLagrangian:
 
     name: ClassVar[str] = "csp-lagrangian"
     solves: ClassVar[type] = ConstrainedPath
-
-    memory: int = _MEMORY
-
-    def __post_init__(self) -> None:
-        _check_memory(self.name, self.memory)
-
-    def supports(self, problem: ConstrainedPath, /) -> str | None:
-        """Every constrained path."""
-        return None
-
-    def warm_up(self) -> None:
-        """Compile the kernels."""
-        _warm_up()
-
-    def __call__(
-        self, problem: ConstrainedPath, budget: Budget, rng: np.random.Generator, /, start: Any = None
-    ) -> None:
-        _run(problem, budget, rng, start, self.memory * 2**20)
-
-
-def _check_memory(name: str, memory: int) -> None:
-    if memory <= 0:
-        raise SpecError(f"{name}: memory must be > 0 MiB, got {memory}")
-
-
-def _run(
-    problem: Allocation | ConstrainedPath, budget: Budget, rng: np.random.Generator, start: Any, memory: int
-) -> None:
-    if settled(problem, budget):
-        return
-    pack = packing(problem)
-
-    def tell(rows: IntArray, starts: IntArray) -> None:
-        budget.found(unpacked(problem, rows, starts))
-
-    best = Best(pack, tell)
-    for blocks in (first_fit(pack), None if start is None else packed(problem, pack, start)):
-        if blocks is not None:
-            best.offer(*blocks)
-    if budget.done():
-        return
-    for number, bound in enumerate(Search(pack, best, rng, memory).pieces()):
-        budget.spend()
-        if number == _PATIENT and best.cost - bound > _FAR * abs(bound):
-            _anneal(problem, budget, rng)
-            if budget.value is not None and budget.value < best.cost:
-                best.offer(*packed(problem, pack, budget.solution))
-        if bound < best.cost:
-            budget.prove(pack.safe(bound))
-        elif best.blocks is None:
-            budget.prove_infeasible()
-        elif budget.value is not None:
-            budget.prove(budget.value)
-        if budget.done():
-            return
 
 
 def _anneal(problem: Allocation | ConstrainedPath, budget: Budget, rng: np.random.Generator) -> None:
@@ -345,8 +321,8 @@ def _warm_up() -> None:
     for kind in (Allocation, ConstrainedPath):
         warm_up(registry.make(registry.SOLVERS, _ANNEALING, kind))
     # Every kernel, whether that search needed it or not.
-    pack = packing(problem)
-    blocks = first_fit(pack)
+    pack = packing.apply(problem)
+    blocks = packing.first_fit(pack)
     if blocks is not None:
         moves = Moves(
             pack.costs, pack.sizes, *blocks, 0, pack.length, np.zeros(len(pack.sizes)), np.zeros(len(idle) + 1)

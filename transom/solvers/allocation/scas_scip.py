@@ -12,14 +12,15 @@ from transom._system.collector import collector_paused
 from transom.models.allocation import Allocation
 from transom.models.arrays import IntArray
 from transom.models.shortest_path import ConstrainedPath
-from transom.solvers.allocation.packing import Packing, packing, unpacked
+from transom.reductions import packing
+from transom.reductions.packing import Packing
 from transom.solvers.allocation.packing_search import (
     answer_greedily,
-    blocks,
     cost_unit,
     float_slack,
     has_no_arc,
     refused_rule,
+    sorted_blocks,
     warm_packing,
 )
 from transom.solvers.backends.float_bounds import close
@@ -35,7 +36,36 @@ _AT_LEAST = 2e-6  # what a variable or row of the model takes to make [s]
 
 
 @dataclass(frozen=True, slots=True)
-class ScasScip:
+class CspScip:
+    """The model of ``scas-scip`` on the constrained path: one job for every operation arc wanted.
+
+    References
+    ----------
+    papers/nsa, sections IV-A and IV-B.
+    """
+
+    name: ClassVar[str] = "csp-scip"
+    solves: ClassVar[type] = ConstrainedPath
+    needs: ClassVar[tuple[str, ...]] = ("pyscipopt",)
+
+    def supports(self, problem: Allocation | ConstrainedPath, /) -> str | None:
+        """Every constrained path and every static allocation."""
+        return refused_rule(problem)
+
+    def warm_up(self) -> None:
+        """Import SCIP and compile what packs and unpacks."""
+        import_back_end("pyscipopt")
+        warm_packing()
+        settle()
+
+    def __call__(
+        self, problem: Allocation | ConstrainedPath, budget: Budget, rng: np.random.Generator, /, start: Any = None
+    ) -> None:
+        _solve(problem, budget, int(rng.integers(2**31)), getattr(self, "cancel", False))
+
+
+@dataclass(frozen=True, slots=True)
+class ScasScip(CspScip):
     r"""The paper's model of static allocation, literally: the reference, not the way to solve it.
 
     Binary :math:`y_{j,i}`: job j begins at entry i of Q; :math:`x_{j,i}`: it gets entry i.
@@ -66,59 +96,14 @@ class ScasScip:
 
     name: ClassVar[str] = "scas-scip"
     solves: ClassVar[type] = Allocation
-    needs: ClassVar[tuple[str, ...]] = ("pyscipopt",)
 
     cancel: bool = False
-
-    def supports(self, problem: Allocation, /) -> str | None:
-        """Every static allocation."""
-        return refused_rule(problem)
-
-    def warm_up(self) -> None:
-        """Import SCIP and compile what packs and unpacks."""
-        _warm_up()
-
-    def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
-        _solve(problem, budget, int(rng.integers(2**31)), self.cancel)
-
-
-@dataclass(frozen=True, slots=True)
-class CspScip:
-    """The model of ``scas-scip`` on the constrained path: one job for every operation arc wanted.
-
-    References
-    ----------
-    papers/nsa, sections IV-A and IV-B.
-    """
-
-    name: ClassVar[str] = "csp-scip"
-    solves: ClassVar[type] = ConstrainedPath
-    needs: ClassVar[tuple[str, ...]] = ("pyscipopt",)
-
-    def supports(self, problem: ConstrainedPath, /) -> str | None:
-        """Every constrained path."""
-        return None
-
-    def warm_up(self) -> None:
-        """Import SCIP and compile what packs and unpacks."""
-        _warm_up()
-
-    def __call__(
-        self, problem: ConstrainedPath, budget: Budget, rng: np.random.Generator, /, start: Any = None
-    ) -> None:
-        _solve(problem, budget, int(rng.integers(2**31)), False)
-
-
-def _warm_up() -> None:
-    import_back_end("pyscipopt")
-    warm_packing()
-    settle()
 
 
 def _solve(problem: Allocation | ConstrainedPath, budget: Budget, seed: int, cancel: bool) -> None:
     if settled(problem, budget):
         return
-    packed = packing(problem)
+    packed = packing.apply(problem)
     if has_no_arc(packed):
         budget.prove_infeasible()
         return
@@ -126,7 +111,7 @@ def _solve(problem: Allocation | ConstrainedPath, budget: Budget, seed: int, can
     if budget.short(rows * _AT_LEAST):
         answer_greedily(problem, packed, budget, f"a model of {rows} rows takes longer to build than there is time")
         return
-    first = None if budget.solution is None else blocks(problem, budget.solution)
+    first = None if budget.solution is None else sorted_blocks(problem, packed, budget.solution)
     row = np.repeat(np.arange(len(packed.sizes)), packed.counts)  # of each job's size
     unit = 1.0 if cancel else cost_unit(packed.costs)
     model = scip_model(seed)
@@ -141,7 +126,7 @@ def _solve(problem: Allocation | ConstrainedPath, budget: Budget, seed: int, can
         cancelled = sum(not starts for starts in chosen)
         if cancel:
             budget.notes["cancelled"] = cancelled
-        return None if cancelled else unpacked(problem, row, np.array([starts[0] for starts in chosen]))
+        return None if cancelled else packing.invert(problem, row, np.array([starts[0] for starts in chosen]))
 
     slack = float_slack(packed, unit) + (1e-3 if cancel else 0)
     status, bound = search_scip(model, budget, read, packed.whole, slack, unit, CANCEL / 2 if cancel else None)

@@ -11,7 +11,7 @@ import numpy as np
 from transom._system.collector import collector_paused
 from transom.errors import SpecError
 from transom.models.shortest_path import ConstrainedPath
-from transom.solvers.allocation.packing import packing
+from transom.reductions import packing
 from transom.solvers.allocation.packing_search import answer_greedily, warm_packing
 from transom.solvers.backends.native import free_later, import_back_end, settle
 from transom.solving import settled
@@ -82,13 +82,13 @@ class CspNetworkx:
         arcs = problem.length + int(np.isfinite(problem.costs).sum())
         if budget.short(arcs * _AT_LEAST):
             why = f"a graph of {arcs} arcs takes longer to build than there is time"
-            answer_greedily(problem, packing(problem), budget, why)
+            answer_greedily(problem, packing.apply(problem), budget, why)
             return
         with collector_paused():
             layered = _layered(problem, budget)
         free_later(layered)
         if layered is None:
-            answer_greedily(problem, packing(problem), budget)  # building the graph counts
+            answer_greedily(problem, packing.apply(problem), budget)  # building the graph counts
             return
         source, target = (0, tuple(problem.counts.tolist())), (problem.length, (0,) * len(problem.sizes))
 
@@ -100,7 +100,7 @@ class CspNetworkx:
         try:
             path: list[_Node] = networkx.dijkstra_path(layered, source, target, weight)
         except _TimeIsOver:
-            answer_greedily(problem, packing(problem), budget)
+            answer_greedily(problem, packing.apply(problem), budget)
             return
         except (networkx.NetworkXNoPath, networkx.NodeNotFound):
             budget.prove_infeasible()

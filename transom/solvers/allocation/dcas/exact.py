@@ -14,11 +14,12 @@ from transom.errors import SpecError
 from transom.models.allocation import Allocation
 from transom.models.fat_tree import FatTree
 from transom.models.hop_cost import AUTHORS
+from transom.reductions import packing
+from transom.reductions.packing import Packing
 from transom.solvers.allocation import free_bound as free_bound
 from transom.solvers.allocation.dcas import labels as kernel
 from transom.solvers.allocation.dcas.structures import Structures, table_bytes
 from transom.solvers.allocation.dcas.trace import owners
-from transom.solvers.allocation.packing import Packing, first_fit, packing, unpacked
 from transom.solvers.allocation.scas_dp import ScasDp, static_optimum
 from transom.solvers.allocation.scas_lagrangian import ScasLagrangian
 from transom.solvers.allocation.shape import shape
@@ -96,7 +97,7 @@ class DcasExact:
     def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         if settled(problem, budget):
             return
-        pack = packing(problem)
+        pack = packing.apply(problem)
         _static(problem, pack, budget, rng)
         if budget.done():
             return
@@ -171,9 +172,9 @@ def _static(problem: Allocation, pack: Packing, budget: Budget, rng: np.random.G
         if optimum is not None:
             budget.found(optimum[0])
             return
-    blocks = first_fit(pack)
+    blocks = packing.first_fit(pack)
     if blocks is not None:
-        budget.found(unpacked(problem, *blocks))
+        budget.found(packing.invert(problem, *blocks))
         _improve("best-fit", problem, budget, 0.5)
     static = problem.with_rule("static")
     seconds, steps = budget.seconds_left() / 2, budget.iterations_left()
@@ -243,7 +244,7 @@ def _warm_up() -> None:
 
 def _warm_up_search(problem: Allocation) -> None:
     budget = Stop().start(problem)
-    structures = Structures(problem, pack := packing(problem))
+    structures = Structures(problem, pack := packing.apply(problem))
     _static(problem, pack, budget, np.random.default_rng(0))
     structures.charge(np.zeros(8))
     structures.prepare(1e6)  # as if nothing were known, so that all steps are taken

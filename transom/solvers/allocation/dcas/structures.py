@@ -11,13 +11,13 @@ from transom._system.compiling import compiled
 from transom.models.allocation import Allocation
 from transom.models.arrays import FloatArray, IntArray
 from transom.models.hop_cost import hops_cost
+from transom.reductions.packing import Packing
 from transom.solvers.allocation.dcas import labels as kernel
 from transom.solvers.allocation.dcas import mixed
 from transom.solvers.allocation.dcas.bounds import LEAF, POD, gains, pod_starts, survey
 from transom.solvers.allocation.dcas.join import across, promising, tails
 from transom.solvers.allocation.dcas.search import search
 from transom.solvers.allocation.dcas.sets import SPAN, UNIT, make_sets
-from transom.solvers.allocation.packing import Packing
 
 _LABELS = 4096  # room for labels to begin with
 _STEPS = 2_000_000  # of the join between two looks at the clock: a few milliseconds

@@ -1,4 +1,4 @@
-"""What static allocation and the constrained path have in common: blocks of given sizes on a line or circle."""
+"""Static allocation and the constrained path as one problem: blocks of given sizes on a line or circle."""
 
 from __future__ import annotations
 
@@ -36,43 +36,83 @@ class Packing(NamedTuple):
         return float(math.ceil(lower)) if self.whole else lower
 
 
-def packing(problem: Allocation | ConstrainedPath) -> Packing:
-    """The packing of a static allocation or of a constrained path."""
-    if isinstance(problem, ConstrainedPath):
+class _Static:
+    """Static allocations; of jobs of one size the first gets the block that begins first."""
+
+    @staticmethod
+    def shape(problem: Allocation) -> tuple[IntArray, IntArray, int, bool]:
+        return (*distinct_sizes(problem.sizes), len(problem.idle), problem.wrap)
+
+    @staticmethod
+    def apply(problem: Allocation) -> Packing:
+        sizes, counts, length, wrap = _Static.shape(problem)
+        return Packing(length, sizes, counts, problem.block_costs(sizes), wrap, problem.cost.floored)
+
+    @staticmethod
+    def invert(problem: Allocation, rows: IntArray, starts: IntArray) -> IntArray:
+        owners: IntArray = block_owners(problem.sizes, len(problem.idle), rows, starts)
+        return owners
+
+    @staticmethod
+    def blocks(problem: Allocation, solution: Any) -> tuple[IntArray, IntArray]:
+        return problem.starts(solution).copy(), problem.sizes
+
+
+class _Path:
+    """Constrained paths, whose operation arcs are the blocks."""
+
+    @staticmethod
+    def shape(problem: ConstrainedPath) -> tuple[IntArray, IntArray, int, bool]:
+        return problem.sizes, problem.counts, problem.length, False
+
+    @staticmethod
+    def apply(problem: ConstrainedPath) -> Packing:
         finite = problem.costs[np.isfinite(problem.costs)]
         whole = bool((finite == np.floor(finite)).all())
         # Copies, since the kernels would be compiled once more for arrays that are read-only.
-        sizes, counts = problem.sizes.copy(), problem.counts.copy()
-        return Packing(problem.length, sizes, counts, problem.costs.copy(), False, whole)
-    sizes, counts = distinct_sizes(problem.sizes)
-    return Packing(len(problem.idle), sizes, counts, problem.block_costs(sizes), problem.wrap, problem.cost.floored)
+        return Packing(problem.length, problem.sizes.copy(), problem.counts.copy(), problem.costs.copy(), False, whole)
+
+    @staticmethod
+    def invert(problem: ConstrainedPath, rows: IntArray, starts: IntArray) -> IntArray:
+        return np.column_stack((starts, problem.sizes[rows]))
+
+    @staticmethod
+    def blocks(problem: ConstrainedPath, solution: Any) -> tuple[IntArray, IntArray]:
+        starts, sizes = np.asarray(solution, dtype=np.int64).reshape(-1, 2).T
+        return starts.copy(), sizes
 
 
-def unpacked(problem: Allocation | ConstrainedPath, rows: IntArray, starts: IntArray) -> Any:
-    """The problem's solution that consists of these blocks.
+_FROM: dict[type, Any] = {Allocation: _Static, ConstrainedPath: _Path}
+
+
+def apply(problem: Allocation | ConstrainedPath) -> Packing:
+    """The packing of a static allocation or of a constrained path."""
+    packed: Packing = _FROM[type(problem)].apply(problem)
+    return packed
+
+
+def shape(problem: Allocation | ConstrainedPath) -> tuple[IntArray, IntArray, int, bool]:
+    """Sizes, counts, length and wrap of the packing of a problem, without its costs."""
+    found: tuple[IntArray, IntArray, int, bool] = _FROM[type(problem)].shape(problem)
+    return found
+
+
+def invert(problem: Allocation | ConstrainedPath, rows: IntArray, starts: IntArray) -> Any:
+    """The problem's solution, owners or arcs, that consists of these blocks.
 
     Parameters
     ----------
     rows : position of each block's size in ``Packing.sizes``, shape ``(blocks,)``.
     starts : first entry of each block, shape ``(blocks,)``.
-
-    Returns
-    -------
-    Owners or arcs; of jobs of one size the first gets the block that begins first.
     """
     order = np.argsort(starts, kind="stable")
-    if isinstance(problem, ConstrainedPath):
-        return np.column_stack((starts[order], problem.sizes[rows[order]]))
-    return block_owners(problem.sizes, len(problem.idle), rows[order], starts[order])
+    return _FROM[type(problem)].invert(problem, rows[order], starts[order])
 
 
-def packed(problem: Allocation | ConstrainedPath, pack: Packing, solution: Any) -> tuple[IntArray, IntArray]:
-    """Rows and starts of the blocks of a feasible solution: the inverse of :func:`unpacked`."""
-    if isinstance(problem, ConstrainedPath):
-        starts, sizes = np.asarray(solution, dtype=np.int64).reshape(-1, 2).T
-    else:
-        starts, sizes = problem.starts(solution), problem.sizes
-    return np.searchsorted(pack.sizes, sizes), starts.copy()
+def blocks(problem: Allocation | ConstrainedPath, packed: Packing, solution: Any) -> tuple[IntArray, IntArray]:
+    """Rows and starts of the blocks of a feasible solution: what :func:`invert` makes it of, in any order."""
+    starts, sizes = _FROM[type(problem)].blocks(problem, solution)
+    return np.searchsorted(packed.sizes, sizes), starts
 
 
 def first_fit(pack: Packing) -> tuple[IntArray, IntArray] | None:

@@ -1,0 +1,1 @@
+"""Problems made into others that some solver takes, and solutions brought back: `apply` and `invert`, as in CVXPY."""
