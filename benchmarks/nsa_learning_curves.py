@@ -44,8 +44,8 @@ def trained(network: str, decisions: int, seed: int, out: Path) -> tuple[np.ndar
     """Train a network in ``out/NETWORK``, or read what is finished there: its curve, and the card of its checkpoint."""
     from transom.learned.repair.trained import keep
     from transom.learned.repair.training import Trainer
-    from transom.learned.repair.training_loop import train
     from transom.learned.repair.training_settings import Training
+    from transom.learned.training.loop import train
 
     trainer = Trainer(Training(network=network, decisions=decisions, seed=seed), out / network)
     with progress() as bars:

@@ -51,8 +51,10 @@ ROOMS = {
     "learned.dras.updates": {"learned", "learned.dras.process", "learned.dras.networks"},
     "learned.dras.agent": {"learned", "learned.dras.process", "learned.dras.networks", "learned.dras.updates"},
     "learned.dras.envs": {"learned", "learned.dras.process", "learned.dras.updates"},
+    "learned.training": {"learned"},
     "learned.dras.training": {
         "learned",
+        "learned.training",
         "learned.dras.process",
         "learned.dras.networks",
         "learned.dras.updates",

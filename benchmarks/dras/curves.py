@@ -18,10 +18,10 @@ from transom._system.files import whole_file
 from transom.cli.output.console import number, print_table, progress
 from transom.generate import PHASES, by_months
 from transom.generate.workload.jobsets import JOBS
-from transom.learned.devices import chosen_device
 from transom.learned.dras.process.process import Scheme
 from transom.learned.dras.training.jobsets import phased, squeezed
 from transom.learned.dras.training.training import Training, TrainingSettings
+from transom.learned.training.devices import chosen_device
 from transom.plot import learning, save
 from transom.traces import Workload, read_swf
 

@@ -15,8 +15,8 @@ from transom.learned.repair import nsa_cost_training
 from transom.learned.repair.nsa_cost import NsaCost
 from transom.learned.repair.nsa_cost_training import CostTrainer, first_weights
 from transom.learned.repair.rehearsal import judge, rehearse
-from transom.learned.repair.training_loop import train
 from transom.learned.repair.training_settings import CostTraining
+from transom.learned.training.loop import train
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("tensorboard")

@@ -18,9 +18,9 @@ from transom.learned.repair.process import SEEN
 from transom.learned.repair.scoring import compare, destroy, torch_scores
 from transom.learned.repair.task import RepairTask
 from transom.learned.repair.training import Trainer, window_pool
-from transom.learned.repair.training_loop import train
 from transom.learned.repair.training_settings import Training
-from transom.learned.repair.training_state import read_state, write_state
+from transom.learned.training.loop import train
+from transom.learned.training.state import read_state, write_state
 from transom.models import AUTHORS, PAPER, Allocation, FatTree
 
 torch = pytest.importorskip("torch", reason="needs the extra 'learned'")

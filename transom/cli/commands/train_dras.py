@@ -200,7 +200,6 @@ def command(
     import torch
 
     from transom.errors import SpecError
-    from transom.learned.devices import chosen_device
     from transom.learned.dras.process.process import Scheme
     from transom.learned.dras.training.jobsets import compared, copies, how_copied, lengths, phased, validated_on
     from transom.learned.dras.training.run import Stated, run_training
@@ -208,6 +207,7 @@ def command(
     from transom.learned.dras.training.training import Training
     from transom.learned.dras.training.validation import AGAINST
     from transom.learned.dras.updates.settings import TrainingSettings, agent_spec
+    from transom.learned.training.devices import chosen_device
     from transom.simulation import make_policy
     from transom.traces.cut import cut
 

@@ -85,8 +85,8 @@ def command(
     from transom.learned.checkpoints import check_name
     from transom.learned.repair.trained import keep
     from transom.learned.repair.training import Trainer
-    from transom.learned.repair.training_loop import train
     from transom.learned.repair.training_settings import Training
+    from transom.learned.training.loop import train
 
     called = check_name(name or f"nsa-{network.value}")
     trainer = Trainer(Training(**train_options.settings_of(context, Training)), out, device)

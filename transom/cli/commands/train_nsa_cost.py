@@ -46,8 +46,8 @@ def command(
     from transom.learned.checkpoints import check_name
     from transom.learned.repair.nsa_cost_trained import keep
     from transom.learned.repair.nsa_cost_training import CostTrainer
-    from transom.learned.repair.training_loop import train
     from transom.learned.repair.training_settings import CostTraining
+    from transom.learned.training.loop import train
 
     check_name(name)
     given = train_options.settings_of(context, CostTraining)

@@ -21,7 +21,7 @@ from transom.learned.repair.process import ROWS, SCHEMAS
 from transom.learned.repair.task import RepairTask
 from transom.learned.repair.training_settings import CostTraining, Training
 from transom.learned.scorer import scorer_weights
-from transom.learned.training_command import training_command
+from transom.learned.training.command import training_command
 from transom.models.allocation import Allocation
 from transom.models.fat_tree import FatTree
 

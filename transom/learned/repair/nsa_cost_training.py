@@ -13,13 +13,15 @@ import numpy as np
 from transom._system.files import whole_file
 from transom.errors import DocumentError, SpecError
 from transom.learned.checkpoints import require
-from transom.learned.devices import chosen_device
 from transom.learned.repair.candidates import CONTEXT, FEATURES
 from transom.learned.repair.nsa_cost import NsaCost
 from transom.learned.repair.pool import CLUSTERS, ClusterName, stream_windows
 from transom.learned.repair.rehearsal import Decisions, judge, rehearse
 from transom.learned.repair.training_settings import CostTraining
-from transom.learned.repair.training_state import (
+from transom.learned.scorer import LEAK, ScorerWeights
+from transom.learned.training.devices import chosen_device
+from transom.learned.training.state import (
+    STATE,
     check_settings,
     optimizer_arrays,
     read_state,
@@ -27,7 +29,6 @@ from transom.learned.repair.training_state import (
     under,
     write_state,
 )
-from transom.learned.scorer import LEAK, ScorerWeights
 from transom.models.allocation import Allocation
 from transom.models.arrays import IntArray
 from transom.rng import stream
@@ -132,7 +133,7 @@ class CostTrainer:
 
         self.settings, self.folder = settings, folder
         self.curve: list[CostUpdate] = []
-        self._state = folder / "training.safetensors"
+        self._state = folder / STATE
         held = read_state(self._state) if self._state.is_file() else None
         torch.set_num_threads(settings.threads)
         chosen = chosen_device(device)

@@ -19,11 +19,12 @@ import numpy as np
 from transom._system.files import whole_file
 from transom.errors import DocumentError, SpecError
 from transom.learned.checkpoints import require
-from transom.learned.devices import chosen_device
 from transom.learned.repair.pool import CLUSTERS, WindowPool
 from transom.learned.repair.task import RepairTask
 from transom.learned.repair.training_settings import Training
-from transom.learned.repair.training_state import (
+from transom.learned.training.devices import chosen_device
+from transom.learned.training.state import (
+    STATE,
     check_settings,
     generators,
     optimizer_arrays,
@@ -93,7 +94,7 @@ class Trainer:
 
         self.settings, self.folder = settings, folder
         self.curve: list[Update] = []
-        self._state = folder / "training.safetensors"
+        self._state = folder / STATE
         held = read_state(self._state) if self._state.is_file() else None
         if held is not None:
             self._compare(held[1])

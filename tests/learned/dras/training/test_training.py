@@ -18,13 +18,13 @@ from transom.learned.dras.process.rewards import parse_reward
 from transom.learned.dras.training.jobsets import compared, copies, laps, phased, squeezed
 from transom.learned.dras.training.policy_backends import CompactBody, PaperBody
 from transom.learned.dras.training.run import Stated, run_training
-from transom.learned.dras.training.state import load_state, save_state
 from transom.learned.dras.training.training import Training
 from transom.learned.dras.training.validation import Validation, waiting_total
 from transom.learned.dras.updates.collect import replay
 from transom.learned.dras.updates.episodes import Episodes
 from transom.learned.dras.updates.settings import TrainingSettings
 from transom.learned.scorer import ScorerWeights
+from transom.learned.training.state import STATE, read_state, write_state
 from transom.models import Cluster, Job
 from transom.simulation import simulate
 from transom.traces import TracedJob, Workload
@@ -93,9 +93,7 @@ def test_an_interrupted_training_ends_with_the_same_weights(
             run_training(fresh(workload, chosen), tmp_path / "cut", IT, told=Stop(after), against=("fcfs-easy",))
     resumed = finished(workload, tmp_path / "cut", chosen)
     assert weights_digest(resumed) == weights_digest(whole)
-    ends = [load_state(tmp_path / name / "state") for name in ("whole", "cut")]
-    assert ends[0] is not None
-    assert ends[1] is not None
+    ends = [read_state(tmp_path / name / STATE) for name in ("whole", "cut")]
     assert ends[0][0].keys() == ends[1][0].keys()
     learnt = [name for name in ends[0][0] if not name.startswith("episodes.")]
     assert any("adam" in name for name in learnt)
@@ -236,27 +234,16 @@ def test_another_training_is_not_gone_on_with(workload: Workload, tmp_path: Path
     assert len((tmp_path / "curve.csv").read_text().splitlines()) == 4
 
 
-def test_a_state_that_is_none_is_refused(tmp_path: Path) -> None:
-    save_state(tmp_path, 7, {"a": np.arange(3)}, {"updates": 7})
-    save_state(tmp_path, 9, {"a": np.arange(4)}, {"updates": 9})
-    found = load_state(tmp_path)
-    assert found is not None
-    assert found[0]["a"].tolist() == [0, 1, 2, 3]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["arrays-000000009.safetensors", "training.json"]
-    path = tmp_path / "training.json"
-    for text, message in (
-        (path.read_text().replace("arrays-0", "../arrays-0"), "must name a file beside it"),
-        ("{}", "not the state of a training"),
-        ("[", "not the state of a training"),
-        (path.read_text().replace("000000009", "000000008"), "cannot be read"),
-    ):
-        path.write_text(text)
-        with pytest.raises(DocumentError, match=message):
-            load_state(tmp_path)
-    path.write_text('{"format": "transom/dras-training/1", "arrays": "cut"}')
-    (tmp_path / "cut").write_bytes(b"\xff" * 40)
-    with pytest.raises(DocumentError, match="not a safetensors file"):
-        load_state(tmp_path)
+def test_a_state_that_is_none_is_refused(workload: Workload, tmp_path: Path) -> None:
+    finished(workload, tmp_path, settings(decisions=200))
+    arrays, facts = read_state(tmp_path / STATE)
+    for name in ("workloads", "episodes", "curve"):
+        write_state(tmp_path / STATE, arrays, {key: value for key, value in facts.items() if key != name})
+        with pytest.raises(DocumentError, match=f"does not hold such a training: '{name}'"):
+            finished(workload, tmp_path, settings(decisions=200))
+    (tmp_path / STATE).write_bytes(b"\xff" * 40)
+    with pytest.raises(DocumentError, match="not the state of a training"):
+        finished(workload, tmp_path, settings(decisions=200))
 
 
 @pytest.mark.parametrize(

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import csv
+import sys
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from transom._system.files import whole_file
-from transom._system.signals import ctrl_c_waits
 from transom.errors import DocumentError
 from transom.learned.checkpoints import Checkpoint, save
-from transom.learned.dras.training.state import load_state, save_state
 from transom.learned.dras.training.training import Training
 from transom.learned.dras.training.validation import FIGURES, Validation
+from transom.learned.training.loop import train
+from transom.learned.training.state import STATE, read_state, write_state
 
 Told = Callable[[Training], None]
 """Called after every update and every look at the validation workloads."""
@@ -38,8 +40,8 @@ def run_training(
     folder: Path,
     stated: Stated,
     minutes: float | None = None,
-    told: Told | None = None,
-    looked: Looked | None = None,
+    told: Told = lambda training: None,
+    looked: Looked = lambda training, found: None,
     against: Sequence[str] = (),
     replaying: Callable[[str], None] = lambda spec: None,
 ) -> Checkpoint:
@@ -48,7 +50,7 @@ def run_training(
     Parameters
     ----------
     training : not begun yet.
-    folder : gets ``NAME.safetensors`` and its card ``NAME.json``, ``curve.csv``, ``tensorboard`` and ``state``.
+    folder : gets ``NAME.safetensors`` and its card ``NAME.json``, ``curve.csv``, ``tensorboard`` and the state.
     stated : for the card.
     minutes : end after so much time of training, if that comes first.
     told, looked : see :data:`Told` and :data:`Looked`.
@@ -58,65 +60,79 @@ def run_training(
     Raises
     ------
     DocumentError : the folder holds another training.
-    KeyboardInterrupt : after the update in which Ctrl-C was pressed, of which nothing is lost; when it is pressed
-        again, at once, and the state is the one that was written last.
+    KeyboardInterrupt : as of :func:`~transom.learned.training.loop.train`.
     """
-    from torch.utils.tensorboard import SummaryWriter
+    with closing(_Run(training, folder, stated, minutes)) as run:
+        training.judge.compare_with(against, replaying)
 
-    curve: list[list[Any]] = []
-    if (kept := load_state(folder / "state")) is not None:
-        arrays, facts = kept
-        try:
-            training.restore(arrays, facts)
-        except DocumentError as error:
-            raise DocumentError(f"{folder}: {error}") from None
-        curve = facts["curve"]
+        def tell(found: Validation | None) -> None:
+            told(training)
+            if found is not None:
+                looked(training, found)
 
-    training.judge.compare_with(against, replaying)
+        train(run, sys.maxsize, tell)  # the state is written with every look
+        run.keep()
+    return training.checkpoint(*stated)
 
-    def share() -> float:
+
+class _Run:
+    """A training whose updates are a step of learning, or a look at the validation workloads where one is due."""
+
+    def __init__(self, training: Training, folder: Path, stated: Stated, minutes: float | None) -> None:
+        from torch.utils.tensorboard import SummaryWriter
+
+        self._training, self._folder, self._stated, self._minutes = training, folder, stated, minutes
+        self._curve: list[list[Any]] = []
+        if (folder / STATE).is_file():
+            arrays, facts = read_state(folder / STATE)
+            try:
+                training.restore(arrays, facts)
+                self._curve = facts["curve"]
+            except DocumentError as error:
+                raise DocumentError(f"{folder}: {error}") from None
+            except (KeyError, TypeError, ValueError) as error:
+                raise DocumentError(f"{folder / STATE}: does not hold such a training: {error}") from None
+        self._logs = SummaryWriter(str(folder / "tensorboard"), purge_step=training.decisions + 1)
+
+        self.done = self._share() >= 1 and not self._due()
+
+    def update(self) -> Validation | None:
+        training = self._training
+        if not self._due():
+            for key, value in training.step(self._share()).items():
+                self._logs.add_scalar(f"training/{key}", value, training.decisions)
+            return None
+        self.done = self._share() >= 1  # now: the look itself takes time, and is not what a training is for
+        found = training.validate()
+        best, ahead = int(training.best_validation is found), " ".join(training.judge.ahead_of(found))
+        row = [training.updates, training.decisions, round(training.seconds, 1), found.reward]
+        self._curve.append([*row, *(round(value, 3) for value in found.figures.values()), best, ahead])
+        for key, figure in {"reward": found.reward, **found.figures}.items():
+            self._logs.add_scalar(f"validation/{key}", figure, training.decisions)
+        self.keep()
+        self.save()
+        return found
+
+    def save(self) -> None:
+        arrays, facts = self._training.snapshot()
+        write_state(self._folder / STATE, arrays, {**facts, "curve": self._curve})
+
+    def keep(self) -> None:
+        """Write the checkpoint and the curve."""
+        save(self._folder / f"{self._stated.name}.safetensors", self._training.checkpoint(*self._stated))
+        with whole_file(self._folder / "curve.csv") as file:
+            csv.writer(file, lineterminator="\n").writerows([_COLUMNS, *self._curve])
+
+    def close(self) -> None:
+        self._logs.close()
+
+    def _due(self) -> bool:
+        """Whether the validation workloads are to be looked at before anything else is learnt."""
+        training = self._training
+        due = self._share() >= 1 or training.updates % training.settings.validate_every == 0
+        return due and (not self._curve or self._curve[-1][0] != training.updates)
+
+    def _share(self) -> float:
+        training = self._training
         done = training.decisions / training.settings.decisions if training.settings.decisions else 1.0
-        return min(1.0, done if minutes is None else max(done, training.seconds / (60 * minutes)))
-
-    def put_away() -> None:
-        arrays, facts = training.snapshot()
-        save_state(folder / "state", training.updates, arrays, {**facts, "curve": curve})
-
-    def keep() -> None:
-        save(folder / f"{stated.name}.safetensors", training.checkpoint(*stated))
-        with whole_file(folder / "curve.csv") as file:
-            csv.writer(file, lineterminator="\n").writerows([_COLUMNS, *curve])
-
-    # Half an update is no state to go on from: a first Ctrl-C waits until it is made, and nothing is lost.
-    with (
-        SummaryWriter(str(folder / "tensorboard"), purge_step=training.decisions + 1) as logs,
-        ctrl_c_waits() as pressed,
-    ):
-        while True:
-            over = share() >= 1
-            due = over or training.updates % training.settings.validate_every == 0
-            if due and (not curve or curve[-1][0] != training.updates):
-                found = training.validate()
-                figures = [round(value, 3) for value in found.figures.values()]
-                best = int(training.best_validation is found)
-                row = [training.updates, training.decisions, round(training.seconds, 1), found.reward]
-                curve.append([*row, *figures, best, " ".join(training.judge.ahead_of(found))])
-                for key, value in {"reward": found.reward, **found.figures}.items():
-                    logs.add_scalar(f"validation/{key}", value, training.decisions)
-                keep()
-                put_away()
-                if told is not None:
-                    told(training)
-                if looked is not None:
-                    looked(training, found)
-            if over:
-                keep()
-                return training.checkpoint(*stated)
-            if not pressed:
-                for key, value in training.step(share()).items():
-                    logs.add_scalar(f"training/{key}", value, training.decisions)
-                if told is not None:
-                    told(training)
-            if pressed:
-                put_away()
-                raise KeyboardInterrupt
+        return min(1.0, done if self._minutes is None else max(done, training.seconds / (60 * self._minutes)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from transom._system.signals import ctrl_c_waits
@@ -15,10 +15,6 @@ class Updated(Protocol):
     def done(self) -> bool:
         """Whether no update is left."""
 
-    @property
-    def curve(self) -> Sequence[Any]:
-        """The updates so far."""
-
     def update(self) -> Any:
         """Make one, and say what it did."""
 
@@ -27,7 +23,13 @@ class Updated(Protocol):
 
 
 def train(trainer: Updated, every: int = 20, tell: Callable[[Any], None] = lambda _: None) -> None:
-    """Go on until all updates are made; the state is written every so many, at the end and after Ctrl-C.
+    """Go on until all updates are made; the state is written now and then, at the end and after Ctrl-C.
+
+    Parameters
+    ----------
+    trainer : what goes on.
+    every : updates between two writings of the state, > 0.
+    tell : called with what every update did.
 
     Raises
     ------
@@ -35,9 +37,11 @@ def train(trainer: Updated, every: int = 20, tell: Callable[[Any], None] = lambd
         again, at once, and the state is the one that was written last.
     """
     with ctrl_c_waits() as pressed:
+        made = 0
         while not trainer.done:
             tell(trainer.update())
-            if pressed or trainer.done or len(trainer.curve) % every == 0:
+            made += 1
+            if pressed or trainer.done or made % every == 0:
                 trainer.save()
             if pressed:
                 raise KeyboardInterrupt

@@ -21,6 +21,9 @@ Arrays = dict[str, NDArray[Any]]
 FORMAT = "transom/training/1"
 """Name and version of the file."""
 
+STATE = "training.safetensors"
+"""What the file is called in the folder of a training."""
+
 
 def write_state(path: Path, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> None:
     """Write arrays and plain values; the file is there whole or not at all."""

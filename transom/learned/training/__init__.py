@@ -1,0 +1,1 @@
+"""What trainings of all learned parts share: the loop, the state on disk, the device."""
