@@ -34,6 +34,7 @@ PRIORITY_RULES = "transom.priority_rules"
 COST_MODELS = "transom.cost_models"
 DECISION_RULES = "transom.decision_rules"
 EVENT_RULES = "transom.event_rules"
+METRICS = "transom.metrics"
 
 _WORDS = {
     SOLVERS: "solver",
@@ -44,6 +45,7 @@ _WORDS = {
     COST_MODELS: "cost model",
     DECISION_RULES: "decision rule",
     EVENT_RULES: "event rules",
+    METRICS: "metric",
 }
 
 

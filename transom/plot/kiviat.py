@@ -12,7 +12,7 @@ from transom.models.arrays import FloatArray
 from transom.plot.spokes import ring, spokes
 from transom.plot.style import comparable, new_figure, policy_styles, shortened, styled
 from transom.simulation.core.schedule import Schedule
-from transom.simulation.output.metrics import HOP_METRICS, METRICS, TAU, Trim, summary
+from transom.simulation.output.metrics import TAU, Trim, known_metrics, summary
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -86,13 +86,13 @@ def normalised(summaries: Sequence[Mapping[str, float]], metrics: Sequence[str])
     """
     if len(metrics) < 3:
         raise ModelError(f"kiviat: needs at least three metrics, got {len(metrics)}")
-    table = np.empty((len(summaries), len(metrics)))
+    table, known = np.empty((len(summaries), len(metrics))), known_metrics()
     for column, name in enumerate(metrics):
-        if name not in _KNOWN or _KNOWN[name].better is None:
-            known = ", ".join(key for key, metric in _KNOWN.items() if metric.better)
-            raise ModelError(f"kiviat: metric {name!r} is not one of {known}")
+        if name not in known or known[name].better is None:
+            those = ", ".join(key for key, metric in known.items() if metric.better)
+            raise ModelError(f"kiviat: metric {name!r} is not one of {those}")
         values = np.array([each[name] for each in summaries])
-        if _KNOWN[name].better == "lower":
+        if known[name].better == "lower":
             with np.errstate(divide="ignore"):
                 values = 1 / values
         low, high = np.nanmin(values, initial=np.inf), np.nanmax(values, initial=-np.inf)
@@ -108,10 +108,8 @@ def normalised(summaries: Sequence[Mapping[str, float]], metrics: Sequence[str])
 def _label(name: str) -> str:
     if name in _LABELS:
         return _LABELS[name]
-    return f"1 / {name.replace('_', ' ')}" if _KNOWN[name].better == "lower" else name.replace("_", " ")
+    return f"1 / {name.replace('_', ' ')}" if known_metrics()[name].better == "lower" else name.replace("_", " ")
 
-
-_KNOWN = {**METRICS, **HOP_METRICS}
 
 _HOLE = 0.12
 """The worst lies on a small ring, not in one point, so that its lines can be told apart."""

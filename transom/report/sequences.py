@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from transom.bench.score.replays import replay_summaries
 from transom.report.table import Cell, Column, Table, anchor, count, significant, words
-from transom.simulation.output.metrics import HOP_METRICS, METRICS, Metric
+from transom.simulation.output.metrics import Metric, known_metrics, own_metrics
 from transom.simulation.policies.clocks import clock_remarks
 
 if TYPE_CHECKING:
@@ -41,9 +41,10 @@ def _table(name: str, figures: pl.DataFrame) -> Table:
     for row in figures.iter_rows(named=True):
         policies.setdefault(row["policy"], {})[row["metric"]] = row
     there = {metric for measured in policies.values() for metric in measured if metric is not None}
-    kinds = {**METRICS, **HOP_METRICS}
+    kinds = known_metrics()
     shown = [metric for metric in SHOWN if metric in there]
     shown += sorted(metric for metric in there - kinds.keys() if metric.startswith("utilisation_"))
+    shown += sorted(there & own_metrics().keys())
     columns = [Column("Policy"), Column("Runs", number=True), Column("Failed", number=True)]
     columns += [_column(metric, kinds.get(metric)) for metric in shown]
     # Means over fewer seeds are of other replays: who failed on the hard ones would look good.

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from functools import cache
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from transom.errors import ModelError
+from transom import registry
+from transom.errors import ModelError, SpecError
 from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.simulation.core.schedule import MODES, Schedule
 
@@ -74,6 +76,39 @@ def resource_metrics(resources: Iterable[str]) -> dict[str, Metric]:
         for tail, span_ in spans.items()
         for name in resources
     }
+
+
+class OwnMetric(Protocol):
+    """A metric of another package, registered under its name as an entry point ``transom.metrics``."""
+
+    unit: str
+    better: Literal["lower", "higher", None]
+    description: str
+
+    def __call__(self, schedule: Schedule, kept: BoolArray, /) -> float:
+        """The figure; ``kept``, shape ``(jobs,)``, says which jobs count. NaN where there is nothing to measure."""
+
+
+@cache
+def own_metrics() -> dict[str, OwnMetric]:
+    """The metrics that other packages have registered, by name.
+
+    Raises
+    ------
+    SpecError : one cannot be loaded, or has the name of a figure of :func:`summary`.
+    """
+    found: dict[str, OwnMetric] = {}
+    for name in registry.names(registry.METRICS):
+        if name in METRICS or name in HOP_METRICS:
+            raise SpecError(f"metric {name!r}: a figure of Transom has this name")
+        found[name] = registry.make(registry.METRICS, name)
+    return found
+
+
+def known_metrics() -> dict[str, Metric]:
+    """What the figures of :func:`summary` are, those of other packages among them, by name."""
+    own = {name: Metric(each.unit, each.better, each.description) for name, each in own_metrics().items()}
+    return {**METRICS, **HOP_METRICS, **own}
 
 
 def wait(schedule: Schedule) -> IntArray:
@@ -215,8 +250,8 @@ class Trim:
 
 
 def summary(schedule: Schedule, tau: float = TAU, trim: Trim | None = None) -> dict[str, float]:
-    """The figures of :data:`METRICS`, by name and in that order; then those of :data:`HOP_METRICS` with a topology, and
-    those of :func:`resource_metrics` with further resources.
+    """The figures of :data:`METRICS`, by name and in that order; then those of :data:`HOP_METRICS` with a topology, those
+    of :func:`resource_metrics` with further resources, and those of :func:`own_metrics`.
 
     Parameters
     ----------
@@ -272,6 +307,7 @@ def summary(schedule: Schedule, tau: float = TAU, trim: Trim | None = None) -> d
     for tail, until in (("", last), ("_submitting", last_submit)):
         for name in schedule.cluster.resources:
             figures[f"utilisation{tail}_{name}"] = utilisation(schedule, first, until, name)
+    figures |= {name: metric(schedule, kept) for name, metric in own_metrics().items()}
     return {name: float(figure) for name, figure in figures.items()}
 
 
