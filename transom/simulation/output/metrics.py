@@ -250,8 +250,8 @@ class Trim:
 
 
 def summary(schedule: Schedule, tau: float = TAU, trim: Trim | None = None) -> dict[str, float]:
-    """The figures of :data:`METRICS`, by name and in that order; then those of :data:`HOP_METRICS` with a topology, those
-    of :func:`resource_metrics` with further resources, and those of :func:`own_metrics`.
+    """The figures of :data:`METRICS`, by name and in that order; then those of :data:`HOP_METRICS` with a topology, and
+    those of :func:`resource_metrics` with further resources and of :func:`own_metrics`.
 
     Parameters
     ----------
