@@ -92,7 +92,7 @@ CALLING = """
 import sys
 from numba.core import event
 from transom._system.compiling import compiled
-from helper import helper
+from helper import Pair, helper, of_pair
 
 class Listener(event.Listener):
     def on_start(self, event):
@@ -113,11 +113,21 @@ def caller(x):
     '''Text.'''
     return helper(x) + LIMIT
 
+of_pair(Pair(a=1, b=2))
 print(alone(1), caller(1))
 """
 
 HELPER = """
+from typing import NamedTuple
 from transom._system.compiling import compiled
+
+class Pair(NamedTuple):
+    a: int
+    b: int
+
+@compiled
+def of_pair(pair):
+    return pair.a
 
 @compiled
 def helper(x):
@@ -139,6 +149,7 @@ def of_others():
         (("return 2 * x", "return 3 * x"), ["compiles caller", "compiles helper", "2 6"]),
         (("LIMIT = 3", "LIMIT = 4"), ["compiles caller", "2 6"]),
         (("return x + 1", "return x + 2"), ["compiles alone", "3 5"]),
+        (("a: int\n    b: int", "b: int\n    a: int"), ["compiles of_pair", "2 5"]),
     ],
 )
 def test_an_edit_recompiles_what_calls_it_and_nothing_else(

@@ -16,7 +16,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache, update_wrapper
 from hashlib import blake2b
@@ -176,6 +176,10 @@ def _cache_of(function: Callable[..., Any], digest: str) -> Any:
     class Kept(FunctionCache):
         _impl_class = Implementation
 
+        def _index_key(self, signature: Any, codegen: Any) -> Any:
+            # The compiler takes records for equal whose fields have other names or another order.
+            return (*super()._index_key(signature, codegen), _fields(signature))
+
         def load_overload(self, *given: Any) -> Any:
             try:
                 return super().load_overload(*given)
@@ -187,6 +191,12 @@ def _cache_of(function: Callable[..., Any], digest: str) -> Any:
     with suppress(OSError):  # there is none yet
         os.utime(kept._cache_file._index_path)
     return kept
+
+
+def _fields(types: Any) -> tuple[Any, ...]:
+    """The names of the fields of all records among types."""
+    inner = getattr(types, "types", types) if isinstance(types, Iterable) else ()
+    return (*getattr(types, "fields", ()), *(_fields(each) for each in inner))
 
 
 @cache
