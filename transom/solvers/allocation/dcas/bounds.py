@@ -6,41 +6,87 @@ is what its pairs save against that, less the prices of the nodes, if they have 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from transom._system.compiling import compiled
+from transom._system.compiling import borrowing, compiled, inlined
+from transom.models.arrays import FloatArray, IntArray
 
-LEAF, POD, IN_LEAF, IN_POD, LEAF_START, POD_START = range(6)
-"""Rows of ``places``: run of the leaf and of the pod, entries from here to the end of either, first entries of both."""
+
+class Places(NamedTuple):
+    """Where each entry of a sequence stands, shape ``(entries,)``; leaves and pods are consecutive."""
+
+    leaf: IntArray  # counted from 0
+    pod: IntArray
+    in_leaf: IntArray  # entries from here to the end of the leaf
+    in_pod: IntArray
+    leaf_start: IntArray  # first entry of the leaf
+    pod_start: IntArray
+    starts: IntArray  # first entry of each pod, (pods,)
+
+
+class Bounds(NamedTuple):
+    """What nodes gain; in tables, one for each size where nodes have prices, one for all where they have none."""
+
+    weights: IntArray  # of the cost model
+    prices: FloatArray  # of each entry, (entries,)
+    charged: FloatArray  # sums of prices before each entry of the doubled sequence
+    low: FloatArray  # what the jobs of each set cost at least, prices included
+    units: FloatArray  # what a hop is worth, (tables,)
+    in_pod: FloatArray  # of `gains`, (tables, entries, most + 1)
+    ahead: FloatArray  # of `reach`, (tables, 2 * pods + 1, most + 1)
+    anywhere: FloatArray  # on all entries, (tables, most + 1)
+    known: FloatArray  # gains that have been asked for, in both laps, (tables, 2, entries, most + 1)
+    stamps: IntArray  # the last pod that counted then, (tables, 2, entries)
+
+
+class Ahead(NamedTuple):
+    """What nodes gain in the pod of the next entry, its pairs left out, and elsewhere; what a pair there gains."""
+
+    within: FloatArray
+    elsewhere: FloatArray
+    pod_pair: float
+    leaf_pair: float  # above that in the pod
 
 
 @compiled
-def survey(leaf, pod):  # type: ignore[no-untyped-def]
-    """Where each entry of a sequence stands, shape ``(6, entries)``; leaves and pods are consecutive."""
+def survey(leaf: IntArray, pod: IntArray) -> Places:
+    """Where each entry of a sequence of nodes stands."""
     n = len(leaf)
-    places = np.empty((6, n), np.int64)
+    runs = np.empty((6, n), np.int64)
+    leaves, pods, in_leaf, in_pod, leaf_start, pod_start = runs[0], runs[1], runs[2], runs[3], runs[4], runs[5]
     for i in range(n):
         new_leaf = i == 0 or leaf[i] != leaf[i - 1]
         new_pod = i == 0 or pod[i] != pod[i - 1]
-        places[LEAF, i] = (places[LEAF, i - 1] + new_leaf) if i else 0
-        places[POD, i] = (places[POD, i - 1] + new_pod) if i else 0
-        places[LEAF_START, i] = i if new_leaf else places[LEAF_START, i - 1]
-        places[POD_START, i] = i if new_pod else places[POD_START, i - 1]
+        leaves[i] = (leaves[i - 1] + new_leaf) if i else 0
+        pods[i] = (pods[i - 1] + new_pod) if i else 0
+        leaf_start[i] = i if new_leaf else leaf_start[i - 1]
+        pod_start[i] = i if new_pod else pod_start[i - 1]
+    starts = np.empty(pods[n - 1] + 1, np.int64)
     for i in range(n - 1, -1, -1):
-        last_leaf = i == n - 1 or leaf[i] != leaf[i + 1]
-        last_pod = i == n - 1 or pod[i] != pod[i + 1]
-        places[IN_LEAF, i] = 1 if last_leaf else places[IN_LEAF, i + 1] + 1
-        places[IN_POD, i] = 1 if last_pod else places[IN_POD, i + 1] + 1
-    return places
+        in_leaf[i] = 1 if i == n - 1 or leaf[i] != leaf[i + 1] else in_leaf[i + 1] + 1
+        in_pod[i] = 1 if i == n - 1 or pod[i] != pod[i + 1] else in_pod[i + 1] + 1
+        starts[pods[i]] = i
+    return Places(leaves, pods, in_leaf, in_pod, leaf_start, pod_start, starts)
 
 
-@compiled
-def gains(places, prices, unit, most, weights, in_pod, beyond):  # type: ignore[no-untyped-def]
-    """What 0, 1 ... ``most`` nodes can gain in all pods from each one on, by a knapsack over pods.
+@inlined
+def _take(taken: int, gain: float, behind: int, old: FloatArray, new: FloatArray) -> None:
+    """The step of a knapsack: so many nodes here, up to ``behind`` in what comes behind, of which ``old`` tells."""
+    for x in range(min(behind, len(new) - 1 - taken) + 1):
+        both = gain + old[x]
+        new[taken + x] = both if both > new[taken + x] else new[taken + x]
+
+
+@borrowing
+def gains(
+    places: Places, prices: FloatArray, unit: float, weights: IntArray, in_pod: FloatArray, beyond: FloatArray
+) -> None:
+    """What 0, 1 ... nodes can gain in all pods from each one on, by a knapsack over pods.
 
     Parameters
     ----------
-    places : of :func:`survey`.
     prices : price of each entry, alike on a leaf, shape ``(entries,)``.
     unit : what one hop less is worth.
     weights : of the cost model.
@@ -49,8 +95,8 @@ def gains(places, prices, unit, most, weights, in_pod, beyond):  # type: ignore[
     beyond : becomes the gains from each pod on, shape ``(pods + 1, most + 1)``; minus infinity where there
         are not so many entries.
     """
-    n = places.shape[1]
-    pods = places[POD, n - 1] + 1
+    n, most = len(places.leaf), in_pod.shape[1] - 1
+    pods = len(places.starts)
     beyond[:, :] = -np.inf
     beyond[pods, 0] = 0.0
     in_pod[:, 0] = np.nan
@@ -58,95 +104,75 @@ def gains(places, prices, unit, most, weights, in_pod, beyond):  # type: ignore[
     end = n
     for pod in range(pods - 1, -1, -1):
         at = end
-        begin = places[POD_START, end - 1]
+        begin = places.starts[pod]
         while at > begin:
-            at = places[LEAF_START, at - 1]
-            _from_entry(at, places, prices, unit, most, weights, in_pod)
-        here, old, new = in_pod[begin], beyond[pod + 1], beyond[pod]
+            at = places.leaf_start[at - 1]
+            _fill_from(at, places, prices, unit, weights, in_pod)
         for taken in range(min(most, end - begin) + 1):
-            gain = here[taken] + unit * weights[1] * (taken * (taken - 1) // 2)
-            for x in range(min(seen, most - taken) + 1):
-                both = gain + old[x]
-                new[taken + x] = both if both > new[taken + x] else new[taken + x]
+            gain = in_pod[begin, taken] + unit * weights[1] * (taken * (taken - 1) // 2)
+            _take(taken, gain, seen, beyond[pod + 1], beyond[pod])
         seen = min(most, seen + end - begin)
         end = begin
 
 
-@compiled
-def _from_entry(at, places, prices, unit, most, weights, in_pod):  # type: ignore[no-untyped-def]
+@borrowing
+def _fill_from(at: int, places: Places, prices: FloatArray, unit: float, weights: IntArray, in_pod: FloatArray) -> None:
     """Fill in ``in_pod`` at an entry from that of the next leaf: a knapsack over leaves."""
-    room, behind = places[IN_LEAF, at], places[IN_POD, at] - places[IN_LEAF, at]
-    have = min(most, behind)
+    room, behind, most = places.in_leaf[at], places.in_pod[at] - places.in_leaf[at], in_pod.shape[1] - 1
     here = in_pod[at]
-    old = in_pod[at + room] if behind else here
     here[:] = -np.inf
     for taken in range(min(room, most) + 1):
         gain = unit * weights[2] * (taken * (taken - 1) // 2) - prices[at] * taken
-        if not behind:
+        if behind:
+            _take(taken, gain, behind, in_pod[at + room], here)
+        else:
             here[taken] = gain
-            continue
-        for x in range(min(have, most - taken) + 1):
-            both = gain + old[x]
-            here[taken + x] = both if both > here[taken + x] else here[taken + x]
 
 
-@compiled
-def reach(last, down_to, filled, places, starts, unit, weights, in_pod, ahead):  # type: ignore[no-untyped-def]
+@borrowing
+def reach(last: int, down_to: int, filled: int, table: int, places: Places, bounds: Bounds) -> None:
     """Fill in what nodes gain from each pod on, up to a last one that counts, on the doubled sequence.
 
     Parameters
     ----------
     last : the last pod that counts.
     down_to, filled : the pods from ``filled`` on are filled in, those from ``down_to`` on will be.
-    places, unit, weights, in_pod : of :func:`gains`.
-    starts : first entry of each pod.
-    ahead : becomes the gains, shape ``(2 * pods + 1, most + 1)``.
+    table : of the gains.
     """
-    most = in_pod.shape[1] - 1
+    most, unit = bounds.in_pod.shape[2] - 1, bounds.units[table]
     for pod in range(filled - 1, down_to - 1, -1):
-        begin = starts[pod % len(starts)]
-        here, old, new = in_pod[begin], ahead[pod + 1], ahead[pod]
+        begin = places.starts[pod % len(places.starts)]
+        old, new = bounds.ahead[table, pod + 1], bounds.ahead[table, pod]
         if pod == last:
             old[:] = -np.inf
             old[0] = 0.0
         new[:] = -np.inf
-        for taken in range(min(most, places[IN_POD, begin]) + 1):
-            gain = here[taken] + unit * weights[1] * (taken * (taken - 1) // 2)
-            for x in range(most - taken + 1):
-                both = gain + old[x]
-                new[taken + x] = both if both > new[taken + x] else new[taken + x]
+        for taken in range(min(most, places.in_pod[begin]) + 1):
+            gain = bounds.in_pod[table, begin, taken] + unit * bounds.weights[1] * (taken * (taken - 1) // 2)
+            _take(taken, gain, most, old, new)
 
 
-@compiled
-def from_entry(at, places, prices, unit, weights, in_pod):  # type: ignore[no-untyped-def]
-    """What nodes gain from an entry to the end of its pod, pairs in the pod left out, shape ``(most + 1,)``."""
+@borrowing
+def fill_from(at: int, table: int, places: Places, bounds: Bounds) -> None:
+    """Fill in what nodes gain from an entry to the end of its pod where it is not known."""
+    in_pod = bounds.in_pod[table]
     if in_pod[at, 0] != in_pod[at, 0]:
-        _from_entry(at, places, prices, unit, in_pod.shape[1] - 1, weights, in_pod)
-    return in_pod[at]
+        _fill_from(at, places, bounds.prices, bounds.units[table], bounds.weights, in_pod)
 
 
-@compiled
-def best_split(least, most, left, in_leaf, a, b, here, elsewhere, by_leaf, by_pod):  # type: ignore[no-untyped-def]
-    """Most that ``left`` nodes gain, ``least`` to ``most`` of them in one pod.
+@inlined
+def best_split(ahead: Ahead, least: int, most: int, left: int, in_leaf: int, leaf: int, pod: int) -> float:
+    """Most that ``left`` nodes gain, ``least`` to ``most`` of them in the pod of the next entry.
 
     Parameters
     ----------
-    in_leaf : how many can be in the leaf that has ``a`` nodes already.
-    a, b : nodes placed there, and in the pod.
-    here, elsewhere : what nodes in the pod, its pairs left out, and others gain.
-    by_leaf, by_pod : what a pair gains on a leaf, above that in the pod, and in the pod.
+    in_leaf : how many can be in the leaf that has ``leaf`` nodes already.
+    leaf, pod : nodes placed there, and in the pod.
     """
     best = -np.inf
+    within, elsewhere = ahead.within, ahead.elsewhere
     for x in range(least, most + 1):
-        both = elsewhere[left - x] + here[x] + by_pod * (b + 0.5 * (x - 1)) * x + by_leaf * a * min(x, in_leaf)
+        pairs = ahead.pod_pair * (pod + 0.5 * (x - 1)) * x
+        both = elsewhere[left - x] + within[x] + pairs + ahead.leaf_pair * leaf * min(x, in_leaf)
         best = both if both > best else best
     return best
-
-
-@compiled
-def pod_starts(places):  # type: ignore[no-untyped-def]
-    """First entry of each pod."""
-    starts = np.empty(places[POD, -1] + 1, np.int64)
-    for i in range(places.shape[1]):
-        starts[places[POD, i]] = places[POD_START, i]
-    return starts

@@ -17,7 +17,7 @@ from transom.models.hop_cost import AUTHORS
 from transom.reductions import packing
 from transom.reductions.packing import Packing
 from transom.solvers.allocation import free_bound as free_bound
-from transom.solvers.allocation.dcas import labels as kernel
+from transom.solvers.allocation.dcas.records import DONE, FULL
 from transom.solvers.allocation.dcas.structures import Structures, table_bytes
 from transom.solvers.allocation.dcas.trace import owners
 from transom.solvers.allocation.scas_dp import ScasDp, static_optimum
@@ -49,7 +49,7 @@ class DcasExact:
     at one entry, and one dominates another if it saves more by what differing counts can still be
     worth. Intervals across the end of the sequence come last, with the rest of the line known: they
     may come back to the leaf and pod that they began in, and keep the counts of these. Where switches
-    alternate along the sequence, labels keep the counts of all switches (``_dcas_mixed``). A
+    alternate along the sequence, labels keep the counts of all switches (``dcas.alternating``). A
     subset program over the entries joins structures to a solution, at most one of them across the end.
 
     Where the search is not over at once, moves of single jobs and pairs (``dp-polish``) improve the static optimum
@@ -143,14 +143,14 @@ class DcasExact:
         assert budget.value is not None
         structures.prepare(budget.value, share)
         state = structures.state
-        while (why := structures.grow(state, _CHUNK if labels is None else min(labels, _CHUNK))) != kernel.DONE:
-            if why == kernel.FULL:
+        while (why := structures.grow(state, _CHUNK if labels is None else min(labels, _CHUNK))) != DONE:
+            if why == FULL:
                 if not structures.make_room(self.memory * 2**20):
                     if labels is None:
                         budget.notes["search"] = f"out of memory={self.memory}"
                     return False
                 continue
-            if labels is not None and state[kernel.LABELS] >= labels:
+            if labels is not None and state.labels >= labels:
                 return False
             budget.spend()
             if budget.done():
@@ -249,9 +249,9 @@ def _warm_up_search(problem: Allocation) -> None:
     structures.charge(np.zeros(8))
     structures.prepare(1e6)  # as if nothing were known, so that all steps are taken
     structures.make_room(math.inf)
-    while structures.grow(structures.state, _CHUNK) != kernel.DONE:
+    while structures.grow(structures.state, _CHUNK) != DONE:
         pass
     best = structures.best(1e6, lambda: False)
     assert best is not None
-    structures.across(7, 1e6, best.table)
+    structures.across(7, 1e6, best.tail)
     owners(structures, best, problem.sizes)

@@ -4,183 +4,153 @@ from __future__ import annotations
 
 import numpy as np
 
-from transom._system.compiling import compiled
-from transom.solvers.allocation.dcas.labels import (
-    AT,
+from transom._system.compiling import borrowing
+from transom.solvers.allocation.dcas.alternating import begin_anywhere
+from transom.solvers.allocation.dcas.bounds import Bounds
+from transom.solvers.allocation.dcas.consecutive import begin
+from transom.solvers.allocation.dcas.layers import extend, line_of
+from transom.solvers.allocation.dcas.records import (
     BEGIN_ENTRY,
     BEGIN_JOB,
-    CIRCLE,
     DONE,
     END_ENTRY,
     FINISHED,
-    LABELS,
     LAYER,
     MORE,
-    ONLY,
-    PHASE,
-    ROW,
-    WRAP,
-    begin_job,
-    extend,
-    row_of,
+    Labels,
+    State,
+    Table,
+    Window,
 )
-from transom.solvers.allocation.dcas.mixed import begin_mixed, extend_mixed
-from transom.solvers.allocation.dcas.sets import SIZE, SPAN, UNIT, disjoint
+from transom.solvers.allocation.dcas.sets import disjoint
 
 
-@compiled
-def search(  # type: ignore[no-untyped-def]
-    state, work, limit, places, prices, charged, units, starts, in_pod, ahead, known, stamps, weights,
-    jobs, sets, room, low, single,
-    labels, paid, heads, active, actives, cost, outer, together, lists, lengths, following,
-    switches, anywhere, latest, tally,
-):  # fmt: skip
+@borrowing
+def search(window: Window, bounds: Bounds, labels: Labels, table: Table, state: State, work: int) -> int:
     """Find every structure that may be part of a better solution, from the last entry to the first.
 
     Parameters
     ----------
-    state : see :data:`AT`; changed.
     work : after about how many labels to return.
-    limit : the most that a structure, its nodes' prices included, may cost above its jobs at their best.
-    places, weights : of ``gains``.
-    prices, charged : price of each entry, and their sums before each entry of the doubled sequence.
-    units : what a hop is worth in the tables of gains, shape ``(tables,)``: one for each size, or 1 for all.
-    starts : first entry of each pod.
-    in_pod, ahead : the tables of ``gains`` and ``reach``, one for each unit.
-    known, stamps : gains that have been asked for, shape ``(tables, 2, entries, most + 1)``, and the last pod
-        that counted then, shape ``(tables, 2, entries)``.
-    jobs, sets, room : of ``make_sets``.
-    low : what the jobs of each set cost at least, prices included, shape ``(sets,)``.
-    single : cost of each size's block from each entry, shape ``(sizes, entries)``.
-    labels, paid : the arena, shapes ``(labels, 8)`` and ``(labels,)``: fields and cost of what was jumped.
-    heads, active, actives : of the two layers the first label of each set, the sets that have one, how many.
-    cost, outer, together : by row and set, the best structure, its outer job and the best row of structures.
-    lists, lengths : the sets that have structures, and rows of structures, at each row.
-    following : the next entry at which a row of structures begins, for each entry of the doubled sequence.
-    switches, anywhere, latest, tally : of ``extend_mixed``, where switches alternate along the sequence; else
-        ``tally`` has no columns.
+
+    Returns
+    -------
+    ``MORE``, ``FULL`` or ``DONE``.
     """
-    mixed = tally.shape[1] > 0
-    entries = places.shape[1]
-    total = sets[SPAN, sets.shape[1] - 1]
-    stop_at = state[LABELS] + work
-    while True:
-        if state[PHASE] == BEGIN_ENTRY:
-            _begin_entry(state, limit, charged, jobs, low, single, cost, outer, lists, lengths)
-            state[PHASE] = BEGIN_JOB
-        elif state[PHASE] == BEGIN_JOB:
-            row = state[ROW]
-            if row == jobs.shape[1]:
-                state[PHASE] = END_ENTRY
-            elif following[state[AT] + 1] < state[AT] + jobs[SIZE, row] and mixed:
-                begin_mixed(state, switches, total, labels, tally, latest, paid, heads, active, actives)
-                state[PHASE] = LAYER
-            elif following[state[AT] + 1] < state[AT] + jobs[SIZE, row] and begin_job(
-                state, limit, places, prices, units, starts, in_pod, ahead, known, stamps, weights, jobs, low, total,
-                labels, paid, heads, active, actives,
-            ):  # fmt: skip
-                state[PHASE] = LAYER
-            elif state[ONLY]:
-                state[PHASE] = FINISHED
+    entries, total = len(window.places.leaf), window.sets.span[-1]
+    state.stop_at = state.labels + work
+    while state.phase != FINISHED:
+        if state.phase == BEGIN_ENTRY:
+            _begin_entry(window, bounds, table, state)
+            state.phase = BEGIN_JOB
+        elif state.phase == BEGIN_JOB:
+            if state.size == len(window.sets.nodes):
+                state.phase = END_ENTRY
+            elif _begin_job(window, bounds, labels, table, state):
+                state.phase = LAYER
             else:
-                state[ROW] += 1  # no gaps, or too dear
-        elif state[PHASE] == LAYER:
-            if mixed:
-                why = extend_mixed(
-                    state, stop_at, limit, charged, units, weights, jobs, sets, room, low, switches, anywhere, latest,
-                    tally, labels, paid, heads, active, actives, cost, outer, together, lists, lengths, following,
-                )  # fmt: skip
-            else:
-                why = extend(
-                    state, stop_at, limit, places, prices, charged, units, starts, in_pod, ahead, known, stamps,
-                    weights, jobs, sets, room, low,
-                    labels, paid, heads, active, actives, cost, outer, together, lists, lengths, following,
-                )  # fmt: skip
+                _next_job(state)  # no gaps, or too dear
+        elif state.phase == LAYER:
+            why = extend(window, bounds, labels, table, state)
             if why != DONE:
                 return why
-            if state[ONLY]:
-                state[PHASE] = FINISHED
-            else:
-                state[PHASE] = BEGIN_JOB
-                state[ROW] += 1
-        elif state[PHASE] == END_ENTRY:
-            at = state[AT]
-            state[LABELS] += 1 + _juxtapose(
-                at, limit, entries, total, state[CIRCLE], charged, sets, room, low, cost, together, lists, lengths
-            )
-            following[at] = at if lengths[1, at] else following[at + 1]
-            state[ROW] = 0
-            state[PHASE] = BEGIN_ENTRY
-            if at == entries:
-                if state[WRAP]:
-                    state[CIRCLE] = 1
-                else:
-                    state[PHASE] = FINISHED
-            elif at < entries and at - 1 + total <= entries:
-                state[PHASE] = FINISHED
-            state[AT] -= 1
-            if state[LABELS] >= stop_at and state[PHASE] != FINISHED:
-                return MORE
+            _next_job(state)
         else:
-            return DONE
+            at = state.at
+            state.labels += 1 + _juxtapose(window, bounds, table, state)
+            table.following[at] = at if table.row_numbers[at] else table.following[at + 1]
+            state.size = 0
+            state.phase = BEGIN_ENTRY
+            if at == entries:
+                if state.wrap:
+                    state.circle = True
+                else:
+                    state.phase = FINISHED
+            elif at < entries and at - 1 + total <= entries:
+                state.phase = FINISHED
+            state.at -= 1
+            if state.labels >= state.stop_at and state.phase != FINISHED:
+                return MORE
+    return DONE
 
 
-@compiled
-def _begin_entry(state, limit, charged, jobs, low, single, cost, outer, lists, lengths):  # type: ignore[no-untyped-def]
+@borrowing
+def _begin_entry(window: Window, bounds: Bounds, table: Table, state: State) -> None:
     """The structures of one job, its plain blocks; on the circle, what is known from the line as well."""
-    entries = single.shape[1]
-    at = state[AT]
+    sets, charged, at = window.sets, bounds.charged, state.at
+    entries = len(window.places.leaf)
     here = at if at < entries else at - entries
-    cost[at, :] = np.inf
-    for row in range(jobs.shape[1]):
-        size, unit = jobs[SIZE, row], jobs[UNIT, row]
-        if at + size <= 2 * entries and (single[row, here] + charged[at + size] - charged[at] - low[unit] <= limit):
-            cost[at, unit] = single[row, here]
-            outer[at, unit] = row
-    if state[CIRCLE]:
+    table.cost[at, :] = np.inf
+    for size in range(len(sets.nodes)):
+        end, unit, cost = at + sets.nodes[size], sets.unit[size], window.single[size, here]
+        if end <= 2 * entries and (cost + charged[end] - charged[at] - bounds.low[unit] <= state.limit):
+            table.cost[at, unit] = cost
+            table.outer[at, unit] = size
+    if state.circle:
         line = at + entries
-        for k in range(lengths[0, line]):
-            which = lists[0, line, k]
-            if cost[line, which] < cost[at, which]:
-                cost[at, which] = cost[line, which]
-                outer[at, which] = outer[line, which]
+        for k in range(table.numbers[line]):
+            which = table.sets[line, k]
+            if table.cost[line, which] < table.cost[at, which]:
+                table.cost[at, which] = table.cost[line, which]
+                table.outer[at, which] = table.outer[line, which]
 
 
-@compiled
-def _juxtapose(at, limit, entries, total, circle, charged, sets, room, low, cost, together, lists, lengths):  # type: ignore[no-untyped-def]
-    """Structures from entry ``at`` with rows of structures right behind them; returns the work done."""
-    count = sets.shape[1]
+@borrowing
+def _begin_job(window: Window, bounds: Bounds, labels: Labels, table: Table, state: State) -> bool:
+    """The first label of an outer job; False where it has no gaps to fill, or costs too much."""
+    if table.following[state.at + 1] >= state.at + window.sets.nodes[state.size]:
+        return False
+    if len(window.switches.leaf):
+        begin_anywhere(window, labels, state)
+        return True
+    return begin(window, bounds, labels, state)
+
+
+@borrowing
+def _next_job(state: State) -> None:
+    if state.traced:
+        state.phase = FINISHED
+    else:
+        state.phase = BEGIN_JOB
+        state.size += 1
+
+
+@borrowing
+def _juxtapose(window: Window, bounds: Bounds, table: Table, state: State) -> int:
+    """Structures from an entry with rows of structures right behind them; returns the work done."""
+    sets, charged, at = window.sets, bounds.charged, state.at
+    entries, count, total = len(window.places.leaf), len(sets.span), sets.span[-1]
     found = 0
     for which in range(1, count):
-        if cost[at, which] < np.inf:
-            lists[0, at, found] = which
+        table.row_cost[at, which] = table.cost[at, which]
+        if table.cost[at, which] < np.inf:
+            table.sets[at, found] = which
             found += 1
-    lengths[0, at] = found
-    lengths[1, at] = 0
+    table.numbers[at] = found
+    table.row_numbers[at] = 0
     if not found:
         return 0
-    together[at, :] = cost[at, :]
     work = found
     for k in range(found):
-        first = lists[0, at, k]
-        behind = at + sets[SPAN, first]
+        first = table.sets[at, k]
+        behind = at + sets.span[first]
         if behind >= 2 * entries:
             continue
-        behind = row_of(behind, entries, total, circle)
-        work += lengths[1, behind]
-        for i in range(lengths[1, behind]):
-            second = lists[1, behind, i]
-            if not disjoint(first, second, sets, room):
+        line = line_of(behind, entries, total, state.circle)
+        work += table.row_numbers[line]
+        for i in range(table.row_numbers[line]):
+            second = table.row_sets[line, i]
+            if not disjoint(first, second, sets):
                 continue
-            both = cost[at, first] + together[behind, second]
-            if both < together[at, first + second] and (
-                both + charged[at + sets[SPAN, first + second]] - charged[at] - low[first + second] <= limit
+            which, both = first + second, table.cost[at, first] + table.row_cost[line, second]
+            if both < table.row_cost[at, which] and (
+                both + charged[at + sets.span[which]] - charged[at] - bounds.low[which] <= state.limit
             ):
-                together[at, first + second] = both
+                table.row_cost[at, which] = both
     found = 0
     for which in range(1, count):
-        if together[at, which] < np.inf:
-            lists[1, at, found] = which
+        if table.row_cost[at, which] < np.inf:
+            table.row_sets[at, found] = which
             found += 1
-    lengths[1, at] = found
+    table.row_numbers[at] = found
     return work

@@ -2,54 +2,52 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from transom._system.compiling import compiled
+from transom._system.compiling import borrowing, compiled
+from transom.models.arrays import IntArray
 
-SIZE, UNIT, PACKED_UNIT = range(3)
-"""Rows of ``jobs``: nodes, the set of one such job, and that set packed."""
 
-PACKED, SPAN = range(2)
-"""Rows of ``sets``: digits as bit fields, nodes of all jobs."""
+class JobSets(NamedTuple):
+    """Jobs of each size, and all sets of them; packed, the digits of a set are bit fields, a guard bit above each."""
 
-ALL, GUARD = range(2)
-"""Fields of ``room``: all jobs packed, with the guard bits; the guard bits, one above each field."""
+    nodes: IntArray  # of a job of each size, (sizes,)
+    unit: IntArray  # the set of one such job
+    packed_unit: IntArray
+    packed: IntArray  # (sets,)
+    span: IntArray  # nodes of all jobs of a set
+    room: int  # all jobs packed, guard bits set
+    guard: int  # the guard bits
 
 
 @compiled
-def make_sets(sizes, counts):  # type: ignore[no-untyped-def]
-    """Tables of the sets of so many jobs of each size.
-
-    Returns
-    -------
-    ``jobs`` ``(3, sizes)``, ``sets`` ``(2, sets)`` and ``room`` ``(2,)``.
-    """
+def make_sets(nodes: IntArray, counts: IntArray) -> JobSets:
+    """Tables of the sets of so many jobs of each size."""
     number = 1
     for count in counts:
         number *= count + 1
-    jobs = np.empty((3, len(sizes)), np.int64)
-    sets = np.zeros((2, number), np.int64)
-    room = np.zeros(2, np.int64)
-    unit, shift = 1, 0
-    for row in range(len(sizes)):
+    units, packed_units = np.empty(len(nodes), np.int64), np.empty(len(nodes), np.int64)
+    packed, span = np.zeros(number, np.int64), np.zeros(number, np.int64)
+    unit, shift, room, guard = 1, 0, 0, 0
+    for size in range(len(nodes)):
         width = 1
-        while counts[row] >> width:
+        while counts[size] >> width:
             width += 1
-        jobs[SIZE, row] = sizes[row]
-        jobs[UNIT, row] = unit
-        jobs[PACKED_UNIT, row] = 1 << shift
+        units[size], packed_units[size] = unit, 1 << shift
         for which in range(number):
-            digit = which // unit % (counts[row] + 1)
-            sets[PACKED, which] += digit << shift
-            sets[SPAN, which] += digit * sizes[row]
-        room[ALL] += (counts[row] << shift) + (1 << (shift + width))
-        room[GUARD] += 1 << (shift + width)
-        unit *= counts[row] + 1
+            digit = which // unit % (counts[size] + 1)
+            packed[which] += digit << shift
+            span[which] += digit * nodes[size]
+        guard += 1 << (shift + width)
+        room += (counts[size] << shift) + (1 << (shift + width))
+        unit *= counts[size] + 1
         shift += width + 1
-    return jobs, sets, room
+    return JobSets(nodes, units, packed_units, packed, span, room, guard)
 
 
-@compiled
-def disjoint(first, second, sets, room):  # type: ignore[no-untyped-def]
+@borrowing
+def disjoint(first: int, second: int, sets: JobSets) -> bool:
     """Whether there are jobs enough for both sets: no field of the difference borrows from its guard bit."""
-    return (room[ALL] - sets[PACKED, first] - sets[PACKED, second]) & room[GUARD] == room[GUARD]
+    return (sets.room - sets.packed[first] - sets.packed[second]) & sets.guard == sets.guard  # type: ignore[no-any-return]

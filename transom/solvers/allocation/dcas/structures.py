@@ -8,28 +8,28 @@ from typing import NamedTuple
 import numpy as np
 
 from transom._system.compiling import compiled
+from transom._system.records import record, records
 from transom.models.allocation import Allocation
 from transom.models.arrays import FloatArray, IntArray
 from transom.models.hop_cost import hops_cost
 from transom.reductions.packing import Packing
-from transom.solvers.allocation.dcas import labels as kernel
-from transom.solvers.allocation.dcas import mixed
-from transom.solvers.allocation.dcas.bounds import LEAF, POD, gains, pod_starts, survey
+from transom.solvers.allocation.dcas.bounds import Bounds, Places, gains, survey
 from transom.solvers.allocation.dcas.join import across, promising, tails
+from transom.solvers.allocation.dcas.records import Label, Labels, State, Switches, Table, Window
 from transom.solvers.allocation.dcas.search import search
-from transom.solvers.allocation.dcas.sets import SPAN, UNIT, make_sets
+from transom.solvers.allocation.dcas.sets import JobSets, make_sets
 
 _LABELS = 4096  # room for labels to begin with
 _STEPS = 2_000_000  # of the join between two looks at the clock: a few milliseconds
 
 
 class Best(NamedTuple):
-    """The best choice of structures: the table it was read from, and the one across the end, if any.
+    """The best choice of structures: the tails it was read from, and the structure across the end, if any.
 
-    ``table`` is that of ``tails`` up to entry ``at``; ``which`` is -1 if no structure crosses the end.
+    ``tail`` is that of ``tails`` up to entry ``at``; ``which`` is -1 if no structure crosses the end.
     """
 
-    table: FloatArray
+    tail: FloatArray
     at: int
     which: int
 
@@ -40,28 +40,28 @@ def table_bytes(pack: Packing) -> float:
     return pack.length * (sets * (2 * 26 + 2 * 8) + 4 * 8 * most * len(pack.sizes))
 
 
-def alternating(lined: IntArray, ordered: IntArray) -> bool:
+def alternating(lined: Places, ordered: Places) -> bool:
     """Whether a switch is left and come back to, from the survey of a sequence and of the same switch by switch."""
-    return bool((lined[: POD + 1, -1] != ordered[: POD + 1, -1]).any())
+    return bool(lined.leaf[-1] != ordered.leaf[-1] or lined.pod[-1] != ordered.pod[-1])
 
 
 @compiled
-def _lowest(sizes, units, beyond, jobs, counts, weights, low):  # type: ignore[no-untyped-def]
+def _lowest(sets: JobSets, counts: IntArray, bounds: Bounds) -> float:
     """What all jobs cost at least, rounding included; of use where there are no prices.
 
-    ``low``, shape ``(sets,)``, becomes what each set costs at least, prices included and not rounded.
+    Fills in what each set costs at least, prices included and not rounded.
     """
+    weights, low, total = bounds.weights, bounds.low, 0.0
     low[:] = 0.0
-    total = 0.0
-    for row in range(len(sizes)):
-        n, unit = sizes[row], jobs[UNIT, row]
-        table = row if len(units) > 1 else 0
+    for size in range(len(sets.nodes)):
+        n, unit = sets.nodes[size], sets.unit[size]
+        table = size if len(bounds.units) > 1 else 0
         pairs, hop = n * (n - 1) // 2, weights[3] / n
-        gain = beyond[table, 0, n]
-        least = hop * (weights[0] * pairs) - hop / units[table] * gain
+        gain = bounds.anywhere[table, n]
+        least = hop * (weights[0] * pairs) - hop / bounds.units[table] * gain
         for which in range(len(low)):
-            low[which] += (which // unit % (counts[row] + 1)) * least
-        total += counts[row] * hops_cost(n, weights[0] * pairs - round(gain), weights)
+            low[which] += (which // unit % (counts[size] + 1)) * least
+        total += counts[size] * hops_cost(n, weights[0] * pairs - round(gain), weights)
     return total
 
 
@@ -79,46 +79,46 @@ class Structures:
         self._jobs_in_all = len(problem)
         self._weights = problem.cost.weights
         order = np.lexsort((problem.leaf, problem.pod))
-        lined: IntArray = survey(problem.leaf, problem.pod)
-        sorted_: IntArray = survey(problem.leaf[order], problem.pod[order])
+        lined: Places = survey(problem.leaf, problem.pod)
+        sorted_: Places = survey(problem.leaf[order], problem.pod[order])
         # Bounds look at the entries switch by switch: as they come, unless switches alternate.
         self._mixed = alternating(lined, sorted_)
         self._order = order if self._mixed else np.arange(len(order))
         self._places = sorted_ if self._mixed else lined
-        self._starts: IntArray = pod_starts(self._places)
-        self._switches = self._columns() if self._mixed else np.zeros((3, 0), np.int64)
-        self._latest = np.empty(int(self._places[LEAF, -1]) + 1, np.int64)
-        self.jobs, self.sets, self.room = make_sets(pack.sizes, pack.counts)
-        self._low = np.empty(self.sets.shape[1])
-        self.total = int(self.sets[SPAN, -1])
+        self.sets: JobSets = make_sets(pack.sizes, pack.counts)
+        self.window = Window(self._places, self._switches(), self.sets, pack.costs)
+        self.total = int(self.sets.span[-1])
         self.lowest = self._measure(np.ones(1), np.zeros(pack.length))
         """What all jobs cost at least, each alone on all idle nodes."""
 
-    def _columns(self) -> IntArray:
+    def _switches(self) -> Switches:
         """Leaf switch of each entry and the column of its pod, and of the pod of each leaf switch."""
-        switches = np.zeros((3, self.pack.length), np.int64)
-        leaves = int(self._places[LEAF, -1]) + 1
-        switches[mixed.LEAF, self._order] = self._places[LEAF]
-        switches[mixed.POD, self._order] = self._places[POD] + leaves
-        switches[mixed.POD_OF, self._places[LEAF]] = self._places[POD] + leaves
+        leaf, pod, leaves = self._places.leaf, self._places.pod, int(self._places.leaf[-1]) + 1
+        if not self._mixed:
+            return Switches(*np.empty((3, 0), np.int64))
+        switches = Switches(np.empty_like(leaf), np.empty_like(pod), np.empty(leaves, np.int64))
+        switches.leaf[self._order] = leaf
+        switches.pod[self._order] = switches.pod_of[leaf] = pod + leaves
         return switches
 
     def _measure(self, units: FloatArray, prices: FloatArray) -> float:
-        entries, most = self.pack.length, int(self.pack.sizes[-1])
-        self._units, self._prices = units, prices
-        self._charged = np.zeros(2 * entries + 1)
-        np.cumsum(np.concatenate((prices, prices)), out=self._charged[1:])
-        self._in_pod = np.empty((len(units), entries, most + 1))
-        beyond = np.empty((len(units), len(self._starts) + 1, most + 1))
+        pack, pods, laps = self.pack, len(self._places.starts), 2
+        entries, sets, width = pack.length, len(self.sets.span), int(pack.sizes[-1]) + 1
+        charged = np.zeros(2 * entries + 1)
+        np.cumsum(np.concatenate((prices, prices)), out=charged[1:])
+        in_pod, beyond = np.empty((len(units), entries, width)), np.empty((len(units), pods + 1, width))
         for table, unit in enumerate(units.tolist()):
-            gains(self._places, prices[self._order], unit, most, self._weights, self._in_pod[table], beyond[table])
-        self._anywhere = beyond[:, 0].copy()
-        pack = self.pack
-        return float(_lowest(pack.sizes, units, beyond, self.jobs, pack.counts, self._weights, self._low))
+            gains(self._places, prices[self._order], unit, self._weights, in_pod[table], beyond[table])
+        self._bounds = Bounds(
+            self._weights, prices, charged, np.empty(sets), units, in_pod,
+            np.empty((len(units), laps * pods + 1, width)), beyond[:, 0].copy(),
+            np.empty((len(units), laps, entries, width)), np.empty((len(units), laps, entries), np.int64),
+        )  # fmt: skip
+        return float(_lowest(self.sets, pack.counts, self._bounds))
 
     @property
     def _base(self) -> float:
-        return float(self._low[-1] - self._prices.sum())
+        return float(self._bounds.low[-1] - self._bounds.prices.sum())
 
     def charge(self, prices: FloatArray) -> float:
         """Put prices on the entries, alike on a leaf, shape ``(entries,)``; the lower bound that follows, unrounded."""
@@ -131,55 +131,44 @@ class Structures:
         With a ``share`` below 1 it is only for those solutions whose distance from the lower bound is at most
         that share of the distance of ``value``.
         """
-        entries, sets = self.pack.length, self.sets.shape[1]
+        entries, sets = self.pack.length, len(self.sets.span)
         # The bounds in floats leave rounding down out: less than 1 for each job.
         loss = self._jobs_in_all if self.pack.whole else 0
         least = value - 0.5 + loss if self.pack.whole else value - 1e-9 * abs(value)
-        self._limit = share * (least - self._base)
-        self.proved = self._base + self._limit - loss if share < 1 else value
+        limit = share * (least - self._base)
+        self.proved = self._base + limit - loss if share < 1 else value
         """What every solution that is not among the structures costs at least, once the search is done."""
-        most, tables = int(self.pack.sizes[-1]) + 1, len(self._units)
-        self._ahead = np.empty((tables, 2 * len(self._starts) + 1, most))
-        self._known = np.empty((tables, 2, entries, most))
-        self._stamps = np.full((tables, 2, entries), -1)
-        self.labels = np.empty((_LABELS, 8), np.int64)
-        self._paid = np.empty(_LABELS)
-        columns = len(self._latest) + len(self._starts) if self._mixed else 0
-        self._tally = np.empty((_LABELS, columns), np.int32)
-        self._heads = np.full((2, sets), -1)
-        self._active = np.empty((2, sets), np.int64)
-        self._actives = np.zeros(2, np.int64)
-        self.cost = np.empty((2 * entries, sets))
-        self.outer = np.empty((2 * entries, sets), np.int16)
-        self.together = np.empty((2 * entries, sets))
-        self.lists = np.empty((2, 2 * entries, sets), np.int32)
-        self.lengths = np.zeros((2, 2 * entries), np.int64)
-        self._following = np.full(2 * entries + 1, 4 * entries)
-        self.state = np.zeros(kernel.FIELDS, np.int64)
-        self.state[kernel.AT], self.state[kernel.LAST] = 2 * entries - 1, -1
-        # Where every entry is taken, each gap of every block is filled: nothing needs to cross the end.
-        self.state[kernel.WRAP] = self.pack.wrap and self.total < entries
-
-    def grow(self, state: IntArray, work: int) -> int:
-        """Search on for about so many labels: ``MORE``, ``FULL`` or ``DONE`` of ``_dcas_labels``."""
-        return search(  # type: ignore[no-any-return]
-            state, work, self._limit, self._places, self._prices, self._charged, self._units, self._starts,
-            self._in_pod, self._ahead, self._known, self._stamps, self._weights, self.jobs, self.sets, self.room,
-            self._low, self.pack.costs, self.labels, self._paid, self._heads, self._active, self._actives,
-            self.cost, self.outer, self.together, self.lists, self.lengths, self._following,
-            self._switches, self._anywhere, self._latest, self._tally,
+        leaves = int(self._places.leaf[-1]) + 1
+        columns = leaves + len(self._places.starts) if self._mixed else 0
+        self._bounds.stamps[:] = -1
+        self.labels = Labels(
+            records(Label, _LABELS), np.empty((_LABELS, columns), np.int32), np.empty(leaves, np.int64),
+            np.full((2, sets), -1), np.empty((2, sets), np.int64), np.zeros(2, np.int64),
         )  # fmt: skip
+        lines = 2 * entries, sets
+        self.table = Table(
+            np.empty(lines), np.empty(lines, np.int16), np.empty(lines),
+            np.empty(lines, np.int32), np.zeros(2 * entries, np.int64),
+            np.empty(lines, np.int32), np.zeros(2 * entries, np.int64), np.full(2 * entries + 1, 4 * entries),
+        )  # fmt: skip
+        self.state = record(State)
+        self.state.at, self.state.limit, self.state.last = 2 * entries - 1, limit, -1
+        # Where every entry is taken, each gap of every block is filled: nothing needs to cross the end.
+        self.state.wrap = self.pack.wrap and self.total < entries
+
+    def grow(self, state: State, work: int) -> int:
+        """Search on for about so many labels: ``MORE``, ``FULL`` or ``DONE``."""
+        return int(search(self.window, self._bounds, self.labels, self.table, state, work))
 
     def make_room(self, memory: float) -> bool:
         """Twice the room for labels, if it fits into ``memory`` bytes."""
-        count = len(self._paid)
-        if 3 * count * (72 + self._tally.itemsize * self._tally.shape[1]) > memory:
+        arena, tally = self.labels.arena, self.labels.tally
+        count = len(arena)
+        if 3 * count * (arena.itemsize + tally.itemsize * tally.shape[1]) > memory:
             return False
-        tally = np.empty((2 * count, self._tally.shape[1]), self._tally.dtype)
-        tally[:count], self._tally = self._tally, tally
-        labels, paid = np.empty((2 * count, 8), np.int64), np.empty(2 * count)
-        labels[:count], paid[:count] = self.labels, self._paid
-        self.labels, self._paid = labels, paid
+        larger = records(Label, 2 * count), np.empty((2 * count, tally.shape[1]), tally.dtype)
+        larger[0][:count], larger[1][:count] = arena, tally
+        self.labels = self.labels._replace(arena=larger[0], tally=larger[1])
         return True
 
     def best(self, value: float, stop: Callable[[], bool]) -> Best | None:
@@ -187,7 +176,7 @@ class Structures:
 
         ``stop`` is asked every few milliseconds whether to give up, with what has been found so far.
         """
-        entries, everything = self.pack.length, self.sets.shape[1] - 1
+        entries, everything = self.pack.length, len(self.sets.span) - 1
         value = float(value)  # whole costs are ints, for which the kernels would be compiled once more
         line = self._tails(entries, stop)
         if line is None:
@@ -195,25 +184,25 @@ class Structures:
         value, best = float(value), None
         if line[0, everything] < value:
             value, best = float(line[0, everything]), Best(line, entries, -1)
-        at = entries - 1 if self.state[kernel.WRAP] else -1
-        while (at := promising(at, value, self.sets, self.cost, self.lists, self.lengths, line)) >= 0:
-            table = self._tails(at, stop)
-            if table is None:
+        at = entries - 1 if self.state.wrap else -1
+        while (at := promising(at, value, self.sets, self.table, line)) >= 0:
+            tail = self._tails(at, stop)
+            if tail is None:
                 return best
-            better, which = self.across(at, value, table)
+            better, which = self.across(at, value, tail)
             if which >= 0:
-                value, best = better, Best(table, at, which)
+                value, best = better, Best(tail, at, which)
             at -= 1
         return best
 
-    def across(self, at: int, value: float, table: FloatArray) -> tuple[float, int]:
+    def across(self, at: int, value: float, tail: FloatArray) -> tuple[float, int]:
         """The best solution below ``value`` with a structure from ``at`` across the end, and this structure's set."""
-        return across(at, value, self.sets, self.cost, self.lists, self.lengths, table)  # type: ignore[no-any-return]
+        return across(at, value, self.sets, self.table, tail)
 
     def _tails(self, until: int, stop: Callable[[], bool]) -> FloatArray | None:
-        table = np.empty((self.pack.length + 1, self.sets.shape[1]))
+        tail = np.empty((self.pack.length + 1, len(self.sets.span)))
         at = until + 1
-        while at := tails(at, until, _STEPS, self.sets, self.room, self.cost, self.lists, self.lengths, table):
+        while at := tails(at, until, _STEPS, self.sets, self.table, tail):
             if stop():
                 return None
-        return table
+        return tail

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from transom._system.records import record
 from transom.models.arrays import FloatArray, IntArray
-from transom.solvers.allocation.dcas import labels as kernel
-from transom.solvers.allocation.dcas.sets import ALL, GUARD, PACKED, SIZE, SPAN, UNIT
+from transom.solvers.allocation.dcas.layers import line_of
+from transom.solvers.allocation.dcas.records import BEGIN_JOB, DONE, FULL, State
+from transom.solvers.allocation.dcas.sets import disjoint
 from transom.solvers.allocation.dcas.structures import Best, Structures
 
 _WORK = 100_000  # labels in one call
@@ -22,13 +24,13 @@ def owners(structures: Structures, best: Best, sizes: IntArray) -> IntArray:
     sizes : nodes of the jobs, shape ``(jobs,)``; jobs of one size are alike.
     """
     trace = _Trace(structures, sizes)
-    everything, entries = structures.sets.shape[1] - 1, structures.pack.length
+    everything, entries = len(structures.sets.span) - 1, structures.pack.length
     if best.which < 0:
-        trace.line(best.table, 0, everything)
+        trace.line(best.tail, 0, everything)
     else:
         trace.structure(best.at, best.which, True)
-        end = best.at + int(structures.sets[SPAN, best.which]) - entries
-        trace.line(best.table, end, everything - best.which)
+        end = best.at + int(structures.sets.span[best.which]) - entries
+        trace.line(best.tail, end, everything - best.which)
     return trace.owner
 
 
@@ -39,22 +41,22 @@ class _Trace:
         self._waiting = [np.flatnonzero(sizes == size).tolist() for size in structures.pack.sizes]
         self.owner = np.full(self._entries, -1)
 
-    def line(self, table: FloatArray, at: int, which: int) -> None:
+    def line(self, tail: FloatArray, at: int, which: int) -> None:
         """The structures of a set from entry ``at`` on."""
         found = self._found
         while which:
-            if table[at, which] == table[at + 1, which]:
+            if tail[at, which] == tail[at + 1, which]:
                 at += 1
                 continue
-            row = at + self._entries
-            for first in self._listed(0, row):
-                end, rest = at + int(found.sets[SPAN, first]), which - first
+            line = at + self._entries
+            for first in self._structures(line):
+                end, rest = at + int(found.sets.span[first]), which - first
                 if (
-                    end < len(table)
-                    and self._disjoint(first, rest)
-                    and found.cost[row, first] + table[end, rest] == table[at, which]
+                    end < len(tail)
+                    and disjoint(first, rest, found.sets)
+                    and found.table.cost[line, first] + tail[end, rest] == tail[at, which]
                 ):
-                    self.structure(row, first, False)
+                    self.structure(line, first, False)
                     at, which = end, rest
                     break
             else:
@@ -62,19 +64,20 @@ class _Trace:
 
     def side_by_side(self, at: int, which: int, circle: bool) -> None:
         """A row of structures from entry ``at`` of the doubled sequence."""
-        found = self._found
+        found, cost, row_cost = self._found, self._found.table.cost, self._found.table.row_cost
         while which:
-            row = self._row(at, circle)
-            if found.cost[row, which] == found.together[row, which]:
+            line = self._line(at, circle)
+            if cost[line, which] == row_cost[line, which]:
                 self.structure(at, which, circle)
                 return
-            for first in self._listed(0, row):
-                end, rest = at + int(found.sets[SPAN, first]), which - first
-                if end >= 2 * self._entries or not rest or not self._disjoint(first, rest):
+            for first in self._structures(line):
+                end, rest = at + int(found.sets.span[first]), which - first
+                if end >= 2 * self._entries or not rest or not disjoint(first, rest, found.sets):
                     continue
-                behind = self._row(end, circle)
-                if rest in self._listed(1, behind) and (
-                    found.cost[row, first] + found.together[behind, rest] == found.together[row, which]
+                behind = self._line(end, circle)
+                if rest in self._rows(behind) and (
+                    found.table.cost[line, first] + found.table.row_cost[behind, rest]
+                    == found.table.row_cost[line, which]
                 ):
                     self.structure(at, first, circle)
                     at, which = end, rest
@@ -85,49 +88,44 @@ class _Trace:
     def structure(self, at: int, which: int, circle: bool) -> None:
         """One structure from entry ``at`` of the doubled sequence."""
         found = self._found
-        if at >= self._entries or at + found.sets[SPAN, which] <= self._entries:
+        if at >= self._entries or at + found.sets.span[which] <= self._entries:
             circle = False
             at += 0 if at >= self._entries else self._entries
-        row = int(found.outer[at, which])
-        job = self._waiting[row].pop(0)
-        for jumped in self._jumps(at, row, which, circle):
+        size = int(found.table.outer[at, which])
+        job = self._waiting[size].pop(0)
+        for jumped in self._jumps(at, size, which, circle):
             if jumped:
                 self.side_by_side(at, jumped, circle)
-                at += int(found.sets[SPAN, jumped])
+                at += int(found.sets.span[jumped])
             self.owner[at % self._entries] = job
             at += 1
 
-    def _jumps(self, at: int, row: int, which: int, circle: bool) -> list[int]:
+    def _jumps(self, at: int, size: int, which: int, circle: bool) -> list[int]:
         """The set jumped before each node of the outer job; labels are set once more to find out."""
         found = self._found
-        jumps = [0] * int(found.jobs[SIZE, row])
-        if which == found.jobs[UNIT, row]:
+        jumps = [0] * int(found.sets.nodes[size])
+        if which == found.sets.unit[size]:
             return jumps
-        state = np.zeros(kernel.FIELDS, np.int64)
-        state[kernel.AT], state[kernel.ROW], state[kernel.WANTED] = at, row, which
-        state[kernel.ONLY], state[kernel.FOUND], state[kernel.CIRCLE], state[kernel.LAST] = 1, -1, circle, -1
-        state[kernel.PHASE] = kernel.BEGIN_JOB
-        while (why := found.grow(state, _WORK)) != kernel.DONE:
-            if why == kernel.FULL:
+        state = record(State)
+        state.phase, state.at, state.size, state.circle, state.last = BEGIN_JOB, at, size, circle, -1
+        state.traced, state.wanted, state.found, state.limit = True, which, -1, found.state.limit
+        while (why := found.grow(state, _WORK)) != DONE:
+            if why == FULL:
                 found.make_room(np.inf)
-        jumps[-1] = int(state[kernel.FOUND_JUMP])
-        label = int(state[kernel.FOUND])
+        jumps[-1] = state.found_jump
+        label = found.labels.arena[state.found]
         for placed in range(len(jumps) - 2, -1, -1):
-            jumps[placed] = int(found.labels[label, kernel.JUMPED])
-            label = int(found.labels[label, kernel.PARENT])
+            jumps[placed] = int(label.jumped)
+            label = found.labels.arena[label.parent]
         return jumps
 
-    def _listed(self, kind: int, row: int) -> list[int]:
-        found = self._found
-        return found.lists[kind, row, : found.lengths[kind, row]].tolist()  # type: ignore[no-any-return]
+    def _structures(self, line: int) -> list[int]:
+        table = self._found.table
+        return table.sets[line, : table.numbers[line]].tolist()  # type: ignore[no-any-return]
 
-    def _row(self, at: int, circle: bool) -> int:
-        # As kernel.row_of has it.
-        crosses = circle and at + self._found.total > self._entries
-        return at if at >= self._entries or crosses else at + self._entries
+    def _rows(self, line: int) -> list[int]:
+        table = self._found.table
+        return table.row_sets[line, : table.row_numbers[line]].tolist()  # type: ignore[no-any-return]
 
-    def _disjoint(self, first: int, second: int) -> bool:
-        if second < 0:
-            return False
-        packed, room = self._found.sets[PACKED], self._found.room
-        return bool((room[ALL] - packed[first] - packed[second]) & room[GUARD] == room[GUARD])
+    def _line(self, at: int, circle: bool) -> int:
+        return int(line_of(at, self._entries, self._found.total, circle))

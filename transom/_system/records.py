@@ -1,0 +1,34 @@
+"""Mutable numbers with names, which compiled functions read and write as attributes.
+
+A tuple of arrays (:class:`typing.NamedTuple`) carries the arrays of a kernel; its numbers, such as where a search
+stands, are in one record instead of numbered places of an array. A class states the fields and is never instantiated::
+
+    class Progress:
+        entry: int
+        bound: float
+
+    progress = record(Progress)
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+_Fields = TypeVar("_Fields")
+_TYPES = {"int": np.int64, "float": np.float64, "bool": np.bool_}
+
+
+def record(fields: type[_Fields]) -> _Fields:
+    """One record of zeros, with the fields that a class annotates with ``int``, ``float`` or ``bool``."""
+    one = records(fields, 1)
+    one[:] = 0
+    return one[0]  # type: ignore[no-any-return]
+
+
+def records(fields: type, count: int) -> NDArray[Any]:
+    """So many such records, shape ``(count,)``, with any numbers in them."""
+    layout = [(name, _TYPES[kind]) for name, kind in fields.__annotations__.items()]
+    return np.empty(count, np.dtype(layout, align=True)).view(np.recarray)

@@ -1,0 +1,56 @@
+"""Labels where nodes of several switches alternate along the sequence.
+
+The outer job may come back to any switch that it has left. A label therefore counts its nodes on each leaf switch and
+in each pod, and bounds look at switches instead of entries.
+"""
+
+from __future__ import annotations
+
+from transom._system.compiling import borrowing
+from transom.solvers.allocation.dcas.bounds import Bounds
+from transom.solvers.allocation.dcas.labels import Outer, Step, Worth, begin_layers, insert
+from transom.solvers.allocation.dcas.records import Labels, State, Window
+
+
+@borrowing
+def begin_anywhere(window: Window, labels: Labels, state: State) -> None:
+    """The label of one node placed, and the last entry in reach of each leaf switch."""
+    switches, total = window.switches, window.sets.span[-1]
+    entries, at = len(switches.leaf), state.at
+    end = at + total if state.circle else min(at + total, 2 * entries)
+    labels.latest[:] = -1
+    for onto in range(at, end):
+        labels.latest[switches.leaf[onto if onto < entries else onto - entries]] = onto
+    here = at if at < entries else at - entries
+    begin_layers(labels, state)
+    labels.tally[0, :] = 0
+    labels.tally[0, switches.leaf[here]] = labels.tally[0, switches.pod[here]] = 1
+
+
+@borrowing
+def place_anywhere(window: Window, bounds: Bounds, labels: Labels, state: State, outer: Outer, step: Step) -> int:
+    """Set the labels of one more node at an entry; returns how many pairs of labels were compared."""
+    switches, weights, tally, latest = window.switches, bounds.weights, labels.tally, labels.latest
+    leaf, pod = switches.leaf[step.there], switches.pod[step.there]
+    compared = 0
+    label = labels.heads[state.layer, step.nested]
+    while label >= 0:
+        new = state.count
+        for column in range(tally.shape[1]):
+            tally[new, column] = tally[label, column]
+        tally[new, leaf] += 1
+        tally[new, pod] += 1
+        joined = 0
+        for each in range(len(latest)):
+            if latest[each] > step.onto:
+                joined = max(joined, weights[2] * tally[new, each] + weights[1] * tally[new, switches.pod_of[each]])
+        candidate = labels.arena[new]
+        candidate.saved = labels.arena[label].saved + weights[2] * tally[label, leaf] + weights[1] * tally[label, pod]
+        candidate.parent, candidate.jumped = label, step.jumped
+        candidate.paid = labels.arena[label].paid + step.paid
+        hops = outer.all_hops - candidate.saved - joined * step.left
+        least = outer.hop * hops - outer.scale * bounds.anywhere[outer.table, step.left]
+        if candidate.paid + step.above + least <= state.limit:
+            compared += insert(window, weights, labels, state, outer, step, Worth(0, 0, 0, 0))
+        label = labels.arena[label].next
+    return compared
