@@ -64,7 +64,7 @@ def test_a_job_slides_as_far_as_there_is_room_beside_what_slides_took(seed: int,
                 plain[0, begin:end] -= 1
         for known in (False, True):
             if known:  # the same once the profile knows
-                enter_steps(profile, made.taken, made.request, -1)
+                enter_steps(profile, made)
                 clear_steps(made.taken)
             freed = new_freed(state(jobs, free))
             for _ in range(50):

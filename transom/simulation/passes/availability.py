@@ -19,6 +19,14 @@ from transom.simulation.core.events import DEMAND, NEVER, WALLTIME
 WIDTH = 64
 """Steps in a block at most."""
 
+TAKEN, FREED = np.int64(-1), np.int64(1)
+"""Signs of :func:`add`; with Python numbers it would be compiled for each of them."""
+
+_FIRST = np.int64(0)
+"""The first block or step, likewise."""
+
+_ONE = np.int64(1)
+
 
 class Profile(NamedTuple):
     """Blocks in the order of time; ``A`` amounts: nodes, then further resources.
@@ -84,11 +92,11 @@ def trim(p, now):  # type: ignore[no-untyped-def]
         for c in range(b):
             p.spare[p.number[1]] = p.row[c]
             p.number[1] += 1
-        _move_blocks(p, b, 0)
-    i = step_of(p, 0, now)
+        _move_blocks(p, b, _FIRST)
+    i = step_of(p, _FIRST, now)
     if i > 0:
-        _remove_steps(p, 0, 0, i)
-        _measure(p, 0)
+        _remove_steps(p, _FIRST, _FIRST, i)
+        _measure(p, _FIRST)
     p.times[p.row[0], 0] = p.first[0] = now
 
 
@@ -249,7 +257,7 @@ def _join(p, b, i):  # type: ignore[no-untyped-def]
     for r in range(p.low.shape[1]):
         if p.levels[p.row[b], r, i] + p.due[b, r] != p.levels[p.row[c], r, k] + p.due[c, r]:
             return
-    _remove_steps(p, b, i, 1)
+    _remove_steps(p, b, i, _ONE)
     if p.size[b] == 0:
         _free(p, b)
         return

@@ -31,11 +31,12 @@ from transom.simulation.core.events import (
 )
 from transom.simulation.core.noted_promises import Noted, new_noted, note
 from transom.simulation.core.schedule import BACKFILLED, READY, RESERVED
-from transom.simulation.passes.availability import Profile, add, clear, new_profile, trim
+from transom.simulation.passes.availability import FREED, TAKEN, Profile, add, clear, new_profile, trim
 from transom.simulation.passes.freed_time import (
     GROUP,
     NOBODY,
     Freed,
+    bit_of,
     call,
     first_of,
     group_may_jump,
@@ -53,8 +54,10 @@ from transom.simulation.passes.freed_time import (
     unseat,
 )
 from transom.simulation.passes.slides import (
+    FURTHER,
     Slides,
     clear_steps,
+    copy_further,
     enter_steps,
     has_room,
     new_slides,
@@ -115,7 +118,7 @@ def conservative_pass(s, p, picks, modes, reordered):  # type: ignore[no-untyped
         job = s.ended[k]
         end = s.jobs[job, START] + s.jobs[job, WALLTIME]
         if end > now:
-            add(p.profile, s.jobs, job, now, end, 1)
+            add(p.profile, s.jobs, job, now, end, FREED)
             freed = max(freed, end)
     at[ENDED] = 0
     overdue = at[RUNNING] > 0 and s.expected[0, 0] <= now
@@ -141,11 +144,13 @@ def _reserve(s, p, job, reordered):  # type: ignore[no-untyped-def]
     now, f = s.at[NOW], p.freed
     plan(f, p.profile, s.jobs, job)
     begin = first_stretch(f.stretches, p.profile, s.jobs, job, NEVER)
-    _promise(s, p, job, begin)
+    _note_begin(s, p, job, begin)
+    if begin < NEVER:  # where nodes are out of service, some jobs fit never
+        add(p.profile, s.jobs, job, begin, begin + s.jobs[job, WALLTIME], TAKEN)
     if begin > now:
         s.jobs[job, HELD] = 1
     if not reordered:
-        seat(f, s.jobs, job, s.jobs[job, RANK], begin, 0)
+        seat(f, s.jobs, job, s.jobs[job, RANK], begin)
     p.where[job] = p.at[HELD_BY]
     p.at[HELD_BY] += 1
     _rise(p, job)
@@ -160,14 +165,6 @@ def _note_begin(s, p, job, begin):  # type: ignore[no-untyped-def]
 
 
 @borrowing
-def _promise(s, p, job, begin):  # type: ignore[no-untyped-def]
-    """Reserve for a job from ``begin`` on."""
-    _note_begin(s, p, job, begin)
-    if begin < NEVER:  # where nodes are out of service, some jobs fit never
-        add(p.profile, s.jobs, job, begin, begin + s.jobs[job, WALLTIME], -1)
-
-
-@borrowing
 def _compress(s, p, freed, reordered):  # type: ignore[no-untyped-def]
     f, profile, now, queued = p.freed, p.profile, s.at[NOW], s.at[QUEUED]
     if queued == 0:
@@ -176,12 +173,13 @@ def _compress(s, p, freed, reordered):  # type: ignore[no-untyped-def]
     if reordered:
         for i in range(queued):
             if p.begin[s.queue[i]] >= 0:
-                seat(f, s.jobs, s.queue[i], i, p.begin[s.queue[i]], 1)
+                seat(f, s.jobs, s.queue[i], i, p.begin[s.queue[i]])
+                f.called[i // GROUP] |= bit_of(i)
     else:
         first, last = s.jobs[s.queue[0], RANK], s.jobs[s.queue[last], RANK]
     smallest = smallest_request(f)
     call(f, profile, s.jobs, p.begin, now, freed, smallest)
-    soon = p.slides.freed.time  # the first instant that slides freed; jobs planned before it cannot use it
+    soon = p.slides.freed.time  # the first instant that moves freed; jobs planned before it cannot use it
     for group in range(first // GROUP, last // GROUP + 1):
         if f.last[group] > soon[0] and f.called[group] == 0:
             _settle(s, p, smallest)
@@ -206,16 +204,18 @@ def _compress(s, p, freed, reordered):  # type: ignore[no-untyped-def]
                 f.called[group] &= ~bit
                 new = slide(f, p.slides.taken, profile, s.jobs, job, old)
             if jumps and may_jump(f, place, new):
-                if soon[0] < NEVER:
+                if p.slides.taken.size[0]:
                     _settle(s, p, smallest)
                 new = jump(f, profile, s.jobs, place, new)
             if new < old:
-                _move(s, p, job, old, new, smallest)
+                if not has_room(p.slides):
+                    _settle(s, p, smallest)
+                _move(s, p, job, old, new)
                 jumps = group_may_jump(f, group)
             jumped = jumped or jumps
         if jumped:
             measure_group(f, p.begin, group)
-    if soon[0] < NEVER:
+    if p.slides.taken.size[0]:
         _settle(s, p, smallest)
     if reordered:
         for i in range(queued):
@@ -226,32 +226,28 @@ def _compress(s, p, freed, reordered):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _move(s: State, p: Plan, job: int, old: int, new: int, smallest: int) -> None:
-    """Give a job an earlier begin."""
-    length, keep = s.jobs[job, WALLTIME], new + s.jobs[job, WALLTIME] > old and p.freed.stretches.exact[job]
-    if p.slides.freed.size[0] and not (keep and has_room(p.slides)):
-        _settle(s, p, smallest)
+def _move(s: State, p: Plan, job: int, old: int, new: int) -> None:
+    """Give a job an earlier begin; the profile is to know of its nodes later."""
+    nodes, length = s.jobs[job, DEMAND], s.jobs[job, WALLTIME]
     unlink(p.freed, job, old)
-    if keep:  # it slides: what it held and holds again stays as it is
-        _note_begin(s, p, job, new)
-        raise_steps(p.slides.taken, new, old, s.jobs[job, DEMAND])
-        raise_steps(p.slides.freed, new + length, old + length, s.jobs[job, DEMAND])
-        _rise(p, job)
-        return
-    if old < NEVER:
-        add(p.profile, s.jobs, job, old, old + length, 1)
-    _promise(s, p, job, new)
+    _note_begin(s, p, job, new)
     _rise(p, job)
+    # Where it slides, what it held and holds again stays as it is.
+    taken_until, freed_from = min(old, new + length), max(old, new + length)
+    raise_steps(p.slides.taken, new, taken_until, nodes)
     if old < NEVER:
-        call(p.freed, p.profile, s.jobs, p.begin, max(old, new + length), old + length, smallest)
+        raise_steps(p.slides.freed, freed_from, old + length, nodes)
+    if copy_further(p.slides, s.jobs, job):
+        add(p.profile, p.slides.requests, FURTHER, new, taken_until, TAKEN)
+        if old < NEVER:
+            add(p.profile, p.slides.requests, FURTHER, freed_from, old + length, FREED)
 
 
 @borrowing
 def _settle(s: State, p: Plan, smallest: int) -> None:
-    """Have the profile know of the slides, and call the jobs that may move into what they freed."""
+    """Have the profile know of the moves, and call the jobs that may move into what they freed."""
     freed, k = p.slides.freed, 0
-    enter_steps(p.profile, p.slides.taken, p.slides.request, -1)
-    enter_steps(p.profile, freed, p.slides.request, 1)
+    enter_steps(p.profile, p.slides)
     while k < freed.size[0]:
         begin = freed.time[k]
         while freed.nodes[k]:
@@ -269,7 +265,7 @@ def _forget(s, p, reordered):  # type: ignore[no-untyped-def]
     clear(p.profile, now, s.free)
     for i in range(s.at[RUNNING]):
         end = max(s.expected[i, 0], now + 1)
-        add(p.profile, s.jobs, s.expected[i, 1], end, NEVER, 1)
+        add(p.profile, s.jobs, s.expected[i, 1], end, NEVER, FREED)
     for i in range(s.at[QUEUED]):
         job = s.queue[i]
         if p.begin[job] >= 0:

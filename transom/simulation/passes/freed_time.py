@@ -39,6 +39,9 @@ NOBODY = np.int64(CLASSES)
 
 SHIFT, FULL, TAKEN = range(3)
 
+_ONE = np.int64(1)
+"""With a Python number, kernels are compiled for it alone."""
+
 _NUMBER = np.zeros(67, np.int64)
 """The number of a bit from what is left of it by 67: no two powers of two up to the 66th leave the same."""
 
@@ -104,7 +107,7 @@ def new_freed(state: State) -> Freed:
 def plan(f, p, jobs, job):  # type: ignore[no-untyped-def]
     """A job that has had no begin will get one."""
     t, c = f.stretches, f.stretches.of[job]
-    if count_request(t, c, jobs[job, WALLTIME], 1):
+    if count_request(t, c, jobs[job, WALLTIME], _ONE):
         t.size[c] = 1  # what was too short for anybody is not known
         t.begin[c, 0], t.length[c, 0] = p.first[0], NEVER
 
@@ -112,20 +115,18 @@ def plan(f, p, jobs, job):  # type: ignore[no-untyped-def]
 @borrowing
 def unplan(f, jobs, job, begin):  # type: ignore[no-untyped-def]
     """A job has no begin any more."""
-    count_request(f.stretches, f.stretches.of[job], jobs[job, WALLTIME], -1)
+    count_request(f.stretches, f.stretches.of[job], jobs[job, WALLTIME], -_ONE)
     unlink(f, job, begin)
 
 
 @borrowing
-def seat(f, jobs, job, place, begin, called):  # type: ignore[no-untyped-def]
+def seat(f, jobs, job, place, begin):  # type: ignore[no-untyped-def]
     """A job waits at a place, planned to begin at ``begin``."""
     g = place // GROUP
     f.place[job], f.job[place] = place, job
     f.size[place], f.walltime[place] = f.stretches.of[job], jobs[job, WALLTIME]
     f.seen[place] = -1
     f.taken[g] |= bit_of(place)
-    if called:
-        f.called[g] |= bit_of(place)
     f.least[g] = min(f.least[g], f.size[place])
     f.shortest[g] = min(f.shortest[g], f.walltime[place])
     f.last[g] = max(f.last[g], begin)
@@ -264,7 +265,7 @@ def slide(f, taken, p, jobs, job, old):  # type: ignore[no-untyped-def]
                 return begin
             b -= 1
             i = p.size[b] - 1
-            if k < 0 and fit_of_block(p, jobs, job, b) > 0:
+            if (k < 0 or (taken.nodes[k] == 0 and taken.time[k] <= p.first[b])) and fit_of_block(p, jobs, job, b) > 0:
                 begin, i = p.first[b], np.int64(-1)
 
 

@@ -1,9 +1,10 @@
-"""Slides that the free profile does not know yet, compiled.
+"""Moves of reservations that the free profile does not know yet, compiled.
 
 Where one early end lets a queue slide, each job takes time up to its old begin and frees as much a walltime later; the
 next job takes what follows, and so on. All of that together is a few stretches of time. They are kept here, nodes
 alone, until somebody could see what was freed: a job whose begin lies behind the first instant of it, or one that
 searches the profile. Jobs planned before it can neither slide nor jump into it: they would have to end by their begin.
+Further resources are entered into the profile at once.
 """
 
 from __future__ import annotations
@@ -15,10 +16,13 @@ import numpy as np
 from transom._system.compiling import borrowing, inlined
 from transom.models.arrays import IntArray
 from transom.simulation.core.events import DEMAND, NEVER
-from transom.simulation.passes.availability import Profile, add
+from transom.simulation.passes.availability import FREED, TAKEN, Profile, add
 
 STEPS = 48
 """Steps of what was taken or freed, at most."""
+
+NODES, FURTHER = np.int64(0), np.int64(1)
+"""Rows of ``Slides.requests``."""
 
 
 class Steps(NamedTuple):
@@ -33,24 +37,24 @@ class Steps(NamedTuple):
 
 
 class Slides(NamedTuple):
-    """What slides took, and what they freed, all of it later; ``request``: a row like a job's that asks for nodes."""
+    """What moves took and what they freed; ``requests``: rows like a job's, for nodes and for further resources."""
 
     taken: Steps
     freed: Steps
-    request: IntArray
+    requests: IntArray
 
 
 def new_slides(amounts: int) -> Slides:
-    """Nothing slid; ``amounts``: nodes and further resources."""
+    """Nothing moved; ``amounts``: how many: nodes and further resources."""
     taken, freed = (
         Steps(np.full(STEPS, NEVER), np.zeros(STEPS, np.int64), np.zeros(1, np.int64)) for _ in ("taken", "freed")
     )
-    return Slides(taken, freed, np.zeros((1, DEMAND + amounts), np.int64))
+    return Slides(taken, freed, np.zeros((2, DEMAND + amounts), np.int64))
 
 
 @inlined
 def has_room(s: Slides) -> bool:
-    """Whether one more slide can be kept."""
+    """Whether one more move can be kept."""
     return bool(max(s.taken.size[0], s.freed.size[0]) + 2 <= STEPS)
 
 
@@ -88,13 +92,25 @@ def _join(s: Steps, i: int) -> None:
             s.time[k], s.nodes[k] = s.time[k + 1], s.nodes[k + 1]
 
 
+@inlined
+def copy_further(s: Slides, jobs: IntArray, job: int) -> bool:
+    """Have ``requests`` ask for the further resources of a job; False if it has none."""
+    further = False
+    for r in range(DEMAND + 1, jobs.shape[1]):
+        s.requests[FURTHER, r] = jobs[job, r]
+        further = further or jobs[job, r] > 0
+    return further
+
+
 @borrowing
-def enter_steps(p: Profile, s: Steps, request: IntArray, sign: int) -> None:
-    """Have the profile know the steps."""
-    for i in range(s.size[0] - 1):
-        request[0, DEMAND] = s.nodes[i]
-        if s.nodes[i]:
-            add(p, request, 0, s.time[i], s.time[i + 1], sign)
+def enter_steps(p: Profile, s: Slides) -> None:
+    """Have the profile know of what was taken and freed."""
+    for sign in (TAKEN, FREED):
+        steps = s.taken if sign == TAKEN else s.freed
+        for i in range(steps.size[0] - 1):
+            if steps.nodes[i]:
+                s.requests[NODES, DEMAND] = steps.nodes[i]
+                add(p, s.requests, NODES, steps.time[i], steps.time[i + 1], sign)
 
 
 @borrowing

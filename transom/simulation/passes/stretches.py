@@ -172,7 +172,7 @@ def first_stretch(t, p, jobs, job, limit):  # type: ignore[no-untyped-def]
     most = t.length[c, k - 1] if k else np.int64(0)
     b = block_of(p, start)
     i = step_of(p, b, start)
-    found, count, time = limit, 0, NEVER
+    found, count, time = limit, np.int64(0), NEVER
     while True:
         b, i = _next_room(p, b, i, floor)
         if b == p.number[0]:
