@@ -19,13 +19,14 @@ from transom.simulation.core.events import DEMAND, NEVER, WALLTIME
 WIDTH = 64
 """Steps in a block at most."""
 
-TAKEN, FREED = np.int64(-1), np.int64(1)
-"""Signs of :func:`add`; with Python numbers it would be compiled for each of them."""
+TAKEN, FREED, FOREVER = np.array((-1, 1, NEVER))
+"""Signs of :func:`add`, and an end that does not come.
 
-_FIRST = np.int64(0)
-"""The first block or step, likewise."""
+For each Python number that is handed over, the compiler makes code of its own.
+"""
 
-_ONE = np.int64(1)
+_FIRST, _ONE = np.array((0, 1))
+"""The first block or step, and one of them, likewise."""
 
 
 class Profile(NamedTuple):
@@ -70,7 +71,7 @@ def new_profile(free: IntArray, steps: int) -> Profile:
 
 
 @borrowing
-def clear(p, time, free):  # type: ignore[no-untyped-def]
+def clear(p: Profile, time: int, free: IntArray) -> None:
     """From ``time`` on ``free`` is free for ever."""
     for b in range(p.number[0]):
         p.spare[p.number[1]] = p.row[b]
@@ -85,7 +86,7 @@ def clear(p, time, free):  # type: ignore[no-untyped-def]
 
 
 @borrowing
-def trim(p, now):  # type: ignore[no-untyped-def]
+def trim(p: Profile, now: int) -> None:
     """Forget all that lies before ``now``."""
     b = block_of(p, now)
     if b > 0:
@@ -101,7 +102,7 @@ def trim(p, now):  # type: ignore[no-untyped-def]
 
 
 @borrowing
-def add(p, jobs, job, begin, end, sign):  # type: ignore[no-untyped-def]
+def add(p: Profile, jobs: IntArray, job: int, begin: int, end: int, sign: int) -> None:
     """Add ``sign`` times what a job asks for on ``[begin, end)``."""
     if end <= begin:
         return
@@ -137,7 +138,7 @@ def add(p, jobs, job, begin, end, sign):  # type: ignore[no-untyped-def]
 
 
 @borrowing
-def earliest(p, jobs, job, after, limit, own):  # type: ignore[no-untyped-def]
+def earliest(p: Profile, jobs: IntArray, job: int, after: int, limit: int, own: int) -> int:
     """The earliest start from ``after`` on, before ``limit``, at which a job fits for its time; ``limit`` if none.
 
     ``after`` must not lie before the profile. From ``own`` on the job has room already (:data:`NEVER` if it has not).
@@ -146,7 +147,7 @@ def earliest(p, jobs, job, after, limit, own):  # type: ignore[no-untyped-def]
     blocks = p.number[0]
     b = block_of(p, after)
     i = step_of(p, b, after)
-    begin = np.int64(-1)
+    begin = -1
     while b < blocks:
         row = p.row[b]
         time = max(p.times[row, i], after)
@@ -156,7 +157,7 @@ def earliest(p, jobs, job, after, limit, own):  # type: ignore[no-untyped-def]
             return limit
         fit = fit_of_block(p, jobs, job, b)
         if fit < 0:
-            begin = np.int64(-1)
+            begin = -1
         elif fit > 0:
             if begin < 0:
                 begin = time
@@ -171,14 +172,14 @@ def earliest(p, jobs, job, after, limit, own):  # type: ignore[no-untyped-def]
                     time = p.times[row, j]
                     if time - begin >= length or time >= own:
                         return begin
-                    begin = np.int64(-1)
+                    begin = -1
         b += 1
         i = 0
     return begin if begin >= 0 else limit
 
 
 @inlined
-def fit_of_block(p, jobs, job, b):  # type: ignore[no-untyped-def]
+def fit_of_block(p: Profile, jobs: IntArray, job: int, b: int) -> int:
     """1 if a job fits at every step of a block, -1 if at none, 0 if that is not known."""
     always = 1
     for r in range(p.low.shape[1]):
@@ -191,7 +192,7 @@ def fit_of_block(p, jobs, job, b):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def fits_step(p, jobs, job, b, row, j):  # type: ignore[no-untyped-def]
+def fits_step(p: Profile, jobs: IntArray, job: int, b: int, row: int, j: int) -> bool:
     """Whether a job fits at step ``j`` of block ``b``, which is stored at ``row``."""
     for r in range(p.low.shape[1]):  # noqa: SIM110  (a generator is slower when compiled)
         if jobs[job, DEMAND + r] > p.levels[row, r, j] + p.due[b, r]:
@@ -200,7 +201,7 @@ def fits_step(p, jobs, job, b, row, j):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def block_of(p, time):  # type: ignore[no-untyped-def]
+def block_of(p: Profile, time: int) -> int:
     """The block that holds the step of an instant."""
     low, high = 0, p.number[0]
     while high - low > 1:
@@ -213,7 +214,7 @@ def block_of(p, time):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def step_of(p, b, time):  # type: ignore[no-untyped-def]
+def step_of(p: Profile, b: int, time: int) -> int:
     """The last step of a block that begins at ``time`` or before."""
     row = p.row[b]
     low, high = 0, p.size[b]
@@ -227,7 +228,7 @@ def step_of(p, b, time):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _cut(p, time):  # type: ignore[no-untyped-def]
+def _cut(p: Profile, time: int) -> None:
     """Have a step begin at ``time``."""
     b = block_of(p, time)
     i = step_of(p, b, time)
@@ -249,7 +250,7 @@ def _cut(p, time):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _join(p, b, i):  # type: ignore[no-untyped-def]
+def _join(p: Profile, b: int, i: int) -> None:
     """Remove step ``i`` of block ``b`` if it equals the one before."""
     if b == 0 and i == 0:
         return
@@ -271,7 +272,7 @@ def _join(p, b, i):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _remove_steps(p, b, i, count):  # type: ignore[no-untyped-def]
+def _remove_steps(p: Profile, b: int, i: int, count: int) -> None:
     row, size = p.row[b], p.size[b] - count
     for j in range(i, size):
         p.times[row, j] = p.times[row, j + count]
@@ -283,7 +284,7 @@ def _remove_steps(p, b, i, count):  # type: ignore[no-untyped-def]
 
 
 @borrowing
-def _measure(p, b):  # type: ignore[no-untyped-def]
+def _measure(p: Profile, b: int) -> None:
     """Bring the least and the most of a block up to date."""
     row = p.row[b]
     for r in range(p.low.shape[1]):
@@ -295,7 +296,7 @@ def _measure(p, b):  # type: ignore[no-untyped-def]
 
 
 @borrowing
-def _split(p, b):  # type: ignore[no-untyped-def]
+def _split(p: Profile, b: int) -> None:
     _move_blocks(p, b + 1, b + 2)
     p.number[1] -= 1
     new, row, half = p.spare[p.number[1]], p.row[b], p.size[b] // 2
@@ -313,7 +314,7 @@ def _split(p, b):  # type: ignore[no-untyped-def]
 
 
 @borrowing
-def _merge(p, b):  # type: ignore[no-untyped-def]
+def _merge(p: Profile, b: int) -> None:
     """Append the steps of block ``b + 1`` to block ``b``."""
     row, other, size = p.row[b], p.row[b + 1], p.size[b]
     for j in range(p.size[b + 1]):
@@ -329,14 +330,14 @@ def _merge(p, b):  # type: ignore[no-untyped-def]
 
 
 @borrowing
-def _free(p, b):  # type: ignore[no-untyped-def]
+def _free(p: Profile, b: int) -> None:
     p.spare[p.number[1]] = p.row[b]
     p.number[1] += 1
     _move_blocks(p, b + 1, b)
 
 
 @borrowing
-def _move_blocks(p, source, target):  # type: ignore[no-untyped-def]
+def _move_blocks(p: Profile, source: int, target: int) -> None:
     """Have the blocks from ``source`` on stand from ``target`` on."""
     count = p.number[0] - source
     for k in range(count):

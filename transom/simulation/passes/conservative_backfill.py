@@ -31,7 +31,7 @@ from transom.simulation.core.events import (
 )
 from transom.simulation.core.noted_promises import Noted, new_noted, note
 from transom.simulation.core.schedule import BACKFILLED, READY, RESERVED
-from transom.simulation.passes.availability import FREED, TAKEN, Profile, add, clear, new_profile, trim
+from transom.simulation.passes.availability import FOREVER, FREED, TAKEN, Profile, add, clear, new_profile, trim
 from transom.simulation.passes.freed_time import (
     GROUP,
     NOBODY,
@@ -103,7 +103,9 @@ def new_plan(state: State, recorded: bool = False) -> Plan:
 
 
 @compiled
-def conservative_pass(s, p, picks, modes, reordered):  # type: ignore[no-untyped-def]
+def conservative_pass(
+    s: State, p: Plan, picks: IntArray, modes: IntArray, reordered: bool
+) -> tuple[int, int, int, int]:
     """Compress, reserve for the new jobs, start those whose reservation has come.
 
     ``reordered`` says that the order of the queue changes from pass to pass, so that ranks say nothing.
@@ -140,10 +142,10 @@ def conservative_pass(s, p, picks, modes, reordered):  # type: ignore[no-untyped
 
 
 @borrowing
-def _reserve(s, p, job, reordered):  # type: ignore[no-untyped-def]
+def _reserve(s: State, p: Plan, job: int, reordered: bool) -> None:
     now, f = s.at[NOW], p.freed
     plan(f, p.profile, s.jobs, job)
-    begin = first_stretch(f.stretches, p.profile, s.jobs, job, NEVER)
+    begin = first_stretch(f.stretches, p.profile, s.jobs, job, FOREVER)
     _note_begin(s, p, job, begin)
     if begin < NEVER:  # where nodes are out of service, some jobs fit never
         add(p.profile, s.jobs, job, begin, begin + s.jobs[job, WALLTIME], TAKEN)
@@ -157,7 +159,7 @@ def _reserve(s, p, job, reordered):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _note_begin(s, p, job, begin):  # type: ignore[no-untyped-def]
+def _note_begin(s: State, p: Plan, job: int, begin: int) -> None:
     """Write down what a job is promised: every promise is made or moved here."""
     p.begin[job] = begin
     note(p.noted, job, begin, s.at[NOW])
@@ -165,11 +167,11 @@ def _note_begin(s, p, job, begin):  # type: ignore[no-untyped-def]
 
 
 @borrowing
-def _compress(s, p, freed, reordered):  # type: ignore[no-untyped-def]
+def _compress(s: State, p: Plan, freed: int, reordered: bool) -> None:
     f, profile, now, queued = p.freed, p.profile, s.at[NOW], s.at[QUEUED]
     if queued == 0:
         return
-    first, last = np.int64(0), queued - 1
+    first, last = 0, queued - 1
     if reordered:
         for i in range(queued):
             if p.begin[s.queue[i]] >= 0:
@@ -259,13 +261,13 @@ def _settle(s: State, p: Plan, smallest: int) -> None:
 
 
 @borrowing
-def _forget(s, p, reordered):  # type: ignore[no-untyped-def]
+def _forget(s: State, p: Plan, reordered: bool) -> None:
     """Take all reservations back: what is free follows from the running jobs alone."""
     now = s.at[NOW]
     clear(p.profile, now, s.free)
     for i in range(s.at[RUNNING]):
         end = max(s.expected[i, 0], now + 1)
-        add(p.profile, s.jobs, s.expected[i, 1], end, NEVER, FREED)
+        add(p.profile, s.jobs, s.expected[i, 1], end, FOREVER, FREED)
     for i in range(s.at[QUEUED]):
         job = s.queue[i]
         if p.begin[job] >= 0:
@@ -275,7 +277,7 @@ def _forget(s, p, reordered):  # type: ignore[no-untyped-def]
 
 
 @borrowing
-def _leave(s, p, job, reordered):  # type: ignore[no-untyped-def]
+def _leave(s: State, p: Plan, job: int, reordered: bool) -> None:
     """A job waits no more, or not for the begin it has."""
     unplan(p.freed, s.jobs, job, p.begin[job])
     if not reordered:
@@ -283,7 +285,9 @@ def _leave(s, p, job, reordered):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _start_due(s, p, picks, modes, reordered, overdue):  # type: ignore[no-untyped-def]
+def _start_due(
+    s: State, p: Plan, picks: IntArray, modes: IntArray, reordered: bool, overdue: bool
+) -> tuple[int, int, int, int]:
     at, now = s.at, s.at[NOW]
     count = 0
     while p.at[HELD_BY] > 0 and p.begin[p.heap[0]] == now:
@@ -322,7 +326,7 @@ def _start_due(s, p, picks, modes, reordered, overdue):  # type: ignore[no-untyp
 
 
 @compiled
-def _find(s, p, picks, count, reordered):  # type: ignore[no-untyped-def]
+def _find(s: State, p: Plan, picks: IntArray, count: int, reordered: bool) -> None:
     """Replace jobs by their positions in the queue, ascending."""
     if count == 0:
         return
@@ -346,7 +350,7 @@ def _find(s, p, picks, count, reordered):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _rise(p, job):  # type: ignore[no-untyped-def]
+def _rise(p: Plan, job: int) -> None:
     """Move a job up in the heap to where its begin belongs."""
     i, begin = p.where[job], p.begin[job]
     while i > 0:
@@ -361,7 +365,7 @@ def _rise(p, job):  # type: ignore[no-untyped-def]
 
 
 @borrowing
-def _take_top(p):  # type: ignore[no-untyped-def]
+def _take_top(p: Plan) -> None:
     p.at[HELD_BY] -= 1
     size = p.at[HELD_BY]
     job, i = p.heap[size], 0

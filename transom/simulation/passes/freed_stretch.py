@@ -6,16 +6,14 @@ classes of requests that end at the same step have the same stretch, so that run
 
 from __future__ import annotations
 
-import numpy as np
-
 from transom._system.compiling import borrowing, inlined
 from transom.simulation.core.events import NEVER
-from transom.simulation.passes.availability import block_of, step_of
-from transom.simulation.passes.stretches import BELOW, TIME, bound
+from transom.simulation.passes.availability import Profile, block_of, step_of
+from transom.simulation.passes.stretches import BELOW, TIME, Stretches, bound
 
 
 @borrowing
-def enter_stretch(t, p, begin, end, smallest):  # type: ignore[no-untyped-def]
+def enter_stretch(t: Stretches, p: Profile, begin: int, end: int, smallest: int) -> int:
     """More became free in ``[begin, end)``; nobody asks for less than ``smallest`` nodes.
 
     Returns the most nodes that are free in it.
@@ -24,7 +22,7 @@ def enter_stretch(t, p, begin, end, smallest):  # type: ignore[no-untyped-def]
     # Forward through the freed time: where each class has room first.
     b = block_of(p, begin)
     i = step_of(p, b, begin)
-    c, k, time, top, head, peak = b, i, begin, low - 1, low - 1, np.int64(0)
+    c, k, time, top, head, peak = b, i, begin, low - 1, low - 1, 0
     while True:
         last_block, last_step = c, k
         level = p.levels[p.row[c], 0, k] + p.due[c, 0]
@@ -54,7 +52,7 @@ def enter_stretch(t, p, begin, end, smallest):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _least_class(t, nodes):  # type: ignore[no-untyped-def]
+def _least_class(t: Stretches, nodes: int) -> int:
     """The first class that asks for so many nodes or more."""
     low, high = 0, len(t.floor)
     while low < high:
@@ -67,7 +65,7 @@ def _least_class(t, nodes):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _largest_class(t, nodes, low):  # type: ignore[no-untyped-def]
+def _largest_class(t: Stretches, nodes: int, low: int) -> int:
     """The last class that asks for so many nodes or fewer; ``low`` is known to be one, or the class before all."""
     high = len(t.floor)
     while high - low > 1:
@@ -80,7 +78,7 @@ def _largest_class(t, nodes, low):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _extend_back(t, p, b, i, low, head):  # type: ignore[no-untyped-def]
+def _extend_back(t: Stretches, p: Profile, b: int, i: int, low: int, head: int) -> None:
     """Since when the classes up to ``head`` have the room that they have at step ``i`` of block ``b``."""
     row = p.row[b]
     while head >= low:
@@ -93,12 +91,12 @@ def _extend_back(t, p, b, i, low, head):  # type: ignore[no-untyped-def]
         elif b > 0:
             level = p.levels[p.row[b - 1], 0, p.size[b - 1] - 1] + p.due[b - 1, 0]
         else:
-            level = np.int64(-1)
+            level = -1
         if level >= t.floor[head]:  # on in the block before, of which all may have room
             b -= 1
             row, i = p.row[b], p.size[b]
             if p.low[b, 0] >= t.floor[head]:
-                i = np.int64(0)
+                i = 0
             continue
         below = low - 1
         if level >= t.floor[low]:
@@ -108,7 +106,7 @@ def _extend_back(t, p, b, i, low, head):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _extend(t, p, b, i, low, top):  # type: ignore[no-untyped-def]
+def _extend(t: Stretches, p: Profile, b: int, i: int, low: int, top: int) -> None:
     """Until when the classes up to ``top`` have room, the last of them somewhere before step ``i`` of block ``b``."""
     level, c, k = p.levels[p.row[b], 0, i] + p.due[b, 0], b, i
     tail = low - 1
@@ -136,7 +134,7 @@ def _extend(t, p, b, i, low, top):  # type: ignore[no-untyped-def]
             if b == p.number[0]:
                 t.until[tail, TIME], t.until[tail, BELOW] = NEVER, low - 1
                 break
-            i = np.int64(0)
+            i = 0
             if p.low[b, 0] >= t.floor[tail]:
                 i = p.size[b]
             continue
@@ -149,7 +147,7 @@ def _extend(t, p, b, i, low, top):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _enter_all(t, low, top):  # type: ignore[no-untyped-def]
+def _enter_all(t: Stretches, low: int, top: int) -> None:
     """Enter what ``since`` and ``until`` say of the classes from ``low`` to ``top``."""
     since, until = top, top
     while top >= low:

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from transom._system.compiling import borrowing, inlined
 from transom.models.arrays import IntArray
 from transom.simulation.core.events import DEMAND, NEVER, WALLTIME, State
-from transom.simulation.passes.availability import block_of, fit_of_block, fits_step, step_of
+from transom.simulation.passes.availability import Profile, block_of, fit_of_block, fits_step, step_of
 from transom.simulation.passes.freed_stretch import enter_stretch
+from transom.simulation.passes.slides import Steps
 from transom.simulation.passes.stretches import (
     CLASSES,
     Stretches,
@@ -34,13 +35,13 @@ BUCKETS = 2**18
 GROUP = 64
 """Places of waiting jobs whose least requests are kept, one bit of a word each."""
 
-NOBODY = np.int64(CLASSES)
+NOBODY = CLASSES
 """The class at a place where no job waits."""
 
 SHIFT, FULL, TAKEN = range(3)
 
-_ONE = np.int64(1)
-"""With a Python number, kernels are compiled for it alone."""
+(_ONE,) = np.array((1,))
+"""For each Python number that is handed over, the compiler makes code of its own."""
 
 _NUMBER = np.zeros(67, np.int64)
 """The number of a bit from what is left of it by 67: no two powers of two up to the 66th leave the same."""
@@ -104,7 +105,7 @@ def new_freed(state: State) -> Freed:
 
 
 @borrowing
-def plan(f, p, jobs, job):  # type: ignore[no-untyped-def]
+def plan(f: Freed, p: Profile, jobs: IntArray, job: int) -> None:
     """A job that has had no begin will get one."""
     t, c = f.stretches, f.stretches.of[job]
     if count_request(t, c, jobs[job, WALLTIME], _ONE):
@@ -113,14 +114,14 @@ def plan(f, p, jobs, job):  # type: ignore[no-untyped-def]
 
 
 @borrowing
-def unplan(f, jobs, job, begin):  # type: ignore[no-untyped-def]
+def unplan(f: Freed, jobs: IntArray, job: int, begin: int) -> None:
     """A job has no begin any more."""
     count_request(f.stretches, f.stretches.of[job], jobs[job, WALLTIME], -_ONE)
     unlink(f, job, begin)
 
 
 @borrowing
-def seat(f, jobs, job, place, begin):  # type: ignore[no-untyped-def]
+def seat(f: Freed, jobs: IntArray, job: int, place: int, begin: int) -> None:
     """A job waits at a place, planned to begin at ``begin``."""
     g = place // GROUP
     f.place[job], f.job[place] = place, job
@@ -134,20 +135,20 @@ def seat(f, jobs, job, place, begin):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def bit_of(place):  # type: ignore[no-untyped-def]
+def bit_of(place: int) -> np.uint64:
     """The bit of a place in the word of its group."""
     return np.uint64(1) << np.uint64(place % GROUP)
 
 
 @inlined
-def first_of(places):  # type: ignore[no-untyped-def]
+def first_of(places: np.uint64) -> tuple[np.uint64, int]:
     """The lowest bit that is set in a word, and its number."""
     bit = places & (~places + np.uint64(1))
     return bit, _NUMBER[bit % np.uint64(67)]
 
 
 @borrowing
-def unseat(f, begin, place):  # type: ignore[no-untyped-def]
+def unseat(f: Freed, begin: IntArray, place: int) -> None:
     """The job at a place waits no more; ``begin`` are the begins of all jobs."""
     g = place // GROUP
     f.size[place] = NOBODY
@@ -157,9 +158,9 @@ def unseat(f, begin, place):  # type: ignore[no-untyped-def]
 
 
 @borrowing
-def measure_group(f, begin, g):  # type: ignore[no-untyped-def]
+def measure_group(f: Freed, begin: IntArray, g: int) -> None:
     """Bring what is known of a group of places up to date."""
-    least, shortest, last, latest = NOBODY, NEVER, np.int64(-1), -NEVER
+    least, shortest, last, latest = NOBODY, NEVER, -1, -NEVER
     places = f.taken[g]
     while places:
         bit, k = first_of(places)
@@ -173,7 +174,7 @@ def measure_group(f, begin, g):  # type: ignore[no-untyped-def]
 
 
 @borrowing
-def call(f, p, jobs, begins, begin, end, smallest):  # type: ignore[no-untyped-def]
+def call(f: Freed, p: Profile, jobs: IntArray, begins: IntArray, begin: int, end: int, smallest: int) -> None:
     """More became free in ``[begin, end)``: enter it, and call the jobs planned to begin in it or at its end."""
     f.at[FULL] = -1
     if begin >= end:
@@ -192,38 +193,38 @@ def call(f, p, jobs, begins, begin, end, smallest):  # type: ignore[no-untyped-d
 
 
 @borrowing
-def smallest_request(f):  # type: ignore[no-untyped-def]
+def smallest_request(f: Freed) -> int:
     """No job that waits asks for fewer nodes."""
     t = f.stretches
     for c in range(len(t.floor)):
         if t.waiting[c] > 0:
-            return t.floor[c]
+            return int(t.floor[c])
     return NEVER
 
 
 @inlined
-def group_may_jump(f, g):  # type: ignore[no-untyped-def]
+def group_may_jump(f: Freed, g: int) -> bool:
     """Whether a job of a group of places may find a stretch before its begin."""
     c, shortest = f.least[g], f.shortest[g]
     if c == NOBODY:
         return False
     if shortest >> f.stretches.least[c] == 0:  # a job of another class, too short for the bounds of this one
         return True
-    return first_begin(f.stretches, c, shortest) < f.latest[g]
+    return bool(first_begin(f.stretches, c, shortest) < f.latest[g])
 
 
 @inlined
-def may_jump(f, place, begin):  # type: ignore[no-untyped-def]
+def may_jump(f: Freed, place: int, begin: int) -> bool:
     """Whether the job at a place, which cannot slide, may find a stretch before its begin."""
     t, c, walltime = f.stretches, f.size[place], f.walltime[place]
     # It has no room right before its begin, so that it would have to end before that.
     if first_begin(t, c, walltime) >= begin - walltime:
         return False
-    return t.exact[f.job[place]] > 0 or f.seen[place] < t.version[c]
+    return bool(t.exact[f.job[place]] > 0 or f.seen[place] < t.version[c])
 
 
 @inlined
-def jump(f, p, jobs, place, begin):  # type: ignore[no-untyped-def]
+def jump(f: Freed, p: Profile, jobs: IntArray, place: int, begin: int) -> int:
     """The earliest begin of the job at a place, which cannot slide; its present one, ``begin``, if none is earlier."""
     limit = begin - f.walltime[place]
     found = first_stretch(f.stretches, p, jobs, f.job[place], limit)
@@ -234,12 +235,13 @@ def jump(f, p, jobs, place, begin):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def slide(f, taken, p, jobs, job, old):  # type: ignore[no-untyped-def]
+def slide(f: Freed, taken: Steps, p: Profile, jobs: IntArray, job: int, old: int) -> int:
     """Since when a job planned for ``old`` has room until then, beside what slides took; ``old`` if it has none."""
     nodes = jobs[job, DEMAND]
     if not p.first[0] < old < NEVER or (f.at[FULL] == old - 1 and f.at[TAKEN] <= nodes):
         return old
-    b, k, begin = block_of(p, old - 1), taken.size[0] - 1, old
+    b, begin = block_of(p, old - 1), old
+    k: int = taken.size[0] - 1
     i = step_of(p, b, old - 1)
     while k >= 0 and taken.time[k] >= old:
         k -= 1
@@ -262,15 +264,15 @@ def slide(f, taken, p, jobs, job, old):  # type: ignore[no-untyped-def]
         i -= 1
         while i < 0:
             if b == 0:
-                return begin
+                return int(begin)
             b -= 1
             i = p.size[b] - 1
             if (k < 0 or (taken.nodes[k] == 0 and taken.time[k] <= p.first[b])) and fit_of_block(p, jobs, job, b) > 0:
-                begin, i = p.first[b], np.int64(-1)
+                begin, i = p.first[b], -1
 
 
 @inlined
-def link(f, job, begin):  # type: ignore[no-untyped-def]
+def link(f: Freed, job: int, begin: int) -> None:
     """Have a job stand in the bucket of its begin."""
     if begin >= NEVER:
         return
@@ -282,7 +284,7 @@ def link(f, job, begin):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def unlink(f, job, begin):  # type: ignore[no-untyped-def]
+def unlink(f: Freed, job: int, begin: int) -> None:
     """Take a job out of the bucket of its begin."""
     if begin >= NEVER:
         return

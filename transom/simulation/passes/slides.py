@@ -21,7 +21,7 @@ from transom.simulation.passes.availability import FREED, TAKEN, Profile, add
 STEPS = 48
 """Steps of what was taken or freed, at most."""
 
-NODES, FURTHER = np.int64(0), np.int64(1)
+NODES, FURTHER = np.array((0, 1))
 """Rows of ``Slides.requests``."""
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from transom._system.compiling import borrowing, inlined
 from transom.models.arrays import IntArray
 from transom.simulation.core.events import DEMAND, NEVER, WALLTIME
-from transom.simulation.passes.availability import block_of, earliest, step_of
+from transom.simulation.passes.availability import FOREVER, Profile, block_of, earliest, step_of
 
 CLASSES = 256
 """Requests that are told apart, at most; others count as the next smaller one."""
@@ -87,7 +87,7 @@ def new_stretches(jobs: IntArray) -> Stretches:
 
 
 @borrowing
-def count_request(t, c, walltime, more):  # type: ignore[no-untyped-def]
+def count_request(t: Stretches, c: int, walltime: int, more: int) -> bool:
     """One job more, or fewer if ``more`` is -1, of class ``c`` waits; whether its walltime is the shortest there."""
     span, before = span_of(walltime), t.least[c]
     t.waiting[c] += more
@@ -100,11 +100,11 @@ def count_request(t, c, walltime, more):  # type: ignore[no-untyped-def]
         for d in range(c, -1, -1):
             least = min(least, t.least[d])
             t.least_from[d] = least
-    return t.least[c] < before
+    return bool(t.least[c] < before)
 
 
 @borrowing
-def span_of(walltime):  # type: ignore[no-untyped-def]
+def span_of(walltime: int) -> int:
     """The power of two below a walltime."""
     span = 0
     while span < SPANS - 1 and walltime >> (span + 1) > 0:
@@ -113,14 +113,14 @@ def span_of(walltime):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def first_begin(t, c, length):  # type: ignore[no-untyped-def]
+def first_begin(t: Stretches, c: int, length: int) -> int:
     """No stretch of class ``c`` that is so long begins before this; :data:`NEVER` if there is none at all."""
     k = _first_bound(t, c, length)
     return t.begin[c, k] if k < t.size[c] else NEVER
 
 
 @inlined
-def _first_bound(t, c, length):  # type: ignore[no-untyped-def]
+def _first_bound(t: Stretches, c: int, length: int) -> int:
     """The first bound of class ``c`` that is so long; how many there are, if none is."""
     low, high = 0, t.size[c]
     while low < high:
@@ -133,7 +133,7 @@ def _first_bound(t, c, length):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def bound(t, c, begin, length):  # type: ignore[no-untyped-def]
+def bound(t: Stretches, c: int, begin: int, length: int) -> None:
     """Enter that a stretch of class ``c`` may begin at ``begin`` or later, and last so long."""
     size, k = t.size[c], 0
     while k < size and t.begin[c, k] <= begin:
@@ -162,17 +162,17 @@ def bound(t, c, begin, length):  # type: ignore[no-untyped-def]
 
 
 @borrowing
-def first_stretch(t, p, jobs, job, limit):  # type: ignore[no-untyped-def]
+def first_stretch(t: Stretches, p: Profile, jobs: IntArray, job: int, limit: int) -> int:
     """The earliest begin before ``limit`` at which a job fits for its walltime; ``limit`` if there is none."""
     c, length = t.of[job], jobs[job, WALLTIME]
     k = _first_bound(t, c, length)
     if k == t.size[c] or t.begin[c, k] >= limit:
         return limit
     floor, start = t.floor[c], max(t.begin[c, k], p.first[0])
-    most = t.length[c, k - 1] if k else np.int64(0)
+    most = t.length[c, k - 1] if k else 0
     b = block_of(p, start)
     i = step_of(p, b, start)
-    found, count, time = limit, np.int64(0), NEVER
+    found, count, time = limit, 0, NEVER
     while True:
         b, i = _next_room(p, b, i, floor)
         if b == p.number[0]:
@@ -194,17 +194,17 @@ def first_stretch(t, p, jobs, job, limit):  # type: ignore[no-untyped-def]
             t.met[count - 1, 1] = most
     _put(t, c, k, count, time)
     if found < limit and not t.exact[job]:
-        return earliest(p, jobs, job, found, limit, NEVER)
+        return earliest(p, jobs, job, found, limit, FOREVER)
     return found
 
 
 @borrowing
-def _put(t, c, k, count, time):  # type: ignore[no-untyped-def]
+def _put(t: Stretches, c: int, k: int, count: int, time: int) -> None:
     """Replace what bounds ``k`` and following say of the time before ``time`` by the first ``count`` in ``met``."""
     m = k
     while m < t.size[c] and t.begin[c, m] <= time:
         m += 1
-    longest, rest, final = t.length[c, m - 1] if m > k else np.int64(0), t.size[c] - m, 0
+    longest, rest, final = t.length[c, m - 1] if m > k else 0, t.size[c] - m, 0
     if time < NEVER and m > k:
         final = 1
     room = BOUNDS - k - rest - final
@@ -229,7 +229,7 @@ def _put(t, c, k, count, time):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _next_room(p, b, i, nodes):  # type: ignore[no-untyped-def]
+def _next_room(p: Profile, b: int, i: int, nodes: int) -> tuple[int, int]:
     """The first step from step ``i`` of block ``b`` on with so many nodes: its block and place."""
     while b < p.number[0]:
         if p.high[b, 0] >= nodes:
@@ -243,7 +243,7 @@ def _next_room(p, b, i, nodes):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _next_lack(p, b, i, nodes, time):  # type: ignore[no-untyped-def]
+def _next_lack(p: Profile, b: int, i: int, nodes: int, time: int) -> tuple[int, int]:
     """The first step from step ``i`` of block ``b`` on with fewer nodes, or one that begins at ``time`` or later."""
     while b < p.number[0]:
         if p.first[b] >= time:
