@@ -36,6 +36,7 @@ def problem_type(kind: str) -> ProblemType:
     return loaded
 
 
+@cache
 def known_type(kind: str | None) -> ProblemType | None:
     """The type of problem of a kind; None where there is none, as for results of a package that is not installed."""
     return problem_type(kind) if kind in kinds() else None

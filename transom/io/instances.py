@@ -36,22 +36,9 @@ class Instance(NamedTuple):
     jobs: list[int] | None
 
 
-def read_instances(
-    files: Sequence[Path],
-    problem: str | None = None,
-    objective: str | None = None,
-    cost_model: str | None = None,
-    wrap: bool | None = None,
-    objectives: str | None = None,
-) -> Iterator[tuple[str, Any]]:
-    """Read problems, one at a time, each with its label: the file, in a set with the line.
-
-    Parameters are those of :func:`read_labelled`.
-    """
-    return (
-        (instance.label, instance.problem)
-        for instance in read_labelled(files, problem, objective, cost_model, wrap, objectives)
-    )
+def read_instances(files: Sequence[Path], *reading: Any, **options: Any) -> Iterator[tuple[str, Any]]:
+    """Read problems, one at a time, each with its label; parameters are those of :func:`read_labelled`."""
+    return ((instance.label, instance.problem) for instance in read_labelled(files, *reading, **options))
 
 
 def read_labelled(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -82,7 +83,10 @@ class ProblemType:
 
 def found(part: Part) -> Any:
     """The part itself, imported if it is named as ``"module:attribute"``."""
-    if not isinstance(part, str):
-        return part
-    module, _, attribute = part.partition(":")
+    return _imported(part) if isinstance(part, str) else part
+
+
+@cache
+def _imported(place: str) -> Any:
+    module, _, attribute = place.partition(":")
     return getattr(import_module(module), attribute)

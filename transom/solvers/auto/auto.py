@@ -9,6 +9,7 @@ import numpy as np
 
 from transom.problems import problem_types, types_of
 from transom.solvers.auto.pipeline import carry_out, prepare, solvers_for
+from transom.solvers.auto.table import packaged
 from transom.solving import settled
 from transom.stop import Budget
 
@@ -26,7 +27,9 @@ class Auto:
 
     def supports(self, problem: Any, /) -> str | None:
         """Every problem whose kind is in the table or whose type names a solver."""
-        return None if solvers_for(problem.kind) else f"no solver is known for problems of the kind {problem.kind}"
+        # Replays ask thousands of times: the tree need not be walked for it.
+        known = problem.kind in packaged().problems or solvers_for(problem.kind)
+        return None if known else f"no solver is known for problems of the kind {problem.kind}"
 
     def warm_up(self) -> None:
         """Compile and import what any of the methods needs for any problem."""
