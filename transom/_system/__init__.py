@@ -1,1 +1,1 @@
-"""What Transom needs of the system: files, signals, compiled code."""
+"""Services of the operating system and the compiler: files, signals, compiled code."""

@@ -1,4 +1,4 @@
-"""The collector of garbage, kept from passing over all objects of a process where that would take too long."""
+"""Pauses of the garbage collector where a full collection would take too long."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def collector_paused(paused: bool = True) -> Iterator[None]:
-    """No garbage is collected in between; a pass over the objects of a few large libraries takes 50 ms and more.
+    """Pause the garbage collector; a full collection over the objects of a few large libraries takes 50 ms and more.
 
     Parameters
     ----------

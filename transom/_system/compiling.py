@@ -38,7 +38,7 @@ _PATIENCE = 60.0  # a process that takes longer to compile a kernel is not waite
 
 
 class compiled(Generic[Given, Returned]):
-    """Compile a function when it is first called, and keep the result for later processes.
+    """Compile a function on its first call and cache the result on disk.
 
     The compiler itself is imported then too: whoever only looks at a model does not wait for it.
     """
@@ -102,7 +102,7 @@ class compiled(Generic[Given, Returned]):
 
 
 class borrowing(compiled[Given, Returned]):
-    """The same for a function that makes no arrays and returns none: references to those it is given are not counted.
+    """Compile without reference counting: for functions that neither make nor return arrays.
 
     Counting them on every call within a loop costs more than the work of small functions. Making an array in such a
     function is an error when it is compiled.
@@ -112,7 +112,7 @@ class borrowing(compiled[Given, Returned]):
 
 
 class inlined(borrowing[Given, Returned]):
-    """The same for a function whose code goes into each of its callers.
+    """Compile into each of the callers.
 
     A record travels as one argument for each number in it, several hundred for a nested one: handing it over costs more
     than a small function does. For what stands in few places; the callers' code grows with each.

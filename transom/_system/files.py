@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all: written beside their place, then renamed."""
+"""Atomic file writes: a temporary file in the same folder, then a rename."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import IO, Any, Literal, cast
 
 @contextmanager
 def whole_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary path in the folder of ``path``; rename it to ``path`` if nothing fails.
+    """Yield a temporary path in the folder of ``path``; rename it to ``path`` on success.
 
     The folder is made if need be; an interrupt or an error leaves neither a part nor the temporary file, and what a
     killed process has left of this file is removed. An error of the system that names no file, such as that of a full
@@ -70,7 +70,7 @@ def _remove_left(target: Path) -> None:
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str], mode: Literal["w", "wb"] = "w") -> Iterator[IO[Any]]:
-    """Open a file for writing that appears under ``path`` only when the block ends well.
+    """Open a file for atomic writing: it appears under ``path`` only if the block succeeds.
 
     Text is UTF-8; a path that ends in ``.gz`` is compressed, with no time stamp in it, so that the
     same content gives the same bytes.

@@ -1,4 +1,4 @@
-"""Ctrl-C, which at a terminal reaches all processes there, at any line: held back, waited with, kept from children."""
+"""SIGINT (Ctrl-C), which a terminal sends to all its processes: deferred, collected, masked for children."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Held:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Hold Ctrl-C back until the block ends, and let it happen then; a second one is not held back.
+    """Defer Ctrl-C until the block ends and raise it then; a second one is raised at once.
 
     The compiler does not survive an exception out of nowhere in all of its states, nor does a kernel that is being
     given a generator of random numbers. The compiler does where a kernel asks for another one that it calls, which may
@@ -53,7 +53,7 @@ def uninterrupted() -> Iterator[None]:
 
 @contextmanager
 def ctrl_c_waits() -> Iterator[list[int]]:
-    """Put a first Ctrl-C into a list instead of raising it; a second one is raised.
+    """Append a first Ctrl-C to a list instead of raising it; a second one is raised.
 
     For loops that look at the list where it suits them. :func:`uninterrupted` does not do for these: what it holds back
     comes at the end of the next kernel.
@@ -79,7 +79,7 @@ def ctrl_c_waits() -> Iterator[list[int]]:
 
 @contextmanager
 def kept_from_children() -> Iterator[None]:
-    """Threads and processes that this thread starts in the block, and what these start, never get Ctrl-C.
+    """Mask SIGINT for the threads and processes that this thread starts in the block, and for their children.
 
     This process ends them itself, and one that is about to start would print where it was. Where this is the main
     thread, Ctrl-C comes at the end of the block at the latest. Multiprocessing's pools need :func:`kept_from_pools`.

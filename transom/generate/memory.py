@@ -1,4 +1,4 @@
-"""What is asked for against the memory that there is."""
+"""Memory checks before large allocations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ JOB = 250
 
 
 def check_memory(what: str, number: int, each: int) -> None:
-    """Refuse what cannot fit into the memory of this machine.
+    """Refuse a size beyond the memory of this machine.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def check_memory(what: str, number: int, each: int) -> None:
 
 
 def size_told(number: float) -> str:
-    """A number of bytes for people."""
+    """A number of bytes in readable units."""
     units = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
     power = 0
     while number >= 1024 and power < len(units) - 1:

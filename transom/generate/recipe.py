@@ -1,4 +1,4 @@
-"""What a recipe is: plain, typed parameters, and documents made from them and a seed."""
+"""Instance generators: documents from typed parameters and a seed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _EMPTY = 100  # epochs in a row that give nothing, before it is said that none w
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A maker of documents: its fields are its parameters.
+    """Generates problem documents; its fields are its parameters.
 
     What it makes comes in *units*, numbered from 1, each from random streams of its own: a single document, or, of a
     recipe that is ``sequential``, an epoch, whose documents come out of one workload or one run of a cluster. So no
@@ -33,7 +33,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return None
 
     def check(self) -> None:
-        """Refuse parameters that the generator would refuse.
+        """Validate the parameters.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""What solvers had found and proved by when: value and bound against seconds."""
+"""Anytime curves: value and bound against time."""
 
 from __future__ import annotations
 

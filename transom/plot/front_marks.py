@@ -1,4 +1,4 @@
-"""What the figures of fronts share: values in units of people, looks of fronts, marks of chosen points."""
+"""Shared parts of front figures: display units, styles of fronts, markers of chosen points."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def drawn(problem: Selection, front: ParetoFront) -> FloatArray:
 
 
 def axis_labels(problem: Selection, length: int = 30) -> list[str]:
-    """What each axis says."""
+    """The labels of the axes."""
     return [shortened(term, length) + (" [% of total]" if term in problem.resources else "") for term in problem.terms]
 
 
@@ -97,7 +97,7 @@ def marks(problem: Selection, fronts: Fronts, chosen: Chosen, values: bool = Tru
 
 
 def mark_look(mark: Mark) -> dict[str, Any]:
-    """How a chosen point is drawn: black with a white edge, above everything else."""
+    """The marker style of a chosen point: black with a white edge, on top."""
     size = {"*": 11.0, "P": 8.0, "X": 8.0}.get(mark.shape, 6.5)
     return {
         "marker": mark.shape,

@@ -1,4 +1,4 @@
-"""How agents get better as they are trained (DRAS, Figures 4 and 5)."""
+"""Learning curves of agents (DRAS, Figures 4 and 5)."""
 
 from __future__ import annotations
 

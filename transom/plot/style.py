@@ -1,4 +1,4 @@
-"""What all figures share: sizes, fonts, colours, units of axes, and how they are written."""
+"""The common style of all figures: sizes, fonts, colours, units of axes, file formats."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _SETTINGS: dict[str, Any] = {
 
 
 def styled(draw: Callable[P, T]) -> Callable[P, T]:
-    """Run a function under the settings of these figures, whatever the user's own are."""
+    """Run a function under the style of these figures, independent of the user's settings."""
 
     @wraps(draw)
     def inner(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -95,7 +95,7 @@ def mode_legend(axes: Axes) -> None:
 
 
 def new_figure(height: float, width: float = WIDTH) -> Figure:
-    """An empty figure [inch] that no window or global state knows of."""
+    """An empty figure [inch] outside pyplot's global state."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")

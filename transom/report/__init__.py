@@ -1,4 +1,4 @@
-"""Results of the bench as one page that needs nothing else: no network, no other file."""
+"""Bench results as one self-contained HTML page."""
 
 from transom.report.page import render, write_report
 

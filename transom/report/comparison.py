@@ -1,4 +1,4 @@
-"""Tables of solvers compared, and what they come to in two sentences."""
+"""Comparison tables of solvers, and their conclusions in two sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ran, on what, and when, out of the rows; and what a reader must know before comparing."""
+"""Provenance of the rows: solvers, machines, versions, dates, and warnings for comparisons."""
 
 from __future__ import annotations
 

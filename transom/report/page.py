@@ -1,4 +1,4 @@
-"""The page, put together."""
+"""Assembly of the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs that the page carries for looking at single instances: a bounded number, with thinned curves."""
+"""Embedded runs for the instance viewer: a bounded number, with thinned curves."""
 
 from __future__ import annotations
 

@@ -88,6 +88,6 @@ def significant(value: float, digits: int = 3) -> str:
 
 
 def several(things: list[str], most: int = 20) -> str:
-    """Things in a row, shortened beyond ``most``."""
+    """A list of items, shortened beyond ``most``."""
     more = f" and {len(things) - most:,} more" if len(things) > most else ""
     return ", ".join(things[:most]) + more

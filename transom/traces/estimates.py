@@ -1,4 +1,4 @@
-"""Models of what users ask for, for jobs of which a trace does not say it.
+"""Models of requested walltimes, for jobs whose request the trace lacks.
 
 ==================  ====================================================================================
 ``exact``           the runtime itself: perfect estimates, which no scheduler has
@@ -159,7 +159,7 @@ def with_estimates(workload: Workload, spec: str, seed: int = 0, whose: Whose = 
 
 
 def told(spec: str, seed: int) -> str:
-    """What titles call a model: a trace by its name, and the seed where it draws from one."""
+    """The name of a model in titles: a trace by its name, with the seed where one is used."""
     name, _, rest = spec.partition(":")
     if name in (EXACT, "factor"):
         return spec

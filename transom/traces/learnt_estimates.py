@@ -1,4 +1,4 @@
-"""Walltimes as in another trace: for each job the request of a job there that ran about as long."""
+"""Walltimes sampled from another trace: the request of a job that ran about as long."""
 
 from __future__ import annotations
 

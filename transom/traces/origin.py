@@ -1,4 +1,4 @@
-"""Where the jobs of a workload come from, as far as no reader of figures may overlook it.
+"""The origin of a workload's jobs, as far as it matters for interpreting figures.
 
 That is: walltimes that nobody requested, and partitions of a machine that are replayed as one.
 """
@@ -19,7 +19,7 @@ EXACT = "exact"
 
 
 class Remark(NamedTuple):
-    """One fact: ``short`` for titles and captions, ``text`` for people who read on."""
+    """A warning about a workload: ``short`` for titles and captions, ``text`` in full."""
 
     short: str
     text: str

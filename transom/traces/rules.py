@@ -1,4 +1,4 @@
-"""Rules of repair: what a reader does with jobs that a log left incomplete or impossible."""
+"""Repair rules for jobs that a log leaves incomplete or impossible."""
 
 from __future__ import annotations
 

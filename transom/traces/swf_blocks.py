@@ -1,4 +1,4 @@
-"""A file, plain or gzip, in blocks of whole lines, so that long traces never stand in memory as text."""
+"""A file, plain or gzip, in blocks of whole lines, so that long traces are never held in memory as text."""
 
 from __future__ import annotations
 

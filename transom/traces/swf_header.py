@@ -1,4 +1,4 @@
-"""What the comments of a trace say: the size of the machine, names of partitions and of further columns."""
+"""The header comments of a trace: machine size, names of partitions and of further columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The numbers of many lines at once, compiled; a line that is not plain is left to somebody who can say why."""
+"""A compiled scanner for lines of numbers; other lines are left to Python, which can report the error."""
 
 from __future__ import annotations
 

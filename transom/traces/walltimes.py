@@ -1,4 +1,4 @@
-"""What users ask for: walltimes above the runtime, in round numbers."""
+"""Requested walltimes: above the runtime, in round numbers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def round_up(seconds: IntArray) -> IntArray:
 
 
 def overestimated(runtime: IntArray, rng: np.random.Generator) -> IntArray:
-    r"""Walltimes of users who ask for more than they need, and in round numbers.
+    r"""Walltimes of users who overestimate, in round numbers.
 
     The accuracy :math:`r/w`, the share of the walltime that is used, is uniform on (0, 1], which is
     the flat histogram that logs show; what comes out is rounded up to a usual limit, because most

@@ -96,7 +96,7 @@ class Workload(Frozen):
 
     @property
     def remarks(self) -> tuple[Remark, ...]:
-        """What no reader of figures about this workload may overlook."""
+        """Warnings that belong beside every figure about this workload."""
         return remarks(self.origin, self.jobs.nodes, self.jobs.walltime, self.runtime)
 
     @property

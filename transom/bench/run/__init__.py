@@ -1,1 +1,1 @@
-"""Runs in processes of their own, on this machine or on many."""
+"""Execution of runs in isolated processes, on this machine or on a cluster."""

@@ -1,4 +1,4 @@
-"""Short runs put together, so that what a cluster needs for each message is small beside them."""
+"""Batches of short runs, which amortise the cost of a cluster's messages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LARGEST = 4 << 20
 
 
 class Pace:
-    """How long runs take: the mean of those that came back, by solver and budget."""
+    """Expected run times: the mean of finished runs by solver and budget."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, Stop], tuple[int, float]] = {}
@@ -35,13 +35,13 @@ class Pace:
         return seconds / count
 
     def learn(self, row: Row) -> None:
-        """Take a run into account that came back."""
+        """Update the mean with a finished run."""
         count, seconds = self._known.get((row.spec, row.stop), (0, 0.0))
         self._known[row.spec, row.stop] = count + 1, seconds + (row.wall or 0.0) + (row.overhead or 0.0)
 
 
 def batches(tasks: Iterable[Task], pace: Pace) -> Iterator[tuple[Task, ...]]:
-    """Put short runs together; a run that is not short goes alone and at once, past those that wait for company.
+    """Group short runs; a longer run goes alone and at once, past those that wait for their batch to fill.
 
     Tasks are taken one by one as batches are asked for. No more than one batch waits to be filled.
 

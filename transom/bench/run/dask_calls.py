@@ -1,4 +1,4 @@
-"""Calls that are sent to the workers of a Dask cluster, a few ahead of what comes back."""
+"""Calls on the workers of a Dask cluster, with a few in flight per worker."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Tag = TypeVar("Tag")
 
 
 class Ended(NamedTuple, Generic[Tag]):
-    """A call that came back: what was sent, its answer, or what went wrong."""
+    """A finished call: its arguments, and its result or exception."""
 
     sent: Tag
     answer: Any
@@ -84,12 +84,12 @@ class Calls(Generic[Tag]):
 
     @property
     def room(self) -> int:
-        """How many more calls should be sent."""
+        """How many more calls may be in flight."""
         return _AHEAD * max(self.workers, self._cluster.workers) - len(self._sent)
 
     @property
     def open(self) -> int:
-        """How many calls have not come back."""
+        """How many calls are in flight."""
         return len(self._sent)
 
     def send(self, tag: Tag, key: str, function: Callable[..., Any], *arguments: Any) -> None:
@@ -154,7 +154,7 @@ class Calls(Generic[Tag]):
         return [event for _, event in self._client.get_events(topic)]
 
     def leave(self) -> None:
-        """Take back what was sent, and end what goes on."""
+        """Cancel queued calls and terminate running ones."""
         client, sent = self._client, list(self._sent)
         if client.status != "running":
             return
@@ -182,7 +182,7 @@ class Calls(Generic[Tag]):
 
 
 def died(fault: BaseException | None) -> bool:
-    """Whether a call came to nothing because its worker died."""
+    """Whether a call failed because its worker died."""
     from distributed.scheduler import KilledWorker
 
     return isinstance(fault, KilledWorker)

@@ -1,4 +1,4 @@
-"""The Dask cluster that runs are sent to: our own on this machine, or one that runs already."""
+"""Dask clusters: a local one that is started here, or an existing one."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class OwnCluster:
 
 @dataclass(frozen=True)
 class RunningCluster:
-    """A cluster that others started, by the address of its scheduler.
+    """An existing cluster, by the address of its scheduler.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The engine of many machines: runs go to the workers of a Dask cluster."""
+"""The distributed engine: runs are executed by the workers of a Dask cluster."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ROWS = msgspec.json.Decoder(list[Row])
 
 
 class DaskEngine:
-    """Carries out tasks on a Dask cluster.
+    """Executes tasks on a Dask cluster.
 
     Short runs are sent in batches. Each run has a process of its own inside of a Dask worker, as on one machine. Where
     a worker dies, what it had goes to others; what was there with it is then sent run by run, and announced to the

@@ -1,4 +1,4 @@
-"""What Dask would print over the user's terminal: kept, and told where it explains an error."""
+"""Log records of Dask: kept off the terminal, and shown where they explain an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How what travels to a Dask cluster is protected: certificates, and when none are needed."""
+"""Transport security of a Dask cluster: certificates, and when none are needed."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def security_of(certificates: Certificates | None, everyone: bool = False) -> Se
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a name or address means this machine alone, wherever it is asked."""
+    """Whether a host name or address is a loopback address."""
     try:
         found = {each[4][0] for each in socket.getaddrinfo(host, None)}
     except OSError:

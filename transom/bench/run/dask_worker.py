@@ -80,7 +80,7 @@ def carry_out_batch(data: bytes) -> bytes:
 
 
 def leave(bench: str) -> None:
-    """End all that a bench has in this worker, runs that go on included."""
+    """Stop everything that a bench has in this worker, including running tasks."""
     with _lock:
         _left.add(bench)
         names = [name for name in _isolations if name[0] == bench]

@@ -1,4 +1,4 @@
-"""What carries out tasks: an engine, on this machine or on others."""
+"""The engine protocol: executes tasks, on this machine or on others."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from transom.errors import TransomError
 
 
 class EngineError(TransomError):
-    """Runs cannot be carried out at all: no worker starts, or all are gone."""
+    """No run can be executed: no worker starts, or all are lost."""
 
 
 class Engine(Protocol):
-    """Takes tasks and gives a row for each, in the order in which they end."""
+    """Executes tasks and yields a row for each, in the order in which they end."""
 
     @property
     def workers(self) -> int:

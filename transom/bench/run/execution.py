@@ -1,4 +1,4 @@
-"""One run, carried out in this process: prepared, timed, judged, told."""
+"""Execution of one run in this process: warm-up, timing, verification, row."""
 
 from __future__ import annotations
 

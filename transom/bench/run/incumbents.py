@@ -1,4 +1,4 @@
-"""What a run has found and proved, handed over while it goes on, so that it outlives the process of the run.
+"""Incumbents and bounds of a run, reported while it runs, so that they survive its process.
 
 The worker writes into files of its folder, which stay when it is killed: steps of the curve into one that grows, the
 best answer into two in turn, so that one of them is always whole. Handing over takes time of the run. What goes beyond
@@ -39,7 +39,7 @@ Step = tuple[float, float | None, float | None]
 
 
 class Answer(msgspec.Struct, frozen=True, array_like=True):
-    """The best solution of a run so far.
+    """The incumbent of a run.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Answer(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Handed(NamedTuple):
-    """What a run has handed over: its best answer, and its curve."""
+    """What a run has reported: its incumbent and its curve."""
 
     answer: Answer | None
     curve: tuple[Step, ...]

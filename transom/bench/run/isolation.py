@@ -1,4 +1,4 @@
-"""One run at a time in a process of its own, whatever becomes of that process."""
+"""Isolated execution: one run at a time in a worker process that may crash or hang."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Closed(Exception):
 
 
 class Isolation:
-    """Carries out tasks one after another in a worker process, which is kept while it behaves.
+    """Executes tasks one after another in a worker process, which is reused as long as it has no side effects.
 
     The worker is the only one of a pool of the library ``pebble``: so it is known which process a task is in, and a
     process that is killed at any moment, even while it holds the pool's lock, takes nobody with it. Limits are watched
@@ -81,7 +81,7 @@ class Isolation:
         self._lock = Lock()  # closing comes from another thread
 
     def run_one(self, task: Task) -> Row:
-        """Carry out a task; whatever happens, there is a row.
+        """Execute a task; there is a row for every outcome.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""The engine of one machine: several workers side by side."""
+"""The local engine: several worker processes on this machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from transom.errors import ModelError
 
 
 class LocalEngine:
-    """Carries out tasks in worker processes of this machine.
+    """Executes tasks in worker processes on this machine.
 
     Parameters
     ----------

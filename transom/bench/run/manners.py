@@ -1,4 +1,4 @@
-"""Whether a run left its worker as it found it; else the next run would pay for it, and the worker is replaced."""
+"""Side effects of a run on its worker process; a worker with side effects is replaced."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NATIVE = "transom-native"  # threads of searches that were left behind; the nex
 
 
 class Condition(NamedTuple):
-    """What runs of a process share, and what none may change for others.
+    """Process-wide state that no run may change.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Condition(NamedTuple):
 
 
 def condition() -> Condition:
-    """As it is now; takes some tens of microseconds."""
+    """The current state; takes some tens of microseconds."""
     settings: list[Any] = [_folder(), gc.isenabled(), sys.getrecursionlimit()]
     settings += [signal.getsignal(each) for each in (signal.SIGALRM, signal.SIGPROF)]
     settings += [_file(number) for number in range(3)]
@@ -50,7 +50,7 @@ def condition() -> Condition:
 
 
 def spoilt(before: Condition) -> bool:
-    """Whether settings are other than before, or threads or child processes are at work that should be at rest.
+    """Whether settings have changed, or threads or child processes are still busy.
 
     Those that wait to be used again, as of a pool, do no harm.
     """

@@ -1,4 +1,4 @@
-"""A function applied to many items on a cluster, such as the shards of a data set."""
+"""Map a function over many items on a Dask cluster, such as the shards of a data set."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Item = TypeVar("Item")
 
 
 def on_cluster(cluster: Cluster, function: Callable[[Item], bytes], items: Iterable[Item]) -> Iterator[bytes]:
-    """Apply a function to items on the workers of a cluster, and give the answers as they come.
+    """Apply a function to items on the workers of a cluster and yield the results as they arrive.
 
     An item may be carried out more than once, where a worker dies; the last answer counts. Other than the runs of the
     bench, items have no limits and no process of their own.

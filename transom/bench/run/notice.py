@@ -1,4 +1,4 @@
-"""What a worker process says of itself while it works: numbers in memory that it shares with its keeper."""
+"""The heartbeat of a worker process: its stage and deadline in memory shared with the process that watches it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NAMES = ("pid", "stage", "since", "deadline", "processor")
 
 
 class Notice:
-    """A page of shared memory, which stays whatever happens to the worker, and never makes it wait.
+    """The status of a worker in shared memory, which survives the worker and never blocks it.
 
     Parameters
     ----------
@@ -68,11 +68,11 @@ class Notice:
         self._set("stage", stage)
 
     def sign(self, pid: int) -> None:
-        """Say which process this is about."""
+        """Set the process id."""
         self._set("pid", pid)
 
     def close(self) -> None:
-        """Let go of the memory."""
+        """Unmap the memory."""
         self._memory.close()
 
     def _set(self, name: str, value: float) -> None:

@@ -1,4 +1,4 @@
-"""The row of a run that came to no end, with what it had handed over until then."""
+"""The row of a terminated run, with its last incumbent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Carry out a plan: what is not done yet is done and kept, run by run."""
+"""Execution of a plan: missing runs are executed and stored one by one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CAUSES = 200  # different causes of failures that are counted one by one
 
 @dataclass(slots=True)
 class Tally:
-    """What became of the runs of one solver under one budget.
+    """Outcomes of the runs of one solver under one budget.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class Tally:
 
 @dataclass(slots=True)
 class Summary:
-    """What came of carrying out a plan.
+    """The result of executing a plan.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class Summary:
 
     @property
     def failed(self) -> int:
-        """Runs that were done now and failed."""
+        """Runs of this execution that failed."""
         return sum(self.outcomes[each] for each in FAILED)
 
     def tally(self, name: str, stop: Stop, threads: int) -> Tally:
@@ -108,7 +108,7 @@ def run_plan(
     only: Only | None = None,
     progress: Progress = lambda summary: None,
 ) -> Summary:
-    """Do the runs of a plan that a store does not hold yet.
+    """Execute the runs of a plan that a store lacks.
 
     A row of other code or other versions counts as done: a change of a comment would otherwise throw away a week of
     results. The survey says how many there are, and ``only="outdated"`` does them anew. A row of other weights does

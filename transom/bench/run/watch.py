@@ -1,4 +1,4 @@
-"""A worker looked at while it does a run: whether its limits hold, and of what it died."""
+"""Supervision of a worker during a run: enforces limits and finds the cause of a crash."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TAIL = 1 << 13  # of it that is read after a crash [bytes]
 
 
 class Watch:
-    """Looks at a worker during one run."""
+    """Supervises a worker during one run."""
 
     def __init__(self, task: Task, notice: Notice, process: Any, output: Path, children: set[Any]) -> None:
         self.task = task

@@ -42,7 +42,7 @@ _preparing: float
 
 
 def own_folder(folder: Path, pid: int) -> Path:
-    """Where a process of a worker keeps what is its own."""
+    """The scratch folder of a worker process."""
     return folder / f"{OWN}{pid}"
 
 
@@ -124,7 +124,7 @@ def ready() -> None:
 
 
 def work(data: bytes) -> bytes:
-    """Carry out a task, and give its row; both in JSON."""
+    """Execute a task and return its row; both in JSON."""
     task = msgspec.json.decode(data, type=Task)
     os.ftruncate(1, 0)
     _incumbents.begin()

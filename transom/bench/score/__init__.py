@@ -1,1 +1,1 @@
-"""What rows say: gaps, statistics, comparisons."""
+"""Evaluation of rows: gaps, statistics, comparisons."""

@@ -53,7 +53,7 @@ _GROUP = ("problem", "budget", "threads", "solver")
 
 
 class Event(NamedTuple):
-    """A run that came out another way.
+    """A run with a different outcome.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""In which circumstances two stores were filled, as far as these differ."""
+"""Differences in provenance between two stores."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _DIRECTIONS = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class FrontQuality:
-    r"""What a front is worth, in normalised units.
+    r"""Quality indicators of a front, in normalised units.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-r"""How far a value is from the best, and how far it was on average over the time of a run.
+r"""Primal and proved gaps, and their integrals over time.
 
 With :math:`v` the value of a run and :math:`v^*` the reference value of its instance, the *primal gap* is
 

@@ -1,4 +1,4 @@
-r"""Limits within which a figure of all instances of a kind lies, told from a sample of them: 95 %, whatever their law.
+r"""Distribution-free 95 % confidence limits of a population figure, from a sample of instances.
 
 Gaps are mostly 0 with a long tail, and a bootstrap or Student's interval of their mean then holds the true one far less
 often than it says. What stands here holds it at least that often for every law, for every number of instances:

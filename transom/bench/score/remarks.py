@@ -1,4 +1,4 @@
-"""What has to be said beside the scores: wrong answers, failures, gaps in the comparison, differing circumstances."""
+"""Diagnostics of a comparison: wrong answers, failures, missing instances, differing provenance."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CONVENTIONS = (
 
 
 def remarks(table: pl.DataFrame, by: By = "problem") -> list[str]:
-    """Sentences about a table of scores, the gravest first.
+    """Warnings about a table of scores, the most severe first.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Window sequences summed up: what a policy comes to on a workload, over the seeds of its replays.
+"""Summaries of window sequences: the metrics of a policy on a workload over the seeds of its replays.
 
 The digest of a sequence is of its jobs, event rules and jitter: policies are compared within it, and nothing is ever
 averaged over two of them. The sample is the seeds, each a moved copy of the same workload. Metrics have no bounds, so

@@ -1,4 +1,4 @@
-"""Every run of a store scored: against the best that is known of its instance, inside its budget.
+"""Scores of runs: within the budget, against the best known value of the instance.
 
 What counts of a run is what it had found and proved when its budget was over; an allowance of 50 ms + 5 % covers the
 last step and the hand-over. Values in the store were computed by the judge, so a run that was ended counts with what
@@ -182,7 +182,7 @@ def times_to_targets(frame: pl.DataFrame, references: pl.DataFrame, gaps: Sequen
 
 
 def curve_points(frame: pl.DataFrame, references: pl.DataFrame) -> pl.DataFrame:
-    """The curves of all solves of a table as steps: what each run had, from when on.
+    """The curves of all solves of a table as step functions.
 
     Returns
     -------

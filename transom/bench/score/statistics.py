@@ -1,4 +1,4 @@
-"""What a difference between solvers is worth: wins and losses, medians with limits, rank tests.
+"""Statistical comparison of solvers: wins and losses, medians with limits, rank tests.
 
 The sample is the instances. The runs of a solver on one instance with several seeds are averaged before; more seeds
 make an instance's figure sharper, they are no further instances.

@@ -1,4 +1,4 @@
-"""One line per solver: what scores come to over the instances of a comparison."""
+"""Summary statistics per solver over the instances of a comparison."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What was run: rows in a folder, of which nothing is lost."""
+"""The result store: rows in a folder that survive a crash."""

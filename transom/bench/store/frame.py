@@ -1,4 +1,4 @@
-"""Rows of the bench as a table: one row per run, one column per fact."""
+"""Bench rows as a data frame: one row per run, one column per field."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a store holds already, by key."""
+"""The index of a result store: the last attempt of each key."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ROW = msgspec.json.Decoder(Row)
 
 
 class Kept(NamedTuple):
-    """What a store remembers of the last attempt of a key: how it ended, under which name it stands, what made it."""
+    """The last attempt of a key: outcome, status, solver name, and a hash of code and versions."""
 
     outcome: Outcome
     status: str
@@ -28,7 +28,7 @@ class Kept(NamedTuple):
 
 
 class Holdings:
-    """The last attempt of every key of a store; nothing else is held in memory. Reading takes no lock.
+    """The last attempt of every key of a store; nothing else is kept in memory. Reading takes no lock.
 
     Parameters
     ----------
@@ -62,11 +62,11 @@ class Holdings:
         return {key: kept.outcome for key, kept in self._kept.items()}
 
     def find(self, key: str) -> Kept | None:
-        """What is known of a key, or None."""
+        """The entry of a key, or None."""
         return self._kept.get(key)
 
     def add(self, row: Row) -> None:
-        """Take in a row."""
+        """Add a row."""
         digest = made_by(row.code, row.versions)
         self._remember(row.key, Kept(row.outcome, row.status, row.attempt, digest, row.name, row.weights))
 
@@ -77,7 +77,7 @@ class Holdings:
 
 
 def made_by(code: str, versions: dict[str, str]) -> int:
-    """A number that tells code and versions apart."""
+    """A hash of code and versions."""
     return hash((code, *sorted(versions.items())))
 
 

@@ -1,4 +1,4 @@
-"""Several stores read as one."""
+"""Merging result stores."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def joined_results(paths: Sequence[str | os.PathLike[str]]) -> pl.DataFrame:
-    """The rows of several stores; of a run that stands in more than one, the one that began last.
+    """Merge the rows of several stores; of a run in more than one store, the one that started last is kept.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A file of lines that only grows: a line is there whole or not at all, whatever happens to its writer."""
+"""An append-only journal of lines; every append is atomic."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _BLOCK = 1 << 20  # read at once [bytes]
 
 
 class Journal:
-    """An append-only file of lines, open for writing; a torn last line is cut off when it is opened.
+    """An append-only file of lines, open for writing; an incomplete last line is truncated on opening.
 
     Every line goes to the system with one write, so that a process that is killed leaves no half of one. Where the
     system takes a part of it only, as on a full disk, the part is taken back.
@@ -52,7 +52,7 @@ class Journal:
         self.size += len(line) + 1
 
     def clear(self) -> None:
-        """Take out all lines."""
+        """Remove all lines."""
         os.ftruncate(self._file, 0)
         self.size = 0
 

@@ -26,7 +26,7 @@ _NEEDED = ("key", "set", "label", "instance", "problem", "name", "spec", "seed",
 
 
 def write_part(path: Path, frame: pl.DataFrame, replaces: Sequence[str] = ()) -> None:
-    """Write rows; the file is on the disk, whole, before this returns.
+    """Write rows atomically; the file is synced to disk before this returns.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def parts_of(folder: Path) -> list[Path]:
 
 
 def read_parts(folder: Path, columns: Sequence[str] | None = None) -> list[pl.DataFrame]:
-    """The rows of all parts of a store; that they are merged meanwhile does no harm.
+    """The rows of all parts of a store, also while another process merges them.
 
     Raises
     ------

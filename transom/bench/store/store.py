@@ -1,4 +1,4 @@
-"""Results of the bench in a folder: nothing that was finished is lost, whenever the process ends.
+"""The result store of the bench: a folder whose finished rows survive a crash.
 
 A store is a folder. A finished run is appended at once as a line of JSON to ``journal.jsonl``; when the journal has
 grown, it becomes a Parquet file in ``rows/`` and is emptied. Between the two a row may stand in both: readers count
@@ -49,7 +49,7 @@ class _Plans(msgspec.Struct):
 
 
 class Store:
-    """A folder of results, open for writing; use it as a context manager, which holds its lock.
+    """A result store, open for writing; a context manager that holds its lock.
 
     Only what :class:`~transom.bench.store.holdings.Holdings` says is held in memory.
 
@@ -105,12 +105,12 @@ class Store:
         return self._holdings.outcomes()
 
     def find(self, key: str) -> Kept | None:
-        """What is known of a key, or None."""
+        """The entry of a key, or None."""
         assert self._holdings is not None
         return self._holdings.find(key)
 
     def append(self, row: Row) -> None:
-        """Keep a row; when this returns, the death of the process does not lose it.
+        """Append a row; it survives a crash once this returns.
 
         Raises
         ------
@@ -126,7 +126,7 @@ class Store:
             self.compact()
 
     def add_plan(self, plan: Plan) -> None:
-        """Note that runs of this plan are here.
+        """Record that runs of this plan are in the store.
 
         Raises
         ------

@@ -1,1 +1,1 @@
-"""What people and machines read."""
+"""Output for people and programs."""

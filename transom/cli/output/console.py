@@ -1,4 +1,4 @@
-"""What people and machines read: tables, JSON lines, progress bars. Notes go to standard error."""
+"""Console output: tables, JSON lines, progress bars. Notes go to standard error."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WIDEST = 400  # of a line that nobody watches [characters]
 
 
 def note(text: str) -> None:
-    """Tell the person at the terminal; standard output stays clean."""
+    """Print a note to standard error; standard output stays clean."""
     print(text, file=sys.stderr)
 
 
@@ -63,7 +63,7 @@ def progress(hidden: bool = False) -> Progress:
 
 
 def describe(workload: Workload) -> list[str]:
-    """What was read, what nobody may overlook about it, and what the reader changed or left out."""
+    """The workload that was read, warnings about it, and what the reader changed or left out."""
     cluster = workload.cluster
     lines = [f"{workload.name}: {len(workload)} jobs on {cluster.num_nodes} nodes"]
     lines += [f"  ! {each.text}" for each in workload.remarks]
@@ -71,7 +71,7 @@ def describe(workload: Workload) -> list[str]:
 
 
 def remarked(title: str, workload: Workload) -> str:
-    """A title with what nobody may overlook about a workload."""
+    """A title with the warnings about a workload."""
     return "; ".join([title, *(each.short for each in workload.remarks)])
 
 
@@ -91,7 +91,7 @@ def _finite(thing: Any) -> Any:
 
 
 def check_writable(path: Path, *endings: str) -> None:
-    """Find out before the work begins that a file cannot be written where it is wanted.
+    """Fail early if a file cannot be written.
 
     Raises
     ------

@@ -33,7 +33,7 @@ def named_rules(specs: Sequence[str]) -> dict[str, DecisionRule]:
 
 
 def try_rules(instance: Instance, rules: Mapping[str, DecisionRule]) -> None:
-    """Find out before the search that a rule does not go with the objectives of a selection.
+    """Fail early if a rule does not fit the objectives of a selection.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A file of results that grows while problems are solved, and is whole at every moment."""
+"""A results file that grows while problems are solved and is always complete."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Terms = tuple[str, str, Stop, int, int]
 
 
 class ResultFile:
-    """Results by what they depend on; saved every few seconds as a whole, and at the end.
+    """Results by what they depend on; saved atomically every few seconds and at the end.
 
     What stood in the file stays there; a result on the same terms takes the old one's place.
 

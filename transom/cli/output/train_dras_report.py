@@ -1,4 +1,4 @@
-"""What ``transom train dras`` says: where the policies stand at every look, and at the end what to use."""
+"""Messages of ``transom train dras``: validation scores during training, and the best policy at the end."""
 
 from __future__ import annotations
 

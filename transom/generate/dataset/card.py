@@ -1,4 +1,4 @@
-"""The card of a data set: what it is, how it was made, what it looks like; for people."""
+"""The card of a data set: contents, provenance and statistics as Markdown."""
 
 from __future__ import annotations
 

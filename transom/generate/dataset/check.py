@@ -1,4 +1,4 @@
-"""Whether a data set is what its index says."""
+"""Verification of a data set against its index."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from transom.generate.dataset.shards import FileRecord, checksums, digest_of, re
 
 
 def check_dataset(folder: str | os.PathLike[str]) -> Iterator[str | None]:
-    """Judge a data set, file by file, from the data alone.
+    """Verify a data set, file by file, from the data alone.
 
     Every file is there and has its checksum, every instance can be read, no instance stands twice, those whose split
     follows from their digest are in it, the numbers are right, and there is no file that is not listed.

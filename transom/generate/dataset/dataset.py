@@ -1,4 +1,4 @@
-"""Data sets: all shards of a plan, no instance twice, and a card that says what there is."""
+"""Data sets: all shards of a plan, without duplicate instances, and a card."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def make_dataset(
     progress: Callable[[int, int], None] = lambda done, total: None,
     tell: Callable[[str], None] = lambda text: None,
 ) -> DatasetIndex:
-    """Make a data set, or what is missing of it.
+    """Generate a data set, or its missing shards.
 
     Shards that the same plan and code have made before stay. The files are the same however many shards are made at a
     time and however often it is broken off; the process that calls this keeps about 150 bytes an instance, to find

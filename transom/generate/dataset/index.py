@@ -1,4 +1,4 @@
-"""What a data set holds, as data: ``dataset.json``."""
+"""The index of a data set: ``dataset.json``."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Tally(msgspec.Struct, kw_only=True):
     statistics: dict[str, Summary] = {}
 
     def add(self, record: ShardRecord) -> None:
-        """Take in a shard."""
+        """Add a shard."""
         for file in record.files:
             self.splits[file.split] = self.splits.get(file.split, 0) + file.count
         self.removed += record.removed

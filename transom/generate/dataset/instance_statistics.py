@@ -1,4 +1,4 @@
-"""What an instance looks like in numbers, for the card of a data set."""
+"""Statistics of instances, for the card of a data set."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def of_path(problem: ConstrainedPath) -> dict[str, float]:
 
 
 class Summary(msgspec.Struct):
-    """Numbers that have been seen: how many, the least, their sum and the largest."""
+    """Running statistics: count, minimum, sum and maximum."""
 
     number: int = 0
     least: float = float("inf")
@@ -105,12 +105,12 @@ class Summary(msgspec.Struct):
     largest: float = float("-inf")
 
     def add(self, value: float) -> None:
-        """Take in a number; what is not finite is left out."""
+        """Add a number; non-finite ones are ignored."""
         if np.isfinite(value):
             self.join(Summary(1, value, value, value))
 
     def join(self, other: Summary) -> None:
-        """Take in what another has seen."""
+        """Merge another summary."""
         self.number += other.number
         self.least = min(self.least, other.least)
         self.total += other.total

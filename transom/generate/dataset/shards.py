@@ -1,4 +1,4 @@
-"""Shards of a data set: made apart from each other, anywhere and in any order, each with a record of what it holds.
+"""Shards of a data set: generated independently, anywhere and in any order, each with a record of its contents.
 
 A shard's instances go to one file for each split. The record is written last, so that a shard is finished if its
 record is there and its files are as the record says.
@@ -258,7 +258,7 @@ def read_record(folder: str | os.PathLike[str], shard: int) -> ShardRecord | Non
 
 
 def write_record(folder: str | os.PathLike[str], shard: int, record: ShardRecord) -> None:
-    """Write the record of a shard, whole."""
+    """Write the record of a shard atomically."""
     with whole_file(record_path(folder, shard), "wb") as file:
         file.write(msgspec.json.encode(record))
 

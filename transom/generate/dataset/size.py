@@ -1,4 +1,4 @@
-"""How large a data set will be, before the first of it is made."""
+"""The size of a data set, estimated before generation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SAMPLE = 20  # units that are made for it
 
 
 class DatasetSize(NamedTuple):
-    """What a data set comes to.
+    """The estimated size of a data set.
 
     Parameters
     ----------

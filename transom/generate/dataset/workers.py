@@ -1,4 +1,4 @@
-"""Shards made by several processes of this machine."""
+"""Generation of shards by several processes on this machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _TRIES = 3  # of a shard whose worker dies
 
 
 class WorkersLost(TransomError):
-    """The worker of a shard died again and again."""
+    """The worker of a shard died repeatedly."""
 
 
 def on_this_machine(workers: int, function: Callable[[int], bytes], items: Iterable[int]) -> Iterator[bytes]:
