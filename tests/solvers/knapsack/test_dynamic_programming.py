@@ -33,9 +33,10 @@ def test_rows_and_decisions_equal_those_of_plain_python(seed: int) -> None:
     weights = rng.integers(1, rng.integers(2, 200), items).clip(max=capacity)
     best, plain = np.zeros(capacity + 1, np.int64), [0] * (capacity + 1)
     decisions = np.zeros((items, (capacity + 64) // 64), np.uint64)
+    given = dp.Items(values, weights, weights.copy())
     row, column = 0, capacity
     while row < items:
-        row, column = dp.fill_table(best, decisions, values, weights, weights.copy(), row, column, items, 333)
+        row, column = dp.fill_table(best, decisions, given, row, column, items, 333)
     for item in range(items):
         for c in range(capacity, int(weights[item]) - 1, -1):
             taken = plain[c - int(weights[item])] + int(values[item]) > plain[c]

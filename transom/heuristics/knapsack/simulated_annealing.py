@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from transom._system.compiling import compiled
+from transom._system.compiling import borrowing, compiled
 from transom.errors import SpecError
 from transom.heuristics.knapsack.greedy import Greedy
 from transom.models.arrays import BoolArray, IntArray
@@ -96,11 +96,33 @@ class SimulatedAnnealing:
                 return
 
 
+class Chosen(NamedTuple):
+    """A solution that is walked about, so that chosen items and others can be drawn in constant time.
+
+    Parameters
+    ----------
+    chosen : which items are, shape ``(items,)``.
+    order : the chosen items first, the others behind them.
+    place : where each item stands there.
+    state : number of chosen items, free capacity, value, best value.
+    """
+
+    chosen: BoolArray
+    order: IntArray
+    place: IntArray
+    state: IntArray
+
+
+class Items(NamedTuple):
+    """Values and weights, and the items by falling efficiency, shape ``(items,)`` each."""
+
+    values: IntArray
+    weights: IntArray
+    efficient: IntArray
+
+
 class Walk:
     """A solution that is walked about, and the best one met.
-
-    ``order`` holds the chosen items first, the others behind them, so that either can be drawn in
-    constant time.
 
     Parameters
     ----------
@@ -109,25 +131,23 @@ class Walk:
     """
 
     def __init__(self, reduced: Reduced, solution: np.ndarray) -> None:
-        self._values, self._weights = reduced.values, reduced.weights
+        self._items = Items(reduced.values, reduced.weights, by_efficiency(reduced.values, reduced.weights))
         self._capacity = reduced.capacity
-        self._efficient = by_efficiency(reduced.values, reduced.weights)
         self._mean = float(reduced.values.mean()) if len(reduced.items) else 1.0
         self.best = solution[reduced.items]
-        self._chosen = self.best.copy()
-        self._order = np.empty(len(self.best), np.int64)
-        self._place = np.empty(len(self.best), np.int64)
-        self._state = np.zeros(4, np.int64)  # number of chosen items, free capacity, value, best value
+        order, place = np.empty(len(self.best), np.int64), np.empty(len(self.best), np.int64)
+        self._solution = Chosen(self.best.copy(), order, place, np.zeros(4, np.int64))
 
     def restart(self) -> None:
         """Go back to the best solution."""
-        self._chosen[:] = self.best
+        chosen, order, place, state = self._solution
+        chosen[:] = self.best
         inside = np.flatnonzero(self.best)
-        self._order[: len(inside)] = inside
-        self._order[len(inside) :] = np.flatnonzero(~self.best)
-        self._place[self._order] = np.arange(len(self._order))
-        value, weight = int(self._values[inside].sum()), int(self._weights[inside].sum())
-        self._state[:] = len(inside), self._capacity - weight, value, value
+        order[: len(inside)] = inside
+        order[len(inside) :] = np.flatnonzero(~self.best)
+        place[order] = np.arange(len(order))
+        value, weight = int(self._items.values[inside].sum()), int(self._items.weights[inside].sum())
+        state[:] = len(inside), self._capacity - weight, value, value
 
     def run(self, annealing: SimulatedAnnealing, rng: np.random.Generator, first: int, count: int, steps: int) -> int:
         """Take ``count`` steps of a run of ``steps``, from the step ``first`` on.
@@ -139,89 +159,71 @@ class Walk:
         cooling = (annealing.final / annealing.initial) ** (1 / steps)
         # From the step's number, not from the last temperature: rounding must not depend on the chunks.
         temperature = annealing.initial * self._mean
-        return int(
-            _walk(
-                rng, self._chosen, self.best, self._order, self._place, self._state, self._values,
-                self._weights, self._efficient, temperature, cooling, first, count,
-            )
-        )  # fmt: skip
+        return _walk(rng, self._solution, self.best, self._items, temperature, cooling, first, count)
 
 
 @compiled
 def _walk(
     rng: np.random.Generator,
-    chosen: BoolArray,
+    solution: Chosen,
     best: BoolArray,
-    order: IntArray,
-    place: IntArray,
-    state: IntArray,
-    values: IntArray,
-    weights: IntArray,
-    efficient: IntArray,
+    items: Items,
     temperature: float,
     cooling: float,
     first: int,
     count: int,
 ) -> int:
+    chosen, _, _, state = solution
     flipped = np.empty(_MOVES, np.int64)
     better_at = 0
     for step in range(first, first + count):
         before = state[2]
-        moves = _move(rng, chosen, order, place, state, values, weights, flipped)
+        moves = _move(rng, solution, items, flipped)
         loss = before - state[2]
         accepted = state[1] >= 0
         if accepted and loss > 0:
             accepted = rng.random() < math.exp(-loss / (temperature * cooling**step))
         if not accepted:
             for i in range(moves - 1, -1, -1):
-                _flip(flipped[i], chosen, order, place, state, values, weights)
+                _flip(flipped[i], solution, items)
         elif state[2] > state[3]:
-            for item in efficient:
-                if not chosen[item] and weights[item] <= state[1]:
-                    _flip(item, chosen, order, place, state, values, weights)
+            for item in items.efficient:
+                if not chosen[item] and items.weights[item] <= state[1]:
+                    _flip(item, solution, items)
             best[:] = chosen
             state[3] = state[2]
             better_at = step - first + 1
     return better_at
 
 
-@compiled
-def _move(
-    rng: np.random.Generator,
-    chosen: BoolArray,
-    order: IntArray,
-    place: IntArray,
-    state: IntArray,
-    values: IntArray,
-    weights: IntArray,
-    flipped: IntArray,
-) -> int:
+@borrowing
+def _move(rng: np.random.Generator, solution: Chosen, items: Items, flipped: IntArray) -> int:
     # Flip one item and repair; `flipped` lists what was flipped. Too heavy after all moves: not repaired.
+    chosen, order, _, state = solution
     item = int(rng.random() * len(order))
     came_in = not chosen[item]
-    _flip(item, chosen, order, place, state, values, weights)
+    _flip(item, solution, items)
     flipped[0] = item
     moves = 1
     if came_in:
         while state[1] < 0 and state[0] > 1 and moves < len(flipped):
             other = order[int(rng.random() * state[0])]
             if other != item:
-                _flip(other, chosen, order, place, state, values, weights)
+                _flip(other, solution, items)
                 flipped[moves] = other
                 moves += 1
     else:
         other = order[state[0] + int(rng.random() * (len(order) - state[0]))]
-        if other != item and weights[other] <= state[1]:
-            _flip(other, chosen, order, place, state, values, weights)
+        if other != item and items.weights[other] <= state[1]:
+            _flip(other, solution, items)
             flipped[moves] = other
             moves += 1
     return moves
 
 
-@compiled
-def _flip(
-    item: int, chosen: BoolArray, order: IntArray, place: IntArray, state: IntArray, values: IntArray, weights: IntArray
-) -> None:
+@borrowing
+def _flip(item: int, solution: Chosen, items: Items) -> None:
+    chosen, order, place, state = solution
     sign = -1 if chosen[item] else 1
     border = state[0] - 1 if chosen[item] else state[0]  # the place it swaps to
     other, here = order[border], place[item]
@@ -229,8 +231,8 @@ def _flip(
     place[other], place[item] = here, border
     chosen[item] = not chosen[item]
     state[0] += sign
-    state[1] -= sign * weights[item]
-    state[2] += sign * values[item]
+    state[1] -= sign * items.weights[item]
+    state[2] += sign * items.values[item]
 
 
 @cache

@@ -23,7 +23,7 @@ from transom.models.objectives import (
     Waited,
     WaitingNodes,
 )
-from transom.solvers.knapsack.dynamic_programming import fill_table, read_table
+from transom.solvers.knapsack.dynamic_programming import Items, fill_table, read_table
 
 OBJECTIVES: tuple[type, ...] = (UsedNodes, WaitingNodes, Waited, SitePriority, DrasCapability, DrasCapacity)
 """The objectives that :func:`item_values` knows, by position."""
@@ -158,7 +158,7 @@ def choose(
             later += w[i]
         row, column = 0, room
         while row < len(items):
-            row, column = fill_table(best_values, decisions, v, w, low, row, column, len(items), 2 * cells + 1)
+            row, column = fill_table(best_values, decisions, Items(v, w, low), row, column, len(items), 2 * cells + 1)
         if best_values[room] > worth:
             worth = best_values[room]
             greedy = read_table(decisions, w, room)

@@ -7,10 +7,31 @@ Values and weights of states are relative to the break solution. ``lists`` has s
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from transom._system.compiling import compiled
+from transom._system.compiling import borrowing, compiled
 from transom.models.arrays import IntArray
+
+
+class Items(NamedTuple):
+    """The items by falling efficiency.
+
+    Parameters
+    ----------
+    values, weights : shape ``(items,)``.
+    sums : total value and weight of the items before each position, shape ``(2, items + 1)``.
+    broken : position of the break item.
+    capacity : the capacity.
+    """
+
+    values: IntArray
+    weights: IntArray
+    sums: IntArray
+    broken: int
+    capacity: int
+
 
 VALUE, WEIGHT, BITS, LINK = range(4)
 """Rows of a list: value and weight of a state, its decisions since the last table, its place in that table."""
@@ -32,50 +53,37 @@ _SAFE = 1e-14  # far more than all rounding errors of one bound, in relative ter
 
 
 @compiled
-def expand(
-    lists: IntArray,
-    core: IntArray,
-    bits: IntArray,
-    values: IntArray,
-    weights: IntArray,
-    sums: IntArray,
-    broken: int,
-    capacity: int,
-    items: int,
-    work: int,
-) -> int:
+def expand(lists: IntArray, core: IntArray, bits: IntArray, items: Items, most: int, work: int) -> int:
     """Take items into the core until something has to be done outside.
 
     Parameters
     ----------
     lists, core : the states; changed in place.
     bits : which item each bit stands for, shape ``(64,)``; changed in place.
-    values, weights : the items by falling efficiency.
-    sums : total value and weight of the items before each position, shape ``(2, items + 1)``.
-    broken : position of the break item.
-    capacity : the capacity.
-    items : how many items may enter, -1 for any number.
+    items : what is searched.
+    most : how many items may enter, -1 for any number.
     work : after about how many states to return.
 
     Returns
     -------
     Why it stopped.
     """
-    residual = capacity - sums[1, broken]
+    values, weights, broken = items.values, items.weights, items.broken
+    residual = items.capacity - items.sums[1, broken]
     while True:
         if core[MERGING]:
             before = work
-            work = _merge(lists, core, residual, _limits(core, values, weights, sums), work)
+            work = _merge(lists, core, residual, _limits(core, items), work)
             core[WORK] += before - work
             if core[MERGING]:
                 return PAUSED
-            items -= 1
-        _skip(core, values, weights, sums, broken, capacity)
+            most -= 1
+        _skip(core, items)
         left, right = core[LEFT], core[RIGHT]
         if core[COUNT] == 0 or (left < 0 and right == len(values)):
             core[COUNT] = 0
             return FINISHED
-        if items == 0 or work <= 0:
+        if most == 0 or work <= 0:
             return PAUSED
         if core[USED] == 64:
             return FILED
@@ -92,16 +100,14 @@ def expand(
             core[LEFT] -= 1
         core[MERGING], core[PLAIN], core[SHIFTED], core[KEPT], core[TOP] = 1, 0, 0, 0, -(2**63)
         _improve(lists[core[TURN]], core, residual)
-        _skip(core, values, weights, sums, broken, capacity)
+        _skip(core, items)
 
 
 @compiled
-def bounds(
-    lists: IntArray, core: IntArray, values: IntArray, weights: IntArray, sums: IntArray, residual: int
-) -> IntArray:
+def bounds(lists: IntArray, core: IntArray, items: Items) -> IntArray:
     """The upper bound of each state, relative to the break solution, shape ``(states,)``."""
-    states = lists[core[TURN]]
-    limits = _limits(core, values, weights, sums)
+    states, residual = lists[core[TURN]], items.capacity - items.sums[1, items.broken]
+    limits = _limits(core, items)
     found = np.empty(core[COUNT], np.int64)
     for i in range(core[COUNT]):
         # Within 62 bits, so that the sum stays within 63.
@@ -110,10 +116,11 @@ def bounds(
     return found
 
 
-@compiled
-def _limits(core: IntArray, values: IntArray, weights: IntArray, sums: IntArray) -> tuple[float, float, float, float]:
+@borrowing
+def _limits(core: IntArray, items: Items) -> tuple[float, float, float, float]:
     # What the items outside the core can still do: at most this much value per free unit of weight and
     # this much in all; at least this much loss per unit that has to go, and no more weight than this.
+    values, weights, sums = items.values, items.weights, items.sums
     left, right = core[LEFT], core[RIGHT]
     gain = values[right] / weights[right] * (1 + _SAFE) if right < len(values) else 0.0
     loss = values[left] / weights[left] * (1 - _SAFE) if left >= 0 else 0.0
@@ -185,21 +192,20 @@ def _merge(lists: IntArray, core: IntArray, residual: int, limits: tuple[float, 
     return work
 
 
-@compiled
-def _skip(core: IntArray, values: IntArray, weights: IntArray, sums: IntArray, broken: int, capacity: int) -> None:
+@borrowing
+def _skip(core: IntArray, items: Items) -> None:
     # Pass over items whose change of side cannot lead to a better solution.
-    while core[RIGHT] < len(values) and _hopeless(core[RIGHT], core[BEST], values, weights, sums, broken, capacity):
+    while core[RIGHT] < len(items.values) and _hopeless(core[RIGHT], core[BEST], items):
         core[RIGHT] += 1
-    while core[LEFT] >= 0 and _hopeless(core[LEFT], core[BEST], values, weights, sums, broken, capacity):
+    while core[LEFT] >= 0 and _hopeless(core[LEFT], core[BEST], items):
         core[LEFT] -= 1
 
 
-@compiled
-def _hopeless(
-    item: int, best: int, values: IntArray, weights: IntArray, sums: IntArray, broken: int, capacity: int
-) -> bool:
+@borrowing
+def _hopeless(item: int, best: int, items: Items) -> bool:
     # Whether no solution that has `item` on the other side is better than the incumbent, by the
     # linear relaxation of the other items, with the break item that then applies.
+    values, weights, sums, broken, capacity = items
     sign = 1 if item >= broken else -1
     room = capacity - sign * weights[item]
     at = np.searchsorted(sums[1], room, side="right") - 1

@@ -7,10 +7,28 @@ the search begins. ``state`` is the search's memory between two calls.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from transom._system.compiling import compiled
 from transom.models.arrays import IntArray
+
+
+class Changes(NamedTuple):
+    """What changing the side of an item does; the items in the order in which they enter.
+
+    Parameters
+    ----------
+    steps : what it adds to value and weight, shape ``(m, 2)``.
+    costs : what it costs under the cut (>= 0, rising) and under the capacity alone, shape ``(m, 2)``.
+    rises : how much items from each one on can add to the bound of the capacity, shape ``(m + 1,)``.
+    """
+
+    steps: IntArray
+    costs: IntArray
+    rises: IntArray
+
 
 VALUE, WEIGHT, LOSS, BITS, LINK = range(5)
 """Rows of a list; the loss is what the changes of side cost under the cut."""
@@ -25,15 +43,7 @@ FINISHED, FULL, FILED, PAUSED = range(4)
 
 @compiled
 def expand(
-    lists: IntArray,
-    state: IntArray,
-    bits: IntArray,
-    steps: IntArray,
-    costs: IntArray,
-    rises: IntArray,
-    numbers: IntArray,
-    items: int,
-    work: int,
+    lists: IntArray, state: IntArray, bits: IntArray, changes: Changes, numbers: IntArray, items: int, work: int
 ) -> int:
     """Take items in until something has to be done outside.
 
@@ -41,14 +51,13 @@ def expand(
     ----------
     lists, state : the states; changed in place.
     bits : which item each bit stands for, shape ``(64,)``; changed in place.
-    steps : what changing the side of an item adds to value and weight, shape ``(m, 2)``.
-    costs : what it costs under the cut (>= 0, rising) and under the capacity alone, shape ``(m, 2)``.
-    rises : how much items from each one on can add to the bound of the capacity, shape ``(m + 1,)``.
+    changes : the items.
     numbers : free capacity; scale; bound under the cut, and under the capacity alone with all that items can add, both
         scaled and relative; multiplier of the capacity.
     items : how many items may enter, -1 for any number.
     work : after about how many states to return.
     """
+    steps, costs, rises = changes
     room, scale, cut, plain, slope = numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]
     while True:
         goal = scale * (state[BEST] + 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -77,12 +77,13 @@ class DynamicProgramming:
         # Capacities below what all later items need together are never read again.
         later = np.cumsum(reduced.weights[::-1])[::-1] - reduced.weights
         low = np.maximum(reduced.weights, reduced.capacity - later)
+        items = Items(reduced.values, reduced.weights, low)
         row, column = 0, reduced.capacity
         while row < len(reduced.items):
             limit = budget.iterations_left()
             last = len(reduced.items) if limit is None else min(len(reduced.items), row + limit)
             before = row
-            row, column = fill_table(best, decisions, reduced.values, reduced.weights, low, row, column, last, _CHUNK)
+            row, column = fill_table(best, decisions, items, row, column, last, _CHUNK)
             budget.spend(row - before)
             if row < len(reduced.items) and budget.done():
                 return
@@ -100,21 +101,22 @@ def bytes_for(items: int, capacity: int) -> int:
     return 8 * (capacity + 1) + 8 * items * ((capacity + 64) // 64)
 
 
+class Items(NamedTuple):
+    """Values and weights, and the least capacity of each item that is read later, shape ``(items,)`` each."""
+
+    values: IntArray
+    weights: IntArray
+    low: IntArray
+
+
 @compiled
 def fill_table(
-    best: IntArray,
-    decisions: BitArray,
-    values: IntArray,
-    weights: IntArray,
-    low: IntArray,
-    row: int,
-    column: int,
-    last: int,
-    cells: int,
+    best: IntArray, decisions: BitArray, items: Items, row: int, column: int, last: int, cells: int
 ) -> tuple[int, int]:
     # Goes on at (row, column), downwards in capacity so that `best` can be updated in place, and
     # returns where it stopped: before row `last`, or after about `cells` cells. A word of 64 decisions that reads
-    # no capacity that it writes is left to vector instructions.
+    # no capacity that it writes is left to vector instructions, which it is not where `best` comes in a record.
+    values, weights, low = items
     capacity = len(best) - 1
     while row < last and cells > 0:
         value, weight, decided = values[row], weights[row], decisions[row]

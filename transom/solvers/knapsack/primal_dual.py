@@ -145,13 +145,12 @@ class States:
 
     def __init__(self, reduced: Reduced | Within, incumbent: int, memory: int, thin: bool = True) -> None:
         self._order = by_efficiency(reduced.values, reduced.weights)
-        self._values = reduced.values[self._order]
-        self._weights = reduced.weights[self._order]
+        values, weights = reduced.values[self._order], reduced.weights[self._order]
         self._sums = np.zeros((2, len(self._order) + 1), np.int64)
-        np.cumsum(self._values, out=self._sums[0, 1:])
-        np.cumsum(self._weights, out=self._sums[1, 1:])
-        self._capacity = reduced.capacity
-        self._broken = int(np.searchsorted(self._sums[1], self._capacity, side="right")) - 1
+        np.cumsum(values, out=self._sums[0, 1:])
+        np.cumsum(weights, out=self._sums[1, 1:])
+        self._broken = int(np.searchsorted(self._sums[1], reduced.capacity, side="right")) - 1
+        self._items = core.Items(values, weights, self._sums, self._broken, int(reduced.capacity))
         self._core = np.zeros(core.FIELDS, np.int64)
         self._core[core.COUNT] = 1  # the break solution, at value and weight 0
         self._core[core.LEFT], self._core[core.RIGHT] = self._broken - 1, self._broken
@@ -202,10 +201,7 @@ class States:
         before = int(self._core[core.ITEMS])
         if self._waits is not None and not self._rearrange(self._waits):
             return True, 0
-        why = core.expand(
-            self._lists, self._core, self._bits, self._values, self._weights, self._sums,
-            self._broken, self._capacity, items, work,
-        )  # fmt: skip
+        why = core.expand(self._lists, self._core, self._bits, self._items, items, work)
         if self._core[core.IMPROVED]:
             self._core[core.IMPROVED] = 0
             self._better = self._trace()
@@ -227,9 +223,7 @@ class States:
         return better
 
     def _bounds(self) -> IntArray:
-        residual = self._capacity - int(self._sums[1, self._broken])
-        bounds: IntArray = core.bounds(self._lists, self._core, self._values, self._weights, self._sums, residual)
-        return bounds
+        return core.bounds(self._lists, self._core, self._items)
 
     def _bound(self) -> int:
         most = [int(self._core[core.BEST])]

@@ -76,14 +76,12 @@ class _Start:
     ----------
     chosen : the choice, shape ``(m,)``.
     order : the items, shape ``(m,)``.
-    steps, costs, rises, numbers : as :func:`transom.solvers.knapsack.cut_core.expand` takes them.
+    changes, numbers : as :func:`transom.solvers.knapsack.cut_core.expand` takes them.
     """
 
     chosen: BoolArray
     order: IntArray
-    steps: IntArray
-    costs: IntArray
-    rises: IntArray
+    changes: core.Changes
     numbers: IntArray
 
 
@@ -111,7 +109,7 @@ def _start(rest: Remainder, cut: Cut) -> _Start:
     bounds = cut.bound - cut.steps * value, slope * room + int(rises[0])
     numbers = np.array([room, cut.steps, *bounds, slope], np.int64)
     costs = np.stack((np.abs(cut.gains), lost), axis=1)[order]
-    return _Start(chosen, order, steps[order], costs, rises, numbers)
+    return _Start(chosen, order, core.Changes(steps[order], costs, rises), numbers)
 
 
 class CutSearch:
@@ -139,7 +137,7 @@ class CutSearch:
         rng = np.random.default_rng(0)
         inside = np.flatnonzero(self._at.chosen[self._at.order])
         outside = np.flatnonzero(~self._at.chosen[self._at.order])
-        costs = self._at.costs[:, 0]
+        costs = self._at.changes.costs[:, 0]
         share = min(_HALF, len(inside)), min(_HALF, len(outside))
         least = costs[min(2 * _HALF, len(costs)) - 1]
         for trial in range(_TRIES):
@@ -151,7 +149,7 @@ class CutSearch:
                 few.append(rng.permutation(side[:near])[:count] if trial else side[:count])
             items = np.concatenate([few[0][::2], few[1][::2], few[0][1::2], few[1][1::2]])
             half = -(-len(few[0]) // 2) + -(-len(few[1]) // 2)
-            one, two = core.subsets(self._at.steps[items[:half]]), core.subsets(self._at.steps[items[half:]])
+            one, two = (core.subsets(self._at.changes.steps[some]) for some in (items[:half], items[half:]))
             value, i, j = core.pair(one[0], one[1], two, self._at.numbers[0])
             if value + self._value > self._best():
                 flipped = (
@@ -176,9 +174,8 @@ class CutSearch:
         while work < _WORK * most:
             state[core.BEST] = self._best() - self._value
             left, before = self._budget.iterations_left(), int(state[core.ITEMS])
-            why = core.expand(
-                lists, state, self._bits, at.steps, at.costs, at.rises, at.numbers, -1 if left is None else left, _CHUNK
-            )
+            items = -1 if left is None else left
+            why = core.expand(lists, state, self._bits, at.changes, at.numbers, items, _CHUNK)
             self._budget.spend(int(state[core.ITEMS]) - before)
             work = int(state[core.WORK])
             if state[core.IMPROVED]:
@@ -212,7 +209,7 @@ class CutSearch:
     def _pair(self, states: IntArray, state: IntArray) -> None:
         # States with all choices of the next items.
         first, count = int(state[core.NEXT]), int(state[core.COUNT])
-        others = core.subsets(self._at.steps[first : first + _HALF])
+        others = core.subsets(self._at.changes.steps[first : first + _HALF])
         value, i, j = core.pair(states[core.VALUE, :count], states[core.WEIGHT, :count], others, self._at.numbers[0])
         if value + self._value > self._best():
             more = first + _bits_of(int(others[2, j]), min(_HALF, len(self._at.order) - first))
