@@ -49,23 +49,19 @@ def test_the_walk_keeps_its_books(rule: str, wrap: bool) -> None:
     owner = np.concatenate([np.repeat(np.arange(5), problem.sizes), np.full(90 - 64, -1)])
     temperatures = np.array([2500.0, 2.5])
     for first in range(0, 300, 10):
+        schedule = annealing.Schedule(temperatures, first, first + 10, 300)
         if rule == "static":
             table = problem.block_costs()
             starts = problem.starts(owner)
             best, state = starts.copy(), np.array([np.inf, 0.0])
-            annealing.anneal_blocks(
-                rng, starts, best, state, table, np.arange(5), problem.sizes,
-                solver.options(wrap), temperatures, first, 10, 300,
-            )  # fmt: skip
+            line = annealing.Line(starts, best, state)
+            annealing.anneal_blocks(rng, line, table, np.arange(5), problem.sizes, solver.options(wrap), schedule)
             owner = problem.from_starts(starts)
             found = problem.from_starts(best)
         else:
             costs, best, state = problem.job_costs(owner), owner.copy(), np.array([np.inf, 0.0])
-            leaf, pod, sizes, weights = ground(problem)
-            annealing.anneal_left(
-                rng, owner, best, costs, state, leaf, pod, sizes, weights,
-                solver.moves(problem, None), temperatures, first, 10, 300,
-            )  # fmt: skip
+            standing = annealing.Standing(owner, costs, best, state)
+            annealing.anneal_left(rng, standing, ground(problem), solver.moves(problem, None), schedule)
             assert np.allclose(costs, problem.job_costs(owner))
             found = best
         assert problem.violations(owner) == []

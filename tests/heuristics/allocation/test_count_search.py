@@ -14,7 +14,7 @@ from transom.errors import SpecError, UnsupportedError
 from transom.heuristics.allocation import count_search
 from transom.heuristics.allocation.best_fit import best_fit
 from transom.heuristics.allocation.count_search import Search
-from transom.heuristics.allocation.counts import HELD, OWNER, SLOT, open_books
+from transom.heuristics.allocation.counts import HELD, OWNER, SLOT, Books, open_books
 from transom.heuristics.allocation.recreation import recreate
 from transom.models import AUTHORS, PAPER, Allocation, FatTree
 
@@ -37,13 +37,13 @@ def test_the_search_keeps_its_books(cost: Any) -> None:
     jobs = len(problem)
     for first in range(0, 3000, 100):
         search.run(rng, np.array([2000.0, 1.0]), 3, first, 100, 3000)
-        books, counts = search._books.copy(), search._counts.copy()
+        books, counts = (each.copy() for each in search.books)
         owner = books[OWNER].copy()
         fresh, recounted = np.zeros_like(books), np.zeros_like(counts)
-        open_books(owner, search._places, search._sizes, search._begin, fresh, recounted)
+        open_books(owner, search.layout, Books(fresh, recounted))
         assert np.array_equal(counts, recounted)
         for job in range(jobs + 1):
-            mine = np.sort(books[HELD, search._begin[job] : search._begin[job + 1]])
+            mine = np.sort(books[HELD, search.layout.begin[job] : search.layout.begin[job + 1]])
             assert np.array_equal(mine, np.flatnonzero(owner == job))
         assert np.array_equal(books[HELD][books[SLOT]], np.arange(len(owner)))
         best = search.solution()
@@ -63,7 +63,7 @@ def test_a_job_placed_anew_gets_its_own_optimum(monkeypatch: pytest.MonkeyPatch)
         search = Search(problem, np.where(np.arange(len(problem.idle)) < problem.sizes[0], 0, -1))
         search.restart()
         owner = np.full(len(problem.idle), 1)
-        found = recreate.py_func(Never, owner, search._places, search._sizes, search._weights, 0)
+        found = recreate.py_func(Never, owner, search.layout.places, search.layout.sizes, search.layout.weights, 0)
         assert found == pytest.approx(optimum(problem))
         assert (owner == 0).sum() == problem.sizes[0]
 

@@ -59,7 +59,7 @@ def test_lower_bounds_of_jobs_hold() -> None:
     rng = np.random.default_rng(9)
     for _ in range(30):
         problem = random_allocation(rng, "free", max_idle=8)
-        least = least_costs(*ground(problem))
+        least = least_costs(ground(problem))
         for owner in itertools.islice(every_solution(problem), 200):
             assert (problem.job_costs(np.array(owner)) >= least - 1e-9 * least).all()
 

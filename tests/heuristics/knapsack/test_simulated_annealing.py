@@ -52,11 +52,11 @@ def test_the_walk_keeps_its_books() -> None:
     rng = np.random.default_rng(2)
     for first in range(0, 3000, 100):
         walk.run(SimulatedAnnealing(), rng, first, 100, 3000)
-        chosen = walk._chosen
-        count, room, value, best = walk._state.tolist()
+        chosen, order, place, state = walk.solution
+        count, room, value, best = state.tolist()
         assert count == chosen.sum()
         assert room == reduced.capacity - reduced.weights[chosen].sum() >= 0
         assert value == reduced.values[chosen].sum() <= best == reduced.values[walk.best].sum()
-        assert sorted(walk._order[:count].tolist()) == np.flatnonzero(chosen).tolist()
-        assert np.array_equal(walk._order[walk._place], np.arange(len(chosen)))
+        assert sorted(order[:count].tolist()) == np.flatnonzero(chosen).tolist()
+        assert np.array_equal(order[place], np.arange(len(chosen)))
         assert reduced.weights[walk.best].sum() <= reduced.capacity

@@ -103,10 +103,7 @@ def test_children_are_new_feasible_and_maximal(seed: int) -> None:
     for _ in range(5):
         known.reserve(30)
         children = np.empty((30, ground.jobs), bool)
-        made = breed(
-            rng, children, rows, rows[:1], ground.demands, ground.room, ground.gains, ground.costs, ground.parents,
-            known.marks, known.table,
-        )  # fmt: skip
+        made = breed(rng, children, rows, rows[:1], ground, known.marks, known.table)
         known.count += made
         assert maximal(problem, reduced, children[:made])
         new = {row.tobytes() for row in children[:made]}

@@ -13,10 +13,13 @@ from transom import Stop, check, registry, solve
 from transom.cli import run
 from transom.errors import DocumentError, SpecError, UnsupportedError
 from transom.heuristics.allocation import annealing_loop
+from transom.heuristics.allocation.annealing import Schedule, Standing
+from transom.heuristics.allocation.arrays import counting
 from transom.io import write_documents
 from transom.learned.repair import candidates as cheap
+from transom.learned.repair import first_nodes
 from transom.learned.repair.candidates import CONTEXT, FEATURES, anneal_candidates, empty_log
-from transom.learned.repair.first_nodes import anneal_learned
+from transom.learned.repair.first_nodes import View, anneal_learned
 from transom.learned.repair.forward import forward, prepare, room
 from transom.learned.repair.nsa import Nsa
 from transom.learned.repair.nsa_cost import NsaCost
@@ -41,26 +44,27 @@ def spec(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 @pytest.mark.parametrize("wrap", [True, False])
 def test_every_state_is_feasible_and_costs_are_kept(rule: Any, wrap: bool) -> None:
     problem = window(rule, wrap, PAPER)
-    leaf, pod, sizes, weights = annealing_loop.ground(problem)
+    ground = annealing_loop.ground(problem)
     scorer = as_scorer(scorer_weights(), len(FEATURES), len(CONTEXT))
     network = prepare(fcn_weights(), 5)
     for solver, kernel, more in (
         (
             Nsa(),
             anneal_learned,
-            (problem.leaf, problem.pod, scale_of(problem.tree, 40), 5, network, room(network), False),
+            (
+                View(problem.leaf, problem.pod, scale_of(problem.tree, 40), 5),
+                first_nodes.Choice(network, room(network), False),
+            ),
         ),
-        (NsaCost(), anneal_candidates, (scorer, 16, 1.0, empty_log(0, 16, 0), np.zeros(1, np.int64))),
+        (NsaCost(), anneal_candidates, (cheap.Choice(scorer, 16, 1.0), empty_log(0, 16, 0), np.zeros(1, np.int64))),
     ):
         rng = np.random.default_rng(2)
         owner = np.concatenate([np.repeat(np.arange(5), problem.sizes), np.full(90 - 64, -1)])
         costs, best = problem.job_costs(owner), owner.copy()
         state = np.array([costs.sum(), 0.0])
         for first in range(0, 200, 10):
-            kernel(
-                rng, owner, best, costs, state, leaf, pod, sizes, weights, solver.moves(problem, None),
-                np.array([2500.0, 2.5]), first, 10, 200, *more,
-            )  # fmt: skip
+            schedule = Schedule(np.array([2500.0, 2.5]), first, first + 10, 200)
+            kernel(rng, Standing(owner, costs, best, state), ground, solver.moves(problem, None), schedule, *more)
             assert np.allclose(costs, problem.job_costs(owner))
             assert problem.violations(owner) == []
             assert problem.violations(best) == []
@@ -74,15 +78,14 @@ def test_the_best_start_is_the_one_that_the_network_scores_highest() -> None:
     network = prepare(fcn_weights(5), 5)
     seen = np.zeros((5, 100), np.float32)
     scale = scale_of(tree, 40)
-    observe(np.arange(90), 90, problem.leaf, problem.pod, np.zeros(1, np.int64), 0, 1, problem.sizes, scale, seen)
+    observe(np.arange(90), problem.leaf, problem.pod, np.zeros(1, np.int64), problem.sizes, scale, seen)
     expected = int(np.argmax(forward(network, seen, room(network))[:90]))
     owner = np.where(np.arange(90) < 17, 0, -1)
-    leaf, pod, sizes, weights = annealing_loop.ground(problem)
-    anneal_learned(
-        np.random.default_rng(0), owner, owner.copy(), problem.job_costs(owner), np.array([np.inf, 0.0]), leaf, pod,
-        sizes, weights, Nsa(acceptance="walk").moves(problem, None), np.array([2500.0, 2.5]), 0, 1, 500,
-        problem.leaf, problem.pod, scale, 5, network, room(network), True,
-    )  # fmt: skip
+    standing = Standing(owner, problem.job_costs(owner), owner.copy(), np.array([np.inf, 0.0]))
+    options, schedule = Nsa(acceptance="walk").moves(problem, None), Schedule(np.array([2500.0, 2.5]), 0, 1, 500)
+    view, choice = View(problem.leaf, problem.pod, scale, 5), first_nodes.Choice(network, room(network), True)
+    ground = annealing_loop.ground(problem)
+    anneal_learned(np.random.default_rng(0), standing, ground, options, schedule, view, choice)
     assert expected > 0
     assert sorted(np.flatnonzero(owner == 0)) == sorted((expected + np.arange(17)) % 90)
 
@@ -90,7 +93,7 @@ def test_the_best_start_is_the_one_that_the_network_scores_highest() -> None:
 def test_what_is_known_of_candidates_is_true() -> None:
     """Every feature of logged decisions of one-job steps, worked out again from costs of whole solutions."""
     problem = window(cost=PAPER)
-    leaf, pod, sizes, weights = annealing_loop.ground(problem)
+    ground = annealing_loop.ground(problem)
     log, logged = empty_log(400, 16, 100), np.zeros(1, np.int64)
     scorer = as_scorer(scorer_weights(3), len(FEATURES), len(CONTEXT))
     owner = np.concatenate([np.repeat(np.arange(5), problem.sizes), np.full(90 - 64, -1)])
@@ -100,10 +103,10 @@ def test_what_is_known_of_candidates_is_true() -> None:
     checked = 0
     for step in range(100):
         before, before_costs, at = owner.copy(), costs.copy(), int(logged[0])
-        anneal_candidates(
-            np.random.default_rng(step), owner, best, costs, state, leaf, pod, sizes, weights,
-            solver.moves(problem, None), np.array([2500.0, 2.5]), step, 1, 100, scorer, 16, 1.0, log, logged,
-        )  # fmt: skip
+        standing, options = Standing(owner, costs, best, state), solver.moves(problem, None)
+        schedule = Schedule(np.array([2500.0, 2.5]), step, step + 1, 100)
+        rng, choice = np.random.default_rng(step), cheap.Choice(scorer, 16, 1.0)
+        anneal_candidates(rng, standing, ground, options, schedule, choice, log, logged)
         temperature = 2500 * (2.5 / 2500) ** (step / 100)
         moved = np.flatnonzero([not np.array_equal(before == job, owner == job) for job in range(5)])
         if logged[0] == at or len(moved) != 1:
@@ -119,7 +122,7 @@ def test_what_is_known_of_candidates_is_true() -> None:
             assert log.features[at, place] == pytest.approx(row, abs=2e-5)
         taken = int(order[log.action[at]])
         left = np.flatnonzero((before < 0) | (before == job))
-        assert set(left[(taken + np.arange(sizes[job])) % len(left)]) == set(np.flatnonzero(owner == job))
+        assert set(left[(taken + np.arange(problem.sizes[job])) % len(left)]) == set(np.flatnonzero(owner == job))
         chances = scored(scorer, log.features[at, :found], log.context[at])
         chances = np.exp(chances - chances.max()) / np.exp(chances - chances.max()).sum()
         assert log.log_chance[at] == pytest.approx(np.log(chances[log.action[at]]), abs=1e-3)
@@ -182,13 +185,11 @@ def test_the_next_job_is_reckoned_with(wrap: bool) -> None:
     m, size, following = len(left), 11, 6
     starts = np.arange(m if wrap else m - size + 1)[::5].copy()
     slid = np.arange(m) * 10.0
-    total, room_for = np.empty(len(starts)), (np.empty(m, np.int64), np.empty(m))
-    counts = np.zeros(leaf.max() + 1, np.int64), np.zeros(pod.max() + 1, np.int64)
+    ahead = cheap.Ahead(np.empty(m, np.int64), np.empty(m), np.empty(len(starts)))
+    switches = counting(leaf, pod, weights)
     options = NsaCost().options(wrap)
-    cheap._look_ahead(
-        left, m, leaf, pod, weights, *counts, starts, len(starts), slid, size, following, options, *room_for, total
-    )
-    for start, got in zip(starts, total, strict=True):
+    cheap._look_ahead(left, switches, starts, slid, size, following, options, ahead)
+    for start, got in zip(starts, ahead.total, strict=True):
         rest = np.delete(left, (start + np.arange(size)) % m)
         ends = range(len(rest) if wrap else len(rest) - following + 1)
         least = min(
@@ -196,8 +197,8 @@ def test_the_next_job_is_reckoned_with(wrap: bool) -> None:
             for block in (rest[(end + np.arange(following)) % len(rest)] for end in ends)
         )
         assert got == pytest.approx(slid[start] + least)
-    assert not counts[0].any()
-    assert not counts[1].any()
+    assert not switches.in_leaf.any()
+    assert not switches.in_pod.any()
 
 
 def test_cheapest_starts_are_in_order_and_none_is_missed() -> None:

@@ -249,7 +249,7 @@ def test_figure_2() -> None:
     problem = figure_2().with_rule("dynamic")
     left = np.array([0, 1, 2, 3, 8, 9, 0, 0, 0, 0])
     seen = np.ones((5, 100), np.float32)
-    observe(left, 6, problem.leaf, problem.pod, np.array([1, 0]), 0, 1, problem.sizes, scale_of(problem.tree, 8), seen)
+    observe(left[:6], problem.leaf, problem.pod, np.array([1]), problem.sizes, scale_of(problem.tree, 8), seen)
     assert (seen[:, 6:] == 0).all()
     # Leaves of two nodes, eight in all; pods of four, four in all.
     assert seen[:, :6].tolist() == [

@@ -3,13 +3,48 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from transom._system.compiling import compiled
-from transom.heuristics.allocation.arrays import block_cost, gather, reachable, slide, take
+from transom._system.compiling import borrowing, compiled
+from transom.heuristics.allocation.arrays import Ground, block_cost, counting, gather, reachable, slide, take
 from transom.models.allocation import placing_order
 from transom.models.arrays import BoolArray, FloatArray, IntArray
+
+
+class Standing(NamedTuple):
+    """Where a search stands and the best it met; changed in place.
+
+    Parameters
+    ----------
+    owner, costs : who holds each entry of Q, and what each job costs.
+    best : the owners of the best solution.
+    state : see below.
+    """
+
+    owner: IntArray
+    costs: FloatArray
+    best: IntArray
+    state: FloatArray
+
+
+class Line(NamedTuple):
+    """The same for blocks on Q itself: first entry of each job's block, the best of these, and the state."""
+
+    starts: IntArray
+    best: IntArray
+    state: FloatArray
+
+
+class Schedule(NamedTuple):
+    """Steps from ``first`` up to ``end`` of a run of ``steps``, which cools from the first temperature to the last."""
+
+    temperatures: FloatArray
+    first: int
+    end: int
+    steps: int
+
 
 # Positions in the options of a run.
 WRAP, REMOVE, BY_SIZE, FIRST, CHEAPEST, WALK, NESTED = range(7)
@@ -21,41 +56,29 @@ BEST, BROKEN = range(2)
 
 @compiled
 def anneal_left(
-    rng: np.random.Generator,
-    owner: IntArray,
-    best: IntArray,
-    costs: FloatArray,
-    state: FloatArray,
-    leaf: IntArray,
-    pod: IntArray,
-    sizes: IntArray,
-    weights: IntArray,
-    options: IntArray,
-    temperatures: FloatArray,
-    first: int,
-    count: int,
-    steps: int,
+    rng: np.random.Generator, standing: Standing, ground: Ground, options: IntArray, schedule: Schedule
 ) -> int:
     """Take steps in which jobs go on consecutive entries of what is left of Q.
 
     Parameters
     ----------
-    owner, costs : where the search stands and what each job costs there; changed in place.
-    best : the best solution; changed in place.
-    temperatures : the first and the last.
-    first, count, steps : take ``count`` steps of a run of ``steps``, from the step ``first`` on.
+    standing : where the search stands.
+    ground : the allocation.
+    options : see above.
+    schedule : the steps.
 
     Returns
     -------
     After how many steps the best solution was met, 0 if it was none of them.
     """
+    owner, costs, _, state = standing
+    sizes, switches = ground.sizes, counting(ground.leaf, ground.pod, ground.weights)
     n, jobs = len(owner), len(sizes)
-    in_leaf, in_pod = np.zeros(leaf.max() + 1, np.int64), np.zeros(pod.max() + 1, np.int64)
     left, slid = np.empty(n, np.int64), np.empty(n)
     before, paid = np.empty(n, np.int64), np.empty(jobs)
     out, removed = np.empty(jobs, np.int64), np.zeros(jobs, np.bool_)
     better_at = 0
-    for step in range(first, first + count):
+    for step in range(schedule.first, schedule.end):
         before[:] = owner
         paid[:] = costs
         moved = take_out(rng, owner, out, removed, sizes, options, state)
@@ -65,45 +88,40 @@ def anneal_left(
             size = sizes[job]
             last = first_nodes(m, size, options)
             if options[CHEAPEST]:
-                slide(left, m, last, size, leaf, pod, weights, in_leaf, in_pod, slid)
+                slide(left, m, last, size, switches, slid)
                 start = int(np.argmin(slid[:last]))
                 costs[job] = slid[start]
             else:
                 start = int(rng.random() * last)
-                costs[job] = block_cost(left, m, start, size, leaf, pod, weights, in_leaf, in_pod)
+                costs[job] = block_cost(left, m, start, size, switches)
             m = take(owner, left, m, start, size, job)
-        if settle(rng, owner, before, best, costs, paid, state, sizes, options, temperatures, step, steps):
-            better_at = step - first + 1
+        if settle(rng, standing, before, paid, sizes, options, schedule, step):
+            better_at = step - schedule.first + 1
     return better_at
 
 
 @compiled
 def anneal_blocks(
     rng: np.random.Generator,
-    starts: IntArray,
-    best: IntArray,
-    state: FloatArray,
+    line: Line,
     table: FloatArray,
     rows: IntArray,
     sizes: IntArray,
     options: IntArray,
-    temperatures: FloatArray,
-    first: int,
-    count: int,
-    steps: int,
+    schedule: Schedule,
 ) -> int:
     """Take steps in which jobs go on consecutive entries of Q itself.
 
     Parameters
     ----------
-    starts : first entry of each job's block; changed in place.
-    best : the best of these; changed in place.
+    line : where the search stands.
     table : cost of each block by row and first entry, infinite where there is none.
     rows : row of each job.
 
     The others are those of :func:`anneal_left`; so is what is returned. A step after which a job finds no
     place is not taken.
     """
+    starts, best, state = line
     n, jobs = table.shape[1], len(sizes)
     used = np.zeros(n, np.bool_)
     for job in range(jobs):
@@ -113,7 +131,7 @@ def anneal_blocks(
     out, removed = np.empty(jobs, np.int64), np.zeros(jobs, np.bool_)
     old = np.empty(jobs, np.int64)
     better_at = 0
-    for step in range(first, first + count):
+    for step in range(schedule.first, schedule.end):
         value = 0.0
         for job in range(jobs):
             value += table[rows[job], starts[job]]
@@ -143,7 +161,7 @@ def anneal_blocks(
             after += table[rows[job], starts[job]]
         accepted = placed == moved
         if accepted and not options[WALK]:
-            accepted = metropolis(rng, after - value, temperatures, step, steps)
+            accepted = metropolis(rng, after - value, schedule.temperatures, step, schedule.steps)
         if not accepted:
             for k in range(placed):
                 mark(used, starts[out[k]], sizes[out[k]], False)
@@ -153,7 +171,7 @@ def anneal_blocks(
         elif after < state[BEST] - 1e-12 * abs(state[BEST]):
             best[:] = starts
             state[BEST] = after
-            better_at = step - first + 1
+            better_at = step - schedule.first + 1
     return better_at
 
 
@@ -184,7 +202,7 @@ def take_out(
     return moved
 
 
-@compiled
+@borrowing
 def first_nodes(m: int, size: int, options: IntArray) -> int:
     """How many of the ``m`` entries that are left, from the lowest on, may be the first node of a job."""
     last = m if options[WRAP] else m - size + 1
@@ -194,17 +212,13 @@ def first_nodes(m: int, size: int, options: IntArray) -> int:
 @compiled
 def settle(
     rng: np.random.Generator,
-    owner: IntArray,
+    standing: Standing,
     before: IntArray,
-    best: IntArray,
-    costs: FloatArray,
     paid: FloatArray,
-    state: FloatArray,
     sizes: IntArray,
     options: IntArray,
-    temperatures: FloatArray,
+    schedule: Schedule,
     step: int,
-    steps: int,
 ) -> bool:
     """Accept what a step has made, or undo it; whether it is the best solution so far, which is then kept.
 
@@ -214,8 +228,9 @@ def settle(
 
     The others are those of :func:`anneal_left`.
     """
+    owner, costs, best, state = standing
     after = costs.sum()
-    accepted = options[WALK] == 1 or metropolis(rng, after - paid.sum(), temperatures, step, steps)
+    accepted = options[WALK] == 1 or metropolis(rng, after - paid.sum(), schedule.temperatures, step, schedule.steps)
     better = accepted and after < state[BEST] - 1e-12 * abs(state[BEST])
     ask = (options[NESTED] == REFUSE and accepted) or (options[NESTED] == PASS and better)
     if ask and not reachable(owner, sizes, options[WRAP]):
@@ -230,7 +245,7 @@ def settle(
     return better
 
 
-@compiled
+@borrowing
 def _clear(owner: IntArray, removed: BoolArray) -> None:
     for i in range(len(owner)):
         if owner[i] >= 0 and removed[owner[i]]:
@@ -251,7 +266,7 @@ def _stranded(
     return moved
 
 
-@compiled
+@borrowing
 def metropolis(rng: np.random.Generator, loss: float, temperatures: FloatArray, step: int, steps: int) -> bool:
     """Whether a loss is accepted at a step of a run (algorithm 1, steps 5 to 9)."""
     if loss <= 0:
@@ -259,13 +274,13 @@ def metropolis(rng: np.random.Generator, loss: float, temperatures: FloatArray, 
     return rng.random() < math.exp(-loss / temperature_at(temperatures, step, steps))
 
 
-@compiled
+@borrowing
 def temperature_at(temperatures: FloatArray, step: int, steps: int) -> float:
     """The temperature at a step of a run, from the first to the last (algorithm 1, steps 1 and 11)."""
     return float(temperatures[0] * math.exp(-math.log(temperatures[0] / temperatures[1]) * step / steps))
 
 
-@compiled
+@borrowing
 def draw(rng: np.random.Generator, out: IntArray, removed: BoolArray, sizes: IntArray, options: IntArray) -> int:
     """Draw the jobs that a step removes, in the order in which they come back, and return how many."""
     jobs = len(sizes)
@@ -279,7 +294,7 @@ def draw(rng: np.random.Generator, out: IntArray, removed: BoolArray, sizes: Int
     return moved
 
 
-@compiled
+@borrowing
 def _insert(out: IntArray, count: int, job: int, sizes: IntArray, by_size: bool) -> None:
     """Put a job where it belongs among the first ``count`` ones: by falling size, or in the window's order."""
     place = count
@@ -289,14 +304,14 @@ def _insert(out: IntArray, count: int, job: int, sizes: IntArray, by_size: bool)
     out[place] = job
 
 
-@compiled
+@borrowing
 def _later(a: int, b: int, sizes: IntArray, by_size: bool) -> bool:
     if by_size and sizes[a] != sizes[b]:
         return bool(sizes[a] < sizes[b])
     return a > b
 
 
-@compiled
+@borrowing
 def mark(used: BoolArray, start: int, size: int, value: bool) -> None:
     """Set whether the entries of a block are used."""
     n = len(used)
@@ -304,7 +319,7 @@ def mark(used: BoolArray, start: int, size: int, value: bool) -> None:
         used[i if i < n else i - n] = value
 
 
-@compiled
+@borrowing
 def free_runs(used: BoolArray, wrap: bool, run: IntArray) -> None:
     """Write how many entries from each on are free, across the end of Q if blocks may wrap."""
     n = len(used)
@@ -317,7 +332,7 @@ def free_runs(used: BoolArray, wrap: bool, run: IntArray) -> None:
         run[i] = length
 
 
-@compiled
+@borrowing
 def free_starts(used: BoolArray, run: IntArray, size: int, costs: FloatArray, limit: int, slots: IntArray) -> int:
     """Write where a block of ``size`` can begin, among the first ``limit`` free entries if that is > 0."""
     found, seen = 0, 0

@@ -131,26 +131,20 @@ class OnWhatIsLeft:
     ) -> None:
         self._problem, self._ground, self._options = problem, ground(problem), options
         self._kernel, self._more = kernel, more
-        self._best = owner.copy()
-        self._state = np.zeros(2)
+        self._best, self._state = owner.copy(), np.zeros(2)
         self.restart()
-        self._state[annealing.BEST] = self._costs.sum()
+        self._state[annealing.BEST] = self._standing.costs.sum()
         self.work = work or 8 * len(owner) + 64
 
     def restart(self) -> None:
         """Go back to the best solution."""
-        self._owner = self._best.copy()
-        self._costs = self._problem.job_costs(self._best)
+        costs = self._problem.job_costs(self._best)
+        self._standing = annealing.Standing(self._best.copy(), costs, self._best, self._state)
 
     def run(self, rng: np.random.Generator, temperatures: FloatArray, first: int, count: int, steps: int) -> int:
         """Take steps of a run; after how many of them the best solution was met, 0 if it was none of them."""
-        leaf, pod, sizes, weights = self._ground
-        return int(
-            self._kernel(
-                rng, self._owner, self._best, self._costs, self._state, leaf, pod, sizes, weights,
-                self._options, temperatures, first, count, steps, *self._more,
-            )
-        )  # fmt: skip
+        schedule = annealing.Schedule(temperatures, first, first + count, steps)
+        return int(self._kernel(rng, self._standing, self._ground, self._options, schedule, *self._more))
 
     def hand_over(self, budget: Budget) -> None:
         """Hand over the best solution."""

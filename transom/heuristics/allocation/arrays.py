@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from transom._system.compiling import compiled
+from transom._system.compiling import borrowing, compiled
 from transom.models.allocation import Allocation, placing_order
 from transom.models.arrays import FloatArray, IntArray
 from transom.models.hop_cost import hop_cost
@@ -23,6 +23,22 @@ class Ground(NamedTuple):
     pod: IntArray
     sizes: IntArray
     weights: IntArray
+
+
+class Switches(NamedTuple):
+    """Leaf switch and pod of each idle node, weights of the cost model, and counters of nodes below each, all 0."""
+
+    leaf: IntArray
+    pod: IntArray
+    weights: IntArray
+    in_leaf: IntArray
+    in_pod: IntArray
+
+
+@compiled
+def counting(leaf: IntArray, pod: IntArray, weights: IntArray) -> Switches:
+    """The switches with counters for all of them."""
+    return Switches(leaf, pod, weights, np.zeros(leaf.max() + 1, np.int64), np.zeros(pod.max() + 1, np.int64))
 
 
 def ground(problem: Allocation) -> Ground:
@@ -67,7 +83,7 @@ def reachable(owner: IntArray, sizes: IntArray, wrap: bool) -> bool:
     return bool(placing_order(owner, sizes, wrap, False).min() >= 0)
 
 
-@compiled
+@borrowing
 def gather(owner: IntArray, left: IntArray) -> int:
     """Write the entries that nobody holds into ``left``, and return how many there are."""
     m = 0
@@ -78,19 +94,10 @@ def gather(owner: IntArray, left: IntArray) -> int:
     return m
 
 
-@compiled
-def block_cost(
-    left: IntArray,
-    m: int,
-    start: int,
-    size: int,
-    leaf: IntArray,
-    pod: IntArray,
-    weights: IntArray,
-    in_leaf: IntArray,
-    in_pod: IntArray,
-) -> float:
+@borrowing
+def block_cost(left: IntArray, m: int, start: int, size: int, switches: Switches) -> float:
     """Cost of ``size`` consecutive entries of the first ``m`` of ``left``; the counts are zero before and after."""
+    leaf, pod, weights, in_leaf, in_pod = switches
     leaf_pairs, pod_pairs = 0, 0
     for k in range(start, start + size):
         i = left[k if k < m else k - m]
@@ -105,20 +112,10 @@ def block_cost(
     return hop_cost(size, leaf_pairs, pod_pairs, weights)
 
 
-@compiled
-def slide(
-    left: IntArray,
-    m: int,
-    last: int,
-    size: int,
-    leaf: IntArray,
-    pod: IntArray,
-    weights: IntArray,
-    in_leaf: IntArray,
-    in_pod: IntArray,
-    costs: FloatArray,
-) -> None:
+@borrowing
+def slide(left: IntArray, m: int, last: int, size: int, switches: Switches, costs: FloatArray) -> None:
     """Write the cost of the block from each of the first ``last`` starts into ``costs``; as :func:`block_cost`."""
+    leaf, pod, weights, in_leaf, in_pod = switches
     leaf_pairs, pod_pairs = 0, 0
     for k in range(size):
         i = left[k]
@@ -145,7 +142,7 @@ def slide(
         in_pod[pod[left[k]]] = 0
 
 
-@compiled
+@borrowing
 def take(owner: IntArray, left: IntArray, m: int, start: int, size: int, job: int) -> int:
     """Give ``job`` a block of ``left``, close the ranks behind it, and return how many entries remain."""
     for k in range(start, start + size):

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from transom._system.compiling import compiled
+from transom._system.compiling import borrowing, compiled
 from transom.heuristics.allocation.annealing import free_runs, mark
-from transom.heuristics.allocation.arrays import Ground, first_fit, gather, ground, slide, take
+from transom.heuristics.allocation.arrays import Ground, Switches, counting, first_fit, gather, ground, slide, take
 from transom.models.allocation import Allocation
 from transom.models.arrays import FloatArray, IntArray
 from transom.models.fat_tree import FatTree
@@ -74,7 +74,7 @@ def best_fit(problem: Allocation, data: Ground, by_size: bool, budget: Budget) -
             _on_switches(owner, some, data.leaf, data.pod, data.sizes)
         else:
             place = _on_q if problem.rule == "static" else _on_what_is_left
-            if not place(owner, some, data.leaf, data.pod, data.sizes, data.weights, problem.wrap):
+            if not place(owner, some, data, problem.wrap):
                 return None
         if budget.seconds_left() == 0 and first + chunk < len(jobs):
             return None
@@ -117,7 +117,7 @@ def _on_switches(owner: IntArray, jobs: IntArray, leaf: IntArray, pod: IntArray,
                 taken[leaf[i]] -= 1
 
 
-@compiled
+@borrowing
 def _fitting(free: IntArray, pod_of: IntArray, inside: int, need: int) -> int:
     """The switch that holds ``need`` with the least left over, else the fullest; ``inside`` a pod if >= 0."""
     best = -1
@@ -135,18 +135,16 @@ def _fitting(free: IntArray, pod_of: IntArray, inside: int, need: int) -> int:
 
 
 @compiled
-def _on_what_is_left(
-    owner: IntArray, jobs: IntArray, leaf: IntArray, pod: IntArray, sizes: IntArray, weights: IntArray, wrap: bool
-) -> bool:
+def _on_what_is_left(owner: IntArray, jobs: IntArray, data: Ground, wrap: bool) -> bool:
     n = len(owner)
-    in_leaf, in_pod = np.zeros(leaf.max() + 1, np.int64), np.zeros(pod.max() + 1, np.int64)
+    sizes, numbered = data.sizes, counting(data.leaf, data.pod, data.weights)
     left, costs, switches = np.empty(n, np.int64), np.empty(n), np.empty(n, np.int64)
     m = gather(owner, left)
     for job in jobs:
         size = sizes[job]
         last = m if wrap else m - size + 1
-        slide(left, m, last, size, leaf, pod, weights, in_leaf, in_pod, costs)
-        _count_switches(left, m, last, size, leaf, pod, in_leaf, in_pod, switches)
+        slide(left, m, last, size, numbered, costs)
+        _count_switches(left, m, last, size, numbered, switches)
         best = 0
         for start in range(1, last):
             if _less(switches, costs, start, best):
@@ -156,18 +154,16 @@ def _on_what_is_left(
 
 
 @compiled
-def _on_q(
-    owner: IntArray, jobs: IntArray, leaf: IntArray, pod: IntArray, sizes: IntArray, weights: IntArray, wrap: bool
-) -> bool:
+def _on_q(owner: IntArray, jobs: IntArray, data: Ground, wrap: bool) -> bool:
     n = len(owner)
-    in_leaf, in_pod = np.zeros(leaf.max() + 1, np.int64), np.zeros(pod.max() + 1, np.int64)
+    sizes, numbered = data.sizes, counting(data.leaf, data.pod, data.weights)
     every, costs, switches = np.arange(n), np.empty(n), np.empty(n, np.int64)
     used, run = owner >= 0, np.empty(n, np.int64)
     for job in jobs:
         size = sizes[job]
         last = n if wrap else n - size + 1
-        slide(every, n, last, size, leaf, pod, weights, in_leaf, in_pod, costs)
-        _count_switches(every, n, last, size, leaf, pod, in_leaf, in_pod, switches)
+        slide(every, n, last, size, numbered, costs)
+        _count_switches(every, n, last, size, numbered, switches)
         free_runs(used, wrap, run)
         best = -1
         for start in range(last):
@@ -181,24 +177,15 @@ def _on_q(
     return True
 
 
-@compiled
+@borrowing
 def _less(switches: IntArray, costs: FloatArray, a: int, b: int) -> bool:
     return bool(switches[a] < switches[b] or (switches[a] == switches[b] and costs[a] < costs[b]))
 
 
-@compiled
-def _count_switches(
-    left: IntArray,
-    m: int,
-    last: int,
-    size: int,
-    leaf: IntArray,
-    pod: IntArray,
-    in_leaf: IntArray,
-    in_pod: IntArray,
-    switches: IntArray,
-) -> None:
+@borrowing
+def _count_switches(left: IntArray, m: int, last: int, size: int, numbered: Switches, switches: IntArray) -> None:
     """Write pods and leaf switches of the block from each start as one number; the counts are zero before and after."""
+    leaf, pod, _, in_leaf, in_pod = numbered
     leaves, pods = 0, 0
     for k in range(size):
         i = left[k]

@@ -10,9 +10,19 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from transom.errors import SpecError
+from transom.heuristics.allocation.annealing import Schedule
 from transom.heuristics.allocation.arrays import best_known, ground
 from transom.heuristics.allocation.best_fit import best_fit
-from transom.heuristics.allocation.counts import LEAF, LEAF_FIRST, POD, POD_FIRST, open_books, search_counts
+from transom.heuristics.allocation.counts import (
+    LEAF,
+    LEAF_FIRST,
+    POD,
+    POD_FIRST,
+    Books,
+    Layout,
+    open_books,
+    search_counts,
+)
 from transom.heuristics.allocation.dp_polish import DpPolish
 from transom.models.allocation import Allocation
 from transom.models.arrays import IntArray
@@ -140,45 +150,39 @@ class Search:
         self._order = np.lexsort((data.leaf, data.pod))
         # Numbered along the places, so that the switches of a pod follow each other.
         changes = np.diff(np.column_stack((data.leaf, data.pod))[self._order], axis=0, prepend=-1) != 0
-        self._places = np.zeros((4, n + 1), np.int64)
+        places = np.zeros((4, n + 1), np.int64)
         for row, first, new in ((LEAF, LEAF_FIRST, changes.any(axis=1)), (POD, POD_FIRST, changes[:, 1])):
-            self._places[row, :n] = np.cumsum(new) - 1
-            self._places[row, n] = -1
+            places[row, :n] = np.cumsum(new) - 1
+            places[row, n] = -1
             firsts = np.flatnonzero(new)
-            self._places[first, : len(firsts)] = firsts
-            self._places[first, len(firsts) :] = n
+            places[first, : len(firsts)] = firsts
+            places[first, len(firsts) :] = n
         self._jobs = len(problem)
-        self._sizes = np.append(problem.sizes, n - problem.sizes.sum())
-        self._begin = np.concatenate(([0], np.cumsum(self._sizes)))
-        self._weights = data.weights
+        sizes = np.append(problem.sizes, n - problem.sizes.sum())
+        self.layout = Layout(places, sizes, np.concatenate(([0], np.cumsum(sizes))), data.weights)
         owner = solution[self._order]
         self._best = np.where(owner < 0, self._jobs, owner)
         self._state = np.array([problem.job_costs(solution).sum()])
-        self._books = np.zeros((3, n), np.int64)
-        self._counts = np.zeros((self._jobs + 1, 2 + int(self._places[POD].max()) + 1), np.int64)
+        counts = np.zeros((self._jobs + 1, 2 + int(places[POD].max()) + 1), np.int64)
+        self.books = Books(np.zeros((3, n), np.int64), counts)
 
     def work(self, ruin: int) -> int:
         """How many entries a step looks at, about."""
-        pods = min(32, self._counts.shape[1])
-        knapsack = (
-            pods * int(self._sizes[:-1].max()) * min(int(self._sizes[:-1].max()), self._books.shape[1] // pods + 1)
-        )
-        return 64 + (3 * (4 * self._books.shape[1] + self._counts.size + knapsack) // ruin if ruin else 0)
+        rows, counts = self.books
+        pods, largest = min(32, counts.shape[1]), int(self.layout.sizes[:-1].max())
+        knapsack = pods * largest * min(largest, rows.shape[1] // pods + 1)
+        return 64 + (3 * (4 * rows.shape[1] + counts.size + knapsack) // ruin if ruin else 0)
 
     def restart(self) -> None:
         """Go back to the best solution."""
-        open_books(self._best, self._places, self._sizes, self._begin, self._books, self._counts)
+        open_books(self._best, self.layout, self.books)
 
     def run(
         self, rng: np.random.Generator, temperatures: np.ndarray, ruin: int, first: int, count: int, steps: int
     ) -> int:
         """Take steps of a run; after how many of them the best solution was met, 0 if it was none of them."""
-        return int(
-            search_counts(
-                rng, self._books, self._counts, self._best, self._state, self._places, self._sizes, self._begin,
-                self._weights, temperatures, ruin, first, count, steps,
-            )
-        )  # fmt: skip
+        schedule = Schedule(temperatures, first, first + count, steps)
+        return search_counts(rng, self.books, self._best, self._state, self.layout, ruin, schedule)
 
     def solution(self) -> IntArray:
         """The best solution, shape ``(idle nodes,)``."""

@@ -7,10 +7,12 @@ last one, which costs nothing.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from transom._system.compiling import compiled
-from transom.heuristics.allocation.annealing import metropolis
+from transom.heuristics.allocation.annealing import Schedule, metropolis
 from transom.heuristics.allocation.recreation import recreate
 from transom.models.arrays import FloatArray, IntArray
 from transom.models.hop_cost import hop_cost
@@ -21,79 +23,94 @@ OWNER, HELD, SLOT = range(3)
 LEAF, POD, LEAF_FIRST, POD_FIRST = range(4)
 
 
+class Layout(NamedTuple):
+    """What is laid out.
+
+    Parameters
+    ----------
+    places : the rows above, shape ``(4, places + 1)``.
+    sizes, begin : nodes of each job, the last being what stays idle, and where its places begin in the books.
+    weights : of the cost model.
+    """
+
+    places: IntArray
+    sizes: IntArray
+    begin: IntArray
+    weights: IntArray
+
+
+class Books(NamedTuple):
+    """Where the search stands (:func:`open_books`).
+
+    Parameters
+    ----------
+    rows : the rows above, shape ``(3, places)``.
+    counts : of each job the pairs of nodes that share a leaf switch, those that share a pod, then its nodes in each
+        pod; shape ``(jobs + 1, 2 + pods)``.
+    """
+
+    rows: IntArray
+    counts: IntArray
+
+
 @compiled
 def search_counts(
     rng: np.random.Generator,
-    books: IntArray,
-    counts: IntArray,
+    books: Books,
     best: IntArray,
     state: FloatArray,
-    places: IntArray,
-    sizes: IntArray,
-    begin: IntArray,
-    weights: IntArray,
-    temperatures: FloatArray,
+    layout: Layout,
     ruin: int,
-    first: int,
-    count: int,
-    steps: int,
+    schedule: Schedule,
 ) -> int:
     """Take steps: nodes of two jobs change places between two leaf switches, or jobs are placed anew.
 
     Parameters
     ----------
-    books, counts : where the search stands (:func:`open_books`); changed in place.
+    books : where the search stands; changed in place.
     best : owner of each place in the best solution; changed in place.
     state : its cost, shape ``(1,)``.
-    places : the rows above, shape ``(4, places + 1)``.
-    sizes, begin : nodes of each job, the last being what stays idle, and where its places begin in the books.
-    temperatures : the first and the last.
+    layout : the allocation.
     ruin : one of so many steps places jobs anew, 0 for none.
-    first, count, steps : take ``count`` steps of a run of ``steps``, from the step ``first`` on.
+    schedule : the steps.
 
     Returns
     -------
     After how many steps the best solution was met, 0 if it was none of them.
     """
-    jobs = len(sizes) - 1
+    jobs = len(layout.sizes) - 1
     cost = np.zeros(jobs + 1)
     for job in range(jobs):
-        cost[job] = hop_cost(sizes[job], counts[job, 0], counts[job, 1], weights)
+        cost[job] = hop_cost(layout.sizes[job], books.counts[job, 0], books.counts[job, 1], layout.weights)
     better_at = 0
-    for step in range(first, first + count):
+    for step in range(schedule.first, schedule.end):
         if ruin > 0 and rng.random() * ruin < 1:
-            changed = _place_anew(
-                rng, books, counts, cost, places, sizes, begin, weights, temperatures, step, steps
-            )  # fmt: skip
+            changed = _place_anew(rng, books, cost, layout, schedule, step)
         else:
-            changed = _exchange(rng, books, counts, cost, places, sizes, begin, weights, temperatures, step, steps)
+            changed = _exchange(rng, books, cost, layout, schedule, step)
         if changed:
             value = cost.sum()
             if value < state[0] - 1e-12 * abs(state[0]):
-                best[:] = books[OWNER]
+                best[:] = books.rows[OWNER]
                 state[0] = value
-                better_at = step - first + 1
+                better_at = step - schedule.first + 1
     return better_at
 
 
 @compiled
-def open_books(
-    owner: IntArray, places: IntArray, sizes: IntArray, begin: IntArray, books: IntArray, counts: IntArray
-) -> None:
-    """Write books and counts of a solution.
-
-    ``counts``: of each job the pairs of nodes that share a leaf switch, those that share a pod, then its nodes in
-    each pod; shape ``(jobs + 1, 2 + pods)``.
-    """
+def open_books(owner: IntArray, layout: Layout, books: Books) -> None:
+    """Write the books of a solution."""
+    places, sizes, begin, _ = layout
+    rows, counts = books
     counts[:] = 0
     at = begin.copy()
     on_leaf = np.zeros(len(sizes), np.int64)
     n = len(owner)
     for place in range(n):
         job = owner[place]
-        books[OWNER, place] = job
-        books[HELD, at[job]] = place
-        books[SLOT, place] = at[job]
+        rows[OWNER, place] = job
+        rows[HELD, at[job]] = place
+        rows[SLOT, place] = at[job]
         at[job] += 1
         pod = 2 + places[POD, place]
         counts[job, 1] += counts[job, pod]
@@ -107,43 +124,35 @@ def open_books(
 
 @compiled
 def _exchange(
-    rng: np.random.Generator,
-    books: IntArray,
-    counts: IntArray,
-    cost: FloatArray,
-    places: IntArray,
-    sizes: IntArray,
-    begin: IntArray,
-    weights: IntArray,
-    temperatures: FloatArray,
-    step: int,
-    steps: int,
+    rng: np.random.Generator, books: Books, cost: FloatArray, layout: Layout, schedule: Schedule, step: int
 ) -> bool:
     """Let two jobs change places between two leaf switches; whether that was done."""
-    n, idle = books.shape[1], len(sizes) - 1
+    places, sizes, begin, weights = layout
+    rows, counts = books
+    n, idle = rows.shape[1], len(sizes) - 1
     here = int(rng.random() * n)
-    one = books[OWNER, here]
+    one = rows[OWNER, here]
     if one != idle and rng.random() < 0.5:
         # Towards where the job has nodes already.
-        there = books[HELD, begin[one] + int(rng.random() * sizes[one])]
+        there = rows[HELD, begin[one] + int(rng.random() * sizes[one])]
         low, high = _leaf_span(places, there)
         there = low + int(rng.random() * (high - low))
     else:
         there = int(rng.random() * n)
-    two = books[OWNER, there]
+    two = rows[OWNER, there]
     from_leaf, to_leaf = places[LEAF, here], places[LEAF, there]
     if one == two or from_leaf == to_leaf:
         return False
     low, high = _leaf_span(places, here)
     one_here, two_here = 0, 0
     for place in range(low, high):
-        one_here += books[OWNER, place] == one
-        two_here += books[OWNER, place] == two
+        one_here += rows[OWNER, place] == one
+        two_here += rows[OWNER, place] == two
     low_there, high_there = _leaf_span(places, there)
     one_there, two_there = 0, 0
     for place in range(low_there, high_there):
-        one_there += books[OWNER, place] == one
-        two_there += books[OWNER, place] == two
+        one_there += rows[OWNER, place] == one
+        two_there += rows[OWNER, place] == two
     moved = min(one_here, two_there) if rng.random() < 0.5 else 1
     pod_here, pod_there = 2 + places[POD, here], 2 + places[POD, there]
     leaf_one = counts[one, 0] + moved * (one_there - one_here + moved)
@@ -155,7 +164,7 @@ def _exchange(
     new_one = 0.0 if one == idle else hop_cost(sizes[one], leaf_one, pod_one, weights)
     new_two = 0.0 if two == idle else hop_cost(sizes[two], leaf_two, pod_two, weights)
     loss = new_one + new_two - cost[one] - cost[two]
-    if not metropolis(rng, loss, temperatures, step, steps):
+    if not metropolis(rng, loss, schedule.temperatures, step, schedule.steps):
         return False
     cost[one], cost[two] = new_one, new_two
     counts[one, 0], counts[one, 1], counts[two, 0], counts[two, 1] = leaf_one, pod_one, leaf_two, pod_two
@@ -165,14 +174,14 @@ def _exchange(
     counts[two, pod_here] += moved
     a, b = low, low_there
     while moved > 0:
-        while books[OWNER, a] != one:
+        while rows[OWNER, a] != one:
             a += 1
-        while books[OWNER, b] != two:
+        while rows[OWNER, b] != two:
             b += 1
-        slot_a, slot_b = books[SLOT, a], books[SLOT, b]
-        books[OWNER, a], books[OWNER, b] = two, one
-        books[HELD, slot_a], books[HELD, slot_b] = b, a
-        books[SLOT, a], books[SLOT, b] = slot_b, slot_a
+        slot_a, slot_b = rows[SLOT, a], rows[SLOT, b]
+        rows[OWNER, a], rows[OWNER, b] = two, one
+        rows[HELD, slot_a], rows[HELD, slot_b] = b, a
+        rows[SLOT, a], rows[SLOT, b] = slot_b, slot_a
         moved -= 1
         a += 1
         b += 1
@@ -188,21 +197,13 @@ def _leaf_span(places: IntArray, place: int) -> tuple[int, int]:
 
 @compiled
 def _place_anew(
-    rng: np.random.Generator,
-    books: IntArray,
-    counts: IntArray,
-    cost: FloatArray,
-    places: IntArray,
-    sizes: IntArray,
-    begin: IntArray,
-    weights: IntArray,
-    temperatures: FloatArray,
-    step: int,
-    steps: int,
+    rng: np.random.Generator, books: Books, cost: FloatArray, layout: Layout, schedule: Schedule, step: int
 ) -> bool:
     """Take up to three jobs that are near each other off and give each the best of what is free; whether it stays."""
+    places, sizes, begin, weights = layout
+    rows = books.rows
     jobs = len(sizes) - 1
-    owner = books[OWNER].copy()
+    owner = rows[OWNER].copy()
     out = np.empty(3, np.int64)
     out[0] = int(rng.random() * jobs)
     moved = 1
@@ -210,7 +211,7 @@ def _place_anew(
     for _ in range(8):
         if moved == wanted:
             break
-        near = books[HELD, begin[out[0]] + int(rng.random() * sizes[out[0]])]
+        near = rows[HELD, begin[out[0]] + int(rng.random() * sizes[out[0]])]
         pod = places[POD, near]
         low, high = places[POD_FIRST, pod], places[POD_FIRST, pod + 1]
         other = owner[low + int(rng.random() * (high - low))]
@@ -223,16 +224,16 @@ def _place_anew(
         swap = k + int(rng.random() * (moved - k))
         out[k], out[swap] = out[swap], out[k]
         for slot in range(begin[out[k]], begin[out[k] + 1]):
-            owner[books[HELD, slot]] = jobs
+            owner[rows[HELD, slot]] = jobs
     loss = 0.0
     found = np.empty(3)
     for k in range(moved):
         job = out[k]
         found[k] = recreate(rng, owner, places, sizes, weights, job)
         loss += found[k] - cost[job]
-    if not metropolis(rng, loss, temperatures, step, steps):
+    if not metropolis(rng, loss, schedule.temperatures, step, schedule.steps):
         return False
     for k in range(moved):
         cost[out[k]] = found[k]
-    open_books(owner, places, sizes, begin, books, counts)
+    open_books(owner, layout, books)
     return True

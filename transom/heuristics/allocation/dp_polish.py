@@ -113,7 +113,7 @@ def _polish(problem: Allocation, budget: Budget) -> None:
     owner: IntArray = np.array(budget.solution)
     costs = problem.job_costs(owner)
     data = ground(problem)
-    least = least_costs(*data)
+    least = least_costs(data)
     chunk = max(1, _WORK // (8 * len(owner)))
     jobs = range(len(problem))
     moves = [*((job, -1) for job in jobs), *permutations(jobs, 2)]
@@ -123,10 +123,10 @@ def _polish(problem: Allocation, budget: Budget) -> None:
         at, idle = (at + 1) % len(moves), idle + 1
         paid, first = False, 0
         if other < 0:
-            paid = costs[one] > least[one] and reinsert_one(owner, costs, *data, problem.wrap, one)
+            paid = costs[one] > least[one] and reinsert_one(owner, costs, data, problem.wrap, one)
         # What pays changes the ranks of the starts; the next round comes back to this pair.
         while other >= 0 and first >= 0 and not paid and not budget.done():
-            first, paid = reinsert_two(owner, costs, *data, problem.wrap, one, other, least[other], first, chunk)
+            first, paid = reinsert_two(owner, costs, data, problem.wrap, (one, other), least[other], first, chunk)
         budget.spend()
         if paid:
             budget.found(owner)
@@ -146,4 +146,4 @@ def _warm_up() -> None:
     _polish(problem, budget)
     # Where a job that costs the least it can is passed over, nothing was compiled to move it.
     owner = np.array(budget.solution)
-    reinsert_one(owner, problem.job_costs(owner), *ground(problem), problem.wrap, 0)
+    reinsert_one(owner, problem.job_costs(owner), ground(problem), problem.wrap, 0)

@@ -118,22 +118,20 @@ class _Keys:
     def values(self, rows: FloatArray) -> FloatArray:
         """Cost of each row, shape ``(rows,)``."""
         values = np.empty(len(rows))
-        leaf, pod, sizes, weights = self._ground
         if self._static:
             self._starts(rows, values)
         else:
-            nothing = np.empty((0, len(leaf)), np.int64)
-            decode_left(rows, sizes, leaf, pod, weights, self._problem.wrap, nothing, values)
+            nothing = np.empty((0, len(self._ground.leaf)), np.int64)
+            decode_left(rows, self._ground, self._problem.wrap, nothing, values)
         return values
 
     def solution(self, row: FloatArray) -> IntArray:
         """The solution that a row stands for."""
         rows = np.array(row, dtype=np.float64)[None, :]
-        leaf, pod, sizes, weights = self._ground
         if self._static:
             return self._problem.from_starts(self._starts(rows, np.empty(1))[0])
-        owners = np.empty((1, len(leaf)), np.int64)
-        decode_left(rows, sizes, leaf, pod, weights, self._problem.wrap, owners, np.empty(1))
+        owners = np.empty((1, len(self._ground.leaf)), np.int64)
+        decode_left(rows, self._ground, self._problem.wrap, owners, np.empty(1))
         return np.asarray(owners[0])
 
     def encode(self, owner: IntArray) -> FloatArray | None:

@@ -5,22 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from transom._system.compiling import compiled
-from transom.heuristics.allocation.arrays import block_cost, take
+from transom.heuristics.allocation.arrays import Ground, block_cost, counting, take
 from transom.models.allocation import Allocation
 from transom.models.arrays import FloatArray, IntArray
 
 
 @compiled
-def decode_left(
-    rows: FloatArray,
-    sizes: IntArray,
-    leaf: IntArray,
-    pod: IntArray,
-    weights: IntArray,
-    wrap: bool,
-    owners: IntArray,
-    values: FloatArray,
-) -> None:
+def decode_left(rows: FloatArray, ground: Ground, wrap: bool, owners: IntArray, values: FloatArray) -> None:
     """Place jobs by rising order key, each on what is left of Q from where its start key says.
 
     Parameters
@@ -29,8 +20,8 @@ def decode_left(
     owners : the solutions, shape ``(rows, idle nodes)``, or with no row where only values are wanted.
     values : their costs, shape ``(rows,)``.
     """
-    n, jobs = len(leaf), len(sizes)
-    in_leaf, in_pod = np.zeros(leaf.max() + 1, np.int64), np.zeros(pod.max() + 1, np.int64)
+    sizes, switches = ground.sizes, counting(ground.leaf, ground.pod, ground.weights)
+    n, jobs = len(ground.leaf), len(sizes)
     left, owner = np.empty(n, np.int64), np.empty(n, np.int64)
     for row in range(len(rows)):
         owner[:] = -1
@@ -42,7 +33,7 @@ def decode_left(
             size = sizes[job]
             last = m if wrap else m - size + 1
             start = min(int(rows[row, jobs + job] * last), last - 1)
-            values[row] += block_cost(left, m, start, size, leaf, pod, weights, in_leaf, in_pod)
+            values[row] += block_cost(left, m, start, size, switches)
             m = take(owner, left, m, start, size, job)
         if len(owners):
             owners[row] = owner

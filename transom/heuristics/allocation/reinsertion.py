@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from transom._system.compiling import compiled
-from transom.heuristics.allocation.arrays import gather, slide, take
+from transom.heuristics.allocation.arrays import Ground, counting, gather, slide, take
 from transom.models.allocation import placing_order
 from transom.models.arrays import FloatArray, IntArray
 from transom.models.hop_cost import hop_cost
@@ -18,29 +18,20 @@ _LESS = 1e-10  # a move has to pay by this share of what it moves: sums are roun
 
 
 @compiled
-def reinsert_one(
-    owner: IntArray,
-    costs: FloatArray,
-    leaf: IntArray,
-    pod: IntArray,
-    sizes: IntArray,
-    weights: IntArray,
-    wrap: bool,
-    job: int,
-) -> bool:
+def reinsert_one(owner: IntArray, costs: FloatArray, ground: Ground, wrap: bool, job: int) -> bool:
     """Put a job on the cheapest start, if that pays; whether it did.
 
     ``owner`` and ``costs`` (of each job) are changed if it pays.
     """
+    sizes, switches = ground.sizes, counting(ground.leaf, ground.pod, ground.weights)
     n, size = len(owner), sizes[job]
-    in_leaf, in_pod = np.zeros(leaf.max() + 1, np.int64), np.zeros(pod.max() + 1, np.int64)
     rest = np.where(owner == job, -1, owner)
     if not _stands(rest, sizes, wrap, job, job):
         return False
     left, slid = np.empty(n, np.int64), np.empty(n)
     m = gather(rest, left)
     last = m if wrap else m - size + 1
-    slide(left, m, last, size, leaf, pod, weights, in_leaf, in_pod, slid)
+    slide(left, m, last, size, switches, slid)
     start = int(np.argmin(slid[:last]))
     if slid[start] >= costs[job] * (1 - _LESS):
         return False
@@ -54,13 +45,9 @@ def reinsert_one(
 def reinsert_two(
     owner: IntArray,
     costs: FloatArray,
-    leaf: IntArray,
-    pod: IntArray,
-    sizes: IntArray,
-    weights: IntArray,
+    ground: Ground,
     wrap: bool,
-    one: int,
-    other: int,
+    pair: tuple[int, int],
     least: float,
     first: int,
     count: int,
@@ -70,15 +57,17 @@ def reinsert_two(
     Parameters
     ----------
     owner, costs : the solution and what each job costs; changed if it pays.
-    least : a lower bound of what ``other`` costs.
-    first, count : try so many starts of ``one``, by rising cost, from the one in the place ``first`` on.
+    pair : the jobs.
+    least : a lower bound of what the other costs.
+    first, count : try so many starts of the one, by rising cost, from the one in the place ``first`` on.
 
     Returns
     -------
     The place to go on from, or -1 if no other start can pay; and whether it paid.
     """
+    one, other = pair
+    sizes, switches = ground.sizes, counting(ground.leaf, ground.pod, ground.weights)
     n, size = len(owner), sizes[other]
-    in_leaf, in_pod = np.zeros(leaf.max() + 1, np.int64), np.zeros(pod.max() + 1, np.int64)
     rest = owner.copy()
     for i in range(n):
         if owner[i] == one or owner[i] == other:
@@ -89,7 +78,7 @@ def reinsert_two(
     of_one, of_other = np.empty(n), np.empty(n)
     m = gather(rest, left)
     last = m if wrap else m - sizes[one] + 1
-    slide(left, m, last, sizes[one], leaf, pod, weights, in_leaf, in_pod, of_one)
+    slide(left, m, last, sizes[one], switches, of_one)
     ranked = np.argsort(of_one[:last], kind="mergesort")
     best = (costs[one] + costs[other]) * (1 - _LESS)
     paid, end = False, False
@@ -102,7 +91,7 @@ def reinsert_two(
         kept[:] = left
         fewer = take(trial, kept, m, start, sizes[one], one)
         ends = fewer if wrap else fewer - size + 1
-        slide(kept, fewer, ends, size, leaf, pod, weights, in_leaf, in_pod, of_other)
+        slide(kept, fewer, ends, size, switches, of_other)
         then = int(np.argmin(of_other[:ends]))
         if of_one[start] + of_other[then] < best:
             take(trial, kept, fewer, then, size, other)
@@ -122,9 +111,10 @@ def _stands(rest: IntArray, sizes: IntArray, wrap: bool, one: int, other: int) -
 
 
 @compiled
-def least_costs(leaf: IntArray, pod: IntArray, sizes: IntArray, weights: IntArray) -> FloatArray:
+def least_costs(ground: Ground) -> FloatArray:
     """A lower bound of what each job costs: full switches as large as the one with the most idle nodes."""
-    in_leaf, in_pod = np.zeros(leaf.max() + 1, np.int64), np.zeros(pod.max() + 1, np.int64)
+    leaf, pod, sizes, weights = ground
+    _, _, _, in_leaf, in_pod = counting(leaf, pod, weights)
     for i in range(len(leaf)):
         in_leaf[leaf[i]] += 1
         in_pod[pod[i]] += 1

@@ -206,12 +206,9 @@ class _OnQ:
         self._starts = self._best.copy()
 
     def run(self, rng: np.random.Generator, temperatures: FloatArray, first: int, count: int, steps: int) -> int:
-        return int(
-            annealing.anneal_blocks(
-                rng, self._starts, self._best, self._state, self._table, self._rows, self._sizes,
-                self._options, temperatures, first, count, steps,
-            )
-        )  # fmt: skip
+        line = annealing.Line(self._starts, self._best, self._state)
+        schedule = annealing.Schedule(temperatures, first, first + count, steps)
+        return annealing.anneal_blocks(rng, line, self._table, self._rows, self._sizes, self._options, schedule)
 
     def hand_over(self, budget: Budget) -> None:
         solution = self._solution(self._best)

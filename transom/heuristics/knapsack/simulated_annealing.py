@@ -136,11 +136,11 @@ class Walk:
         self._mean = float(reduced.values.mean()) if len(reduced.items) else 1.0
         self.best = solution[reduced.items]
         order, place = np.empty(len(self.best), np.int64), np.empty(len(self.best), np.int64)
-        self._solution = Chosen(self.best.copy(), order, place, np.zeros(4, np.int64))
+        self.solution = Chosen(self.best.copy(), order, place, np.zeros(4, np.int64))
 
     def restart(self) -> None:
         """Go back to the best solution."""
-        chosen, order, place, state = self._solution
+        chosen, order, place, state = self.solution
         chosen[:] = self.best
         inside = np.flatnonzero(self.best)
         order[: len(inside)] = inside
@@ -159,7 +159,7 @@ class Walk:
         cooling = (annealing.final / annealing.initial) ** (1 / steps)
         # From the step's number, not from the last temperature: rounding must not depend on the chunks.
         temperature = annealing.initial * self._mean
-        return _walk(rng, self._solution, self.best, self._items, temperature, cooling, first, count)
+        return _walk(rng, self.solution, self.best, self._items, temperature, cooling, first, count)
 
 
 @compiled

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -136,22 +136,38 @@ class BBSchedGenetic:
         return min(50 if self.generations is None else self.generations, most)
 
 
+class Living(NamedTuple):
+    """Rows that live and that were just born, with room for as many again.
+
+    Parameters
+    ----------
+    rows : shape ``(2 size, jobs)``.
+    values : what each row is worth in each objective.
+    born : the generation that each was born in.
+    objectives : what each job adds to the values, shape ``(jobs, objectives)``.
+    """
+
+    rows: BoolArray
+    values: IntArray
+    born: IntArray
+    objectives: IntArray
+
+
 class _Population:
     """The rows that live, what they are worth and when they were born."""
 
     def __init__(
         self, given: BBSchedGenetic, reduced: ReducedSelection, budget: Budget, rng: np.random.Generator
     ) -> None:
-        self._ground, self._rng, self._objectives = Ground.of(reduced), rng, reduced.objectives
+        self._ground, self._rng = Ground.of(reduced), rng
         self._mutation = given.mutation
         self.generation = 0
         jobs, size = len(reduced.jobs), given.size(len(reduced.jobs))
         # A step of so many generations takes a few milliseconds.
         work = size * (jobs * (len(reduced.room) + reduced.objectives.shape[1]) + 4 * size)
         self._step = max(1, min(_WORK // work, _ROWS // size))
-        self._rows: BoolArray = np.zeros((2 * size, jobs), np.bool_)
-        self._values: IntArray = np.zeros((2 * size, self._objectives.shape[1]), np.int64)
-        self._born: IntArray = np.zeros(2 * size, np.int64)
+        rows, values = np.zeros((2 * size, jobs), np.bool_), np.zeros((2 * size, reduced.objectives.shape[1]), np.int64)
+        self._living = Living(rows, values, np.zeros(2 * size, np.int64), reduced.objectives)
         alone = self._ground.one_hot()
         asked = alone @ self._ground.demands if len(self._ground.parents) else self._ground.demands
         first = alone[(asked <= self._ground.room).all(axis=1)]
@@ -160,14 +176,14 @@ class _Population:
         drawn = np.zeros((max(0, size - len(first)), jobs), np.bool_)
         orders = rng.permuted(np.tile(np.arange(jobs), (len(drawn), 1)), axis=1)
         _draw(drawn, orders, self._ground.demands, self._ground.room, self._ground.parents)
-        self._rows[:size] = np.concatenate((first[:size], drawn))
-        self._values[:size] = self._rows[:size] @ self._objectives
+        rows[:size] = np.concatenate((first[:size], drawn))
+        values[:size] = rows[:size] @ reduced.objectives
         self._count = size
 
     @property
     def rows(self) -> BoolArray:
         """The rows that live, shape ``(n, k)``, n > 0; a view, good until the next generation."""
-        return self._rows[: self._count]
+        return self._living.rows[: self._count]
 
     def completed(self, rows: BoolArray) -> BoolArray:
         """Rows of shape ``(n, k)`` with every further job that fits, in queue order."""
@@ -181,13 +197,19 @@ class _Population:
         -------
         The feasible children, shape ``(n, k)``.
         """
-        ground = self._ground
         generations = min(generations, self._step)
-        children = np.empty((generations * len(self._rows) // 2, self._rows.shape[1]), np.bool_)
+        size, jobs = self._living.rows.shape
+        children = np.empty((generations * size // 2, jobs), np.bool_)
         self._count, born = _evolve(
-            self._rng, self._rows, self._values, self._born, self._count, children, ground.demands, ground.room,
-            self._objectives, ground.parents, self._mutation, self.generation + 1, generations,
-        )  # fmt: skip
+            self._rng,
+            self._living,
+            self._count,
+            children,
+            self._ground,
+            self._mutation,
+            self.generation + 1,
+            generations,
+        )
         self.generation += generations
         return children[:born]
 
@@ -241,27 +263,24 @@ def _draw(rows: BoolArray, orders: IntArray, demands: IntArray, room: IntArray, 
 @compiled
 def _evolve(
     rng: np.random.Generator,
-    rows: BoolArray,
-    values: IntArray,
-    born: IntArray,
+    living: Living,
     count: int,
     children: BoolArray,
-    demands: IntArray,
-    room: IntArray,
-    objectives: IntArray,
-    parents: IntArray,
+    ground: Ground,
     mutation: float,
     generation: int,
     generations: int,
 ) -> tuple[int, int]:
+    rows, values, born, objectives = living
+    demands, room, parents = ground.demands, ground.room, ground.parents
     size, jobs = len(rows) // 2, rows.shape[1]
     half = jobs // 2
     total = 0
     for now in range(generation, generation + generations):
-        living = count
+        alive = count
         for brood in range(size):
             if brood % 2 == 0:
-                one, other = int(rng.random() * living), int(rng.random() * living)
+                one, other = int(rng.random() * alive), int(rng.random() * alive)
             else:
                 one, other = other, one
             child = rows[count]

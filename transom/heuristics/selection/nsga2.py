@@ -170,12 +170,10 @@ class _Search:
         for at in range(0, count, step):
             if at and self.pressed():
                 break
-            new = breed(
-                self.rng, rows[made : made + min(step, count - at)], population, self.archive.chosen, ground.demands,
-                ground.room, ground.gains, ground.costs, ground.parents, known.marks, known.table,
-            )  # fmt: skip
-            made += int(new)
-            known.count += int(new)
+            children = rows[made : made + min(step, count - at)]
+            new = breed(self.rng, children, population, self.archive.chosen, ground, known.marks, known.table)
+            made += new
+            known.count += new
         return rows[:made]
 
 

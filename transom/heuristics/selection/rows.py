@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,8 +17,7 @@ _FLIPS = 2.0  # bits of a child that are flipped at the first attempt, on averag
 _BLIND = 0.5  # share of the rows whose jobs are dropped and added in random order
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Ground:
+class Ground(NamedTuple):
     """What the kernels read of a reduced selection of ``k`` jobs, ``b`` resources and ``p`` objectives.
 
     Parameters
@@ -213,11 +212,7 @@ def breed(
     children: BoolArray,
     population: BoolArray,
     elite: BoolArray,
-    demands: IntArray,
-    room: IntArray,
-    gains: FloatArray,
-    costs: FloatArray,
-    parents: IntArray,
+    ground: Ground,
     marks: IntArray,
     table: IntArray,
 ) -> int:
@@ -234,13 +229,14 @@ def breed(
     children : bool, shape ``(n, k)``, written.
     population : bool, shape ``(m, k)``, the best first.
     elite : bool, shape ``(e, k)``; e > 0.
-    demands, room, gains, costs, parents : as in :class:`Ground`.
+    ground : the selection.
     marks, table : as in :class:`~transom.heuristics.selection.known_rows.KnownRows`, with room for ``n`` more.
 
     Returns
     -------
     How many children there are, the first so many rows; their signatures are in the table.
     """
+    demands, room, gains, costs, parents = ground
     jobs = len(demands)
     made = 0
     left = np.empty(len(room), np.int64)

@@ -13,9 +13,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from transom._system.compiling import compiled
-from transom.heuristics.allocation.annealing import BEST, first_nodes, settle, take_out, temperature_at
-from transom.heuristics.allocation.arrays import gather, slide, take
+from transom._system.compiling import borrowing, compiled
+from transom.heuristics.allocation.annealing import (
+    BEST,
+    Schedule,
+    Standing,
+    first_nodes,
+    settle,
+    take_out,
+    temperature_at,
+)
+from transom.heuristics.allocation.arrays import Ground, Switches, counting, gather, slide, take
 from transom.learned.scorer import ScorerWeights, highest, sample, score, softmax
 from transom.models.arrays import FloatArray, IntArray, SingleArray
 from transom.models.hop_cost import hop_cost
@@ -90,25 +98,49 @@ def empty_log(decisions: int, candidates: int, steps: int) -> Log:
     )
 
 
+class Choice(NamedTuple):
+    """How a start is chosen.
+
+    Parameters
+    ----------
+    scorer : the network.
+    candidates : how many of the cheapest starts it chooses among.
+    heat : what scores are divided by before one is drawn by the softmax; 0: the highest one is taken.
+    """
+
+    scorer: ScorerWeights
+    candidates: int
+    heat: float
+
+
+class Returning(NamedTuple):
+    """A job that comes back: its number and nodes, its cost before the step, that of nodes in different pods, and the
+    temperature.
+    """
+
+    job: int
+    size: int
+    paid: float
+    worst: float
+    temperature: float
+
+
+class Ahead(NamedTuple):
+    """What is left of Q beside a candidate, what the next job costs there, and each candidate's cost with it."""
+
+    rest: IntArray
+    slid: FloatArray
+    total: FloatArray
+
+
 @compiled
 def anneal_candidates(
     rng: np.random.Generator,
-    owner: IntArray,
-    best: IntArray,
-    costs: FloatArray,
-    state: FloatArray,
-    leaf: IntArray,
-    pod: IntArray,
-    sizes: IntArray,
-    weights: IntArray,
+    standing: Standing,
+    ground: Ground,
     options: IntArray,
-    temperatures: FloatArray,
-    first: int,
-    count: int,
-    steps: int,
-    scorer: ScorerWeights,
-    candidates: int,
-    heat: float,
+    schedule: Schedule,
+    choice: Choice,
     log: Log,
     logged: IntArray,
 ) -> int:
@@ -116,53 +148,48 @@ def anneal_candidates(
 
     Parameters
     ----------
-    scorer : :class:`~transom.learned.scorer.ScorerWeights`.
-    candidates : how many of the cheapest starts it chooses among.
-    heat : what scores are divided by before one is drawn by the softmax; 0: the highest one is taken.
+    choice : how a start is chosen.
     log : where decisions are written; nowhere if it has no room.
     logged : decisions that are in the log, shape ``(1,)``; changed in place.
 
     The others, and what is returned, are those of :func:`transom.heuristics.allocation.annealing.anneal_left`.
     """
+    owner, costs, _, state = standing
+    scorer, candidates, heat = choice
+    sizes, switches = ground.sizes, counting(ground.leaf, ground.pod, ground.weights)
     n, jobs = len(owner), len(sizes)
-    in_leaf, in_pod = np.zeros(leaf.max() + 1, np.int64), np.zeros(pod.max() + 1, np.int64)
-    of_leaf, of_pod = np.zeros(leaf.max() + 1, np.int64), np.zeros(pod.max() + 1, np.int64)
     left, before, paid, slid = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(jobs), np.empty(n)
     out, removed = np.empty(jobs, np.int64), np.zeros(jobs, np.bool_)
     starts, scores, chances = np.empty(candidates, np.int64), np.empty(candidates, np.float32), np.empty(candidates)
     features = np.empty((candidates, scorer.features.shape[0]), np.float32)
     context = np.empty(scorer.context.shape[0], np.float32)
-    rest, slid_then, total = np.empty(n, np.int64), np.empty(n), np.empty(candidates)
+    ahead = Ahead(np.empty(n, np.int64), np.empty(n), np.empty(candidates))
+    total = ahead.total
     better_at = 0
-    for step in range(first, first + count):
+    for step in range(schedule.first, schedule.end):
         before[:] = owner
         paid[:] = costs
         moved = take_out(rng, owner, out, removed, sizes, options, state)
         m = gather(owner, left)
-        temperature = temperature_at(temperatures, step, steps)
+        temperature = temperature_at(schedule.temperatures, step, schedule.steps)
         for k in range(moved):
             job, size = out[k], sizes[out[k]]
             last = first_nodes(m, size, options)
-            slide(left, m, last, size, leaf, pod, weights, in_leaf, in_pod, slid)
+            slide(left, m, last, size, switches, slid)
             found = _cheapest(slid, last, starts)
             chosen = 0
             if found > 1:
-                worst = max(hop_cost(size, 0, 0, weights), 1e-9)
-                _describe(
-                    left, m, leaf, pod, of_leaf, of_pod, starts, found, slid, size, worst, before, job, paid[job],
-                    temperature, features,
-                )  # fmt: skip
+                worst = max(hop_cost(size, 0, 0, ground.weights), 1e-9)
+                returning = Returning(job, size, paid[job], worst, temperature)
+                _describe(left[:m], switches, starts[:found], slid, before, returning, features)
                 following = sizes[out[k + 1]] if k + 1 < moved else 0
-                _look_ahead(
-                    left, m, leaf, pod, weights, in_leaf, in_pod, starts, found, slid, size, following, options,
-                    rest, slid_then, total,
-                )  # fmt: skip
+                _look_ahead(left[:m], switches, starts[:found], slid, size, following, options, ahead)
                 least = total[:found].min()
                 for c in range(found):
                     features[c, 15] = min((total[c] - least) / temperature, 10.0) / 2.5
                     features[c, 16] = (total[c] - least) / worst
                 above = paid.sum() - state[BEST]
-                _survey(m, sizes, out, k, moved, worst, temperature, step, steps, above, context)
+                _survey(m, sizes, out[k:moved], returning, step, schedule.steps, above, context)
                 score(scorer, features, context, found, scores)
                 if heat > 0:
                     for c in range(found):
@@ -182,14 +209,14 @@ def anneal_candidates(
             m = take(owner, left, m, starts[chosen], size, job)
         if step < len(log.values):
             log.values[step, 0], log.values[step, 1] = paid.sum(), costs.sum()
-        if settle(rng, owner, before, best, costs, paid, state, sizes, options, temperatures, step, steps):
-            better_at = step - first + 1
+        if settle(rng, standing, before, paid, sizes, options, schedule, step):
+            better_at = step - schedule.first + 1
         if step < len(log.values):
             log.values[step, 2] = state[BEST]
     return better_at
 
 
-@compiled
+@borrowing
 def _cheapest(slid: FloatArray, last: int, starts: IntArray) -> int:
     """Write the cheapest starts in the order of their costs, of equals the lowest first, and return how many."""
     found = 0
@@ -206,26 +233,20 @@ def _cheapest(slid: FloatArray, last: int, starts: IntArray) -> int:
     return found
 
 
-@compiled
+@borrowing
 def _describe(
     left: IntArray,
-    m: int,
-    leaf: IntArray,
-    pod: IntArray,
-    of_leaf: IntArray,
-    of_pod: IntArray,
+    switches: Switches,
     starts: IntArray,
-    found: int,
     slid: FloatArray,
-    size: int,
-    worst: float,
     before: IntArray,
-    job: int,
-    paid: float,
-    temperature: float,
+    returning: Returning,
     features: SingleArray,
 ) -> None:
     """Fill the features of the candidates; the counts per leaf switch and pod are zero before and after."""
+    leaf, pod, _, of_leaf, of_pod = switches
+    job, size, paid, worst, temperature = returning
+    m, found = len(left), len(starts)
     for i in range(m):
         of_leaf[leaf[left[i]]] += 1
         of_pod[pod[left[i]]] += 1
@@ -235,8 +256,8 @@ def _describe(
         end = end if end < m else end - m
         a, b = left[start], left[end]
         above, gain = slid[start] - slid[starts[0]], slid[start] - paid
-        head = _same(left, m, start, size, 1, leaf)
-        tail = _same(left, m, end, size, -1, leaf)
+        head = _same(left, start, size, 1, leaf)
+        tail = _same(left, end, size, -1, leaf)
         head_left = (of_leaf[leaf[a]] - head) / of_leaf[leaf[a]]
         tail_left = (of_leaf[leaf[b]] - tail) / of_leaf[leaf[b]]
         row = features[c]
@@ -249,8 +270,8 @@ def _describe(
         row[6] = c / found
         row[7] = head_left
         row[8] = tail_left
-        row[9] = (of_pod[pod[a]] - _same(left, m, start, size, 1, pod)) / of_pod[pod[a]]
-        row[10] = (of_pod[pod[b]] - _same(left, m, end, size, -1, pod)) / of_pod[pod[b]]
+        row[9] = (of_pod[pod[a]] - _same(left, start, size, 1, pod)) / of_pod[pod[a]]
+        row[10] = (of_pod[pod[b]] - _same(left, end, size, -1, pod)) / of_pod[pod[b]]
         row[11] = ((head_left > 0) + (tail_left > 0)) / 2
         row[12] = b - a == size - 1
         row[13] = end < start
@@ -263,24 +284,18 @@ def _describe(
 @compiled
 def _look_ahead(
     left: IntArray,
-    m: int,
-    leaf: IntArray,
-    pod: IntArray,
-    weights: IntArray,
-    in_leaf: IntArray,
-    in_pod: IntArray,
+    switches: Switches,
     starts: IntArray,
-    found: int,
     slid: FloatArray,
     size: int,
     following: int,
     options: IntArray,
-    rest: IntArray,
-    slid_then: FloatArray,
-    total: FloatArray,
+    ahead: Ahead,
 ) -> None:
     """Fill what candidates cost together with a next job of ``following`` nodes where that is then cheapest, if any."""
-    for c in range(found):
+    rest, slid_then, total = ahead
+    m = len(left)
+    for c in range(len(starts)):
         start = starts[c]
         total[c] = slid[start]
         if following == 0:
@@ -293,14 +308,14 @@ def _look_ahead(
             rest[count] = left[i]
             count += 1
         last = first_nodes(count, following, options)
-        slide(rest, count, last, following, leaf, pod, weights, in_leaf, in_pod, slid_then)
+        slide(rest, count, last, following, switches, slid_then)
         total[c] += slid_then[:last].min()
 
 
-@compiled
-def _same(left: IntArray, m: int, at: int, size: int, way: int, labels: IntArray) -> int:
+@borrowing
+def _same(left: IntArray, at: int, size: int, way: int, labels: IntArray) -> int:
     """How many entries of a block from one of its ends on bear the same label."""
-    label, length = labels[left[at]], 1
+    m, label, length = len(left), labels[left[at]], 1
     while length < size:
         at += way
         at = 0 if at == m else m - 1 if at < 0 else at
@@ -310,29 +325,27 @@ def _same(left: IntArray, m: int, at: int, size: int, way: int, labels: IntArray
     return length
 
 
-@compiled
+@borrowing
 def _survey(
     m: int,
     sizes: IntArray,
     out: IntArray,
-    k: int,
-    moved: int,
-    worst: float,
-    temperature: float,
+    returning: Returning,
     step: int,
     steps: int,
     above: float,
     context: SingleArray,
 ) -> None:
     """Fill what is known of a decision."""
-    size, asked = sizes[out[k]], 0
-    for other in range(k, moved):
-        asked += sizes[out[other]]
-    following = sizes[out[k + 1]] if k + 1 < moved else 0
+    _, size, _, worst, temperature = returning
+    asked = 0
+    for job in out:
+        asked += sizes[job]
+    following = sizes[out[1]] if len(out) > 1 else 0
     context[0] = math.log10(temperature / worst) / 4
     context[1] = step / steps
     context[2] = asked / m
-    context[3] = (moved - k - 1) / 4
+    context[3] = (len(out) - 1) / 4
     context[4] = size / m
     context[5] = min(following / size, 2.0)
     context[6] = math.log(m) / 7

@@ -14,7 +14,7 @@ from transom.heuristics.allocation.arrays import best_known
 from transom.learned import checkpoints
 from transom.learned.checkpoints import card_digest
 from transom.learned.repair.cards import read_card, unsuited
-from transom.learned.repair.first_nodes import anneal_learned
+from transom.learned.repair.first_nodes import Choice, View, anneal_learned
 from transom.learned.repair.forward import Network, prepare, room
 from transom.learned.repair.process import SCHEMAS, scale_of
 from transom.models.allocation import Allocation
@@ -121,9 +121,7 @@ def _load(model: str, digest: str) -> _Loaded:
 
 
 def _walk(problem: Allocation, owner: IntArray, settings: Nsa, loaded: _Loaded) -> OnWhatIsLeft:
-    more = (
-        problem.leaf, problem.pod, scale_of(problem.tree, loaded.largest), loaded.rows,
-        loaded.network, room(loaded.network), settings.choose == "best",
-    )  # fmt: skip
+    view = View(problem.leaf, problem.pod, scale_of(problem.tree, loaded.largest), loaded.rows)
+    more = view, Choice(loaded.network, room(loaded.network), settings.choose == "best")
     work = 8 * len(owner) + _PASS
     return OnWhatIsLeft(problem, owner, settings.moves(problem, settings.nested), anneal_learned, more, work)

@@ -15,7 +15,7 @@ from transom.heuristics.allocation.annealing_loop import Annealing, Nested, OnWh
 from transom.heuristics.allocation.arrays import best_known
 from transom.learned import checkpoints
 from transom.learned.checkpoints import card_digest
-from transom.learned.repair.candidates import CONTEXT, FEATURES, SCHEMA, anneal_candidates, empty_log
+from transom.learned.repair.candidates import CONTEXT, FEATURES, SCHEMA, Choice, anneal_candidates, empty_log
 from transom.learned.repair.cards import read_card, unsuited
 from transom.learned.scorer import ScorerWeights, scorer_weights
 from transom.models.allocation import Allocation
@@ -129,7 +129,7 @@ def _load(model: str, digest: str) -> _Loaded:
 def _walk(problem: Allocation, owner: IntArray, settings: NsaCost, loaded: _Loaded) -> OnWhatIsLeft:
     nothing = empty_log(0, 1, 0)
     candidates = min(loaded.candidates, len(owner))
-    more = loaded.scorer, candidates, settings.heat, nothing, np.zeros(1, np.int64)
+    more = Choice(loaded.scorer, candidates, settings.heat), nothing, np.zeros(1, np.int64)
     # For each candidate the idle nodes are gone over once more, for the next job.
     work = (12 * len(owner) + _SCORED) * candidates
     return OnWhatIsLeft(problem, owner, settings.moves(problem, settings.nested), anneal_candidates, more, work)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from transom._system.compiling import compiled
 from transom.heuristics.allocation.annealing import ANYTHING, MEND, NESTED, take_out
-from transom.heuristics.allocation.arrays import block_cost, gather, take
+from transom.heuristics.allocation.arrays import Switches, block_cost, gather, take
 from transom.models.arrays import BoolArray, FloatArray, IntArray, SingleArray
 from transom.models.fat_tree import FatTree
 
@@ -91,6 +91,21 @@ class Lanes(NamedTuple):
     """How many are left."""
 
 
+class Ended(NamedTuple):
+    """Which episodes ended, one entry for each lane.
+
+    Parameters
+    ----------
+    final : what was seen at the end, where one ended, shape ``(lanes, rows, 100)``.
+    costs : the total cost of the repaired jobs where an episode ended, 0 elsewhere.
+    done : whether it did.
+    """
+
+    final: SingleArray
+    costs: FloatArray
+    done: BoolArray
+
+
 def empty_lanes(windows: Windows, lanes: int) -> Lanes:
     """Lanes in which no window was opened."""
     nodes = int(np.diff(windows.first_node).max())
@@ -112,42 +127,33 @@ def scale_of(tree: FatTree, largest: int) -> NDArray[np.float32]:
 
 @compiled
 def observe(
-    left: IntArray,
-    m: int,
-    leaf: IntArray,
-    pod: IntArray,
-    out: IntArray,
-    at: int,
-    moved: int,
-    sizes: IntArray,
-    scale: SingleArray,
-    seen: SingleArray,
+    left: IntArray, leaf: IntArray, pod: IntArray, out: IntArray, sizes: IntArray, scale: SingleArray, seen: SingleArray
 ) -> None:
     r"""Fill what a network sees, float32, shape ``(5, 100)`` or ``(4, 100)`` (papers/nsa, section V-B1).
 
-    The columns are the first 100 of the ``m`` entries of ``left``, what is left of Q; those behind it are 0. The rows:
+    The columns are the first 100 entries of ``left``, what is left of Q; those behind it are 0. The rows:
     leaf switch and pod of the entry, :math:`(i + 1) / (\text{number of them})`, so that none looks like a missing one;
     with five rows, 1 as a sign that the node is idle; :math:`n_j / n^{\max}` of the job that comes next; and the mean
     of that over the other jobs that are still out, 0 if there is none.
 
     Parameters
     ----------
-    left, m : positions of idle nodes that nobody holds, and how many there are.
+    left : positions of idle nodes that nobody holds.
     leaf, pod : leaf switch and pod of each idle node, numbered as in the tree from 0.
-    out, at, moved : ``out[at:moved]`` are the jobs that are still out, the next one first; there may be none.
+    out : the jobs that are still out, the next one first; there may be none.
     sizes : nodes of each job.
     scale : of :func:`scale_of`.
     """
-    shown = min(m, SEEN)
+    shown = min(len(left), SEEN)
     jobs = np.float32(0)
     size = np.float32(0)
     others = np.float32(0)
-    if at < moved:
-        size = np.float32(sizes[out[at]]) / scale[2]
-        for k in range(at + 1, moved):
+    if len(out):
+        size = np.float32(sizes[out[0]]) / scale[2]
+        for k in range(1, len(out)):
             jobs += np.float32(sizes[out[k]])
-        if moved - at > 1:
-            others = jobs / (np.float32(moved - at - 1) * scale[2])
+        if len(out) > 1:
+            others = jobs / (np.float32(len(out) - 1) * scale[2])
     rows = seen.shape[0]
     for k in range(shown):
         i = left[k]
@@ -169,9 +175,7 @@ def step_all(
     habits: FloatArray,
     actions: IntArray,
     seen: SingleArray,
-    final: SingleArray,
-    costs: FloatArray,
-    done: BoolArray,
+    ended: Ended,
 ) -> None:
     """Take an action in every lane; where that ends an episode, begin the next one.
 
@@ -181,16 +185,14 @@ def step_all(
     habits : of the process, by the positions above.
     actions : entry of what is left of Q where the next job begins, shape ``(lanes,)``.
     seen : filled with what is seen next, shape ``(lanes, rows, 100)``.
-    final : filled with what was seen at the end of an episode, where one ended.
-    costs : filled with the total cost of the repaired jobs where an episode ended, 0 elsewhere.
-    done : filled with whether an episode ended.
+    ended : filled.
     """
-    in_leaf, in_pod = _counts(windows)
+    counts, (final, costs, done) = _counts(windows), ended
     for i in range(len(actions)):
-        done[i], costs[i] = _place(windows, lanes, i, actions[i], in_leaf, in_pod)
+        done[i], costs[i] = _place(windows, lanes, i, actions[i], counts)
         if done[i]:
             _look(windows, lanes, i, final[i])
-            _begin(rng, windows, lanes, i, options, habits, False, in_leaf, in_pod)
+            _begin(rng, windows, lanes, i, options, habits, False, counts)
         _look(windows, lanes, i, seen[i])
 
 
@@ -199,9 +201,9 @@ def act(
     windows: Windows, lanes: Lanes, actions: IntArray, seen: SingleArray, costs: FloatArray, done: BoolArray
 ) -> None:
     """Take an action in every lane, as :func:`step_all` does, and begin nothing."""
-    in_leaf, in_pod = _counts(windows)
+    counts = _counts(windows)
     for i in range(len(actions)):
-        done[i], costs[i] = _place(windows, lanes, i, actions[i], in_leaf, in_pod)
+        done[i], costs[i] = _place(windows, lanes, i, actions[i], counts)
         _look(windows, lanes, i, seen[i])
 
 
@@ -219,9 +221,9 @@ def begin_all(
 
     A repair that was not ended counts as none.
     """
-    in_leaf, in_pod = _counts(windows)
+    counts = _counts(windows)
     for i in range(len(lanes.window)):
-        _begin(rng, windows, lanes, i, options, habits, fresh, in_leaf, in_pod)
+        _begin(rng, windows, lanes, i, options, habits, fresh, counts)
         _look(windows, lanes, i, seen[i])
 
 
@@ -243,15 +245,13 @@ def _look(windows: Windows, lanes: Lanes, i: int, seen: SingleArray) -> None:
     w = lanes.window[i]
     a, b = windows.first_node[w], windows.first_node[w + 1]
     sizes = windows.sizes[windows.first_job[w] : windows.first_job[w + 1]]
-    observe(
-        lanes.left[i], lanes.length[i], windows.leaf[a:b], windows.pod[a:b],
-        lanes.out[i], lanes.at[i], lanes.moved[i], sizes, windows.scale, seen,
-    )  # fmt: skip
+    left, out = lanes.left[i, : lanes.length[i]], lanes.out[i, lanes.at[i] : lanes.moved[i]]
+    observe(left, windows.leaf[a:b], windows.pod[a:b], out, sizes, windows.scale, seen)
 
 
 @compiled
 def _place(
-    windows: Windows, lanes: Lanes, i: int, action: int, in_leaf: IntArray, in_pod: IntArray
+    windows: Windows, lanes: Lanes, i: int, action: int, counts: tuple[IntArray, IntArray]
 ) -> tuple[bool, float]:
     """Put the next job of a lane where it begins; whether it was the last, and then the cost of all that came back."""
     w = lanes.window[i]
@@ -259,7 +259,14 @@ def _place(
     job = lanes.out[i, lanes.at[i]]
     size = windows.sizes[windows.first_job[w] + job]
     lanes.at[i] += 1
-    _put(windows, lanes, i, job, size, action, windows.leaf[a:b], windows.pod[a:b], in_leaf, in_pod)
+    _put(
+        lanes,
+        i,
+        job,
+        size,
+        action,
+        Switches(windows.leaf[a:b], windows.pod[a:b], windows.weights, counts[0], counts[1]),
+    )
     total = 0.0
     if lanes.at[i] < lanes.moved[i]:
         return False, total
@@ -269,21 +276,10 @@ def _place(
 
 
 @compiled
-def _put(
-    windows: Windows,
-    lanes: Lanes,
-    i: int,
-    job: int,
-    size: int,
-    start: int,
-    leaf: IntArray,
-    pod: IntArray,
-    in_leaf: IntArray,
-    in_pod: IntArray,
-) -> None:
+def _put(lanes: Lanes, i: int, job: int, size: int, start: int, switches: Switches) -> None:
     """Put a job of a lane on consecutive entries of what is left of Q."""
     left, m = lanes.left[i], lanes.length[i]
-    lanes.costs[i, job] = block_cost(left, m, start, size, leaf, pod, windows.weights, in_leaf, in_pod)
+    lanes.costs[i, job] = block_cost(left, m, start, size, switches)
     lanes.length[i] = take(lanes.owner[i], left, m, start, size, job)
 
 
@@ -296,12 +292,11 @@ def _begin(
     options: IntArray,
     habits: FloatArray,
     fresh: bool,
-    in_leaf: IntArray,
-    in_pod: IntArray,
+    counts: tuple[IntArray, IntArray],
 ) -> None:
     """Go on in the window of a lane, or open another one, and take jobs out."""
     if fresh or lanes.repairs[i] == 0 or lanes.repairs[i] >= habits[REPAIRS]:
-        _open(rng, windows, lanes, i, habits, in_leaf, in_pod)
+        _open(rng, windows, lanes, i, habits, counts)
     elif not _kept(rng, lanes, i):
         _copy(lanes.owner_before, lanes.owner, i, _nodes(windows, lanes, i))
         _copy(lanes.costs_before, lanes.costs, i, lanes.costs.shape[1])
@@ -349,13 +344,13 @@ def _open(
     lanes: Lanes,
     i: int,
     habits: FloatArray,
-    in_leaf: IntArray,
-    in_pod: IntArray,
+    counts: tuple[IntArray, IntArray],
 ) -> None:
     """Draw a window for a lane, a temperature and a solution to begin with: the first fit or a random one."""
     w = int(rng.random() * (len(windows.first_node) - 1))
     a, b = windows.first_node[w], windows.first_node[w + 1]
-    leaf, pod, nodes = windows.leaf[a:b], windows.pod[a:b], b - a
+    nodes = b - a
+    switches = Switches(windows.leaf[a:b], windows.pod[a:b], windows.weights, counts[0], counts[1])
     lanes.window[i], lanes.repairs[i] = w, 0
     walks = rng.random() < habits[WALK]
     lanes.temperature[i] = np.inf if walks else habits[TMIN] * (habits[TMAX] / habits[TMIN]) ** rng.random()
@@ -366,4 +361,4 @@ def _open(
     for job in range(windows.first_job[w + 1] - windows.first_job[w]):
         size = windows.sizes[windows.first_job[w] + job]
         start = int(rng.random() * min(lanes.length[i], SEEN)) if scattered else 0
-        _put(windows, lanes, i, job, size, start, leaf, pod, in_leaf, in_pod)
+        _put(lanes, i, job, size, start, switches)

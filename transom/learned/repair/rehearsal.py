@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from transom.heuristics.allocation.annealing_loop import OnWhatIsLeft
 from transom.heuristics.allocation.arrays import first_fit
-from transom.learned.repair.candidates import Log, anneal_candidates, empty_log
+from transom.learned.repair.candidates import Choice, Log, anneal_candidates, empty_log
 from transom.learned.repair.nsa_cost import NsaCost
 from transom.learned.scorer import ScorerWeights
 from transom.models.allocation import Allocation
@@ -65,7 +65,7 @@ def rehearse(
     for _ in range(runs):
         # More jobs than one step removes are out where no order of placing reaches them.
         log, logged = empty_log(search.steps * len(problem), candidates, search.steps), np.zeros(1, np.int64)
-        more = scorer, candidates, search.heat, log, logged
+        more = Choice(scorer, candidates, search.heat), log, logged
         walk = OnWhatIsLeft(problem, first_fit(problem), search.moves(problem, search.nested), anneal_candidates, more)
         walk.run(rng, np.array([search.tmax, search.tmin]), 0, search.steps, search.steps)
         n = int(logged[0])

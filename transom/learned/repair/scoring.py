@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transom._system.compiling import compiled
-from transom.heuristics.allocation.arrays import slide
+from transom.heuristics.allocation.arrays import Switches, slide
 from transom.learned.repair.pool import CLUSTERS, ClusterName, WindowPool, stream_windows
-from transom.learned.repair.process import SEEN, Lanes, Windows, act, begin_all, empty_lanes, look_all, step_all
+from transom.learned.repair.process import SEEN, Ended, Lanes, Windows, act, begin_all, empty_lanes, look_all, step_all
 from transom.learned.repair.task import RepairTask
 from transom.models.arrays import FloatArray, IntArray
 from transom.rng import stream
@@ -75,16 +75,15 @@ def destroy(pool: WindowPool, task: RepairTask, count: int, seed: int = 0) -> De
     seen, costs, done = _room(count, rows), np.empty(count), np.empty(count, np.bool_)
     options, habits = task.options(), task.habits()
     begin_all(rng, pool.windows, lanes, options, habits, True, seen)
+    ended = Ended(seen.copy(), costs, done)
     for _ in range(_WARM_UP):
-        step_all(rng, pool.windows, lanes, options, habits, _uniform(rng, lanes), seen, seen.copy(), costs, done)
+        step_all(rng, pool.windows, lanes, options, habits, _uniform(rng, lanes), seen, ended)
     # Episodes are begun anew where jobs are back already, so that every window is as it was destroyed.
     while (lanes.at > 0).any():
         some = np.flatnonzero(lanes.at > 0)
         part = _part(lanes, some)
-        step_all(
-            rng, pool.windows, part, options, habits, _uniform(rng, part), _room(len(some), rows),
-            _room(len(some), rows), costs[: len(some)].copy(), done[: len(some)].copy(),
-        )  # fmt: skip
+        ended = Ended(_room(len(some), rows), np.empty(len(some)), np.empty(len(some), np.bool_))
+        step_all(rng, pool.windows, part, options, habits, _uniform(rng, part), _room(len(some), rows), ended)
         for whole, piece in zip(lanes, part, strict=True):
             whole[some] = piece
     return Destroyed(pool, task, lanes)
@@ -177,7 +176,7 @@ def _cheapest(windows: Windows, lanes: Lanes) -> IntArray:
         a, b = windows.first_node[w], windows.first_node[w + 1]
         size = windows.sizes[windows.first_job[w] + lanes.out[i, lanes.at[i]]]
         last = min(m, SEEN)
-        leaf, pod = windows.leaf[a:b], windows.pod[a:b]
-        slide(lanes.left[i], m, last, size, leaf, pod, windows.weights, in_leaf, in_pod, costs)
+        switches = Switches(windows.leaf[a:b], windows.pod[a:b], windows.weights, in_leaf, in_pod)
+        slide(lanes.left[i], m, last, size, switches, costs)
         chosen[i] = np.argmin(costs[:last])
     return chosen

@@ -12,7 +12,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from transom.errors import SpecError
 from transom.learned.repair.pool import WindowPool
-from transom.learned.repair.process import SEEN, Lanes, begin_all, empty_lanes, look_all, step_all
+from transom.learned.repair.process import SEEN, Ended, Lanes, begin_all, empty_lanes, look_all, step_all
 from transom.learned.repair.task import RepairTask
 from transom.models.arrays import BoolArray
 from transom.rng import stream
@@ -82,13 +82,10 @@ class RepairVecEnv(VecEnv):
 
     def step_wait(self) -> tuple[NDArray[np.float32], NDArray[np.float32], BoolArray, list[dict[str, Any]]]:
         """What is seen next, rewards, where episodes ended, and for those the last that was seen and the totals."""
-        seen, final = self._room(), self._room()
-        costs, done = np.empty(self.num_envs), np.empty(self.num_envs, np.bool_)
+        seen, ended = self._room(), Ended(self._room(), np.empty(self.num_envs), np.empty(self.num_envs, np.bool_))
+        final, costs, done = ended
         moved = self._lanes.moved.copy()
-        step_all(
-            self._rng, self.pool.windows, self._lanes, self._removal, self._habits,
-            self._actions, seen, final, costs, done,
-        )  # fmt: skip
+        step_all(self._rng, self.pool.windows, self._lanes, self._removal, self._habits, self._actions, seen, ended)
         rewards = self.task.rewards(costs, done)
         infos = self._plain.copy()
         # An episode's only reward is its last, so that it is the sum too.
