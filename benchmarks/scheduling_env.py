@@ -45,23 +45,18 @@ SCHEMES = {
 @compiled
 def wander(s, c, scheme, nodes, runtime, cost, reward, gathered, rng, seen, view, state):  # type: ignore[no-untyped-def]
     """Random choices to the end of an episode; ``seen`` 0: nothing is observed, 1: features, 2: the paper's state."""
-    jobs, queue, ends, expected, ended, free, children, at = s
-    place, extra, candidates, picks, modes, known = c
     features, context, _, _ = view
     decisions = 0
     while True:
-        count = go_on(
-            jobs, queue, ends, expected, ended, free, children, at, place, extra, candidates, picks, modes, scheme,
-            nodes, runtime, cost, reward, gathered,
-        )  # fmt: skip
+        count = go_on(s, c, scheme, nodes, runtime, cost, reward, gathered)
         if count == 0:
             return decisions
         if seen == 1:
-            observe(jobs, queue, expected, free, at, place, extra, candidates, known, scheme, nodes, features, context)
+            observe(s, c, scheme, nodes, features, context)
         elif seen == 2:
-            paper_state(jobs, queue, expected, free, at, place, candidates, known, scheme, nodes, state)
+            paper_state(s, c, scheme, nodes, state)
         k = int(rng.random() * count)
-        act(jobs, queue, expected, free, at, place, extra, candidates, picks, modes, scheme, nodes, reward, gathered, k)
+        act(s, c, scheme, nodes, reward, gathered, k)
         decisions += 1
 
 

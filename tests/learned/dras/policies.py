@@ -103,7 +103,7 @@ class Walking:
 
     def decide(self, window: Window, /) -> Decision:
         """Decide one window."""
-        at = *parts(window), window.cluster.num_nodes, self.scheme, self.holder
+        at = parts(window), window.cluster.num_nodes, self.scheme, self.holder
         _, told = decide_window(*at, self.weights, self.view, self.rng, self.epsilon)
         self.holder = told[2]
         return decision_of(*told)

@@ -169,9 +169,8 @@ def test_what_a_network_of_table_iii_sees() -> None:
     running = JobTable.of([Job(id=1, submit=0, nodes=3, walltime=30), Job(id=2, submit=0, nodes=2, walltime=60)])
     window = Window(20, Cluster(8), queue, running, [30, 60], [3])
     state, course = standing(window, scheme)
-    jobs, waiting, _, expected, _, free, _, at = state
-    begin(jobs, waiting, expected, free, at, *course[:5], scheme)
-    assert candidates_of(jobs, waiting, free, at, *course[:3], scheme) == 2
+    begin(state, course, scheme)
+    assert candidates_of(state, course, scheme) == 2
     rows, nodes = agent.observe(state, course, 8)
     assert rows == pytest.approx(np.array([[0.25, 0.5, 0, 0.2], [1, 1, 0, 0.1], [0, 0, 0, 0]]))
     assert nodes.reshape(-1, 2) == pytest.approx(np.array([[1, 0]] * 3 + [[0, 0.1]] * 3 + [[0, 0.4]] * 2))

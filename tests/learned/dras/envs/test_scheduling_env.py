@@ -109,11 +109,10 @@ def test_the_state_of_the_paper() -> None:
     window = Window(100, cluster, queue, running, np.array([101, 130]), np.array([1]))
     scheme = Scheme(window=3, longest=100)
     state, course = standing(window, scheme)
-    jobs, waiting, _, expected, _, free, _, at = state
-    begin(jobs, waiting, expected, free, at, *course[:5], scheme)
-    assert candidates_of(jobs, waiting, free, at, course.at, course.extra, course.candidates, scheme) == 2
+    begin(state, course, scheme)
+    assert candidates_of(state, course, scheme) == 2
     made = np.full((2 * 3 + 6, 2), np.nan, np.float32)
-    paper_state(jobs, waiting, expected, free, at, course.at, course.candidates, course.known, scheme, 6, made)
+    paper_state(state, course, scheme, 6, made)
     of_jobs = [[2 / 6, 0.5], [1, 0.6], [1 / 6, 2], [0, 0.1]]
     of_nodes = [[1, 0]] + 3 * [[0, 0.01]] + 2 * [[0, 0.3]]
     assert made == pytest.approx(np.array([*of_jobs, [0, 0], [0, 0], *of_nodes]))

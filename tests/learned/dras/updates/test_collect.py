@@ -31,7 +31,7 @@ SMALL = Scheme(window=5, longest=20)
 def walk_on(episode: Episode, scheme: Scheme, nodes: int, reward: Reward) -> int:
     """Go on to the next decision."""
     given = scheme, nodes, episode.runtime, episode.cost, reward, episode.gathered
-    return int(go_on(*episode.state, *episode.course[:5], *given))
+    return int(go_on(episode.state, episode.course, *given))
 
 
 def crowded(seed: int = 1, jobs: int = 60) -> Workload:
@@ -100,16 +100,15 @@ def reward_of_selecting(reward: str, k: int) -> float:
     traced = [TracedJob(Job(id=i, submit=s, nodes=n, walltime=t), t) for i, s, n, t in rows]
     scheme, numbers = Scheme(head=0), parse_reward(reward)
     episode = Episode(Workload.of(traced, Cluster(4), "hand"), 0, scheme, numbers)
-    jobs, queue, _, expected, _, free, _, at = episode.state
-    place, extra, candidates, picks, modes, _ = episode.course
-    queue[:] = 0, 1, 2
-    at[events.NOW], at[events.QUEUED] = 10, 3
-    begin(jobs, queue, expected, free, at, place, extra, candidates, picks, modes, scheme)
+    state, course = episode.state, episode.course
+    state.queue[:] = 0, 1, 2
+    state.at[events.NOW], state.at[events.QUEUED] = 10, 3
+    begin(state, course, scheme)
     for choice, count in ((0, 3), (k, 2)):
-        assert candidates_of(jobs, queue, free, at, place, extra, candidates, scheme) == count
-        job = queue[candidates[choice]]
-        take(jobs, queue, expected, free, at, place, extra, candidates, picks, modes, scheme, choice)
-    return float(selected(numbers, jobs, queue, free, at, place, job, 4))
+        assert candidates_of(state, course, scheme) == count
+        job = state.queue[course.candidates[choice]]
+        take(state, course, scheme, choice)
+    return float(selected(numbers, state, course, job, 4))
 
 
 def test_nobody_waited_and_nobody_waits() -> None:
@@ -203,11 +202,8 @@ def test_observations_are_bounded(workload: Workload, seed: int, longest: int) -
 
 def seen(episode: Episode, scheme: Scheme, nodes: int) -> View:
     """What is seen of the decision at hand."""
-    jobs, queue, _, expected, _, free, _, at = episode.state
-    place, extra, candidates, _, _, known = episode.course
     view = new_view(scheme.window)
-    given = jobs, queue, expected, free, at, place, extra, candidates, known, scheme, nodes
-    observe(*given, view.features, view.context)
+    observe(episode.state, episode.course, scheme, nodes, view.features, view.context)
     return view
 
 

@@ -122,8 +122,7 @@ class Adaptation:
 
     def selected(self, state: State, course: Course, job: int, nodes: int) -> None:
         """A job was selected, among others or alone."""
-        jobs, queue, _, _, _, free, _, at = state
-        self._gathered += float(selected(self._reward, jobs, queue, free, at, course.at, job, nodes))
+        self._gathered += float(selected(self._reward, state, course, job, nodes))
 
     def leave(self, state: State, course: Course, started: int) -> None:
         """An instant is over and closed; ``started`` jobs stand in the course's picks. Now and then, learn."""

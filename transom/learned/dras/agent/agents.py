@@ -47,12 +47,8 @@ class CompactAgent:
 
     def observe(self, state: State, course: Course, nodes: int) -> tuple[Floats, Floats]:
         """See :class:`Agent`."""
-        jobs, queue, _, expected, _, free, _, at = state
-        place, extra, candidates, _, _, known = course
         features, context = self.view.features, self.view.context
-        observe(
-            jobs, queue, expected, free, at, place, extra, candidates, known, self._scheme, nodes, features, context
-        )
+        observe(state, course, self._scheme, nodes, features, context)
         return features, context
 
     def score(self, features: Floats, context: Floats, count: int) -> Floats:
@@ -77,9 +73,7 @@ class PaperAgent:
 
     def observe(self, state: State, course: Course, nodes: int) -> tuple[Floats, Floats]:
         """See :class:`Agent`."""
-        jobs, queue, _, expected, _, free, _, at = state
-        place, _, candidates, _, _, known = course
-        paper_state(jobs, queue, expected, free, at, place, candidates, known, self._scheme, nodes, self._rows)
+        paper_state(state, course, self._scheme, nodes, self._rows)
         jobs_end = 2 * self._scheme.window
         return self._rows[:jobs_end].reshape(-1, 4), self._rows[jobs_end:].reshape(-1)
 

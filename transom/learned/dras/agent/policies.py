@@ -100,7 +100,7 @@ class LearnedPolicy:
         agent = self._agent
         if isinstance(agent, CompactAgent) and self._adaptation is None:
             rng = self._rng if self._epsilon else None
-            at = *parts(window), nodes, self.scheme, self._holder
+            at = parts(window), nodes, self.scheme, self._holder
             choices, told = decide_window(*at, agent.weights, agent.view, rng, self._epsilon)
             self.choices += choices
         else:
@@ -111,13 +111,11 @@ class LearnedPolicy:
     def _decide_one_by_one(self, window: Window, nodes: int) -> tuple[IntArray, int, int, int]:
         """What ``decide_window`` tells, with any agent, which may learn from it."""
         state, course = standing(window, self.scheme, self._holder)
-        jobs, queue, _, expected, _, free, _, at = state
-        place, extra, candidates, picks, modes, _ = course
-        begin(jobs, queue, expected, free, at, place, extra, candidates, picks, modes, self.scheme)
+        begin(state, course, self.scheme)
         agent, learning = self._agent, self._adaptation
         if learning is not None:
-            learning.arrive(int(at[NOW]))
-        while count := candidates_of(jobs, queue, free, at, place, extra, candidates, self.scheme):
+            learning.arrive(int(state.at[NOW]))
+        while count := candidates_of(state, course, self.scheme):
             k = 0
             if count > 1:
                 self.choices += 1
@@ -125,13 +123,13 @@ class LearnedPolicy:
                 k, log_probability = picked(agent.score(features, context, count), count, self._rng, self._epsilon)
                 if learning is not None:
                     learning.decided(features, context, count, k, log_probability)
-            job = queue[candidates[k]]
-            take(jobs, queue, expected, free, at, place, extra, candidates, picks, modes, self.scheme, k)
+            job = state.queue[course.candidates[k]]
+            take(state, course, self.scheme, k)
             if learning is not None:
                 learning.selected(state, course, int(job), nodes)
-        close(queue, place, picks)
+        close(state.queue, course)
         if learning is not None:
-            learning.leave(state, course, int(place[PICKED]))
+            learning.leave(state, course, int(course.at[PICKED]))
         told: tuple[IntArray, int, int, int] = decided(window.queue.data, course)
         return told
 

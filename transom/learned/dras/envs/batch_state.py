@@ -152,13 +152,7 @@ def step_all(
     """
     for lane in range(len(actions)):
         s, c = lane_of(lanes, lane)
-        jobs, queue, _, expected, _, free, _, at = s
-        place, extra, candidates, picks, modes, _ = c
-        k = actions[lane] % place[COUNT]
-        act(
-            jobs, queue, expected, free, at, place, extra, candidates, picks, modes, scheme, nodes, reward,
-            gathered[lane], k,
-        )  # fmt: skip
+        act(s, c, scheme, nodes, reward, gathered[lane], actions[lane] % c.at[COUNT])
         ended[lane] = _go_on(lanes, lane, scheme, nodes, reward, gathered) == 0
         rewards[lane] = gathered[lane, 0]
         gathered[lane] = 0.0
@@ -170,10 +164,5 @@ def step_all(
 @compiled
 def _go_on(lanes: Lanes, lane: int, scheme: Scheme, nodes: int, reward: Reward, gathered: FloatArray) -> int:
     s, c = lane_of(lanes, lane)
-    jobs, queue, ends, expected, ended, free, children, at = s
-    place, extra, candidates, picks, modes, _ = c
     low, high = lanes.rows[lane], lanes.rows[lane + 1]
-    return go_on(
-        jobs, queue, ends, expected, ended, free, children, at, place, extra, candidates, picks, modes, scheme, nodes,
-        lanes.runtime[low:high], lanes.cost[low:high], reward, gathered[lane],
-    )  # fmt: skip
+    return go_on(s, c, scheme, nodes, lanes.runtime[low:high], lanes.cost[low:high], reward, gathered[lane])

@@ -16,7 +16,7 @@ from transom.learned.dras.process.state_from_window import standing
 from transom.learned.dras.process.stepping import act, go_on, settle
 from transom.learned.dras.updates.episodes import Episode, Episodes
 from transom.models import Window
-from transom.models.arrays import BoolArray, FloatArray
+from transom.models.arrays import BoolArray
 from transom.rng import stream
 from transom.simulation.core.events import NOW, QUEUED, State
 from transom.traces.workload import Workload
@@ -89,7 +89,7 @@ class SchedulingEnv(Env):
         """Select a candidate; what is seen, the reward until then, whether all jobs have ended, and ``info``."""
         episode = _begun(self._episode)
         k = int(action) % _candidates(episode.course)
-        _act(episode.state, episode.course, self.scheme, self.episodes.nodes, self.reward, episode.gathered, k)
+        act(episode.state, episode.course, self.scheme, self.episodes.nodes, self.reward, episode.gathered, k)
         ended = self._go_on(episode) == 0
         reward = float(episode.gathered[0])
         episode.gathered[0] = 0.0
@@ -101,11 +101,8 @@ class SchedulingEnv(Env):
         return self._observer.mask(_begun(self._episode).course)
 
     def _go_on(self, episode: Episode) -> int:
-        state, course, nodes = episode.state, episode.course, self.episodes.nodes
-        count = go_on(
-            *state, *course[:5], self.scheme, nodes, episode.runtime, episode.cost, self.reward, episode.gathered
-        )
-        return int(count)
+        now = episode.state, episode.course, self.scheme, self.episodes.nodes
+        return int(go_on(*now, episode.runtime, episode.cost, self.reward, episode.gathered))
 
     def _told(self, episode: Episode) -> tuple[Any, dict[str, Any]]:
         return self._observer.seen(episode.state, episode.course), facts(episode.state, episode.course)
@@ -174,7 +171,7 @@ class WindowEnv(Env):
         """Select a candidate; what is seen, the reward, whether the instant is over, and ``info``."""
         state, course = _begun(self._at)
         k = int(action) % _candidates(course)
-        _act(state, course, self.scheme, self._nodes, self.reward, self._gathered, k)
+        act(state, course, self.scheme, self._nodes, self.reward, self._gathered, k)
         ended = self._settle(state, course) == 0
         reward = float(self._gathered[0])
         self._gathered[0] = 0.0
@@ -186,14 +183,11 @@ class WindowEnv(Env):
 
     def _opened(self, window: Window) -> tuple[State, Course, int]:
         state, course = standing(window, self.scheme)
-        jobs, queue, _, expected, _, free, _, at = state
-        begin(jobs, queue, expected, free, at, *course[:5], self.scheme)
+        begin(state, course, self.scheme)
         return state, course, self._settle(state, course)
 
     def _settle(self, state: State, course: Course) -> int:
-        jobs, queue, _, expected, _, free, _, at = state
-        settings = self.scheme, self._nodes, self.reward, self._gathered
-        return int(settle(jobs, queue, expected, free, at, *course[:5], *settings))
+        return int(settle(state, course, self.scheme, self._nodes, self.reward, self._gathered))
 
 
 def facts(state: State, course: Course) -> dict[str, Any]:
@@ -206,13 +200,6 @@ def facts(state: State, course: Course) -> dict[str, Any]:
         "started": int(place[PICKED]),
         "backfilled": int(place[AHEAD]),
     }
-
-
-def _act(
-    state: State, course: Course, scheme: Scheme, nodes: int, reward: Reward, gathered: FloatArray, k: int
-) -> None:
-    jobs, queue, _, expected, _, free, _, at = state
-    act(jobs, queue, expected, free, at, *course[:5], scheme, nodes, reward, gathered, k)
 
 
 def _begun(episode: Any) -> Any:

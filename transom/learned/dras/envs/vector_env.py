@@ -93,18 +93,11 @@ class SchedulingVectorEnv(VectorEnv):
 def _see_paper(lanes: Lanes, scheme: Scheme, nodes: int, made: SingleArray) -> None:
     for lane in range(len(made)):
         s, c = lane_of(lanes, lane)
-        jobs, queue, _, expected, _, free, _, at = s
-        place, _, candidates, _, _, known = c
-        paper_state(jobs, queue, expected, free, at, place, candidates, known, scheme, nodes, made[lane])
+        paper_state(s, c, scheme, nodes, made[lane])
 
 
 @compiled
 def _see_compact(lanes: Lanes, scheme: Scheme, nodes: int, features: SingleArray, context: SingleArray) -> None:
     for lane in range(len(features)):
         s, c = lane_of(lanes, lane)
-        jobs, queue, _, expected, _, free, _, at = s
-        place, extra, candidates, _, _, known = c
-        observe(
-            jobs, queue, expected, free, at, place, extra, candidates, known, scheme, nodes,
-            features[lane], context[lane],
-        )  # fmt: skip
+        observe(s, c, scheme, nodes, features[lane], context[lane])

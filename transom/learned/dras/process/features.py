@@ -21,10 +21,11 @@ from transom.learned.dras.process.process import (
     RUNNING_WORK,
     SUMMED,
     TWO,
+    Course,
     Scheme,
 )
 from transom.models.arrays import IntArray, SingleArray
-from transom.simulation.core.events import DEMAND, NOW, QUEUED, RUNNING, SUBMIT, WALLTIME
+from transom.simulation.core.events import DEMAND, NOW, QUEUED, RUNNING, SUBMIT, WALLTIME, State
 from transom.simulation.passes.easy_backfill import fits
 
 SCHEMA = "dras-compact/1"
@@ -101,31 +102,18 @@ def known_of(jobs: IntArray, priority: IntArray, nodes: int, longest: int) -> Si
 
 
 @compiled
-def observe(
-    jobs: IntArray,
-    queue: IntArray,
-    expected: IntArray,
-    free: IntArray,
-    at: IntArray,
-    place: IntArray,
-    extra: IntArray,
-    candidates: IntArray,
-    known: SingleArray,
-    scheme: Scheme,
-    nodes: int,
-    features: SingleArray,
-    context: SingleArray,
-) -> None:
+def observe(s: State, c: Course, scheme: Scheme, nodes: int, features: SingleArray, context: SingleArray) -> None:
     """Fill ``features[:count]`` and ``context`` for the candidates of a decision.
 
     Parameters
     ----------
-    jobs, queue, expected, free, at : of the state.
-    place, extra, candidates, known : of the course.
+    s, c : of the replay, and where the process stands.
     scheme, nodes : how the agent schedules, and the nodes of the machine.
     features : float32, shape ``(at least count, len(FEATURES))``.
     context : float32, shape ``(len(CONTEXT),)``.
     """
+    jobs, queue, _, expected, _, free, _, at = s
+    place, extra, candidates, _, _, known = c
     count, now, two = place[COUNT], at[NOW], place[LEVEL] == TWO
     machine, span, idle, spare = np.float64(nodes), np.float64(scheme.longest), np.float64(free[0]), 0.0
     if two:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from transom._system.compiling import compiled
 from transom.learned.dras.process.features import CONTEXT, FEATURES, observe
 from transom.learned.dras.process.process import Course, Scheme, begin, candidates_of, take
-from transom.learned.dras.process.state_from_window import decided, stand
+from transom.learned.dras.process.state_from_window import Parts, decided, stand
 from transom.learned.scorer import ScorerWeights, highest, sample, score, softmax
 from transom.models.arrays import FloatArray, IntArray, SingleArray
 from transom.simulation.core.events import State
@@ -95,29 +95,23 @@ def decide(
     -------
     The number of decisions among two candidates or more.
     """
-    jobs, queue, _, expected, _, free, _, at = s
-    place, extra, candidates, picks, modes, known = c
     features, context, scores, chances = view
     asked = 0
     while True:
-        count = candidates_of(jobs, queue, free, at, place, extra, candidates, scheme)
+        count = candidates_of(s, c, scheme)
         if count == 0:
             return asked
         k = 0
         if count > 1:
-            observe(jobs, queue, expected, free, at, place, extra, candidates, known, scheme, nodes, features, context)
+            observe(s, c, scheme, nodes, features, context)
             k, _ = choose(weights, features, context, count, scores, chances, rng, epsilon)
             asked += 1
-        take(jobs, queue, expected, free, at, place, extra, candidates, picks, modes, scheme, k)
+        take(s, c, scheme, k)
 
 
 @compiled
 def decide_window(
-    now: int,
-    queue: IntArray,
-    running: IntArray,
-    running_end: IntArray,
-    available: IntArray,
+    window: Parts,
     nodes: int,
     scheme: Scheme,
     holder: int,
@@ -130,8 +124,7 @@ def decide_window(
 
     Parameters
     ----------
-    now, queue, running, running_end, available : :func:`~transom.learned.dras.process.state_from_window.parts` of the
-        window.
+    window : its :func:`~transom.learned.dras.process.state_from_window.parts`.
     nodes, scheme, weights, view, rng, epsilon : as in :func:`decide`.
     holder : id of the job that holds a reservation since an earlier instant, -1 for none.
 
@@ -140,6 +133,6 @@ def decide_window(
     The number of decisions among two candidates or more, and what
     :func:`~transom.learned.dras.process.state_from_window.decided` tells.
     """
-    s, c = stand(now, queue, running, running_end, available, nodes, scheme, holder)
-    begin(s.jobs, s.queue, s.expected, s.free, s.at, c.at, c.extra, c.candidates, c.picks, c.modes, scheme)
-    return decide(s, c, scheme, nodes, weights, view, rng, epsilon), decided(queue, c)
+    s, c = stand(window, nodes, scheme, holder)
+    begin(s, c, scheme)
+    return decide(s, c, scheme, nodes, weights, view, rng, epsilon), decided(window.queue, c)

@@ -55,16 +55,10 @@ class Observer:
     def seen(self, state: State, course: Course) -> Any:
         """An observation of the decision at hand, new arrays; without one, of the machine as it is."""
         made = self.room()
-        jobs, queue, _, expected, _, free, _, at = state
-        place, extra, candidates, _, _, known = course
         if self.kind == "paper":
-            paper_state(jobs, queue, expected, free, at, place, candidates, known, self.scheme, self.nodes, made)
-        elif place[COUNT]:
-            features, context = made["features"], made["context"]
-            observe(
-                jobs, queue, expected, free, at, place, extra, candidates, known, self.scheme, self.nodes,
-                features, context,
-            )  # fmt: skip
+            paper_state(state, course, self.scheme, self.nodes, made)
+        elif course.at[COUNT]:
+            observe(state, course, self.scheme, self.nodes, made["features"], made["context"])
         return made
 
     def mask(self, course: Course) -> BoolArray:

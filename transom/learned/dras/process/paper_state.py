@@ -17,9 +17,9 @@ from __future__ import annotations
 import numpy as np
 
 from transom._system.compiling import borrowing
-from transom.learned.dras.process.process import COUNT, Scheme
+from transom.learned.dras.process.process import COUNT, Course, Scheme
 from transom.models.arrays import IntArray, SingleArray
-from transom.simulation.core.events import DEMAND, NOW, RUNNING, SUBMIT, WALLTIME
+from transom.simulation.core.events import DEMAND, NOW, RUNNING, SUBMIT, WALLTIME, State
 
 JOB = ("size / N", "walltime / T", "1 if urgent", "queued time / T")
 NODE = ("1 if available", "time until its job is expected to end / T")
@@ -30,34 +30,21 @@ LONGEST_TIME = 30 * 86_400
 
 
 @borrowing
-def paper_state(
-    jobs: IntArray,
-    queue: IntArray,
-    expected: IntArray,
-    free: IntArray,
-    at: IntArray,
-    place: IntArray,
-    candidates: IntArray,
-    known: SingleArray,
-    scheme: Scheme,
-    nodes: int,
-    state: SingleArray,
-) -> None:
+def paper_state(s: State, c: Course, scheme: Scheme, nodes: int, state: SingleArray) -> None:
     """Fill the input of DRAS-PG: the jobs of the window, zeros where it has fewer, and all nodes.
 
     Parameters
     ----------
-    jobs, queue, expected, free, at : of the state.
-    place, candidates, known : of the course.
+    s, c : of the replay, and where the process stands.
     scheme, nodes : how the agent schedules, and the nodes of the machine.
     state : float32, shape ``(2 W + N, 2)``.
     """
-    count = place[COUNT]
+    count = c.at[COUNT]
     for k in range(count):
-        _fill_job(jobs, queue[candidates[k]], at, known, scheme, state, 2 * k)
+        _fill_job(s.jobs, s.queue[c.candidates[k]], s.at, c.known, scheme, state, 2 * k)
     for row in range(2 * count, 2 * scheme.window):
         state[row, 0] = state[row, 1] = 0.0
-    _fill_nodes(jobs, expected, free, at, scheme, nodes, state, 2 * scheme.window)
+    _fill_nodes(s.jobs, s.expected, s.free, s.at, scheme, nodes, state, 2 * scheme.window)
 
 
 @borrowing

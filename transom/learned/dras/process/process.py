@@ -32,6 +32,7 @@ from transom.simulation.core.events import (
     RUNNING,
     SMALLEST,
     WALLTIME,
+    State,
     launch,
     occupy,
 )
@@ -106,20 +107,9 @@ def check_scheme(scheme: Scheme) -> None:
 
 
 @borrowing
-def begin(
-    jobs: IntArray,
-    queue: IntArray,
-    expected: IntArray,
-    free: IntArray,
-    at: IntArray,
-    place: IntArray,
-    extra: IntArray,
-    candidates: IntArray,
-    picks: IntArray,
-    modes: IntArray,
-    scheme: Scheme,
-) -> None:
+def begin(s: State, c: Course, scheme: Scheme) -> None:
     """Open an instant: a kept reservation comes before everything else."""
+    place = c.at
     place[PICKED] = place[AHEAD] = place[COUNT] = place[SCANNED] = place[SEEN] = place[SUMMED] = 0
     place[INSTANT] += 1
     holder, promised = place[HOLDER], place[BEGIN]
@@ -127,55 +117,46 @@ def begin(
     place[LEVEL] = ONE
     if holder < 0 or scheme.keep == 0:
         return
-    if fits(jobs, holder, free):
+    if fits(s.jobs, holder, s.free):
         i = 0
-        while queue[i] != holder:
+        while s.queue[i] != holder:
             i += 1
-        _pick(jobs, queue, expected, free, at, place, picks, modes, i, RESERVED)
+        _pick(s, c, i, RESERVED)
         return
     # If no job ended since the last instant, what it left cannot start now: no more is free, shadow time and extra
     # are as they were, and it is later. Jobs past their walltime move both.
-    if at[PASSED] == 0 or (at[RUNNING] and expected[0, 0] <= at[NOW]):
-        _reserve(jobs, expected, free, at, place, extra, holder)
+    if s.at[PASSED] == 0 or (s.at[RUNNING] and s.expected[0, 0] <= s.at[NOW]):
+        _reserve(s, c, holder)
     else:
-        place[HOLDER], place[BEGIN], place[LEVEL], place[SCANNED] = holder, promised, TWO, at[PASSED]
+        place[HOLDER], place[BEGIN], place[LEVEL], place[SCANNED] = holder, promised, TWO, s.at[PASSED]
 
 
 @borrowing
-def candidates_of(
-    jobs: IntArray,
-    queue: IntArray,
-    free: IntArray,
-    at: IntArray,
-    place: IntArray,
-    extra: IntArray,
-    candidates: IntArray,
-    scheme: Scheme,
-) -> int:
-    """Fill ``candidates`` in queue order; returns how many there are. With none the instant is over.
+def candidates_of(s: State, c: Course, scheme: Scheme) -> int:
+    """Fill ``c.candidates`` in queue order; returns how many there are. With none the instant is over.
 
     What is free only shrinks within an instant, so a job that is out stays out: the search goes on where it stopped.
     """
+    place, candidates, queue = c.at, c.candidates, s.queue
     two = place[LEVEL] == TWO
     free_choice = not two and scheme.levels == 2
-    shadow, now = place[BEGIN], at[NOW]
     count = place[COUNT]
     if not free_choice:
         count = 0
         for i in range(place[COUNT]):
-            if _may_start(jobs, queue[candidates[i]], free, extra, two, shadow, now):
+            if _may_start(s, c, queue[candidates[i]]):
                 candidates[count] = candidates[i]
                 count += 1
-    scanned, seen, queued = place[SCANNED], place[SEEN], at[QUEUED]
+    scanned, seen, queued = place[SCANNED], place[SEEN], s.at[QUEUED]
     # With one level the window holds jobs that do not fit, too.
     most = scheme.window if scheme.levels == 1 else NEVER
-    if free[0] < at[SMALLEST] and not free_choice:
+    if s.free[0] < s.at[SMALLEST] and not free_choice:
         count, queued = 0, scanned
     while count < scheme.window and scanned < queued and seen < most:
         job = queue[scanned]
         if job >= 0:
             seen += 1
-            if free_choice or _may_start(jobs, job, free, extra, two, shadow, now):
+            if free_choice or _may_start(s, c, job):
                 candidates[count] = scanned
                 count += 1
         scanned += 1
@@ -186,106 +167,73 @@ def candidates_of(
 
 
 @borrowing
-def take(
-    jobs: IntArray,
-    queue: IntArray,
-    expected: IntArray,
-    free: IntArray,
-    at: IntArray,
-    place: IntArray,
-    extra: IntArray,
-    candidates: IntArray,
-    picks: IntArray,
-    modes: IntArray,
-    scheme: Scheme,
-    k: int,
-) -> None:
+def take(s: State, c: Course, scheme: Scheme, k: int) -> None:
     """Select the candidate ``k``: it starts, or is the reason for a reservation."""
-    job = queue[candidates[k]]
+    place, candidates = c.at, c.candidates
+    job = s.queue[candidates[k]]
     if place[LEVEL] == TWO:
-        if at[NOW] + jobs[job, WALLTIME] > place[BEGIN]:
-            for r in range(len(extra)):
-                extra[r] -= jobs[job, DEMAND + r]
+        if s.at[NOW] + s.jobs[job, WALLTIME] > place[BEGIN]:
+            for r in range(len(c.extra)):
+                c.extra[r] -= s.jobs[job, DEMAND + r]
         mode = BACKFILLED
         place[AHEAD] += 1
     else:
-        if scheme.head and not fits(jobs, job, free):
+        if scheme.head and not fits(s.jobs, job, s.free):
             k = 0  # at level 1 the first candidate is the first of the queue
-            job = queue[candidates[0]]
-        if not fits(jobs, job, free):
-            _reserve(jobs, expected, free, at, place, extra, job)
+            job = s.queue[candidates[0]]
+        if not fits(s.jobs, job, s.free):
+            _reserve(s, c, job)
             place[COUNT] = place[SCANNED] = 0
             return
-        mode = RESERVED if jobs[job, HELD] else READY
-    _pick(jobs, queue, expected, free, at, place, picks, modes, candidates[k], mode)
+        mode = RESERVED if s.jobs[job, HELD] else READY
+    _pick(s, c, candidates[k], mode)
     place[COUNT] -= 1
     for i in range(k, place[COUNT]):
         candidates[i] = candidates[i + 1]
 
 
 @borrowing
-def close(queue: IntArray, place: IntArray, picks: IntArray) -> None:
+def close(queue: IntArray, c: Course) -> None:
     """Make the queue what it was before the instant, with those who start still in it."""
-    for k in range(place[PICKED]):
-        queue[picks[k]] = -1 - queue[picks[k]]
-    place[LEVEL] = OVER
+    for k in range(c.at[PICKED]):
+        queue[c.picks[k]] = -1 - queue[c.picks[k]]
+    c.at[LEVEL] = OVER
 
 
 @borrowing
-def finish(
-    jobs: IntArray,
-    queue: IntArray,
-    ends: IntArray,
-    at: IntArray,
-    runtime: IntArray,
-    place: IntArray,
-    picks: IntArray,
-    modes: IntArray,
-) -> None:
+def finish(s: State, c: Course, runtime: IntArray) -> None:
     """Start the selected jobs of an instant that is over."""
-    close(queue, place, picks)
-    launch(jobs, queue, ends, at, runtime, picks, modes, place[PICKED])
-    at[PASSED] = at[QUEUED]
+    close(s.queue, c)
+    launch(s.jobs, s.queue, s.ends, s.at, runtime, c.picks, c.modes, c.at[PICKED])
+    s.at[PASSED] = s.at[QUEUED]
 
 
 @borrowing
-def _may_start(jobs: IntArray, job: int, free: IntArray, extra: IntArray, two: bool, shadow: int, now: int) -> bool:
-    if not fits(jobs, job, free):
+def _may_start(s: State, c: Course, job: int) -> bool:
+    if not fits(s.jobs, job, s.free):
         return False
-    return not two or now + jobs[job, WALLTIME] <= shadow or fits(jobs, job, extra)
+    two, end = c.at[LEVEL] == TWO, s.at[NOW] + s.jobs[job, WALLTIME]
+    return not two or end <= c.at[BEGIN] or fits(s.jobs, job, c.extra)
 
 
 @borrowing
-def _pick(
-    jobs: IntArray,
-    queue: IntArray,
-    expected: IntArray,
-    free: IntArray,
-    at: IntArray,
-    place: IntArray,
-    picks: IntArray,
-    modes: IntArray,
-    i: int,
-    mode: int,
-) -> None:
-    job = queue[i]
-    occupy(jobs, expected, free, at, job)
+def _pick(s: State, c: Course, i: int, mode: int) -> None:
+    job, place = s.queue[i], c.at
+    occupy(s.jobs, s.expected, s.free, s.at, job)
     if place[SUMMED]:
-        area = jobs[job, DEMAND] * jobs[job, WALLTIME]
+        area = s.jobs[job, DEMAND] * s.jobs[job, WALLTIME]
         place[QUEUED_WORK] -= area
         place[RUNNING_WORK] += area
-    picks[place[PICKED]] = i
-    modes[place[PICKED]] = mode
+    c.picks[place[PICKED]] = i
+    c.modes[place[PICKED]] = mode
     place[PICKED] += 1
     place[SEEN] -= 1
-    queue[i] = -1 - job
+    s.queue[i] = -1 - job
 
 
 @borrowing
-def _reserve(
-    jobs: IntArray, expected: IntArray, free: IntArray, at: IntArray, place: IntArray, extra: IntArray, job: int
-) -> None:
-    jobs[job, HELD] = 1
-    place[HOLDER] = job
-    place[BEGIN] = shadow_time(jobs, expected, free, at, job, extra)
-    place[LEVEL] = TWO
+def _reserve(s: State, c: Course, job: int) -> None:
+    s.jobs[job, HELD] = 1
+    c.at[HOLDER] = job
+    c.at[BEGIN] = shadow_time(s.jobs, s.expected, s.free, s.at, job, c.extra)
+    c.at[LEVEL] = TWO

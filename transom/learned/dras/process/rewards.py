@@ -17,9 +17,9 @@ import numpy as np
 from transom import registry
 from transom._system.compiling import borrowing
 from transom.errors import SpecError
-from transom.learned.dras.process.process import PICKED
+from transom.learned.dras.process.process import PICKED, Course
 from transom.models.arrays import FloatArray, IntArray
-from transom.simulation.core.events import DEMAND, NOW, QUEUED, SUBMIT, WALLTIME
+from transom.simulation.core.events import DEMAND, NOW, QUEUED, SUBMIT, WALLTIME, State
 
 HOUR = 3600.0
 LEAST_RUNTIME = 10
@@ -200,23 +200,21 @@ def passed(reward: Reward, jobs: IntArray, queue: IntArray, at: IntArray, cost: 
 
 
 @borrowing
-def selected(
-    reward: Reward, jobs: IntArray, queue: IntArray, free: IntArray, at: IntArray, place: IntArray, job: int, nodes: int
-) -> float:
+def selected(reward: Reward, s: State, c: Course, job: int, nodes: int) -> float:
     """Reward for the selection of a job, after it was carried out."""
     if reward.kind == WAITING:
         return 0.0
-    now = at[NOW]
+    now, jobs, queue, at = s.at[NOW], s.jobs, s.queue, s.at
     if reward.kind == CAPABILITY:
         longest = now - jobs[job, SUBMIT]
         for i in range(at[QUEUED]):
             if queue[i] >= 0:
                 longest = max(longest, now - jobs[queue[i], SUBMIT])
-        total = reward.w2 * jobs[job, DEMAND] / nodes + reward.w3 * (nodes - free[0]) / nodes  # (eq. 1)
+        total = reward.w2 * jobs[job, DEMAND] / nodes + reward.w3 * (nodes - s.free[0]) / nodes  # (eq. 1)
         if longest > 0:
             total += reward.w1 * (now - jobs[job, SUBMIT]) / longest
         return float(total)
-    waiting = at[QUEUED] - place[PICKED]
+    waiting = at[QUEUED] - c.at[PICKED]
     if waiting == 0:
         return 0.0
     total = 0.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from transom._system.compiling import compiled
@@ -66,27 +68,29 @@ def standing(window: Window, scheme: Scheme, holder: int = -1) -> tuple[State, C
     SpecError : a number of the scheme is out of range.
     """
     check_scheme(scheme)
-    state, course = stand(*parts(window), window.cluster.num_nodes, scheme, holder)
+    state, course = stand(parts(window), window.cluster.num_nodes, scheme, holder)
     return state, course
 
 
-def parts(window: Window) -> tuple[int, IntArray, IntArray, IntArray, IntArray]:
+class Parts(NamedTuple):
     """What kernels take of a window: now, data of its queue and its running jobs, their ends, what is free."""
-    return window.now, window.queue.data, window.running.data, window.running_end, window.available
+
+    now: int
+    queue: IntArray
+    running: IntArray
+    running_end: IntArray
+    available: IntArray
+
+
+def parts(window: Window) -> Parts:
+    """The parts of a window that kernels take."""
+    return Parts(window.now, window.queue.data, window.running.data, window.running_end, window.available)
 
 
 @compiled
-def stand(
-    now: int,
-    queue: IntArray,
-    running: IntArray,
-    running_end: IntArray,
-    available: IntArray,
-    nodes: int,
-    scheme: Scheme,
-    holder: int,
-) -> tuple[State, Course]:
+def stand(window: Parts, nodes: int, scheme: Scheme, holder: int) -> tuple[State, Course]:
     """:func:`standing` at the :func:`parts` of a window."""
+    now, queue, running, running_end, available = window
     waiting = len(queue)
     state = state_at(now, queue, running, running_end, available, np.arange(waiting))
     priority = np.concatenate((queue[:, table.PRIORITY], running[:, table.PRIORITY]))

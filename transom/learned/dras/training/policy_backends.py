@@ -139,18 +139,13 @@ class PaperBody:
         return Schedule(self.name, workload.name, workload.cluster, workload.jobs, start, end, mode, order)
 
     def _go_on(self, episode: Episode) -> int:
-        jobs, queue, ends, expected, ended, free, children, at = episode.state
-        place, extra, candidates, picks, modes, _ = episode.course
-        now = jobs, queue, ends, expected, ended, free, children, at, place, extra, candidates, picks, modes
-        rest = self._scheme, self._shape.nodes, episode.runtime, episode.cost, episode.reward, episode.gathered
-        return int(go_on(*now, *rest))
+        now = episode.state, episode.course, self._scheme, self._shape.nodes
+        return int(go_on(*now, episode.runtime, episode.cost, episode.reward, episode.gathered))
 
     def _observe(self, episode: Episode) -> tuple[Floats, Floats]:
-        jobs, queue, _, expected, _, free, _, at = episode.state
-        place, _, candidates, _, _, known = episode.course
         window, nodes = self._scheme.window, self._shape.nodes
         rows = np.zeros((2 * window + nodes, 2), np.float32)
-        paper_state(jobs, queue, expected, free, at, place, candidates, known, self._scheme, nodes, rows)
+        paper_state(episode.state, episode.course, self._scheme, nodes, rows)
         return rows[: 2 * window].reshape(-1, 4), rows[2 * window :].reshape(-1)
 
     def _scores(self, features: Floats, context: Floats, count: int) -> Floats:
@@ -163,10 +158,8 @@ class PaperBody:
         return scores
 
     def _act(self, episode: Episode, k: int) -> None:
-        jobs, queue, _, expected, _, free, _, at = episode.state
-        place, extra, candidates, picks, modes, _ = episode.course
-        now = jobs, queue, expected, free, at, place, extra, candidates, picks, modes
-        act(*now, self._scheme, self._shape.nodes, episode.reward, episode.gathered, k)
+        now = episode.state, episode.course, self._scheme, self._shape.nodes
+        act(*now, episode.reward, episode.gathered, k)
 
 
 _REWARD, _DONE = Batch._fields.index("reward"), Batch._fields.index("done")

@@ -181,17 +181,12 @@ def _record(
 
     A full batch is left at the decision after its last one, so that all rewards in it are complete.
     """
-    jobs, queue, ends, expected, ended, free, children, at = s
-    place, extra, candidates, picks, modes, known = c
     _, _, scores, chances = view
     features, context, counts, actions, log_probabilities, rewards, done, instants = batch
     decisions = len(counts)
     unfinished = False  # whether the decision before is in this batch and of this episode
     while True:
-        count = go_on(
-            jobs, queue, ends, expected, ended, free, children, at, place, extra, candidates, picks, modes, scheme,
-            nodes, runtime, cost, reward, gathered,
-        )  # fmt: skip
+        count = go_on(s, c, scheme, nodes, runtime, cost, reward, gathered)
         if unfinished:
             rewards[row - 1] += gathered[0]
             gathered[0] = 0.0
@@ -201,13 +196,11 @@ def _record(
             return row, True
         if row == decisions:
             return row, False
-        observe(
-            jobs, queue, expected, free, at, place, extra, candidates, known, scheme, nodes, features[row], context[row]
-        )
+        observe(s, c, scheme, nodes, features[row], context[row])
         k, log_probability = choose(weights, features[row], context[row], count, scores, chances, rng, epsilon)
-        act(jobs, queue, expected, free, at, place, extra, candidates, picks, modes, scheme, nodes, reward, gathered, k)
+        act(s, c, scheme, nodes, reward, gathered, k)
         counts[row], actions[row] = count, k
-        log_probabilities[row], instants[row] = log_probability, place[INSTANT]
+        log_probabilities[row], instants[row] = log_probability, c.at[INSTANT]
         row += 1
         unfinished = True
 
@@ -290,17 +283,15 @@ def _replay(
     row: int,
     until: int,
 ) -> tuple[int, bool]:
-    jobs, queue, ends, expected, ended, free, children, at = s
-    place, extra, candidates, picks, modes, _ = c
-    work = 0
+    place, at, work = c.at, s.at, 0
     while row < until and work < _WORK:
-        if not advance(jobs, queue, ends, expected, ended, free, children, at):
+        if not advance(s.jobs, s.queue, s.ends, s.expected, s.ended, s.free, s.children, at):
             return row, False
-        before(log, row, at, free)
-        begin(jobs, queue, expected, free, at, place, extra, candidates, picks, modes, scheme)
+        before(log, row, at, s.free)
+        begin(s, c, scheme)
         most = min(scheme.window, at[QUEUED])
         work += at[QUEUED] + most * most * decide(s, c, scheme, nodes, weights, view, rng, epsilon)
-        finish(jobs, queue, ends, at, runtime, place, picks, modes)
+        finish(s, c, runtime)
         after(log, row, place[PICKED], place[AHEAD], place[HOLDER], place[BEGIN], ids)
         row += 1
     return row, True
