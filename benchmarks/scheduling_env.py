@@ -43,12 +43,12 @@ SCHEMES = {
 
 
 @compiled
-def wander(s, c, scheme, nodes, runtime, cost, reward, gathered, rng, seen, view, state):  # type: ignore[no-untyped-def]
+def wander(s, c, scheme, nodes, runtime, rewards, rng, seen, view, state):  # type: ignore[no-untyped-def]
     """Random choices to the end of an episode; ``seen`` 0: nothing is observed, 1: features, 2: the paper's state."""
     features, context, _, _ = view
     decisions = 0
     while True:
-        count = go_on(s, c, scheme, nodes, runtime, cost, reward, gathered)
+        count = go_on(s, c, scheme, nodes, runtime, rewards)
         if count == 0:
             return decisions
         if seen == 1:
@@ -56,7 +56,7 @@ def wander(s, c, scheme, nodes, runtime, cost, reward, gathered, rng, seen, view
         elif seen == 2:
             paper_state(s, c, scheme, nodes, state)
         k = int(rng.random() * count)
-        act(s, c, scheme, nodes, reward, gathered, k)
+        act(s, c, scheme, nodes, rewards, k)
         decisions += 1
 
 
@@ -79,9 +79,7 @@ def stepping(workload: Workload, scheme: Scheme, spec: str, seen: int, rounds: i
     for _ in range(rounds + 1):
         e = Episode(workload, 0, scheme, reward)
         begin = time.process_time()
-        decisions = wander(
-            e.state, e.course, scheme, nodes, e.runtime, e.cost, reward, e.gathered, rng, seen, view, state
-        )
+        decisions = wander(e.state, e.course, scheme, nodes, e.runtime, e.rewards, rng, seen, view, state)
         best = max(best, decisions / (time.process_time() - begin))
     return decisions, best
 

@@ -30,7 +30,7 @@ SMALL = Scheme(window=5, longest=20)
 
 def walk_on(episode: Episode, scheme: Scheme, nodes: int, reward: Reward) -> int:
     """Go on to the next decision."""
-    given = scheme, nodes, episode.runtime, episode.cost, reward, episode.gathered
+    given = scheme, nodes, episode.runtime, episode.rewards._replace(reward=reward)
     return int(go_on(episode.state, episode.course, *given))
 
 

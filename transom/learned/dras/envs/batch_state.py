@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from transom._system.compiling import compiled
 from transom.learned.dras.process.process import BEGIN, COUNT, HOLDER, Course, Scheme
-from transom.learned.dras.process.rewards import Reward
+from transom.learned.dras.process.rewards import Reward, RewardState
 from transom.learned.dras.process.state_from_window import new_course
-from transom.learned.dras.process.stepping import act, go_on
+from transom.learned.dras.process.stepping import go_on, step
 from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.simulation.core.events import NEVER, WAKE, State
 from transom.simulation.core.replay import Replay
@@ -152,8 +152,9 @@ def step_all(
     """
     for lane in range(len(actions)):
         s, c = lane_of(lanes, lane)
-        act(s, c, scheme, nodes, reward, gathered[lane], actions[lane] % c.at[COUNT])
-        ended[lane] = _go_on(lanes, lane, scheme, nodes, reward, gathered) == 0
+        low, high = lanes.rows[lane], lanes.rows[lane + 1]
+        state = RewardState(reward, lanes.cost[low:high], gathered[lane])
+        ended[lane] = step(s, c, scheme, nodes, lanes.runtime[low:high], state, actions[lane] % c.at[COUNT]) == 0
         rewards[lane] = gathered[lane, 0]
         gathered[lane] = 0.0
         if ended[lane]:
@@ -165,4 +166,5 @@ def step_all(
 def _go_on(lanes: Lanes, lane: int, scheme: Scheme, nodes: int, reward: Reward, gathered: FloatArray) -> int:
     s, c = lane_of(lanes, lane)
     low, high = lanes.rows[lane], lanes.rows[lane + 1]
-    return go_on(s, c, scheme, nodes, lanes.runtime[low:high], lanes.cost[low:high], reward, gathered[lane])
+    rewards = RewardState(reward, lanes.cost[low:high], gathered[lane])
+    return go_on(s, c, scheme, nodes, lanes.runtime[low:high], rewards)

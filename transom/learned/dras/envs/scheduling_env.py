@@ -11,9 +11,9 @@ from gymnasium import Env
 from transom.errors import ModelError, SpecError
 from transom.learned.dras.process.observing import Observation, Observer
 from transom.learned.dras.process.process import AHEAD, COUNT, LEVEL, PICKED, TWO, Course, Scheme, begin
-from transom.learned.dras.process.rewards import WAITING, Reward, parse_reward
+from transom.learned.dras.process.rewards import WAITING, Reward, RewardState, parse_reward
 from transom.learned.dras.process.state_from_window import standing
-from transom.learned.dras.process.stepping import act, go_on, settle
+from transom.learned.dras.process.stepping import act, go_on, settle, step
 from transom.learned.dras.updates.episodes import Episode, Episodes
 from transom.models import Window
 from transom.models.arrays import BoolArray
@@ -89,8 +89,8 @@ class SchedulingEnv(Env):
         """Select a candidate; what is seen, the reward until then, whether all jobs have ended, and ``info``."""
         episode = _begun(self._episode)
         k = int(action) % _candidates(episode.course)
-        act(episode.state, episode.course, self.scheme, self.episodes.nodes, self.reward, episode.gathered, k)
-        ended = self._go_on(episode) == 0
+        now = episode.state, episode.course, self.scheme, self.episodes.nodes
+        ended = step(*now, episode.runtime, episode.rewards, k) == 0
         reward = float(episode.gathered[0])
         episode.gathered[0] = 0.0
         seen, info = self._told(episode)
@@ -102,7 +102,7 @@ class SchedulingEnv(Env):
 
     def _go_on(self, episode: Episode) -> int:
         now = episode.state, episode.course, self.scheme, self.episodes.nodes
-        return int(go_on(*now, episode.runtime, episode.cost, self.reward, episode.gathered))
+        return int(go_on(*now, episode.runtime, episode.rewards))
 
     def _told(self, episode: Episode) -> tuple[Any, dict[str, Any]]:
         return self._observer.seen(episode.state, episode.course), facts(episode.state, episode.course)
@@ -147,6 +147,7 @@ class WindowEnv(Env):
             raise ModelError(f"windows: windows of one machine are needed, got machines of {sorted(sizes)} nodes")
         self._nodes = max(sizes, default=0)
         self._gathered = np.zeros(1)
+        self._rewards = RewardState(self.reward, np.zeros(0), self._gathered)
         self.windows = [window for window in windows if self._opened(window)[2]]
         if not self.windows:
             raise ModelError("windows: in none of them there is anything to choose")
@@ -171,7 +172,7 @@ class WindowEnv(Env):
         """Select a candidate; what is seen, the reward, whether the instant is over, and ``info``."""
         state, course = _begun(self._at)
         k = int(action) % _candidates(course)
-        act(state, course, self.scheme, self._nodes, self.reward, self._gathered, k)
+        act(state, course, self.scheme, self._nodes, self._rewards, k)
         ended = self._settle(state, course) == 0
         reward = float(self._gathered[0])
         self._gathered[0] = 0.0
@@ -187,7 +188,7 @@ class WindowEnv(Env):
         return state, course, self._settle(state, course)
 
     def _settle(self, state: State, course: Course) -> int:
-        return int(settle(state, course, self.scheme, self._nodes, self.reward, self._gathered))
+        return int(settle(state, course, self.scheme, self._nodes, self._rewards))
 
 
 def facts(state: State, course: Course) -> dict[str, Any]:

@@ -179,6 +179,18 @@ def holding_cost(reward: Reward, runtime: IntArray) -> FloatArray:
     return np.full(len(runtime), 1 / HOUR)
 
 
+class RewardState(NamedTuple):
+    """The rewards of a replay in progress.
+
+    ``reward``: what is rewarded; ``cost`` ``(jobs,)``: :func:`holding_cost`; ``gathered`` ``(1,)``: the sum since the
+    last decision.
+    """
+
+    reward: Reward
+    cost: FloatArray
+    gathered: FloatArray
+
+
 @borrowing
 def passed(reward: Reward, jobs: IntArray, queue: IntArray, at: IntArray, cost: FloatArray, until: int) -> float:
     """Reward for the time from now to ``until``, during which the queue waits as it is."""

@@ -140,7 +140,7 @@ class PaperBody:
 
     def _go_on(self, episode: Episode) -> int:
         now = episode.state, episode.course, self._scheme, self._shape.nodes
-        return int(go_on(*now, episode.runtime, episode.cost, episode.reward, episode.gathered))
+        return int(go_on(*now, episode.runtime, episode.rewards))
 
     def _observe(self, episode: Episode) -> tuple[Floats, Floats]:
         window, nodes = self._scheme.window, self._shape.nodes
@@ -159,7 +159,7 @@ class PaperBody:
 
     def _act(self, episode: Episode, k: int) -> None:
         now = episode.state, episode.course, self._scheme, self._shape.nodes
-        act(*now, episode.reward, episode.gathered, k)
+        act(*now, episode.rewards, k)
 
 
 _REWARD, _DONE = Batch._fields.index("reward"), Batch._fields.index("done")

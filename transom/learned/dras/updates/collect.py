@@ -24,7 +24,7 @@ from transom.learned.dras.process.process import (
     check_scheme,
     finish,
 )
-from transom.learned.dras.process.rewards import Reward, parse_reward
+from transom.learned.dras.process.rewards import Reward, RewardState, parse_reward
 from transom.learned.dras.process.state_from_window import new_course
 from transom.learned.dras.process.stepping import act, go_on
 from transom.learned.dras.updates.episodes import Episodes
@@ -124,9 +124,7 @@ def collect(
             scheme,
             episodes.nodes,
             episode.runtime,
-            episode.cost,
-            numbers,
-            episode.gathered,
+            episode.rewards,
             weights,
             view,
             rng,
@@ -167,9 +165,7 @@ def _record(
     scheme: Scheme,
     nodes: int,
     runtime: IntArray,
-    cost: FloatArray,
-    reward: Reward,
-    gathered: FloatArray,
+    paid: RewardState,
     weights: ScorerWeights,
     view: View,
     rng: np.random.Generator,
@@ -186,10 +182,10 @@ def _record(
     decisions = len(counts)
     unfinished = False  # whether the decision before is in this batch and of this episode
     while True:
-        count = go_on(s, c, scheme, nodes, runtime, cost, reward, gathered)
+        count = go_on(s, c, scheme, nodes, runtime, paid)
         if unfinished:
-            rewards[row - 1] += gathered[0]
-            gathered[0] = 0.0
+            rewards[row - 1] += paid.gathered[0]
+            paid.gathered[0] = 0.0
         if count == 0:
             if unfinished:
                 done[row - 1] = True
@@ -198,7 +194,7 @@ def _record(
             return row, False
         observe(s, c, scheme, nodes, features[row], context[row])
         k, log_probability = choose(weights, features[row], context[row], count, scores, chances, rng, epsilon)
-        act(s, c, scheme, nodes, reward, gathered, k)
+        act(s, c, scheme, nodes, paid, k)
         counts[row], actions[row] = count, k
         log_probabilities[row], instants[row] = log_probability, c.at[INSTANT]
         row += 1

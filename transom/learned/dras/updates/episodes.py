@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from transom.errors import DocumentError, ModelError
 from transom.learned.dras.process.process import INSTANT, Scheme
-from transom.learned.dras.process.rewards import Reward, holding_cost
+from transom.learned.dras.process.rewards import Reward, RewardState, holding_cost
 from transom.learned.dras.process.state_from_window import new_course
 from transom.simulation.core.replay import Replay
 from transom.traces.workload import Workload
@@ -97,8 +97,8 @@ class Episode:
         self.runtime = workload.runtime
         self.course = new_course(replay.state, scheme, workload.cluster.num_nodes, replay.jobs.priority)
         self.course.at[INSTANT] = instants
-        self.cost = holding_cost(reward, workload.runtime)
         self.gathered = np.zeros(1)  # reward since the last decision
+        self.rewards = RewardState(reward, holding_cost(reward, workload.runtime), self.gathered)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays that change as the episode goes on, by name."""
