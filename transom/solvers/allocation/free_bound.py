@@ -11,12 +11,13 @@ from typing import overload
 
 import numpy as np
 
+from transom._system.records import record
 from transom.models.allocation import Allocation
 from transom.models.arrays import FloatArray, IntArray
 from transom.models.fat_tree import FatTree
 from transom.models.hop_cost import AUTHORS
-from transom.solvers.allocation import free_payments as payments
-from transom.solvers.allocation import free_pricing as pricing
+from transom.solvers.allocation.free_payments import Pods, descend_both
+from transom.solvers.allocation.free_pricing import Dual, Multipliers, Pricing, descend, fill, rounded_costs
 from transom.solvers.allocation.shape import Shape, shape
 
 _SLACK = 1e-9  # far more than all rounding errors of a bound, in relative terms
@@ -72,8 +73,7 @@ class Prices:
 
     Attributes
     ----------
-    values : scratch for what nodes of a leaf are worth; nodes a of leaf s at ``at[s] + a``.
-    choices : what a job of each type chose last, ``(T, S)``.
+    pricing : where numbers of nodes stand in tables, and what a job of each type chose last.
     pay : what each type pays for b nodes of pod p, at ``pod_at[p] + b``; 0 before :meth:`descend_payments`.
     alone : total cost if no job were in the way of another, where costs are rounded; 0 before it is known.
     """
@@ -81,39 +81,39 @@ class Prices:
     def __init__(self, shape: Shape) -> None:
         self.shape = shape
         leaves, classes, most = len(shape.caps), len(shape.members), int(shape.sizes.max())
-        self.at = np.concatenate(([0], np.cumsum(shape.caps + 1)))
-        self.values = np.zeros(int(self.at[-1]))
         held = np.add.reduceat(shape.caps, shape.first[:-1])
-        self.pod_at = np.concatenate(([0], np.cumsum(held + 1)))
-        self.worth = shape.units[:, None] * (shape.steps[0] * pairs(held))
+        at, pod_at = (np.concatenate(([0], np.cumsum(room + 1))) for room in (shape.caps, held))
+        rooms, widest = np.empty(classes, np.int64), min(most, int(held.max()))
+        rooms[shape.cls] = shape.caps
+        self.pricing = Pricing(
+            at, pod_at, rooms, shape.units[:, None] * (shape.steps[0] * pairs(held)), np.zeros(int(at[-1])),
+            np.zeros((len(shape.sizes), leaves), np.int64),
+            np.zeros((leaves + len(shape.first) - 1, widest + 1)), np.zeros((len(shape.first), most + 1)),
+        )  # fmt: skip
         self.alone = 0.0
-        self.pay = np.zeros(self.worth.shape)
-        self.choices = np.zeros((len(shape.sizes), leaves), np.int64)
-        widest = min(most, int(held.max()))
-        self.inner = np.zeros((leaves + len(shape.first) - 1, widest + 1))
-        self.outer = np.zeros((len(shape.first), most + 1))
-        self._classes = np.zeros((4, classes))  # prices, best prices, direction, use
-        self._real = np.array([0.0, math.inf, 1.0, 0.0, 0.0])
-        self._whole = np.zeros(6, np.int64)
+        self.pay = np.zeros(self.pricing.worth.shape)
+        self._prices = Multipliers(*np.zeros((4, classes)))
+        self._payments: tuple[Pods, Multipliers] | None = None
+        self._dual = record(Dual)
+        self._dual.least, self._dual.factor = math.inf, 1.0
         # Types to price between two looks at the clock.
         self._effort = int(shape.caps.sum()) * (widest + most)
-        self._both: tuple[IntArray, FloatArray, IntArray, FloatArray, FloatArray] | None = None
         self._work = max(1, _WORK // max(1, self._effort))
 
     @property
     def iterations(self) -> int:
         """Steps so far."""
-        return int(self._whole[pricing.ITERATIONS])
+        return int(self._dual.iterations)
 
     @property
     def least(self) -> float:
         """The least dual value so far: an upper bound on the savings, before rounding."""
-        return float(self._real[pricing.LEAST])
+        return float(self._dual.least)
 
     @property
     def best(self) -> FloatArray:
         """The prices of the least dual value, one for each class."""
-        return self._classes[1]  # type: ignore[no-any-return]
+        return self._prices.best
 
     @property
     def bound(self) -> float:
@@ -122,25 +122,20 @@ class Prices:
 
     def aim(self, savings: float) -> None:
         """Savings that a solution is known to have: the steps aim there."""
-        self._real[pricing.TARGET] = savings
+        self._dual.target = savings
 
     def descend(self, iterations: int) -> bool:
         """Take at most so many steps, for a few milliseconds; whether there is more to gain."""
         s = self.shape
-        if iterations <= 0 or self._whole[pricing.CONVERGED]:
+        if iterations <= 0 or self._dual.converged:
             return False
         if s.floored and self.iterations == 0:
             iterations = 1
-        prices, best, direction, used = self._classes
-        pricing.descend(
-            s.caps, s.first, s.cls, s.members, s.sizes, s.mult, s.units, s.steps, self.at, self.worth, self.pod_at,
-            prices, best, direction, used, self.values, self.inner, self.outer, self.choices, self._real, self._whole,
-            iterations, self._work,
-        )  # fmt: skip
+        descend(s, self.pricing, self._prices, self._dual, iterations, self._work)
         if s.floored and self.iterations == 1 and not self.alone:
             # Prices were 0: what each job would choose if it were alone, at a cost that is rounded exactly.
-            self.alone = float(pricing.rounded_costs(s.first, s.sizes, s.mult, s.weights, self.choices))
-        return not self._whole[pricing.CONVERGED]
+            self.alone = float(rounded_costs(s, self.pricing.choices))
+        return not self._dual.converged
 
     def descend_payments(self, iterations: int) -> bool:
         """Go on from the best prices with payments to pods as well; as :meth:`descend`.
@@ -149,40 +144,27 @@ class Prices:
         alone, the payments of all but one have no return. That brings the dual value closer to the optimum, in steps
         that are many.
         """
-        s = self.shape
-        if self._both is None:
-            pods: dict[tuple[int, ...], int] = {}
+        s, dual, pod_at = self.shape, self._dual, self.pricing.pod_at
+        if self._payments is None:
+            alike: dict[tuple[int, ...], int] = {}
             caps = s.caps.tolist()
-            held = [tuple(caps[i:j]) for i, j in pairwise(s.first.tolist())]
-            of = np.array([pods.setdefault(pod, len(pods)) for pod in held])
-            rooms = np.array([sum(pod) for pod in pods])
-            class_at = np.concatenate(([0], np.cumsum(rooms + 1)))
-            leaf_duals = np.zeros_like(self._classes)
-            leaf_duals[:2] = self.best
-            pod_duals = np.zeros((4, len(s.sizes), int(class_at[-1])))
-            scratch = np.zeros((len(s.types) + 1, int(rooms.max()) + 1))
-            self._both = (of, np.bincount(of).astype(np.float64), class_at, leaf_duals, pod_duals)
-            self._scratch = (
-                np.sort(s.types),
-                np.zeros(int(self.pod_at[-1])),
-                scratch,
-                np.zeros(len(s.types), np.int64),
-            )
-            self._real[pricing.THETA] = _FIRST
-            self._whole[[pricing.TYPE, pricing.POOR, pricing.CONVERGED, pricing.FRESH]] = 0
-        if iterations <= 0 or self._whole[pricing.CONVERGED]:
+            cls = np.array([alike.setdefault(tuple(caps[i:j]), len(alike)) for i, j in pairwise(s.first.tolist())])
+            rooms = np.array([sum(pod) for pod in alike])
+            at = np.concatenate(([0], np.cumsum(rooms + 1)))
+            pods = Pods(
+                cls, np.bincount(cls).astype(np.float64), at, np.sort(s.types), np.zeros(int(pod_at[-1])),
+                np.zeros((len(s.types) + 1, int(rooms.max()) + 1)), np.zeros(len(s.types), np.int64),
+            )  # fmt: skip
+            self._payments = pods, Multipliers(*np.zeros((4, len(s.sizes), int(at[-1]))))
+            self._prices.now[:], self._prices.direction[:] = self.best, 0.0
+            dual.factor, dual.type, dual.poor, dual.converged, dual.fresh = _FIRST, 0, 0, False, False
+        if iterations <= 0 or dual.converged:
             return False
-        types, offer, scratch, chosen = self._scratch
-        of, members, class_at, leaf_duals, pod_duals = self._both
-        payments.descend_both(
-            s.caps, s.first, s.cls, s.members, s.sizes, s.mult, types, s.units, s.steps, self.at, self.worth,
-            self.pod_at, of, members, class_at, leaf_duals, pod_duals, self.values, offer, self.inner, self.outer,
-            self.choices, scratch, chosen, self._real, self._whole, iterations, self._work,
-        )  # fmt: skip
-        self._classes[1] = leaf_duals[1]
-        for p, k in enumerate(of.tolist()):
-            self.pay[:, self.pod_at[p] : self.pod_at[p + 1]] = pod_duals[1][:, class_at[k] : class_at[k + 1]]
-        return not self._whole[pricing.CONVERGED]
+        pods, payments = self._payments
+        descend_both(s, self.pricing, pods, self._prices, payments, dual, iterations, self._work)
+        for p, k in enumerate(pods.cls.tolist()):
+            self.pay[:, pod_at[p] : pod_at[p + 1]] = payments.best[:, pods.at[k] : pods.at[k + 1]]
+        return not dual.converged
 
     @property
     def seconds(self) -> float:
@@ -217,10 +199,7 @@ class Prices:
         for begin in range(0, len(order), self._work):
             if begin and stop is not None and stop():
                 return None
-            value = pricing.fill(
-                order[begin : begin + self._work], left, s.caps, s.first, s.cls, s.sizes, s.types, s.units, s.steps,
-                self.at, self.worth, self.pod_at, self.best, self.values, self.inner, self.outer, held,
-            )  # fmt: skip
+            value = fill(s, self.pricing, self.best, order[begin : begin + self._work], left, held)
         return float(value), held
 
 

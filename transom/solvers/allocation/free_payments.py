@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import NamedTuple
 
-from transom._system.compiling import compiled
+from transom._system.compiling import borrowing
+from transom.models.arrays import FloatArray, IntArray
 from transom.solvers.allocation.free_pricing import (
-    CONVERGED,
-    FRESH,
-    ITERATIONS,
-    LEAST,
-    POOR,
-    SUM,
-    TARGET,
-    THETA,
-    TYPE,
-    linear_values,
+    Dual,
+    Multipliers,
+    Pricing,
+    at_prices,
+    copy,
+    fill_values,
+    improves,
     price,
+    project,
+    step_prices,
 )
+from transom.solvers.allocation.shape import Shape
 
 _PATIENCE = 200
 _SHORTER = 0.5
@@ -27,18 +28,27 @@ _MEMORY = 0.95
 nowhere; their running mean does."""
 
 
-@compiled
-def serve(room, jobs, sizes, pay, at, best, chosen):  # type: ignore[no-untyped-def]
-    """The most that jobs pay together for at most ``room`` nodes.
+class Pods(NamedTuple):
+    """Classes of pods that are alike, and scratch."""
 
-    ``jobs``: the type of each; ``pay[t, at + b]``: what type t pays for b nodes; ``best``
-    ``(J + 1, room + 1)``: scratch; ``chosen`` ``(J,)`` becomes the nodes of each job.
-    """
+    cls: IntArray  # of each pod, (P,)
+    members: FloatArray  # pods of each class
+    at: IntArray  # what types pay for b nodes of a pod of class k stands at ``at[k] + b``
+    jobs: IntArray  # type of each job, ascending
+    offer: FloatArray  # what nodes of a pod are worth to a type after its payment, as ``worth``
+    best: FloatArray  # (J + 1, largest room + 1)
+    chosen: IntArray  # nodes of each job in a pod
+
+
+@borrowing
+def serve(shape: Shape, pods: Pods, cls: int, pay: FloatArray) -> float:
+    """The most that jobs pay together to a pod of a class; ``pods.chosen`` becomes the nodes of each job."""
+    jobs, sizes, best, at, room = pods.jobs, shape.sizes, pods.best, pods.at[cls], pods.at[cls + 1] - pods.at[cls] - 1
     best[0, : room + 1] = 0.0
     for j in range(len(jobs)):
         t = jobs[j]
         old, new = best[j], best[j + 1]
-        new[: room + 1] = old[: room + 1]
+        copy(old[: room + 1], new)
         for b in range(1, min(room, sizes[t]) + 1):
             pays = pay[t, at + b]
             part = new[b : room + 1]
@@ -53,116 +63,107 @@ def serve(room, jobs, sizes, pay, at, best, chosen):  # type: ignore[no-untyped-
             x = best[j, left - b] + pay[t, at + b]
             if x > top:
                 top, choice = x, b
-        chosen[j] = choice
+        pods.chosen[j] = choice
         left -= choice
-    return best[len(jobs), room]
+    return float(best[len(jobs), room])
 
 
-@compiled
-def descend_both(  # type: ignore[no-untyped-def]
-    caps, first, cls, members, sizes, mult, types, units, steps, at, worth, pod_at, pod_cls, pod_members, class_at,
-    leaf_duals, pod_duals, values, offer, inner, outer, counts, scratch, chosen, real, whole, iterations, work,
-):  # fmt: skip
+@borrowing
+def descend_both(
+    shape: Shape,
+    pricing: Pricing,
+    pods: Pods,
+    prices: Multipliers,
+    payments: Multipliers,
+    dual: Dual,
+    iterations: int,
+    work: int,
+) -> None:
     """Subgradient steps as in :func:`transom.solvers.allocation.free_pricing.descend`, on prices and payments.
 
-    ``leaf_duals`` ``(4, C)``: prices, the best ones, direction, slope; ``pod_duals`` ``(4, T, class_at[-1])``: the same
-    of the payments for b nodes in a pod of each class.
+    ``payments`` ``(T, at[K])``: of each type for b nodes in a pod of each class.
     """
-    pods = len(first) - 1
-    prices, best, slope = leaf_duals[0], leaf_duals[1], leaf_duals[3]
-    pay, best_pay, pay_slope = pod_duals[0], pod_duals[1], pod_duals[3]
-    while iterations > 0 and work > 0 and not whole[CONVERGED]:
-        t = whole[TYPE]
+    first, mult, members = shape.first, shape.mult, pods.members
+    while iterations > 0 and work > 0 and not dual.converged:
+        t = dual.type
         if t == 0:
-            real[SUM] = 0.0
-            slope[:] = 0.0
-            pay_slope[:] = 0.0
-            for s in range(len(caps)):
-                real[SUM] += prices[cls[s]] * caps[s]
-            for k in range(len(pod_members)):
-                room = class_at[k + 1] - class_at[k] - 1
-                real[SUM] += pod_members[k] * serve(room, types, sizes, pay, class_at[k], scratch, chosen)
-                for j in range(len(types)):
-                    if chosen[j]:
-                        pay_slope[types[j], class_at[k] + chosen[j]] += 1.0 / mult[types[j]]
-        if t < len(sizes):
-            linear_values(units[t], steps, caps, cls, prices, at, values)
-            for p in range(pods):
-                begin = class_at[pod_cls[p]]
-                for b in range(pod_at[p + 1] - pod_at[p]):
-                    offer[pod_at[p] + b] = worth[t, pod_at[p] + b] - pay[t, begin + b]
-            real[SUM] += mult[t] * price(sizes[t], caps, first, values, at, offer, pod_at, inner, outer, counts[t])
-            for p in range(pods):
+            prices.slope[:] = 0.0
+            payments.slope[:] = 0.0
+            dual.value = at_prices(shape, prices.now)
+            for k in range(len(members)):
+                dual.value += members[k] * serve(shape, pods, k, payments.now)
+                for j in range(len(pods.jobs)):
+                    if pods.chosen[j]:
+                        payments.slope[pods.jobs[j], pods.at[k] + pods.chosen[j]] += 1.0 / mult[pods.jobs[j]]
+        if t < len(shape.sizes):
+            fill_values(shape, pricing, t, prices.now)
+            for p in range(len(first) - 1):
+                begin = pods.at[pods.cls[p]]
+                for b in range(pricing.pod_at[p + 1] - pricing.pod_at[p]):
+                    place = pricing.pod_at[p] + b
+                    pods.offer[place] = pricing.worth[t, place] - payments.now[t, begin + b]
+            choice = pricing.choices[t]
+            dual.value += mult[t] * price(shape, pricing, shape.sizes[t], shape.caps, pods.offer, choice)
+            for p in range(len(first) - 1):
                 b = 0
                 for s in range(first[p], first[p + 1]):
-                    slope[cls[s]] += mult[t] * counts[t, s]
-                    b += counts[t, s]
+                    prices.slope[shape.cls[s]] += mult[t] * choice[s]
+                    b += choice[s]
                 if b:
-                    pay_slope[t, class_at[pod_cls[p]] + b] -= 1.0 / pod_members[pod_cls[p]]
-            whole[TYPE] += 1
+                    payments.slope[t, pods.at[pods.cls[p]] + b] -= 1.0 / members[pods.cls[p]]
+            dual.type += 1
             work -= 1
             continue
-        whole[TYPE] = 0
-        whole[ITERATIONS] += 1
         iterations -= 1
-        value = real[SUM]
-        if value < real[LEAST]:
-            if value < real[LEAST] - 1e-3 * (real[LEAST] - real[TARGET]):
-                whole[POOR] = 0
-            real[LEAST] = value
-            best[:] = prices
-            best_pay[:] = pay
+        if improves(dual, 1e-3):
+            copy(prices.now, prices.best)
+            _copy_all(payments.now, payments.best)
+        if dual.least <= dual.target:
+            dual.converged = True
+        elif dual.poor >= _PATIENCE:
+            dual.factor *= _SHORTER
+            dual.poor = 0
+            copy(prices.best, prices.now)
+            _copy_all(payments.best, payments.now)
+            dual.converged = dual.factor < _SHORTEST
         else:
-            whole[POOR] += 1
-        if real[LEAST] <= real[TARGET]:
-            whole[CONVERGED] = 1
-            break
-        if whole[POOR] >= _PATIENCE:
-            real[THETA] *= _SHORTER
-            whole[POOR] = 0
-            prices[:] = best
-            pay[:] = best_pay
-            if real[THETA] < _SHORTEST:
-                whole[CONVERGED] = 1
-            continue
-        _step(caps, cls, members, mult, pod_members, class_at, leaf_duals, pod_duals, real, whole, value)
-    return work
+            _step(shape, pricing, pods, prices, payments, dual)
 
 
-@compiled
-def _step(caps, cls, members, mult, pod_members, class_at, leaf_duals, pod_duals, real, whole, value):  # type: ignore[no-untyped-def]
-    prices, direction, slope = leaf_duals[0], leaf_duals[2], leaf_duals[3]
-    pay, pay_direction, pay_slope = pod_duals[0], pod_duals[2], pod_duals[3]
-    room = np.zeros(len(prices))
-    for s in range(len(caps)):
-        room[cls[s]] = caps[s]
+@borrowing
+def _copy_all(of: FloatArray, to: FloatArray) -> None:
+    for row in range(len(of)):
+        copy(of[row], to[row])
+
+
+@borrowing
+def _step(shape: Shape, pricing: Pricing, pods: Pods, prices: Multipliers, payments: Multipliers, dual: Dual) -> None:
+    project(shape, pricing, prices)
     square = 0.0
-    for k in range(len(prices)):
-        slope[k] = room[k] - slope[k] / members[k]
-        if prices[k] <= 0.0 and slope[k] > 0.0:
-            slope[k] = 0.0
-        square += slope[k] * slope[k]
-    if square + (pay_slope * pay_slope).sum() == 0.0:
-        whole[CONVERGED] = 1
+    for slope in prices.slope:
+        square += slope * slope
+    for row in payments.slope:
+        for slope in row:
+            square += slope * slope
+    if square == 0.0:
+        dual.converged = True
         return
-    kept = _MEMORY if whole[FRESH] else 0.0
-    whole[FRESH] = 1
+    kept = _MEMORY if dual.fresh else 0.0
+    dual.fresh = True
     norm = 0.0
-    for k in range(len(prices)):
-        direction[k] = (1 - kept) * slope[k] + kept * direction[k]
-        norm += members[k] * direction[k] * direction[k]
-    for t in range(len(mult)):
-        for k in range(len(pod_members)):
-            weight = mult[t] * pod_members[k]
-            for i in range(class_at[k] + 1, class_at[k + 1]):
-                pay_direction[t, i] = (1 - kept) * pay_slope[t, i] + kept * pay_direction[t, i]
-                norm += weight * pay_direction[t, i] * pay_direction[t, i]
+    for k in range(len(prices.now)):
+        prices.direction[k] = (1 - kept) * prices.slope[k] + kept * prices.direction[k]
+        norm += shape.members[k] * prices.direction[k] * prices.direction[k]
+    for t in range(len(shape.mult)):
+        slopes, direction = payments.slope[t], payments.direction[t]
+        for k in range(len(pods.members)):
+            weight = shape.mult[t] * pods.members[k]
+            for i in range(pods.at[k] + 1, pods.at[k + 1]):
+                direction[i] = (1 - kept) * slopes[i] + kept * direction[i]
+                norm += weight * direction[i] * direction[i]
     if norm == 0.0:
         return
-    gap = real[LEAST] - real[TARGET]  # not that of this value: a step too far must not make the next one longer
-    length = real[THETA] * (min(value - real[LEAST], gap) + gap) / norm
-    for k in range(len(prices)):
-        prices[k] = max(0.0, prices[k] - length * direction[k])
-    for t in range(len(mult)):
-        for i in range(pay.shape[1]):
-            pay[t, i] -= length * pay_direction[t, i]
+    length = step_prices(prices, dual, norm)
+    for t in range(len(shape.mult)):
+        for i in range(payments.now.shape[1]):
+            payments.now[t, i] -= length * payments.direction[t, i]

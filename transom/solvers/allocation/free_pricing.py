@@ -2,40 +2,82 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from transom._system.compiling import compiled
+from transom._system.compiling import borrowing
+from transom.models.arrays import FloatArray, IntArray
 from transom.models.hop_cost import hop_cost
-
-SUM, LEAST, THETA, TARGET, NORM = range(5)
-"""Fields of ``real``: the dual value as far as it is added up; the least one so far; the step's factor; the value
-aimed at, which is at most the optimum; squared length of the last direction."""
-
-TYPE, ITERATIONS, POOR, CONVERGED, FRESH, MEAN = range(6)
-"""Fields of ``whole``: the next type to price; iterations so far; those since the last progress; whether there is
-nothing more to gain; whether the last direction counts; whether
-directions are running means, which helps where choices tie so much that single slopes lead nowhere."""
+from transom.solvers.allocation.shape import Shape
 
 
-@compiled
-def price(size, caps, first, values, at, worth, pod_at, inner, outer, counts):  # type: ignore[no-untyped-def]
+class Pricing(NamedTuple):
+    """Where numbers of nodes stand in tables, what they are worth, and scratch."""
+
+    at: IntArray  # a nodes of leaf s at ``at[s] + a``, (S + 1,)
+    pod_at: IntArray  # b nodes of pod p at ``pod_at[p] + b``, (P + 1,)
+    room: IntArray  # idle nodes of the leaves of each class, (C,)
+    worth: FloatArray  # what the pairs in a pod save, of each type, (T, pod_at[P])
+    values: FloatArray  # what nodes of a leaf are worth to the type in question, (at[S],)
+    choices: IntArray  # nodes of each leaf that a job of each type chose last, (T, S)
+    inner: FloatArray  # scratch, (S + P, widest + 1)
+    outer: FloatArray  # scratch, (P + 1, most + 1)
+
+
+class Multipliers(NamedTuple):
+    """Lagrangian multipliers: now, at the least dual value, and the direction and subgradient of the last step."""
+
+    now: FloatArray
+    best: FloatArray
+    direction: FloatArray
+    slope: FloatArray
+
+
+class Dual:
+    """The subgradient method.
+
+    ``value`` is the dual value as far as it is added up, up to ``type``, the next to be priced; ``least`` the least one
+    so far; ``target`` the one aimed at, at most the optimum; ``factor`` that of the step; ``norm`` the squared length
+    of the last direction. ``poor`` counts iterations since the last progress. ``converged``: there is nothing more to
+    gain; ``fresh``: the last direction counts; ``mean``: directions are running means, which helps where choices tie so
+    much that single subgradients lead nowhere.
+    """
+
+    value: float
+    least: float
+    factor: float
+    target: float
+    norm: float
+    type: int
+    iterations: int
+    poor: int
+    converged: bool
+    fresh: bool
+    mean: bool
+
+
+@borrowing
+def price(shape: Shape, pricing: Pricing, size: int, caps: IntArray, offer: FloatArray, counts: IntArray) -> float:
     """The best choice of one job at given values: leaf knapsacks inside pods, then a knapsack over pods.
 
     Parameters
     ----------
+    pricing : whose ``values`` count.
     size : nodes of the job.
-    caps, first : nodes of each leaf, first leaf of each pod.
-    values, at : ``values[at[s] + a]`` is what a nodes of leaf s are worth.
-    worth, pod_at : ``worth[pod_at[p] + b]`` is what b nodes in pod p are worth beside that.
-    inner, outer : scratch, shapes ``(S + P, size + 1)`` and ``(P + 1, size + 1)`` at least.
+    caps : nodes of each leaf.
+    offer : ``offer[pod_at[p] + b]`` is what b nodes in pod p are worth beside that.
     counts : nodes chosen on each leaf, shape ``(S,)``; changed in place.
 
     Returns
     -------
     What the choice is worth; minus infinity where there are fewer nodes than ``size``.
     """
-    pods = len(first) - 1
-    left = caps.sum()
+    first, at, pod_at, values = shape.first, pricing.at, pricing.pod_at, pricing.values
+    inner, outer = pricing.inner, pricing.outer
+    pods, left = len(first) - 1, 0
+    for cap in caps:
+        left += cap
     taken = 0
     outer[0, 0] = 0.0
     if left < size:
@@ -63,7 +105,7 @@ def price(size, caps, first, values, at, worth, pod_at, inner, outer, counts):  
         # The pod's own savings; then how many nodes come from this pod and those before.
         of = inner[row]
         for b in range(reach + 1):
-            of[b] += worth[pod_at[p] + b]
+            of[b] += offer[pod_at[p] + b]
         least = max(0, size - left)
         most = min(taken + reach, size)
         old, new = outer[p], outer[p + 1]
@@ -78,26 +120,29 @@ def price(size, caps, first, values, at, worth, pod_at, inner, outer, counts):  
         for m in range(most + 1, size + 1):
             new[m] = -np.inf
         taken = most
-    _trace(size, caps, first, values, at, inner, outer, counts)
-    return outer[pods, size]
+    _trace(shape, pricing, size, caps, counts)
+    return float(outer[pods, size])
 
 
-@compiled
-def _trace(size, caps, first, values, at, inner, outer, counts):  # type: ignore[no-untyped-def]
+@borrowing
+def _trace(shape: Shape, pricing: Pricing, size: int, caps: IntArray, counts: IntArray) -> None:
     # Which choices gave the best value; those with the largest result are found again. Sums that were rounded
     # twice may differ in the last digit, so that nearest stands for equal.
-    pods = len(first) - 1
+    first, at, values, inner, outer = shape.first, pricing.at, pricing.values, pricing.inner, pricing.outer
+    before, after = 0, 0  # nodes of the pods before this one, and of those from it on
+    for cap in caps:
+        before += cap
     m = size
-    before = np.zeros(pods + 1, np.int64)
-    for p in range(pods):
-        before[p + 1] = before[p] + caps[first[p] : first[p + 1]].sum()
-    after = before[pods]
-    for p in range(pods - 1, -1, -1):
-        held = before[p + 1] - before[p]
+    for p in range(len(first) - 2, -1, -1):
+        held = 0
+        for s in range(first[p], first[p + 1]):
+            held += caps[s]
+        before -= held
+        after += held
         of = inner[first[p + 1] + p]
         best, b = -np.inf, 0
-        for take in range(max(0, m - before[p]), min(held, m) + 1):
-            if m - take < size - (after - before[p]):
+        for take in range(max(0, m - before), min(held, m) + 1):
+            if m - take < size - after:
                 break
             x = outer[p, m - take] + of[take]
             if x > best:
@@ -116,108 +161,135 @@ def _trace(size, caps, first, values, at, inner, outer, counts):  # type: ignore
             b -= chosen
 
 
-@compiled
-def linear_values(unit, steps, caps, cls, prices, at, values):  # type: ignore[no-untyped-def]
-    """Fill in what nodes of a leaf are worth: their savings minus their price."""
-    for s in range(len(caps)):
-        for a in range(caps[s] + 1):
-            values[at[s] + a] = unit * steps[1] * (a * (a - 1) // 2) - prices[cls[s]] * a
+@borrowing
+def fill_values(shape: Shape, pricing: Pricing, type: int, prices: FloatArray) -> None:
+    """Fill in what nodes of a leaf are worth to a type: their savings minus their price."""
+    unit = shape.units[type]
+    for s in range(len(shape.caps)):
+        for a in range(shape.caps[s] + 1):
+            saved = unit * shape.steps[1] * (a * (a - 1) // 2)
+            pricing.values[pricing.at[s] + a] = saved - prices[shape.cls[s]] * a
 
 
-@compiled
-def descend(  # type: ignore[no-untyped-def]
-    caps, first, cls, members, sizes, mult, units, steps, at, worth, pod_at, prices, best, direction, used, values,
-    inner, outer, counts, real, whole, iterations, work,
-):  # fmt: skip
-    """Subgradient steps on the prices, until so many are done or so many types are priced.
+@borrowing
+def copy(of: FloatArray, to: FloatArray) -> None:
+    """Copy numbers."""
+    for i in range(len(of)):
+        to[i] = of[i]
 
-    Steps have Polyak's length towards ``real[TARGET]`` along directions deflected as by Camerini, Fratta and
-    Maffioli; ``real[THETA]`` is lowered, and the best prices are taken up again, where progress ends.
-    ``prices``, ``best``, ``direction``, ``used`` ``(C,)``; ``counts`` ``(T, S)``: the choices at ``prices``.
+
+@borrowing
+def descend(shape: Shape, pricing: Pricing, prices: Multipliers, dual: Dual, iterations: int, work: int) -> None:
+    """Subgradient steps on the prices, ``(C,)``, until so many are done or so many types are priced.
+
+    Steps have Polyak's length towards the target along directions deflected as by Camerini, Fratta and
+    Maffioli; the step's factor is lowered, and the best prices are taken up again, where progress ends.
     """
-    while iterations > 0 and work > 0 and not whole[CONVERGED]:
-        t = whole[TYPE]
+    caps, cls, used = shape.caps, shape.cls, prices.slope
+    while iterations > 0 and work > 0 and not dual.converged:
+        t = dual.type
         if t == 0:
-            real[SUM] = 0.0
             used[:] = 0.0
+            dual.value = at_prices(shape, prices.now)
+        if t < len(shape.sizes):
+            fill_values(shape, pricing, t, prices.now)
+            choice = pricing.choices[t]
+            dual.value += shape.mult[t] * price(shape, pricing, shape.sizes[t], caps, pricing.worth[t], choice)
             for s in range(len(caps)):
-                real[SUM] += prices[cls[s]] * caps[s]
-        if t < len(sizes):
-            linear_values(units[t], steps, caps, cls, prices, at, values)
-            real[SUM] += mult[t] * price(sizes[t], caps, first, values, at, worth[t], pod_at, inner, outer, counts[t])
-            for s in range(len(caps)):
-                used[cls[s]] += mult[t] * counts[t, s]
-            whole[TYPE] += 1
+                used[cls[s]] += shape.mult[t] * choice[s]
+            dual.type += 1
             work -= 1
             continue
-        whole[TYPE] = 0
-        whole[ITERATIONS] += 1
         iterations -= 1
-        value = real[SUM]
-        if value < real[LEAST]:
-            if value < real[LEAST] - 1e-4 * (real[LEAST] - real[TARGET]):
-                whole[POOR] = 0
-            real[LEAST] = value
-            best[:] = prices
-        else:
-            whole[POOR] += 1
-        if real[LEAST] <= real[TARGET]:
-            whole[CONVERGED] = 1
-            break
-        if whole[POOR] >= (60 if whole[MEAN] else 12):
-            real[THETA] *= 0.6
-            whole[POOR] = 0
-            whole[FRESH] = 0
-            prices[:] = best
-            if real[THETA] < 5e-3:
-                if whole[MEAN] or best.any():
-                    whole[CONVERGED] = 1
+        if improves(dual, 1e-4):
+            copy(prices.now, prices.best)
+        if dual.least <= dual.target:
+            dual.converged = True
+        elif dual.poor >= (60 if dual.mean else 12):
+            dual.factor *= 0.6
+            dual.poor = 0
+            dual.fresh = False
+            copy(prices.best, prices.now)
+            if dual.factor < 5e-3:
+                if dual.mean or at_prices(shape, prices.best) > 0.0:
+                    dual.converged = True
                 else:
-                    whole[MEAN] = 1
-                    real[THETA] = 0.1
-            continue
-        _step(caps, cls, members, prices, direction, used, real, whole, value)
-    return work
+                    dual.mean = True
+                    dual.factor = 0.1
+        else:
+            _step(shape, pricing, prices, dual)
 
 
-@compiled
-def _step(caps, cls, members, prices, direction, used, real, whole, value):  # type: ignore[no-untyped-def]
-    # used: becomes the slope of each class, per leaf.
-    across, slope = 0.0, 0.0
-    room = np.zeros(len(prices))
-    for s in range(len(caps)):
-        room[cls[s]] = caps[s]
-    for k in range(len(prices)):
-        used[k] = room[k] - used[k] / members[k]
-        if prices[k] <= 0.0 and used[k] > 0.0:
-            used[k] = 0.0  # a price of 0 stays
-        across += members[k] * used[k] * direction[k]
-        slope += members[k] * used[k] * used[k]
-    if slope == 0.0:
-        whole[CONVERGED] = 1
+@borrowing
+def at_prices(shape: Shape, prices: FloatArray) -> float:
+    """What all nodes of all leaves cost."""
+    total = 0.0
+    for s in range(len(shape.caps)):
+        total += prices[shape.cls[s]] * shape.caps[s]
+    return total
+
+
+@borrowing
+def improves(dual: Dual, share: float) -> bool:
+    """End an iteration; whether its dual value is the least, which is progress from a share of the gap on."""
+    dual.type = 0
+    dual.iterations += 1
+    if dual.value >= dual.least:
+        dual.poor += 1
+        return False
+    if dual.value < dual.least - share * (dual.least - dual.target):
+        dual.poor = 0
+    dual.least = dual.value
+    return True
+
+
+@borrowing
+def project(shape: Shape, pricing: Pricing, prices: Multipliers) -> None:
+    """The subgradient of each class of leaves from its use, per leaf; a price of 0 does not fall."""
+    for k in range(len(prices.now)):
+        prices.slope[k] = pricing.room[k] - prices.slope[k] / shape.members[k]
+        if prices.now[k] <= 0.0 and prices.slope[k] > 0.0:
+            prices.slope[k] = 0.0
+
+
+@borrowing
+def step_prices(prices: Multipliers, dual: Dual, norm: float) -> float:
+    """A step of Polyak's length along a direction of this squared length; returns the length as a multiple of it."""
+    gap = dual.least - dual.target  # not that of this value: a step too far must not make the next one longer
+    length = dual.factor * (min(dual.value - dual.least, gap) + gap) / norm
+    for k in range(len(prices.now)):
+        prices.now[k] = max(0.0, prices.now[k] - length * prices.direction[k])
+    return length
+
+
+@borrowing
+def _step(shape: Shape, pricing: Pricing, prices: Multipliers, dual: Dual) -> None:
+    project(shape, pricing, prices)
+    slope, direction, members = prices.slope, prices.direction, shape.members
+    across, square = 0.0, 0.0
+    for k in range(len(slope)):
+        across += members[k] * slope[k] * direction[k]
+        square += members[k] * slope[k] * slope[k]
+    if square == 0.0:
+        dual.converged = True
         return
     deflect = 0.0
-    if whole[FRESH] and across < 0.0:
-        deflect = -1.5 * across / real[NORM]
+    if dual.fresh and across < 0.0:
+        deflect = -1.5 * across / dual.norm
     norm = 0.0
-    for k in range(len(prices)):
-        if whole[MEAN] and whole[FRESH]:
-            direction[k] = 0.05 * used[k] + 0.95 * direction[k]
+    for k in range(len(slope)):
+        if dual.mean and dual.fresh:
+            direction[k] = 0.05 * slope[k] + 0.95 * direction[k]
         else:
-            direction[k] = used[k] + deflect * direction[k]
+            direction[k] = slope[k] + deflect * direction[k]
         norm += members[k] * direction[k] * direction[k]
-    real[NORM] = norm
-    whole[FRESH] = 1
-    gap = real[LEAST] - real[TARGET]  # not that of this value: a step too far must not make the next one longer
-    length = real[THETA] * (min(value - real[LEAST], gap) + gap) / norm
-    for k in range(len(prices)):
-        prices[k] = max(0.0, prices[k] - length * direction[k])
+    dual.norm = norm
+    dual.fresh = True
+    step_prices(prices, dual, norm)
 
 
-@compiled
-def fill(  # type: ignore[no-untyped-def]
-    order, left, caps, first, cls, sizes, types, units, steps, at, worth, pod_at, prices, values, inner, outer, held
-):
+@borrowing
+def fill(shape: Shape, pricing: Pricing, prices: FloatArray, order: IntArray, left: IntArray, held: IntArray) -> float:
     """Jobs in an order take their best choice of what is left, at given prices.
 
     ``left`` ``(S,)``, what is free on each leaf, is lowered; ``held`` ``(J, S)`` becomes the nodes of each job on each
@@ -228,35 +300,30 @@ def fill(  # type: ignore[no-untyped-def]
     The savings of all that have nodes.
     """
     for job in order:
-        t = types[job]
-        linear_values(units[t], steps, caps, cls, prices, at, values)
-        price(sizes[t], left, first, values, at, worth[t], pod_at, inner, outer, held[job])
-        left -= held[job]
-    return savings(first, types, units, steps, held)
-
-
-@compiled
-def savings(first, types, units, steps, held):  # type: ignore[no-untyped-def]
-    """What jobs save with ``held[j, s]`` nodes on each leaf."""
+        t = shape.types[job]
+        fill_values(shape, pricing, t, prices)
+        price(shape, pricing, shape.sizes[t], left, pricing.worth[t], held[job])
+        for s in range(len(left)):
+            left[s] -= held[job, s]
     total = 0.0
-    for job in range(len(types)):
-        leaf_pairs, pod_pairs = count_pairs(first, held[job])
-        total += units[types[job]] * (steps[0] * pod_pairs + steps[1] * leaf_pairs)
+    for job in range(len(shape.types)):
+        leaf_pairs, pod_pairs = count_pairs(shape.first, held[job])
+        total += shape.units[shape.types[job]] * (shape.steps[0] * pod_pairs + shape.steps[1] * leaf_pairs)
     return total
 
 
-@compiled
-def rounded_costs(first, sizes, mult, weights, held):  # type: ignore[no-untyped-def]
+@borrowing
+def rounded_costs(shape: Shape, held: IntArray) -> float:
     """Total cost, as it is rounded, of jobs of each type with ``held[t, s]`` nodes on each leaf."""
     total = 0.0
-    for t in range(len(sizes)):
-        leaf_pairs, pod_pairs = count_pairs(first, held[t])
-        total += mult[t] * hop_cost(sizes[t], leaf_pairs, pod_pairs, weights)
+    for t in range(len(shape.sizes)):
+        leaf_pairs, pod_pairs = count_pairs(shape.first, held[t])
+        total += shape.mult[t] * hop_cost(shape.sizes[t], leaf_pairs, pod_pairs, shape.weights)
     return total
 
 
-@compiled
-def count_pairs(first, held):  # type: ignore[no-untyped-def]
+@borrowing
+def count_pairs(first: IntArray, held: IntArray) -> tuple[int, int]:
     """Pairs of nodes of one job on a leaf and in a pod."""
     leaf_pairs, pod_pairs = 0, 0
     for p in range(len(first) - 1):

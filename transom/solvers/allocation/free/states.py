@@ -41,7 +41,7 @@ class Layers:
         pods = len(shape.first) - 1
         held = np.add.reduceat(shape.caps, shape.first[:-1])
         self._pod_of = np.repeat(np.arange(pods), np.diff(shape.first))
-        self._at, self._pod_at, self._worth = dual.at, dual.pod_at, dual.worth
+        self._at, self._pod_at, self._worth = dual.pricing.at, dual.pricing.pod_at, dual.pricing.worth
         # Pods whose first leaves share a class are alike; they stand side by side.
         run = np.cumsum(np.diff(shape.cls[shape.first[:-1]], prepend=-1) != 0)
         self._runs = np.stack([np.searchsorted(run, run), np.searchsorted(run, run, side="right")], axis=1)
