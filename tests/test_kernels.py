@@ -21,6 +21,7 @@ LONG = {
     "dp.expand",
     "dp.tails",
     "dp.trace",
+    "engine.simulate",
     "envs.scheduling",
     "envs.scheduling_lanes",
     "envs.window",

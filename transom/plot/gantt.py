@@ -10,6 +10,7 @@ from transom.errors import ModelError
 from transom.models.arrays import FloatArray, IntArray
 from transom.plot.style import (
     MODE_COLOURS,
+    OUT_OF_SERVICE,
     comparable,
     heading,
     mode_legend,
@@ -45,7 +46,8 @@ def gantt(
     """Node occupancy over time: one rectangle per job and run of consecutive nodes.
 
     Up to a few thousand rectangles are drawn as such; more of them are drawn as an image in which
-    each pixel mixes the colours by the share of its node-seconds, so that nothing short is lost.
+    each pixel mixes the colours by the share of its node-seconds, so that nothing short is lost. Of
+    interrupted jobs the last attempt is shown; nodes out of service are dark.
 
     Parameters
     ----------
@@ -79,6 +81,12 @@ def gantt(
         palette, kind = tuple(MODE_COLOURS[mode] for mode in MODES), schedule.mode[owner]
     else:
         palette, kind = _JOB_COLOURS, owner % len(_JOB_COLOURS)
+    if (log := schedule.outages) is not None:
+        out = (log.begin < end) & (log.end > start)
+        edges = [(np.clip(each[out], start, end) - first) / unit for each in (log.begin, log.end)]
+        boxes = np.vstack((np.column_stack((*edges, log.first[out], log.last[out] + 1)), boxes))
+        kind = np.append(np.full(out.sum(), len(palette)), kind)
+        palette = (*palette, OUT_OF_SERVICE)
     figure = new_figure(3.4)
     axes = figure.add_subplot()
     limits = ((start - first) / unit, (end - first) / unit, 0.0, float(schedule.cluster.num_nodes))
@@ -93,7 +101,7 @@ def gantt(
     thousands(axes.yaxis, whole=True)
     heading(axes, told(schedule, f"{schedule.policy} on {schedule.workload}"))
     if colour == "mode":
-        mode_legend(axes)
+        mode_legend(axes, schedule.outages is not None)
     return figure
 
 

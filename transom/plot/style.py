@@ -30,6 +30,9 @@ _LINES: tuple[Any, ...] = ("-", "--", ":", "-.")
 MODE_COLOURS = {"ready": "#88CCEE", "reserved": "#332288", "backfilled": "#DD7788"}
 """Colours of the start modes, after Tol's muted scheme; they also differ in lightness."""
 
+OUT_OF_SERVICE = "#444444"
+"""Colour of nodes that are out of service."""
+
 FORMATS = ("png", "pdf", "svg")
 """Kinds of file that :func:`save` writes."""
 
@@ -80,15 +83,18 @@ def styled(draw: Callable[P, T]) -> Callable[P, T]:
     return inner
 
 
-def mode_legend(axes: Axes) -> None:
-    """The colours of the start modes, above the axes to the right."""
+def mode_legend(axes: Axes, outages: bool = False) -> None:
+    """The colours of the start modes and, with outages, of nodes out of service, above the axes to the right."""
     from matplotlib.patches import Patch
 
+    handles = [Patch(color=MODE_COLOURS[mode], label=mode) for mode in MODES]
+    if outages:
+        handles.append(Patch(color=OUT_OF_SERVICE, label="out of service"))
     axes.legend(
-        handles=[Patch(color=MODE_COLOURS[mode], label=mode) for mode in MODES],
+        handles=handles,
         loc="lower right",
         bbox_to_anchor=(1, 1),
-        ncols=len(MODES),
+        ncols=len(handles),
         borderaxespad=0.2,
         handlelength=1,
     )

@@ -1,9 +1,9 @@
 """Trace-driven replay: a workload, a policy, and out comes a schedule.
 
-Time is whole seconds. All events of an instant are taken in before one pass: job ends, then
-submissions. The pass sees the waiting jobs in the site's order; equal scores are ordered by
-submission, then id. A job whose parents have not all ended stays hidden. A policy by period is asked at the
-ticks of its clock alone, after all events up to each.
+Time is whole seconds. All events of an instant are taken in before one pass: job ends, then submissions, then nodes
+that come and go (:mod:`~transom.simulation.core.event_kinds`). The pass sees the waiting jobs in the site's order;
+equal scores are ordered by submission, then id. A job whose parents have not all ended stays hidden. A policy
+by period is asked at the ticks of its clock alone, after all events up to each.
 """
 
 from __future__ import annotations
@@ -25,9 +25,11 @@ from transom.simulation.core.replay import Progress, Replay
 from transom.simulation.core.schedule import COLUMNS, PROMISED, Schedule
 from transom.simulation.event_rules import EventRules, ForeignRules, parse_rules, replay_under
 from transom.simulation.nodes.allocator import Allocator
+from transom.simulation.nodes.service import Service
 from transom.simulation.nodes.tracker import keeper_of
 from transom.simulation.passes.rule_replay import run_rule
 from transom.simulation.policies.by_name import RulePolicy, make_policy
+from transom.traces.outages import Outages
 from transom.traces.workload import Workload
 
 _REPORTS = 0.2  # seconds between two looks at the progress bar, where decisions are made one by one
@@ -44,6 +46,7 @@ def simulate(
     allocator: Allocator | None = None,
     rules: str | EventRules = "textbook",
     promises: PromiseLog | None = None,
+    outages: Outages | None = None,
 ) -> Schedule:
     """Replay a workload under a policy.
 
@@ -62,6 +65,8 @@ def simulate(
         Others than the textbook's are for cross-checks: they take priority rules without or with EASY backfilling, and
         workloads of jobs that ask for nodes alone and wait for no other job.
     promises : takes down every reservation that a pass makes, moves or withdraws.
+    outages : nodes that fail or go out for maintenance. A job that by its walltime would run into announced maintenance
+        does not start; one that a policy written in Python starts all the same waits.
 
     Returns
     -------
@@ -72,7 +77,8 @@ def simulate(
     Raises
     ------
     SpecError : the policy's name or a parameter is unknown, the seed is negative, or there is an allocator but
-        no topology, or one that does not fit it; or the event rules are unknown or do not take this replay.
+        no topology, or one that does not fit it; or the event rules are unknown or do not take this replay; or
+        outages are of nodes that the machine lacks.
     PolicyError : the policy starts a job that is not waiting or does not fit, states nodes that are not idle, or
         leaves jobs waiting on an empty machine at the end of the trace; or its period is not a time.
     UnsupportedError : the allocator's solver cannot take the jobs that start at one instant.
@@ -91,19 +97,25 @@ def simulate(
     if isinstance(ruled, ForeignRules):
         if allocator is not None:
             raise SpecError(f"{ruled.name} rules know no nodes for an allocator to choose")
+        if outages is not None:
+            raise SpecError(f"{ruled.name} rules know no outages of nodes")
         schedule = replay_under(ruled, workload, chosen, title, report)
         if promises is not None:
             promises.finish(schedule.decisions)
         return schedule
-    keeper = keeper_of(workload, allocator, seed)
+    service = None
+    if outages is not None:
+        plans = isinstance(chosen, RulePolicy) and chosen.backfilling == "conservative"
+        service = Service(workload, outages, seed, allocator, not plans)
+    keeper = keeper_of(workload, allocator, seed) if service is None else None
     if isinstance(chosen, RulePolicy):
-        replay = Replay(workload, chosen.order)
+        replay = Replay(workload, chosen.order, service=service)
         # Where placing is the work, it is what the progress counts.
         decisions = run_rule(replay, chosen.backfilling, report if keeper is None else lambda started: None, promises)
     else:
         period = _period(chosen)
         run = getattr(chosen, "run", None) if period is None else None
-        replay = Replay(workload, getattr(chosen, "order", "fcfs"), period, keeper if run is None else None)
+        replay = Replay(workload, getattr(chosen, "order", "fcfs"), period, keeper if run is None else None, service)
         reset = getattr(chosen, "reset", None)
         if reset is not None:
             # Not by its label: what a policy is called must not change what it draws.
@@ -122,6 +134,8 @@ def simulate(
         if replay.keeper is None:
             keeper.place_all(schedule, report)
         schedule = keeper.completed(schedule)
+    if service is not None:
+        schedule = service.completed(schedule)
     report(len(workload))
     return schedule
 

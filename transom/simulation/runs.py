@@ -24,9 +24,11 @@ from transom.simulation.engine import simulate
 from transom.simulation.nodes.allocator import Allocator
 from transom.simulation.nodes.lowest_idle import assign_nodes
 from transom.simulation.output.metrics import TAU, Trim, summary
+from transom.simulation.output.outage_verification import check_outages
 from transom.simulation.output.recording import read_details, read_node_runs, read_schedule, write_schedule
 from transom.simulation.output.verification import check_nodes, check_schedule
 from transom.simulation.policies.by_name import deciding, make_policy
+from transom.traces.outages import Outages, outage_card
 from transom.traces.workload import Workload
 
 FIGURES = "figures"
@@ -46,6 +48,7 @@ class Run:
     seed: int = 0
     allocator: Allocator | None = None
     rules: str = "textbook"
+    outages: Outages | None = None
 
 
 def parse_runs(policies: list[str], seed: int = 0) -> list[Run]:
@@ -168,10 +171,13 @@ def _computed(
         allocator=run.allocator,
         rules=run.rules,
         promises=promises,
+        outages=run.outages,
     )
     _stand(check_schedule(workload, schedule))
     if schedule.runs is not None:
         _stand(check_nodes(schedule, schedule.runs))
+        if run.outages is not None:
+            _stand(check_outages(workload, schedule, schedule.runs, run.outages, seed))
     return schedule
 
 
@@ -186,6 +192,8 @@ def _card(workload: Workload, run: Run) -> dict[str, Any]:
         card["allocator"] = asdict(run.allocator)
     if run.rules != "textbook":
         card["events"] = run.rules
+    if run.outages is not None:
+        card["outages"] = outage_card(run.outages)
     return card
 
 
@@ -210,14 +218,16 @@ def _recorded(folder: Path, card: dict[str, Any]) -> Schedule | None:
         if not same or _other_kind(details, card):
             return None
         schedule = read_schedule(folder)
-        return schedule if schedule.spread is None else replace(schedule, runs=read_node_runs(folder))
+        if schedule.spread is None and schedule.outages is None:
+            return schedule
+        return replace(schedule, runs=read_node_runs(folder))
     except (DocumentError, KeyError):
         return None  # missing, damaged or of other versions: no record
 
 
 def _other_kind(kept: dict[str, Any], card: dict[str, Any]) -> bool:
-    """Whether only one of two replays has an allocator, or event rules that are not the textbook's."""
-    return any((name in kept) != (name in card) for name in ("allocator", "events"))
+    """Whether only one of two replays has an allocator, outages, or event rules that are not the textbook's."""
+    return any((name in kept) != (name in card) for name in ("allocator", "events", "outages"))
 
 
 def _read_summaries(path: Path, card: dict[str, Any]) -> list[dict[str, float]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from transom.cli.options import common as options
+from transom.cli.options.outages import recorded_outages
 from transom.cli.options.resources import Resources, equipped
 from transom.cli.output.console import note, print_json
 
@@ -56,7 +57,8 @@ def command(
 
     Everything is computed again from the data: whether an answer is feasible and worth what is
     claimed, whether its bound and its optimum can be; whether every job starts once, in time, and on
-    nodes that are free, and what the hops between them cost; whether each point of a front is feasible,
+    nodes that are free, and what the hops between them cost; with outages, whether no job runs on a node that is
+    down, what was stated happened, and attempts follow one another; whether each point of a front is feasible,
     takes every job that still fits, and is beaten by no other one; and, where at most 14 jobs fit, whether a
     front that is said to be complete lacks a point. A trace is read and cut as the recording says, further
     resources and all, unless an option says otherwise. The exit status is 1 if something is wrong.
@@ -170,6 +172,7 @@ def _judge_recordings(trace: Path, folder: Path, given: dict[str, Any]) -> list[
 def _judge_recording(trace: Path, folder: Path, given: dict[str, Any], workloads: dict[str, Workload]) -> Judged:
     from transom.errors import DocumentError, SpecError
     from transom.simulation.event_rules import SequenceRules, parse_rules
+    from transom.simulation.output.outage_verification import check_outages
     from transom.simulation.output.recording import (
         holds_promises,
         read_details,
@@ -201,6 +204,9 @@ def _judge_recording(trace: Path, folder: Path, given: dict[str, Any], workloads
         wrong.append(f"the machine has {_told(schedule.cluster)}, not {_told(workload.cluster)}")
     runs = read_node_runs(folder)
     unheld = check_nodes(schedule, runs)
+    outages = recorded_outages(details, str(folder / "jobs.parquet"))
+    if outages is not None and not unheld:
+        wrong += check_outages(workload, schedule, runs, outages, int(details["seed"]))
     wrong += unheld or check_spread(schedule, runs, _recorded_cost(details, folder))
     if holds_promises(folder):
         wrong += check_promises(schedule, read_promises(folder))

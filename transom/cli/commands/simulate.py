@@ -14,6 +14,7 @@ from transom.cli.commands.sequences import compare_sequences
 from transom.cli.options import common as options
 from transom.cli.options.events import Rules, read_under
 from transom.cli.options.nodes import AllocateBy, NodeOptions, Rule, chosen_runs, machine, on_tree
+from transom.cli.options.outages import OnFailure, OnFailureOption, OutagesOption, chosen_outages
 from transom.cli.options.resources import Resources, equipped
 from transom.cli.output.console import check_writable, describe, note, print_json, progress, remarked
 from transom.cli.output.schedule_tables import By, breakdowns_of, print_breakdown, print_summaries
@@ -72,6 +73,8 @@ def command(
         typer.Option("--cost-model", help="paper (default), authors or custom:KEY=VALUE,..."),
     ] = None,
     resources: Resources = None,
+    outages: OutagesOption = None,
+    on_failure: OnFailureOption = OnFailure.requeue,
     rules: Rules = "textbook",
     out: Annotated[Path | None, typer.Option("--out", help="Folder for jobs, decisions and figures.")] = None,
     start: options.Start = 0,
@@ -117,12 +120,15 @@ def command(
     shows how much of a difference is noise. With --cluster jobs get nodes of a fat tree, and the
     figures tell what the hops between them cost; which nodes they get never changes when they run.
     With --resources jobs ask for further resources too, by laws that --seed settles, the same under
-    every policy. With --rules, events follow the rules of another program, for cross-checks with what
-    was published with it; rlscheduler draws random sequences, or replays that of --start and --jobs.
+    every policy. With --outages nodes fail and go out for maintenance, the same under every policy; the
+    figures are of what is in service. With --rules, events follow the rules of another program, for
+    cross-checks with what was published with it; rlscheduler draws random sequences, or replays that of
+    --start and --jobs.
     """
     from transom.errors import SpecError
     from transom.simulation.output.metrics import Trim, summary
     from transom.simulation.runs import repetitions, replay
+    from transom.traces.outages import outage_card
 
     if jitter and not repeats:
         raise SpecError("--jitter needs --repeats")
@@ -137,6 +143,8 @@ def command(
     runs = [replace(run, rules=read.rules.replayed) for run in runs]
     extended = equipped(on_tree(read.workload, cluster, runs), trace, resources, seed)
     workload = extended.workload
+    broken = chosen_outages(outages, on_failure, workload.cluster.num_nodes, context)
+    runs = [replace(run, outages=broken) for run in runs]
     details: dict[str, Any] = {"trace": str(trace), "rules": read.card, **workload.facts}
     if cluster is not None:
         details["cluster"] = cluster
@@ -183,6 +191,7 @@ def command(
                 "rules": schedules[0].rules,
                 **({} if cluster is None else {"cluster": cluster}),
                 **({} if resources is None else {"resources": extended.documents}),
+                **({} if broken is None else {"outages": outage_card(broken)}),
                 **workload.facts,
                 "repairs": dict(workload.repairs),
                 "policies": [_document(*row, out) for row in rows],
@@ -191,6 +200,7 @@ def command(
         )
         return
     title = f"{workload.name} under {schedules[0].rules} events{extended.title}"
+    title += "" if broken is None else f", with outages, jobs on them {_BECOME[broken.on_failure]}"
     print_summaries(remarked(title, workload), runs, summaries, repeated)
     for kind in by or []:
         print_breakdown(remarked(f"by {kind}, {schedules[0].rules} events", workload), kind, runs, schedules, trim)
@@ -198,9 +208,13 @@ def command(
         if told := _allocations(schedule):
             note(f"{run.label}: {told['proved']:,} of {told['solved']:,} allocations are proved to be of least cost")
     if out:
-        note(f"jobs and decisions: {out}/LABEL/jobs.parquet, decisions.parquet")
+        more = "" if broken is None else ", outages.parquet, attempts.parquet"
+        note(f"jobs and decisions: {out}/LABEL/jobs.parquet, decisions.parquet{more}")
     for path in drawn:
         note(f"figure: {path}")
+
+
+_BECOME = {"requeue": "requeued", "lose": "lost"}
 
 
 def _advance(bars: Progress, task: TaskID, started: int) -> None:

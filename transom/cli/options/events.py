@@ -72,7 +72,7 @@ def read_under(text: str, context: typer.Context, trace: Path, nodes: int | None
     card = {"nodes": nodes, "start": start, "jobs": jobs}
     if not isinstance(rules, Textbook):
         card["events"] = rules.name
-        options.refuse(_spelt(stated, "cluster", "resources", "period"), where)
+        options.refuse(_spelt(stated, "cluster", "resources", "period", "outages", "on_failure"), where)
         for run in runs:
             suited_policy(rules, make_policy(run.spec), run.spec)
     if not isinstance(rules, SequenceRules):

@@ -38,6 +38,13 @@ _HOP_COLUMNS = {
     "switches per job": ("mean_leaves", 1, 2),
     "pods per job": ("mean_pods", 1, 2),
 }
+_OUTAGE_COLUMNS = {
+    "out of service [%]": ("out_of_service", 0.01, 2),
+    "failures": ("failures", 1, 0),
+    "requeued": ("requeued", 1, 0),
+    "lost jobs": ("lost_jobs", 1, 0),
+    "lost [node h]": ("lost_node_seconds", 3600, 0),
+}
 _EACH = "utilisation_submitting_"  # begins a figure of each further resource
 
 
@@ -58,7 +65,9 @@ def print_summaries(
         return f"{number(mean / unit, digits)} ± {number(deviation / unit, digits)}"
 
     columns: dict[str, tuple[str, float, int]] = {}
-    for heading, column in {**_COLUMNS, **(_HOP_COLUMNS if "mean_hop_cost" in summaries[0] else {})}.items():
+    shown = {**_COLUMNS, **(_HOP_COLUMNS if "mean_hop_cost" in summaries[0] else {})}
+    shown |= _OUTAGE_COLUMNS if "failures" in summaries[0] else {}
+    for heading, column in shown.items():
         columns[heading] = column
         if column[0] == "utilisation":
             each = [name.removeprefix(_EACH) for name in summaries[0] if name.startswith(_EACH)]

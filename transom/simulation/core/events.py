@@ -27,9 +27,13 @@ SUBMIT, WALLTIME, RANK, START, END, MODE, ORDER, HELD, PARENTS, CHILDREN, CHILDR
 # Places in State.at: now, next submission, lengths of queue, running and ends, jobs started so far,
 # jobs ended since a pass took note, when the last pass asked to be woken, a number of nodes that no waiting
 # job undercuts, how many jobs at the front of the queue the last pass left and nothing helped since,
-# and the shadow time of the first of them.
-COUNTERS = 11
-NOW, NEXT, QUEUED, RUNNING, ENDING, STARTED, ENDED, WAKE, SMALLEST, PASSED, SHADOW = range(COUNTERS)
+# and the shadow time of the first of them. Where nodes go out of service: how many changes of what is in service
+# are known, how many limits on jobs that run beyond an instant, how many columns of the demand stand for such a
+# limit, and whether what was planned does not hold any more. Behind the counters stand the changes, as pairs of
+# instant [s] and nodes, then the limits, as pairs of instant and nodes (see passes/service_plan.py).
+COUNTERS = 15
+NOW, NEXT, QUEUED, RUNNING, ENDING, STARTED, ENDED, WAKE, SMALLEST, PASSED, SHADOW = range(11)
+CHANGES, LIMITS, LIMITED, REPLAN = range(11, COUNTERS)
 
 
 class State(NamedTuple):
@@ -39,7 +43,8 @@ class State(NamedTuple):
     at its end; ``queue`` ``(n,)``: the waiting jobs in the site's order; ``ends`` ``(n, 2)``: a binary
     heap of (real end, job); ``expected`` ``(n, 2)``: (start + walltime, job) of the running jobs,
     ascending; ``ended`` ``(n,)``: the jobs that ended since a pass took note; ``free`` ``(1 + R,)``: what is
-    free now; ``children``: the jobs that wait for another's end; ``at``: counters.
+    free now; ``children``: the jobs that wait for another's end; ``at``: counters, and what is known of nodes that
+    will go out of service. Limits that follow from that stand beside the resources, as if they were further ones.
     """
 
     jobs: IntArray
@@ -309,3 +314,49 @@ def _pop(heap: IntArray, length: int) -> int:
     heap[i, 0] = time
     heap[i, 1] = job
     return int(top)
+
+
+@borrowing
+def end_jobs(s: State) -> None:
+    """Take in the ends of an instant."""
+    while s.at[ENDING] and s.ends[0, 0] == s.at[NOW]:
+        job = _pop(s.ends, s.at[ENDING])
+        s.at[ENDING] -= 1
+        _finish(s.jobs, s.queue, s.expected, s.ended, s.free, s.children, s.at, job)
+
+
+@borrowing
+def submit_jobs(s: State) -> None:
+    """Take in the submissions of an instant."""
+    while s.at[NEXT] < len(s.jobs) and s.jobs[s.at[NEXT], SUBMIT] == s.at[NOW]:
+        job = s.at[NEXT]
+        s.at[NEXT] += 1
+        if s.jobs[job, PARENTS] == 0:
+            _enqueue(s.jobs, s.queue, s.at, job)
+
+
+@borrowing
+def interrupt(s: State, job: int, requeue: bool) -> None:
+    """End a running job before its time; with ``requeue`` it waits again, as if it had never started."""
+    i = 0
+    while s.ends[i, 1] != job:
+        i += 1
+    while i > 0:  # to the top of the heap
+        s.ends[i, 0], s.ends[i, 1] = s.ends[(i - 1) // 2, 0], s.ends[(i - 1) // 2, 1]
+        i = (i - 1) // 2
+    s.ends[0, 0], s.ends[0, 1] = -1, job
+    _pop(s.ends, s.at[ENDING])
+    s.at[ENDING] -= 1
+    if not requeue:
+        _finish(s.jobs, s.queue, s.expected, s.ended, s.free, s.children, s.at, job)
+        return
+    for r in range(len(s.free)):
+        s.free[r] += s.jobs[job, DEMAND + r]
+    low = _place_of(s.expected, s.at[RUNNING], s.jobs[job, START] + s.jobs[job, WALLTIME], job)
+    s.at[RUNNING] -= 1
+    for k in range(low, s.at[RUNNING]):
+        s.expected[k, 0], s.expected[k, 1] = s.expected[k + 1, 0], s.expected[k + 1, 1]
+    s.jobs[job, START] = s.jobs[job, END] = s.jobs[job, ORDER] = -1
+    s.jobs[job, HELD] = s.jobs[job, MODE] = 0
+    s.at[PASSED] = 0
+    _enqueue(s.jobs, s.queue, s.at, job)

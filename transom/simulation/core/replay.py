@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,6 +14,7 @@ from transom.models import JobTable, Window
 from transom.models.arrays import IntArray
 from transom.simulation.core import events
 from transom.simulation.core.decision import Decision, Reservation
+from transom.simulation.core.event_kinds import JobEvents, Source, take_next
 from transom.simulation.core.events import State, advance, advance_to_tick, launch, place
 from transom.simulation.core.schedule import BACKFILLED, READY, Schedule
 from transom.simulation.core.site_order import clock_begins, load_rule, site_order
@@ -35,14 +37,46 @@ class NodeKeeper(Protocol):
         """Give nodes to jobs that start: those stated by job id, else what is found for them."""
 
 
+class ServiceKeeper(NodeKeeper, Source, Protocol):
+    """A keeper of nodes that go out of service and come back, which are events of the replay."""
+
+    columns: int
+    """How many limits on what runs beyond an instant stand beside the resources."""
+
+    room: int
+    """What is known ahead takes so many numbers behind the counters."""
+
+    def attach(self, state: State) -> None:
+        """Go on with the state of a replay before its first event."""
+
+    def settle(self) -> None:
+        """Give nodes to the jobs that the last pass has started."""
+
+    def prepare(self) -> None:
+        """Before a pass, say what limits the jobs that would run beyond the begin of maintenance."""
+
+    def lasts(self, nodes: Sequence[int], until: int) -> bool:
+        """Whether, as far as is known, these nodes stay in service before an instant [s]."""
+
+    def idle_for_ever(self) -> bool:
+        """Whether all nodes are in service, and nothing but failures is to come."""
+
+
 class Replay:
     """A replay in progress: the state, and the window a policy sees of it.
 
-    ``period`` [s]: stop at its multiples alone. With a ``keeper`` of nodes, jobs get them as they start.
+    ``period`` [s]: stop at its multiples alone. With a ``keeper`` of nodes, jobs get them as they start; where nodes go
+    out of service it is the ``service``, and the replay is ``stepwise``: the events of every instant are taken in by
+    :meth:`advance`, none by compiled loops over instants.
     """
 
     def __init__(
-        self, workload: Workload, order: str, period: int | None = None, keeper: NodeKeeper | None = None
+        self,
+        workload: Workload,
+        order: str,
+        period: int | None = None,
+        keeper: NodeKeeper | None = None,
+        service: ServiceKeeper | None = None,
     ) -> None:
         jobs = workload.jobs
         self.workload = workload
@@ -52,24 +86,37 @@ class Replay:
         self.runtime = workload.runtime
         self.rule = load_rule(order)
         self.origin = clock_begins(self.rule, workload)
-        self.state = _new_state(workload)
+        self.state = _new_state(workload, *((0, 0) if service is None else (service.columns, service.room)))
         self.period = period
-        self.keeper = keeper
+        self.keeper = keeper if service is None else service
+        self.service = service
         self._tick = 0
         self._released = 0
         if self.rule.timeless and len(jobs):
             ranked = site_order(self.rule, jobs, self.origin, self.origin)
             self.state.jobs[ranked, events.RANK] = np.arange(len(jobs))
 
+        if service is not None:
+            service.attach(self.state)
+            self._sources = (JobEvents(self.state, service.release), service)
+
+    @property
+    def stepwise(self) -> bool:
+        """Whether events other than those of jobs happen."""
+        return self.service is not None
+
     def advance(self) -> bool:
         """Go to the next instant at which somebody waits; False at the end of the trace."""
-        if self.period is not None:
+        if self.service is not None:
+            if not self._advance_by_kinds(self.service):
+                return False
+        elif self.period is not None:
             if not advance_to_tick(*self.state, self.period, self._tick):
                 return False
             self._tick = int(self.state.at[events.NOW]) + self.period
         elif not advance(*self.state):
             return False
-        if self.keeper is not None:
+        if self.keeper is not None and self.service is None:
             ended = int(self.state.at[events.ENDED])
             self.keeper.release(self.state.ended[self._released : ended])
             self._released = ended
@@ -80,12 +127,38 @@ class Replay:
             self.state.queue[:queued] = queue[site_order(self.rule, self.jobs.take(queue), int(now), self.origin)]
         return True
 
+    def _advance_by_kinds(self, service: ServiceKeeper) -> bool:
+        at, n = self.state.at, len(self.jobs)
+        service.settle()
+        over = not at[events.ENDING] and at[events.NEXT] == n and at[events.WAKE] == events.NEVER
+        if at[events.QUEUED] and over and service.idle_for_ever():
+            return False  # nothing that could come helps those whom the last pass left
+        tick = int(events.NEVER) if self.period is None else self._tick
+        while at[events.QUEUED] or at[events.ENDING] or at[events.NEXT] < n:
+            until = tick if at[events.QUEUED] else int(events.NEVER)
+            if not take_next(self._sources, at, until):
+                if self.period is None:
+                    return False
+                at[events.NOW] = tick
+                break
+            if not at[events.QUEUED]:
+                continue
+            if self.period is None:
+                break
+            tick = max(tick, -(-int(at[events.NOW]) // self.period) * self.period)
+        else:
+            return False
+        if self.period is not None:
+            self._tick = tick + self.period
+        service.prepare()
+        return True
+
     def window(self) -> Window:
         """What a policy may see now: copies, and nothing of the future."""
         state, jobs = self.state, self.jobs
         now, _, queued, running = state.at[:4].tolist()
         running_end = np.maximum(state.expected[:running, 0], now + 1)
-        available = state.free.copy()
+        available = state.free[: 1 + len(self.cluster.resources)].copy()
         running_end.flags.writeable = available.flags.writeable = False
         return Window._trusted(
             now,
@@ -94,7 +167,7 @@ class Replay:
             jobs.take(state.expected[:running, 1]),
             running_end,
             available,
-            None if self.keeper is None else self.keeper.idle(),
+            None if self.keeper is None or self.cluster.topology is None else self.keeper.idle(),
         )
 
     def schedule(self, label: str, decisions: dict[str, NDArray[Any]]) -> Schedule:
@@ -121,6 +194,8 @@ class Replay:
         PolicyError : a job is not waiting or does not fit, or the nodes stated for it are not idle.
         """
         state = self.state
+        if self.service is not None:
+            decision = self._without_those_that_run_into_maintenance(decision, self.service)
         chosen = decision.start + decision.backfill
         if decision.nodes:
             self._check_stated(decision)
@@ -154,9 +229,34 @@ class Replay:
         if reserve:
             state.jobs[self._waiting(reserve), events.HELD] = 1
 
+    def _without_those_that_run_into_maintenance(self, decision: Decision, service: ServiceKeeper) -> Decision:
+        """The decision without jobs that by their walltimes would run into announced maintenance: they wait."""
+        s, now = self.state, int(self.state.at[events.NOW])
+        queue = s.queue[: s.at[events.QUEUED]]
+        place_of = dict(zip(self.ids[queue].tolist(), queue.tolist(), strict=True))
+        left, held = s.free[len(s.free) - service.columns :].copy(), set()
+        for job in dict.fromkeys(decision.start + decision.backfill):
+            if job not in place_of:
+                continue  # an error that is reported where it is placed
+            row = s.jobs[place_of[job]]
+            asked = row[len(row) - service.columns :]
+            nodes = decision.nodes.get(job, ())
+            if (asked > left).any() or (nodes and not service.lasts(nodes, now + int(row[events.WALLTIME]))):
+                held.add(job)
+            else:
+                left -= asked
+        if not held:
+            return decision
+        return replace(
+            decision,
+            start=tuple(job for job in decision.start if job not in held),
+            backfill=tuple(job for job in decision.backfill if job not in held),
+            nodes={job: nodes for job, nodes in decision.nodes.items() if job not in held},
+        )
+
     def _check_stated(self, decision: Decision) -> None:
         now = self.state.at[events.NOW]
-        if self.keeper is None:
+        if self.cluster.topology is None:
             raise PolicyError(f"at {now} s: nodes are stated for jobs, but the cluster has no topology")
         odd = decision.nodes.keys() - set(decision.start + decision.backfill)
         if odd:
@@ -172,16 +272,16 @@ class Replay:
         return [place_of[reservation.job] for reservation in reserve]
 
 
-def _new_state(workload: Workload) -> State:
+def _new_state(workload: Workload, limits: int, room: int) -> State:
     table, n = workload.jobs, len(workload)
-    free = np.array([workload.cluster.num_nodes, *workload.cluster.capacities], np.int64)
+    free = np.array([workload.cluster.num_nodes, *workload.cluster.capacities, *[0] * limits], np.int64)
     jobs = np.zeros((n, events.DEMAND + len(free)), np.int64)
     jobs[:, events.SUBMIT] = table.submit
     jobs[:, events.WALLTIME] = table.walltime
     jobs[:, events.RANK] = np.arange(n)
     jobs[:, [events.START, events.END, events.ORDER]] = -1
     jobs[:, events.DEMAND] = table.nodes
-    jobs[:, events.DEMAND + 1 :] = table.demand
+    jobs[:, events.DEMAND + 1 : events.DEMAND + len(free) - limits] = table.demand
     state = State(
         jobs=jobs,
         queue=np.empty(n, np.int64),
@@ -190,7 +290,7 @@ def _new_state(workload: Workload) -> State:
         ended=np.empty(n, np.int64),
         free=free,
         children=_list_children(table, jobs),
-        at=np.zeros(events.COUNTERS, np.int64),
+        at=np.zeros(events.COUNTERS + room, np.int64),
     )
     state.at[events.WAKE] = events.NEVER
     return state

@@ -14,6 +14,7 @@ from transom.errors import ModelError
 from transom.models import Cluster, JobTable
 from transom.models.arrays import FloatArray, Frozen, IntArray, frozen_floats, frozen_ints
 from transom.simulation.core.node_runs import NodeRuns
+from transom.simulation.core.outage_log import OutageLog
 from transom.traces.origin import Remark
 
 MODES = ("ready", "reserved", "backfilled")
@@ -74,6 +75,8 @@ class Schedule(Frozen):
     spread : what the nodes of each job cost, on a cluster with a topology; else None.
     runs : those nodes, where the replay has assigned them; not compared, and not part of the digest.
     remarks : what nobody may overlook about the workload, such as perfect estimates; likewise.
+    outages : what went out of service and which attempts that ended; None in replays without outages; likewise. Starts,
+        ends and modes are those of each job's last attempt.
     """
 
     policy: str
@@ -89,6 +92,7 @@ class Schedule(Frozen):
     spread: Spread | None = None
     runs: NodeRuns | None = field(default=None, compare=False)
     remarks: tuple[Remark, ...] = field(default=(), compare=False)
+    outages: OutageLog | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("start", "end", "mode", "order"):

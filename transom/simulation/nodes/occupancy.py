@@ -62,6 +62,19 @@ class Occupancy:
         for first, last in zip(self._first[job].tolist(), self._last[job].tolist(), strict=True):
             self._busy[first : last + 1] = False
 
+    def mark(self, nodes: IntArray, busy: bool) -> None:
+        """Say that nodes are not idle though no job holds them, or that they are again."""
+        self._busy[nodes] = busy
+
+    def runs_of(self, job: int) -> tuple[IntArray, IntArray]:
+        """First and last ids of the runs of nodes that a job got last."""
+        return self._first[job], self._last[job]
+
+    def ids_of(self, job: int) -> IntArray:
+        """Ids of the nodes that a job got last, ascending."""
+        pairs = zip(*self.runs_of(job), strict=True)
+        return np.concatenate([_NONE, *(np.arange(first, last + 1) for first, last in pairs)])
+
     def runs(self) -> NodeRuns:
         """All nodes that jobs got, whether they hold them still or not."""
         offsets = np.zeros(len(self._first) + 1, np.int64)

@@ -47,7 +47,6 @@ class NodeKeeper:
     """
 
     def __init__(self, workload: Workload, tree: FatTree, placer: Placer) -> None:
-        self._tree = tree
         self._placer = placer
         self._occupancy = Occupancy(tree.num_nodes, len(workload))
         self._ids, self._nodes = workload.jobs.id, workload.jobs.nodes
@@ -119,12 +118,22 @@ class NodeKeeper:
 
     def completed(self, schedule: Schedule) -> Schedule:
         """The schedule with its nodes, what they cost, and what the allocator said at each decision."""
-        runs = self._runs or self._occupancy.runs()
-        decisions = dict(schedule.decisions)
-        if self._placer.allocator.solver is not None:
-            if taken := decisions.keys() & set(_COLUMNS):
-                raise PolicyError(f"a policy writes no notes called {min(taken)}")
-            told = self._answers if self._answers is not None else static_placing.told_of(self._told)
-            decisions |= dict(zip(_COLUMNS, told.at(decisions["time"]), strict=True))
-        spread = spread_of(runs, self._tree, self._placer.allocator.cost)
-        return replace(schedule, decisions=decisions, spread=spread, runs=runs)
+        return completed(schedule, self._runs or self._occupancy.runs(), self._placer, self._told, self._answers)
+
+
+def completed(
+    schedule: Schedule,
+    runs: NodeRuns,
+    placer: Placer,
+    placed: Mapping[int, Placed],
+    told: static_placing.Told | None = None,
+) -> Schedule:
+    """A schedule with its nodes, what they cost, and what the allocator said by instant, which ``told`` sums up."""
+    decisions = dict(schedule.decisions)
+    if placer.allocator.solver is not None:
+        if taken := decisions.keys() & set(_COLUMNS):
+            raise PolicyError(f"a policy writes no notes called {min(taken)}")
+        told = static_placing.told_of(dict(placed)) if told is None else told
+        decisions |= dict(zip(_COLUMNS, told.at(decisions["time"]), strict=True))
+    spread = spread_of(runs, placer.tree, placer.allocator.cost)
+    return replace(schedule, decisions=decisions, spread=spread, runs=runs)

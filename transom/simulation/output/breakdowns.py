@@ -146,7 +146,12 @@ def queue_length(schedule: Schedule) -> tuple[IntArray, IntArray]:
 
 def used_nodes(schedule: Schedule) -> tuple[IntArray, IntArray]:
     """Nodes in use, as steps: instants [s], ascending, and how many are used from each one on."""
-    return _steps(schedule.start, schedule.end, schedule.jobs.nodes)
+    start, end, nodes = schedule.start, schedule.end, schedule.jobs.nodes
+    if (log := schedule.outages) is not None:
+        again = log.requeued()
+        start, end = np.append(start, log.start[again]), np.append(end, log.stop[again])
+        nodes = np.append(nodes, nodes[log.job[again]])
+    return _steps(start, end, nodes)
 
 
 def step_means(times: IntArray, levels: IntArray, edges: IntArray) -> FloatArray:

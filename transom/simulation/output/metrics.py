@@ -17,6 +17,7 @@ import numpy as np
 from transom import registry
 from transom.errors import ModelError, SpecError
 from transom.models.arrays import BoolArray, FloatArray, IntArray
+from transom.simulation.core.outage_log import FAILURE, OutageLog
 from transom.simulation.core.schedule import MODES, Schedule
 
 TAU = 10
@@ -66,6 +67,16 @@ HOP_METRICS: dict[str, Metric] = {
     "mean_pods": Metric("", "lower", "mean number of pods of a job"),
 }
 """What :func:`summary` adds on a cluster with a topology."""
+
+
+OUTAGE_METRICS: dict[str, Metric] = {
+    "failures": Metric("", None, "failures of nodes"),
+    "out_of_service": Metric("", None, "share of the node-seconds out of service, first submission to last end"),
+    "requeued": Metric("", "lower", "attempts of jobs that an outage ended and that were repeated"),
+    "lost_jobs": Metric("", "lower", "jobs that an outage ended for good"),
+    "lost_node_seconds": Metric("node s", "lower", "node-seconds of attempts that an outage ended"),
+}
+"""What :func:`summary` adds where nodes go out of service; these are of all jobs."""
 
 
 def resource_metrics(resources: Iterable[str]) -> dict[str, Metric]:
@@ -173,7 +184,7 @@ def makespan(schedule: Schedule) -> int:
 def utilisation(
     schedule: Schedule, t0: float | None = None, t1: float | None = None, resource: str | None = None
 ) -> float:
-    """Used share of what the machine offers between two instants.
+    """Used share of what the machine offers between two instants: of nodes, of those in service.
 
     Parameters
     ----------
@@ -202,7 +213,13 @@ def utilisation(
     if t1 <= t0 or capacity == 0:
         return float("nan")
     inside = np.maximum(np.minimum(schedule.end, t1) - np.maximum(schedule.start, t0), 0)
-    return float((amount * inside).sum() / (capacity * int(t1 - t0)))
+    used, offered = int((amount * inside).sum()), capacity * int(t1 - t0)
+    if (log := schedule.outages) is not None:
+        again = log.requeued()
+        before = np.maximum(np.minimum(log.stop[again], t1) - np.maximum(log.start[again], t0), 0)
+        used += int((amount[log.job[again]] * before).sum())
+        offered -= log.node_seconds(t0, t1) if resource is None else 0
+    return float(used / offered) if offered else float("nan")
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +268,8 @@ class Trim:
 
 def summary(schedule: Schedule, tau: float = TAU, trim: Trim | None = None) -> dict[str, float]:
     """The figures of :data:`METRICS`, by name and in that order; then those of :data:`HOP_METRICS` with a topology, and
-    those of :func:`resource_metrics` with further resources and of :func:`own_metrics`.
+    those of :func:`resource_metrics` with further resources, of :data:`OUTAGE_METRICS` with outages and of
+    :func:`own_metrics`.
 
     Parameters
     ----------
@@ -307,8 +325,23 @@ def summary(schedule: Schedule, tau: float = TAU, trim: Trim | None = None) -> d
     for tail, until in (("", last), ("_submitting", last_submit)):
         for name in schedule.cluster.resources:
             figures[f"utilisation{tail}_{name}"] = utilisation(schedule, first, until, name)
+    if schedule.outages is not None:
+        figures |= _outage_figures(schedule, schedule.outages)
     figures |= {name: metric(schedule, kept) for name, metric in own_metrics().items()}
     return {name: float(figure) for name, figure in figures.items()}
+
+
+def _outage_figures(schedule: Schedule, log: OutageLog) -> dict[str, float]:
+    first, last = span(schedule)
+    failed = (log.kind == FAILURE) & (log.begin < last) & (log.end > first)
+    again, all_seconds = log.requeued(), schedule.cluster.num_nodes * (last - first)
+    return {
+        "failures": int((log.last - log.first + 1)[failed].sum()),
+        "out_of_service": log.node_seconds(first, last) / all_seconds if all_seconds else float("nan"),
+        "requeued": int(again.sum()),
+        "lost_jobs": len(log.lost),
+        "lost_node_seconds": int((schedule.jobs.nodes[log.job] * (log.stop - log.start)).sum()),
+    }
 
 
 class Aggregate(NamedTuple):

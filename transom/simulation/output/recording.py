@@ -7,7 +7,8 @@ dependencies; times are seconds on the trace's own clock. What the rows alone do
 machine, rules, versions, digest) is in the file's metadata under the key ``transom``, as JSON.
 
 ``decisions.parquet`` holds one row per pass: the columns of the schedule's decisions and, where promises were taken
-down, ``promised_jobs`` and ``promised_starts``, lists of what that pass changed (:class:`Changes`).
+down, ``promised_jobs`` and ``promised_starts``, lists of what that pass changed (:class:`Changes`). Replays with
+outages have two further files (:mod:`~transom.simulation.output.outage_recording`).
 
 The node ids and promises of a large replay would fill the memory many times over, so they are expanded,
 written and read in pieces.
@@ -34,6 +35,7 @@ from transom.models.arrays import IntArray
 from transom.result import versions
 from transom.simulation.core.promise_log import PIECE, Changes, PromiseLog, pieces_of
 from transom.simulation.core.schedule import MODES, PROMISED, Schedule, Spread
+from transom.simulation.output.outage_recording import read_outages, write_outages
 from transom.traces.origin import Remark
 
 if TYPE_CHECKING:
@@ -94,6 +96,7 @@ def write_schedule(
     def parts() -> Iterator[pl.DataFrame]:
         return (_with_nodes(table[i:j], runs, i, j) for i, j in pieces_of(schedule.jobs.nodes, _PIECE))
 
+    write_outages(schedule, target, card)
     with _whole_parquet(target / "jobs.parquet") as path:
         _sink(parts, _with_nodes(table[:0], runs, 0, 0), schedule.jobs.nodes, path, card)
 
@@ -150,6 +153,8 @@ def read_schedule(folder: str | os.PathLike[str]) -> Schedule:
         raise DocumentError(f"{jobs_path}: {reason}") from None
     if schedule.digest() != card["digest"]:
         raise DocumentError(f"{jobs_path}: the rows do not fit the digest in the metadata; a file was altered")
+    if "outages" in card:
+        return replace(schedule, outages=read_outages(Path(folder), schedule.jobs, card["outages"], FORMAT))
     return schedule
 
 
@@ -239,9 +244,15 @@ def _card(schedule: Schedule, details: Mapping[str, Any]) -> dict[str, Any]:
         "remarks": [each._asdict() for each in schedule.remarks],
         "jobs": len(schedule),
         "digest": schedule.digest(),
+        **_outage_card(schedule),
         "versions": versions(),
         "details": dict(details),
     }
+
+
+def _outage_card(schedule: Schedule) -> dict[str, Any]:
+    log = schedule.outages
+    return {} if log is None else {"outages": {"on_failure": log.on_failure, "digest": log.digest()}}
 
 
 def _tree_card(tree: FatTree | None) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from transom._system.compiling import compiled
 from transom.models import HopCost
 from transom.models.arrays import IntArray
 from transom.simulation.core.node_runs import NodeRuns
+from transom.simulation.core.outage_log import OutageLog
 from transom.simulation.core.promise_log import Changes
 from transom.simulation.core.schedule import Schedule
 from transom.simulation.nodes.spread import spread_of
@@ -20,7 +21,8 @@ def check_schedule(workload: Workload, schedule: Schedule) -> list[str]:
     """Everything that is wrong with a schedule, in words; empty if it stands.
 
     Every job of the workload starts once, not before its submission nor before its parents have
-    ended, and runs for its runtime; nodes and further resources are never oversubscribed.
+    ended, and runs for its runtime; nodes and further resources are never oversubscribed. With outages that is
+    the last attempt of each job, and nodes out of service count as used.
     """
     jobs = workload.jobs
     if not np.array_equal(schedule.jobs.id, jobs.id):
@@ -38,7 +40,12 @@ def check_schedule(workload: Workload, schedule: Schedule) -> list[str]:
             wrong.append(f"job {jobs.id[bad.argmax()]}: {says} ({int(bad.sum())} in all)")
 
     report(start < jobs.submit, "starts before its submission")
-    report(end - start != workload.runtime, "does not run for its runtime")
+    log = schedule.outages
+    cut = np.zeros(len(jobs), bool)
+    if log is not None:
+        cut[log.lost] = True
+    report((end - start != workload.runtime) & ~cut, "does not run for its runtime")
+    report((end - start >= workload.runtime) & cut, "is lost, but runs for its runtime")
     report(schedule.jobs.nodes != jobs.nodes, "holds another number of nodes than it asked for")
     report((schedule.jobs.demand != jobs.demand).any(axis=1), "holds another demand than it asked for")
     if jobs.depends_on:
@@ -49,14 +56,25 @@ def check_schedule(workload: Workload, schedule: Schedule) -> list[str]:
     # At every instant ends come before starts, so sort by (time, end first) and add up.
     time = np.concatenate((end, start))
     kind = np.concatenate((np.zeros(len(jobs)), np.ones(len(jobs))))
-    order = np.lexsort((kind, time))
     asked = np.column_stack((jobs.nodes, jobs.demand))
-    used = np.concatenate((-asked, asked))[order].cumsum(axis=0)
+    change = np.concatenate((-asked, asked))
+    if log is not None:
+        # Attempts that were followed by others used what they asked for; nodes out of service are nobody's.
+        again = log.requeued()
+        times, levels = log.out_of_service()
+        out = np.zeros((len(times), asked.shape[1]), np.int64)
+        out[:, 0] = np.diff(levels, prepend=0)
+        time = np.concatenate((time, log.stop[again], log.start[again], times))
+        kind = np.concatenate((kind, np.zeros(again.sum()), np.ones(again.sum()), np.full(len(times), 0.5)))
+        change = np.concatenate((change, -asked[log.job[again]], asked[log.job[again]], out))
+    order = np.lexsort((kind, time))
+    used = change[order].cumsum(axis=0)
     capacities = (workload.cluster.num_nodes, *workload.cluster.capacities)
     for name, amount, capacity in zip(("nodes", *workload.cluster.resources), used.T, capacities, strict=True):
         if (amount > capacity).any():
             when = time[order][(amount > capacity).argmax()]
-            wrong.append(f"{name}: {amount.max()} of {capacity} are used at once, first at {when} s")
+            beside = "" if log is None else " or out of service"
+            wrong.append(f"{name}: {amount.max()} of {capacity} are used{beside} at once, first at {when} s")
     return wrong
 
 
@@ -83,17 +101,37 @@ def check_nodes(schedule: Schedule, runs: NodeRuns) -> list[str]:
         job = bad[0]
         says = f"holds {held[job]} nodes, asks for {jobs.nodes[job]}"
         wrong.append(f"job {jobs.id[job]}: {says} ({bad.size} in all)")
+    whose, start, end, order = np.arange(len(jobs)), schedule.start, schedule.end, schedule.order
+    if schedule.outages is not None:
+        whose, start, end, order, runs = _with_attempts(schedule, schedule.outages, runs)
     # Ends of an instant come before its starts.
-    by_start, by_end = np.lexsort((schedule.order, schedule.start)), np.argsort(schedule.end, kind="stable")
-    node, first, second = _first_clash(
-        by_start, by_end, schedule.start, schedule.end, runs.offsets, runs.first, runs.last, nodes
-    )
+    by_start, by_end = np.lexsort((order, start)), np.argsort(end, kind="stable")
+    node, first, second = _first_clash(by_start, by_end, start, end, runs.offsets, runs.first, runs.last, nodes)
     if node >= 0:
-        who = f"twice by job {jobs.id[first]}"
-        if first != second:
-            who = f"by jobs {jobs.id[first]} and {jobs.id[second]} at once"
-        wrong.append(f"node {node} is held {who}, at {schedule.start[second]} s")
+        one, other = whose[first], whose[second]
+        who = f"twice by job {jobs.id[one]}"
+        if one != other:
+            who = f"by jobs {jobs.id[one]} and {jobs.id[other]} at once"
+        wrong.append(f"node {node} is held {who}, at {start[second]} s")
     return wrong
+
+
+def _with_attempts(
+    schedule: Schedule, log: OutageLog, runs: NodeRuns
+) -> tuple[IntArray, IntArray, IntArray, IntArray, NodeRuns]:
+    """Whose, start, end, order of start and nodes of every attempt: the last one of each job, then the others."""
+    again = np.flatnonzero(log.requeued())
+    counts = np.diff(log.runs.offsets)
+    part = np.repeat(log.requeued(), counts)
+    offsets = np.concatenate((runs.offsets, runs.offsets[-1] + np.cumsum(counts[again])))
+    first, last = np.append(runs.first, log.runs.first[part]), np.append(runs.last, log.runs.last[part])
+    return (
+        np.append(np.arange(len(schedule)), log.job[again]),
+        np.append(schedule.start, log.start[again]),
+        np.append(schedule.end, log.stop[again]),
+        np.append(schedule.order, np.full(len(again), -1)),
+        NodeRuns(offsets, first, last),
+    )
 
 
 def check_spread(schedule: Schedule, runs: NodeRuns, cost: HopCost) -> list[str]:
@@ -123,7 +161,7 @@ def check_promises(schedule: Schedule, changes: Iterable[Changes]) -> list[str]:
 
     A promise is made to a job that waits, for no instant in the past, and is over when the job starts; the job that a
     row of the decisions names holds the start that it tells. Under textbook events a job starts no later than it was
-    promised last, unless a job of the schedule outran its walltime.
+    promised last, unless a job of the schedule outran its walltime or nodes went out of service.
     """
     jobs, decisions = schedule.jobs, schedule.decisions
     by_id = np.argsort(jobs.id)
@@ -134,7 +172,7 @@ def check_promises(schedule: Schedule, changes: Iterable[Changes]) -> list[str]:
         return np.where(ids[at] == named, by_id[at], -1) if len(ids) else at - 1
 
     textbook = schedule.rules == "textbook"
-    kept = textbook and not (schedule.runtime > jobs.walltime).any()
+    kept = textbook and schedule.outages is None and not (schedule.runtime > jobs.walltime).any()
     held, passes = np.full(len(jobs), -1, np.int64), 0
     reserved = places(decisions["reserved_job"])
     for each in changes:

@@ -15,13 +15,16 @@ import numpy as np
 from transom._system.compiling import borrowing, compiled, inlined
 from transom.models.arrays import IntArray
 from transom.simulation.core.events import (
+    CHANGES,
     DEMAND,
     ENDED,
     HELD,
+    LIMITS,
     NEVER,
     NOW,
     QUEUED,
     RANK,
+    REPLAN,
     RUNNING,
     START,
     WAKE,
@@ -31,7 +34,17 @@ from transom.simulation.core.events import (
 )
 from transom.simulation.core.noted_promises import Noted, new_noted, note
 from transom.simulation.core.schedule import BACKFILLED, READY, RESERVED
-from transom.simulation.passes.availability import FOREVER, FREED, TAKEN, Profile, add, clear, new_profile, trim
+from transom.simulation.passes.availability import (
+    FOREVER,
+    FREED,
+    TAKEN,
+    Profile,
+    add,
+    clear,
+    earliest,
+    new_profile,
+    trim,
+)
 from transom.simulation.passes.freed_time import (
     GROUP,
     NOBODY,
@@ -53,6 +66,7 @@ from transom.simulation.passes.freed_time import (
     unplan,
     unseat,
 )
+from transom.simulation.passes.service_plan import enter_changes, next_release, stays, use_limits
 from transom.simulation.passes.slides import (
     FURTHER,
     Slides,
@@ -92,7 +106,7 @@ def new_plan(state: State, recorded: bool = False) -> Plan:
     jobs = len(state.jobs)
     return Plan(
         begin=np.full(jobs, -1, np.int64),
-        profile=new_profile(state.free, 2 * jobs + 4),
+        profile=new_profile(state.free, 2 * jobs + 4 + len(state.at)),
         slides=new_slides(len(state.free)),
         freed=new_freed(state),
         heap=np.empty(jobs, np.int64),
@@ -124,11 +138,14 @@ def conservative_pass(
             freed = max(freed, end)
     at[ENDED] = 0
     overdue = at[RUNNING] > 0 and s.expected[0, 0] <= now
-    if overdue or p.at[OVERDUE]:
+    if overdue or p.at[OVERDUE] or at[REPLAN]:
         _forget(s, p, reordered)
+        if at[CHANGES] > 0:
+            enter_changes(p.profile, at)
     elif freed > now:
         _compress(s, p, freed, reordered)
     p.at[OVERDUE] = overdue
+    at[REPLAN] = 0
     new = at[QUEUED] - p.at[HELD_BY]
     i = at[QUEUED]
     for k in range(new - 1, -1, -1):  # most are at the end of the queue
@@ -146,6 +163,8 @@ def _reserve(s: State, p: Plan, job: int, reordered: bool) -> None:
     now, f = s.at[NOW], p.freed
     plan(f, p.profile, s.jobs, job)
     begin = first_stretch(f.stretches, p.profile, s.jobs, job, FOREVER)
+    if begin == now and not stays(s.jobs, s.at, job):
+        begin = earliest(p.profile, s.jobs, job, next_release(s.expected, s.at), FOREVER, FOREVER)
     _note_begin(s, p, job, begin)
     if begin < NEVER:  # where nodes are out of service, some jobs fit never
         add(p.profile, s.jobs, job, begin, begin + s.jobs[job, WALLTIME], TAKEN)
@@ -298,6 +317,8 @@ def _start_due(
         count += 1
         _leave(s, p, job, reordered)
     _find(s, p, picks, count, reordered)
+    if at[LIMITS] > 0:
+        count = _keep_those_that_stay(s, p, picks, count)
     # The first in the queue whose turn has not come: so many before it start.
     waiting = 0
     while waiting < count and picks[waiting] == waiting:
@@ -305,6 +326,7 @@ def _start_due(
     for k in range(count):
         job = s.queue[picks[k]]
         occupy(s.jobs, s.expected, s.free, at, job)
+        p.begin[job] = -1
         if k >= waiting:
             modes[k] = BACKFILLED
         else:
@@ -323,6 +345,22 @@ def _start_due(
                 wake = min(wake, p.begin[p.heap[k]])
     at[WAKE] = wake
     return count, count - waiting, first, begin
+
+
+@borrowing
+def _keep_those_that_stay(s: State, p: Plan, picks: IntArray, count: int) -> int:
+    """Leave out jobs that are due but would run into a window on every choice of idle nodes: all is planned anew."""
+    kept = 0
+    for k in range(count):
+        job = s.queue[picks[k]]
+        if stays(s.jobs, s.at, job):
+            use_limits(s.jobs, s.at, job)
+            picks[kept] = picks[k]
+            kept += 1
+        else:
+            p.begin[job] = -1
+            s.at[REPLAN] = 1
+    return kept
 
 
 @compiled

@@ -5,6 +5,7 @@ from __future__ import annotations
 from transom._system.compiling import borrowing
 from transom.models.arrays import IntArray
 from transom.simulation.core.events import (
+    CHANGES,
     DEMAND,
     HELD,
     NEVER,
@@ -18,6 +19,7 @@ from transom.simulation.core.events import (
     occupy,
 )
 from transom.simulation.core.schedule import BACKFILLED, READY, RESERVED
+from transom.simulation.passes.service_plan import shadow_beside_maintenance
 
 
 @borrowing
@@ -107,6 +109,8 @@ def shadow_time(jobs: IntArray, expected: IntArray, free: IntArray, at: IntArray
     A job that outran its walltime is expected to end the next second. Where nodes are out of service, so that the
     head does not fit even when all have ended, that is never.
     """
+    if at[CHANGES] > 0:
+        return shadow_beside_maintenance(jobs, expected, free, at, head, extra)
     for r in range(len(extra)):
         extra[r] = free[r]
     now = at[NOW]

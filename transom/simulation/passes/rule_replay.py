@@ -73,10 +73,10 @@ def run_rule(
         if t.log.shape[1] - rows < _CHUNK:
             t = t._replace(log=np.concatenate((t.log, np.empty_like(t.log)), axis=1))
         until = rows + _CHUNK
-        if replay.rule.timeless or order is not None:
+        if not replay.stepwise and (replay.rule.timeless or order is not None):
             rows, more = run(rows, until, False)
         else:
-            # The order changes as time goes by, and Python alone knows it: only single passes are compiled.
+            # Python alone knows the order or takes in the events: only single passes are compiled.
             while rows < until and (more := replay.advance()):
                 rows, _ = run(rows, rows + 1, True)
         report(int(state.at[events.STARTED]))

@@ -128,10 +128,10 @@ def run_windows(replay: Replay, policy: WindowPolicy, report: Progress) -> dict[
             more: tuple[Any, ...] = tuple(np.concatenate((column, np.empty_like(column))) for column in notes)
             notes = Notes(*more)
         began, first = perf_counter(), row
-        if replay.rule.timeless:
+        if replay.rule.timeless and not replay.stepwise:
             until, arrived = row + _CHUNK, False
         elif replay.advance():
-            # The order changes as time goes by: every pass needs a new one, so only passes are compiled.
+            # The order changes as time goes by, or nodes come and go: only single passes are compiled.
             until, arrived = row + 1, True
         else:
             break

@@ -254,10 +254,16 @@ def run_scorer(
     log = np.empty((len(COLUMNS), 2 * len(run.jobs) + _CHUNK), np.int64)
     rows, more = 0, True
     while more:
-        until = min(rows + _CHUNK, log.shape[1])
+        if rows == log.shape[1]:
+            log = np.concatenate((log, np.empty_like(log)), axis=1)
+        # Where nodes come and go, events are taken in here, and single passes are compiled.
+        if run.stepwise and not run.advance():
+            break
+        until = rows + 1 if run.stepwise else min(rows + _CHUNK, log.shape[1])
         rows, more = _replay(
-            state, course, scheme, nodes, run.runtime, run.ids, weights, view, rng, epsilon, log, rows, until
-        )
+            state, course, scheme, nodes, run.runtime, run.ids, weights, view, rng, epsilon, log, rows, until,
+            run.stepwise,
+        )  # fmt: skip
         if progress is not None:
             progress(int(state.at[events.STARTED]))
     return dict(zip(COLUMNS, log[:, :rows], strict=True))
@@ -278,10 +284,11 @@ def _replay(
     log: IntArray,
     row: int,
     until: int,
+    arrived: bool,
 ) -> tuple[int, bool]:
     place, at, work = c.at, s.at, 0
     while row < until and work < _WORK:
-        if not advance(s.jobs, s.queue, s.ends, s.expected, s.ended, s.free, s.children, at):
+        if not arrived and not advance(s.jobs, s.queue, s.ends, s.expected, s.ended, s.free, s.children, at):
             return row, False
         before(log, row, at, s.free)
         begin(s, c, scheme)

@@ -1,0 +1,232 @@
+"""Replays with outages against a brute force over nodes, and what the pieces promise."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.simulation.plain_outages import PlainReplay, choice
+from transom.errors import PolicyError, SpecError
+from transom.learned.dras.process.process import Scheme, begin, candidates_of, finish, take
+from transom.learned.dras.process.state_from_window import new_course
+from transom.models import PAPER, Cluster, FatTree, Job
+from transom.simulation import Schedule, simulate
+from transom.simulation.core.outage_log import OUTAGE_COLUMNS
+from transom.simulation.core.schedule import COLUMNS
+from transom.simulation.nodes.allocator import Allocator
+from transom.simulation.output.outage_verification import check_outages
+from transom.simulation.output.verification import check_nodes, check_schedule, check_spread
+from transom.traces import TracedJob, Workload, cut, read_swf
+from transom.traces.outages import OnFailure, Outage, Outages, failures
+
+KEYS = {"fcfs": lambda t: (), "sjf": lambda t: (t.job.walltime,), "largest": lambda t: (-t.job.nodes,)}
+
+
+def drawn_workload(rng: np.random.Generator, overrun: bool) -> Workload:
+    """A small workload on 8 nodes, with many ties in every column."""
+    capacities = tuple(int(rng.integers(1, 6)) for _ in range(rng.integers(0, 2)))
+    dependent = rng.random() < 0.5
+    jobs = []
+    for i in range(rng.integers(1, 13)):
+        walltime = int(rng.integers(1, 13))
+        parents = {int(job) for job in rng.integers(1, i + 1, rng.integers(0, 3))} if dependent and i else ()
+        job = Job(
+            id=i + 1,
+            submit=int(rng.integers(0, 21)) if i else 0,
+            nodes=int(rng.integers(1, 9)),
+            walltime=walltime,
+            demand=tuple(int(rng.integers(0, c + 1)) for c in capacities),
+            depends_on=tuple(parents),
+        )
+        jobs.append(TracedJob(job, int(rng.integers(1, (2 * walltime if overrun else walltime) + 1))))
+    return Workload.of(jobs, Cluster(8, tuple(f"r{i}" for i in range(len(capacities))), capacities), "random")
+
+
+def drawn_outages(rng: np.random.Generator) -> list[Outage]:
+    """A few failures and windows of 8 nodes, with many ties."""
+    rows = []
+    for _ in range(rng.integers(1, 6)):
+        begin = int(rng.integers(0, 41))
+        end, low = begin + int(rng.integers(1, 16)), int(rng.integers(0, 8))
+        ranges = ((low, int(rng.integers(low, 8))),)
+        number = ranges[0][1] - low + 1
+        if rng.random() < 0.5:
+            rows.append(Outage("failure", begin, end, number, ranges))
+            continue
+        announced = None if rng.random() < 0.5 else int(rng.integers(0, begin + 1))
+        rows.append(Outage("maintenance", begin, end, number, ranges if rng.random() < 0.5 else (), announced))
+    return rows
+
+
+class ByChoice:
+    """The decision process of DRAS with a plain choice among the candidates, as a policy of whole traces."""
+
+    order = "fcfs"
+    scheme = Scheme(levels=2, window=3, head=1, keep=1)
+
+    def __init__(self, workload: Workload) -> None:
+        self.workload = workload
+
+    def decide(self, window: Any, /) -> Any:
+        raise AssertionError("whole replays alone")
+
+    def run(self, replay: Any, report: Any) -> dict[str, Any]:
+        s = replay.state
+        course = new_course(s, self.scheme, replay.cluster.num_nodes)
+        while replay.advance():
+            begin(s, course, self.scheme)
+            while count := candidates_of(s, course, self.scheme):
+                keys = [choice(self.workload[int(s.queue[course.candidates[k]])]) for k in range(count)]
+                take(s, course, self.scheme, keys.index(min(keys)))
+            finish(s, course, replay.runtime)
+        return {name: np.empty(0, np.int64) for name in COLUMNS}
+
+
+def same(workload: Workload, schedule: Schedule, plain: PlainReplay) -> None:
+    told = plain.replay()
+    ids = workload.jobs.id.tolist()
+    assert dict(zip(ids, schedule.start.tolist(), strict=True)) == told.start
+    assert dict(zip(ids, schedule.end.tolist(), strict=True)) == told.end
+    assert schedule.runs is not None
+    assert schedule.outages is not None
+    log = schedule.outages
+    for j, job in enumerate(ids):
+        assert nodes(schedule.runs, j) == told.nodes[job]
+    told_of = zip(log.job.tolist(), log.start.tolist(), log.stop.tolist(), strict=True)
+    attempts = [(ids[job], start, stop, nodes(log.runs, k)) for k, (job, start, stop) in enumerate(told_of)]
+    assert sorted(attempts) == sorted(told.attempts)
+
+
+def nodes(runs: Any, j: int) -> list[int]:
+    pairs = zip(runs.first[runs.offsets[j] : runs.offsets[j + 1]], runs.last[runs.offsets[j] :], strict=False)
+    return [n for first, last in pairs for n in range(first, last + 1)]
+
+
+@pytest.mark.parametrize("backfilling", ["none", "easy", "conservative", "dras"])
+def test_equals_a_brute_force(backfilling: str) -> None:
+    hit = 0
+    for seed in range(400):
+        rng = np.random.default_rng(seed)
+        workload = drawn_workload(rng, backfilling != "conservative" and rng.random() < 0.5)
+        rows, lose = drawn_outages(rng), rng.random() < 0.3
+        rule = "fcfs" if backfilling == "dras" else sorted(KEYS)[rng.integers(3)]
+        policy: Any = rule if backfilling == "none" else f"{rule}-{backfilling}"
+        outages = Outages(tuple(rows), on_failure="lose" if lose else "requeue")
+        schedule = simulate(workload, ByChoice(workload) if backfilling == "dras" else policy, outages=outages)
+        same(workload, schedule, PlainReplay(workload, rows, KEYS[rule], backfilling, not lose))
+        assert check_schedule(workload, schedule) == []
+        assert schedule.runs is not None
+        assert check_nodes(schedule, schedule.runs) == []
+        assert check_outages(workload, schedule, schedule.runs, outages, 0) == []
+        assert schedule.outages is not None
+        hit += len(schedule.outages.job)
+    assert hit > 100
+
+
+POLICIES = [
+    "fcfs",
+    "fcfs-easy",
+    "sjf-conservative",
+    "wfp3-easy",
+    "window:solver=dp",
+    "window:solver=greedy,iterations=1000",
+    "selection:solver=dot-product",
+    "random",
+    "nwp:period=600",
+]
+
+
+@pytest.fixture(scope="module")
+def lublin() -> Workload:
+    return cut(read_swf("instances/workloads/lublin_5000.swf.gz"), 0, 150)
+
+
+def stated(workload: Workload, on_failure: OnFailure = "requeue") -> Outages:
+    end = int(workload.jobs.submit[-1])
+    rows = (
+        Outage("maintenance", end // 4, end // 4 + 20_000, 300, (), end // 8),
+        Outage("maintenance", end // 2, end // 2 + 20_000, 256, ((0, 255),)),
+        Outage("failure", end // 3, end // 3 + 5_000, 40),
+    )
+    return Outages(rows, 2e8, 3600, on_failure)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_every_way_of_deciding_keeps_off_nodes_that_are_out(lublin: Workload, policy: str) -> None:
+    outages = stated(lublin)
+    schedule = simulate(lublin, policy, seed=3, outages=outages)
+    assert schedule.runs is not None
+    assert check_schedule(lublin, schedule) == []
+    assert check_nodes(schedule, schedule.runs) == []
+    assert check_outages(lublin, schedule, schedule.runs, outages, 3) == []
+    assert simulate(lublin, policy, seed=3, outages=outages).outages == schedule.outages
+
+
+@pytest.mark.parametrize("allocator", [None, Allocator("best-fit"), Allocator("best-fit", per_job=True)])
+def test_nodes_of_a_tree_go_out_too(lublin: Workload, allocator: Allocator | None) -> None:
+    cluster = replace(lublin.cluster, topology=FatTree.uniform(512, 16, 64))
+    workload, outages = replace(lublin, cluster=cluster), stated(lublin)
+    schedule = simulate(workload, "fcfs-easy", outages=outages, allocator=allocator)
+    assert schedule.runs is not None
+    assert check_nodes(schedule, schedule.runs) == []
+    assert check_outages(workload, schedule, schedule.runs, outages, 0) == []
+    assert check_spread(schedule, schedule.runs, PAPER) == []
+    assert np.array_equal(schedule.start, simulate(lublin, "fcfs-easy", outages=outages).start) or allocator
+
+
+def test_without_an_outage_nothing_changes(lublin: Workload) -> None:
+    for policy in ("fcfs", "fcfs-easy", "sjf-conservative", "nwp:period=600"):
+        assert simulate(lublin, policy, outages=Outages()) == simulate(lublin, policy)
+
+
+def test_the_judge_sees_what_is_wrong(lublin: Workload) -> None:
+    outages = stated(lublin)
+    schedule = simulate(lublin, "fcfs-easy", outages=outages)
+    log, runs = schedule.outages, schedule.runs
+    assert log is not None
+    assert runs is not None
+
+    def wrong(**changes: Any) -> str:
+        changed = replace(schedule, outages=replace(log, **changes))
+        return " ".join(check_outages(lublin, changed, runs, outages, 0))
+
+    assert "was not stated" in wrong(end=np.where(log.row == 0, log.end, log.end + 1))
+    one = np.arange(len(log.row)) == np.flatnonzero(log.row == 2)[0]
+    assert "is not told" in wrong(**{name: getattr(log, name)[~one] for name in OUTAGE_COLUMNS})
+    assert "none of its nodes" in wrong(stop=log.stop - 1)
+    assert "is lost, but jobs are requeued" in wrong(lost=log.job[:1])
+    assert wrong() == ""
+    window = int(np.flatnonzero(log.row == 1)[0])  # no job can have held these nodes all along
+    moved = np.maximum(schedule.start, log.begin[window])
+    there = replace(schedule, start=moved, end=moved + lublin.runtime)
+    assert "runs while its nodes" in " ".join(check_outages(lublin, there, runs, outages, 0))
+    assert "tells of none" in check_outages(lublin, replace(schedule, outages=None), runs, outages, 0)[0]
+
+
+def test_the_law_draws_exponential_times_from_the_seed() -> None:
+    outages = Outages(mtbf=86_400.0, mttr=7200.0)
+    rows = np.concatenate([rows for _, (_, rows) in zip(range(40), failures(outages, 200, 100, 1), strict=False)])
+    again = np.concatenate([rows for _, (_, rows) in zip(range(40), failures(outages, 200, 100, 1), strict=False)])
+    assert np.array_equal(rows, again)
+    begin, end, node = rows.T
+    assert abs((end - begin).mean() / 7200 - 1) < 0.05
+    expected = 200 * 40 * 86_400 / (86_400 + 7200)
+    assert abs(len(rows) / expected - 1) < 0.05
+    for each in range(200):
+        mine = node == each
+        assert (begin[mine][1:] >= end[mine][:-1]).all()
+    other = next(failures(outages, 200, 100, 2))[1]
+    assert not np.array_equal(other, next(failures(outages, 200, 100, 1))[1])
+
+
+def test_a_job_that_could_never_end_is_an_error(lublin: Workload) -> None:
+    with pytest.raises(PolicyError, match="interrupted 1000 times and would never end"):
+        simulate(lublin, "fcfs-easy", outages=Outages(mtbf=3e5, mttr=60))
+
+
+def test_other_event_rules_refuse_outages(lublin: Workload) -> None:
+    with pytest.raises(SpecError, match="cqsim rules know no outages of nodes"):
+        simulate(lublin, "fcfs", rules="cqsim", outages=Outages())
