@@ -14,6 +14,7 @@ import numpy as np
 from transom._system.compiling import compiled
 from transom.models.arrays import FloatArray, IntArray
 from transom.solvers.allocation.line_prices import tight_arcs
+from transom.solvers.allocation.rank import smallest
 
 ENTRY, USED, CUT, WORK = 0, 1, 2, 3  # fields of the progress array
 GOING, FINISHED, FULL, STOPPED = 0, 1, 2, 3  # why a sweep returns
@@ -166,34 +167,9 @@ def _place(table, stamps, stamp, keys, key, words):  # type: ignore[no-untyped-d
 
 
 @compiled
-def _smallest(values, rank):  # type: ignore[no-untyped-def]
-    """The value of this rank, 0 the smallest; disorders the array. ``np.partition`` takes seconds to compile."""
-    low, high = 0, len(values) - 1
-    while low < high:
-        pivot = values[(low + high) // 2]
-        i, j = low, high
-        while i <= j:
-            while values[i] < pivot:
-                i += 1
-            while values[j] > pivot:
-                j -= 1
-            if i <= j:
-                values[i], values[j] = values[j], values[i]
-                i += 1
-                j -= 1
-        if rank <= j:
-            high = j
-        elif rank >= i:
-            low = i
-        else:
-            break
-    return values[rank]
-
-
-@compiled
 def _keep(numbers, links, keys, count, width):  # type: ignore[no-untyped-def]
     """Keep the ``width`` labels of the best scores, the earlier among equal ones; returns the worst kept score."""
-    limit = _smallest(numbers[1, :count].copy(), width - 1)
+    limit = smallest(numbers[1, :count].copy(), width - 1)
     equal, kept = width, 0
     for k in range(count):
         if numbers[1, k] < limit:

@@ -16,7 +16,6 @@ from tests.solvers.allocation.free.test_free_exact import plain_optimum
 from transom.models import AUTHORS, PAPER, Allocation, FatTree, HopCost
 from transom.solvers.allocation.free.exact import FreeExact, _Search
 from transom.solvers.allocation.free.packing import Packing
-from transom.solvers.allocation.free.splits import Splits
 from transom.solvers.allocation.free.states import Layers
 from transom.solvers.allocation.free_bound import Prices
 from transom.solvers.allocation.shape import shape
@@ -138,4 +137,4 @@ def test_it_gives_up_where_there_is_too_much() -> None:
     assert layers.splits().search(least, ALL, lambda: True) is None
     tree = FatTree.uniform(4000, 10, 40)
     many = Allocation(tree, np.arange(0, 4000, 2), [30, 20], "free", True, AUTHORS)
-    assert not Splits(layers_of(many, 1)._dual, layers_of(many, 1)._inner).possible
+    assert not layers_of(many, 1).splits().possible
