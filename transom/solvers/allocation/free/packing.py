@@ -133,7 +133,8 @@ class Packing:
             options = _options(cap, len(need))
             savings = (options * (options - 1) // 2) @ (units * self._shape.steps[1])
             rows.insert(0, np.empty(states))
-            core.pack_leaf(cap, sum(caps) - after - cap, after, need, strides, options, savings, rows[1], rows[0])
+            leaf = core.Options(options, savings)
+            core.pack_leaf(cap, sum(caps) - after - cap, after, need, strides, leaf, rows[1], rows[0])
             after += cap
         return rows
 

@@ -2,13 +2,69 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from transom._system.compiling import compiled
+from transom._system.compiling import borrowing, compiled
+from transom.models.arrays import BoolArray, FloatArray, IntArray
+
+
+class Pods(NamedTuple):
+    """A state is how many nodes of each pod are taken, ``sum(strides * taken)``."""
+
+    rooms: IntArray  # idle nodes, (P,)
+    strides: IntArray
+
+
+class Options(NamedTuple):
+    """Splits of a job among pods, or of jobs on a leaf, and what they gain."""
+
+    nodes: IntArray  # (K, P), or (K, jobs)
+    gains: FloatArray  # best first where they are splits
+
+
+class Layer(NamedTuple):
+    """States after some jobs, in a hash table of their places."""
+
+    keys: IntArray
+    values: FloatArray  # the most that the jobs so far gain
+    ahead: FloatArray  # what those after them gain at most
+    table: IntArray
+
+
+class Goal(NamedTuple):
+    """What cannot gain so much is left out."""
+
+    rest: float  # what the jobs after the next one gain at most
+    least: float
+
+
+class Tree(NamedTuple):
+    """Options of all jobs, one after another, and all layers."""
+
+    firsts: IntArray  # where the options of each job begin
+    options: Options
+    alike: BoolArray  # whether a job is of the type of the one before
+    layers: Layer
+    keys_at: IntArray  # where each layer begins
+    tables_at: IntArray
+
+
+class Found(NamedTuple):
+    """The stack of an enumeration, and what was found: option of each job ``(K, J)``, and what all gain."""
+
+    turn: IntArray
+    at: IntArray
+    gained: FloatArray
+    options: IntArray
+    worths: FloatArray
 
 
 @compiled
-def splits(size, rooms, gains, gap, out, values):  # type: ignore[no-untyped-def]
+def splits(
+    size: int, rooms: IntArray, gains: FloatArray, gap: float, out: IntArray, values: FloatArray
+) -> tuple[int, float]:
     """All splits of one job among pods whose gain is within a gap of the best one.
 
     Parameters
@@ -57,8 +113,8 @@ def splits(size, rooms, gains, gap, out, values):  # type: ignore[no-untyped-def
     return count, best
 
 
-@compiled
-def place_of(table, keys, key):  # type: ignore[no-untyped-def]
+@borrowing
+def place_of(table: IntArray, keys: IntArray, key: int) -> int:
     """Where a key stands in a hash table, or where it belongs."""
     mask = len(table) - 1
     place = (((key % 1_000_000_007) * 2_654_435_761) >> 7) & mask
@@ -67,116 +123,112 @@ def place_of(table, keys, key):  # type: ignore[no-untyped-def]
     return place
 
 
-@compiled
-def rehash(table, keys, count):  # type: ignore[no-untyped-def]
+@borrowing
+def rehash(table: IntArray, keys: IntArray, count: int) -> None:
     """Fill a larger table with the states that are known."""
     table[:] = -1
     for i in range(count):
         table[place_of(table, keys, keys[i])] = i
 
 
-@compiled
-def taking(key, split, rooms, strides):  # type: ignore[no-untyped-def]
-    """The state after a job that takes so many nodes of each pod, shape ``(pods,)``; -1 where a pod has no room."""
+@borrowing
+def taking(key: int, split: IntArray, pods: Pods) -> int:
+    """The state after a job that takes so many nodes of each pod, shape ``(P,)``; -1 where a pod has no room."""
+    rooms, strides = pods.rooms, pods.strides
     new = key
     for p in range(len(rooms)):
         if (key // strides[p]) % (rooms[p] + 1) + split[p] > rooms[p]:
-            return np.int64(-1)
+            return -1
         new += split[p] * strides[p]
     return new
 
 
-@compiled
-def extend(  # type: ignore[no-untyped-def]
-    begin, keys, values, jobs, gains, rooms, strides, rest, least, table, new_keys, new_values, count, work
-):
-    """Give the next job to each state: a state says how many nodes of each pod are taken.
+@borrowing
+def extend(
+    pods: Pods, options: Options, layer: Layer, after: Layer, goal: Goal, begin: int, count: int, work: int
+) -> tuple[int, int, int]:
+    """Give the next job to each state.
 
     Parameters
     ----------
+    options : of the next job.
+    layer, after : states before and after it; the latter has ``count`` so far.
     begin : first state to extend.
-    keys, values : the states and the most that the jobs so far gain in them.
-    jobs, gains : splits of the next job and what they gain, best first.
-    rest : what the jobs after it gain at most.
-    least : states that cannot gain as much are left out.
-    table, new_keys, new_values, count : the next layer.
     work : about how many steps to take.
 
     Returns
     -------
     The state to go on with, states of the next layer, steps left; ends early where the layer might be full.
     """
-    most = len(gains)
-    for i in range(begin, len(keys)):
-        if work <= 0 or count + most > len(new_keys):
+    most = len(options.gains)
+    for i in range(begin, len(layer.keys)):
+        if work <= 0 or count + most > len(after.keys):
             return i, count, work
-        key, value = keys[i], values[i]
         work -= 1
         for k in range(most):
-            after = value + gains[k]
-            if after + rest < least:
+            value = layer.values[i] + options.gains[k]
+            if value + goal.rest < goal.least:
                 break
             work -= 1
-            new = taking(key, jobs[k], rooms, strides)
+            new = taking(layer.keys[i], options.nodes[k], pods)
             if new < 0:
                 continue
-            place = place_of(table, new_keys, new)
-            at = table[place]
+            place = place_of(after.table, after.keys, new)
+            at = after.table[place]
             if at < 0:
-                table[place] = count
-                new_keys[count], new_values[count] = new, after
+                after.table[place] = count
+                after.keys[count], after.values[count] = new, value
                 count += 1
-            elif after > new_values[at]:
-                new_values[at] = after
-    return len(keys), count, work
+            elif value > after.values[at]:
+                after.values[at] = value
+    return len(layer.keys), count, work
 
 
-@compiled
-def complete(begin, keys, values, jobs, gains, rooms, strides, rest, least, table, later, bests, ahead, work):  # type: ignore[no-untyped-def]
-    """What this job and those after it gain at most from each state, exactly; parameters as in :func:`extend`.
-
-    ``later``, ``bests``: the states of the next layer and what the jobs after this one gain from them; ``ahead``:
-    the result, shape of ``keys``.
+@borrowing
+def complete(
+    pods: Pods, options: Options, layer: Layer, after: Layer, goal: Goal, begin: int, work: int
+) -> tuple[int, int]:
+    """Fill in what this job and those after it gain at most from each state, exactly; parameters as in :func:`extend`.
 
     Returns
     -------
     The state to go on with, and steps left.
     """
-    for i in range(begin, len(keys)):
+    gains = options.gains
+    for i in range(begin, len(layer.keys)):
         if work <= 0:
             return i, work
-        key, value, best = keys[i], values[i], -np.inf
+        value, best = layer.values[i], -np.inf
         work -= 1
         for k in range(len(gains)):
-            if value + gains[k] + rest < least or gains[k] + rest < best:
+            if value + gains[k] + goal.rest < goal.least or gains[k] + goal.rest < best:
                 break
             work -= 1
-            new = taking(key, jobs[k], rooms, strides)
+            new = taking(layer.keys[i], options.nodes[k], pods)
             if new >= 0:
-                at = table[place_of(table, later, new)]
+                at = after.table[place_of(after.table, after.keys, new)]
                 if at >= 0:
-                    best = max(best, gains[k] + bests[at])
-        ahead[i] = best
-    return len(keys), work
+                    best = max(best, gains[k] + after.ahead[at])
+        layer.ahead[i] = best
+    return len(layer.keys), work
 
 
-@compiled
-def descend(  # type: ignore[no-untyped-def]
-    depth, turn, at, gained, firsts, jobs, gains, alike, rooms, strides, layer_at, keys, ahead, table_at, tables,
-    least, found, worths, count, work,
-):  # fmt: skip
-    """Enumerate what all jobs together may have, depth first, as far as it gains enough.
+@borrowing
+def descend(
+    pods: Pods, tree: Tree, found: Found, least: float, depth: int, count: int, work: int
+) -> tuple[int, int, int]:
+    """Enumerate what all jobs together may have, depth first, as far as it gains at least so much.
 
-    ``turn``, ``at``, ``gained`` are the stack; layers, tables and splits of the jobs stand one after another.
-    Of jobs that are ``alike`` the earlier one has the earlier split.
+    Of jobs that are alike the earlier one has the earlier split.
 
     Returns
     -------
     Depth (-1 at the end), how many were found, and steps left.
     """
+    turn, at, gained, firsts, alike = found.turn, found.at, found.gained, tree.firsts, tree.alike
     last = len(alike) - 1
     while depth >= 0:
-        if work <= 0 or count == len(worths):
+        if work <= 0 or count == len(found.worths):
             return depth, count, work
         work -= 1
         turn[depth] += 1
@@ -185,21 +237,22 @@ def descend(  # type: ignore[no-untyped-def]
             depth -= 1
             continue
         # States of the layer after this job.
-        begin, end = layer_at[depth + 1], layer_at[depth + 2]
-        new = taking(keys[layer_at[depth] + at[depth]], jobs[k], rooms, strides)
+        begin, end = tree.keys_at[depth + 1], tree.keys_at[depth + 2]
+        new = taking(tree.layers.keys[tree.keys_at[depth] + at[depth]], tree.options.nodes[k], pods)
         if new < 0:
             continue
-        table = tables[table_at[depth + 1] : table_at[depth + 2]]
-        state = table[place_of(table, keys[begin:end], new)]
-        if state < 0 or gained[depth] + gains[k] + ahead[begin + state] < least:
+        table = tree.layers.table[tree.tables_at[depth + 1] : tree.tables_at[depth + 2]]
+        state = table[place_of(table, tree.layers.keys[begin:end], new)]
+        gain = gained[depth] + tree.options.gains[k]
+        if state < 0 or gain + tree.layers.ahead[begin + state] < least:
             continue
         if depth == last:
             for j in range(last + 1):
-                found[count, j] = turn[j]
-            worths[count] = gained[depth] + gains[k]
+                found.options[count, j] = turn[j]
+            found.worths[count] = gain
             count += 1
             continue
-        gained[depth + 1] = gained[depth] + gains[k]
+        gained[depth + 1] = gain
         at[depth + 1] = state
         depth += 1
         # Splits of jobs of one type are the same list.
@@ -208,7 +261,16 @@ def descend(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def pack_leaf(cap, before, after, need, strides, options, savings, old, new):  # type: ignore[no-untyped-def]
+def pack_leaf(
+    cap: int,
+    before: int,
+    after: int,
+    need: IntArray,
+    strides: IntArray,
+    options: Options,
+    old: FloatArray,
+    new: FloatArray,
+) -> None:
     """What jobs save at most on the leaves from one on, for all numbers of nodes that they still need.
 
     Parameters
@@ -216,7 +278,7 @@ def pack_leaf(cap, before, after, need, strides, options, savings, old, new):  #
     cap : idle nodes of the leaf.
     before, after : idle nodes of the pod on the leaves before it, and after it.
     need : nodes of each job in the pod, ``(m,)``; a state is ``sum(strides * still needed)``.
-    options, savings : nodes of each job on the leaf, ``(K, m)``, and what they save.
+    options : nodes of each job on the leaf, and what they save.
     old, new : values of all states after the leaf, and from it on (changed in place).
     """
     jobs, total = len(need), need.sum()
@@ -230,14 +292,14 @@ def pack_leaf(cap, before, after, need, strides, options, savings, old, new):  #
         if rest > cap + after or rest < total - before:
             continue
         best = -np.inf
-        for k in range(len(savings)):
+        for k in range(len(options.gains)):
             fits, taken, step = True, 0, 0
             for j in range(jobs):
-                if options[k, j] > still[j]:
+                if options.nodes[k, j] > still[j]:
                     fits = False
                     break
-                taken += options[k, j]
-                step += options[k, j] * strides[j]
+                taken += options.nodes[k, j]
+                step += options.nodes[k, j] * strides[j]
             if fits and rest - taken <= after:
-                best = max(best, savings[k] + old[state - step])
+                best = max(best, options.gains[k] + old[state - step])
         new[state] = best

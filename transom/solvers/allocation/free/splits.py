@@ -68,7 +68,7 @@ class Splits:
         self.possible = pods > 1 and codes < 2**62
         """Whether a state fits into a word."""
         if self.possible:
-            self._strides = np.cumprod(np.concatenate(([1], self.rooms[:-1] + 1)))
+            self._pods = core.Pods(self.rooms, np.cumprod(np.concatenate(([1], self.rooms[:-1] + 1))))
 
     def search(self, least: float, effort: int, ended: Callable[[], bool]) -> Found | None:
         """All splits that may save at least so much.
@@ -87,36 +87,31 @@ class Splits:
         lists = self._lists(least)
         if lists is None:
             return None
-        bests = [lists[t][2] for t in types.tolist()]
-        rests = np.concatenate((np.cumsum(bests[::-1])[::-1], [0.0]))
+        options = [lists[t][0] for t in types.tolist()]
+        rests = np.cumsum([0.0, *(lists[t][1] for t in types.tolist()[::-1])])[::-1]
         if self._paid + rests[0] < least:
             return self._none(self._paid + float(rests[0]))
-        layers = [(np.zeros(1, np.int64), np.full(1, self._paid), np.array([0, -1]))]
-        for j, t in enumerate(types.tolist()):
-            layer, effort = self._extend(layers[-1], lists[t], float(rests[j + 1]), least, effort, ended)
+        goals = [core.Goal(rest, least) for rest in rests[1:].tolist()]
+        layers = [core.Layer(np.zeros(1, np.int64), np.full(1, self._paid), np.empty(1), np.array([0, -1]))]
+        for job, goal in zip(options, goals, strict=True):
+            layer, effort = self._extend(layers[-1], job, goal, effort, ended)
             if layer is None:
                 return None
             layers.append(layer)
-        if not len(layers[-1][0]):
+        if not len(layers[-1].keys):
             return self._none(least)
-        ahead = [np.zeros(len(layers[-1][0]))]
+        layers[-1].ahead[:] = 0.0
         for j in range(len(types) - 1, -1, -1):
-            jobs, gains, _ = lists[int(types[j])]
-            keys, values, _ = layers[j]
-            later, _, table = layers[j + 1]
-            result, at = np.empty(len(keys)), 0
-            while at < len(keys):
-                at, left = core.complete(
-                    at, keys, values, jobs, gains, self.rooms, self._strides, rests[j + 1], least, table, later,
-                    ahead[0], result, min(effort, _PIECE),
-                )  # fmt: skip
-                effort -= min(effort, _PIECE) - left
+            at = 0
+            while at < len(layers[j].keys):
+                piece = min(effort, _PIECE)
+                at, left = core.complete(self._pods, options[j], layers[j], layers[j + 1], goals[j], at, piece)
+                effort -= piece - left
                 if effort <= 0 or ended():
                     return None
-            ahead.insert(0, result)
-        return self._enumerate(lists, layers, ahead, least, effort, ended)
+        return self._enumerate(options, layers, least, effort, ended)
 
-    def _lists(self, least: float) -> dict[int, tuple[IntArray, FloatArray, float]] | None:
+    def _lists(self, least: float) -> dict[int, tuple[core.Options, float]] | None:
         # The splits of each type that can be part of a solution, best first, with their gains and the best one.
         s = self.shape
         out, values = np.empty((_MOST_SPLITS, len(self.rooms)), np.int64), np.empty(_MOST_SPLITS)
@@ -129,78 +124,65 @@ class Splits:
             if count < 0:
                 return None
             order = np.argsort(-values[:count], kind="stable")
-            lists[t] = (out[:count][order], values[:count][order], float(best))
+            lists[t] = core.Options(out[:count][order], values[:count][order]), float(best)
         return lists
 
     def _none(self, most: float) -> Found:
         return Found(np.empty((0, len(self._jobs), len(self.rooms)), np.int64), np.empty(0), most, True)
 
     def _extend(
-        self,
-        layer: tuple[IntArray, FloatArray, IntArray],
-        options: tuple[IntArray, FloatArray, float],
-        rest: float,
-        least: float,
-        effort: int,
-        ended: Callable[[], bool],
-    ) -> tuple[tuple[IntArray, FloatArray, IntArray] | None, int]:
-        keys, values, _ = layer
-        jobs, gains, _ = options
-        size = max(1 << 8, 1 << (2 * len(gains)).bit_length())
-        new_keys, new_values, table = np.empty(size, np.int64), np.empty(size), np.full(2 * size, -1)
+        self, layer: core.Layer, options: core.Options, goal: core.Goal, effort: int, ended: Callable[[], bool]
+    ) -> tuple[core.Layer | None, int]:
+        size = max(1 << 8, 1 << (2 * len(options.gains)).bit_length())
+        keys, values, table = np.empty(size, np.int64), np.empty(size), np.full(2 * size, -1)
         at, count = 0, 0
-        while at < len(keys):
-            piece = min(effort, _PIECE)
-            at, count, left = core.extend(
-                at, keys, values, jobs, gains, self.rooms, self._strides, rest, least, table, new_keys, new_values,
-                count, piece,
-            )  # fmt: skip
+        while at < len(layer.keys):
+            piece, after = min(effort, _PIECE), core.Layer(keys, values, values, table)
+            at, count, left = core.extend(self._pods, options, layer, after, goal, at, count, piece)
             effort -= piece - left
             if effort <= 0 or count > _MOST_STATES or ended():
                 return None, 0
-            if count + len(gains) > len(new_keys):
-                new_keys = np.concatenate((new_keys, np.empty_like(new_keys)))
-                new_values = np.concatenate((new_values, np.empty_like(new_values)))
-                table = np.empty(2 * len(new_keys), np.int64)
-                core.rehash(table, new_keys, count)
-        return (new_keys[:count].copy(), new_values[:count].copy(), table), effort
+            if count + len(options.gains) > len(keys):
+                keys = np.concatenate((keys, np.empty_like(keys)))
+                values = np.concatenate((values, np.empty_like(values)))
+                table = np.empty(2 * len(keys), np.int64)
+                core.rehash(table, keys, count)
+        return core.Layer(keys[:count].copy(), values[:count].copy(), np.empty(count), table), effort
 
     def _enumerate(
         self,
-        lists: dict[int, tuple[IntArray, FloatArray, float]],
-        layers: list[tuple[IntArray, FloatArray, IntArray]],
-        ahead: list[FloatArray],
+        options: list[core.Options],
+        layers: list[core.Layer],
         least: float,
         effort: int,
         ended: Callable[[], bool],
     ) -> Found | None:
         types = self.shape.types[self._jobs]
         number = len(types)
-        firsts = _ends([lists[t][1] for t in types.tolist()])
-        jobs = np.concatenate([lists[t][0] for t in types.tolist()])
-        gains = np.concatenate([lists[t][1] for t in types.tolist()])
-        alike = np.append(False, types[1:] == types[:-1])
-        found, worths = np.empty((_MOST_FOUND, number), np.int64), np.empty(_MOST_FOUND)
-        turn, at, gained = np.zeros(number, np.int64), np.zeros(number, np.int64), np.zeros(number)
-        turn[0], gained[0] = -1, self._paid
+        jobs, gains = (np.concatenate(parts) for parts in zip(*options, strict=True))
+        every = core.Layer(*(np.concatenate(parts) for parts in zip(*layers, strict=True)))
+        tree = core.Tree(
+            _ends([job.gains for job in options]), core.Options(jobs, gains),
+            np.append(False, types[1:] == types[:-1]),
+            every, _ends([layer.keys for layer in layers]), _ends([layer.table for layer in layers]),
+        )  # fmt: skip
+        found = core.Found(
+            np.zeros(number, np.int64), np.zeros(number, np.int64), np.zeros(number),
+            np.empty((_MOST_FOUND, number), np.int64), np.empty(_MOST_FOUND),
+        )  # fmt: skip
+        found.turn[0], found.gained[0] = -1, self._paid
         depth, count = 0, 0
-        keys = np.concatenate([layer[0] for layer in layers])
-        tables = np.concatenate([layer[2] for layer in layers])
-        key_ends, table_ends = _ends([layer[0] for layer in layers]), _ends([layer[2] for layer in layers])
-        all_ahead = np.concatenate(ahead)
         while depth >= 0 and count < _MOST_FOUND:
             piece = min(effort, _PIECE)
-            depth, count, left = core.descend(
-                depth, turn, at, gained, firsts, jobs, gains, alike, self.rooms, self._strides,
-                key_ends, keys, all_ahead, table_ends, tables, least, found, worths, count, piece,
-            )  # fmt: skip
+            depth, count, left = core.descend(self._pods, tree, found, least, depth, count, piece)
             effort -= piece - left
             if effort <= 0 or ended():
                 break
+        worths = found.worths
         order = np.argsort(-worths[:count], kind="stable")
         splits = np.empty((count, number, len(self.rooms)), np.int64)
-        splits[:, self._jobs] = jobs[found[:count][order]]
-        most = self._paid + float(ahead[0][0])
+        splits[:, self._jobs] = jobs[found.options[:count][order]]
+        most = self._paid + float(layers[0].ahead[0])
         return Found(splits, worths[:count][order], most, depth < 0)
 
 
