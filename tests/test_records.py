@@ -39,7 +39,7 @@ def advance(search: Search) -> float:
 def test_a_kernel_changes_a_record_by_name() -> None:
     progress, labels = record(Progress), records(Label, 5)
     assert (progress.entry, progress.bound, progress.done) == (0, 0.0, False)
-    labels.paid = np.arange(5) / 2
+    labels["paid"] = np.arange(5) / 2
     assert advance(Search(progress, labels)) == 1.0
     assert (progress.entry, progress.bound, progress.done, labels[0].parent) == (2, 1.0, False, 2)
     assert advance(Search(progress, labels)) == 2.0

@@ -12,6 +12,7 @@ stands, are in one record instead of numbered places of an array. A class states
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -23,12 +24,17 @@ _TYPES = {"int": np.int64, "float": np.float64, "bool": np.bool_}
 
 def record(fields: type[_Fields]) -> _Fields:
     """One record of zeros, with the fields that a class annotates with ``int``, ``float`` or ``bool``."""
-    one = records(fields, 1)
-    one[:] = 0
-    return one[0]  # type: ignore[no-any-return]
+    one: _Fields = np.zeros(1, _layout(tuple(fields.__annotations__.items())))[0]
+    return one
 
 
 def records(fields: type, count: int) -> NDArray[Any]:
     """So many such records, shape ``(count,)``, with any numbers in them."""
-    layout = [(name, _TYPES[kind]) for name, kind in fields.__annotations__.items()]
-    return np.empty(count, np.dtype(layout, align=True)).view(np.recarray)
+    return np.empty(count, _layout(tuple(fields.__annotations__.items())))
+
+
+@cache
+def _layout(fields: tuple[tuple[str, str], ...]) -> np.dtype[Any]:
+    # One for all records of these fields: the compiler knows it again by its identity, and looks closer at any other.
+    kinds = [(name, _TYPES[kind]) for name, kind in fields]
+    return np.dtype((np.record, np.dtype(kinds, align=True)))

@@ -21,11 +21,17 @@ from transom.errors import SpecError
 from transom.generate.instances.fragmented import fragmented_allocation
 from transom.models import AUTHORS, PAPER, Allocation, ConstrainedPath, FatTree, HopCost
 from transom.reductions import packing
-from transom.solvers.allocation.line_labels import Sweep
+from transom.reductions.packing import Packing
+from transom.solvers.allocation.block_dp import Blocks
+from transom.solvers.allocation.line_labels import Beam, Sweep
 from transom.solvers.allocation.line_moves import Moves
 from transom.solvers.allocation.line_prices import Prices, distances
 from transom.solvers.allocation.scas_dp import static_optimum
 from transom.solvers.allocation.scas_lagrangian import CspLagrangian, ScasLagrangian
+
+
+def blocks_of(pack: Packing) -> Blocks:
+    return Blocks(pack.costs, pack.sizes, pack.counts)
 
 
 def small(seed: int, wrap: bool = False, cost: HopCost = PAPER) -> Allocation:
@@ -101,7 +107,7 @@ def test_a_sweep_finds_what_lies_within_its_limit_and_nothing_else() -> None:
     gap = static[1] - prices.bound
     assert gap > 0
     for limit, found in ((gap * 0.99, False), (gap * 1.01 + 1e-6, True)):
-        sweep = Sweep(pack.costs, pack.sizes, pack.counts, prices.potentials(), limit, 50_000, 0.0, True, 2**27)
+        sweep = Sweep(blocks_of(pack), prices.potentials(), Beam(limit, 50_000, 0.0, True), 2**27)
         while not sweep.go(1_000):
             pass
         assert sweep.complete
@@ -119,7 +125,7 @@ def test_keys_of_several_words_and_pools_that_grow(many: int) -> None:
     pack = packing.apply(problem)
     prices = Prices(pack.costs, pack.sizes, pack.counts)
     prices.improve(20, 0.0)
-    sweep = Sweep(pack.costs, pack.sizes, pack.counts, prices.potentials(), math.inf, 5, 1.0, False, 2**27)
+    sweep = Sweep(blocks_of(pack), prices.potentials(), Beam(math.inf, 5, 1.0, False), 2**27)
     while not sweep.go(100_000):
         pass
     blocks = sweep.best()
@@ -130,7 +136,7 @@ def test_keys_of_several_words_and_pools_that_grow(many: int) -> None:
 def test_memory_that_runs_out_ends_a_sweep() -> None:
     pack = packing.apply(small(0))
     prices = Prices(pack.costs, pack.sizes, pack.counts)
-    sweep = Sweep(pack.costs, pack.sizes, pack.counts, prices.potentials(), math.inf, 10**4, 0.0, False, 1)
+    sweep = Sweep(blocks_of(pack), prices.potentials(), Beam(math.inf, 10**4, 0.0, False), 1)
     while not sweep.go(1_000):
         pass
     assert not sweep.complete

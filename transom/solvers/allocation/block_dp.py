@@ -16,20 +16,42 @@ one of its two ends taken: two more rows of tables that start at either end give
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from transom._system.compiling import compiled
+from transom.models.arrays import FloatArray, IntArray
 
-# Fields of the progress array.
+
+class Blocks(NamedTuple):
+    """What is packed, as in :class:`~transom.reductions.packing.Packing`."""
+
+    costs: FloatArray
+    sizes: IntArray
+    counts: IntArray
+
+
+class State(NamedTuple):
+    """Where a search stands, with the tables from either end (one without wrap-around) and between a block's ends."""
+
+    at: IntArray  # phase, row of its table, pair of size and split, rows in all
+    best: FloatArray  # least cost so far, bound on what is still open
+    rows: IntArray  # of the best blocks
+    starts: IntArray
+    tables: FloatArray
+    between: FloatArray
+
+
+# Fields of `State.at`.
 PHASE, STATE, SPLIT, ROWS, FIELDS = 0, 1, 2, 3, 4
 # Phases: the table from the left, the one from the right, a table between the ends of a block that wraps.
 LEFT, RIGHT, BETWEEN, FINISHED = 0, 1, 2, 3
 
 
 @compiled
-def begin(sizes, counts, length, wrap):  # type: ignore[no-untyped-def]
-    """What a search of a packing that fits needs: tables from the ends, table between the ends of a block,
-    progress, (least cost, bound on what is open), rows and starts of the best blocks."""
+def begin(sizes: IntArray, counts: IntArray, length: int, wrap: bool) -> State:
+    """The beginning of a search of a packing that fits."""
     states, slack = 1, length
     for r in range(len(sizes)):
         states *= counts[r] + 1
@@ -38,16 +60,20 @@ def begin(sizes, counts, length, wrap):  # type: ignore[no-untyped-def]
     best = np.array([np.inf, -np.inf])
     tables = np.empty((2 if wrap else 1, states, slack + sizes.max() if wrap else slack + 1))
     between = np.empty((states if wrap else 0, slack + 1))
-    return tables, between, np.zeros(FIELDS, np.int64), best, np.empty(blocks, np.int64), np.empty(blocks, np.int64)
+    rows, starts = np.empty(blocks, np.int64), np.empty(blocks, np.int64)
+    return State(np.zeros(FIELDS, np.int64), best, rows, starts, tables, between)
 
 
 @compiled
-def fill(table, costs, shift, sizes, counts, length, without, state, work):  # type: ignore[no-untyped-def]
+def fill(
+    table: FloatArray, blocks: Blocks, shift: int, length: int, without: int, state: int, work: int
+) -> tuple[int, int]:
     """Fill rows from ``state`` on, until all are filled or about ``work`` steps are done.
 
-    ``costs`` are read ``shift`` entries further on; ``length`` entries count, blocks must end within.
+    Costs are read ``shift`` entries further on; ``length`` entries count, blocks must end within.
     One block of size ``without`` fewer is placed (-1: all). Returns the next row and the work left.
     """
+    costs, sizes, counts = blocks
     states, width = table.shape
     kinds = len(sizes)
     digits = np.zeros(kinds + 1, np.int64)
@@ -90,8 +116,10 @@ def fill(table, costs, shift, sizes, counts, length, without, state, work):  # t
 
 
 @compiled
-def trace(table, costs, shift, sizes, counts, state, k, rows, starts, found):  # type: ignore[no-untyped-def]
-    """Read the blocks of ``table[state, k]`` into ``rows[found:]`` and ``starts[found:]``."""
+def trace(table: FloatArray, blocks: Blocks, shift: int, state: int, k: int, rows: IntArray, starts: IntArray) -> None:
+    """Read the blocks of ``table[state, k]`` into rows and starts."""
+    costs, sizes, counts = blocks
+    found = 0
     digits = np.zeros(len(sizes), np.int64)
     used, rest = 0, state
     for r in range(len(sizes)):
@@ -116,20 +144,22 @@ def trace(table, costs, shift, sizes, counts, state, k, rows, starts, found):  #
 
 
 @compiled
-def mirrored(costs, sizes):  # type: ignore[no-untyped-def]
-    """Costs of the blocks that lie within the line, read from the right."""
+def mirrored(blocks: Blocks) -> Blocks:
+    """The blocks that lie within the line, read from the right."""
+    costs, sizes, counts = blocks
     kinds, length = costs.shape
     mirror = np.full((kinds, length), np.inf)
     for r in range(kinds):
         for start in range(length - sizes[r] + 1):
             mirror[r, start] = costs[r, length - sizes[r] - start]
-    return mirror
+    return Blocks(mirror, sizes, counts)
 
 
 @compiled
-def split_bounds(left, right, costs, sizes, counts, slack, best):  # type: ignore[no-untyped-def]
+def split_bounds(left: FloatArray, right: FloatArray, blocks: Blocks, slack: int, best: float) -> FloatArray:
     """Lower bounds ``(splits, 3)`` of those wrapping blocks that may beat ``best``: bound, size row, entries at
     the head; the best last."""
+    costs, sizes, counts = blocks
     length = costs.shape[1]
     bounds = np.empty((max(0, sizes.sum() - len(sizes)), 3))
     kept, stride, full = 0, 1, len(left) - 1
@@ -146,23 +176,24 @@ def split_bounds(left, right, costs, sizes, counts, slack, best):  # type: ignor
 
 
 @compiled
-def advance(at, best, rows, starts, tables, between, bounds, costs, mirror, sizes, counts, slack, work):  # type: ignore[no-untyped-def]
-    """Go on with the search for about ``work`` steps.
+def advance(state: State, bounds: FloatArray, blocks: Blocks, mirror: Blocks, work: int) -> FloatArray:
+    """Go on with the search for about ``work`` steps; ``mirror`` of the blocks is read where blocks wrap.
 
-    ``at`` is where it stands, ``best[0]`` the least cost so far and ``best[1]`` a bound on what is still open,
-    ``rows`` and ``starts`` are its blocks. ``tables`` are the two from either end (one without wrap-around).
     Returns the bounds of the wrapping blocks that are left, best last.
     """
+    at, best, rows, starts, tables, between = state
+    costs, sizes, counts = blocks
     states, length = tables.shape[1], costs.shape[1]
+    slack = length - (sizes * counts).sum()
     while work > 0 and at[PHASE] != FINISHED:
         before = at[STATE]
         if at[PHASE] == BETWEEN:
             r, head = int(bounds[at[SPLIT], 1]), int(bounds[at[SPLIT], 2])
-            at[STATE], work = fill(between, costs, head, sizes, counts, length - sizes[r], r, before, work)
+            at[STATE], work = fill(between, blocks, head, length - sizes[r], r, before, work)
         elif at[PHASE] == RIGHT:
-            at[STATE], work = fill(tables[1], mirror, 0, sizes, counts, length, -1, before, work)
+            at[STATE], work = fill(tables[1], mirror, 0, length, -1, before, work)
         else:
-            at[STATE], work = fill(tables[0], costs, 0, sizes, counts, length, -1, before, work)
+            at[STATE], work = fill(tables[0], blocks, 0, length, -1, before, work)
         at[ROWS] += at[STATE] - before
         if at[STATE] < states:
             break
@@ -170,10 +201,10 @@ def advance(at, best, rows, starts, tables, between, bounds, costs, mirror, size
         if at[PHASE] == LEFT:
             if tables[0, states - 1, slack] < np.inf:
                 best[0] = tables[0, states - 1, slack]
-                trace(tables[0], costs, 0, sizes, counts, states - 1, slack, rows, starts, 0)
+                trace(tables[0], blocks, 0, states - 1, slack, rows, starts)
             at[PHASE] = RIGHT if len(tables) > 1 else FINISHED
         elif at[PHASE] == RIGHT:
-            bounds = split_bounds(tables[0], tables[1], costs, sizes, counts, slack, best[0])
+            bounds = split_bounds(tables[0], tables[1], blocks, slack, best[0])
             at[PHASE], at[SPLIT] = BETWEEN, len(bounds)
         else:
             rest, stride = states - 1, 1
@@ -184,7 +215,7 @@ def advance(at, best, rows, starts, tables, between, bounds, costs, mirror, size
             if own + between[rest, slack] < best[0]:
                 best[0] = own + between[rest, slack]
                 rows[0], starts[0] = r, length - sizes[r] + head
-                trace(between, costs, head, sizes, counts, rest, slack, rows, starts, 1)
+                trace(between, blocks, head, rest, slack, rows[1:], starts[1:])
         if at[PHASE] == BETWEEN:
             at[SPLIT] -= 1
             if at[SPLIT] < 0 or bounds[at[SPLIT], 0] >= best[0]:

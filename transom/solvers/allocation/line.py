@@ -9,7 +9,8 @@ import numpy as np
 
 from transom.models.arrays import FloatArray, IntArray
 from transom.reductions.packing import Packing
-from transom.solvers.allocation.line_labels import Sweep
+from transom.solvers.allocation.block_dp import Blocks
+from transom.solvers.allocation.line_labels import Beam, Sweep
 from transom.solvers.allocation.line_prices import Prices
 
 _STEPS = 2_000_000  # steps of a kernel between two looks at the clock: 2-4 ms
@@ -148,16 +149,15 @@ class Line:
 
     def sweep_to(self, limit: float, width: int, reward: float, whole: bool) -> Iterator[None]:
         """Sweep once, also for packings that are no better than the best: ``found`` is what came out."""
-        search = Sweep(
-            self.costs, self.sizes, self.counts, self.dual.potentials(), limit, width, reward, whole, self._memory
-        )
+        blocks, beam = Blocks(self.costs, self.sizes, self.counts), Beam(limit, width, reward, whole)
+        search = Sweep(blocks, self.dual.potentials(), beam, self._memory)
         while not search.go(_LABELS):
             yield
-        blocks = self.found = search.best()
-        if blocks is not None:
-            self._offer(*blocks)
+        found = self.found = search.best()
+        if found is not None:
+            self._offer(*found)
         if search.complete:
-            if blocks is not None:
+            if found is not None:
                 self.bound = math.inf
             else:
                 self.bound = max(self.bound, self._cost + self.dual.bound + limit)

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from transom._system.compiling import compiled
-from transom.models.arrays import FloatArray, IntArray
-from transom.solvers.allocation.block_dp import fill, trace
+from transom.models.arrays import BoolArray, FloatArray, IntArray
+from transom.solvers.allocation.block_dp import Blocks, fill, trace
 
 _CELLS = 2_000_000  # the largest table of a move
+
+
+class _Packed(NamedTuple):
+    """The arguments of :class:`Moves`, blocks by start."""
+
+    costs: FloatArray
+    sizes: IntArray
+    rows: IntArray
+    starts: IntArray
+    low: int
+    high: int
+    prices: FloatArray
+    back: FloatArray
 
 
 class Moves:
@@ -34,23 +49,22 @@ class Moves:
         back: FloatArray,
     ) -> None:
         order = np.argsort(starts)
-        self._data = costs, sizes, low, high, prices, back
         self.rows, self.starts = rows[order].copy(), starts[order].copy()
+        self._packed = _Packed(costs, sizes, self.rows, self.starts, low, high, prices, back)
 
     @property
     def cost(self) -> float:
         """The total cost."""
-        return float(self._data[0][self.rows, self.starts].sum())
+        return float(self._packed.costs[self.rows, self.starts].sum())
 
     def go(self, moves: int, blocks: int, work: int, rng: np.random.Generator) -> int:
         """Try so many moves of so many blocks, or as many as take about ``work`` steps; returns how many."""
-        costs, sizes, low, high, prices, back = self._data
-        draws = rng.random((moves, 6))
-        return int(_go(costs, sizes, self.rows, self.starts, low, high, prices, back, draws, blocks, work))
+        return int(_go(self._packed, rng.random((moves, 6)), blocks, work))
 
 
 @compiled
-def _go(costs, sizes, rows, starts, low, high, prices, back, draws, many, work):  # type: ignore[no-untyped-def]
+def _go(packed: _Packed, draws: FloatArray, many: int, work: int) -> int:
+    costs, _, rows, starts, _, high, prices, back = packed
     blocks = len(rows)
     taken, lost = np.empty(blocks, np.bool_), np.empty(blocks)
     for move in range(len(draws)):
@@ -75,13 +89,14 @@ def _go(costs, sizes, rows, starts, low, high, prices, back, draws, many, work):
                     begin += 1
                 begin = max(0, begin - int(draws[move, 1] * 2.0 * each))
             taken[begin : begin + each] = True
-        work -= 500 + _repack(costs, sizes, rows, starts, taken, low, high)
+        work -= 500 + _repack(packed, taken)
     return len(draws)
 
 
 @compiled
-def _repack(costs, sizes, rows, starts, taken, low, high):  # type: ignore[no-untyped-def]
+def _repack(packed: _Packed, taken: BoolArray) -> int:
     """Pack the taken blocks anew into the room that they and the gaps beside them leave; returns the work."""
+    costs, sizes, rows, starts, low, high, _, _ = packed
     blocks = len(rows)
     # The room: entries of each run of taken blocks, one run behind the other.
     room, many, used = 0, 0, 0
@@ -124,9 +139,10 @@ def _repack(costs, sizes, rows, starts, taken, low, high):  # type: ignore[no-un
             if entry[x] + sizes[kinds[k]] <= last[x]:
                 part[k, x] = costs[kinds[k], entry[x]]
     table = np.empty((states, slack + 1))
-    fill(table, part, 0, sizes[kinds], counts, room, -1, 0, 2**62)
+    part_blocks = Blocks(part, sizes[kinds], counts)
+    fill(table, part_blocks, 0, room, -1, 0, 2**62)
     new_rows, new_starts = np.empty(many, np.int64), np.empty(many, np.int64)
-    trace(table, part, 0, sizes[kinds], counts, states - 1, slack, new_rows, new_starts, 0)
+    trace(table, part_blocks, 0, states - 1, slack, new_rows, new_starts)
     k = 0
     for b in range(blocks):
         if taken[b]:
@@ -139,4 +155,4 @@ def _repack(costs, sizes, rows, starts, taken, low, high):  # type: ignore[no-un
             rows[k], starts[k] = rows[k - 1], starts[k - 1]
             k -= 1
         rows[k], starts[k] = row, start
-    return states * (slack + 1) * len(kinds) + room * len(kinds)
+    return int(states * (slack + 1) * len(kinds) + room * len(kinds))

@@ -13,12 +13,48 @@ the bound of the path polytope with count rows, in about as many passes as there
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from transom._system.compiling import compiled
+from transom._system.compiling import borrowing, compiled
+from transom._system.records import record
 from transom.models.arrays import FloatArray, IntArray
+from transom.solvers.allocation.block_dp import Blocks
 
 _PIVOTS = 1000  # of the quadratic programme, per pass
+
+
+class Bundle(NamedTuple):
+    """Cuts, and the blocks of a path that meets all counts."""
+
+    trial: FloatArray  # point, (sizes,)
+    center: FloatArray  # the best point
+    missed: FloatArray  # counts that the path of each cut misses, (cuts, sizes)
+    inner: FloatArray  # products of these by nodes, (cuts, cuts)
+    cost: FloatArray  # of the path of each cut
+    weight: FloatArray  # of each cut in the last step
+    rows: IntArray
+    starts: IntArray
+
+
+class Ascent:
+    """The bound, the length of a step, how much the cuts allow the bound to rise in it; cuts, null steps in a row."""
+
+    bound: float
+    step: float
+    gain: float
+    used: int
+    nulls: int
+    exact: bool
+
+
+class Arcs(NamedTuple):
+    """Blocks by the entry where they end."""
+
+    first: IntArray  # where those of each end begin, (length + 2,)
+    rows: IntArray
+    slacks: FloatArray  # what each adds to the shortest way to the end
 
 
 class Prices:
@@ -32,48 +68,45 @@ class Prices:
     """
 
     def __init__(self, costs: FloatArray, sizes: IntArray, counts: IntArray, first: FloatArray | None = None) -> None:
-        self._data = costs, sizes, counts
-        cuts = min(2 * len(sizes) + 30, 300)
-        self._trial = costs.min(axis=1) if first is None else first.copy()
-        self._center = self._trial.copy()
-        self._missed, self._inner = np.zeros((cuts, len(sizes))), np.zeros((cuts, cuts))
-        self._cuts = np.zeros((2, cuts))  # cost of the path, weight in the last step
-        self._numbers = np.array([-np.inf, 0.0, np.inf])
-        self._state = np.zeros(3, np.int64)
-        self.rows, self.starts = np.empty(int(counts.sum()), np.int64), np.empty(int(counts.sum()), np.int64)
+        self._blocks = Blocks(costs, sizes, counts)
+        cuts, blocks = min(2 * len(sizes) + 30, 300), int(counts.sum())
+        trial = costs.min(axis=1) if first is None else first.copy()
+        self.rows, self.starts = np.empty(blocks, np.int64), np.empty(blocks, np.int64)
+        self._bundle = Bundle(
+            trial, trial.copy(), np.zeros((cuts, len(sizes))), np.zeros((cuts, cuts)), np.zeros(cuts), np.zeros(cuts),
+            self.rows, self.starts,
+        )  # fmt: skip
+        self._ascent = record(Ascent)
+        self._ascent.bound, self._ascent.gain = -np.inf, np.inf
 
     @property
     def bound(self) -> float:
         """What no packing of the line costs less than, in floating point."""
-        return float(self._numbers[0])
+        return float(self._ascent.bound)
 
     @property
     def promise(self) -> float:
         """How much the cuts allow the bound to rise within the step: about zero at the end."""
-        return float(self._numbers[2])
+        return float(self._ascent.gain)
 
     @property
     def exact(self) -> bool:
         """Whether a path met all counts: ``rows`` and ``starts`` are then optimal blocks."""
-        return bool(self._state[2])
+        return bool(self._ascent.exact)
 
     def improve(self, passes: int, promise: float) -> None:
         """Go on for so many shortest paths or until no more than ``promise`` is left to gain."""
-        costs, sizes, counts = self._data
-        _improve(
-            costs, sizes, counts, self._trial, self._center, self._missed, self._inner, self._cuts, self._numbers,
-            self._state, self.rows, self.starts, passes, promise,
-        )  # fmt: skip
+        _improve(self._blocks, self._bundle, self._ascent, passes, promise)
 
     def potentials(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """The best prices ``(sizes,)``, distances of each entry from the first and to the end ``(length + 1,)``."""
-        costs, sizes, _ = self._data
-        prices = self._center.copy()
+        costs, sizes, _ = self._blocks
+        prices = self._bundle.center.copy()
         return prices, distances(costs, sizes, prices, 0), distances_back(costs, sizes, prices)
 
 
 @compiled
-def distances(costs, sizes, prices, head):  # type: ignore[no-untyped-def]
+def distances(costs: FloatArray, sizes: IntArray, prices: FloatArray, head: int) -> FloatArray:
     """Least priced cost from entry ``head`` to every later one, shape ``(length + 1,)``; infinite before."""
     length = costs.shape[1]
     dist = np.full(length + 1, np.inf)
@@ -92,7 +125,7 @@ def distances(costs, sizes, prices, head):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def distances_back(costs, sizes, prices):  # type: ignore[no-untyped-def]
+def distances_back(costs: FloatArray, sizes: IntArray, prices: FloatArray) -> FloatArray:
     """Least priced cost from every entry to the end, shape ``(length + 1,)``."""
     length = costs.shape[1]
     dist = np.zeros(length + 1)
@@ -110,12 +143,10 @@ def distances_back(costs, sizes, prices):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def tight_arcs(costs, sizes, prices, ahead, back, most):  # type: ignore[no-untyped-def]
-    """Blocks on some path that costs at most ``most`` more than the shortest, by the entry where they end.
-
-    Returns where the blocks of each end begin ``(length + 2,)``, their size rows, and what each adds
-    to the shortest way to the end.
-    """
+def tight_arcs(
+    costs: FloatArray, sizes: IntArray, prices: FloatArray, ahead: FloatArray, back: FloatArray, most: float
+) -> Arcs:
+    """Blocks on some path that costs at most ``most`` more than the shortest."""
     length = costs.shape[1]
     first = np.zeros(length + 2, np.int64)
     rows, slacks = np.empty(0, np.int64), np.empty(0)
@@ -135,11 +166,11 @@ def tight_arcs(costs, sizes, prices, ahead, back, most):  # type: ignore[no-unty
         first[length + 1] = found
         if turn == 0:
             rows, slacks = np.empty(found, np.int64), np.empty(found)
-    return first, rows, slacks
+    return Arcs(first, rows, slacks)
 
 
-@compiled
-def _shortest(costs, sizes, prices, dist, into):  # type: ignore[no-untyped-def]
+@borrowing
+def _shortest(costs: FloatArray, sizes: IntArray, prices: FloatArray, dist: FloatArray, into: IntArray) -> None:
     """``distances`` from entry 0 with the size row that each entry is reached by, -1 for none."""
     dist[0] = 0.0
     for i in range(1, costs.shape[1] + 1):
@@ -155,17 +186,19 @@ def _shortest(costs, sizes, prices, dist, into):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _slot(cuts, errors, used):  # type: ignore[no-untyped-def]
+def _slot(weights: FloatArray, errors: FloatArray, used: int) -> int:
     """Which cut to replace once all are taken: of those without weight the loosest, else the lightest."""
     slot = -1
     for k in range(used):
-        if cuts[1, k] <= 0.0 and (slot < 0 or errors[k] > errors[slot]):
+        if weights[k] <= 0.0 and (slot < 0 or errors[k] > errors[slot]):
             slot = k
-    return np.argmin(cuts[1, :used]) if slot < 0 else slot
+    return int(np.argmin(weights[:used])) if slot < 0 else slot
 
 
 @compiled
-def _weigh(inner, errors, weights, used, step, promise, scale):  # type: ignore[no-untyped-def]
+def _weigh(
+    inner: FloatArray, errors: FloatArray, weights: FloatArray, used: int, step: float, promise: float, scale: float
+) -> None:
     r"""Minimise :math:`\tfrac t2 \alpha^T Q \alpha + e^T \alpha` over the simplex by steps along pairs."""
     weights[:used] /= weights[:used].sum()
     slope = np.empty(used)
@@ -196,30 +229,30 @@ def _weigh(inner, errors, weights, used, step, promise, scale):  # type: ignore[
 
 
 @compiled
-def _improve(  # type: ignore[no-untyped-def]
-    costs, sizes, counts, trial, center, missed, inner, cuts, numbers, state, rows, starts, passes, promise
-):
+def _improve(blocks: Blocks, bundle: Bundle, ascent: Ascent, passes: int, promise: float) -> None:
+    costs, sizes, counts = blocks
+    trial, center, missed, inner, cost, weight, rows, starts = bundle
     length, kinds = costs.shape[1], len(sizes)
     most = len(missed)
     dist, into = np.empty(length + 1), np.empty(length + 1, np.int64)
     errors, direction = np.zeros(most), np.zeros(kinds)
-    bound, step, gain = numbers
-    used, nulls, exact = state
+    bound, step, gain = ascent.bound, ascent.step, ascent.gain
+    used, nulls = ascent.used, ascent.nulls
     for _ in range(passes):
         _shortest(costs, sizes, trial, dist, into)
         value = dist[length] + (trial * counts).sum()
         for k in range(used):
-            errors[k] = cuts[0, k] - bound + (missed[k] * center).sum()
-        slot = used if used < most else _slot(cuts, errors, used)
+            errors[k] = cost[k] - bound + (missed[k] * center).sum()
+        slot = used if used < most else _slot(weight, errors, used)
         used = max(used, slot + 1)
-        cuts[0, slot] = cuts[1, slot] = 0.0
+        cost[slot] = weight[slot] = 0.0
         missed[slot] = counts
         i = length
         while i > 0:
-            r = into[i]
+            r = int(into[i])
             i -= 1 if r < 0 else sizes[r]
             if r >= 0:
-                cuts[0, slot] += costs[r, i]
+                cost[slot] += costs[r, i]
                 missed[slot, r] -= 1.0
         for k in range(used):
             inner[slot, k] = 0.0
@@ -228,10 +261,10 @@ def _improve(  # type: ignore[no-untyped-def]
             inner[k, slot] = inner[slot, k]
         scale = abs(value) + np.abs(trial * counts).sum()
         if inner[slot, slot] == 0.0:  # the path meets the counts: no price can do better
-            exact = 1
+            ascent.exact = True
             found, i = 0, length
             while i > 0:
-                r = into[i]
+                r = int(into[i])
                 i -= 1 if r < 0 else sizes[r]
                 if r >= 0:
                     rows[found], starts[found] = r, i
@@ -243,7 +276,7 @@ def _improve(  # type: ignore[no-untyped-def]
             bound = value
             center[:] = trial
             step = max(0.01 * scale, 1e-6) / inner[slot, slot]
-            cuts[1, slot] = 1.0
+            weight[slot] = 1.0
         elif value >= bound + 0.1 * gain:
             if value >= bound + 0.5 * gain and nulls == 0:
                 step *= 2.0
@@ -251,25 +284,24 @@ def _improve(  # type: ignore[no-untyped-def]
             center[:] = trial
         else:
             nulls += 1
-            if nulls >= 3 and cuts[0, slot] - bound + (missed[slot] * center).sum() > 2.0 * gain:
+            if nulls >= 3 and cost[slot] - bound + (missed[slot] * center).sum() > 2.0 * gain:
                 step *= 0.6
                 nulls = 0
             if value > bound:
                 bound = value
                 center[:] = trial
         for k in range(used):
-            errors[k] = max(0.0, cuts[0, k] - bound + (missed[k] * center).sum())
-        _weigh(inner, errors, cuts[1], used, step, 0.0 if gain == np.inf else gain, scale)
+            errors[k] = max(0.0, cost[k] - bound + (missed[k] * center).sum())
+        _weigh(inner, errors, weight, used, step, 0.0 if gain == np.inf else gain, scale)
         direction[:] = 0.0
         gain = 0.0
         for k in range(used):
-            if cuts[1, k] > 0.0:
-                gain += cuts[1, k] * errors[k]
-                direction += cuts[1, k] * missed[k]
+            if weight[k] > 0.0:
+                gain += weight[k] * errors[k]
+                direction += weight[k] * missed[k]
         for r in range(kinds):
             gain += step * (sizes[r] * direction[r]) ** 2
             trial[r] = center[r] + step * sizes[r] * sizes[r] * direction[r]
         if gain <= promise:
             break
-    numbers[0], numbers[1], numbers[2] = bound, step, gain
-    state[0], state[1], state[2] = used, nulls, exact
+    ascent.bound, ascent.step, ascent.gain, ascent.used, ascent.nulls = bound, step, gain, used, nulls

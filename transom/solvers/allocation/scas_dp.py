@@ -33,7 +33,7 @@ class ScasDp:
 
     Jobs of one size are alike, so that :math:`\prod_r (\epsilon_r + 1)` states describe which jobs
     have been placed, at most 32 for five jobs. One pass over the entries that may be skipped gives
-    the optimum on the line. On the circle at most one job wraps: the bounds of ``_block_dp`` leave
+    the optimum on the line. On the circle at most one job wraps: the bounds of ``block_dp`` leave
     few of the (size, split) pairs, and each of these is another line between its two ends, the best
     bound first.
 
@@ -198,9 +198,9 @@ class Search:
 
     def __init__(self, pack: Packing) -> None:
         self._pack = pack
-        tables = block_dp.begin(pack.sizes, pack.counts, pack.length, pack.wrap)
-        self._tables, self._between, self._at, self._best, self._rows, self._starts = tables
-        self._mirror = block_dp.mirrored(pack.costs, pack.sizes) if pack.wrap else pack.costs
+        self._state = block_dp.begin(pack.sizes, pack.counts, pack.length, pack.wrap)
+        self._blocks = block_dp.Blocks(pack.costs, pack.sizes, pack.counts)
+        self._mirror = block_dp.mirrored(self._blocks) if pack.wrap else self._blocks
         self._bounds = np.empty((0, 3))
         # Each block costs at least the cheapest of its size.
         self._cheapest = float(pack.counts @ pack.costs.min(axis=1, initial=math.inf)) if len(pack.sizes) else 0.0
@@ -208,37 +208,42 @@ class Search:
     @property
     def value(self) -> float:
         """The least cost so far; infinite before."""
-        return float(self._best[0])
+        return float(self._state.best[0])
 
     @property
     def bound(self) -> float:
         """No packing costs less."""
-        return max(self._cheapest, min(self.value, float(self._best[1])))
+        return max(self._cheapest, min(self.value, float(self._state.best[1])))
 
     @property
     def finished(self) -> bool:
         """Whether nothing is left to search."""
-        return bool(self._at[block_dp.PHASE] == block_dp.FINISHED)
+        return bool(self._state.at[block_dp.PHASE] == block_dp.FINISHED)
 
     @property
     def blocks(self) -> tuple[IntArray, IntArray]:
         """Rows and starts of the blocks of the best packing."""
-        return self._rows.copy(), self._starts.copy()
+        return self._state.rows.copy(), self._state.starts.copy()
 
     def advance(self, work: int, rows: int | None = None) -> int:
         """Go on for about ``work`` steps, or ``rows`` rows of a table; returns the rows filled."""
-        pack, before = self._pack, int(self._at[block_dp.ROWS])
+        before = int(self._state.at[block_dp.ROWS])
         # One row is no more steps than this; a few rows too many are a few steps too many.
         limit = work if rows is None else min(work, rows * 8)
-        self._bounds = block_dp.advance(
-            self._at, self._best, self._rows, self._starts, self._tables, self._between, self._bounds,
-            pack.costs, self._mirror, pack.sizes, pack.counts, pack.length - int(pack.sizes @ pack.counts), limit,
-        )  # fmt: skip
-        return int(self._at[block_dp.ROWS]) - before
+        self._bounds = block_dp.advance(self._state, self._bounds, self._blocks, self._mirror, limit)
+        return int(self._state.at[block_dp.ROWS]) - before
 
 
 @compiled
-def solve_small(tree_leaf, tree_pod, idle, sizes, weights, wrap, work):  # type: ignore[no-untyped-def]
+def solve_small(
+    tree_leaf: IntArray,
+    tree_pod: IntArray,
+    idle: IntArray,
+    sizes: IntArray,
+    weights: IntArray,
+    wrap: bool,
+    work: int,
+) -> tuple[bool, float, IntArray]:
     """All of a small search in one call: costs, tables, wrapping blocks, owners."""
     length = len(idle)
     distinct, counts = distinct_sizes(sizes)
@@ -251,16 +256,14 @@ def solve_small(tree_leaf, tree_pod, idle, sizes, weights, wrap, work):  # type:
         states *= count + 1
         if states * (slack + 1) > work:
             return False, np.inf, np.empty(0, np.int64)
-    costs = slide_costs(leaf, pod, distinct, weights, wrap)
-    tables, between, at, best, rows, starts = block_dp.begin(distinct, counts, length, wrap)
-    mirror = block_dp.mirrored(costs, distinct) if wrap else costs
-    block_dp.advance(
-        at, best, rows, starts, tables, between, np.empty((0, 3)), costs, mirror, distinct, counts, slack, work
-    )
-    if at[block_dp.PHASE] != block_dp.FINISHED:
+    blocks = block_dp.Blocks(slide_costs(leaf, pod, distinct, weights, wrap), distinct, counts)
+    state = block_dp.begin(distinct, counts, length, wrap)
+    mirror = block_dp.mirrored(blocks) if wrap else blocks
+    block_dp.advance(state, np.empty((0, 3)), blocks, mirror, work)
+    if state.at[block_dp.PHASE] != block_dp.FINISHED:
         return False, np.inf, np.empty(0, np.int64)
-    order = np.argsort(starts, kind="mergesort")
-    return True, best[0], block_owners(sizes, length, rows[order], starts[order])
+    order = np.argsort(state.starts, kind="mergesort")
+    return True, state.best[0], block_owners(sizes, length, state.rows[order], state.starts[order])
 
 
 @cache
