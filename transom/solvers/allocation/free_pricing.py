@@ -75,9 +75,7 @@ def price(shape: Shape, pricing: Pricing, size: int, caps: IntArray, offer: Floa
     """
     first, at, pod_at, values = shape.first, pricing.at, pricing.pod_at, pricing.values
     inner, outer = pricing.inner, pricing.outer
-    pods, left = len(first) - 1, 0
-    for cap in caps:
-        left += cap
+    pods, left = len(first) - 1, _total(caps, 0, len(caps))
     taken = 0
     outer[0, 0] = 0.0
     if left < size:
@@ -125,18 +123,22 @@ def price(shape: Shape, pricing: Pricing, size: int, caps: IntArray, offer: Floa
 
 
 @borrowing
+def _total(caps: IntArray, begin: int, end: int) -> int:
+    total = 0
+    for s in range(begin, end):
+        total += caps[s]
+    return total
+
+
+@borrowing
 def _trace(shape: Shape, pricing: Pricing, size: int, caps: IntArray, counts: IntArray) -> None:
     # Which choices gave the best value; those with the largest result are found again. Sums that were rounded
     # twice may differ in the last digit, so that nearest stands for equal.
     first, at, values, inner, outer = shape.first, pricing.at, pricing.values, pricing.inner, pricing.outer
-    before, after = 0, 0  # nodes of the pods before this one, and of those from it on
-    for cap in caps:
-        before += cap
+    before, after = _total(caps, 0, len(caps)), 0  # nodes of the pods before this one, and of those from it on
     m = size
     for p in range(len(first) - 2, -1, -1):
-        held = 0
-        for s in range(first[p], first[p + 1]):
-            held += caps[s]
+        held = _total(caps, first[p], first[p + 1])
         before -= held
         after += held
         of = inner[first[p + 1] + p]

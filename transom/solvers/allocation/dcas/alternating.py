@@ -13,18 +13,20 @@ from transom.solvers.allocation.dcas.records import Labels, State, Window
 
 
 @borrowing
-def begin_anywhere(window: Window, labels: Labels, state: State) -> None:
-    """The label of one node placed, and the last entry in reach of each leaf switch."""
+def begin_anywhere(window: Window, labels: Labels, state: State) -> bool:
+    """The label of one node placed, and the last entry in reach of each leaf switch; always true."""
     switches, total = window.switches, window.sets.span[-1]
     entries, at = len(switches.leaf), state.at
     end = at + total if state.circle else min(at + total, 2 * entries)
-    labels.latest[:] = -1
+    for leaf in range(len(labels.latest)):
+        labels.latest[leaf] = -1
     for onto in range(at, end):
         labels.latest[switches.leaf[onto if onto < entries else onto - entries]] = onto
     here = at if at < entries else at - entries
     begin_layers(labels, state)
-    labels.tally[0, :] = 0
-    labels.tally[0, switches.leaf[here]] = labels.tally[0, switches.pod[here]] = 1
+    for column in range(labels.tally.shape[1]):
+        labels.tally[0, column] = column == switches.leaf[here] or column == switches.pod[here]
+    return True
 
 
 @borrowing

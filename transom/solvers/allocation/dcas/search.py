@@ -37,7 +37,7 @@ def search(window: Window, bounds: Bounds, labels: Labels, table: Table, state: 
     -------
     ``MORE``, ``FULL`` or ``DONE``.
     """
-    entries, total = len(window.places.leaf), window.sets.span[-1]
+    entries, total, alternating = len(window.places.leaf), window.sets.span[-1], len(window.switches.leaf) > 0
     state.stop_at = state.labels + work
     while state.phase != FINISHED:
         if state.phase == BEGIN_ENTRY:
@@ -46,15 +46,19 @@ def search(window: Window, bounds: Bounds, labels: Labels, table: Table, state: 
         elif state.phase == BEGIN_JOB:
             if state.size == len(window.sets.nodes):
                 state.phase = END_ENTRY
-            elif _begin_job(window, bounds, labels, table, state):
+            elif table.following[state.at + 1] < state.at + window.sets.nodes[state.size] and (
+                begin_anywhere(window, labels, state) if alternating else begin(window, bounds, labels, state)
+            ):
                 state.phase = LAYER
-            else:
-                _next_job(state)  # no gaps, or too dear
+            else:  # no gaps, or too dear
+                state.phase = FINISHED if state.traced else BEGIN_JOB
+                state.size += 1
         elif state.phase == LAYER:
             why = extend(window, bounds, labels, table, state)
             if why != DONE:
                 return why
-            _next_job(state)
+            state.phase = FINISHED if state.traced else BEGIN_JOB
+            state.size += 1
         else:
             at = state.at
             state.labels += 1 + _juxtapose(window, bounds, table, state)
@@ -93,26 +97,6 @@ def _begin_entry(window: Window, bounds: Bounds, table: Table, state: State) -> 
             if table.cost[line, which] < table.cost[at, which]:
                 table.cost[at, which] = table.cost[line, which]
                 table.outer[at, which] = table.outer[line, which]
-
-
-@borrowing
-def _begin_job(window: Window, bounds: Bounds, labels: Labels, table: Table, state: State) -> bool:
-    """The first label of an outer job; False where it has no gaps to fill, or costs too much."""
-    if table.following[state.at + 1] >= state.at + window.sets.nodes[state.size]:
-        return False
-    if len(window.switches.leaf):
-        begin_anywhere(window, labels, state)
-        return True
-    return begin(window, bounds, labels, state)
-
-
-@borrowing
-def _next_job(state: State) -> None:
-    if state.traced:
-        state.phase = FINISHED
-    else:
-        state.phase = BEGIN_JOB
-        state.size += 1
 
 
 @borrowing
