@@ -26,7 +26,7 @@ from transom.learned.checkpoints import Checkpoint, load, make_card
 from transom.learned.dras.agent.policies import LearnedPolicy
 from transom.learned.dras.networks.paper_scorer import SCHEMA, Agent, PaperShape
 from transom.learned.dras.process import features
-from transom.learned.dras.process.process import Scheme
+from transom.learned.dras.process.process import AgentConfig
 from transom.learned.scorer import ScorerWeights
 from transom.models import Window
 from transom.rng import stream
@@ -82,7 +82,7 @@ def measured(workload: Workload, checkpoint: Checkpoint) -> dict[str, Any]:
 
 def checkpoints(nodes: int, model: str | None) -> Iterator[tuple[str, Checkpoint]]:
     """The networks, one after another: those of Table III are large."""
-    rng, scheme = stream(0, "weights"), Scheme()
+    rng, scheme = stream(0, "weights"), AgentConfig()
     if model is not None:
         yield "compact", load(model, "dras")
     else:
@@ -102,7 +102,7 @@ def checkpoints(nodes: int, model: str | None) -> Iterator[tuple[str, Checkpoint
         yield shape.name, Checkpoint(arrays, _card(arrays, scheme, nodes, shape.name, SCHEMA))
 
 
-def _card(arrays: dict[str, Any], scheme: Scheme, nodes: int, network: str, schema: str) -> Any:
+def _card(arrays: dict[str, Any], scheme: AgentConfig, nodes: int, network: str, schema: str) -> Any:
     return make_card(
         arrays,
         name=network,

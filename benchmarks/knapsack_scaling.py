@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks._hard_knapsacks import hard_table
 from transom import Stop, registry, solve
-from transom._system.files import whole_file
+from transom._system.files import atomic_write
 from transom.generate.instances.knapsacks import CLASSES, generate_knapsack
 from transom.models import Knapsack
 from transom.solving import warm_up
@@ -122,7 +122,7 @@ def main() -> None:
         lines += ["", *table(value_range, arguments.instances, arguments.seconds, solvers, clock)]
     text = "\n".join(lines) + "\n"
     if arguments.out:
-        with whole_file(arguments.out) as file:
+        with atomic_write(arguments.out) as file:
             file.write(text)
     else:
         print(text, end="")

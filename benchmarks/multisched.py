@@ -25,7 +25,7 @@ import numpy as np
 
 from benchmarks.starvation_audit import Audited
 from transom import read_swf, simulate
-from transom._system.files import whole_file
+from transom._system.files import atomic_write
 from transom.cli.output.console import number, print_table, progress
 from transom.errors import TransomError
 from transom.generate.demands.resources import offered_load, with_resources
@@ -84,7 +84,7 @@ def measured(workload: Workload, label: str, spec: str, seed: int, out: Path) ->
     if faults:
         raise RuntimeError(f"{label}: {'; '.join(faults[:3])}")
     found = {"promises": len(watched.promised), "most_passed": max(watched.passed.values(), default=0)}
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         json.dump(found, file)
     return schedule, found
 

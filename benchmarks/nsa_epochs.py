@@ -18,7 +18,7 @@ import polars as pl
 
 from benchmarks.allocation import call
 from transom import registry
-from transom._system.files import whole_path
+from transom._system.files import atomic_path
 from transom.cli.output.console import number, print_table, progress
 from transom.errors import DocumentError, SpecError, TransomError
 from transom.generate.instances.tjap_recipes import StreamAllocations
@@ -235,7 +235,7 @@ class Table:
         """Keep a row."""
         self.rows[row.method, row.epoch] = row
         ordered = [self.rows[key] for key in sorted(self.rows, key=self._place)]
-        with whole_path(self.path) as temporary:
+        with atomic_path(self.path) as temporary:
             pl.DataFrame([astuple(each) for each in ordered], _SCHEMA, orient="row").write_csv(temporary)
 
     def of(self, title: str) -> list[Row]:

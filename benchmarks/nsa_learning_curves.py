@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from transom._system.files import whole_file
+from transom._system.files import atomic_write
 from transom.cli.output.console import number, print_table, progress
 from transom.errors import TransomError
 from transom.learned.repair.networks import NETWORKS
@@ -42,7 +42,7 @@ Curves = Mapping[str, np.ndarray]
 
 def trained(network: str, decisions: int, seed: int, out: Path) -> tuple[np.ndarray, Card]:
     """Train a network in ``out/NETWORK``, or read what is finished there: its curve, and the card of its checkpoint."""
-    from transom.learned.repair.trained import keep
+    from transom.learned.repair.evaluation import evaluate_and_save
     from transom.learned.repair.training import Trainer
     from transom.learned.repair.training_settings import Training
     from transom.learned.training.loop import train
@@ -55,7 +55,7 @@ def trained(network: str, decisions: int, seed: int, out: Path) -> tuple[np.ndar
             bars.update(task, completed=min(row.decisions, decisions))
 
         train(trainer, tell=tell)
-    card = keep(trainer, network, out)[0].card
+    card = evaluate_and_save(trainer, network, out)[0].card
     return np.array([(row.decisions, row.cost, row.share) for row in trainer.curve]), card
 
 
@@ -98,7 +98,7 @@ def read_curves(path: Path) -> dict[str, np.ndarray]:
 
 def write_curves(path: Path, curves: Curves) -> None:
     """All curves as one table."""
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(_COLUMNS)
         for network, rows in curves.items():

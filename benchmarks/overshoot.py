@@ -25,7 +25,7 @@ import numpy as np
 from benchmarks._large_knapsacks import print_table
 from transom.bench.plan.plan import read_plan
 from transom.bench.plan.task import Row, Task
-from transom.bench.plan.tasks import tasks
+from transom.bench.plan.tasks import expand_plan
 from transom.bench.run.local_engine import LocalEngine
 
 
@@ -42,7 +42,7 @@ def runs(sources: list[str], seconds: list[float], take: int | None, solvers: li
         if take is not None:
             sets = tuple(msgspec.structs.replace(each, take=min(take, each.count)) for each in sets)
         plan = msgspec.structs.replace(plan, seconds=tuple(seconds), budgets=(), traces=(), instances=sets)
-        yield from tasks(plan, lambda task: not solvers or task.name in solvers)
+        yield from expand_plan(plan, lambda task: not solvers or task.name in solvers)
 
 
 def table(rows: list[Row]) -> list[float]:

@@ -27,7 +27,7 @@ from transom.errors import SpecError
 from transom.generate.instances.fragmented import fragmented_allocation
 from transom.models import Allocation, ConstrainedPath
 from transom.result import Result
-from transom.solvers.backends.native import settle
+from transom.solvers.backends.native import run_deferred
 from transom.solving import Solver, refusal, warm_up
 
 NATIVE = ("ortools", "pyscipopt")
@@ -109,7 +109,7 @@ def run(solver: Solver, problem: Allocation | ConstrainedPath, seconds: float) -
     watch = Watch(seconds, bool(set(NATIVE) & set(getattr(solver, "needs", ()))))
     result = solve(problem, solver, Stop(seconds=seconds), clock=watch)
     over = watch.after()
-    settle()
+    run_deferred()
     return Run(over, watch.after() - over if over > 0 else 0.0, result)
 
 

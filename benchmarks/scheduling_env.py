@@ -23,11 +23,11 @@ from transom.generate import generate_lublin
 from transom.learned.dras.envs.scheduling_env import SchedulingEnv
 from transom.learned.dras.envs.vector_env import SchedulingVectorEnv
 from transom.learned.dras.process.features import CONTEXT, FEATURES, observe
-from transom.learned.dras.process.inference import new_view
+from transom.learned.dras.process.inference import new_workspace
 from transom.learned.dras.process.paper_state import paper_state
-from transom.learned.dras.process.process import Scheme
+from transom.learned.dras.process.process import AgentConfig
 from transom.learned.dras.process.rewards import parse_reward
-from transom.learned.dras.process.stepping import act, go_on
+from transom.learned.dras.process.stepping import act, step_to_next_decision
 from transom.learned.dras.updates.collect import collect, replay
 from transom.learned.dras.updates.episodes import Episode, Episodes
 from transom.learned.scorer import ScorerWeights
@@ -36,9 +36,9 @@ from transom.simulation import simulate
 from transom.traces import Workload, read_swf
 
 SCHEMES = {
-    "as the paper": Scheme(head=0, keep=0),
-    "reservation of the head, kept": Scheme(head=1, keep=1),
-    "one level": Scheme(levels=1),
+    "as the paper": AgentConfig(head=0, keep=0),
+    "reservation of the head, kept": AgentConfig(head=1, keep=1),
+    "one level": AgentConfig(levels=1),
 }
 
 
@@ -48,7 +48,7 @@ def wander(s, c, scheme, nodes, runtime, rewards, rng, seen, view, state):  # ty
     features, context, _, _ = view
     decisions = 0
     while True:
-        count = go_on(s, c, scheme, nodes, runtime, rewards)
+        count = step_to_next_decision(s, c, scheme, nodes, runtime, rewards)
         if count == 0:
             return decisions
         if seen == 1:
@@ -71,15 +71,15 @@ def rate(action: Callable[[], int], rounds: int) -> float:
     return best
 
 
-def stepping(workload: Workload, scheme: Scheme, spec: str, seen: int, rounds: int) -> tuple[int, float]:
+def stepping(workload: Workload, scheme: AgentConfig, spec: str, seen: int, rounds: int) -> tuple[int, float]:
     """Decisions in an episode with random choices, and how many a second; making the episode is not counted."""
     nodes, reward, rng = workload.cluster.num_nodes, parse_reward(spec), stream(0, "wander")
-    view, state = new_view(scheme.window), np.zeros((2 * scheme.window + nodes, 2), np.float32)
+    view, state = new_workspace(scheme.window), np.zeros((2 * scheme.window + nodes, 2), np.float32)
     best, decisions = 0.0, 0
     for _ in range(rounds + 1):
         e = Episode(workload, 0, scheme, reward)
         begin = time.process_time()
-        decisions = wander(e.state, e.course, scheme, nodes, e.runtime, e.rewards, rng, seen, view, state)
+        decisions = wander(e.state, e.decision_state, scheme, nodes, e.runtime, e.rewards, rng, seen, view, state)
         best = max(best, decisions / (time.process_time() - begin))
     return decisions, best
 
@@ -91,7 +91,7 @@ def scorer(hidden: int) -> ScorerWeights:
     return ScorerWeights(*(rng.normal(size=shape, scale=0.3).astype(np.float32) for shape in shapes))
 
 
-def environments(workload: Workload, scheme: Scheme, rounds: int) -> None:
+def environments(workload: Workload, scheme: AgentConfig, rounds: int) -> None:
     """The environments of Gymnasium, observations included."""
     drawn = stream(0, "steps")
     for observation in ("compact", "paper"):

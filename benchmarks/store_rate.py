@@ -18,8 +18,8 @@ from pathlib import Path
 
 import psutil
 
-from transom.bench.plan.circumstances import circumstances
 from transom.bench.plan.plan import InstanceSet, Plan
+from transom.bench.plan.provenance import provenance
 from transom.bench.plan.task import Row, Task
 from transom.bench.run.running import Summary, run_plan
 from transom.bench.store.store import read_results
@@ -37,7 +37,7 @@ class Instant:
         """A row for each task."""
         for task in tasks:
             yield Row(
-                **circumstances(task), sense="max", size=50, outcome="ok", status="feasible", value=1019.0, curve=CURVE
+                **provenance(task), sense="max", size=50, outcome="ok", status="feasible", value=1019.0, curve=CURVE
             )
 
 

@@ -12,7 +12,7 @@ import numba
 import numpy as np
 import pytest
 
-from transom._system.compiling import borrowing, source_digest
+from transom._system.compiling import no_refcount, source_digest
 
 # Ctrl-C comes while the kernel that another one calls is compiled, as the compiler's own events say.
 INTERRUPTED = """
@@ -300,14 +300,14 @@ def test_an_interrupt_while_a_generator_is_taken_apart_is_one_exception(tmp_path
     assert (done.returncode, done.stdout, done.stderr) == (0, "200\n", "")
 
 
-@borrowing
+@no_refcount
 def added(to, value):  # type: ignore[no-untyped-def]
     for i in range(len(to)):
         to[i] += value
     return to[0]
 
 
-@borrowing
+@no_refcount
 def filled(value):  # type: ignore[no-untyped-def]
     made = np.empty(3)
     made[:] = value

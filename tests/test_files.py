@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from transom._system import files
-from transom._system.files import whole_file, whole_path
+from transom._system.files import atomic_path, atomic_write
 
 
 def test_a_file_appears_whole(tmp_path: Path) -> None:
     target = tmp_path / "new" / "a.txt"
-    with whole_file(target) as file:
+    with atomic_write(target) as file:
         file.write("grün\n")
         assert not target.exists()
     assert target.read_text(encoding="utf-8") == "grün\n"
@@ -24,7 +24,7 @@ def test_a_file_appears_whole(tmp_path: Path) -> None:
 def test_after_a_fault_the_old_file_stands_and_nothing_else(tmp_path: Path, fault: type[BaseException]) -> None:
     target = tmp_path / "a.txt"
     target.write_text("old")
-    with pytest.raises(fault), whole_file(target) as file:  # noqa: PT012
+    with pytest.raises(fault), atomic_write(target) as file:  # noqa: PT012
         file.write("half")
         raise fault
     assert target.read_text() == "old"
@@ -33,9 +33,9 @@ def test_after_a_fault_the_old_file_stands_and_nothing_else(tmp_path: Path, faul
 
 def test_the_same_content_packs_to_the_same_bytes(tmp_path: Path) -> None:
     for name in ("a.gz", "b.gz"):
-        with whole_file(tmp_path / name) as file:
+        with atomic_write(tmp_path / name) as file:
             file.write("same\n" * 100)
-    with whole_file(tmp_path / "c.gz", "wb") as file:
+    with atomic_write(tmp_path / "c.gz", "wb") as file:
         file.write(b"same\n" * 100)
     assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
     for name in ("a.gz", "c.gz"):
@@ -43,7 +43,7 @@ def test_the_same_content_packs_to_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_a_path_is_renamed_with_the_usual_rights(tmp_path: Path) -> None:
-    with whole_path(tmp_path / "x") as temporary:
+    with atomic_path(tmp_path / "x") as temporary:
         temporary.write_bytes(b"1")
     plain = tmp_path / "plain"
     plain.touch()
@@ -52,7 +52,7 @@ def test_a_path_is_renamed_with_the_usual_rights(tmp_path: Path) -> None:
 
 def test_an_error_of_a_full_disk_names_the_file(tmp_path: Path) -> None:
     target = tmp_path / "a.txt"
-    with pytest.raises(OSError, match="No space") as caught, whole_file(target):
+    with pytest.raises(OSError, match="No space") as caught, atomic_write(target):
         raise OSError(errno.ENOSPC, "No space left on device")
     assert caught.value.filename == str(target)
     assert os.listdir(tmp_path) == []
@@ -64,10 +64,10 @@ def test_what_a_killed_process_left_is_removed_and_what_is_being_written_is_not(
     others = [".a.txt.abcd.part", ".a.txt.b.abc_1234.part", "a.txt.abc_1234.part", ".b.txt.abc_1234.part"]
     for name in left + others:
         (tmp_path / name).write_text("half")
-    with whole_file(target) as slow:
+    with atomic_write(target) as slow:
         slow.write("slow")
         assert len(os.listdir(tmp_path)) == len(others) + 1
-        with whole_file(target) as fast:
+        with atomic_write(target) as fast:
             fast.write("fast")
         assert target.read_text() == "fast"
     assert target.read_text() == "slow"
@@ -80,6 +80,6 @@ def test_without_locks_nothing_is_taken_for_left(tmp_path: Path, monkeypatch: py
 
     monkeypatch.setattr(files.fcntl, "flock", unlockable)
     (tmp_path / ".a.txt.abc_1234.part").write_text("half")
-    with whole_file(tmp_path / "a.txt") as file:
+    with atomic_write(tmp_path / "a.txt") as file:
         file.write("whole")
     assert sorted(os.listdir(tmp_path)) == [".a.txt.abc_1234.part", "a.txt"]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1] / "transom"
-DECORATORS = {"compiled", "borrowing", "inlined"}
+DECORATORS = {"compiled", "no_refcount", "inlined"}
 
 PARAMETERS = 8  # of a function outside the command line, at most
 LONG = {
@@ -23,7 +23,7 @@ LONG = {
     "free_profile.earliest",
     "highs_process.pack",
     "reservation_table._build",
-    "reservation_table._renew",
+    "reservation_table._update",
     "selection.bbsched",
     "selection.constrained",
     "selection.multisched",

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from transom._system.compiling import borrowing
+from transom._system.compiling import no_refcount
 from transom._system.records import record, records
 
 
@@ -27,7 +27,7 @@ class Search(NamedTuple):
     labels: NDArray[Any]
 
 
-@borrowing
+@no_refcount
 def advance(search: Search) -> float:
     search.progress.entry += 2
     search.progress.bound = search.labels[search.progress.entry].paid

@@ -31,7 +31,7 @@ class Solver(Protocol):
 
     A solver may also have ``warm_up()``, called before the clock starts: it imports the back end
     and compiles kernels, and does nothing that depends on the problem; one of several types of problems may have
-    ``warm_up_for(type)`` instead. One with a true ``called_always``, because it
+    ``warm_up_for(type)`` instead. One with a true ``skip_presolve``, because it
     has conditions or notes of its own, is called even where the problem itself knows the answer (``trivial()``).
     ``digest``, if there is one, is a text that differs where the solver searches differently for reasons that its
     specification does not tell, such as weights in a file.
@@ -163,7 +163,7 @@ def _search(problem: Problem, solver: Solver, budget: Budget, seed: int, start: 
     if start is not None:
         budget.found(start)
     try:
-        trivial = not getattr(solver, "called_always", False) and settled(problem, budget)
+        trivial = not getattr(solver, "skip_presolve", False) and presolve(problem, budget)
         with collector_paused(budget.stop.seconds is not None and budget.stop.seconds <= _SHORT):
             found = None if trivial else solver(problem, budget, stream(seed, solver.name), start=start)
         if found is not None:
@@ -199,7 +199,7 @@ def check_problem(problem: Any, what: str) -> None:
         raise ModelError(f"{what}: expected a problem such as a Knapsack or an Allocation, got {shown(problem)}")
 
 
-def settled(problem: Problem, budget: Budget) -> bool:
+def presolve(problem: Problem, budget: Budget) -> bool:
     """Whether the problem itself knows the answer (``trivial()``), so that no solver is needed; the budget is told.
 
     :func:`solve` asks before it calls a solver, with the exception of those that are called in any case; a solver

@@ -14,12 +14,12 @@ import torch
 from benchmarks.dras.methods import DQL, FCFS, RULES, WAITING
 from benchmarks.dras.rows import copies, reading
 from transom import simulate
-from transom._system.files import whole_file
+from transom._system.files import atomic_write
 from transom.cli.output.console import number, print_table, progress
 from transom.generate import PHASES, by_months
 from transom.generate.workload.jobsets import JOBS
-from transom.learned.dras.process.process import Scheme
-from transom.learned.dras.training.jobsets import phased, squeezed
+from transom.learned.dras.process.process import AgentConfig
+from transom.learned.dras.training.jobsets import phased, scale_load
 from transom.learned.dras.training.training import Training, TrainingSettings
 from transom.learned.training.devices import chosen_device
 from transom.plot import learning, save
@@ -78,7 +78,7 @@ def in_order(
     whole = {phase: phased(workload, phase, seed, jobs) for phase in ("sampled", "real")}
     whole["synthetic"] = phased(workload, f"synthetic={synthetic}", seed, jobs)
     total = sum(map(len, whole.values()))
-    listed = [squeezed(made, rate) for phase in phases for made in whole[phase]]
+    listed = [scale_load(made, rate) for phase in phases for made in whole[phase]]
     return [listed[i % len(listed)] for i in range(total)]
 
 
@@ -133,7 +133,7 @@ def run(arguments: argparse.Namespace) -> None:
                     continue
                 sets = in_order(workload, phases, seed, arguments.synthetic, arguments.jobs, arguments.rate)
                 settings = TrainingSettings(
-                    agent=agent, scheme=Scheme(levels=levels, head=0, keep=0), batch=BATCH, seed=seed
+                    agent=agent, scheme=AgentConfig(levels=levels, head=0, keep=0), batch=BATCH, seed=seed
                 )
                 bars.reset(task, total=len(sets), description=f"{label}, seed {seed}")
                 waits = []
@@ -187,7 +187,7 @@ def by_label(curves: Sequence[Curve]) -> dict[str, np.ndarray]:
 def write_curves(path: Path, curves: Sequence[Curve]) -> None:
     """Write curves, a line for each jobset; the file is there whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         out = csv.writer(file, lineterminator="\n")
         out.writerow(["training", "seed", "jobset", "mean_wait"])
         for curve in curves:

@@ -12,7 +12,7 @@ from benchmarks.dras.curves import curve_table, read_curves
 from benchmarks.dras.rows import read_rows
 from benchmarks.dras.tables import RESULTS, main_table, markdown, mode_table, seed_table
 from benchmarks.dras.trained import read_trained
-from transom._system.files import whole_file
+from transom._system.files import atomic_write
 from transom.errors import DocumentError
 
 TRACES = ("theta_2022", "sdsc_sp2")
@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> None:
     tables = page_tables(arguments.folder)
     if arguments.page:
         page = with_tables(arguments.page.read_text(encoding="utf-8"), tables)
-        with whole_file(arguments.page) as file:
+        with atomic_write(arguments.page) as file:
             file.write(page)
         return
     for name, table in tables.items():

@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.dras.methods import Method
 from transom import simulate
-from transom._system.files import whole_file
+from transom._system.files import atomic_write
 from transom.errors import DocumentError
 from transom.generate import by_months
 from transom.rng import stream
@@ -109,7 +109,7 @@ def measure_all(
 def write_rows(path: Path, rows: Iterable[Row]) -> None:
     """Write rows; the file is there whole or not at all. Figures keep seven digits."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         out = csv.writer(file, lineterminator="\n")
         out.writerow(["workload", "method", "agent", "jitter", *FIGURES])
         for row in rows:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from benchmarks.dras.methods import DRAWN, Method
 from benchmarks.dras.rows import reading
-from transom._system.files import whole_file
+from transom._system.files import atomic_write
 from transom.learned.checkpoints import read_card
 
 COLUMNS = ("workload", "method", "agent", "seconds", "decisions", "parameters", "weights")
@@ -52,7 +52,7 @@ def write_trained(path: Path, made: Iterable[Trained]) -> None:
     kept = {each[:3]: each for each in (read_trained(path) if path.exists() else [])}
     kept.update({each[:3]: each for each in made})
     path.parent.mkdir(parents=True, exist_ok=True)
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         out = csv.writer(file, lineterminator="\n")
         out.writerow(COLUMNS)
         out.writerows([*each[:3], f"{each.seconds:.1f}", *each[4:]] for each in kept.values())

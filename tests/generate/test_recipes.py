@@ -11,7 +11,7 @@ import pytest
 
 from transom.errors import SpecError, TransomError
 from transom.generate import CLASSES, FAMILIES
-from transom.generate.recipe import Recipe
+from transom.generate.instance_generator import InstanceGenerator
 from transom.generate.recipes import recipe, recipes, rooted
 from transom.io import PeriodWindow
 from transom.models import Allocation, ConstrainedPath, Knapsack, Selection, Window
@@ -48,7 +48,7 @@ CASES: list[tuple[str, dict[str, Any], type, bool]] = [
 ]
 
 
-def made(name: str, parameters: dict[str, Any]) -> Recipe:
+def made(name: str, parameters: dict[str, Any]) -> InstanceGenerator:
     return recipe(name, {key: value for key, value in parameters.items() if value is not None})
 
 
@@ -74,7 +74,7 @@ def test_documents_do_not_depend_on_how_many_are_made(
     assert digests(maker.make_from(3, 4, 6)) == wanted[4:10]
     assert not set(digests(maker.make(4, 5))) & set(wanted)
     # Units, made in any order, are the same documents.
-    units = [digests(maker.unit(3, number)) for number in (5, 4, 3, 2, 1)][::-1]
+    units = [digests(maker.block(3, number)) for number in (5, 4, 3, 2, 1)][::-1]
     together = [each for unit in units for each in unit]
     length = min(len(together), 14)
     assert together[:length] == wanted[:length]
@@ -104,7 +104,7 @@ def test_paths_are_those_of_the_allocations() -> None:
 
 def test_resources_of_epochs_are_drawn_apart(tmp_path: Path) -> None:
     windows = made("window", {"workload": SMALL, "resources": "bb=[normal:capacity=100,mean=20,deviation=9]"})
-    first, second = (next(windows.unit(1, number)) for number in (1, 2))
+    first, second = (next(windows.block(1, number)) for number in (1, 2))
     assert first.cluster == second.cluster
     rows = min(len(first.queue), len(second.queue))
     assert not np.array_equal(first.queue.demand[:rows], second.queue.demand[:rows])
@@ -115,8 +115,8 @@ def test_a_trace_gives_one_epoch(tmp_path: Path) -> None:
     write_swf(next(recipe("workload", SMALL).make(1, 1)), trace)
     source = {"model": "trace", "like": str(trace), "jobs": 200, "start": 50}
     windows = recipe("window", {"workload": source, "every": 3600})
-    assert windows.units == 1
-    only = digests(windows.unit(1, 1))
+    assert windows.num_blocks == 1
+    only = digests(windows.block(1, 1))
     assert digests(windows.make(1, 10_000)) == only
     (piece,) = recipe("workload", source).make(0, 3)
     assert len(piece) == 200

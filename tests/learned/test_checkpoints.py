@@ -15,7 +15,7 @@ from tests.learned.dras.checkpoint_cases import drawn
 from transom.errors import DocumentError, SpecError, TransomError
 from transom.learned import checkpoints
 from transom.learned.checkpoints import Checkpoint, load, make_card, save
-from transom.learned.dras.process.process import Scheme
+from transom.learned.dras.process.process import AgentConfig
 
 
 def made(**stated: Any) -> Checkpoint:
@@ -26,7 +26,7 @@ def made(**stated: Any) -> Checkpoint:
         "network": "scorer-8x6",
         "schema": "dras-compact/1",
         "cluster": {"nodes": 16},
-        "settings": {**Scheme(window=5)._asdict(), "agent": "pg", "reward": "waiting"},
+        "settings": {**AgentConfig(window=5)._asdict(), "agent": "pg", "reward": "waiting"},
         "trained_on": "three jobs",
         "command": "none",
         "seed": 4,

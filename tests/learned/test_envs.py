@@ -21,7 +21,7 @@ from transom.generate import by_months, generate_lublin
 from transom.learned import envs
 from transom.learned.dras.envs.scheduling_env import SchedulingEnv
 from transom.learned.dras.envs.vector_env import SchedulingVectorEnv
-from transom.learned.dras.process.process import Scheme
+from transom.learned.dras.process.process import AgentConfig
 from transom.learned.repair.repair_env import RepairEnv
 from transom.learned.repair.task import RepairTask
 from transom.traces import Workload, read_swf, write_swf
@@ -74,7 +74,7 @@ def test_gymnasium_is_content(name: str, options: dict[str, Any]) -> None:
 def test_they_are_the_environments_of_the_package(workload: Workload, trace: Path) -> None:
     longest = int(workload.jobs.walltime.max())
     made = gymnasium.make(SCHEDULING, trace=str(trace), window=7, head=0).unwrapped
-    alone = SchedulingEnv([read_swf(trace)], Scheme(window=7, head=0, longest=longest))
+    alone = SchedulingEnv([read_swf(trace)], AgentConfig(window=7, head=0, longest=longest))
     assert isinstance(made, SchedulingEnv)
     assert made.scheme == alone.scheme
     assert played(made) == played(alone)

@@ -28,7 +28,7 @@ def test_a_front_by_hand() -> None:
     assert front.values.tolist() == [[4, 7], [3, 10]], "best in the first objective first"
     assert front.selections.tolist() == [[False, True, True], [True, False, True]]
     assert SMALL.violations(front) == []
-    assert SMALL.shown(front.values).tolist() == [[1.0, 0.7], [0.75, 1.0]]
+    assert SMALL.in_display_units(front.values).tolist() == [[1.0, 0.7], [0.75, 1.0]]
     # Above -1, as shares of (4 + 1) (10 + 1): 5 x 8 and what (3, 10) adds, 4 x 3.
     assert SMALL.value(front) == pytest.approx((5 * 8 + 4 * 3) / 55)
     assert SMALL.ceiling.tolist() == [4, 10]
@@ -68,7 +68,7 @@ def test_nothing_is_lost_by_the_reduction(seed: int) -> None:
         fine &= ~choices[:, job] | choices[:, other]
     chosen = reduced.selections(choices[fine])
     assert problem.feasible(chosen).all()
-    assert np.array_equal(problem.worth(chosen), reduced.base + choices[fine].astype(int) @ reduced.objectives)
+    assert np.array_equal(problem.evaluate(chosen), reduced.base + choices[fine].astype(int) @ reduced.objectives)
     assert values_of(problem.front(chosen)) == true_front(problem)
 
 
@@ -137,7 +137,7 @@ def test_the_judge_knows_marks_and_dependencies() -> None:
     # Job 0 may not be added, for job 1 is not there; job 1 may.
     assert "leaves out job 1" in str(requires.violations(ParetoFront([[1]], [[False, False, True]])))
     assert requires.front([[False, False, False]]).selections.tolist() == [[False, True, True]]
-    assert requires.completed([[False, True, False]]).tolist() == [[True, True, False]], "in queue order"
+    assert requires.greedy_complete([[False, True, False]]).tolist() == [[True, True, False]], "in queue order"
 
 
 BAD = [
@@ -210,7 +210,7 @@ def test_of_a_window() -> None:
     assert (problem.capacity.tolist(), problem.totals.tolist()) == ([5, 80, 3], [8, 100, 4])
     assert problem.excluded.tolist() == [False, False, True, True], "their parents run or wait"
     assert values_of(problem.front([[False] * 4])) == {(4, 50, 1)}
-    assert problem.shown([[4, 50, 1]]).tolist() == [[0.5, 0.5, 0.25]]
+    assert problem.in_display_units([[4, 50, 1]]).tolist() == [[0.5, 0.5, 0.25]]
 
 
 def test_objectives_of_a_window() -> None:
@@ -219,7 +219,7 @@ def test_objectives_of_a_window() -> None:
     assert problem.terms == ("gpu", "waited", "priority", "dras")
     assert problem.objectives[:, :3].tolist() == [[1, 101, 7], [0, 61, 0]]
     assert problem.scales == (1, 1, 1, SCALE)
-    assert problem.shown(problem.objectives[:1])[0, 3] == pytest.approx(1 / 3 + 2 / 3 * 4 / 8, abs=1e-6)
+    assert problem.in_display_units(problem.objectives[:1])[0, 3] == pytest.approx(1 / 3 + 2 / 3 * 4 / 8, abs=1e-6)
     assert Selection.from_window(a_window(), ("bb",)).objectives.tolist() == [[50], [0], [70], [10]]
     assert Selection.from_window(a_window(), forced=[1]).forced.tolist() == [False, True, False, False]
     with pytest.raises(ModelError, match="'tape' is no resource of the cluster; it has nodes, bb, gpu"):

@@ -207,9 +207,9 @@ def test_an_empty_workload_has_an_empty_schedule() -> None:
 )
 def test_a_schedule_says_what_nobody_may_overlook(policy: str, rules: str) -> None:
     workload = Workload.of((TracedJob(Job(i, i, 1, 10), 10) for i in range(1, 5)), Cluster(2))
-    [remark] = simulate(workload, policy, rules=rules).remarks
+    [remark] = simulate(workload, policy, rules=rules).diagnostics
     assert remark.short == "PERFECT ESTIMATES"
-    assert simulate(replace(workload, runtime=workload.runtime - 1), policy, rules=rules).remarks == ()
+    assert simulate(replace(workload, runtime=workload.runtime - 1), policy, rules=rules).diagnostics == ()
 
 
 def test_unknown_policies_are_named() -> None:

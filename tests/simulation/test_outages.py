@@ -10,8 +10,8 @@ import pytest
 
 from tests.simulation.plain_outages import PlainReplay, choice
 from transom.errors import PolicyError, SpecError
-from transom.learned.dras.process.process import Scheme, begin, candidates_of, finish, take
-from transom.learned.dras.process.state_from_window import new_course
+from transom.learned.dras.process.process import AgentConfig, begin, candidates_of, finish, take
+from transom.learned.dras.process.state_from_window import new_decision_state
 from transom.models import PAPER, Cluster, FatTree, Job
 from transom.simulation import Schedule, simulate
 from transom.simulation.core.outage_log import OUTAGE_COLUMNS
@@ -65,7 +65,7 @@ class ByChoice:
     """The decision process of DRAS with a plain choice among the candidates, as a policy of whole traces."""
 
     order = "fcfs"
-    scheme = Scheme(levels=2, window=3, head=1, keep=1)
+    scheme = AgentConfig(levels=2, window=3, head=1, keep=1)
 
     def __init__(self, workload: Workload) -> None:
         self.workload = workload
@@ -75,7 +75,7 @@ class ByChoice:
 
     def run(self, replay: Any, report: Any) -> dict[str, Any]:
         s = replay.state
-        course = new_course(s, self.scheme, replay.cluster.num_nodes)
+        course = new_decision_state(s, self.scheme, replay.cluster.num_nodes)
         while replay.advance():
             begin(s, course, self.scheme)
             while count := candidates_of(s, course, self.scheme):

@@ -89,7 +89,7 @@ def test_only_jobs_that_request_nothing_are_modelled(tmp_path: Path) -> None:
     assert plain.origin.modelled is not None
     assert plain.origin.modelled.tolist() == [False, True] * 4  # jobs stand by submission
     assert plain.repairs == {"walltime taken from the runtime": 4}
-    [remark] = plain.remarks
+    [remark] = plain.diagnostics
     assert remark.short == "PERFECT ESTIMATES (50.0 % of the jobs)"
     assert "4 of 8 jobs (50.0 %) request no time" in remark.text
     assert plain.facts["estimates"] == {"model": "exact", "jobs": 4, "share": 0.5, "perfect": True}
@@ -97,12 +97,14 @@ def test_only_jobs_that_request_nothing_are_modelled(tmp_path: Path) -> None:
     assert doubled.jobs.walltime.tolist() == [5000, 140, 5000, 100, 5000, 60, 5000, 20]
     assert doubled.repairs == {"walltime modelled: factor:2": 4}
     assert doubled.facts["estimates"] == {"model": "factor:2", "jobs": 4, "share": 0.5, "perfect": False}
-    [remark] = doubled.remarks
+    [remark] = doubled.diagnostics
     assert remark.short == "walltimes modelled: factor:2"
     assert "walltimes of 4 of 8 jobs (50.0 %) are not requested, but modelled" in remark.text
     everybody = read_swf(path, ReadingRules(estimates="factor:2", estimates_for="all"))
     assert everybody.jobs.walltime.tolist() == (2 * everybody.runtime).tolist()
-    assert read_swf(path, ReadingRules(estimates="exact", estimates_for="all")).remarks[0].short.startswith("PERFECT")
+    assert (
+        read_swf(path, ReadingRules(estimates="exact", estimates_for="all")).diagnostics[0].short.startswith("PERFECT")
+    )
 
 
 def test_facts_stay_with_their_jobs(tmp_path: Path) -> None:
@@ -120,7 +122,7 @@ def test_facts_stay_with_their_jobs(tmp_path: Path) -> None:
     drawn = fit_arrivals(workload).sample(50, np.random.default_rng(1))
     assert drawn.origin.modelled is not None
     assert drawn.origin.modelled.tolist() == (drawn.jobs.walltime == 10).tolist()
-    assert "PERFECT ESTIMATES" in drawn.remarks[0].short
+    assert "PERFECT ESTIMATES" in drawn.diagnostics[0].short
     with pytest.raises(ModelError, match=r"modelled has shape \(2,\), there are 9 jobs"):
         replace(workload, origin=replace(workload.origin, modelled=np.ones(2, bool)))
 
@@ -130,16 +132,16 @@ def test_origin_is_no_part_of_the_digest(tmp_path: Path) -> None:
     known = replace(workload, origin=replace(workload.origin, modelled=np.ones(50, bool)))
     assert known == workload
     assert known.digest() == workload.digest()
-    assert known.remarks != workload.remarks == ()
+    assert known.diagnostics != workload.diagnostics == ()
 
 
 def test_requests_that_are_the_runtimes_are_perfect_too(tmp_path: Path) -> None:
     workload = some(50, "exact")
-    assert [remark.short for remark in workload.remarks] == ["PERFECT ESTIMATES"]
+    assert [remark.short for remark in workload.diagnostics] == ["PERFECT ESTIMATES"]
     assert workload.facts["estimates"]["perfect"] is True
     write_swf(workload, tmp_path / "exact.swf")
     assert "; Note: PERFECT ESTIMATES: each of the 50 jobs requests" in (tmp_path / "exact.swf").read_text()
-    assert read_swf(tmp_path / "exact.swf").remarks == workload.remarks
+    assert read_swf(tmp_path / "exact.swf").diagnostics == workload.diagnostics
 
 
 def test_jobs_that_rlscheduler_reads_without_a_request_are_known(tmp_path: Path) -> None:
@@ -191,10 +193,10 @@ def test_workloads_are_generated_with_any_model(other: Path, tmp_path: Path) -> 
     bare.write_text("; MaxProcs: 9\n" + "".join(line(f1=i, f2=999 * i, f9=-1) for i in range(1, 99)))
     weekly = WorkloadRecipe(model="weekly", like=str(bare), jobs=50, walltimes="factor:3").workload(1, 1)
     assert set(weekly.jobs.walltime.tolist()) == {30}
-    assert weekly.remarks[0].short == "walltimes modelled: factor:3"
+    assert weekly.diagnostics[0].short == "walltimes modelled: factor:3"
     whole = WorkloadRecipe(model="trace", like=str(bare), walltimes="tsafrir")
     assert whole.workload(1, 1) != whole.workload(2, 1)
-    assert WorkloadRecipe(model="trace", like=str(bare)).workload(1, 1).remarks[0].short.startswith("PERFECT")
+    assert WorkloadRecipe(model="trace", like=str(bare)).workload(1, 1).diagnostics[0].short.startswith("PERFECT")
     with pytest.raises(SpecError, match="unknown estimate model 'what'"):
         WorkloadRecipe(walltimes="what").check()
 

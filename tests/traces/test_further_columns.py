@@ -133,7 +133,7 @@ def test_partitions_that_are_pooled_are_named(tmp_path: Path) -> None:
         (3, "gpu", 0.4),
     ]
     assert [each.node_seconds for each in workload.partitions] == [50 / 150, 30 / 150, 70 / 150]
-    [remark] = workload.remarks
+    [remark] = workload.diagnostics
     assert remark.short == "3 partitions as one machine"
     assert "1 batch (40.0 % of the jobs, 20.0 % of the node-seconds); 3 gpu (40.0 %" in remark.text
     assert "unknown (20.0 %" in remark.text

@@ -101,7 +101,7 @@ class compiled(Generic[Given, Returned]):
         return dispatcher
 
 
-class borrowing(compiled[Given, Returned]):
+class no_refcount(compiled[Given, Returned]):
     """Compile without reference counting: for functions that neither make nor return arrays.
 
     Counting them on every call within a loop costs more than the work of small functions. Making an array in such a
@@ -111,7 +111,7 @@ class borrowing(compiled[Given, Returned]):
     options: ClassVar[dict[str, Any]] = {"_nrt": False}
 
 
-class inlined(borrowing[Given, Returned]):
+class inlined(no_refcount[Given, Returned]):
     """Compile into each of the callers.
 
     A record travels as one argument for each number in it, several hundred for a nested one: handing it over costs more
@@ -130,7 +130,7 @@ def as_argument(kernel: Callable[..., Any], signature: str) -> Any:
     with uninterrupted():
         from numba import types
         from numba.core.sigutils import normalize_signature
-    function = kernel if isinstance(kernel, compiled) else borrowing(kernel)
+    function = kernel if isinstance(kernel, compiled) else no_refcount(kernel)
     dispatcher = function._dispatcher or function._compiler()
     if dispatcher is function._function:  # plain Python
         return dispatcher

@@ -15,7 +15,7 @@ from typing import IO, Any, Literal, cast
 
 
 @contextmanager
-def whole_path(path: str | os.PathLike[str]) -> Iterator[Path]:
+def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path in the folder of ``path``; rename it to ``path`` on success.
 
     The folder is made if need be; an interrupt or an error leaves neither a part nor the temporary file, and what a
@@ -69,14 +69,14 @@ def _remove_left(target: Path) -> None:
 
 
 @contextmanager
-def whole_file(path: str | os.PathLike[str], mode: Literal["w", "wb"] = "w") -> Iterator[IO[Any]]:
+def atomic_write(path: str | os.PathLike[str], mode: Literal["w", "wb"] = "w") -> Iterator[IO[Any]]:
     """Open a file for atomic writing: it appears under ``path`` only if the block succeeds.
 
     Text is UTF-8; a path that ends in ``.gz`` is compressed, with no time stamp in it, so that the
     same content gives the same bytes.
     """
     encoding = "utf-8" if mode == "w" else None
-    with whole_path(path) as temporary:
+    with atomic_path(path) as temporary:
         if Path(path).suffix == ".gz":
             with temporary.open("wb") as raw, gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed:
                 if mode == "wb":

@@ -52,7 +52,7 @@ def uninterrupted() -> Iterator[None]:
 
 
 @contextmanager
-def ctrl_c_waits() -> Iterator[list[int]]:
+def deferred_sigint() -> Iterator[list[int]]:
     """Append a first Ctrl-C to a list instead of raising it; a second one is raised.
 
     For loops that look at the list where it suits them. :func:`uninterrupted` does not do for these: what it holds back
@@ -78,11 +78,12 @@ def ctrl_c_waits() -> Iterator[list[int]]:
 
 
 @contextmanager
-def kept_from_children() -> Iterator[None]:
+def sigint_masked() -> Iterator[None]:
     """Mask SIGINT for the threads and processes that this thread starts in the block, and for their children.
 
     This process ends them itself, and one that is about to start would print where it was. Where this is the main
-    thread, Ctrl-C comes at the end of the block at the latest. Multiprocessing's pools need :func:`kept_from_pools`.
+    thread, Ctrl-C comes at the end of the block at the latest. Multiprocessing's pools need
+    :func:`sigint_masked_for_pools`.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, HELD)
     try:
@@ -92,10 +93,10 @@ def kept_from_children() -> Iterator[None]:
 
 
 @contextmanager
-def kept_from_pools() -> Iterator[None]:
-    """As :func:`kept_from_children`, for what starts processes through multiprocessing."""
+def sigint_masked_for_pools() -> Iterator[None]:
+    """As :func:`sigint_masked`, for what starts processes through multiprocessing."""
     from multiprocessing import resource_tracker
 
     resource_tracker.ensure_running()  # its start, by the first process, would take Ctrl-C in again
-    with kept_from_children():
+    with sigint_masked():
         yield

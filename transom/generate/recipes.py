@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from transom.generate.instance_generator import InstanceGenerator, read_parameters
 from transom.generate.instances.window_recipe import WindowRecipe
-from transom.generate.recipe import Recipe, read_parameters
 from transom.generate.workload.workload_recipe import WorkloadRecipe
 from transom.models.problem import Part, found
 from transom.problems import problem_types
@@ -21,7 +21,7 @@ def recipes() -> dict[str, Part]:
     return _OTHERS | {name: part for each in problem_types() for name, part in each.recipes.items()}
 
 
-def recipe(name: str, parameters: Mapping[str, Any] | None = None) -> Recipe:
+def recipe(name: str, parameters: Mapping[str, Any] | None = None) -> InstanceGenerator:
     """The recipe of that name with these parameters; what is not stated has the defaults of ``transom generate``.
 
     Parameters
@@ -36,7 +36,7 @@ def recipe(name: str, parameters: Mapping[str, Any] | None = None) -> Recipe:
     known, given = recipes(), parameters or {}
     if name not in known:
         raise unknown("recipe", name, known)
-    made: Recipe = read_parameters(found(known[name])(given), name, given)
+    made: InstanceGenerator = read_parameters(found(known[name])(given), name, given)
     made.check()
     return made
 

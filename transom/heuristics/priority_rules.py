@@ -21,7 +21,7 @@ from typing import ClassVar, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from transom._system.compiling import borrowing, inlined
+from transom._system.compiling import inlined, no_refcount
 from transom.models import JobTable
 from transom.models.arrays import FloatArray, IntArray
 
@@ -144,13 +144,13 @@ def _cube(x: float) -> float:
     return cube + (cube_rest + square_rest * x)
 
 
-@borrowing
+@no_refcount
 def _cube_each(x: FloatArray) -> None:
     for i in range(len(x)):
         x[i] = _cube(x[i])
 
 
-@borrowing
+@no_refcount
 def _score_wfp3(facts: FloatArray, queue: IntArray, count: int, now: float, scores: FloatArray) -> None:
     for i in range(count):
         job = queue[i]
@@ -174,7 +174,7 @@ class Wfp3:
         return np.column_stack((jobs.submit, jobs.walltime, jobs.nodes)).astype(np.float64)
 
 
-@borrowing
+@no_refcount
 def _score_unicep(facts: FloatArray, queue: IntArray, count: int, now: float, scores: FloatArray) -> None:
     for i in range(count):
         job = queue[i]

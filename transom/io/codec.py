@@ -16,25 +16,25 @@ from transom.problems import kinds, known_type
 class Codec(NamedTuple):
     """The document of some models.
 
-    ``form`` is its struct, tagged ``transom/NAME/1``, from which its JSON Schema is made; ``tell`` makes one of a
-    model, and ``read`` the model of one.
+    ``form`` is its struct, tagged ``transom/NAME/1``, from which its JSON Schema is made; ``encode`` makes one of a
+    model, and ``decode`` the model of one.
     """
 
     form: type[msgspec.Struct]
-    tell: Callable[[Any], Any]
-    read: Callable[[Any], Any]
+    encode: Callable[[Any], Any]
+    decode: Callable[[Any], Any]
 
 
 class SolutionCodec(NamedTuple):
     """How a solution stands in the document of a result.
 
-    ``tell`` makes a tuple of whole numbers or pairs of them, or a front's struct (``front``); ``items`` says how long
-    what the solution chooses from is; ``read(told, items)`` is the way back.
+    ``encode`` makes a tuple of whole numbers or pairs of them, or a front's struct (``front``); ``items`` says how long
+    what the solution chooses from is; ``decode(told, items)`` is the way back.
     """
 
-    tell: Callable[[Any], Any]
+    encode: Callable[[Any], Any]
     items: Callable[[Any], int]
-    read: Callable[[Any, int], Any]
+    decode: Callable[[Any, int], Any]
     front: bool = False
 
 
@@ -91,14 +91,14 @@ def _fields(kind: ProblemType) -> Codec:
     )
 
 
-def _tell_numbers(solution: Any) -> tuple[Any, ...]:
+def _encode_numbers(solution: Any) -> tuple[Any, ...]:
     return tuple(tuple(map(int, each)) if hasattr(each, "__len__") else int(each) for each in solution)
 
 
-def _read_numbers(told: tuple[Any, ...], items: int) -> tuple[Any, ...]:
+def _decode_numbers(told: tuple[Any, ...], items: int) -> tuple[Any, ...]:
     if len(told) != items:
         raise DocumentError(f"solution: {len(told)} entries, but items = {items}")
     return told
 
 
-_NUMBERS = SolutionCodec(_tell_numbers, len, _read_numbers)
+_NUMBERS = SolutionCodec(_encode_numbers, len, _decode_numbers)

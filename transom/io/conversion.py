@@ -89,7 +89,7 @@ def to_document(thing: Document) -> Any:
     ------
     DocumentError : the type has no document, or a number is not finite.
     """
-    return codec(format_of(thing)).tell(thing)
+    return codec(format_of(thing)).encode(thing)
 
 
 def _knapsack_document(problem: Knapsack) -> KnapsackDocument:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from transom._system.files import whole_file
+from transom._system.files import atomic_write
 from transom.errors import DocumentError
 from transom.io.conversion import Document
 from transom.io.documents import decode, encode
@@ -75,7 +75,7 @@ def write_documents(path: str | os.PathLike[str], things: Iterable[Document]) ->
     if kind not in (".json", ".jsonl"):
         raise DocumentError(f"{os.fspath(path)}: documents are written to .json, .jsonl or either with .gz")
     count = 0
-    with whole_file(path, "wb") as file:
+    with atomic_write(path, "wb") as file:
         for thing in things:
             count += 1
             if kind == ".json" and count > 1:

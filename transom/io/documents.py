@@ -59,7 +59,7 @@ def decode(data: bytes, where: str) -> Document:
         raise DocumentError(f"{where}: {_malformed(error, data)}") from None  # in fields that the head skipped
     _refuse_twice(data, where)
     try:
-        read: Document = codec(name).read(document)
+        read: Document = codec(name).decode(document)
     except ValueError as error:  # whatever the model of some package refuses
         raise DocumentError(f"{where}: {error}") from None
     return read

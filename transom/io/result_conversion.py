@@ -31,7 +31,7 @@ def result_document(result: Result) -> ResultDocument:
         parameters={name: _plain(value) for name, value in result.parameters.items()},
         status=result.status,
         reason=result.reason,
-        solution=None if solution is None else codec.tell(solution),
+        solution=None if solution is None else codec.encode(solution),
         items=None if solution is None else codec.items(solution),
         value=_number(result.value, "value"),
         bound=_number(result.bound, "bound"),
@@ -60,7 +60,7 @@ def result_of(document: ResultDocument) -> Result:
         if isinstance(document.solution, FrontDocument) != codec.front:
             got = "front" if isinstance(document.solution, FrontDocument) else "array"
             raise DocumentError(f"$.solution: that is not how solutions of {document.problem} are told, got {got}")
-        solution = codec.read(document.solution, document.items)
+        solution = codec.decode(document.solution, document.items)
     result = Result(
         instance=document.instance,
         problem=document.problem,

@@ -16,11 +16,11 @@ from transom.models.arrays import BoolArray, IntArray
 _LARGEST_FRONT = 10**9  # points times jobs that are believed before memory is set aside
 
 
-def _tell_positions(solution: Any) -> tuple[Any, ...]:
+def _encode_positions(solution: Any) -> tuple[Any, ...]:
     return tuple(np.flatnonzero(np.asarray(solution, bool)).tolist())
 
 
-def _read_positions(told: tuple[Any, ...], items: int) -> BoolArray:
+def _decode_positions(told: tuple[Any, ...], items: int) -> BoolArray:
     solution = np.zeros(items, bool)
     solution[_positions(_ints(told, 0), items, "solution")] = True
     solution.flags.writeable = False
@@ -36,14 +36,14 @@ def _positions(told: Sequence[int], items: int, where: str) -> IntArray:
     return positions
 
 
-def _tell_front(front: ParetoFront) -> FrontDocument:
+def _encode_front(front: ParetoFront) -> FrontDocument:
     return FrontDocument(
         values=tuple(map(tuple, front.values.tolist())),
-        jobs=tuple(_tell_positions(chosen) for chosen in front.selections),
+        jobs=tuple(_encode_positions(chosen) for chosen in front.selections),
     )
 
 
-def _read_front(told: FrontDocument, items: int) -> ParetoFront:
+def _decode_front(told: FrontDocument, items: int) -> ParetoFront:
     points = len(told.jobs)
     if points != len(told.values):
         raise DocumentError(f"$.solution: {len(told.values)} values, but {points} points")
@@ -60,11 +60,11 @@ def _read_front(told: FrontDocument, items: int) -> ParetoFront:
     return ParetoFront(np.array(told.values, np.int64).reshape(points, -1 if points else 0), selections)
 
 
-def _tell_owners(solution: Any) -> tuple[Any, ...]:
+def _encode_owners(solution: Any) -> tuple[Any, ...]:
     return tuple(np.asarray(solution, np.int64).tolist())
 
 
-def _read_owners(told: tuple[Any, ...], items: int) -> IntArray:
+def _decode_owners(told: tuple[Any, ...], items: int) -> IntArray:
     if len(told) != items:
         raise DocumentError(f"solution: {len(told)} owners, but items = {items} idle nodes")
     owners = np.array(_ints(told, -1), np.int64)
@@ -72,11 +72,11 @@ def _read_owners(told: tuple[Any, ...], items: int) -> IntArray:
     return owners
 
 
-def _tell_arcs(solution: Any) -> tuple[Any, ...]:
+def _encode_arcs(solution: Any) -> tuple[Any, ...]:
     return tuple(tuple(arc) for arc in np.asarray(solution, np.int64).reshape(-1, 2).tolist())
 
 
-def _read_arcs(told: tuple[Any, ...], items: int) -> IntArray:
+def _decode_arcs(told: tuple[Any, ...], items: int) -> IntArray:
     if len(told) != items:
         raise DocumentError(f"solution: {len(told)} arcs, but items = {items}")
     for i, arc in enumerate(told):
@@ -96,7 +96,7 @@ def _ints(told: tuple[Any, ...], least: int) -> list[int]:
     return list(told)
 
 
-POSITIONS = SolutionCodec(_tell_positions, len, _read_positions)
-OWNERS = SolutionCodec(_tell_owners, len, _read_owners)
-ARCS = SolutionCodec(_tell_arcs, lambda arcs: len(np.reshape(arcs, (-1, 2))), _read_arcs)
-FRONT = SolutionCodec(_tell_front, lambda front: front.selections.shape[1], _read_front, front=True)
+POSITIONS = SolutionCodec(_encode_positions, len, _decode_positions)
+OWNERS = SolutionCodec(_encode_owners, len, _decode_owners)
+ARCS = SolutionCodec(_encode_arcs, lambda arcs: len(np.reshape(arcs, (-1, 2))), _decode_arcs)
+FRONT = SolutionCodec(_encode_front, lambda front: front.selections.shape[1], _decode_front, front=True)

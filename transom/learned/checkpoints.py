@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from transom import registry
 from transom._system.compiling import source_digest
-from transom._system.files import whole_file
+from transom._system.files import atomic_write
 from transom.errors import DocumentError, SpecError
 from transom.learned.card_facts import finite, must, same, text, whole
 
@@ -152,14 +152,14 @@ def save(path: str | PathLike[str], checkpoint: Checkpoint) -> None:
     if target.suffix != ".safetensors":
         raise SpecError(f"{target}: a checkpoint's name ends in .safetensors")
     arrays = {name: np.asarray(array, np.float32, order="C") for name, array in checkpoint.weights.items()}
-    with whole_file(target, "wb") as file:
+    with atomic_write(target, "wb") as file:
         file.write(packed(arrays))
     save_card(target, checkpoint.card)
 
 
 def save_card(path: Path, card: Card) -> None:
     """Write the card beside the weights of a checkpoint, which are not touched."""
-    with whole_file(path.with_suffix(".json"), "wb") as file:
+    with atomic_write(path.with_suffix(".json"), "wb") as file:
         file.write(msgspec.json.format(msgspec.json.encode(card), indent=2) + b"\n")
 
 

@@ -24,7 +24,7 @@ from transom.generate import by_months, generate_lublin
 from transom.learned.dras.envs.scheduling_env import SchedulingEnv, WindowEnv
 from transom.learned.dras.envs.vector_env import SchedulingVectorEnv
 from transom.learned.dras.process.observing import Observation
-from transom.learned.dras.process.process import Scheme
+from transom.learned.dras.process.process import AgentConfig
 from transom.learned.dras.training.jobsets import JITTER
 from transom.learned.repair.pool import CLUSTERS, ClusterName, WindowPool
 from transom.learned.repair.repair_env import RepairEnv
@@ -63,8 +63,8 @@ def scheduling(
     months, epoch : of the trace (:func:`~transom.generate.by_months`).
     jobs, nodes, load, workload_seed : of the model.
     reward, observation, shuffled : as of the environment.
-    scheme : numbers of the :class:`~transom.learned.dras.process.process.Scheme`; ``longest`` is the longest walltime
-        unless stated.
+    scheme : numbers of the :class:`~transom.learned.dras.process.process.AgentConfig`; ``longest`` is the longest
+        walltime unless stated.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def window(
         if trace is not None or months is not None:
             raise SpecError("windows: they do not go with trace or months")
         longest = max((int(each.queue.walltime.max()) for each in windows if len(each.queue)), default=1)
-        return WindowEnv(windows, Scheme(**{"longest": longest, **scheme}), reward, observation)
+        return WindowEnv(windows, AgentConfig(**{"longest": longest, **scheme}), reward, observation)
     (made,) = _workloads(trace, None, months, epoch, (jobs, nodes, load, workload_seed))
     seen = list(snapshots(simulate(made, policy), every, minimum=2, workload=made))
     return WindowEnv(seen, _scheme([made], scheme), reward, observation)
@@ -204,12 +204,12 @@ def _workloads(
     return [whole if months is None else by_months(whole, *months, epoch)]
 
 
-def _scheme(workloads: Sequence[Workload], stated: dict[str, int]) -> Scheme:
-    unknown = stated.keys() - set(Scheme._fields)
+def _scheme(workloads: Sequence[Workload], stated: dict[str, int]) -> AgentConfig:
+    unknown = stated.keys() - set(AgentConfig._fields)
     if unknown:
-        raise SpecError(f"scheme: unknown {', '.join(sorted(unknown))}. Known: {', '.join(Scheme._fields)}")
+        raise SpecError(f"scheme: unknown {', '.join(sorted(unknown))}. Known: {', '.join(AgentConfig._fields)}")
     longest = max((int(each.jobs.walltime.max()) for each in workloads if len(each)), default=1)
-    return Scheme(**{"longest": longest, **stated})
+    return AgentConfig(**{"longest": longest, **stated})
 
 
 def _register() -> None:

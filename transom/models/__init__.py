@@ -22,6 +22,7 @@ from transom.models.window import Window
 
 __all__ = [
     "AUTHORS",
+    "PAPER",
     "Allocation",
     "Cluster",
     "ConstrainedPath",
@@ -33,7 +34,6 @@ __all__ = [
     "JobTable",
     "Knapsack",
     "Objective",
-    "PAPER",
     "ParetoFront",
     "Selection",
     "SitePriority",

@@ -31,7 +31,7 @@ class DecisionRule(Protocol):
 
 def shares(front: ParetoFront, problem: Selection) -> FloatArray:
     """:math:`u`, shape ``(points, objectives)``."""
-    utilisation = problem.shown(front.values)
+    utilisation = problem.in_display_units(front.values)
     ceiling = np.maximum(problem.ceiling, 1)
     for k, term in enumerate(problem.terms):
         if term not in problem.resources:

@@ -164,7 +164,7 @@ class Selection(Frozen):
                 bound[k] = min(bound[k], self.capacity[self.resources.index(term)])
         return bound
 
-    def worth(self, selections: ArrayLike) -> IntArray:
+    def evaluate(self, selections: ArrayLike) -> IntArray:
         """Values of selections of shape ``(points, jobs)``, shape ``(points, objectives)``."""
         return _total(selections, self.objectives)
 
@@ -172,7 +172,7 @@ class Selection(Frozen):
         """What selections of shape ``(points, jobs)`` take of each resource, shape ``(points, resources)``."""
         return _total(selections, self.demands)
 
-    def shown(self, values: ArrayLike) -> FloatArray:
+    def in_display_units(self, values: ArrayLike) -> FloatArray:
         """Values as people read them: utilisation from 0 to 1 for a resource, else without the scale.
 
         Parameters
@@ -195,7 +195,7 @@ class Selection(Frozen):
             fine &= ~chosen[:, job] | chosen[:, other]
         return fine
 
-    def completed(self, selections: ArrayLike) -> BoolArray:
+    def greedy_complete(self, selections: ArrayLike) -> BoolArray:
         """Feasible selections of shape ``(points, jobs)``, each with every further job that fits, in queue order."""
         chosen = np.array(selections, dtype=bool)
         room = self.capacity - self.used(chosen)
@@ -213,8 +213,8 @@ class Selection(Frozen):
 
     def front(self, selections: ArrayLike) -> ParetoFront:
         """The front of some feasible selections of shape ``(points, jobs)``, completed first."""
-        chosen = self.completed(selections)
-        return pareto_front(self.worth(chosen), chosen)
+        chosen = self.greedy_complete(selections)
+        return pareto_front(self.evaluate(chosen), chosen)
 
     def merged(self, known: ParetoFront, new: ParetoFront) -> ParetoFront:
         """What is left of two fronts together; ``known`` itself where the other adds nothing."""
@@ -240,7 +240,7 @@ class Selection(Frozen):
         if solution.values.shape[1] != len(self.terms):
             return [f"values have shape ({points}, {len(self.terms)}), got {solution.values.shape}"]
         used = self.used(chosen)
-        broken = _told(np.any(solution.values != self.worth(chosen), axis=1), "is not worth what is stated")
+        broken = _told(np.any(solution.values != self.evaluate(chosen), axis=1), "is not worth what is stated")
         for r, name in enumerate(self.resources):
             broken += _told(
                 used[:, r] > self.capacity[r], f"takes more than the {self.capacity[r]} that are free of {name}"
@@ -278,7 +278,7 @@ class Selection(Frozen):
         equal = not self.requires and bool((open_ == open_[:1]).all())
         if not equal and (self.demands[fits].sum(axis=0) > room).any():
             return None
-        chosen = self.completed(must[None, :])
+        chosen = self.greedy_complete(must[None, :])
         return self.front(chosen) if equal or not (fits & ~chosen[0]).any() else None
 
     def warm_up(self) -> None:

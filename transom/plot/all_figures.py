@@ -61,8 +61,8 @@ def figures(
 
 def _remark(figure: Figure, schedule: Schedule) -> None:
     """Say below a figure what nobody may overlook."""
-    if schedule.remarks:
-        told = "; ".join(each.short for each in schedule.remarks)
+    if schedule.diagnostics:
+        told = "; ".join(each.short for each in schedule.diagnostics)
         figure.supxlabel(told, fontsize=6.5, x=0.01, ha="left", color="#B00000")
 
 

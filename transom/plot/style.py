@@ -9,7 +9,7 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from transom._system.files import whole_path
+from transom._system.files import atomic_path
 from transom.errors import ModelError
 from transom.simulation.core.schedule import MODES, Schedule
 
@@ -119,7 +119,7 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> Path:
     kind = target.suffix[1:].lower()
     if kind not in FORMATS:
         raise ModelError(f"{target}: figures are written as {', '.join(FORMATS)}")
-    with whole_path(target) as temporary:
+    with atomic_path(target) as temporary:
         figure.savefig(temporary, format=kind, metadata=_METADATA[kind])
     return target
 

@@ -11,9 +11,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from transom._system.files import whole_file
+from transom._system.files import atomic_write
 from transom.bench.plan.task import FAILED
-from transom.bench.score.remarks import remarks
+from transom.bench.score.diagnostics import diagnostics
 from transom.bench.score.score import BestKnown, references, scored
 from transom.errors import DocumentError
 from transom.report import comparison, facts, failures, sequences
@@ -144,13 +144,13 @@ def write_report(path: str | os.PathLike[str], page: Page, figures: str | os.Pat
     -------
     The paths that were written, the page first.
     """
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         file.write(page.html)
     written = [Path(path)]
     for picture in page.pictures if figures is not None else ():
         for kind, content in (("svg", picture.svg), ("pdf", picture.pdf)):
             target = Path(figures or "") / f"{picture.name}.{kind}"
-            with whole_file(target, "wb") as file:
+            with atomic_write(target, "wb") as file:
                 file.write(content)
             written.append(target)
     return written
@@ -197,7 +197,7 @@ def _remarks(table: pl.DataFrame) -> list[str]:
     if not len(table):
         return []
     elsewhere = (*FAILED, "refused", "the runs are of")
-    told = [each for each in remarks(table) if each.startswith("wrong: ") or not each.startswith(elsewhere)]
+    told = [each for each in diagnostics(table) if each.startswith("wrong: ") or not each.startswith(elsewhere)]
     return told[:REMARKS] + ([f"{more} more remarks: transom bench score"] if (more := len(told) - REMARKS) > 0 else [])
 
 

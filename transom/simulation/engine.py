@@ -26,7 +26,7 @@ from transom.simulation.core.schedule import COLUMNS, PROMISED, Schedule
 from transom.simulation.event_rules import EventRules, ForeignRules, parse_rules, replay_under
 from transom.simulation.nodes.allocator import Allocator
 from transom.simulation.nodes.service import Service
-from transom.simulation.nodes.tracker import keeper_of
+from transom.simulation.nodes.tracker import tracker_of
 from transom.simulation.passes.rule_replay import run_rule
 from transom.simulation.policies.by_name import RulePolicy, make_policy
 from transom.traces.outages import Outages
@@ -107,15 +107,15 @@ def simulate(
     if outages is not None:
         plans = isinstance(chosen, RulePolicy) and chosen.backfilling == "conservative"
         service = Service(workload, outages, seed, allocator, not plans)
-    keeper = keeper_of(workload, allocator, seed) if service is None else None
+    tracker = tracker_of(workload, allocator, seed) if service is None else None
     if isinstance(chosen, RulePolicy):
         replay = Replay(workload, chosen.order, service=service)
         # Where placing is the work, it is what the progress counts.
-        decisions = run_rule(replay, chosen.backfilling, report if keeper is None else lambda started: None, promises)
+        decisions = run_rule(replay, chosen.backfilling, report if tracker is None else lambda started: None, promises)
     else:
         period = _period(chosen)
         run = getattr(chosen, "run", None) if period is None else None
-        replay = Replay(workload, getattr(chosen, "order", "fcfs"), period, keeper if run is None else None, service)
+        replay = Replay(workload, getattr(chosen, "order", "fcfs"), period, tracker if run is None else None, service)
         reset = getattr(chosen, "reset", None)
         if reset is not None:
             # Not by its label: what a policy is called must not change what it draws.
@@ -123,17 +123,17 @@ def simulate(
         if run is None:
             decisions = _run_policy(replay, chosen, report, promises)
         else:
-            decisions = run(replay, report if keeper is None else lambda started: None)
+            decisions = run(replay, report if tracker is None else lambda started: None)
     if promises is not None:
         promises.finish(decisions)
     waiting = np.flatnonzero(replay.state.jobs[:, events.START] < 0)
     if waiting.size:
         raise PolicyError(f"policy {title!r} never starts job {workload.jobs.id[waiting[0]]}")
     schedule = replay.schedule(title, decisions)
-    if keeper is not None:
-        if replay.keeper is None:
-            keeper.place_all(schedule, report)
-        schedule = keeper.completed(schedule)
+    if tracker is not None:
+        if replay.tracker is None:
+            tracker.place_all(schedule, report)
+        schedule = tracker.completed(schedule)
     if service is not None:
         schedule = service.completed(schedule)
     report(len(workload))

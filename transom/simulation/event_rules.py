@@ -157,7 +157,7 @@ def replay_under(rules: ForeignRules, workload: Workload, policy: Policy, title:
         order=outcome.order,
         decisions=dict(zip(COLUMNS, outcome.log, strict=True)),
         rules=rules.stated,
-        remarks=workload.remarks,
+        diagnostics=workload.diagnostics,
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from transom import registry
 from transom._system.compiling import source_digest
-from transom._system.files import whole_file
+from transom._system.files import atomic_write
 from transom.errors import DocumentError, SpecError
 from transom.models import Allocation
 from transom.rng import stream
@@ -143,12 +143,12 @@ def repetitions(
         done.append(summary(schedule, tau, trim))
         if path:
             rows = [{name: None if math.isnan(x) else x for name, x in each.items()} for each in done]
-            with whole_file(path) as file:
+            with atomic_write(path) as file:
                 json.dump(
                     {
                         "format": "transom/repeats/1",
                         "rules": run.rules,
-                        "remarks": [each._asdict() for each in workload.remarks],
+                        "remarks": [each._asdict() for each in workload.diagnostics],
                         **card,
                         "summaries": rows,
                     },

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from transom._system.compiling import borrowing
+from transom._system.compiling import no_refcount
 from transom.errors import SpecError
 from transom.models.arrays import FloatArray, IntArray
 from transom.traces.walltimes import round_up
@@ -163,7 +163,7 @@ def _counts(weight: FloatArray, jobs: int) -> IntArray:
     return counts
 
 
-@borrowing
+@no_refcount
 def deal(estimate: IntArray, runtime: IntArray, draw: FloatArray) -> None:
     """Deal out estimates at random, in place: to each job, the longest first, one of those that are long enough.
 

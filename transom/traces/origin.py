@@ -18,7 +18,7 @@ EXACT = "exact"
 """The model under which a job asks for its runtime."""
 
 
-class Remark(NamedTuple):
+class Diagnostic(NamedTuple):
     """A warning about a workload: ``short`` for titles and captions, ``text`` in full."""
 
     short: str
@@ -85,29 +85,29 @@ class Origin:
         return tuple(Partition(number, self.names.get(number, ""), *shares) for number, *shares in rows)
 
 
-def remarks(origin: Origin, nodes: IntArray, walltime: IntArray, runtime: IntArray) -> tuple[Remark, ...]:
+def diagnostics(origin: Origin, nodes: IntArray, walltime: IntArray, runtime: IntArray) -> tuple[Diagnostic, ...]:
     """The remarks on jobs of these sizes, walltimes and runtimes [s], each of shape ``(jobs,)``."""
     found, told = [], _estimates(origin, walltime, runtime)
     jobs, count, share = len(walltime), told["jobs"], f"{100 * told['share']:.1f} %"
     if count and not told["perfect"]:
         text = f"walltimes of {count:,} of {jobs:,} jobs ({share}) are not requested, but modelled: {origin.estimates}"
-        found.append(Remark(f"walltimes modelled: {origin.estimates}", text))
+        found.append(Diagnostic(f"walltimes modelled: {origin.estimates}", text))
     elif count:
         text = f"{count:,} of {jobs:,} jobs ({share}) request no time, and their runtime is taken for it"
         short = f"PERFECT ESTIMATES ({share} of the jobs)"
-        found.append(Remark(short, f"PERFECT ESTIMATES: {text} (--estimates takes a model)"))
+        found.append(Diagnostic(short, f"PERFECT ESTIMATES: {text} (--estimates takes a model)"))
     elif told["perfect"]:
         text = f"PERFECT ESTIMATES: each of the {jobs:,} jobs requests exactly its runtime"
-        found.append(Remark("PERFECT ESTIMATES", text))
+        found.append(Diagnostic("PERFECT ESTIMATES", text))
     if partitions := origin.partitions(nodes * runtime):
         listed = "; ".join(map(str, partitions))
         text = f"{len(partitions)} partitions replayed as one machine: {listed} (--partition takes some of them)"
-        found.append(Remark(f"{len(partitions)} partitions as one machine", text))
+        found.append(Diagnostic(f"{len(partitions)} partitions as one machine", text))
     return tuple(found)
 
 
 def facts(origin: Origin, nodes: IntArray, walltime: IntArray, runtime: IntArray) -> dict[str, Any]:
-    """What :func:`remarks` says, for machines: in JSON's terms."""
+    """What :func:`diagnostics` says, for machines: in JSON's terms."""
     return {
         "estimates": _estimates(origin, walltime, runtime),
         "partitions": [each._asdict() for each in origin.partitions(nodes * runtime)],

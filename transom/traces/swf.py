@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from transom._system.files import whole_file
+from transom._system.files import atomic_write
 from transom.errors import ModelError, SpecError, TraceError
 from transom.models.arrays import expected, whole
 from transom.traces.partitions import selected
@@ -161,11 +161,11 @@ def write_swf(workload: Workload, path: str | os.PathLike[str], notes: Sequence[
         f"MaxNodes: {nodes}",
         f"MaxProcs: {nodes}",
         *(f"Note: {' '.join(note.split())}" for note in notes),
-        *(f"Note: {each.text}" for each in workload.remarks),
+        *(f"Note: {each.text}" for each in workload.diagnostics),
         *(f"Note: {what}: {number} jobs" for what, number in workload.repairs.items()),
     ]
     columns = (jobs.id, jobs.submit, workload.runtime, jobs.nodes, jobs.walltime, jobs.user)
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         file.writelines(f"; {line}\n" for line in header)
         file.writelines(
             f"{i} {s} -1 {r} {n} -1 -1 {n} {w} -1 -1 {u} -1 -1 -1 -1 {parent.get(i, -1)} -1\n"

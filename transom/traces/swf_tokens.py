@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from transom._system.compiling import borrowing
+from transom._system.compiling import no_refcount
 from transom.models.arrays import FloatArray, IntArray
 
 ANYTHING, NUMBER, WHOLE, REAL = range(4)
@@ -25,7 +25,7 @@ _EXACT = 15  # so many digits and no more are exact as a float, and so is their 
 _DIGITS = 18  # so many digits fit into 63 bits
 
 
-@borrowing
+@no_refcount
 def scan(data: np.ndarray, plan: IntArray, table: IntArray, reals: FloatArray, at: IntArray) -> bool:
     """Read lines of numbers up to the end, or up to the first that is neither blank nor made of plain numbers.
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from transom.errors import ModelError
 from transom.models import Cluster, Job, JobTable
 from transom.models.arrays import BoolArray, Frozen, IntArray, as_array, expected, frozen_ints
-from transom.traces.origin import Origin, Partition, Remark, facts, remarks
+from transom.traces.origin import Diagnostic, Origin, Partition, diagnostics, facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +95,9 @@ class Workload(Frozen):
         return cls(name, cluster, JobTable.of(t.job for t in listed), np.array([t.runtime for t in listed], np.int64))
 
     @property
-    def remarks(self) -> tuple[Remark, ...]:
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Warnings that belong beside every figure about this workload."""
-        return remarks(self.origin, self.jobs.nodes, self.jobs.walltime, self.runtime)
+        return diagnostics(self.origin, self.jobs.nodes, self.jobs.walltime, self.runtime)
 
     @property
     def facts(self) -> dict[str, Any]:

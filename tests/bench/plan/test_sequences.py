@@ -12,7 +12,7 @@ from tests.bench.in_process import InProcess
 from tests.traces.test_swf import line
 from transom.bench.plan.plan import Plan, TraceSet
 from transom.bench.plan.sequences import replay_tasks
-from transom.bench.plan.tasks import tasks
+from transom.bench.plan.tasks import expand_plan
 from transom.bench.run.execution import carry_out
 from transom.bench.score.replays import replay_summaries
 from transom.bench.store.frame import to_frame
@@ -31,7 +31,7 @@ def trace_set(root: Path, **changes: object) -> TraceSet:
 
 def test_replays_agree_with_simulate(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plan = Plan(traces=(trace_set(root, jitter=60),), seeds=(0, 3))
-    rows = {(row.name, row.seed): row for row in InProcess().run(tasks(plan))}
+    rows = {(row.name, row.seed): row for row in InProcess().run(expand_plan(plan))}
     assert set(rows) == {("fcfs-easy", 0), ("fcfs-easy", 3), ("r", 0), ("r", 3)}
     for (name, seed), row in rows.items():
         capsys.readouterr()
@@ -58,7 +58,7 @@ def test_the_instance_is_all_that_policies_share(root: Path) -> None:
 
 def test_a_generated_workload(root: Path) -> None:
     each = TraceSet(generate="workload", parameters={"jobs": 60}, workload_seed=2, policies=("sjf-easy",), jobs=40)
-    row = carry_out(next(iter(tasks(Plan(traces=(each,))))))
+    row = carry_out(next(iter(expand_plan(Plan(traces=(each,))))))
     assert (row.outcome, row.size, row.set) == ("ok", 40, "workload"), row.cause
 
 

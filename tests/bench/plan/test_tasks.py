@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.bench.faulty import faulty_solvers, knapsack  # noqa: F401  (a fixture)
 from transom.bench.plan.plan import InstanceSet, Plan, TraceSet
 from transom.bench.plan.task import Task
-from transom.bench.plan.tasks import read_set, survey, tasks
+from transom.bench.plan.tasks import dry_run, expand_plan, read_set
 from transom.errors import DocumentError, SpecError
 from transom.generate.recipes import recipe
 from transom.io import decode, write_documents
@@ -62,7 +62,7 @@ def test_every_combination_once(
         budgets=(Stop(iterations=5),),
         threads=tuple(threads),
     )
-    runs = list(tasks(plan))
+    runs = list(expand_plan(plan))
     taken = 10 if take is None else min(take, 10)
     labels = {f"ten.jsonl:{at * 10 // taken + 1}" for at in range(taken)}
     names = {text.partition("=")[0] for text in solvers}
@@ -70,7 +70,7 @@ def test_every_combination_once(
     assert Counter(map(terms, runs)) == Counter(product(labels, names, seeds, stops, threads))
     assert len({run.key() for run in runs}) == len(runs)
     assert len(list(groupby(run.label for run in runs))) == taken  # an instance after the other
-    counted = survey(plan)
+    counted = dry_run(plan)
     assert counted.runs() == len(runs)
     assert counted.instances == {"ten": taken}
     assert counted.seconds(grace=2.0) == pytest.approx(sum(run.seconds - run.grace + 2.0 for run in runs))
@@ -78,20 +78,22 @@ def test_every_combination_once(
 
 def test_the_order_is_random_and_settled_by_the_seed(files: Path) -> None:
     plan = Plan(instances=(ten(files),), solvers=("greedy", "dp", "steady"), seeds=(0, 1, 2))
-    orders = [[(run.name, run.seed) for run in group] for _, group in groupby(tasks(plan), key=lambda run: run.label)]
+    orders = [
+        [(run.name, run.seed) for run in group] for _, group in groupby(expand_plan(plan), key=lambda run: run.label)
+    ]
     assert len({tuple(order) for order in orders}) > 5
-    assert [*map(terms, tasks(plan))] == [*map(terms, tasks(plan))]
+    assert [*map(terms, expand_plan(plan))] == [*map(terms, expand_plan(plan))]
     other = msgspec.structs.replace(plan, shuffle=1)
-    assert [*map(terms, tasks(plan))] != [*map(terms, tasks(other))]
-    assert {run.key() for run in tasks(plan)} == {run.key() for run in tasks(other)}
+    assert [*map(terms, expand_plan(plan))] != [*map(terms, expand_plan(other))]
+    assert {run.key() for run in expand_plan(plan)} == {run.key() for run in expand_plan(other)}
     # Where the instance stands in the plan changes nothing.
     alone = msgspec.structs.replace(plan, instances=(ten(files, take=1),))
-    assert [(run.name, run.seed) for run in tasks(alone)] == orders[0]
+    assert [(run.name, run.seed) for run in expand_plan(alone)] == orders[0]
 
 
 def test_documents_are_the_instances(files: Path) -> None:
     plan = Plan(instances=(ten(files),), solvers=("greedy",), grace=2.0, memory=99, limit=7.0)
-    for at, run in enumerate(tasks(plan)):
+    for at, run in enumerate(expand_plan(plan)):
         problem = decode(bytes(run.document), "here")
         assert problem.digest() == knapsack(6, at).digest() == run.instance  # type: ignore[union-attr]
         assert (run.grace, run.memory, run.limit, run.problem, run.set) == (2.0, 99, 7.0, "knapsack", "ten")
@@ -115,25 +117,25 @@ def test_made_instances_are_those_of_the_recipe() -> None:
 def test_solvers_meet_the_kinds_that_they_take(files: Path) -> None:
     both = InstanceSet(name="both", files=(str(files / "ten.jsonl"), str(files / "tree.json")))
     plan = Plan(instances=(both,), solvers=("greedy", "best-fit", "sa"))
-    counted = survey(plan)
-    kinds = {(share.name, share.problem): share.runs() for share in counted.shares}
+    counted = dry_run(plan)
+    kinds = {(share.name, share.problem): share.runs() for share in counted.groups}
     assert kinds == {("greedy", "knapsack"): 10, ("best-fit", "scas"): 1, ("sa", "knapsack"): 10, ("sa", "scas"): 1}
-    assert {(each.name, each.problem, each.instances) for each in counted.unsuited} == {
+    assert {(each.name, each.problem, each.instances) for each in counted.unsupported} == {
         ("greedy", "scas", 1),
         ("best-fit", "knapsack", 10),
     }
-    assert Counter((run.name, run.problem) for run in tasks(plan)) == kinds
+    assert Counter((run.name, run.problem) for run in expand_plan(plan)) == kinds
     assert counted.idle() == {}
 
 
 def test_a_solver_that_takes_nothing_is_named_and_the_others_go_on(files: Path) -> None:
     plan = Plan(instances=(ten(files),), solvers=("best-fit", "greedy"))
-    counted = survey(plan)
+    counted = dry_run(plan)
     assert counted.idle() == {"best-fit": "it solves Allocation problems"}
-    assert [(share.name, share.runs()) for share in counted.shares] == [("greedy", 10)]
-    assert {run.name for run in tasks(plan)} == {"greedy"}
+    assert [(share.name, share.runs()) for share in counted.groups] == [("greedy", 10)]
+    assert {run.name for run in expand_plan(plan)} == {"greedy"}
     with pytest.raises(SpecError, match="'best-fit' takes nothing in this plan; ten: knapsack: it solves Allocation"):
-        survey(Plan(instances=(ten(files),), solvers=("best-fit",)))
+        dry_run(Plan(instances=(ten(files),), solvers=("best-fit",)))
 
 
 def test_a_solver_that_takes_some_instances_of_a_kind_meets_all(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,14 +144,14 @@ def test_a_solver_that_takes_some_instances_of_a_kind_meets_all(files: Path, mon
     odd = knapsack(6, 4).digest()
     monkeypatch.setattr(installed.Steady, "supports", lambda self, problem: None if problem.digest() == odd else "no")
     plan = Plan(instances=(ten(files),), solvers=("steady",))
-    assert len(list(tasks(plan))) == 10  # nine of them end as refused
+    assert len(list(expand_plan(plan))) == 10  # nine of them end as refused
 
 
 def test_an_instance_of_two_sets_is_run_once(files: Path) -> None:
     again = ten(files, name="again", solvers=("greedy", "dp"))
     plan = Plan(instances=(ten(files, take=5), again, ten(files, name="third")), solvers=("greedy",))
-    runs = list(tasks(plan))
-    assert len({run.key() for run in runs}) == len(runs) == survey(plan).runs()
+    runs = list(expand_plan(plan))
+    assert len({run.key() for run in runs}) == len(runs) == dry_run(plan).runs()
     assert Counter((run.set, run.name) for run in runs) == {
         ("ten", "greedy"): 5,
         ("again", "greedy"): 5,
@@ -179,4 +181,4 @@ def test_what_is_wrong_is_told_before_the_first_run(
 ) -> None:
     plan = msgspec.structs.replace(Plan(instances=(ten(files),), solvers=("greedy",)), **changes)
     with pytest.raises(error, match=words):
-        tasks(plan)  # not even asked for one
+        expand_plan(plan)  # not even asked for one

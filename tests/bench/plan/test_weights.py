@@ -14,15 +14,15 @@ from tests.learned.repair.made import window, write_nsa_cost
 from transom import registry
 from transom.bench.plan.plan import InstanceSet, Plan, TraceSet
 from transom.bench.plan.task import Row, Task, check_weights
-from transom.bench.plan.tasks import survey, tasks
+from transom.bench.plan.tasks import dry_run, expand_plan
 from transom.bench.run.execution import carry_out
 from transom.bench.run.running import run_plan, states
-from transom.bench.score.remarks import remarks
+from transom.bench.score.diagnostics import diagnostics
 from transom.bench.score.score import references, scored
 from transom.bench.store.store import Store, read_results
 from transom.io import write_documents
 from transom.learned.checkpoints import save
-from transom.learned.dras.process.process import Scheme
+from transom.learned.dras.process.process import AgentConfig
 from transom.registry import SOLVERS
 
 TRACE = "instances/workloads/lublin_5000.swf.gz"
@@ -65,7 +65,7 @@ def test_rows_of_other_weights_are_replaced(tmp_path: Path, plan: Plan) -> None:
 
     retrained(tmp_path)
     with Store(store) as kept:
-        assert survey(plan, states(kept)).runs("open") == 1
+        assert dry_run(plan, states(kept)).runs("open") == 1
     run_plan(plan, store, third)
     assert [task.name for task in third.given] == ["learned"]
     found = read_results(store)  # by now out of a Parquet file
@@ -84,26 +84,26 @@ def test_a_table_of_several_weights_is_told(tmp_path: Path, plan: Plan) -> None:
     run_plan(more, tmp_path / "r", Instant())
     told = "learned stands for 2 sets of weights: a file was changed between its runs"
     rows = read_results(tmp_path / "r")
-    assert told in remarks(scored(rows, references(rows)))
+    assert told in diagnostics(scored(rows, references(rows)))
 
 
 def test_a_run_with_other_weights_than_the_plan_saw_fails(tmp_path: Path, plan: Plan) -> None:
-    task = next(each for each in tasks(plan) if each.name == "learned")
+    task = next(each for each in expand_plan(plan) if each.name == "learned")
     retrained(tmp_path)
     row = carry_out(task)
     assert row.outcome == "error"
     assert f"the task is about {task.weights}" in str(row.cause)
-    check_weights(next(each for each in tasks(plan) if each.name == "learned"), registry.make(SOLVERS, task.spec))
+    check_weights(next(each for each in expand_plan(plan) if each.name == "learned"), registry.make(SOLVERS, task.spec))
 
 
 def test_policies_have_weights_too(tmp_path: Path, root: Path) -> None:
     path = tmp_path / "agent.safetensors"
-    scheme = Scheme(2, 50, 0, 1, 86_400)
+    scheme = AgentConfig(2, 50, 0, 1, 86_400)
     trace = TraceSet(file=str(root / TRACE), jobs=60, policies=(f"dras-pg:model={path}", "fcfs-easy"))
 
     def replays(seed: int) -> dict[str, Task]:
         save(path, compact(drawn(seed), scheme, 512))
-        return {task.name: task for task in tasks(Plan(traces=(trace,)))}
+        return {task.name: task for task in expand_plan(Plan(traces=(trace,)))}
 
     before, after = replays(0), replays(1)
     assert before["dras-pg"].weights != after["dras-pg"].weights

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from transom.bench.plan.task import Row
-from transom.bench.portfolio.cases import Case, Reached, Run, reached, read_cases, schedules
 from transom.bench.portfolio.scoring import Score, scores
 from transom.bench.portfolio.training import make_choice
+from transom.bench.portfolio.training_data import Case, PipelineResult, Run, read_cases, schedules, simulate_pipeline
 from transom.bench.store.frame import to_frame
 from transom.errors import DocumentError
 from transom.solvers.auto.features import names_for
@@ -52,33 +52,35 @@ def row(instance: str, spec: str, budget: float, value: float | None, **more: An
 def test_a_schedule_takes_the_best_of_its_solvers_at_their_times() -> None:
     early, late = run(1.0, (0.1, 50.0), (0.6, 90.0)), run(1.0, (0.3, 80.0))
     here = case({"a": [early], "b": [late]})
-    assert reached(here, (("a", 1.0),)) == Reached(pytest.approx(10.0), False, 1.0)
+    assert simulate_pipeline(here, (("a", 1.0),)) == PipelineResult(pytest.approx(10.0), False, 1.0)
     # a until 0.5 s, then 0.5 s for b
-    assert reached(here, (("a", 0.5), ("b", 1.0))) == Reached(pytest.approx(20.0), False, 1.0)
+    assert simulate_pipeline(here, (("a", 0.5), ("b", 1.0))) == PipelineResult(pytest.approx(20.0), False, 1.0)
     # b until 0.25 s has nothing yet, then 0.75 s for a
-    assert reached(here, (("b", 0.25), ("a", 1.0))).gap == pytest.approx(10.0)
+    assert simulate_pipeline(here, (("b", 0.25), ("a", 1.0))).gap == pytest.approx(10.0)
 
 
 def test_what_ends_early_leaves_its_time_and_a_proof_ends_all() -> None:
     quick, slow = run(1.0, (0.05, 60.0), seconds=0.1), run(1.0, (0.85, 100.0))
-    assert reached(case({"a": [quick], "b": [slow]}), (("a", 0.5), ("b", 1.0))).gap == 0.0
+    assert simulate_pipeline(case({"a": [quick], "b": [slow]}), (("a", 0.5), ("b", 1.0))).gap == 0.0
     proof = run(1.0, (0.2, 100.0), seconds=0.3, proved=True)
-    assert reached(case({"a": [proof], "b": [slow]}), (("a", 0.5), ("b", 1.0))) == Reached(0.0, True, 0.3)
-    assert not reached(case({"a": [proof], "b": [slow]}), (("a", 0.25), ("b", 1.0))).proved
+    assert simulate_pipeline(case({"a": [proof], "b": [slow]}), (("a", 0.5), ("b", 1.0))) == PipelineResult(
+        0.0, True, 0.3
+    )
+    assert not simulate_pipeline(case({"a": [proof], "b": [slow]}), (("a", 0.25), ("b", 1.0))).proved
 
 
 def test_a_share_is_read_from_the_run_with_the_nearest_budget() -> None:
     runs = {"a": [run(0.1, (0.05, 70.0)), run(1.0, (0.05, 10.0), (0.4, 20.0))]}
-    assert reached(case(runs), (("a", 0.1), ("c", 1.0))).gap == pytest.approx(30.0)
-    assert reached(case(runs), (("a", 0.5), ("c", 1.0))).gap == pytest.approx(80.0)
+    assert simulate_pipeline(case(runs), (("a", 0.1), ("c", 1.0))).gap == pytest.approx(30.0)
+    assert simulate_pipeline(case(runs), (("a", 0.5), ("c", 1.0))).gap == pytest.approx(80.0)
 
 
 def test_a_solver_that_refuses_costs_nothing_and_one_that_fails_its_time() -> None:
     nothing = np.empty(0)
     other = run(1.0, (0.8, 100.0))
     refuses, fails = Run(1.0, False, 1.0, False, nothing, nothing), Run(1.0, True, 1.0, False, nothing, nothing)
-    assert reached(case({"a": [refuses], "b": [other]}), (("a", 0.5), ("b", 1.0))).gap == 0.0
-    assert reached(case({"a": [fails], "b": [other]}), (("a", 0.5), ("b", 1.0))).gap == 100.0
+    assert simulate_pipeline(case({"a": [refuses], "b": [other]}), (("a", 0.5), ("b", 1.0))).gap == 0.0
+    assert simulate_pipeline(case({"a": [fails], "b": [other]}), (("a", 0.5), ("b", 1.0))).gap == 100.0
 
 
 def test_which_schedules_there_are() -> None:

@@ -18,9 +18,9 @@ from transom.bench.run.dask_choice import parse_cluster
 from transom.bench.run.dask_clusters import OwnCluster, RunningCluster
 from transom.bench.run.dask_engine import DaskEngine
 from transom.bench.run.dask_jobs import BatchCluster, Jobs, lifetime
+from transom.bench.run.dask_map import dask_map
 from transom.bench.run.dask_security import Certificates
 from transom.bench.run.engine import EngineError
-from transom.bench.run.mapping import on_cluster
 from transom.errors import DocumentError, SpecError, TransomError
 
 pytest.importorskip("distributed")
@@ -61,7 +61,7 @@ def test_a_cluster_of_our_own(faulty_solvers: Path, tmp_path: Path, capfd: pytes
     tasks = [*(task("steady", seed=seed) for seed in range(30)), task("faulty:how=kill-parent")]
     seen = list(DaskEngine(OwnCluster(2)).run(iter(tasks)))
     assert sorted(row.outcome for row in seen) == ["crash", *["ok"] * 30]
-    assert set(on_cluster(OwnCluster(1), _shard, [1, 2, 3])) == {b"1", b"2", b"3"}
+    assert set(dask_map(OwnCluster(1), _shard, [1, 2, 3])) == {b"1", b"2", b"3"}
     assert capfd.readouterr() == ("", "")
 
 

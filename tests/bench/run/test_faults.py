@@ -15,10 +15,10 @@ import pytest
 
 from tests.bench.faulty import task
 from transom.bench.plan.task import Outcome
-from transom.bench.run import manners
+from transom.bench.run import side_effects
+from transom.bench.run.heartbeat import RUNNING
 from transom.bench.run.isolation import Isolation
 from transom.bench.run.local_engine import LocalEngine
-from transom.bench.run.notice import RUNNING
 
 pytestmark = pytest.mark.usefixtures("faulty_solvers")
 
@@ -117,11 +117,11 @@ def test_a_worker_killed_in_the_middle_of_a_run_costs_that_run_alone(isolation: 
     pid = worker(isolation).pid
 
     def kill() -> None:
-        while int(isolation._notice.stage) != RUNNING:
+        while int(isolation._status.stage) != RUNNING:
             sleep(0.001)
         os.kill(pid, signal.SIGKILL)
 
-    # What the first run left in the notice is that it is done.
+    # What the first run left in the status is that it is done.
     killer = Thread(target=kill)
     killer.start()
     row = isolation.run_one(task("faulty:how=spin", seconds=60.0))
@@ -173,12 +173,12 @@ def test_a_thread_at_work_is_found_on_a_busy_machine() -> None:
     others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(4)]
     thread = Thread(target=spin)
     try:
-        before = manners.condition()._replace(threads=0)
+        before = side_effects.condition()._replace(threads=0)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(manners, "_children", list)  # those are the others
-            assert not manners.spoilt(before)
+            patch.setattr(side_effects, "_children", list)  # those are the others
+            assert not side_effects.was_modified(before)
             thread.start()
-            assert manners.spoilt(before)
+            assert side_effects.was_modified(before)
     finally:
         ended.set()
         os.sched_setaffinity(0, cores)

@@ -18,13 +18,13 @@ import psutil
 import pytest
 
 from tests.bench.faulty import knapsack, task
-from transom._system.signals import kept_from_pools
+from transom._system.signals import sigint_masked_for_pools
 from transom.bench.plan.task import Task
 from transom.bench.run.engine import Engine, EngineError
 from transom.bench.run.execution import carry_out
+from transom.bench.run.heartbeat import WorkerStatus
 from transom.bench.run.isolation import Closed, Isolation
 from transom.bench.run.local_engine import LocalEngine
-from transom.bench.run.notice import Notice
 from transom.errors import ModelError
 from transom.stop import Stop
 
@@ -133,7 +133,7 @@ def _never_begins(*_: object) -> None:
 
 def test_what_a_thread_starts_gets_no_ctrl_c() -> None:
     masks = []
-    with kept_from_pools():
+    with sigint_masked_for_pools():
         thread = Thread(target=lambda: masks.append(signal.pthread_sigmask(signal.SIG_BLOCK, [])))
         thread.start()
         thread.join()
@@ -165,14 +165,14 @@ def test_nothing_is_left_where_there_is_no_place_for_all_workers(
 ) -> None:
     made = []
 
-    def full(path: Path, new: bool) -> Notice:
+    def full(path: Path, new: bool) -> WorkerStatus:
         made.append(path)
         if len(made) == 2:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return Notice(path, new)
+        return WorkerStatus(path, new)
 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr("transom.bench.run.isolation.Notice", full)
+    monkeypatch.setattr("transom.bench.run.isolation.WorkerStatus", full)
     with pytest.raises(EngineError, match="no place for what workers need: No space left"):
         list(LocalEngine(2).run(iter([task("steady")])))
     assert list(tmp_path.iterdir()) == []

@@ -102,12 +102,12 @@ def test_rows_of_other_code_count_and_can_be_done_anew(
 ) -> None:
     plan = msgspec.structs.replace(plan, solvers=("steady", "raises=faulty"))
     with monkeypatch.context() as patch:
-        patch.setattr("transom.bench.plan.circumstances.source_digest", lambda: "older")
+        patch.setattr("transom.bench.plan.provenance.source_digest", lambda: "older")
         run_plan(plan, tmp_path / "r", InProcess())
     usual, anew, then = InProcess(), InProcess(), InProcess()
     summary = run_plan(plan, tmp_path / "r", usual)
     assert usual.given == []
-    assert (summary.survey.runs("outdated"), summary.survey.runs("failed"), summary.survey.runs("done")) == (3, 3, 0)
+    assert (summary.dry_run.runs("outdated"), summary.dry_run.runs("failed"), summary.dry_run.runs("done")) == (3, 3, 0)
     run_plan(plan, tmp_path / "r", anew, only="outdated")
     assert {task.name for task in anew.given} == {"steady"}
     assert run_plan(plan, tmp_path / "r", then, only="outdated").todo == 0

@@ -10,7 +10,7 @@ import pytest
 
 from tests.bench.faulty import task
 from transom.bench.run import watch
-from transom.bench.run.notice import RUNNING, WARMING, Notice
+from transom.bench.run.heartbeat import RUNNING, WARMING, WorkerStatus
 from transom.bench.run.watch import PATIENCE, Watch
 
 
@@ -36,13 +36,13 @@ class Process:
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [1000.0]
     monkeypatch.setattr(watch, "monotonic", lambda: now[0])
-    monkeypatch.setattr("transom.bench.run.notice.monotonic", lambda: now[0])
+    monkeypatch.setattr("transom.bench.run.heartbeat.monotonic", lambda: now[0])
     return now
 
 
-def watched(folder: Path) -> tuple[Watch, Notice, Process]:
-    notice, process = Notice(folder / "notice", new=True), Process()
-    return Watch(task("greedy"), notice, process, folder / "output", set()), notice, process
+def watched(folder: Path) -> tuple[Watch, WorkerStatus, Process]:
+    status, process = WorkerStatus(folder / "status", new=True), Process()
+    return Watch(task("greedy"), status, process, folder / "output", set()), status, process
 
 
 def test_a_warm_up_is_ended_by_its_cpu_time_and_not_by_the_clock(
@@ -50,9 +50,9 @@ def test_a_warm_up_is_ended_by_its_cpu_time_and_not_by_the_clock(
 ) -> None:
     children: list[Process] = []
     monkeypatch.setattr(watch, "_children", lambda process, seen: children)
-    looking, notice, process = watched(tmp_path)
+    looking, status, process = watched(tmp_path)
     process.used = 5000.0  # of earlier runs
-    notice.begin(WARMING, processor=600.0)
+    status.begin(WARMING, processor=600.0)
     assert looking.well()
     process.used += 100.0
     clock[0] += 5000.0  # a machine that gives it a fiftieth of a processor
@@ -69,8 +69,8 @@ def test_a_warm_up_that_waits_for_ever_is_ended_in_the_end(
     tmp_path: Path, clock: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watch, "_children", lambda process, seen: [])
-    looking, notice, _ = watched(tmp_path)
-    notice.begin(WARMING, processor=600.0)
+    looking, status, _ = watched(tmp_path)
+    status.begin(WARMING, processor=600.0)
     clock[0] += 600.0 * PATIENCE
     assert looking.well()
     clock[0] += 1.0
@@ -85,8 +85,8 @@ def test_a_warm_up_that_waits_for_a_processor_is_not_ended(
     monkeypatch.setattr(watch, "_children", lambda process, seen: [])
     demand = [3.0]
     monkeypatch.setattr(watch, "_demand", lambda process: demand[0])
-    looking, notice, _ = watched(tmp_path)
-    notice.begin(WARMING, processor=600.0)
+    looking, status, _ = watched(tmp_path)
+    status.begin(WARMING, processor=600.0)
     assert looking.well()
     clock[0] += 20_000.0
     demand[0] += 15_000.0
@@ -97,10 +97,10 @@ def test_a_warm_up_that_waits_for_a_processor_is_not_ended(
 
 def test_a_run_is_ended_by_the_clock(tmp_path: Path, clock: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watch, "_children", lambda process, seen: [])
-    looking, notice, process = watched(tmp_path)
-    notice.begin(WARMING, processor=600.0)
+    looking, status, process = watched(tmp_path)
+    status.begin(WARMING, processor=600.0)
     assert looking.well()
-    notice.begin(RUNNING, 2.0)
+    status.begin(RUNNING, 2.0)
     process.used = 10_000.0  # many threads
     clock[0] += 1.9
     assert looking.well()

@@ -9,7 +9,7 @@ import pytest
 
 from tests.bench.made_rows import curve, row
 from transom.bench.plan.task import Row
-from transom.bench.score.remarks import remarks
+from transom.bench.score.diagnostics import diagnostics
 from transom.bench.score.score import references, scored
 from transom.bench.score.summaries import By, figures, summaries
 from transom.bench.store.frame import to_frame
@@ -106,7 +106,7 @@ def test_figures_are_per_instance_and_leave_out_what_has_no_measure() -> None:
 def test_who_takes_more_than_the_budget_is_told() -> None:
     slow = [row("slow", f"i{number}", value=1.0, seconds=1.0, wall=1.3) for number in range(5)]
     fair = [row("fair", f"i{number}", value=1.0, seconds=1.0, wall=1.09) for number in range(5)]
-    assert remarks(table(*slow, *fair)) == [
+    assert diagnostics(table(*slow, *fair)) == [
         "late: slow under 1 s: 99th percentile of the overshoot 0.3 s, at most 0.3 s"
     ]
     assert lines(*slow)["1 s", "slow"]["overshoot_max"] == pytest.approx(0.3)
@@ -115,11 +115,11 @@ def test_who_takes_more_than_the_budget_is_told() -> None:
 def test_the_seconds_that_weights_took_are_told() -> None:
     first = row("learned", "i1", value=1.0, cold=2.5, parameters={"load_seconds": 0.004})
     again = row("learned", "i2", value=1.0, parameters={"load_seconds": 0.004})
-    assert remarks(table(first, again, row("plain", "i1", value=1.0, cold=1.0), row("plain", "i2", value=1.0))) == [
+    assert diagnostics(table(first, again, row("plain", "i1", value=1.0, cold=1.0), row("plain", "i2", value=1.0))) == [
         "learned: reading its weights took 0.004 s at most, imports and compilation 2.5 s at most; neither counts as "
         "time of a run"
     ]
-    assert remarks(table(again))[0].startswith("learned: reading its weights took 0.004 s at most; neither counts")
+    assert diagnostics(table(again))[0].startswith("learned: reading its weights took 0.004 s at most; neither counts")
 
 
 def test_no_run_is_no_line() -> None:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from transom.bench.plan.plan import InstanceSet, Plan
 from transom.bench.plan.task import Row
-from transom.bench.store import parts
+from transom.bench.store import parquet
 from transom.bench.store import store as stores
 from transom.bench.store.frame import schema, to_frame
 from transom.bench.store.store import Store, encode_row, read_plans, read_results, write_results
@@ -251,7 +251,7 @@ def test_a_full_disk_loses_nothing_that_was_there(tmp_path: Path, root: Path) ->
     assert keys(tmp_path) == [*told[:-1], "more"]
 
 
-@pytest.mark.parametrize("where", ["whole_path", "clear", "unlink"])
+@pytest.mark.parametrize("where", ["atomic_path", "clear", "unlink"])
 def test_an_error_while_a_part_is_made_keeps_the_journal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
@@ -260,7 +260,10 @@ def test_an_error_while_a_part_is_made_keeps_the_journal(
 
     with Store(tmp_path) as store:
         store.append(a_row("old"))
-    owner = {"whole_path": "transom.bench.store.parts.whole_path", "clear": "transom.bench.store.journal.Journal.clear"}
+    owner = {
+        "atomic_path": "transom.bench.store.parquet.atomic_path",
+        "clear": "transom.bench.store.journal.Journal.clear",
+    }
 
     def die() -> None:
         with Store(tmp_path) as store, monkeypatch.context() as patch:
@@ -283,13 +286,13 @@ def test_reading_while_parts_are_merged(tmp_path: Path, monkeypatch: pytest.Monk
     for i in range(2):
         with Store(tmp_path) as store:
             store.append(a_row(i))
-    real, looks = parts.parts_of, []
+    real, looks = parquet.parts_of, []
 
     def late(folder: Path) -> list[Path]:
         looks.append(folder)
         return [folder / "rows" / "00001.parquet"] if len(looks) == 1 else real(folder)
 
-    monkeypatch.setattr(parts, "parts_of", late)
+    monkeypatch.setattr(parquet, "parts_of", late)
     assert sorted(keys(tmp_path)) == ["0", "1"]
     assert len(looks) == 2
 

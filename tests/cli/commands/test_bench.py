@@ -18,7 +18,7 @@ import pytest
 from tests.bench.faulty import faulty_solvers, knapsack  # noqa: F401  (a fixture)
 from tests.bench.in_process import InProcess
 from tests.cli.conftest import Ran
-from transom.bench.store.parts import parts_of
+from transom.bench.store.parquet import parts_of
 from transom.bench.store.store import read_results
 from transom.io import write_documents
 

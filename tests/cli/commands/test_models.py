@@ -13,7 +13,7 @@ from tests.cli.conftest import Ran
 from tests.learned.dras.checkpoint_cases import compact, drawn
 from transom.learned import checkpoints
 from transom.learned.checkpoints import save
-from transom.learned.dras.process.process import Scheme
+from transom.learned.dras.process.process import AgentConfig
 
 Transom = Callable[..., Ran]
 
@@ -23,7 +23,7 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of two checkpoints, in the place of the shipped ones."""
     for name, nodes in (("small", 16), ("other", 4360)):
         stated: dict[str, Any] = {
-            "settings": {**Scheme(head=0)._asdict(), "agent": "ppo", "reward": "waiting", "batch": 8192},
+            "settings": {**AgentConfig(head=0)._asdict(), "agent": "ppo", "reward": "waiting", "batch": 8192},
             "trained_on": "ten jobs",
             "validated_on": "five other jobs",
             "command": f"transom train dras ten.swf --seed 7 --name {name} --hidden 8,6 --out DIR",
@@ -33,7 +33,7 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             "scores": {"mean wait s": 17000.25},
             "rules": {"fcfs-easy": {"mean_wait": 20000.5}},
         }
-        made = compact(drawn(3), Scheme(head=0), nodes, name=name, **stated)
+        made = compact(drawn(3), AgentConfig(head=0), nodes, name=name, **stated)
         save(tmp_path / f"{name}.safetensors", made)
     monkeypatch.setattr(checkpoints, "_SHIPPED", tmp_path)
     return tmp_path

@@ -74,7 +74,7 @@ def test_documents_are_solved(transom: Transom, tmp_path: Path, name: str) -> No
     assert line["terms"] == ["r0", "r1"]
     assert solved_values(line) == true_front(problem)
     chosen = [[int(job in point["jobs"]) for job in range(3)] for point in line["solution"]]
-    assert problem.worth(chosen).tolist() == [point["values"] for point in line["solution"]]
+    assert problem.evaluate(chosen).tolist() == [point["values"] for point in line["solution"]]
 
 
 def test_a_window_of_several_resources(transom: Transom, window: Path) -> None:

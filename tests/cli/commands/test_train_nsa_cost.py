@@ -14,7 +14,7 @@ from tests.learned.repair.made import window
 from transom import Stop, check, solve
 from transom.io import write_documents
 from transom.learned import checkpoints
-from transom.learned.repair import nsa_cost_trained, nsa_cost_training
+from transom.learned.repair import nsa_cost_evaluation, nsa_cost_training
 
 pytest.importorskip("torch")
 
@@ -26,7 +26,7 @@ def few_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     def windows(seed: int, name: str, streams: int) -> dict[str, list[Any]]:
         return {"paper": [window()], "authors": [window(wrap=False)]}
 
-    for module in (nsa_cost_trained, nsa_cost_training):
+    for module in (nsa_cost_evaluation, nsa_cost_training):
         monkeypatch.setattr(module, "dynamic_windows", windows)
 
 

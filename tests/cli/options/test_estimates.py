@@ -47,7 +47,7 @@ def test_every_output_of_simulate_says_that_estimates_are_perfect(
     details = read_details(out / "sjf")
     assert details["details"]["estimates"] == {"model": "exact", "jobs": 60, "share": 1.0, "perfect": True}
     assert [each["name"] for each in details["details"]["partitions"]] == ["batch", ""]
-    assert [each.short for each in read_schedule(out / "sjf").remarks] == short.split("; ")
+    assert [each.short for each in read_schedule(out / "sjf").diagnostics] == short.split("; ")
     assert TOLD in json.loads((out / "sjf" / "repeats.json").read_text())["remarks"][0]["text"]
     pictures = list((out / "figures").glob("*.svg"))
     assert len(pictures) >= 6

@@ -115,7 +115,7 @@ def test_what_is_there(made: tuple[Source, Path]) -> None:
     for of in source.plan.sets:
         units = source.made_by(of)
         numbers = range(1, (of.count or of.epochs or 0) + 1)
-        wanted = {digest_of(each) for number in numbers for each in units.unit(source.seed_of(of), number)}
+        wanted = {digest_of(each) for number in numbers for each in units.block(source.seed_of(of), number)}
         assert {digest for digest, _ in found[of.called]} == wanted
         assert len(found[of.called]) == len(wanted)
     everything = [digest for of in found.values() for digest, _ in of]
@@ -133,7 +133,7 @@ def test_epochs_stay_together(made: tuple[Source, Path]) -> None:
     of = source.plan.sets[3]
     split_of = dict(held(folder)["stream"])
     splits = [
-        {split_of[digest_of(each)] for each in source.made_by(of).unit(source.seed_of(of), number)}
+        {split_of[digest_of(each)] for each in source.made_by(of).block(source.seed_of(of), number)}
         for number in range(1, 6)
     ]
     assert all(len(each) == 1 for each in splits)

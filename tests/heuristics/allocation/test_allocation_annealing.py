@@ -15,7 +15,7 @@ from tests.timing import used
 from transom import Stop, check, registry, solve
 from transom.errors import SpecError
 from transom.heuristics.allocation import annealing, annealing_loop, simulated_annealing
-from transom.heuristics.allocation.arrays import ground
+from transom.heuristics.allocation.arrays import allocation_arrays
 from transom.models import AUTHORS, PAPER, Allocation, ConstrainedPath, FatTree
 
 
@@ -61,7 +61,7 @@ def test_the_walk_keeps_its_books(rule: str, wrap: bool) -> None:
         else:
             costs, best, state = problem.job_costs(owner), owner.copy(), np.array([np.inf, 0.0])
             standing = annealing.Standing(owner, costs, best, state)
-            annealing.anneal_left(rng, standing, ground(problem), solver.moves(problem, None), schedule)
+            annealing.anneal_left(rng, standing, allocation_arrays(problem), solver.moves(problem, None), schedule)
             assert np.allclose(costs, problem.job_costs(owner))
             found = best
         assert problem.violations(owner) == []

@@ -29,7 +29,7 @@ def dense(seed: int = 1, cost: Any = AUTHORS) -> Allocation:
 @pytest.mark.parametrize("cost", [PAPER, AUTHORS])
 def test_the_search_keeps_its_books(cost: Any) -> None:
     problem = dense(cost=cost)
-    start = best_fit(problem, count_search.ground(problem), False, Stop().start(problem))
+    start = best_fit(problem, count_search.allocation_arrays(problem), False, Stop().start(problem))
     assert start is not None
     search = Search(problem, start)
     search.restart()

@@ -14,7 +14,7 @@ from tests.heuristics.windows import windows
 from transom import Stop, solve
 from transom.errors import UnsupportedError
 from transom.heuristics.allocation import dp_polish
-from transom.heuristics.allocation.arrays import ground
+from transom.heuristics.allocation.arrays import allocation_arrays
 from transom.heuristics.allocation.reinsertion import least_costs
 from transom.models import AUTHORS, Allocation, FatTree
 
@@ -59,7 +59,7 @@ def test_lower_bounds_of_jobs_hold() -> None:
     rng = np.random.default_rng(9)
     for _ in range(30):
         problem = random_allocation(rng, "free", max_idle=8)
-        least = least_costs(ground(problem))
+        least = least_costs(allocation_arrays(problem))
         for owner in itertools.islice(every_solution(problem), 200):
             assert (problem.job_costs(np.array(owner)) >= least - 1e-9 * least).all()
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.selection_cases import random_selection
 from transom.heuristics.selection.archive import Archive
 from transom.heuristics.selection.crowding import survivors
-from transom.heuristics.selection.known_rows import KnownRows
-from transom.heuristics.selection.rows import Ground, breed
+from transom.heuristics.selection.rows import SelectionArrays, breed
+from transom.heuristics.selection.visited_set import VisitedSet
 from transom.models import Selection
 from transom.models.arrays import BoolArray
 from transom.models.pareto_front import nondominated
@@ -29,14 +29,14 @@ def reduced_of(rng: np.random.Generator) -> tuple[Selection, ReducedSelection]:
 def maximal(problem: Selection, reduced: ReducedSelection, rows: BoolArray) -> bool:
     """Whether rows are feasible and nothing can be added, by the model itself."""
     chosen = reduced.selections(rows)
-    return bool(problem.feasible(chosen).all() and np.array_equal(problem.completed(chosen), chosen))
+    return bool(problem.feasible(chosen).all() and np.array_equal(problem.greedy_complete(chosen), chosen))
 
 
 @given(st.integers(0, 2**32 - 1))
 def test_mended_rows_are_feasible_and_maximal(seed: int) -> None:
     rng = np.random.default_rng(seed)
     problem, reduced = reduced_of(rng)
-    ground = Ground.of(reduced)
+    ground = SelectionArrays.of(reduced)
     first = rng.random((20, ground.jobs)) < rng.random()
     before = first.copy()
     rows = ground.greedy(rng.random(first.shape), first)
@@ -52,7 +52,7 @@ def test_kernels_meet_one_layout_however_many_jobs_require_others() -> None:
     for requires in ((), ((3, 0),), ((3, 0), (4, 1)), ((2, 0), (3, 0), (4, 1))):
         reduced = reduce_selection(Selection(demands, np.array([7, 6]), requires=requires))
         assert reduced is not None
-        pairs = Ground.of(reduced).parents
+        pairs = SelectionArrays.of(reduced).parents
         assert (pairs.tolist(), pairs.dtype) == ([list(pair) for pair in requires], np.int64)
         assert pairs.flags.c_contiguous
 
@@ -61,7 +61,7 @@ def test_kernels_meet_one_layout_however_many_jobs_require_others() -> None:
 def test_every_way_to_begin_is_maximal(seed: int) -> None:
     rng = np.random.default_rng(seed)
     problem, reduced = reduced_of(rng)
-    ground = Ground.of(reduced)
+    ground = SelectionArrays.of(reduced)
     alone = ground.one_hot()
     assert problem.feasible(reduced.selections(alone)).all()
     assert alone.diagonal().all()
@@ -72,7 +72,7 @@ def test_every_way_to_begin_is_maximal(seed: int) -> None:
 def test_jobs_are_dropped_from_the_end_and_added_from_the_beginning() -> None:
     reduced = reduce_selection(Selection([[3], [2], [2], [1]], [5]))
     assert reduced is not None
-    ground = Ground.of(reduced)
+    ground = SelectionArrays.of(reduced)
     scores = np.array([[4.0, 3.0, 2.0, 1.0], [1.0, 2.0, 3.0, 4.0]])
     assert ground.greedy(scores, np.ones((2, 4), bool)).tolist() == [[1, 1, 0, 0], [0, 1, 1, 1]]
     assert ground.greedy(scores).tolist() == [[1, 1, 0, 0], [0, 1, 1, 1]]
@@ -81,7 +81,7 @@ def test_jobs_are_dropped_from_the_end_and_added_from_the_beginning() -> None:
 def test_only_jobs_that_help_are_dropped() -> None:
     reduced = reduce_selection(Selection([[3, 0], [3, 0], [0, 2], [0, 3]], [5, 4]))
     assert reduced is not None
-    rows = Ground.of(reduced).greedy(np.array([[4.0, 3.0, 2.0, 1.0]]), np.array([[True, True, True, False]]))
+    rows = SelectionArrays.of(reduced).greedy(np.array([[4.0, 3.0, 2.0, 1.0]]), np.array([[True, True, True, False]]))
     assert rows.tolist() == [[True, False, True, False]]
 
 
@@ -89,14 +89,14 @@ def test_the_dot_product_takes_what_is_large_where_much_is_free() -> None:
     reduced = reduce_selection(Selection([[4, 1], [1, 7], [5, 5], [1, 1]], [10, 10]))
     assert reduced is not None
     # First (5, 5); then 5 and 5 are free: (4, 1) before (1, 1), and (1, 7) does not fit.
-    assert Ground.of(reduced).by_dot_product().tolist() == [True, False, True, True]
+    assert SelectionArrays.of(reduced).by_dot_product().tolist() == [True, False, True, True]
 
 
 @given(st.integers(0, 2**32 - 1))
 def test_children_are_new_feasible_and_maximal(seed: int) -> None:
     rng = np.random.default_rng(seed)
     problem, reduced = reduced_of(rng)
-    ground, known = Ground.of(reduced), KnownRows(len(reduced.jobs), rng)
+    ground, known = SelectionArrays.of(reduced), VisitedSet(len(reduced.jobs), rng)
     rows = ground.greedy(rng.random((5, ground.jobs)))
     rows = rows[known.add(rows)]
     seen = {row.tobytes() for row in rows}
@@ -114,7 +114,7 @@ def test_children_are_new_feasible_and_maximal(seed: int) -> None:
 
 def test_known_rows_are_known_however_many_there_are() -> None:
     rng = np.random.default_rng(3)
-    known = KnownRows(16, rng)
+    known = VisitedSet(16, rng)
     rows = (np.arange(2**16)[:, None] >> np.arange(16) & 1).astype(bool)
     rng.shuffle(rows)
     for part in np.split(rows, 64):
@@ -122,7 +122,7 @@ def test_known_rows_are_known_however_many_there_are() -> None:
     assert known.count == 2**16
     assert not known.add(rows).any()
     assert known.add(np.concatenate((rows, rows))).sum() == 0
-    assert KnownRows(16, rng).add(np.zeros((3, 16), bool)).tolist() == [True, False, False]
+    assert VisitedSet(16, rng).add(np.zeros((3, 16), bool)).tolist() == [True, False, False]
 
 
 @given(st.integers(0, 2**32 - 1))

@@ -10,7 +10,7 @@ from transom.learned.checkpoints import Checkpoint, make_card
 from transom.learned.dras.networks.paper_scorer import SCHEMA as PAPER_SCHEMA
 from transom.learned.dras.networks.paper_scorer import PaperShape
 from transom.learned.dras.process import features
-from transom.learned.dras.process.process import Scheme
+from transom.learned.dras.process.process import AgentConfig
 from transom.learned.scorer import ScorerWeights
 
 
@@ -22,7 +22,7 @@ def drawn(seed: int) -> ScorerWeights:
     return ScorerWeights(*(rng.normal(size=shape).astype(np.float32) for shape in shapes))
 
 
-def compact(weights: ScorerWeights, scheme: Scheme, nodes: int, **stated: Any) -> Checkpoint:
+def compact(weights: ScorerWeights, scheme: AgentConfig, nodes: int, **stated: Any) -> Checkpoint:
     """A checkpoint of the shared encoder."""
     arrays = {f"actor.{name}": array for name, array in weights._asdict().items()}
     network = f"scorer-{weights.bias.size}x{weights.hidden_bias.size}"
@@ -30,7 +30,7 @@ def compact(weights: ScorerWeights, scheme: Scheme, nodes: int, **stated: Any) -
     return _made(arrays, scheme, **given)
 
 
-def paper(shape: PaperShape, scheme: Scheme, seed: int = 0, **stated: Any) -> Checkpoint:
+def paper(shape: PaperShape, scheme: AgentConfig, seed: int = 0, **stated: Any) -> Checkpoint:
     """A checkpoint of a network of Table III."""
     rng = np.random.default_rng(seed)
     arrays = {name: rng.normal(size=lengths).astype(np.float32) for name, lengths in shape.shapes().items()}
@@ -40,7 +40,7 @@ def paper(shape: PaperShape, scheme: Scheme, seed: int = 0, **stated: Any) -> Ch
     return _made(arrays, scheme, **given)
 
 
-def _made(arrays: dict[str, Any], scheme: Scheme, **stated: Any) -> Checkpoint:
+def _made(arrays: dict[str, Any], scheme: AgentConfig, **stated: Any) -> Checkpoint:
     card: dict[str, Any] = {
         "name": "drawn",
         "component": "dras",

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.random import Generator
 
-from transom.learned.dras.process.inference import decide_window, new_view
-from transom.learned.dras.process.process import Scheme
+from transom.learned.dras.process.inference import decide_window, new_workspace
+from transom.learned.dras.process.process import AgentConfig
 from transom.learned.dras.process.state_from_window import decision_of, parts
 from transom.learned.scorer import ScorerWeights
 from transom.models import Job, Window
@@ -22,7 +22,7 @@ class Plain:
 
     name = "plain"
 
-    def __init__(self, scheme: Scheme, key: Callable[[Job], int]) -> None:
+    def __init__(self, scheme: AgentConfig, key: Callable[[Job], int]) -> None:
         self.scheme, self.key = scheme, key
         self.holder: int | None = None
 
@@ -96,9 +96,9 @@ class Walking:
 
     name = "walking"
 
-    def __init__(self, scheme: Scheme, weights: ScorerWeights, rng: Generator, epsilon: float = 0.0) -> None:
+    def __init__(self, scheme: AgentConfig, weights: ScorerWeights, rng: Generator, epsilon: float = 0.0) -> None:
         self.scheme, self.weights, self.rng, self.epsilon = scheme, weights, rng, epsilon
-        self.view = new_view(scheme.window)
+        self.view = new_workspace(scheme.window)
         self.holder = -1
 
     def decide(self, window: Window, /) -> Decision:

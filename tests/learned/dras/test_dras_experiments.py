@@ -246,14 +246,14 @@ def test_curves_survive_the_file(tmp_path: Path) -> None:
 def test_a_curve_has_a_point_for_every_jobset_and_its_seed_decides() -> None:
     pytest.importorskip("torch")
     pytest.importorskip("tensorboard")
-    from transom.learned.dras.process.process import Scheme
+    from transom.learned.dras.process.process import AgentConfig
     from transom.learned.dras.training.training import Training, TrainingSettings
 
     workload = generate_lublin(200, 32, np.random.default_rng(0), load=1.2)
     sets = in_order(workload, ("sampled", "real", "synthetic"), 1, 2, 30, 1.5)
 
     def curve(seed: int) -> list[float]:
-        settings = TrainingSettings(scheme=Scheme(head=0), batch=32, seed=seed)
+        settings = TrainingSettings(scheme=AgentConfig(head=0), batch=32, seed=seed)
         return list(trained_on(Training(sets, [workload], settings, "cpu")))
 
     first = curve(1)

@@ -44,7 +44,7 @@ def spec(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 @pytest.mark.parametrize("wrap", [True, False])
 def test_every_state_is_feasible_and_costs_are_kept(rule: Any, wrap: bool) -> None:
     problem = window(rule, wrap, PAPER)
-    ground = annealing_loop.ground(problem)
+    ground = annealing_loop.allocation_arrays(problem)
     scorer = as_scorer(scorer_weights(), len(FEATURES), len(CONTEXT))
     network = prepare(fcn_weights(), 5)
     for solver, kernel, more in (
@@ -84,7 +84,7 @@ def test_the_best_start_is_the_one_that_the_network_scores_highest() -> None:
     standing = Standing(owner, problem.job_costs(owner), owner.copy(), np.array([np.inf, 0.0]))
     options, schedule = Nsa(acceptance="walk").moves(problem, None), Schedule(np.array([2500.0, 2.5]), 0, 1, 500)
     view, choice = View(problem.leaf, problem.pod, scale, 5), first_nodes.Choice(network, room(network), True)
-    ground = annealing_loop.ground(problem)
+    ground = annealing_loop.allocation_arrays(problem)
     anneal_learned(np.random.default_rng(0), standing, ground, options, schedule, view, choice)
     assert expected > 0
     assert sorted(np.flatnonzero(owner == 0)) == sorted((expected + np.arange(17)) % 90)
@@ -93,7 +93,7 @@ def test_the_best_start_is_the_one_that_the_network_scores_highest() -> None:
 def test_what_is_known_of_candidates_is_true() -> None:
     """Every feature of logged decisions of one-job steps, worked out again from costs of whole solutions."""
     problem = window(cost=PAPER)
-    ground = annealing_loop.ground(problem)
+    ground = annealing_loop.allocation_arrays(problem)
     log, logged = empty_log(400, 16, 100), np.zeros(1, np.int64)
     scorer = as_scorer(scorer_weights(3), len(FEATURES), len(CONTEXT))
     owner = np.concatenate([np.repeat(np.arange(5), problem.sizes), np.full(90 - 64, -1)])
@@ -180,7 +180,7 @@ def _described(problem: Allocation, before: Any, job: int, paid: float, temperat
 @pytest.mark.parametrize("wrap", [True, False])
 def test_the_next_job_is_reckoned_with(wrap: bool) -> None:
     problem = window(wrap=wrap, cost=PAPER)
-    leaf, pod, _, weights = annealing_loop.ground(problem)
+    leaf, pod, _, weights = annealing_loop.allocation_arrays(problem)
     left = np.flatnonzero(np.arange(90) % 7 > 0)
     m, size, following = len(left), 11, 6
     starts = np.arange(m if wrap else m - size + 1)[::5].copy()

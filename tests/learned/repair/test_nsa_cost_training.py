@@ -14,7 +14,7 @@ from transom.errors import DocumentError, SpecError
 from transom.learned.repair import nsa_cost_training
 from transom.learned.repair.nsa_cost import NsaCost
 from transom.learned.repair.nsa_cost_training import CostTrainer, first_weights
-from transom.learned.repair.rehearsal import judge, rehearse
+from transom.learned.repair.rollouts import collect_rollouts, group_advantages
 from transom.learned.repair.training_settings import CostTraining
 from transom.learned.training.loop import train
 
@@ -57,14 +57,14 @@ def test_what_steps_are_worth() -> None:
     before = best[..., :-1] - best[..., :-1].mean(axis=1, keepdims=True)
     slope = (before * expected).sum() / (before * before).sum()
     rest = expected - slope * before
-    assert judge(values, 0.5) == pytest.approx(rest / rest.std())
+    assert group_advantages(values, 0.5) == pytest.approx(rest / rest.std())
 
 
 def test_how_far_a_search_is_behind_says_nothing_of_what_its_steps_are_worth() -> None:
     rng = np.random.default_rng(0)
     values = np.ones((6, 4, 100, 3))
     values[:, :, :, 2] = 1 - rng.exponential(0.01, (6, 4, 100)).cumsum(axis=2)
-    judged = judge(values, 0.9)
+    judged = group_advantages(values, 0.9)
     before = np.concatenate((values[:, :, :1, 0], values[:, :, :-1, 2]), axis=2)
     behind = before - before.mean(axis=1, keepdims=True)
     for stretch in np.split(np.arange(100), 4):
@@ -75,7 +75,7 @@ def test_how_far_a_search_is_behind_says_nothing_of_what_its_steps_are_worth() -
 
 def test_torch_scores_as_the_kernel_does(few_windows: None, tmp_path: Path) -> None:
     trainer = CostTrainer(SMALL, tmp_path)
-    log = rehearse(window(), trainer.scorer(), NsaCost(steps=40, heat=1.0), 8, 1, np.random.default_rng(1))[0]
+    log = collect_rollouts(window(), trainer.scorer(), NsaCost(steps=40, heat=1.0), 8, 1, np.random.default_rng(1))[0]
     tensors = [torch.tensor(array) for array in (log.features, log.context, log.number)]
     chances = trainer._log_chances(*tensors).detach().numpy()
     assert len(log.action) > 20

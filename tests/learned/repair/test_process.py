@@ -13,7 +13,7 @@ from tests.allocation_cases import figure_2, random_allocation
 from transom.errors import SpecError
 from transom.heuristics.allocation.arrays import first_fit
 from transom.learned.repair.pool import WindowPool
-from transom.learned.repair.process import SCHEMAS, act, begin_all, empty_lanes, observe, scale_of
+from transom.learned.repair.process import SCHEMAS, act, begin_all, empty_batch, observe, scale_of
 from transom.learned.repair.task import RepairTask
 from transom.models import AUTHORS, Allocation, FatTree
 
@@ -26,7 +26,7 @@ class Repairs:
     def __init__(self, problems: list[Allocation], task: RepairTask, seed: int) -> None:
         self.problems, self.task = problems, task
         self.pool = WindowPool.of(problems)
-        self.lane = empty_lanes(self.pool.windows, 1)
+        self.lane = empty_batch(self.pool.windows, 1)
         self.rng = np.random.default_rng(seed)
         self.seen = np.full((1, task.rows, 100), np.nan, np.float32)
         self.cost, self.done = np.zeros(1), np.zeros(1, np.bool_)

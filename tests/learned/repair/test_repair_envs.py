@@ -34,7 +34,7 @@ def pool() -> WindowPool:
 
 
 def valid(env: RepairVecEnv, rng: np.random.Generator) -> Any:
-    """An action that is allowed, in every lane."""
+    """An action that is allowed, in every environment."""
     return np.array([rng.choice(np.flatnonzero(mask)) for mask in get_action_masks(env)])
 
 

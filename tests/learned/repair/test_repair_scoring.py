@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from transom.learned.repair import scoring
-from transom.learned.repair.process import SEEN, Lanes, act
+from transom.learned.repair.process import SEEN, BatchState, act
 from transom.learned.repair.scoring import Destroyed, compare, held_out
 
 
@@ -16,7 +16,7 @@ def destroyed() -> Destroyed:
 
 
 def test_every_job_that_is_out_is_still_out(destroyed: Destroyed) -> None:
-    lanes = destroyed.lanes
+    lanes = destroyed.batch
     assert (lanes.at == 0).all()
     assert set(lanes.moved.tolist()) >= {1, 2}
     assert len(set(lanes.window.tolist())) > 50
@@ -50,13 +50,13 @@ def test_an_actor_without_an_opinion_draws_evenly(destroyed: Destroyed) -> None:
 
 
 def test_the_cheapest_start_is_the_best_of_all(destroyed: Destroyed) -> None:
-    windows, lanes = destroyed.pool.windows, destroyed.lanes
+    windows, lanes = destroyed.pool.windows, destroyed.batch
     chosen = scoring._cheapest(windows, lanes)
     one = np.flatnonzero(lanes.moved == 1)[:40]
     for lane in one.tolist():
         costs = []
         for start in range(min(int(lanes.length[lane]), SEEN)):
-            copy = Lanes._make(array[[lane]].copy() for array in lanes)
+            copy = BatchState._make(array[[lane]].copy() for array in lanes)
             cost, done = np.zeros(1), np.zeros(1, np.bool_)
             act(windows, copy, np.array([start]), np.empty((1, 5, SEEN), np.float32), cost, done)
             assert done[0]

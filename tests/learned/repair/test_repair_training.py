@@ -30,7 +30,7 @@ pytest.importorskip("sb3_contrib", reason="needs the extra 'learned'")
 from gymnasium import spaces  # noqa: E402
 
 from transom.learned.repair.actor_critic import RepairPolicy  # noqa: E402
-from transom.learned.repair.paid_each import PaidEachVecEnv  # noqa: E402
+from transom.learned.repair.dense_reward import DenseRewardVecEnv  # noqa: E402
 from transom.learned.repair.vector_env import RepairVecEnv  # noqa: E402
 
 TINY = {"network": "fcn-1", "envs": 8, "length": 4, "passes": 2, "minibatch": 16, "decisions": 128}
@@ -259,7 +259,7 @@ def test_masked_actions_are_never_taken(seen: np.ndarray, valid: set[int], favou
 def test_paying_for_each_job_gives_the_same_total(pool: WindowPool) -> None:
     rng = np.random.default_rng(1)
     task = RepairTask()
-    at_the_end, each = (kind(pool, task, 16, seed=5) for kind in (RepairVecEnv, PaidEachVecEnv))
+    at_the_end, each = (kind(pool, task, 16, seed=5) for kind in (RepairVecEnv, DenseRewardVecEnv))
     at_the_end.reset()
     each.reset()
     totals = np.zeros(16)
@@ -277,7 +277,7 @@ def test_paying_for_each_job_gives_the_same_total(pool: WindowPool) -> None:
         totals[done] = 0
         if turn == 30:
             state = each.state()
-            each = PaidEachVecEnv(pool, task, 16, seed=9)
+            each = DenseRewardVecEnv(pool, task, 16, seed=9)
             each.reset()
             each.restore(state)
     assert several > 100

@@ -65,11 +65,11 @@ def test_rounded_prices_are_a_solution() -> None:
     idle = np.sort(rng.choice(200, 120, replace=False))
     problem = Allocation(FatTree.uniform(200, 10, 40), idle, [40, 30, 20, 20, 10], "free", True, PAPER)
     prices = Prices(shape(problem))
-    savings, held = prices.round()
-    prices.aim(savings)
-    while prices.descend(100 - prices.iterations):
+    savings, held = prices.primal_heuristic()
+    prices.set_target(savings)
+    while prices.step(100 - prices.iterations):
         pass
-    owner = prices.shape.owners(prices.round()[1])
+    owner = prices.shape.owners(prices.primal_heuristic()[1])
     assert problem.violations(owner) == []
     assert prices.bound <= problem.value(owner)
     assert prices.shape.base - savings == pytest.approx(problem.value(prices.shape.owners(held)))

@@ -84,7 +84,7 @@ def test_the_dual_meets_the_linear_programme() -> None:
     for seed in range(3):
         pack = packing.apply(small(seed))
         prices = Prices(pack.costs, pack.sizes, pack.counts)
-        prices.improve(2_000, 1e-6)
+        prices.bundle_steps(2_000, 1e-6)
         row, start = np.nonzero(np.isfinite(pack.costs))
         tail = np.concatenate((np.arange(pack.length), start))
         head = np.concatenate((np.arange(pack.length) + 1, start + pack.sizes[row]))
@@ -103,7 +103,7 @@ def test_a_sweep_finds_what_lies_within_its_limit_and_nothing_else() -> None:
     static = static_optimum(problem, 512)
     assert static is not None
     prices = Prices(pack.costs, pack.sizes, pack.counts)
-    prices.improve(60, 1e-3)
+    prices.bundle_steps(60, 1e-3)
     gap = static[1] - prices.bound
     assert gap > 0
     for limit, found in ((gap * 0.99, False), (gap * 1.01 + 1e-6, True)):
@@ -124,7 +124,7 @@ def test_keys_of_several_words_and_pools_that_grow(many: int) -> None:
     problem = Allocation(FatTree.uniform(4_000, 10, 100), np.arange(0, 4_000), sizes, "static", False)
     pack = packing.apply(problem)
     prices = Prices(pack.costs, pack.sizes, pack.counts)
-    prices.improve(20, 0.0)
+    prices.bundle_steps(20, 0.0)
     sweep = Sweep(blocks_of(pack), prices.potentials(), Beam(math.inf, 5, 1.0, False), 2**27)
     while not sweep.go(100_000):
         pass
@@ -149,7 +149,7 @@ def test_moves_never_make_a_packing_worse() -> None:
     blocks = packing.first_fit(pack)
     assert blocks is not None
     prices = Prices(pack.costs, pack.sizes, pack.counts)
-    prices.improve(50, 0.0)
+    prices.bundle_steps(50, 0.0)
     found, _, back = prices.potentials()
     moves = Moves(pack.costs, pack.sizes, *blocks, 0, pack.length, found, back)
     rng, costs = np.random.default_rng(0), [moves.cost]

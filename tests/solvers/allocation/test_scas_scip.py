@@ -12,7 +12,7 @@ from tests.allocation_cases import allocations, figure_2, optimum, random_alloca
 from transom import Stop, check, solve
 from transom.errors import UnsupportedError
 from transom.models import AUTHORS, Allocation, ConstrainedPath, FatTree
-from transom.solvers.backends.native import settle
+from transom.solvers.backends.native import run_deferred
 
 ENDLESS = Stop(seconds=20)
 
@@ -101,7 +101,7 @@ def test_models_do_not_pile_up() -> None:
     try:
         for spec in ("scas-scip", "scas-flow:backend=scip"):
             solve(figure_2(), spec, ENDLESS)
-        settle()
+        run_deferred()
         assert not [thing for thing in gc.get_objects() if isinstance(thing, Model)]
     finally:
         gc.enable()

@@ -17,7 +17,7 @@ from transom import Stop, registry
 from transom._system.collector import collector_paused
 from transom.generate.instances.knapsacks import generate_knapsack
 from transom.models import Allocation, FatTree, Knapsack
-from transom.solvers.backends.native import free_later, settle
+from transom.solvers.backends.native import defer_destructors, run_deferred
 from transom.solving import warm_up
 from transom.stop import Budget
 
@@ -28,23 +28,23 @@ class Model:
 
 def kept() -> weakref.ref[Model]:
     model = Model()
-    free_later(model, [model])
+    defer_destructors(model, [model])
     return weakref.ref(model)
 
 
 def test_what_takes_long_to_be_freed_stays_until_nothing_is_timed() -> None:
-    settle()
+    run_deferred()
     model = kept()
     assert model() is not None
-    settle()
+    run_deferred()
     assert model() is None
 
 
 def test_memory_does_not_grow_where_nobody_settles() -> None:
-    settle()
+    run_deferred()
     models = [kept() for _ in range(50)]
     assert sum(model() is not None for model in models) < 10
-    settle()
+    run_deferred()
 
 
 def test_the_collector_of_garbage_comes_back_after_a_model_even_after_an_error() -> None:
@@ -82,4 +82,4 @@ def test_a_model_that_is_not_ready_in_time_is_given_up(solver: str, monkeypatch:
     budget = Budget(Stop(seconds=10), problem, clock=lambda: float(next(looks)))
     chosen(problem, budget, rng)
     assert 0 < len(made) < 15_000
-    settle()
+    run_deferred()

@@ -10,7 +10,7 @@ import polars  # noqa: F401  (its handler of signals restarts a waiting call)
 import pytest
 
 from transom.models import Knapsack
-from transom.solvers.backends.native import run_native, settle
+from transom.solvers.backends.native import run_deferred, run_native
 from transom.stop import Stop
 
 PROBLEM = Knapsack(np.array([60, 100, 120]), np.array([1, 2, 3]), 5)
@@ -30,5 +30,5 @@ def test_nothing_native_runs_on_after_an_interrupt(slow: float) -> None:
     with pytest.raises(KeyboardInterrupt):
         run_native(search, told.set, Stop().start(PROBLEM))
     assert told.is_set()
-    settle()
+    run_deferred()
     assert finished.is_set()

@@ -11,7 +11,7 @@ from transom import Stop, check, solve
 from transom.generate.instances.knapsacks import CLASSES, generate_knapsack
 from transom.models import Knapsack
 from transom.models.reduction import reduce
-from transom.solvers.backends.native import settle
+from transom.solvers.backends.native import run_deferred
 from transom.solvers.knapsack.scip import repaired
 
 
@@ -73,7 +73,7 @@ def test_models_do_not_pile_up() -> None:
     gc.disable()
     try:
         solve(problem, "scip", Stop(seconds=5))
-        settle()
+        run_deferred()
         assert not [thing for thing in gc.get_objects() if isinstance(thing, Model)]
     finally:
         gc.enable()

@@ -20,7 +20,7 @@ from transom.solvers.selection.program import Program, maximise, relations
 
 def by_numpy(problem: Selection) -> set[tuple[int, ...]]:
     choices = (np.arange(2 ** len(problem))[:, None] >> np.arange(len(problem)) & 1).astype(bool)
-    values = problem.worth(choices[problem.feasible(choices)])
+    values = problem.evaluate(choices[problem.feasible(choices)])
     return {tuple(value) for value in values[nondominated(values)].tolist()}
 
 

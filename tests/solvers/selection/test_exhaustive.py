@@ -23,7 +23,7 @@ from transom.solvers.selection.subsets import Subsets, decision_order
 def enumerated(problem: Selection) -> Values:
     """The values of the front by numpy: a table of all choices."""
     every = (np.arange(2 ** len(problem))[:, None] >> np.arange(len(problem)) & 1).astype(bool)
-    values = np.unique(problem.worth(every[problem.feasible(every)]), axis=0)
+    values = np.unique(problem.evaluate(every[problem.feasible(every)]), axis=0)
     return {tuple(value) for value in values[nondominated(values)].tolist()}
 
 

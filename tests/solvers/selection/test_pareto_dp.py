@@ -27,7 +27,7 @@ def enumerated(problem: Selection) -> Values:
     choices = choices[problem.feasible(choices)]
     if not len(choices):
         return set()
-    values = np.unique(problem.worth(choices), axis=0)
+    values = np.unique(problem.evaluate(choices), axis=0)
     return {tuple(value) for value in values[nondominated(values)].tolist()}
 
 
@@ -202,7 +202,7 @@ def test_bounds_hold_and_are_those_of_dantzig() -> None:
         room = (demands.sum(axis=0) * rng.uniform(0, 1.1, 2)).astype(np.int64)
         problem = Selection(demands, room, objectives)
         choices = chosen(np.arange(64)[:, None], 6)
-        best = problem.worth(choices[problem.feasible(choices)]).max(axis=0)
+        best = problem.evaluate(choices[problem.feasible(choices)]).max(axis=0)
         bound(np.zeros(4, np.int64), room, limits(demands, objectives, same), same, most)
         assert (most >= best).all()
         assert (most <= objectives.sum(axis=0)).all()

@@ -10,7 +10,7 @@ import pytest
 from transom import Stop
 from transom.models import Selection
 from transom.models.arrays import BoolArray, IntArray
-from transom.solvers.backends.native import settle
+from transom.solvers.backends.native import run_deferred
 from transom.solvers.selection.cpsat import maximise_cpsat
 from transom.solvers.selection.linear_program import safe_bound
 from transom.solvers.selection.program import Best, Program, Relations, maximise, relations
@@ -79,7 +79,7 @@ def test_other_back_ends_agree(solver: object) -> None:
     for _ in range(25):
         program = random_program(rng, int(rng.integers(1, 9)), int(rng.choice([1, 4, 50, 1000])))
         sound(program, solver(program, budget()), best_by_hand(program, -1), -1)  # type: ignore[operator]
-    settle()
+    run_deferred()
 
 
 def test_large_programmes_agree_with_cpsat() -> None:

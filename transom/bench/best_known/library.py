@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
-from transom._system.files import whole_file
+from transom._system.files import atomic_write
 from transom.errors import DocumentError
 from transom.io.formats import Digest, Natural, Number, Positive, ResultDocument
 from transom.io.instances import read_instances
@@ -252,7 +252,7 @@ def read_library(folder: str | os.PathLike[str]) -> Library:
 
 def write_library(library: Library) -> None:
     """Write the index; it is there whole or as it was before."""
-    with whole_file(library.folder / INDEX, "wb") as file:
+    with atomic_write(library.folder / INDEX, "wb") as file:
         file.writelines(msgspec.json.encode(entry) + b"\n" for entry in library.entries)
 
 

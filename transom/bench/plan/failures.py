@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from transom.bench.plan.circumstances import circumstances
 from transom.bench.plan.documents import problem_of
+from transom.bench.plan.provenance import provenance
 from transom.bench.plan.task import Outcome, Row, Task
 from transom.errors import TransomError
 from transom.problems import size_of
@@ -32,7 +32,7 @@ def failed(task: Task, outcome: Outcome, cause: str, wall: float | None = None) 
             sense, size = problem.sense, size_of(problem)
         except TransomError:
             pass  # the cause says so already
-    facts = circumstances(task)
+    facts = provenance(task)
     facts["begun"] -= wall or 0.0
     return Row(**facts, sense=sense, size=size, outcome=outcome, cause=one_line(cause), wall=wall)
 

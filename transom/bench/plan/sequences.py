@@ -102,8 +102,8 @@ def replay_task(task: Task, announce: Callable[[Literal["run"]], None] = lambda 
     task : the run.
     announce : told when the replay begins, after the trace is read and what the policy needs is compiled.
     """
-    from transom.bench.plan.circumstances import circumstances
     from transom.bench.plan.failures import failed
+    from transom.bench.plan.provenance import provenance
     from transom.simulation.policies.by_name import deciding, make_policy
 
     try:
@@ -116,7 +116,7 @@ def replay_task(task: Task, announce: Callable[[Literal["run"]], None] = lambda 
         cold = _prepared(task, document.trace, read, entered)
         announce("run")
         return Row(
-            **circumstances(task), sense="min", size=len(read.workload), **_replayed(task, document, read), cold=cold
+            **provenance(task), sense="min", size=len(read.workload), **_replayed(task, document, read), cold=cold
         )
     except TransomError as error:
         return failed(task, "error", str(error))

@@ -38,7 +38,7 @@ Known = Callable[[Task], State]
 
 
 @dataclass(slots=True)
-class Share:
+class RunGroup:
     """Runs of one solver or policy under one budget, on the problems of one kind in a set.
 
     Parameters
@@ -63,7 +63,7 @@ class Share:
 
 
 @dataclass(slots=True)
-class Unsuited:
+class Unsupported:
     """A solver that takes none of the instances of a kind in a set.
 
     Parameters
@@ -81,35 +81,35 @@ class Unsuited:
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
+class DryRun:
     """What a plan comes to.
 
     Parameters
     ----------
-    shares : the runs, in the order of the plan.
-    unsuited : which solvers do not apply where; they have no runs there.
+    groups : the runs, in the order of the plan.
+    unsupported : which solvers do not apply where; they have no runs there.
     instances : how many each set has.
     """
 
-    shares: tuple[Share, ...]
-    unsuited: tuple[Unsuited, ...]
+    groups: tuple[RunGroup, ...]
+    unsupported: tuple[Unsupported, ...]
     instances: dict[str, int]
 
     def runs(self, *states: State) -> int:
         """How many runs there are in these states, by default in all."""
-        return sum(share.runs(*states) for share in self.shares)
+        return sum(group.runs(*states) for group in self.groups)
 
     def idle(self) -> dict[str, str]:
         """Solvers that take no instance of the whole plan, and why they do not take the first."""
-        at_work = {share.name for share in self.shares}
-        return {each.name: each.reason for each in reversed(self.unsuited) if each.name not in at_work}
+        at_work = {group.name for group in self.groups}
+        return {each.name: each.reason for each in reversed(self.unsupported) if each.name not in at_work}
 
     def seconds(self, *states: State, grace: float = 0.0) -> float:
         """How long runs in these states take one after another at most, each with this grace [s]."""
-        return sum((share.longest + grace) * share.runs(*states) for share in self.shares)
+        return sum((group.longest + grace) * group.runs(*states) for group in self.groups)
 
 
-def survey(plan: Plan, known: Known = lambda run: "open") -> Survey:
+def dry_run(plan: Plan, known: Known = lambda run: "open") -> DryRun:
     """Read all instances of a plan once and count its runs; whatever is wrong with the plan is told here.
 
     Parameters
@@ -123,16 +123,16 @@ def survey(plan: Plan, known: Known = lambda run: "open") -> Survey:
     SpecError : a solver, policy, recipe or parameter is unknown or does not fit, one solver stands in a set under two
         names, or none takes anything in the whole plan.
     """
-    shares: dict[tuple[str, str, str, Stop, int], Share] = {}
-    takes: dict[tuple[str, str, str], Unsuited | None] = {}
+    groups: dict[tuple[str, str, str, Stop, int], RunGroup] = {}
+    takes: dict[tuple[str, str, str], Unsupported | None] = {}
     instances: dict[str, int] = {}
 
     def add(run: Task) -> None:
         terms = (run.set, run.name, run.problem, run.stop, run.threads)
-        if terms not in shares:
+        if terms not in groups:
             longest = run.limit if run.stop.seconds is None else run.stop.seconds
-            shares[terms] = Share(run.set, run.name, run.spec, run.problem, run.stop, run.threads, longest)
-        shares[terms].states[known(run)] += 1
+            groups[terms] = RunGroup(run.set, run.name, run.spec, run.problem, run.stop, run.threads, longest)
+        groups[terms].states[known(run)] += 1
 
     for met in _met(plan):
         instances[met.set] = instances.get(met.set, 0) + 1
@@ -145,7 +145,7 @@ def survey(plan: Plan, known: Known = lambda run: "open") -> Survey:
             if reason is None:
                 takes[terms] = None
             else:
-                says = takes.setdefault(terms, Unsuited(*terms, reason))
+                says = takes.setdefault(terms, Unsupported(*terms, reason))
                 assert says is not None
                 says.instances += 1
         for run in _runs(plan, met):
@@ -155,16 +155,16 @@ def survey(plan: Plan, known: Known = lambda run: "open") -> Survey:
         for run in replays:
             add(run)
 
-    suited = tuple(each for each in shares.values() if takes.get((each.set, each.name, each.problem)) is None)
-    unsuited = tuple(says for says in takes.values() if says is not None)
-    if unsuited and not suited:
-        says = unsuited[0]
+    suited = tuple(each for each in groups.values() if takes.get((each.set, each.name, each.problem)) is None)
+    unsupported = tuple(says for says in takes.values() if says is not None)
+    if unsupported and not suited:
+        says = unsupported[0]
         raise SpecError(f"solver {says.name!r} takes nothing in this plan; {says.set}: {says.problem}: {says.reason}")
-    return Survey(suited, unsuited, instances)
+    return DryRun(suited, unsupported, instances)
 
 
-def tasks(
-    plan: Plan, wanted: Callable[[Task], bool] = lambda run: True, surveyed: Survey | None = None
+def expand_plan(
+    plan: Plan, wanted: Callable[[Task], bool] = lambda run: True, planned: DryRun | None = None
 ) -> Iterator[Task]:
     """The runs of a plan, made as they are asked for; never two with one key.
 
@@ -172,23 +172,23 @@ def tasks(
     ----------
     plan : the plan.
     wanted : whether a run, here without its document, is to be done; asked once for each.
-    surveyed : what :func:`survey` said of the plan, where that is known.
+    planned : what :func:`dry_run` said of the plan, where that is known.
 
     Raises
     ------
-    As of :func:`survey`, before the first run is given.
+    As of :func:`dry_run`, before the first run is given.
     """
-    surveyed = survey(plan) if surveyed is None else surveyed
-    unsuited = {(each.set, each.name, each.problem) for each in surveyed.unsuited}
-    return _tasks(plan, wanted, unsuited)
+    planned = dry_run(plan) if planned is None else planned
+    unsupported = {(each.set, each.name, each.problem) for each in planned.unsupported}
+    return _tasks(plan, wanted, unsupported)
 
 
-def _tasks(plan: Plan, wanted: Callable[[Task], bool], unsuited: set[tuple[str, str, str]]) -> Iterator[Task]:
+def _tasks(plan: Plan, wanted: Callable[[Task], bool], unsupported: set[tuple[str, str, str]]) -> Iterator[Task]:
     from transom.io import encode
 
     for met in _met(plan):
         kind = met.instance.problem.kind
-        suited = [named for named in met.named if (met.set, named.name, kind) not in unsuited]
+        suited = [named for named in met.named if (met.set, named.name, kind) not in unsupported]
         runs = [run for run in _runs(plan, met._replace(named=suited)) if wanted(run)]
         if runs:
             document = msgspec.Raw(encode(met.instance.problem))

@@ -24,9 +24,16 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from transom._system.files import whole_file
+from transom._system.files import atomic_write
 from transom.bench.plan.plan import Plan
-from transom.bench.portfolio.cases import Case, Reached, Schedule, reached, read_cases, schedules
+from transom.bench.portfolio.training_data import (
+    Case,
+    PipelineResult,
+    Schedule,
+    read_cases,
+    schedules,
+    simulate_pipeline,
+)
 from transom.errors import DocumentError
 from transom.models.arrays import FloatArray, IntArray
 from transom.solvers.auto.features import features, names_for
@@ -120,7 +127,7 @@ def write_table(path: Path, table: Table) -> None:
     """Write a table as JSON that people can read; it is read again before it is there."""
     text = msgspec.json.format(msgspec.json.encode(table), indent=1)
     parse_table(text, str(path))
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         file.write(text.decode() + "\n")
 
 
@@ -172,7 +179,7 @@ def make_choice(cases: Sequence[Case]) -> Choice:
 
 def _prover(last: Sequence[Case], takers: dict[str, float]) -> str:
     """Who is left the time to prove: of the solvers that take everything, the one that proves the most."""
-    proved = {spec: sum(reached(case, ((spec, 1.0),)).proved for case in last) for spec in takers}
+    proved = {spec: sum(simulate_pipeline(case, ((spec, 1.0),)).proved for case in last) for spec in takers}
     return min(takers, key=lambda spec: (-proved[spec], takers[spec]))
 
 
@@ -188,13 +195,15 @@ def _improver(last: Sequence[Case], takers: dict[str, float]) -> str:
             if run.budget == case.seconds
         )
     ]
-    gaps = {spec: np.mean([reached(case, ((spec, 1.0),)).gap for case in last]) for spec in tireless or takers}
+    gaps = {
+        spec: np.mean([simulate_pipeline(case, ((spec, 1.0),)).gap for case in last]) for spec in tireless or takers
+    }
     return min(gaps, key=lambda spec: float(gaps[spec]))
 
 
 def _provers(cases: Sequence[Case], specs: Sequence[str]) -> list[str]:
     """Those that prove at least a third as many cases as the one that proves the most; the others do by chance."""
-    proved = {spec: sum(reached(case, ((spec, 1.0),)).proved for case in cases) for spec in specs}
+    proved = {spec: sum(simulate_pipeline(case, ((spec, 1.0),)).proved for case in cases) for spec in specs}
     most = max(proved.values())
     return [spec for spec in specs if most and 3 * proved[spec] >= most]
 
@@ -206,7 +215,7 @@ def _takers(cases: Sequence[Case], specs: Sequence[str]) -> dict[str, float]:
     ]
     if not takers:
         raise DocumentError(f"portfolio: no solver took every {cases[0].kind} instance")
-    return {spec: float(np.mean([reached(case, ((spec, 1.0),)).gap for case in cases])) for spec in takers}
+    return {spec: float(np.mean([simulate_pipeline(case, ((spec, 1.0),)).gap for case in cases])) for spec in takers}
 
 
 def _finishers(cases: Sequence[Case], takers: Iterable[str]) -> dict[float, list[str]]:
@@ -214,7 +223,7 @@ def _finishers(cases: Sequence[Case], takers: Iterable[str]) -> dict[float, list
     found = {}
     for seconds in {case.seconds for case in cases}:
         mine = [case for case in cases if case.seconds == seconds]
-        gaps = {spec: float(np.mean([reached(case, ((spec, 1.0),)).gap for case in mine])) for spec in takers}
+        gaps = {spec: float(np.mean([simulate_pipeline(case, ((spec, 1.0),)).gap for case in mine])) for spec in takers}
         most = max(_WELL * min(gaps.values()), _WELL_ENOUGH)
         found[seconds] = [spec for spec, gap in gaps.items() if gap <= most]
     return found
@@ -236,7 +245,7 @@ def _tree(
     cost: _Cost,
     last: Mapping[float, Sequence[str]] | None = None,
 ) -> Split | Leaf:
-    table = [[reached(case, option) for option in options] for case in cases]
+    table = [[simulate_pipeline(case, option) for option in options] for case in cases]
     gap = np.array([[each.gap for each in row] for row in table])
     proved = np.array([[float(each.proved) for each in row] for row in table])
     effort = np.array([[_effort(each, case) for each in row] for row, case in zip(table, cases, strict=True)])
@@ -291,7 +300,7 @@ def _within(part: Sequence[str], whole: Sequence[str]) -> bool:
     return all(each in rest for each in part)
 
 
-def _effort(what: Reached, case: Case) -> float:
+def _effort(what: PipelineResult, case: Case) -> float:
     """0 for a moment, 1 for the whole budget."""
     return float(np.log1p(what.seconds / _MOMENT) / np.log1p(case.seconds / _MOMENT))
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
-from transom._system.signals import kept_from_pools
+from transom._system.signals import sigint_masked_for_pools
 from transom.bench.run.dask_logs import Overheard, overheard
 from transom.bench.run.dask_security import Certificates, is_loopback, security_of
 from transom.bench.run.engine import EngineError
@@ -74,7 +74,7 @@ class OwnCluster:
             heard = stack.enter_context(overheard())
             # The settings count whenever a worker is started again, so they stand until the end.
             stack.enter_context(dask.config.set({**ALWAYS, **OURS, **HERE}))
-            with reaching("this machine", heard), kept_from_pools():
+            with reaching("this machine", heard), sigint_masked_for_pools():
                 cluster = stack.enter_context(
                     LocalCluster(
                         n_workers=self.workers,

@@ -15,10 +15,10 @@ from typing import Any, Literal
 import msgspec
 
 from transom._system.compiling import source_digest
-from transom.bench.plan.circumstances import circumstances
 from transom.bench.plan.documents import problem_of
 from transom.bench.plan.failures import failed, one_line
 from transom.bench.plan.machine import machine
+from transom.bench.plan.provenance import provenance
 from transom.bench.plan.task import CLOCKS, Outcome, Row, Task, check_weights
 from transom.bench.run.curves import number, thinned
 from transom.bench.run.threads import limit_threads
@@ -95,7 +95,7 @@ def _solved(task: Task, announce: Announce, watched: Watch) -> Row:
             cold = _prepare(task, solver, problem, decoded)
     except (Exception, SystemExit) as fault:
         return failed(task, "error", f"before the run: {_words(fault)}")
-    facts = {**circumstances(task), "sense": judges.sense, "size": size_of(judges)}
+    facts = {**provenance(task), "sense": judges.sense, "size": size_of(judges)}
     if reason is not None:
         return Row(**facts, outcome="refused", cause=one_line(reason))
 
@@ -149,10 +149,10 @@ def _prepare(task: Task, solver: Any, problem: Any, since: float) -> float | Non
     How long that took where it is the first time in this process, or where something had to be started anew, such as a
     child process that an earlier run ended [s].
     """
-    from transom.solvers.backends.native import settle
+    from transom.solvers.backends.native import run_deferred
     from transom.solving import warm_up
 
-    settle(_PATIENCE)  # a native search of an earlier run that has not stopped yet would run beside this one
+    run_deferred(_PATIENCE)  # a native search of an earlier run that has not stopped yet would run beside this one
     warm_up(solver, type(problem))
     warm_up(problem)
     kind = (task.spec, type(problem))

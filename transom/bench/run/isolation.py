@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from transom._system.signals import kept_from_pools
+from transom._system.signals import sigint_masked_for_pools
 from transom.bench.plan.failures import failed
 from transom.bench.plan.task import Row, Task
 from transom.bench.run.engine import EngineError
-from transom.bench.run.notice import DONE, IDLE, SPOILT, Notice
+from transom.bench.run.heartbeat import DONE, IDLE, MODIFIED, WorkerStatus
 from transom.bench.run.recovery import recovered
 from transom.bench.run.watch import Watch, last_words, resident
-from transom.bench.run.worker import NOTICE, OUTPUT, OWN, begin, own_folder, ready, work
+from transom.bench.run.worker import OUTPUT, OWN, STATUS, begin, own_folder, ready, work
 
 if TYPE_CHECKING:
     from pebble import ProcessPool
@@ -67,7 +67,7 @@ class Isolation:
         try:
             self._folder = Path(tempfile.mkdtemp(prefix="transom-bench-"))
             try:
-                self._notice = Notice(self._folder / NOTICE, new=True)
+                self._status = WorkerStatus(self._folder / STATUS, new=True)
             except OSError:
                 shutil.rmtree(self._folder, ignore_errors=True)
                 raise
@@ -96,14 +96,14 @@ class Isolation:
         words = "nothing is known of them"
         for _ in range(_TRIES):
             pool, process = self._worker(task.memory)
-            self._notice.begin(IDLE, processor=self._preparing)
+            self._status.begin(IDLE, processor=self._preparing)
             sent = perf_counter()
             try:
                 future = pool.schedule(work, (data,))
             except RuntimeError:  # it died since it was last seen
                 self._end()
                 continue
-            watch = Watch(task, self._notice, process, self._folder / OUTPUT, self._children)
+            watch = Watch(task, self._status, process, self._folder / OUTPUT, self._children)
             while not wait([future], timeout=TICK).done and watch.well():
                 if self._closed:
                     raise Closed
@@ -115,17 +115,17 @@ class Isolation:
                 row = _ROW.decode(future.result())
                 spent = perf_counter() - sent
                 overhead = spent - (row.wall or 0.0) - (row.cold or 0.0)
-                if int(self._notice.stage) == SPOILT:
+                if int(self._status.stage) == MODIFIED:
                     self._end()
                 return self._told(msgspec.structs.replace(row, overhead=overhead), watch)
             if not isinstance(fault, (ProcessExpired, BrokenProcessPool)):  # nothing died: the run could not be told
                 return self._told(failed(task, "error", f"{type(fault).__name__}: {fault}"), watch)
-            stage = int(self._notice.stage)
+            stage = int(self._status.stage)
             verdict = watch.death(getattr(fault, "exitcode", None), fault)
             self._end()
             if self._closed:
                 raise Closed
-            if stage not in (IDLE, DONE, SPOILT):  # else it was not the run that it died of
+            if stage not in (IDLE, DONE, MODIFIED):  # else it was not the run that it died of
                 return self._told(failed(task, *verdict), watch)
             words = verdict[1]
         return self._told(failed(task, "crash", f"{_TRIES} worker processes died, last: {words}"), None)
@@ -142,7 +142,7 @@ class Isolation:
 
     def _told(self, row: Row, watch: Watch | None) -> Row:
         memory = max(row.memory or 0.0, watch.most if watch else 0.0) or None
-        if watch is not None and int(self._notice.stage) != IDLE:  # else what is there is of an earlier run
+        if watch is not None and int(self._status.stage) != IDLE:  # else what is there is of an earlier run
             row = recovered(row, watch.task, own_folder(self._folder, watch.process.pid))
         return msgspec.structs.replace(row, workers=self._workers, memory=memory)
 
@@ -161,7 +161,7 @@ class Isolation:
         self._lean = 0.0
         last: BaseException | None = None
         for _ in range(_TRIES):
-            self._notice.sign(0)
+            self._status.set_pid(0)
             with self._lock:
                 if self._closed:
                     raise Closed
@@ -171,10 +171,10 @@ class Isolation:
                 known = (str(self._folder), self._preparing)
                 pool = self._pool = ProcessPool(1, initializer=begin, initargs=known, context=_context())
             try:
-                with kept_from_pools():
+                with sigint_masked_for_pools():
                     started = pool.schedule(ready)
                 self._await(started)
-                process = self._process = psutil.Process(int(self._notice.pid))
+                process = self._process = psutil.Process(int(self._status.pid))
                 return pool, process
             except Exception as fault:
                 last = fault
@@ -201,9 +201,9 @@ class Isolation:
             if pool is None:
                 return
             pool.stop()
-            _end_group(process, int(self._notice.pid))
+            _end_group(process, int(self._status.pid))
             pool.join()
-            _end_group(process, int(self._notice.pid))
+            _end_group(process, int(self._status.pid))
             children, self._children = self._children, set()
             _kill(children)
 

@@ -14,8 +14,8 @@ import msgspec
 
 from transom.bench.plan.plan import Plan
 from transom.bench.plan.task import FAILED, Outcome, Row, Task
-from transom.bench.plan.tasks import Known, State, Survey, survey, tasks
-from transom.bench.store.holdings import Holdings, Kept, made_by
+from transom.bench.plan.tasks import DryRun, Known, State, dry_run, expand_plan
+from transom.bench.store.index import Entry, ResultIndex, made_by
 from transom.bench.store.store import Store
 from transom.stop import Stop
 
@@ -67,7 +67,7 @@ class Summary:
 
     Parameters
     ----------
-    survey : the plan, and what of it was there before.
+    dry_run : the plan, and what of it was there before.
     todo : how many runs there were to do.
     done : how many of them came to an end.
     outcomes : how these ended.
@@ -77,7 +77,7 @@ class Summary:
     seconds : how long it took [s].
     """
 
-    survey: Survey
+    dry_run: DryRun
     todo: int
     done: int = 0
     outcomes: Counter[Outcome] = field(default_factory=Counter)
@@ -111,7 +111,7 @@ def run_plan(
     """Execute the runs of a plan that a store lacks.
 
     A row of other code or other versions counts as done: a change of a comment would otherwise throw away a week of
-    results. The survey says how many there are, and ``only="outdated"`` does them anew. A row of other weights does
+    results. The dry run says how many there are, and ``only="outdated"`` does them anew. A row of other weights does
     not count, and is replaced.
 
     Parameters
@@ -131,11 +131,11 @@ def run_plan(
     """
     begun = perf_counter()
     # A plan that does not stand should leave no folder behind.
-    surveyed = None if Path(folder).exists() else survey(plan)
+    planned = None if Path(folder).exists() else dry_run(plan)
     with Store(folder) as store:
         known = states(store)
-        surveyed = surveyed or survey(plan, known)
-        summary = Summary(surveyed, _to_do(surveyed, force, only))
+        planned = planned or dry_run(plan, known)
+        summary = Summary(planned, _to_do(planned, force, only))
         store.add_plan(plan)
         progress(summary)
         under_way: set[str] = set()
@@ -151,7 +151,7 @@ def run_plan(
                     summary.renamed[kept.name, run.name] += 1
             return chosen
 
-        rows = engine.run(tasks(plan, wanted, surveyed))
+        rows = engine.run(expand_plan(plan, wanted, planned))
         try:
             for row in rows:
                 if row.key not in under_way:
@@ -172,7 +172,7 @@ def run_plan(
     return summary
 
 
-def states(store: Store | Holdings) -> Known:
+def states(store: Store | ResultIndex) -> Known:
     """Tells the state of a run from what a store holds."""
     from transom._system.compiling import source_digest
     from transom.result import versions
@@ -186,7 +186,7 @@ def states(store: Store | Holdings) -> Known:
     return state
 
 
-def _state(kept: Kept, current: int) -> State:
+def _state(kept: Entry, current: int) -> State:
     if kept.outcome in FAILED:
         return "failed"
     return "done" if kept.digest == current else "outdated"
@@ -196,8 +196,8 @@ def _chosen(state: State, only: Only | None) -> bool:
     return state == ("open" if only is None else only)
 
 
-def _to_do(surveyed: Survey, force: bool, only: Only | None) -> int:
-    return surveyed.runs() if force else surveyed.runs("open" if only is None else only)
+def _to_do(planned: DryRun, force: bool, only: Only | None) -> int:
+    return planned.runs() if force else planned.runs("open" if only is None else only)
 
 
 def _count(summary: Summary, row: Row) -> None:

@@ -10,7 +10,7 @@ from time import monotonic
 from typing import Any
 
 from transom.bench.plan.task import Outcome, Task
-from transom.bench.run.notice import RUNNING, WORDS, Notice
+from transom.bench.run.heartbeat import RUNNING, WORDS, WorkerStatus
 
 PATIENCE = 10
 """How many times as long as its limit of CPU time a stage may wait for something else than a processor."""
@@ -23,9 +23,9 @@ _TAIL = 1 << 13  # of it that is read after a crash [bytes]
 class Watch:
     """Supervises a worker during one run."""
 
-    def __init__(self, task: Task, notice: Notice, process: Any, output: Path, children: set[Any]) -> None:
+    def __init__(self, task: Task, status: WorkerStatus, process: Any, output: Path, children: set[Any]) -> None:
         self.task = task
-        self._notice = notice
+        self._status = status
         self.process = process
         self._output = output
         self._children = children  # those that are seen are added
@@ -45,11 +45,11 @@ class Watch:
             return self.verdict is None
         tree = [self.process, *_children(self.process, self._children)]
         if ended := self._late(now, tree):
-            words = WORDS.get(int(self._notice.stage), "the run")
+            words = WORDS.get(int(self._status.stage), "the run")
             self.verdict = ("timeout", f"{words} was ended after {ended}", self._wall())
         taken = sum(map(resident, tree))
         over = taken > self.task.memory
-        if over or int(self._notice.stage) == RUNNING:  # what was needed to get ready is not the run's
+        if over or int(self._status.stage) == RUNNING:  # what was needed to get ready is not the run's
             self.most = max(self.most, taken)
         if over:
             cause = f"ended at {taken:,.0f} MiB of resident memory, the limit is {self.task.memory:,} MiB"
@@ -59,11 +59,11 @@ class Watch:
 
     def _late(self, now: float, tree: list[Any]) -> str:
         """How long the stage has taken, if that is too long."""
-        stage = (self._notice.stage, self._notice.since)
-        took = now - self._notice.since
-        if self._notice.deadline and now > self._notice.deadline:
+        stage = (self._status.stage, self._status.since)
+        took = now - self._status.since
+        if self._status.deadline and now > self._status.deadline:
             return f"{took:.1f} s"
-        if limit := self._notice.processor:
+        if limit := self._status.processor:
             used = sum(map(_processor_time, tree))
             if stage != self._stage:  # what a child took before is not of this stage
                 self._stage, self._before = stage, (used, sum(map(_demand, tree)))
@@ -81,14 +81,14 @@ class Watch:
         if code is not None and -code in (signal.SIGALRM, signal.SIGPROF):
             return "timeout", "the run was ended by the kernel's timer", self._wall()
         words = _exit_words(code) if code is not None else str(fault)
-        stage = int(self._notice.stage)
+        stage = int(self._status.stage)
         if stage != RUNNING:
             words = f"{WORDS.get(stage, 'the run')}: {words}"
         last = last_words(self._output)
         return "crash", f"{words}: {last}" if last else words, self._wall()
 
     def _wall(self) -> float | None:
-        return (self._gone or monotonic()) - self._notice.since if int(self._notice.stage) == RUNNING else None
+        return (self._gone or monotonic()) - self._status.since if int(self._status.stage) == RUNNING else None
 
 
 def _children(process: Any, seen: set[Any]) -> list[Any]:

@@ -17,14 +17,14 @@ import msgspec
 
 from transom._system.signals import HELD
 from transom.bench.plan.task import Task
-from transom.bench.run.manners import condition, spoilt
-from transom.bench.run.notice import DONE, JUDGING, RUNNING, SPOILT, TAKEN, WARMING, Notice
+from transom.bench.run.heartbeat import DONE, JUDGING, MODIFIED, RUNNING, TAKEN, WARMING, WorkerStatus
+from transom.bench.run.side_effects import condition, was_modified
 from transom.bench.run.threads import announce_threads
 
 if TYPE_CHECKING:
     from transom.bench.run.incumbents import Incumbents
 
-NOTICE, OUTPUT = "notice", "output"
+STATUS, OUTPUT = "status", "output"
 """Files in a worker's folder."""
 OWN = "process-"
 """What folders in it begin with that belong to one process each: a worker that died may be followed by another."""
@@ -35,7 +35,7 @@ MARGIN = 5.0
 _SET_DEATH_SIGNAL, _SET_SUBREAPER = 1, 36  # of prctl(2), which Python has no names for
 
 _STAGES = {"warm-up": WARMING, "run": RUNNING, "judging": JUDGING}
-_notice: Notice
+_status: WorkerStatus
 _incumbents: Incumbents
 _scratch: Path
 _preparing: float
@@ -54,7 +54,7 @@ def begin(folder: str, preparing: float) -> None:
     folder : of this worker alone.
     preparing : CPU time that a warm-up, or judging an answer, may take [s].
     """
-    global _notice, _incumbents, _scratch, _preparing
+    global _status, _incumbents, _scratch, _preparing
     os.setpgid(0, 0)  # so that its children can be ended with it, and Ctrl-C at the terminal goes to the bench alone
     signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD)  # a solver may want to send it to a child of its own
     _die_with_parent()
@@ -76,8 +76,8 @@ def begin(folder: str, preparing: float) -> None:
     _incumbents = Incumbents(own)
     _scratch = own / "scratch"
     _move_to(_scratch)
-    _notice = Notice(Path(folder, NOTICE))
-    _notice.sign(os.getpid())
+    _status = WorkerStatus(Path(folder, STATUS))
+    _status.set_pid(os.getpid())
 
 
 def _move_to(scratch: Path) -> None:
@@ -154,7 +154,7 @@ def work(data: bytes) -> bytes:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.setitimer(signal.ITIMER_PROF, 0)
         _clear(_scratch)
-        _notice.begin(SPOILT if spoilt(before) else DONE, processor=_preparing)
+        _status.begin(MODIFIED if was_modified(before) else DONE, processor=_preparing)
 
 
 def _begin(stage: int, longest: float = 0.0) -> None:
@@ -162,4 +162,4 @@ def _begin(stage: int, longest: float = 0.0) -> None:
     # The kernel ends this process even where compiled code spins for ever and nobody watches.
     signal.setitimer(signal.ITIMER_REAL, longest + MARGIN if longest else 0.0)
     signal.setitimer(signal.ITIMER_PROF, 0.0 if longest else _preparing + MARGIN)
-    _notice.begin(stage, longest, 0.0 if longest else _preparing)
+    _status.begin(stage, longest, 0.0 if longest else _preparing)

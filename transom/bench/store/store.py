@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from transom._system.files import whole_file
+from transom._system.files import atomic_write
 from transom.bench.plan.plan import Plan
 from transom.bench.plan.task import Outcome, Row
 from transom.bench.store.frame import to_frame
-from transom.bench.store.holdings import Holdings, Kept, journal_rows
+from transom.bench.store.index import Entry, ResultIndex, journal_rows
 from transom.bench.store.journal import Journal
-from transom.bench.store.parts import FORMAT, parts_of, read_part, read_parts, replaced, write_part
+from transom.bench.store.parquet import FORMAT, parts_of, read_part, read_parts, replaced, write_part
 from transom.errors import DocumentError, StopError, StoreError
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class _Plans(msgspec.Struct):
 class Store:
     """A result store, open for writing; a context manager that holds its lock.
 
-    Only what :class:`~transom.bench.store.holdings.Holdings` says is held in memory.
+    Only what :class:`~transom.bench.store.index.ResultIndex` says is held in memory.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Store:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
-        self._holdings: Holdings | None = None
+        self._index: ResultIndex | None = None
         self._journal: Journal | None = None
         self._lock: int | None = None
         self._lines = 0
@@ -83,8 +83,8 @@ class Store:
             with _written(self.folder):
                 self._tidy()
                 self._journal = Journal(self.folder / "journal.jsonl")
-            self._holdings = Holdings(self.folder)
-            self._lines = self._holdings.journal_rows
+            self._index = ResultIndex(self.folder)
+            self._lines = self._index.journal_rows
         except BaseException:
             self._close()
             raise
@@ -101,13 +101,13 @@ class Store:
 
     def outcomes(self) -> dict[str, Outcome]:
         """The outcome of the last attempt of every key."""
-        assert self._holdings is not None
-        return self._holdings.outcomes()
+        assert self._index is not None
+        return self._index.outcomes()
 
-    def find(self, key: str) -> Kept | None:
+    def find(self, key: str) -> Entry | None:
         """The entry of a key, or None."""
-        assert self._holdings is not None
-        return self._holdings.find(key)
+        assert self._index is not None
+        return self._index.find(key)
 
     def append(self, row: Row) -> None:
         """Append a row; it survives a crash once this returns.
@@ -117,11 +117,11 @@ class Store:
         StoreError : it cannot be written; the store stays as it was.
         """
         assert self._journal is not None
-        assert self._holdings is not None
+        assert self._index is not None
         with _written(self.folder):
             self._journal.append(encode_row(row))
         self._lines += 1
-        self._holdings.add(row)
+        self._index.add(row)
         if self._lines >= PART_ROWS or self._journal.size >= PART_BYTES:
             self.compact()
 
@@ -136,7 +136,7 @@ class Store:
         digest = plan.digest()
         if all(each["digest"] != digest for each in listed):
             listed.append({"digest": digest, "plan": msgspec.to_builtins(plan)})
-            with _written(self.folder), whole_file(self.folder / "plan.json") as file:
+            with _written(self.folder), atomic_write(self.folder / "plan.json") as file:
                 json.dump({"format": FORMAT, "plans": listed}, file, indent=1)
 
     def compact(self) -> None:

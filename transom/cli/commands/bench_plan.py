@@ -14,7 +14,7 @@ from transom.cli.output.console import note, print_json, print_table
 
 if TYPE_CHECKING:
     from transom.bench.plan.plan import Plan
-    from transom.bench.plan.tasks import Share, Survey
+    from transom.bench.plan.tasks import DryRun, RunGroup
 
 
 def command(
@@ -44,7 +44,7 @@ def command(
 
     All instances are read, so that whatever is wrong with the plan is told here.
     """
-    from transom.bench.plan.tasks import survey
+    from transom.bench.plan.tasks import dry_run
     from transom.cli.options.engine import default_workers
 
     flags = plan_options.Flags(
@@ -53,30 +53,30 @@ def command(
     )
     chosen = plan_options.chosen_plan(plan, flags)
     if out is None:
-        surveyed = survey(chosen)
+        planned = dry_run(chosen)
     else:
         from transom.bench.run.running import states
-        from transom.bench.store.holdings import Holdings
+        from transom.bench.store.index import ResultIndex
 
-        surveyed = survey(chosen, states(Holdings(out)))
+        planned = dry_run(chosen, states(ResultIndex(out)))
     workers = workers or default_workers(max(chosen.threads))
     if json:
-        print_json(_document(chosen, surveyed, workers))
+        print_json(_document(chosen, planned, workers))
         return
-    _print(chosen, surveyed, workers, out is not None)
+    _print(chosen, planned, workers, out is not None)
 
 
-def forecast(surveyed: Survey, todo: int, workers: int) -> str:
+def forecast(planned: DryRun, todo: int, workers: int) -> str:
     """How many runs there are, and how long those that are to be done take at most, as far as time ends them."""
-    told = f"{surveyed.runs():,} runs"
-    there = {"done": surveyed.runs("done", "outdated"), "failed": surveyed.runs("failed")}
+    told = f"{planned.runs():,} runs"
+    there = {"done": planned.runs("done", "outdated"), "failed": planned.runs("failed")}
     if any(there.values()):
         told += " (" + ", ".join(f"{count:,} {what} before" for what, count in there.items() if count) + ")"
     told += f", {todo:,} to do"
-    timed = sum(share.longest * share.runs() for share in surveyed.shares if share.stop.seconds is not None)
+    timed = sum(group.longest * group.runs() for group in planned.groups if group.stop.seconds is not None)
     if timed and todo:
         side = f", {workers} side by side" if workers > 1 else ""
-        told += f": budgets of {duration(timed * todo / surveyed.runs() / workers)} in all{side}"
+        told += f": budgets of {duration(timed * todo / planned.runs() / workers)} in all{side}"
     return told
 
 
@@ -90,58 +90,58 @@ def duration(seconds: float) -> str:
     return " ".join(parts[:2])
 
 
-def _document(plan: Plan, surveyed: Survey, workers: int) -> dict[str, Any]:
+def _document(plan: Plan, planned: DryRun, workers: int) -> dict[str, Any]:
     from dataclasses import asdict
 
     return {
         "plan": plan.digest(),
         "name": plan.name,
-        "instances": surveyed.instances,
-        "runs": surveyed.runs(),
-        "states": {state: surveyed.runs(state) for state in ("open", "done", "failed", "outdated")},
+        "instances": planned.instances,
+        "runs": planned.runs(),
+        "states": {state: planned.runs(state) for state in ("open", "done", "failed", "outdated")},
         "workers": workers,
-        "seconds": surveyed.seconds() / workers,
-        "seconds_with_grace": surveyed.seconds(grace=plan.grace) / workers,
-        "seconds_open": surveyed.seconds("open") / workers,
-        "shares": [{**asdict(share), "runs": share.runs()} for share in surveyed.shares],
-        "unsuited": [asdict(each) for each in surveyed.unsuited],
+        "seconds": planned.seconds() / workers,
+        "seconds_with_grace": planned.seconds(grace=plan.grace) / workers,
+        "seconds_open": planned.seconds("open") / workers,
+        "shares": [{**asdict(group), "runs": group.runs()} for group in planned.groups],
+        "unsuited": [asdict(each) for each in planned.unsupported],
     }
 
 
-def _print(plan: Plan, surveyed: Survey, workers: int, stored: bool) -> None:
+def _print(plan: Plan, planned: DryRun, workers: int, stored: bool) -> None:
     from transom.bench.plan.budgets import budget_words
 
-    together: dict[tuple[str, str, str], list[Share]] = {}
-    for share in surveyed.shares:
-        together.setdefault((share.set, share.problem, share.name), []).append(share)
+    together: dict[tuple[str, str, str], list[RunGroup]] = {}
+    for group in planned.groups:
+        together.setdefault((group.set, group.problem, group.name), []).append(group)
     rows = []
-    for terms, shares in together.items():
-        budgets = "; ".join(dict.fromkeys(budget_words(share.stop, plan.clock) for share in shares))
-        longest = sum(share.longest * share.runs() for share in shares)
-        row = [*terms, budgets, f"{sum(share.runs() for share in shares):,}", duration(longest)]
+    for terms, groups in together.items():
+        budgets = "; ".join(dict.fromkeys(budget_words(group.stop, plan.clock) for group in groups))
+        longest = sum(group.longest * group.runs() for group in groups)
+        row = [*terms, budgets, f"{sum(group.runs() for group in groups):,}", duration(longest)]
         if stored:
-            row += [f"{sum(share.runs(*each) for share in shares):,}" for each in (("done", "outdated"), ("failed",))]
+            row += [f"{sum(group.runs(*each) for group in groups):,}" for each in (("done", "outdated"), ("failed",))]
         rows.append(row)
     columns = ["set", "problem", "solver", "budgets", "runs", "at most", *["done", "failed"] * stored]
     print_table(plan.name, columns, rows, left=4)
-    sets = ", ".join(f"{name} {count:,}" for name, count in surveyed.instances.items())
+    sets = ", ".join(f"{name} {count:,}" for name, count in planned.instances.items())
     print(f"instances: {sets}")
-    idle = surveyed.idle()
+    idle = planned.idle()
     for name, reason in idle.items():
         print(f"{name} takes no instance of this plan: {reason}")
-    for each in surveyed.unsuited:
+    for each in planned.unsupported:
         if each.name in idle:
             continue
         print(f"not applicable: {each.name} on {each.instances:,} x {each.problem} of {each.set}: {each.reason}")
-    alone, graced = surveyed.seconds(), surveyed.seconds(grace=plan.grace)
+    alone, graced = planned.seconds(), planned.seconds(grace=plan.grace)
     print(
-        f"{surveyed.runs():,} runs: at most {duration(alone)} one after another, "
+        f"{planned.runs():,} runs: at most {duration(alone)} one after another, "
         f"{duration(alone / workers)} with {workers} workers; {duration(graced / workers)} if every run had to be ended"
     )
-    if free := sum(share.runs() for share in surveyed.shares if share.stop.seconds is None):
+    if free := sum(group.runs() for group in planned.groups if group.stop.seconds is None):
         print(f"{free:,} of them have no budget in time: each counts for {duration(plan.limit)}, when it is ended")
     if stored:
-        left = surveyed.runs("open")
-        print(f"{left:,} of them are not done yet: at most {duration(surveyed.seconds('open') / workers)}")
-    if old := surveyed.runs("outdated"):
+        left = planned.runs("open")
+        print(f"{left:,} of them are not done yet: at most {duration(planned.seconds('open') / workers)}")
+    if old := planned.runs("outdated"):
         note(f"{old:,} were done by other code or versions; bench run --only outdated does them anew")

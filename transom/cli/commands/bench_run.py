@@ -91,7 +91,7 @@ def command(
             nonlocal done
             done = summary.done
             if not summary.done:
-                note(forecast(summary.survey, summary.todo, engine.workers))
+                note(forecast(summary.dry_run, summary.todo, engine.workers))
                 _warn(summary)
             bars.update(bar, total=summary.todo, completed=summary.done, description=_counts(summary) or "runs")
 
@@ -116,17 +116,17 @@ def command(
 
 
 def _warn(summary: Summary) -> None:
-    if old := summary.survey.runs("outdated"):
+    if old := summary.dry_run.runs("outdated"):
         note(f"{old:,} were done by other code or versions and count as done; --only outdated does them anew")
-    idle = summary.survey.idle()
+    idle = summary.dry_run.idle()
     for name, reason in idle.items():
         note(f"{name} takes no instance of this plan: {reason}")
-    unsuited: dict[str, dict[str, None]] = {}
-    for each in summary.survey.unsuited:
+    unsupported: dict[str, dict[str, None]] = {}
+    for each in summary.dry_run.unsupported:
         if each.name not in idle:
-            unsuited.setdefault(each.name, {})[each.set] = None
-    if unsuited:
-        where = "; ".join(f"{name} in {', '.join(sets)}" for name, sets in unsuited.items())
+            unsupported.setdefault(each.name, {})[each.set] = None
+    if unsupported:
+        where = "; ".join(f"{name} in {', '.join(sets)}" for name, sets in unsupported.items())
         note(f"not applicable (bench plan says why): {where}")
 
 
@@ -166,7 +166,7 @@ def _document(summary: Summary) -> dict[str, Any]:
     from dataclasses import asdict
 
     return {
-        "runs": summary.survey.runs(),
+        "runs": summary.dry_run.runs(),
         "to_do": summary.todo,
         "done": summary.done,
         "seconds": summary.seconds,
@@ -187,5 +187,5 @@ def _document(summary: Summary) -> dict[str, Any]:
             {"name": name, "outcome": outcome, "cause": cause, "runs": count}
             for (name, outcome, cause), count in summary.failures.items()
         ],
-        "unsuited": [asdict(each) for each in summary.survey.unsuited],
+        "unsuited": [asdict(each) for each in summary.dry_run.unsupported],
     }

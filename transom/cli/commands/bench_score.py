@@ -52,16 +52,16 @@ def command(
     """
     import polars as pl
 
-    from transom.bench.score.remarks import remarks
+    from transom.bench.score.diagnostics import diagnostics
     from transom.bench.score.replays import replay_summaries
     from transom.bench.score.score import references, scored
     from transom.bench.score.summaries import summaries
-    from transom.bench.store.joined_results import joined_results
+    from transom.bench.store.merge import merge_results
     from transom.errors import DocumentError, SpecError
 
     if markdown:
         options.refuse({"--json": json or None, "--pairs": pairs or None}, "--markdown")
-    rows = joined_results(results)
+    rows = merge_results(results)
     if not len(rows):
         raise DocumentError(f"{results[0]}: there is no run in it yet")
     known = references(rows, read_library(library))
@@ -76,7 +76,7 @@ def command(
     if markdown and not len(table):
         raise DocumentError(f"{results[0]}: --markdown is a table of solves; there are replays alone")
     summed, replayed = summaries(table, by.value), replay_summaries(rows)
-    told = remarks(table, by.value) if len(table) else []
+    told = diagnostics(table, by.value) if len(table) else []
     tests = _tested(table, by.value) if pairs else []
     if json:
         print_json(
@@ -271,7 +271,7 @@ def _replayed(row: dict[str, Any], unit: float, digits: int) -> str:
 def _print_remarks(table: pl.DataFrame, told: list[str]) -> None:
     from textwrap import fill
 
-    from transom.bench.score.remarks import CONVENTIONS
+    from transom.bench.score.diagnostics import CONVENTIONS
 
     if told:
         print("\n".join(told), end="\n\n")
@@ -292,7 +292,7 @@ def _print_markdown(summed: pl.DataFrame, by: str, told: list[str]) -> None:
     """One table: a line per problem or set and solver, a column per budget."""
     from textwrap import fill
 
-    from transom.bench.score.remarks import CONVENTIONS_OF_GAPS
+    from transom.bench.score.diagnostics import CONVENTIONS_OF_GAPS
 
     several = summed["threads"].n_unique() > 1
     columns: dict[tuple[str, int], str] = {}

@@ -79,9 +79,9 @@ def _mapping(on: str, workers: int | None, protection: Protection) -> Apply:
 
         protection.refuse(on)
         return partial(on_this_machine, workers or 1)
-    from transom.bench.run.mapping import on_cluster
+    from transom.bench.run.dask_map import dask_map
 
-    return partial(on_cluster, chosen_cluster(on, workers or (1 if on == "dask" else None), 1, protection))
+    return partial(dask_map, chosen_cluster(on, workers or (1 if on == "dask" else None), 1, protection))
 
 
 def _print(index: DatasetIndex, out: Path, json: bool) -> None:

@@ -134,8 +134,8 @@ def _replayed(like: Path, chosen: dict[str, Any], count: int | None, seed: int) 
 
     from transom.cli.options.resources import Equipped
     from transom.errors import SpecError
+    from transom.generate.instance_generator import read_parameters
     from transom.generate.instances.selection_recipes import ReplayedSelections
-    from transom.generate.recipe import read_parameters
 
     recipe = read_parameters(ReplayedSelections, "selection", chosen)
     recipe.check()

@@ -155,8 +155,8 @@ def command(
     fragmented: windows of their own, each with the idle nodes that random busy runs leave, and jobs up to a
     share of them; without wrap-around unless --wrap is given.
     """
+    from transom.generate.instance_generator import read_parameters
     from transom.generate.instances.tjap_recipes import FragmentedAllocations, StreamAllocations
-    from transom.generate.recipe import read_parameters
 
     check_writable(out, ".jsonl")
     given = dict(locals())

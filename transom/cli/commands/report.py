@@ -28,11 +28,11 @@ def command(
     check_writable(out, ".html")
     if figures is not None:
         check_writable(figures / "figure.svg", ".svg")
-    from transom.bench.store.joined_results import joined_results
+    from transom.bench.store.merge import merge_results
     from transom.bench.store.store import read_plans, read_results
     from transom.report.page import render, write_report
 
-    rows = joined_results(results)
+    rows = merge_results(results)
     notes = []
     if len(results) > 1 and (twice := sum(len(read_results(path)) for path in results) - len(rows)):
         notes.append(f"{twice:,} runs were in several of the results given; those that began last count.")

@@ -99,4 +99,4 @@ def command(
         more = workload.facts if resources is None else {**workload.facts, "resources": extended.documents}
         print_json({**told, **more, "windows": count, "out": str(out)})
     else:
-        print("; ".join([f"{out}: {count} windows", *(each.short for each in workload.remarks)]))
+        print("; ".join([f"{out}: {count} windows", *(each.short for each in workload.diagnostics)]))

@@ -200,7 +200,7 @@ def command(
     import torch
 
     from transom.errors import SpecError
-    from transom.learned.dras.process.process import Scheme
+    from transom.learned.dras.process.process import AgentConfig
     from transom.learned.dras.training.jobsets import compared, copies, how_copied, lengths, phased, validated_on
     from transom.learned.dras.training.run import Stated, run_training
     from transom.learned.dras.training.split import split
@@ -224,7 +224,7 @@ def command(
     for line in describe(workload):
         note(line)
     parts = split(workload, months, validation, overlap, epoch)
-    scheme = Scheme(
+    scheme = AgentConfig(
         levels=levels,
         window=window,
         head=int(reservation is Reservation.head),

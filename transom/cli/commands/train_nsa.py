@@ -83,7 +83,7 @@ def command(
     (tensorboard/), and the state of the training, with which the same command goes on where it stopped.
     """
     from transom.learned.checkpoints import check_name
-    from transom.learned.repair.trained import keep
+    from transom.learned.repair.evaluation import evaluate_and_save
     from transom.learned.repair.training import Trainer
     from transom.learned.repair.training_settings import Training
     from transom.learned.training.loop import train
@@ -100,6 +100,6 @@ def command(
             bars.update(task, completed=min(row.decisions, decisions), description=text)
 
         train(trainer, save_every, tell)
-    checkpoint, path = keep(trainer, called)
+    checkpoint, path = evaluate_and_save(trainer, called)
     scored = "mean cost of the repaired jobs of windows that were not trained on, by how first nodes are chosen:"
     train_options.print_repair("nsa", checkpoint.card, path, len(trainer.curve), scored, 0, json)

@@ -44,7 +44,7 @@ def command(
     (tensorboard/), and the state of the training, with which the same command goes on where it stopped.
     """
     from transom.learned.checkpoints import check_name
-    from transom.learned.repair.nsa_cost_trained import keep
+    from transom.learned.repair.nsa_cost_evaluation import evaluate_and_save
     from transom.learned.repair.nsa_cost_training import CostTrainer
     from transom.learned.repair.training_settings import CostTraining
     from transom.learned.training.loop import train
@@ -63,6 +63,6 @@ def command(
             bars.update(task, completed=row.updates, description=text)
 
         train(trainer, save_every, tell)
-    checkpoint, path = keep(trainer, name)
+    checkpoint, path = evaluate_and_save(trainer, name)
     scored = "above the SCAS optimum on windows that were not trained on, by what searched [%]:"
     train_options.print_repair("nsa-cost", checkpoint.card, path, len(trainer.curve), scored, 2, json)

@@ -66,13 +66,13 @@ def describe(workload: Workload) -> list[str]:
     """The workload that was read, warnings about it, and what the reader changed or left out."""
     cluster = workload.cluster
     lines = [f"{workload.name}: {len(workload)} jobs on {cluster.num_nodes} nodes"]
-    lines += [f"  ! {each.text}" for each in workload.remarks]
+    lines += [f"  ! {each.text}" for each in workload.diagnostics]
     return lines + [f"  {what}: {count}" for what, count in workload.repairs.items()]
 
 
 def remarked(title: str, workload: Workload) -> str:
     """A title with the warnings about a workload."""
-    return "; ".join([title, *(each.short for each in workload.remarks)])
+    return "; ".join([title, *(each.short for each in workload.diagnostics)])
 
 
 def number(value: float, digits: int = 2) -> str:

@@ -140,7 +140,7 @@ def _columns(problem: Selection) -> list[str]:
 
 
 def _cells(problem: Selection, front: ParetoFront) -> list[list[str]]:
-    utilisation, shown = _utilisation(problem, front), problem.shown(front.values).tolist()
+    utilisation, shown = _utilisation(problem, front), problem.in_display_units(front.values).tolist()
     others = [r for r, name in enumerate(problem.resources) if name not in problem.terms]
     rows = []
     for used, values in zip(utilisation, shown, strict=True):

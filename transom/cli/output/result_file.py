@@ -7,7 +7,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from transom._system.files import whole_file
+from transom._system.files import atomic_write
 from transom.errors import DocumentError
 from transom.io import decode, encode, name_of, read_documents
 from transom.result import Result
@@ -73,7 +73,7 @@ class ResultFile:
         if not self._unsaved:
             return
         began = perf_counter()
-        with whole_file(self._path, "wb") as file:
+        with atomic_write(self._path, "wb") as file:
             file.writelines(line + b"\n" for line in self._lines)
         self._unsaved = False
         ended = perf_counter()

@@ -18,7 +18,7 @@ def told_solution(instance: Instance, solution: Any) -> dict[str, Any]:
     if words is not None:
         told: dict[str, Any] = words(instance.problem, instance.jobs, solution)
         return told
-    return {"solution": None if solution is None else solution_codec(instance.problem.kind).tell(solution)}
+    return {"solution": None if solution is None else solution_codec(instance.problem.kind).encode(solution)}
 
 
 def nodes_of_jobs(problem: Allocation, jobs: list[int] | None, owners: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from transom._system.compiling import source_digest
-from transom._system.files import whole_file
+from transom._system.files import atomic_write
 from transom.errors import DocumentError
 from transom.generate.dataset.card import card
 from transom.generate.dataset.index import DatasetIndex, Tally, read_index, versions
@@ -91,9 +91,9 @@ def make_dataset(
             progress(made, len(shards))
         _remove_repeated(source, shards, root)
         index = _index(source, shards, root)
-        with whole_file(Path(root, CARD)) as file:
+        with atomic_write(Path(root, CARD)) as file:
             file.write(card(index))
-        with whole_file(Path(root, INDEX), "wb") as file:
+        with atomic_write(Path(root, INDEX), "wb") as file:
             file.write(msgspec.json.format(msgspec.json.encode(index)) + b"\n")
     return index
 
@@ -132,7 +132,7 @@ def _begin(source: Source, root: str, force: bool) -> None:
                 Path(root, file.path).unlink(missing_ok=True)
     for part in (*Path(root).glob(".*.part"), *Path(root).glob("*/.*.part")):
         part.unlink(missing_ok=True)  # left by a run that was killed
-    with whole_file(plan, "wb") as written:
+    with atomic_write(plan, "wb") as written:
         written.write(msgspec.json.encode({"source": source.digest()}))
 
 

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from transom.errors import DocumentError, SpecError
-from transom.generate.recipe import Recipe
+from transom.generate.instance_generator import InstanceGenerator
 from transom.generate.recipes import file_of, recipe, rooted
 from transom.rng import stream
 
@@ -98,7 +98,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
         """A digest of the plan and of what its files hold, wherever they are."""
         return blake2b(msgspec.json.encode((self.plan, self.files), order="sorted"), digest_size=16).hexdigest()
 
-    def made_by(self, of: DatasetSet) -> Recipe:
+    def made_by(self, of: DatasetSet) -> InstanceGenerator:
         """The recipe of a set.
 
         Raises
@@ -125,33 +125,33 @@ class Shard(msgspec.Struct, frozen=True):
     ----------
     of : position of the set in the plan.
     number : of the shard within the set, from 0.
-    units : numbers of the first unit and of the one behind the last.
+    blocks : numbers of the first block and of the one behind the last.
     """
 
     of: int
     number: int
-    units: tuple[int, int]
+    blocks: tuple[int, int]
 
 
-def units_of(of: DatasetSet) -> int:
-    """How many units of its recipe a set holds."""
+def blocks_of(of: DatasetSet) -> int:
+    """How many blocks of its recipe a set holds."""
     return of.count or of.epochs or 0
 
 
 def shard_size(plan: DatasetPlan, of: DatasetSet) -> int:
-    """How many units of a set are made together."""
+    """How many blocks of a set are made together."""
     alone = of.epochs is not None or of.recipe == "workload"
     return of.shard or (1 if alone else plan.shard)
 
 
-def quotas(splits: Splits, units: int) -> dict[str, int]:
-    """How many units go to each split: the counts that are stated, or shares rounded by largest remainders."""
+def quotas(splits: Splits, blocks: int) -> dict[str, int]:
+    """How many blocks go to each split: the counts that are stated, or shares rounded by largest remainders."""
     if _counts(splits):
         return {name: int(number) for name, number in splits.items()}
-    exact = {name: share * units for name, share in splits.items()}
+    exact = {name: share * blocks for name, share in splits.items()}
     whole = {name: int(number + 1e-9) for name, number in exact.items()}
     by_rest = sorted(exact, key=lambda name: whole[name] - exact[name])
-    for name in by_rest[: units - sum(whole.values())]:
+    for name in by_rest[: blocks - sum(whole.values())]:
         whole[name] += 1
     return whole
 
@@ -161,13 +161,13 @@ class Splitting:
 
     Of independent instances under shares, its digest decides, so that it is in the same split in whatever set or
     number it comes; what is added to a set later moves nothing. Where counts are stated, or instances come in epochs,
-    which stay together because their instances have jobs in common, a random order of the units decides.
+    which stay together because their instances have jobs in common, a random order of the blocks decides.
 
     Parameters
     ----------
     source : the plan.
     of : the set.
-    sequential : whether its units are epochs.
+    sequential : whether its blocks are epochs.
     """
 
     def __init__(self, source: Source, of: DatasetSet, sequential: bool) -> None:
@@ -175,17 +175,17 @@ class Splitting:
         self._seed = source.plan.seed
         self.by_digest = not sequential and not _counts(self._splits)
         if not self.by_digest:
-            units = units_of(of)
-            held = quotas(self._splits, units)
+            blocks = blocks_of(of)
+            held = quotas(self._splits, blocks)
             of_rank = np.repeat(np.arange(len(held)), list(held.values()))
-            self._of_unit = np.empty(units, np.int64)
-            self._of_unit[stream(source.seed_of(of), "splits").permutation(units)] = of_rank
+            self._of_unit = np.empty(blocks, np.int64)
+            self._of_unit[stream(source.seed_of(of), "splits").permutation(blocks)] = of_rank
             self._names: list[str] = list(held)
 
-    def split(self, unit: int, digest: str) -> str:
-        """The split of an instance, by its unit from 1 and its digest."""
+    def split(self, block: int, digest: str) -> str:
+        """The split of an instance, by its block from 1 and its digest."""
         if not self.by_digest:
-            return self._names[int(self._of_unit[unit - 1])]
+            return self._names[int(self._of_unit[block - 1])]
         drawn = blake2b(f"{self._seed}/{digest}".encode(), digest_size=8).digest()
         at, below = int.from_bytes(drawn, "big") / 2.0**64, 0.0
         for name, share in self._splits.items():
@@ -243,20 +243,20 @@ def _check(source: Source, where: str) -> None:
         if getattr(each, wanted) is None or getattr(each, other) is not None:
             comes = "come in epochs" if made.sequential else "are independent"
             raise DocumentError(f"{at}: its instances {comes}: state {wanted}, not {other}")
-        if made.units is not None and units_of(each) > made.units:
-            raise DocumentError(f"{at}: {wanted} is {units_of(each)}, but such a trace gives {made.units}")
+        if made.num_blocks is not None and blocks_of(each) > made.num_blocks:
+            raise DocumentError(f"{at}: {wanted} is {blocks_of(each)}, but such a trace gives {made.num_blocks}")
         _check_splits(
-            each.splits or plan.splits, units_of(each), f"{at}: splits" if each.splits else f"{where}: splits"
+            each.splits or plan.splits, blocks_of(each), f"{at}: splits" if each.splits else f"{where}: splits"
         )
 
 
-def _check_splits(splits: Splits, units: int, where: str) -> None:
+def _check_splits(splits: Splits, blocks: int, where: str) -> None:
     for name in splits:
         if not _NAME.fullmatch(name):
             raise DocumentError(f"{where}: expected small letters, digits, - and _, got {name!r}")
     if _counts(splits):
-        if sum(splits.values()) != units:
-            raise DocumentError(f"{where}: the counts add up to {sum(splits.values())}, the set has {units}")
+        if sum(splits.values()) != blocks:
+            raise DocumentError(f"{where}: the counts add up to {sum(splits.values())}, the set has {blocks}")
     elif not all(isinstance(value, float) for value in splits.values()) or abs(sum(splits.values()) - 1) > 1e-9:
         raise DocumentError(f"{where}: expected shares such as 0.8 that add up to 1, or whole numbers")
 
@@ -267,9 +267,9 @@ def _counts(splits: Splits) -> bool:
 
 def _shards(source: Source) -> Iterator[Shard]:
     for at, each in enumerate(source.plan.sets):
-        size, units = shard_size(source.plan, each), units_of(each)
-        for number, first in enumerate(range(1, units + 1, size)):
-            yield Shard(at, number, (first, min(first + size, units + 1)))
+        size, blocks = shard_size(source.plan, each), blocks_of(each)
+        for number, first in enumerate(range(1, blocks + 1, size)):
+            yield Shard(at, number, (first, min(first + size, blocks + 1)))
 
 
 def _files(parameters: dict[str, Any]) -> Iterator[str]:

@@ -17,7 +17,7 @@ from typing import IO, Any
 import msgspec
 
 from transom._system.compiling import source_digest
-from transom._system.files import whole_file
+from transom._system.files import atomic_write
 from transom.errors import SpecError
 from transom.generate.dataset.instance_statistics import Summary, statistics
 from transom.generate.dataset.plan import DatasetSet, Shard, Source, Splitting
@@ -98,10 +98,10 @@ def make_shard(source: bytes, shard: int, folder: str) -> bytes:
     splitting = Splitting(stated, of, made.sequential)
 
     def instances() -> Iterator[tuple[str, str, Any]]:
-        for unit in range(*part.units):
-            for instance in made.unit(stated.seed_of(of), unit):
+        for number in range(*part.blocks):
+            for instance in made.block(stated.seed_of(of), number):
                 digest = digest_of(instance)
-                yield splitting.split(unit, digest), digest, instance
+                yield splitting.split(number, digest), digest, instance
 
     try:
         record = write_instances(stated, of, part, instances(), folder)
@@ -152,7 +152,7 @@ class _Lines:
 
     def add(self, split: str, digest: str, instance: Any) -> None:
         if split not in self._open:
-            self._open[split] = self._files.enter_context(whole_file(self._folder / split / self._name, "wb"))
+            self._open[split] = self._files.enter_context(atomic_write(self._folder / split / self._name, "wb"))
         self._open[split].write(encode(instance) + b"\n")
         self._digests.setdefault(split, []).append(digest)
 
@@ -259,7 +259,7 @@ def read_record(folder: str | os.PathLike[str], shard: int) -> ShardRecord | Non
 
 def write_record(folder: str | os.PathLike[str], shard: int, record: ShardRecord) -> None:
     """Write the record of a shard atomically."""
-    with whole_file(record_path(folder, shard), "wb") as file:
+    with atomic_write(record_path(folder, shard), "wb") as file:
         file.write(msgspec.json.encode(record))
 
 

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 import psutil
 
 from transom.errors import SpecError
-from transom.generate.dataset.plan import Shard, Source, shard_size, units_of
+from transom.generate.dataset.plan import Shard, Source, blocks_of, shard_size
 from transom.generate.dataset.shards import digest_of, write_instances
 from transom.generate.memory import size_told
 
 _DIGEST = 150  # bytes that are kept of each instance, to find the same one twice
-_MANY = 100_000  # units of a set from which on its size is worth a look
-_SAMPLE = 20  # units that are made for it
+_MANY = 100_000  # blocks of a set from which on its size is worth a look
+_SAMPLE = 20  # blocks that are made for it
 
 
 class DatasetSize(NamedTuple):
@@ -26,20 +26,20 @@ class DatasetSize(NamedTuple):
 
     Parameters
     ----------
-    units : instances, of sets whose instances come in epochs the epochs.
+    blocks : instances, of sets whose instances come in epochs the epochs.
     shards : parts that are made apart.
-    disk : bytes of its files, about; None where it has so few units that nobody needs to know.
+    disk : bytes of its files, about; None where it has so few blocks that nobody needs to know.
     memory : bytes that the process needs which hands out the work, at least.
     """
 
-    units: int
+    blocks: int
     shards: int
     disk: float | None
     memory: int
 
     def __str__(self) -> str:
         disk = "" if self.disk is None else f", about {size_told(self.disk)} on disk"
-        return f"{self.units:,} instances or epochs in {self.shards:,} shards{disk}"
+        return f"{self.blocks:,} instances or epochs in {self.shards:,} shards{disk}"
 
 
 def dataset_size(source: Source) -> DatasetSize:
@@ -50,11 +50,11 @@ def dataset_size(source: Source) -> DatasetSize:
     SpecError : a recipe refuses its parameters.
     """
     sets = source.plan.sets
-    units = [units_of(each) for each in sets]
-    shards = [-(-number // shard_size(source.plan, each)) for each, number in zip(sets, units, strict=True)]
-    many = [at for at, number in enumerate(units) if number > _MANY]
-    disk = sum(_bytes_each(source, at) * units[at] for at in many) if many else None
-    return DatasetSize(sum(units), sum(shards), disk, _DIGEST * sum(units))
+    blocks = [blocks_of(each) for each in sets]
+    shards = [-(-number // shard_size(source.plan, each)) for each, number in zip(sets, blocks, strict=True)]
+    many = [at for at, number in enumerate(blocks) if number > _MANY]
+    disk = sum(_bytes_each(source, at) * blocks[at] for at in many) if many else None
+    return DatasetSize(sum(blocks), sum(shards), disk, _DIGEST * sum(blocks))
 
 
 def check_size(size: DatasetSize, folder: str | os.PathLike[str]) -> None:
@@ -82,11 +82,11 @@ def check_size(size: DatasetSize, folder: str | os.PathLike[str]) -> None:
 def _bytes_each(source: Source, at: int) -> float:
     of = source.plan.sets[at]
     made = source.made_by(of)
-    sample = 1 if made.sequential else min(_SAMPLE, units_of(of))
+    sample = 1 if made.sequential else min(_SAMPLE, blocks_of(of))
 
     def instances() -> Iterator[tuple[str, str, Any]]:
-        for unit in range(1, sample + 1):
-            for instance in made.unit(source.seed_of(of), unit):
+        for block in range(1, sample + 1):
+            for instance in made.block(source.seed_of(of), block):
                 yield "sample", digest_of(instance), instance
 
     with tempfile.TemporaryDirectory() as folder:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 
-from transom._system.signals import kept_from_pools
+from transom._system.signals import sigint_masked_for_pools
 from transom.errors import TransomError
 
 _TRIES = 3  # of a shard whose worker dies
@@ -40,7 +40,7 @@ def on_this_machine(workers: int, function: Callable[[int], bytes], items: Itera
     todo = iter(items)
 
     def send(item: int, tries: int) -> None:
-        with kept_from_pools():  # this process ends the others
+        with sigint_masked_for_pools():  # this process ends the others
             running[pool.schedule(function, args=(item,))] = (item, tries)
 
     try:

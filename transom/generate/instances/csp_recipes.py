@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from transom.errors import SpecError
+from transom.generate.instance_generator import InstanceGenerator, read_parameters
 from transom.generate.instances.paths import random_path
 from transom.generate.instances.tjap_recipes import FragmentedAllocations, StreamAllocations
 from transom.generate.instances.tjap_recipes import recipe_for as allocations_for
-from transom.generate.recipe import Recipe, read_parameters
 from transom.models import Allocation, ConstrainedPath
 from transom.rng import stream
 
 
-class RandomPaths(Recipe, frozen=True, kw_only=True):
+class RandomPaths(InstanceGenerator, frozen=True, kw_only=True):
     """Constrained shortest paths with random costs; the parameters are those of :func:`random_path`."""
 
     length: int = 100
@@ -25,12 +25,12 @@ class RandomPaths(Recipe, frozen=True, kw_only=True):
     density: float = 1.0
     load: float = 0.9
 
-    def unit(self, seed: int, number: int) -> Iterator[ConstrainedPath]:
+    def block(self, seed: int, number: int) -> Iterator[ConstrainedPath]:
         rng = stream(seed, "csp", number)
         yield random_path(rng, self.length, self.sizes, self.arcs, self.longest, self.most, self.density, self.load)
 
 
-class PathsOfAllocations(Recipe, frozen=True, kw_only=True):
+class PathsOfAllocations(InstanceGenerator, frozen=True, kw_only=True):
     """What static allocations amount to on the line, without wrap-around.
 
     Parameters
@@ -53,13 +53,13 @@ class PathsOfAllocations(Recipe, frozen=True, kw_only=True):
             raise SpecError("csp: allocations: form does not go with paths")
         self._source.check()
 
-    def unit(self, seed: int, number: int) -> Iterator[ConstrainedPath]:
-        for each in self._source.unit(seed, number):
+    def block(self, seed: int, number: int) -> Iterator[ConstrainedPath]:
+        for each in self._source.block(seed, number):
             assert isinstance(each, Allocation)
             line = Allocation(each.tree, each.idle, each.sizes, "static", False, each.cost)
             yield ConstrainedPath.from_allocation(line)
 
 
-def recipe_for(given: Mapping[str, Any]) -> type[Recipe]:
+def recipe_for(given: Mapping[str, Any]) -> type[InstanceGenerator]:
     """The recipe that some parameters are of."""
     return PathsOfAllocations if "allocations" in given else RandomPaths

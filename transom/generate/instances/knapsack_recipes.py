@@ -9,9 +9,9 @@ import msgspec
 
 from transom import registry
 from transom.errors import SpecError
+from transom.generate.instance_generator import InstanceGenerator
 from transom.generate.instances.knapsacks import CLASSES, generate_knapsack, hard_knapsack
 from transom.generate.instances.windows import window_knapsacks
-from transom.generate.recipe import Recipe
 from transom.generate.workload.workload_recipe import Positive, WorkloadRecipe
 from transom.models import Knapsack
 from transom.registry import unknown
@@ -20,7 +20,7 @@ from transom.rng import stream
 _ITEMS, _HARD_ITEMS = 100, 10_000
 
 
-class ClassKnapsacks(Recipe, frozen=True, kw_only=True):
+class ClassKnapsacks(InstanceGenerator, frozen=True, kw_only=True):
     """Knapsacks of Pisinger's classes; of several classes one after another in turn.
 
     Parameters
@@ -61,9 +61,9 @@ class ClassKnapsacks(Recipe, frozen=True, kw_only=True):
         if self.capacity is not None and self.range is not None:
             raise SpecError("knapsack: range does not go with capacity, from which it follows")
         for number in range(1, len(self.classes) + 1):
-            next(self.unit(0, number))
+            next(self.block(0, number))
 
-    def unit(self, seed: int, number: int) -> Iterator[Knapsack]:
+    def block(self, seed: int, number: int) -> Iterator[Knapsack]:
         turn, at = divmod(number - 1, len(self.classes))
         name = self.classes[at]
         # A stream of its own for each, so that the first of many are those of few.
@@ -77,7 +77,7 @@ class ClassKnapsacks(Recipe, frozen=True, kw_only=True):
         yield generate_knapsack(name, self.items or _ITEMS, scale, rng, self.ratio, series)
 
 
-class WindowKnapsacks(Recipe, frozen=True, kw_only=True):
+class WindowKnapsacks(InstanceGenerator, frozen=True, kw_only=True):
     """Knapsacks of jobs that follow each other in a workload; an epoch is what one workload gives.
 
     Parameters
@@ -103,7 +103,7 @@ class WindowKnapsacks(Recipe, frozen=True, kw_only=True):
         self.workload.check()
         registry.make(registry.OBJECTIVES, self.objective)
 
-    def unit(self, seed: int, number: int) -> Iterator[Knapsack]:
+    def block(self, seed: int, number: int) -> Iterator[Knapsack]:
         rng = stream(seed, "windows") if number == 1 else stream(seed, "windows", number)
         return window_knapsacks(self.workload.workload(seed, number), self.windows, self.items, rng, self.objective)
 
@@ -115,6 +115,6 @@ def _series(text: str) -> tuple[int, int]:
     return int(number), int(length)
 
 
-def recipe_for(given: Mapping[str, Any]) -> type[Recipe]:
+def recipe_for(given: Mapping[str, Any]) -> type[InstanceGenerator]:
     """The recipe that some parameters are of."""
     return WindowKnapsacks if given.get("class") == "windows" else ClassKnapsacks

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from transom.errors import SpecError
 from transom.generate.demands.laws import Column
 from transom.generate.demands.resources import Provision, parse_resources, provide
-from transom.generate.recipe import Recipe
+from transom.generate.instance_generator import InstanceGenerator
 from transom.generate.workload.workload_recipe import Positive, WorkloadRecipe
 from transom.rng import stream
 from transom.simulation import Schedule, make_policy, simulate
@@ -49,7 +49,7 @@ def equip(workload: Workload, trace: str | None, resources: str | None, seed: in
     return Equipped(*provide(workload, listed, seed, columns))
 
 
-class ReplayRecipe(Recipe, frozen=True, kw_only=True):
+class ReplayRecipe(InstanceGenerator, frozen=True, kw_only=True):
     """Documents cut out of the replay of a workload under a policy; an epoch is one such replay.
 
     Parameters
@@ -72,8 +72,8 @@ class ReplayRecipe(Recipe, frozen=True, kw_only=True):
         return True
 
     @property
-    def units(self) -> int | None:
-        return self.workload.units
+    def num_blocks(self) -> int | None:
+        return self.workload.num_blocks
 
     def check(self) -> None:
         self.workload.check()
@@ -102,7 +102,7 @@ class ReplayRecipe(Recipe, frozen=True, kw_only=True):
         """What is cut out of a schedule."""
         raise NotImplementedError
 
-    def unit(self, seed: int, number: int) -> Iterator[Any]:
+    def block(self, seed: int, number: int) -> Iterator[Any]:
         return self.cut(self.replay(self.equipped(seed, number).workload, seed))
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from transom.errors import SpecError
+from transom.generate.instance_generator import InstanceGenerator
 from transom.generate.instances.replays import ReplayRecipe
 from transom.generate.instances.selections import FAMILIES, family_selection, replayed_selections
-from transom.generate.recipe import Recipe
 from transom.generate.workload.workload_recipe import Natural, Positive
 from transom.io.objective_names import named_terms
 from transom.models import Cluster, Selection
@@ -17,7 +17,7 @@ from transom.rng import stream
 from transom.simulation import Schedule
 
 
-class FamilySelections(Recipe, frozen=True, kw_only=True):
+class FamilySelections(InstanceGenerator, frozen=True, kw_only=True):
     """Random selections; of several families one after another in turn.
 
     Parameters
@@ -51,9 +51,9 @@ class FamilySelections(Recipe, frozen=True, kw_only=True):
                 raise unknown("selection family", name, (*FAMILIES, "all"))
         if not self.families:
             raise SpecError("selection: there is no family")
-        next(self.unit(0, 1))
+        next(self.block(0, 1))
 
-    def unit(self, seed: int, number: int) -> Iterator[Selection]:
+    def block(self, seed: int, number: int) -> Iterator[Selection]:
         turn, at = divmod(number - 1, len(self.families))
         yield family_selection(
             self.families[at],
@@ -92,6 +92,6 @@ class ReplayedSelections(ReplayRecipe, frozen=True, kw_only=True):
         return replayed_selections(schedule, self.every, self.jobs, self.minimum, self.objectives, self.ordered())
 
 
-def recipe_for(given: Mapping[str, Any]) -> type[Recipe]:
+def recipe_for(given: Mapping[str, Any]) -> type[InstanceGenerator]:
     """The recipe that some parameters are of."""
     return ReplayedSelections if "workload" in given else FamilySelections

@@ -9,10 +9,10 @@ import numpy as np
 
 from transom import registry
 from transom.errors import SpecError
+from transom.generate.instance_generator import InstanceGenerator
 from transom.generate.instances.fragmented import fragmented_allocation
 from transom.generate.instances.tjap import OneNode, Policy, Step, StreamModel, solver_policy, stream_steps
 from transom.generate.instances.uniform_sizes import uniform_sizes
-from transom.generate.recipe import Recipe
 from transom.generate.workload.workload_recipe import Positive
 from transom.io import PeriodWindow
 from transom.models import Allocation, FatTree, HopCost
@@ -27,7 +27,7 @@ _Range = tuple[int, int]
 _JOBS, _CAP, _LOAD = 50, 256, 0.95  # of windows with uniform sizes
 
 
-class _OnTree(Recipe, frozen=True, kw_only=True):
+class _OnTree(InstanceGenerator, frozen=True, kw_only=True):
     """What all allocations have: a tree, the rule, and what hops cost.
 
     Parameters
@@ -122,7 +122,7 @@ class StreamAllocations(_OnTree, frozen=True, kw_only=True):
         rng = stream(seed, "tjap", number)
         return stream_steps(self.model, self.periods, rng, place, rule, wrap, self.cost, number)
 
-    def unit(self, seed: int, number: int) -> Iterator[Allocation | PeriodWindow]:
+    def block(self, seed: int, number: int) -> Iterator[Allocation | PeriodWindow]:
         return (self.document(step) for step in self.steps(seed, number))
 
     def document(self, step: Step) -> Allocation | PeriodWindow:
@@ -160,7 +160,7 @@ class FragmentedAllocations(_OnTree, frozen=True, kw_only=True):
         """Always documents."""
         return "documents"
 
-    def unit(self, seed: int, number: int) -> Iterator[Allocation]:
+    def block(self, seed: int, number: int) -> Iterator[Allocation]:
         names = ("idle", "jobs", "mean", "spread", "cap", "longest", "load")
         stated = {name: value for name in names if (value := getattr(self, name)) is not None}
         shape: dict[str, Any] = {**self.cluster, **stated}

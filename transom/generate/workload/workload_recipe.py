@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 import msgspec
 
 from transom.errors import SpecError
+from transom.generate.instance_generator import InstanceGenerator
 from transom.generate.memory import JOB, check_memory
-from transom.generate.recipe import Recipe
 from transom.generate.workload.arrivals import fit_arrivals
 from transom.generate.workload.lublin import generate_lublin
 from transom.rng import stream
@@ -31,8 +31,8 @@ _OF = {
 }
 
 
-class WorkloadRecipe(Recipe, frozen=True, kw_only=True):
-    """Workloads; each is a unit.
+class WorkloadRecipe(InstanceGenerator, frozen=True, kw_only=True):
+    """Workloads; each is a block.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class WorkloadRecipe(Recipe, frozen=True, kw_only=True):
     start: Natural | None = None
 
     @property
-    def units(self) -> int | None:
+    def num_blocks(self) -> int | None:
         return 1 if self.model == "trace" else None
 
     def check(self) -> None:
@@ -78,7 +78,7 @@ class WorkloadRecipe(Recipe, frozen=True, kw_only=True):
         if self.walltimes is not None:
             parse_estimates(self.walltimes)
 
-    def unit(self, seed: int, number: int) -> Iterator[Workload]:
+    def block(self, seed: int, number: int) -> Iterator[Workload]:
         yield self.workload(seed, number)
 
     def workload(self, seed: int, number: int) -> Workload:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transom._system.compiling import borrowing, compiled
-from transom.heuristics.allocation.arrays import Ground, block_cost, counting, gather, reachable, slide, take
+from transom._system.compiling import compiled, no_refcount
+from transom.heuristics.allocation.arrays import AllocationArrays, block_cost, counting, gather, reachable, slide, take
 from transom.models.allocation import placing_order
 from transom.models.arrays import BoolArray, FloatArray, IntArray
 
@@ -56,14 +56,14 @@ BEST, BROKEN = range(2)
 
 @compiled
 def anneal_left(
-    rng: np.random.Generator, standing: Standing, ground: Ground, options: IntArray, schedule: Schedule
+    rng: np.random.Generator, standing: Standing, arrays: AllocationArrays, options: IntArray, schedule: Schedule
 ) -> int:
     """Take steps in which jobs go on consecutive entries of what is left of Q.
 
     Parameters
     ----------
     standing : where the search stands.
-    ground : the allocation.
+    arrays : the allocation.
     options : see above.
     schedule : the steps.
 
@@ -72,7 +72,7 @@ def anneal_left(
     After how many steps the best solution was met, 0 if it was none of them.
     """
     owner, costs, _, state = standing
-    sizes, switches = ground.sizes, counting(ground.leaf, ground.pod, ground.weights)
+    sizes, switches = arrays.sizes, counting(arrays.leaf, arrays.pod, arrays.weights)
     n, jobs = len(owner), len(sizes)
     left, slid = np.empty(n, np.int64), np.empty(n)
     before, paid = np.empty(n, np.int64), np.empty(jobs)
@@ -202,7 +202,7 @@ def take_out(
     return moved
 
 
-@borrowing
+@no_refcount
 def first_nodes(m: int, size: int, options: IntArray) -> int:
     """How many of the ``m`` entries that are left, from the lowest on, may be the first node of a job."""
     last = m if options[WRAP] else m - size + 1
@@ -245,7 +245,7 @@ def settle(
     return better
 
 
-@borrowing
+@no_refcount
 def _clear(owner: IntArray, removed: BoolArray) -> None:
     for i in range(len(owner)):
         if owner[i] >= 0 and removed[owner[i]]:
@@ -266,7 +266,7 @@ def _stranded(
     return moved
 
 
-@borrowing
+@no_refcount
 def metropolis(rng: np.random.Generator, loss: float, temperatures: FloatArray, step: int, steps: int) -> bool:
     """Whether a loss is accepted at a step of a run (algorithm 1, steps 5 to 9)."""
     if loss <= 0:
@@ -274,13 +274,13 @@ def metropolis(rng: np.random.Generator, loss: float, temperatures: FloatArray, 
     return rng.random() < math.exp(-loss / temperature_at(temperatures, step, steps))
 
 
-@borrowing
+@no_refcount
 def temperature_at(temperatures: FloatArray, step: int, steps: int) -> float:
     """The temperature at a step of a run, from the first to the last (algorithm 1, steps 1 and 11)."""
     return float(temperatures[0] * math.exp(-math.log(temperatures[0] / temperatures[1]) * step / steps))
 
 
-@borrowing
+@no_refcount
 def draw(rng: np.random.Generator, out: IntArray, removed: BoolArray, sizes: IntArray, options: IntArray) -> int:
     """Draw the jobs that a step removes, in the order in which they come back, and return how many."""
     jobs = len(sizes)
@@ -294,7 +294,7 @@ def draw(rng: np.random.Generator, out: IntArray, removed: BoolArray, sizes: Int
     return moved
 
 
-@borrowing
+@no_refcount
 def _insert(out: IntArray, count: int, job: int, sizes: IntArray, by_size: bool) -> None:
     """Put a job where it belongs among the first ``count`` ones: by falling size, or in the window's order."""
     place = count
@@ -304,14 +304,14 @@ def _insert(out: IntArray, count: int, job: int, sizes: IntArray, by_size: bool)
     out[place] = job
 
 
-@borrowing
+@no_refcount
 def _later(a: int, b: int, sizes: IntArray, by_size: bool) -> bool:
     if by_size and sizes[a] != sizes[b]:
         return bool(sizes[a] < sizes[b])
     return a > b
 
 
-@borrowing
+@no_refcount
 def mark(used: BoolArray, start: int, size: int, value: bool) -> None:
     """Set whether the entries of a block are used."""
     n = len(used)
@@ -319,7 +319,7 @@ def mark(used: BoolArray, start: int, size: int, value: bool) -> None:
         used[i if i < n else i - n] = value
 
 
-@borrowing
+@no_refcount
 def free_runs(used: BoolArray, wrap: bool, run: IntArray) -> None:
     """Write how many entries from each on are free, across the end of Q if blocks may wrap."""
     n = len(used)
@@ -332,7 +332,7 @@ def free_runs(used: BoolArray, wrap: bool, run: IntArray) -> None:
         run[i] = length
 
 
-@borrowing
+@no_refcount
 def free_starts(used: BoolArray, run: IntArray, size: int, costs: FloatArray, limit: int, slots: IntArray) -> int:
     """Write where a block of ``size`` can begin, among the first ``limit`` free entries if that is > 0."""
     found, seen = 0, 0

@@ -11,7 +11,7 @@ import numpy as np
 
 from transom.errors import SpecError
 from transom.heuristics.allocation import annealing
-from transom.heuristics.allocation.arrays import ground
+from transom.heuristics.allocation.arrays import allocation_arrays
 from transom.models.allocation import Allocation
 from transom.models.arrays import FloatArray, IntArray
 from transom.stop import Budget
@@ -129,7 +129,7 @@ class OnWhatIsLeft:
         more: tuple[Any, ...] = (),
         work: int | None = None,
     ) -> None:
-        self._problem, self._ground, self._options = problem, ground(problem), options
+        self._problem, self._arrays, self._options = problem, allocation_arrays(problem), options
         self._kernel, self._more = kernel, more
         self._best, self._state = owner.copy(), np.zeros(2)
         self.restart()
@@ -144,7 +144,7 @@ class OnWhatIsLeft:
     def run(self, rng: np.random.Generator, temperatures: FloatArray, first: int, count: int, steps: int) -> int:
         """Take steps of a run; after how many of them the best solution was met, 0 if it was none of them."""
         schedule = annealing.Schedule(temperatures, first, first + count, steps)
-        return int(self._kernel(rng, self._standing, self._ground, self._options, schedule, *self._more))
+        return int(self._kernel(rng, self._standing, self._arrays, self._options, schedule, *self._more))
 
     def hand_over(self, budget: Budget) -> None:
         """Hand over the best solution."""

@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from transom._system.compiling import borrowing, compiled
+from transom._system.compiling import compiled, no_refcount
 from transom.models.allocation import Allocation, placing_order
 from transom.models.arrays import FloatArray, IntArray
 from transom.models.hop_cost import hop_cost
 from transom.stop import Budget
 
 
-class Ground(NamedTuple):
+class AllocationArrays(NamedTuple):
     """The entries of Q as kernels want them: switches and pods numbered 0, 1, 2 ... as they come.
 
     ``leaf``, ``pod``: shape ``(idle nodes,)``; ``sizes``: shape ``(jobs,)``; ``weights``: of the cost model.
@@ -41,9 +41,9 @@ def counting(leaf: IntArray, pod: IntArray, weights: IntArray) -> Switches:
     return Switches(leaf, pod, weights, np.zeros(leaf.max() + 1, np.int64), np.zeros(pod.max() + 1, np.int64))
 
 
-def ground(problem: Allocation) -> Ground:
+def allocation_arrays(problem: Allocation) -> AllocationArrays:
     """The data of an allocation for kernels."""
-    return Ground(_numbered(problem.leaf), _numbered(problem.pod), problem.sizes, problem.cost.weights)
+    return AllocationArrays(_numbered(problem.leaf), _numbered(problem.pod), problem.sizes, problem.cost.weights)
 
 
 def first_fit(problem: Allocation) -> IntArray:
@@ -83,7 +83,7 @@ def reachable(owner: IntArray, sizes: IntArray, wrap: bool) -> bool:
     return bool(placing_order(owner, sizes, wrap, False).min() >= 0)
 
 
-@borrowing
+@no_refcount
 def gather(owner: IntArray, left: IntArray) -> int:
     """Write the entries that nobody holds into ``left``, and return how many there are."""
     m = 0
@@ -94,7 +94,7 @@ def gather(owner: IntArray, left: IntArray) -> int:
     return m
 
 
-@borrowing
+@no_refcount
 def block_cost(left: IntArray, m: int, start: int, size: int, switches: Switches) -> float:
     """Cost of ``size`` consecutive entries of the first ``m`` of ``left``; the counts are zero before and after."""
     leaf, pod, weights, in_leaf, in_pod = switches
@@ -112,7 +112,7 @@ def block_cost(left: IntArray, m: int, start: int, size: int, switches: Switches
     return hop_cost(size, leaf_pairs, pod_pairs, weights)
 
 
-@borrowing
+@no_refcount
 def slide(left: IntArray, m: int, last: int, size: int, switches: Switches, costs: FloatArray) -> None:
     """Write the cost of the block from each of the first ``last`` starts into ``costs``; as :func:`block_cost`."""
     leaf, pod, weights, in_leaf, in_pod = switches
@@ -142,7 +142,7 @@ def slide(left: IntArray, m: int, last: int, size: int, switches: Switches, cost
         in_pod[pod[left[k]]] = 0
 
 
-@borrowing
+@no_refcount
 def take(owner: IntArray, left: IntArray, m: int, start: int, size: int, job: int) -> int:
     """Give ``job`` a block of ``left``, close the ranks behind it, and return how many entries remain."""
     for k in range(start, start + size):

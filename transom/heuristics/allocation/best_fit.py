@@ -8,13 +8,22 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from transom._system.compiling import borrowing, compiled
+from transom._system.compiling import compiled, no_refcount
 from transom.heuristics.allocation.annealing import free_runs, mark
-from transom.heuristics.allocation.arrays import Ground, Switches, counting, first_fit, gather, ground, slide, take
+from transom.heuristics.allocation.arrays import (
+    AllocationArrays,
+    Switches,
+    allocation_arrays,
+    counting,
+    first_fit,
+    gather,
+    slide,
+    take,
+)
 from transom.models.allocation import Allocation
 from transom.models.arrays import FloatArray, IntArray
 from transom.models.fat_tree import FatTree
-from transom.solving import settled
+from transom.solving import presolve
 from transom.stop import Budget, Stop
 
 _WORK = 400_000  # entries looked at between two looks at the clock: a few milliseconds
@@ -55,15 +64,15 @@ class BestFit:
         _warm_up()
 
     def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
-        if settled(problem, budget):
+        if presolve(problem, budget):
             return
         if start is not None:
             budget.found(start)
-        owner = best_fit(problem, ground(problem), self.order == "size", budget)
+        owner = best_fit(problem, allocation_arrays(problem), self.order == "size", budget)
         budget.found(first_fit(problem) if owner is None else owner)
 
 
-def best_fit(problem: Allocation, data: Ground, by_size: bool, budget: Budget) -> IntArray | None:
+def best_fit(problem: Allocation, data: AllocationArrays, by_size: bool, budget: Budget) -> IntArray | None:
     """The owners that best fit chooses, shape ``(idle nodes,)``; None if a job finds no room or time is over."""
     jobs = np.argsort(-problem.sizes, kind="stable") if by_size else np.arange(len(problem))
     owner = np.full(len(problem.idle), -1)
@@ -117,7 +126,7 @@ def _on_switches(owner: IntArray, jobs: IntArray, leaf: IntArray, pod: IntArray,
                 taken[leaf[i]] -= 1
 
 
-@borrowing
+@no_refcount
 def _fitting(free: IntArray, pod_of: IntArray, inside: int, need: int) -> int:
     """The switch that holds ``need`` with the least left over, else the fullest; ``inside`` a pod if >= 0."""
     best = -1
@@ -135,7 +144,7 @@ def _fitting(free: IntArray, pod_of: IntArray, inside: int, need: int) -> int:
 
 
 @compiled
-def _on_what_is_left(owner: IntArray, jobs: IntArray, data: Ground, wrap: bool) -> bool:
+def _on_what_is_left(owner: IntArray, jobs: IntArray, data: AllocationArrays, wrap: bool) -> bool:
     n = len(owner)
     sizes, numbered = data.sizes, counting(data.leaf, data.pod, data.weights)
     left, costs, switches = np.empty(n, np.int64), np.empty(n), np.empty(n, np.int64)
@@ -154,7 +163,7 @@ def _on_what_is_left(owner: IntArray, jobs: IntArray, data: Ground, wrap: bool) 
 
 
 @compiled
-def _on_q(owner: IntArray, jobs: IntArray, data: Ground, wrap: bool) -> bool:
+def _on_q(owner: IntArray, jobs: IntArray, data: AllocationArrays, wrap: bool) -> bool:
     n = len(owner)
     sizes, numbered = data.sizes, counting(data.leaf, data.pod, data.weights)
     every, costs, switches = np.arange(n), np.empty(n), np.empty(n, np.int64)
@@ -177,12 +186,12 @@ def _on_q(owner: IntArray, jobs: IntArray, data: Ground, wrap: bool) -> bool:
     return True
 
 
-@borrowing
+@no_refcount
 def _less(switches: IntArray, costs: FloatArray, a: int, b: int) -> bool:
     return bool(switches[a] < switches[b] or (switches[a] == switches[b] and costs[a] < costs[b]))
 
 
-@borrowing
+@no_refcount
 def _count_switches(left: IntArray, m: int, last: int, size: int, numbered: Switches, switches: IntArray) -> None:
     """Write pods and leaf switches of the block from each start as one number; the counts are zero before and after."""
     leaf, pod, _, in_leaf, in_pod = numbered

@@ -11,7 +11,7 @@ import numpy as np
 
 from transom.errors import SpecError
 from transom.heuristics.allocation.annealing import Schedule
-from transom.heuristics.allocation.arrays import best_known, ground
+from transom.heuristics.allocation.arrays import allocation_arrays, best_known
 from transom.heuristics.allocation.best_fit import best_fit
 from transom.heuristics.allocation.counts import (
     LEAF,
@@ -27,7 +27,7 @@ from transom.heuristics.allocation.dp_polish import DpPolish
 from transom.models.allocation import Allocation
 from transom.models.arrays import IntArray
 from transom.models.fat_tree import FatTree
-from transom.solving import settled
+from transom.solving import presolve
 from transom.stop import Budget, Stop
 
 _CHUNK = 4096  # most steps between two looks at the clock
@@ -93,7 +93,7 @@ class CountSearch:
             DpPolish().warm_up()
 
     def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
-        if settled(problem, budget):
+        if presolve(problem, budget):
             return
         best_known(problem, budget, start)
         if start is None or self.begin != "start":
@@ -122,7 +122,7 @@ class CountSearch:
                 return
 
     def _begin(self, problem: Allocation, budget: Budget, rng: np.random.Generator) -> None:
-        data = ground(problem)
+        data = allocation_arrays(problem)
         for by_size in (False, True):
             if (owner := best_fit(problem, data, by_size, budget)) is not None:
                 budget.found(owner)
@@ -145,7 +145,7 @@ class Search:
     """
 
     def __init__(self, problem: Allocation, solution: IntArray) -> None:
-        data = ground(problem)
+        data = allocation_arrays(problem)
         n = len(problem.idle)
         self._order = np.lexsort((data.leaf, data.pod))
         # Numbered along the places, so that the switches of a pod follow each other.

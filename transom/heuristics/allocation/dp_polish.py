@@ -12,14 +12,14 @@ import numpy as np
 
 from transom import registry
 from transom.errors import SpecError
-from transom.heuristics.allocation.arrays import best_known, ground
+from transom.heuristics.allocation.arrays import allocation_arrays, best_known
 from transom.heuristics.allocation.best_fit import BestFit, best_fit
 from transom.heuristics.allocation.reinsertion import least_costs, reinsert_one, reinsert_two
 from transom.models.allocation import Allocation
 from transom.models.arrays import IntArray
 from transom.models.fat_tree import FatTree
 from transom.models.hop_cost import AUTHORS
-from transom.solving import refusal, settled, warm_up
+from transom.solving import presolve, refusal, warm_up
 from transom.stop import Budget, Stop
 
 _WORK = 200_000  # entries looked at between two looks at the clock: a few milliseconds
@@ -73,13 +73,13 @@ class DpPolish:
         _warm_up()
 
     def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
-        if settled(problem, budget):
+        if presolve(problem, budget):
             return
         best_known(problem, budget, start)
         if self.begin == "start" and start is not None:
             _improve(problem, budget)
             return
-        if not budget.done() and (owner := best_fit(problem, ground(problem), False, budget)) is not None:
+        if not budget.done() and (owner := best_fit(problem, allocation_arrays(problem), False, budget)) is not None:
             budget.found(owner)
         _solve_static(problem, budget, rng)
         _improve(problem, budget)
@@ -112,7 +112,7 @@ def _improve(problem: Allocation, budget: Budget) -> None:
 def _polish(problem: Allocation, budget: Budget) -> None:
     owner: IntArray = np.array(budget.solution)
     costs = problem.job_costs(owner)
-    data = ground(problem)
+    data = allocation_arrays(problem)
     least = least_costs(data)
     chunk = max(1, _WORK // (8 * len(owner)))
     jobs = range(len(problem))
@@ -146,4 +146,4 @@ def _warm_up() -> None:
     _polish(problem, budget)
     # Where a job that costs the least it can is passed over, nothing was compiled to move it.
     owner = np.array(budget.solution)
-    reinsert_one(owner, problem.job_costs(owner), ground(problem), problem.wrap, 0)
+    reinsert_one(owner, problem.job_costs(owner), allocation_arrays(problem), problem.wrap, 0)

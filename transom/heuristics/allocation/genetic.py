@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from transom.errors import SpecError
-from transom.heuristics.allocation.arrays import best_known, ground
+from transom.heuristics.allocation.arrays import allocation_arrays, best_known
 from transom.heuristics.allocation.keys import decode_blocks, decode_left, encode
 from transom.models.allocation import Allocation
 from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.models.fat_tree import FatTree
-from transom.solving import settled
+from transom.solving import presolve
 from transom.stop import Budget, Stop
 
 _PATIENCE = 100  # generations without a better value, where the budget has no limit at all
@@ -69,7 +69,7 @@ class AllocationGenetic:
         _warm_up()
 
     def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
-        if settled(problem, budget):
+        if presolve(problem, budget):
             return
         known = best_known(problem, budget, start)
         if budget.done():
@@ -109,7 +109,7 @@ class _Keys:
         self._problem = problem
         self._static = problem.rule == "static"
         self.count = 2 * len(problem) + self._static
-        self._ground = ground(problem)
+        self._arrays = allocation_arrays(problem)
         if self._static:
             sizes, self._rows = np.unique(problem.sizes, return_inverse=True)
             self._table = problem.block_costs(sizes)
@@ -121,8 +121,8 @@ class _Keys:
         if self._static:
             self._starts(rows, values)
         else:
-            nothing = np.empty((0, len(self._ground.leaf)), np.int64)
-            decode_left(rows, self._ground, self._problem.wrap, nothing, values)
+            nothing = np.empty((0, len(self._arrays.leaf)), np.int64)
+            decode_left(rows, self._arrays, self._problem.wrap, nothing, values)
         return values
 
     def solution(self, row: FloatArray) -> IntArray:
@@ -130,8 +130,8 @@ class _Keys:
         rows = np.array(row, dtype=np.float64)[None, :]
         if self._static:
             return self._problem.from_starts(self._starts(rows, np.empty(1))[0])
-        owners = np.empty((1, len(self._ground.leaf)), np.int64)
-        decode_left(rows, self._ground, self._problem.wrap, owners, np.empty(1))
+        owners = np.empty((1, len(self._arrays.leaf)), np.int64)
+        decode_left(rows, self._arrays, self._problem.wrap, owners, np.empty(1))
         return np.asarray(owners[0])
 
     def encode(self, owner: IntArray) -> FloatArray | None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from transom._system.compiling import compiled
-from transom.heuristics.allocation.arrays import Ground, block_cost, counting, take
+from transom.heuristics.allocation.arrays import AllocationArrays, block_cost, counting, take
 from transom.models.allocation import Allocation
 from transom.models.arrays import FloatArray, IntArray
 
 
 @compiled
-def decode_left(rows: FloatArray, ground: Ground, wrap: bool, owners: IntArray, values: FloatArray) -> None:
+def decode_left(rows: FloatArray, arrays: AllocationArrays, wrap: bool, owners: IntArray, values: FloatArray) -> None:
     """Place jobs by rising order key, each on what is left of Q from where its start key says.
 
     Parameters
@@ -20,8 +20,8 @@ def decode_left(rows: FloatArray, ground: Ground, wrap: bool, owners: IntArray, 
     owners : the solutions, shape ``(rows, idle nodes)``, or with no row where only values are wanted.
     values : their costs, shape ``(rows,)``.
     """
-    sizes, switches = ground.sizes, counting(ground.leaf, ground.pod, ground.weights)
-    n, jobs = len(ground.leaf), len(sizes)
+    sizes, switches = arrays.sizes, counting(arrays.leaf, arrays.pod, arrays.weights)
+    n, jobs = len(arrays.leaf), len(sizes)
     left, owner = np.empty(n, np.int64), np.empty(n, np.int64)
     for row in range(len(rows)):
         owner[:] = -1

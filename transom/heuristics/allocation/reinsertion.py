@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from transom._system.compiling import compiled
-from transom.heuristics.allocation.arrays import Ground, counting, gather, slide, take
+from transom.heuristics.allocation.arrays import AllocationArrays, counting, gather, slide, take
 from transom.models.allocation import placing_order
 from transom.models.arrays import FloatArray, IntArray
 from transom.models.hop_cost import hop_cost
@@ -18,12 +18,12 @@ _LESS = 1e-10  # a move has to pay by this share of what it moves: sums are roun
 
 
 @compiled
-def reinsert_one(owner: IntArray, costs: FloatArray, ground: Ground, wrap: bool, job: int) -> bool:
+def reinsert_one(owner: IntArray, costs: FloatArray, arrays: AllocationArrays, wrap: bool, job: int) -> bool:
     """Put a job on the cheapest start, if that pays; whether it did.
 
     ``owner`` and ``costs`` (of each job) are changed if it pays.
     """
-    sizes, switches = ground.sizes, counting(ground.leaf, ground.pod, ground.weights)
+    sizes, switches = arrays.sizes, counting(arrays.leaf, arrays.pod, arrays.weights)
     n, size = len(owner), sizes[job]
     rest = np.where(owner == job, -1, owner)
     if not _stands(rest, sizes, wrap, job, job):
@@ -45,7 +45,7 @@ def reinsert_one(owner: IntArray, costs: FloatArray, ground: Ground, wrap: bool,
 def reinsert_two(
     owner: IntArray,
     costs: FloatArray,
-    ground: Ground,
+    arrays: AllocationArrays,
     wrap: bool,
     pair: tuple[int, int],
     least: float,
@@ -66,7 +66,7 @@ def reinsert_two(
     The place to go on from, or -1 if no other start can pay; and whether it paid.
     """
     one, other = pair
-    sizes, switches = ground.sizes, counting(ground.leaf, ground.pod, ground.weights)
+    sizes, switches = arrays.sizes, counting(arrays.leaf, arrays.pod, arrays.weights)
     n, size = len(owner), sizes[other]
     rest = owner.copy()
     for i in range(n):
@@ -111,9 +111,9 @@ def _stands(rest: IntArray, sizes: IntArray, wrap: bool, one: int, other: int) -
 
 
 @compiled
-def least_costs(ground: Ground) -> FloatArray:
+def least_costs(arrays: AllocationArrays) -> FloatArray:
     """A lower bound of what each job costs: full switches as large as the one with the most idle nodes."""
-    leaf, pod, sizes, weights = ground
+    leaf, pod, sizes, weights = arrays
     _, _, _, in_leaf, in_pod = counting(leaf, pod, weights)
     for i in range(len(leaf)):
         in_leaf[leaf[i]] += 1

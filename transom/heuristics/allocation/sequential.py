@@ -11,7 +11,7 @@ import numpy as np
 from transom.heuristics.allocation.arrays import best_known
 from transom.models.allocation import Allocation
 from transom.models.fat_tree import FatTree
-from transom.solving import settled
+from transom.solving import presolve
 from transom.stop import Budget, Stop
 
 
@@ -39,7 +39,7 @@ class Sequential:
         _warm_up()
 
     def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
-        if not settled(problem, budget):
+        if not presolve(problem, budget):
             best_known(problem, budget, start)
 
 

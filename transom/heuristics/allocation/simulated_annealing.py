@@ -17,7 +17,7 @@ from transom.models.allocation import Allocation
 from transom.models.arrays import FloatArray, IntArray, frozen_ints
 from transom.models.fat_tree import FatTree
 from transom.models.shortest_path import ConstrainedPath
-from transom.solving import settled
+from transom.solving import presolve
 from transom.stop import Budget, Stop
 
 
@@ -104,7 +104,7 @@ class AllocationAnnealing(_PlainRepair):
         return None
 
     def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
-        if settled(problem, budget):
+        if presolve(problem, budget):
             return
         owner = best_known(problem, budget, start)
         walk: Walk
@@ -159,7 +159,7 @@ class PathAnnealing(_PlainRepair):
     def __call__(
         self, problem: ConstrainedPath, budget: Budget, rng: np.random.Generator, /, start: Any = None
     ) -> None:
-        if settled(problem, budget):
+        if presolve(problem, budget):
             return
         # Read-only as those of an allocation, for which the kernels are compiled.
         sizes = frozen_ints(np.repeat(problem.sizes, problem.counts), "path: sizes")

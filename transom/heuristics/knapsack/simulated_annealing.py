@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from transom._system.compiling import borrowing, compiled
+from transom._system.compiling import compiled, no_refcount
 from transom.errors import SpecError
 from transom.heuristics.knapsack.greedy import Greedy
 from transom.models.arrays import BoolArray, IntArray
@@ -196,7 +196,7 @@ def _walk(
     return better_at
 
 
-@borrowing
+@no_refcount
 def _move(rng: np.random.Generator, solution: Chosen, items: Items, flipped: IntArray) -> int:
     # Flip one item and repair; `flipped` lists what was flipped. Too heavy after all moves: not repaired.
     chosen, order, _, state = solution
@@ -221,7 +221,7 @@ def _move(rng: np.random.Generator, solution: Chosen, items: Items, flipped: Int
     return moves
 
 
-@borrowing
+@no_refcount
 def _flip(item: int, solution: Chosen, items: Items) -> None:
     chosen, order, place, state = solution
     sign = -1 if chosen[item] else 1

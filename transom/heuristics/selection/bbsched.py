@@ -12,8 +12,8 @@ import numpy as np
 from transom._system.compiling import compiled
 from transom.errors import SpecError
 from transom.heuristics.selection.archive import Archive
-from transom.heuristics.selection.handing_over import HandingOver, undecided
-from transom.heuristics.selection.rows import Ground
+from transom.heuristics.selection.incumbent_reporter import IncumbentReporter, undecided
+from transom.heuristics.selection.rows import SelectionArrays
 from transom.models import Selection
 from transom.models.arrays import BoolArray, IntArray
 from transom.models.selection_reduction import ReducedSelection
@@ -99,30 +99,30 @@ class BBSchedGenetic:
             return
         if not self.prune:
             reduced = _unpruned(problem, reduced)
-        handing = HandingOver(problem, reduced, budget, maximal=False)
+        reporter = IncumbentReporter(problem, reduced, budget, maximal=False)
         population = _Population(self, reduced, budget, rng)
         generations = self._generations(len(reduced.jobs), budget)
         archive = Archive(reduced.objectives)
         if self.archive:
-            archive.add(population.completed(population.rows))
+            archive.add(population.greedy_complete(population.rows))
         while population.generation < generations and not budget.done():
-            count = 1 if handing.eager else generations - population.generation
+            count = 1 if reporter.eager else generations - population.generation
             limit = budget.iterations_left()
             children = population.evolve(min(count, count if limit is None else limit))
             budget.spend(population.generation - budget.iterations)
             if self.archive:
-                archive.add(population.completed(children))
-                handing.give_in_time(archive)
-                if handing.last_call(archive):
+                archive.add(population.greedy_complete(children))
+                reporter.report_in_time(archive)
+                if reporter.report_before_deadline(archive):
                     return
-            elif handing.eager:
-                handing.give(population.rows)
-            elif handing.pressing(len(population.rows)):
+            elif reporter.eager:
+                reporter.report_rows(population.rows)
+            elif reporter.must_report(len(population.rows)):
                 break
         if self.archive:
-            handing.give_news(archive)
+            reporter.report(archive)
         else:
-            handing.give(population.rows)
+            reporter.report_rows(population.rows)
 
     def size(self, jobs: int) -> int:
         """Size of the population for a chromosome of so many jobs."""
@@ -159,7 +159,7 @@ class _Population:
     def __init__(
         self, given: BBSchedGenetic, reduced: ReducedSelection, budget: Budget, rng: np.random.Generator
     ) -> None:
-        self._ground, self._rng = Ground.of(reduced), rng
+        self._arrays, self._rng = SelectionArrays.of(reduced), rng
         self._mutation = given.mutation
         self.generation = 0
         jobs, size = len(reduced.jobs), given.size(len(reduced.jobs))
@@ -168,14 +168,14 @@ class _Population:
         self._step = max(1, min(_WORK // work, _ROWS // size))
         rows, values = np.zeros((2 * size, jobs), np.bool_), np.zeros((2 * size, reduced.objectives.shape[1]), np.int64)
         self._living = Living(rows, values, np.zeros(2 * size, np.int64), reduced.objectives)
-        alone = self._ground.one_hot()
-        asked = alone @ self._ground.demands if len(self._ground.parents) else self._ground.demands
-        first = alone[(asked <= self._ground.room).all(axis=1)]
+        alone = self._arrays.one_hot()
+        asked = alone @ self._arrays.demands if len(self._arrays.parents) else self._arrays.demands
+        first = alone[(asked <= self._arrays.room).all(axis=1)]
         if budget.solution is not None:
             first = np.concatenate((budget.solution.selections[:, reduced.jobs], first))
         drawn = np.zeros((max(0, size - len(first)), jobs), np.bool_)
         orders = rng.permuted(np.tile(np.arange(jobs), (len(drawn), 1)), axis=1)
-        _draw(drawn, orders, self._ground.demands, self._ground.room, self._ground.parents)
+        _draw(drawn, orders, self._arrays.demands, self._arrays.room, self._arrays.parents)
         rows[:size] = np.concatenate((first[:size], drawn))
         values[:size] = rows[:size] @ reduced.objectives
         self._count = size
@@ -185,10 +185,10 @@ class _Population:
         """The rows that live, shape ``(n, k)``, n > 0; a view, good until the next generation."""
         return self._living.rows[: self._count]
 
-    def completed(self, rows: BoolArray) -> BoolArray:
+    def greedy_complete(self, rows: BoolArray) -> BoolArray:
         """Rows of shape ``(n, k)`` with every further job that fits, in queue order."""
         queue = -np.arange(rows.shape[1], dtype=np.float64)
-        return self._ground.greedy(np.broadcast_to(queue, rows.shape), rows)
+        return self._arrays.greedy(np.broadcast_to(queue, rows.shape), rows)
 
     def evolve(self, generations: int) -> BoolArray:
         """So many generations, or fewer if they would take more than a few milliseconds.
@@ -205,7 +205,7 @@ class _Population:
             self._living,
             self._count,
             children,
-            self._ground,
+            self._arrays,
             self._mutation,
             self.generation + 1,
             generations,
@@ -266,20 +266,20 @@ def _evolve(
     living: Living,
     count: int,
     children: BoolArray,
-    ground: Ground,
+    arrays: SelectionArrays,
     mutation: float,
     generation: int,
     generations: int,
 ) -> tuple[int, int]:
     rows, values, born, objectives = living
-    demands, room, parents = ground.demands, ground.room, ground.parents
+    demands, room, parents = arrays.demands, arrays.room, arrays.parents
     size, jobs = len(rows) // 2, rows.shape[1]
     half = jobs // 2
     total = 0
     for now in range(generation, generation + generations):
         alive = count
-        for brood in range(size):
-            if brood % 2 == 0:
+        for offspring in range(size):
+            if offspring % 2 == 0:
                 one, other = int(rng.random() * alive), int(rng.random() * alive)
             else:
                 one, other = other, one

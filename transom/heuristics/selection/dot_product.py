@@ -11,7 +11,7 @@ import numpy as np
 from transom.models.arrays import BoolArray
 from transom.models.selection import Selection
 from transom.models.selection_reduction import forced_jobs
-from transom.solving import settled
+from transom.solving import presolve
 from transom.stop import Budget, Stop
 
 
@@ -46,7 +46,7 @@ class DotProduct:
         _warm_up()
 
     def __call__(self, problem: Selection, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
-        if not settled(problem, budget):
+        if not presolve(problem, budget):
             budget.found(problem.front(packed(problem)[None, :]))
 
 

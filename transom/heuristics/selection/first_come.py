@@ -9,7 +9,7 @@ import numpy as np
 
 from transom.models.selection import Selection
 from transom.models.selection_reduction import forced_jobs
-from transom.solving import settled
+from transom.solving import presolve
 from transom.stop import Budget
 
 
@@ -40,7 +40,7 @@ class FirstCome:
         import moocore  # noqa: F401
 
     def __call__(self, problem: Selection, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
-        if not settled(problem, budget):
+        if not presolve(problem, budget):
             budget.notes["naive"] = naive(problem)
             budget.found(problem.front(forced_jobs(problem)[None, :]))
 

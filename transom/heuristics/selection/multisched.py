@@ -12,7 +12,7 @@ from transom import registry
 from transom.errors import SpecError
 from transom.models.selection import Selection
 from transom.models.selection_reduction import forced_jobs, reduce_selection
-from transom.solving import settled, warm_up
+from transom.solving import presolve, warm_up
 from transom.stop import Budget
 
 
@@ -65,7 +65,7 @@ class MultiSched:
             warm_up(_solver(spec), Selection)
 
     def __call__(self, problem: Selection, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
-        if settled(problem, budget):
+        if presolve(problem, budget):
             return
         reduced = reduce_selection(problem)
         if reduced is None:

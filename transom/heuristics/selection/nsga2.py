@@ -13,18 +13,18 @@ import numpy as np
 from transom.errors import SpecError
 from transom.heuristics.selection.archive import Archive
 from transom.heuristics.selection.crowding import survivors
-from transom.heuristics.selection.handing_over import HandingOver, undecided
-from transom.heuristics.selection.known_rows import KnownRows
-from transom.heuristics.selection.rows import Ground, breed
+from transom.heuristics.selection.incumbent_reporter import IncumbentReporter, undecided
+from transom.heuristics.selection.rows import SelectionArrays, breed
+from transom.heuristics.selection.visited_set import VisitedSet
 from transom.models import Selection
 from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.models.selection_reduction import ReducedSelection
 from transom.stop import Budget, Stop
 
 _PATIENCE = 100  # generations that add nothing to the archive, where the budget has no limit at all
-_BARREN = 20  # generations in a row without a new child, after which the search ends
+_STAGNATION = 20  # generations in a row without a new child, after which the search ends
 _WEIGHTINGS = 8  # greedy rows by random weightings, per objective
-_LITTERS = 2  # children of a generation, as a multiple of the population
+_BATCHES = 2  # children of a generation, as a multiple of the population
 _WORK = 1 << 20  # entries looked at between two looks at the clock: a few milliseconds
 
 
@@ -86,100 +86,100 @@ class _Search:
         self, given: Nsga2, problem: Selection, reduced: ReducedSelection, budget: Budget, rng: np.random.Generator
     ) -> None:
         self.given, self.problem, self.reduced, self.budget, self.rng = given, problem, reduced, budget, rng
-        self.ground = Ground.of(reduced)
-        self.known = KnownRows(self.ground.jobs, rng)
+        self.arrays = SelectionArrays.of(reduced)
+        self.visited = VisitedSet(self.arrays.jobs, rng)
         self.archive = Archive(reduced.objectives)
-        self.handing = HandingOver(problem, reduced, budget, maximal=True)
+        self.reporter = IncumbentReporter(problem, reduced, budget, maximal=True)
         self.entered_at = 0
-        self.born = 0
+        self.accepted = 0
         if budget.solution is not None:
             self.archive.add(budget.solution.selections[:, reduced.jobs])
 
     def run(self) -> None:
         """Search to the end."""
         first = self.seeds()
-        if self.budget.done() or self.pressed():
-            self.handing.give_news(self.archive)
+        if self.budget.done() or self.must_report():
+            self.reporter.report(self.archive)
             return
         algorithm = _algorithm(self, first)
         unlimited = self.budget.seconds_left() == math.inf and self.budget.iterations_left() is None
-        barren = 0
-        while not self.budget.done() and not self.handing.last_call(self.archive):
-            if barren >= _BARREN or (unlimited and self.budget.iterations - self.entered_at >= _PATIENCE):
+        stagnation = 0
+        while not self.budget.done() and not self.reporter.report_before_deadline(self.archive):
+            if stagnation >= _STAGNATION or (unlimited and self.budget.iterations - self.entered_at >= _PATIENCE):
                 break
             children = algorithm.ask()
             self.budget.spend()
-            barren = 0 if self.born else barren + 1
+            stagnation = 0 if self.accepted else stagnation + 1
             if len(children):
                 algorithm.evaluator.eval(algorithm.problem, children)
                 algorithm.tell(infills=children)
-            self.handing.give_in_time(self.archive)
-        self.handing.give_news(self.archive)
+            self.reporter.report_in_time(self.archive)
+        self.reporter.report(self.archive)
 
     def seeds(self) -> BoolArray:
         """The first population; the best of it has been handed over."""
-        ground, rng = self.ground, self.rng
-        objectives = ground.gains.shape[1]
+        arrays, rng = self.arrays, self.rng
+        objectives = arrays.gains.shape[1]
         pure = np.concatenate((np.eye(objectives), np.full((1, objectives), 1 / objectives)))
-        rows = [ground.greedy(_efficiency(ground, pure)), ground.by_dot_product()[None]]
+        rows = [arrays.greedy(_efficiency(arrays, pure)), arrays.by_dot_product()[None]]
         self.archive.add(np.concatenate(rows))
-        self.handing.give_news(self.archive)
+        self.reporter.report(self.archive)
         weights = rng.exponential(size=(_WEIGHTINGS * objectives, objectives))
-        alone = ground.one_hot()
+        alone = arrays.one_hot()
         # Scores are made when they are needed: those of each job alone take the square of the jobs.
         batches: list[tuple[BoolArray | None, FloatArray, Callable[[FloatArray], FloatArray]]] = [
-            (None, pure, lambda part: part @ ground.gains.T),
-            (None, weights, lambda part: _efficiency(ground, part)),
-            (alone, rng.exponential(size=(len(alone), objectives)), lambda part: _efficiency(ground, part)),
-            (None, rng.random((self.given.population, ground.jobs)), lambda part: part),
+            (None, pure, lambda part: part @ arrays.gains.T),
+            (None, weights, lambda part: _efficiency(arrays, part)),
+            (alone, rng.exponential(size=(len(alone), objectives)), lambda part: _efficiency(arrays, part)),
+            (None, rng.random((self.given.population, arrays.jobs)), lambda part: part),
         ]
-        step = max(1, _WORK // ground.demands.size)
+        step = max(1, _WORK // arrays.demands.size)
         for begun, given, scores in batches:
             for at in range(0, len(given), step):
-                if self.pressed():
+                if self.must_report():
                     return np.concatenate(rows)
-                made = ground.greedy(scores(given[at : at + step]), None if begun is None else begun[at : at + step])
+                made = arrays.greedy(scores(given[at : at + step]), None if begun is None else begun[at : at + step])
                 rows.append(made)
                 self.archive.add(made)
         first = np.concatenate(rows)
-        return first[self.known.add(first)]
+        return first[self.visited.add(first)]
 
-    def pressed(self) -> bool:
+    def must_report(self) -> bool:
         """Whether what has been found has to be handed over now; a generation of thousands of jobs takes long."""
-        return self.handing.pressing(len(self.archive))
+        return self.reporter.must_report(len(self.archive))
 
-    def brood(self, population: BoolArray, ranks: IntArray) -> BoolArray:
-        """Children worth showing to the population, best first as the rows of the population are, shape ``(n, k)``.
+    def offspring(self, population: BoolArray, ranks: IntArray) -> BoolArray:
+        """Offspring for the population, best first as the rows of the population are, shape ``(n, k)``.
 
         All enter the archive. Where the population is full of points that do not dominate each other, only those
         that the archive let in can survive.
         """
         rows = self._children(population)
-        self.born = len(rows)
+        self.accepted = len(rows)
         entered = self.archive.add(rows)
         if entered.any():
             self.entered_at = self.budget.iterations + 1  # of the generation in the making
         return rows[entered] if len(population) >= self.given.population and ranks[-1] == 0 else rows
 
     def _children(self, population: BoolArray) -> BoolArray:
-        ground, known, count = self.ground, self.known, _LITTERS * self.given.population
-        rows = np.empty((count, ground.jobs), np.bool_)
+        arrays, known, count = self.arrays, self.visited, _BATCHES * self.given.population
+        rows = np.empty((count, arrays.jobs), np.bool_)
         made = 0
-        step = max(1, _WORK // (4 * ground.demands.size))
+        step = max(1, _WORK // (4 * arrays.demands.size))
         known.reserve(count)
         for at in range(0, count, step):
-            if at and self.pressed():
+            if at and self.must_report():
                 break
             children = rows[made : made + min(step, count - at)]
-            new = breed(self.rng, children, population, self.archive.chosen, ground, known.marks, known.table)
+            new = breed(self.rng, children, population, self.archive.chosen, arrays, known.marks, known.table)
             made += new
             known.count += new
         return rows[:made]
 
 
-def _efficiency(ground: Ground, weights: FloatArray) -> FloatArray:
+def _efficiency(arrays: SelectionArrays, weights: FloatArray) -> FloatArray:
     """Scores of the jobs, shape ``(rows, k)``, in weightings of the objectives of shape ``(rows, p)``."""
-    scores: FloatArray = (weights @ ground.gains.T) / (ground.costs.sum(axis=1) + 1e-9)
+    scores: FloatArray = (weights @ arrays.gains.T) / (arrays.costs.sum(axis=1) + 1e-9)
     return scores
 
 
@@ -202,7 +202,7 @@ def _algorithm(search: _Search, first: BoolArray) -> Any:
     class Mating(InfillCriterion):
         # pymoo's own operators visit parents and children one by one, which takes longer than all else together.
         def do(self, problem: Any, pop: Any, n_offsprings: int, **kwargs: Any) -> Any:
-            return Population.new("X", search.brood(pop.get("X"), pop.get("rank")))
+            return Population.new("X", search.offspring(pop.get("X"), pop.get("rank")))
 
     class RankAndCrowding(Survival):
         def _do(self, problem: Any, pop: Any, *args: Any, n_survive: int | None = None, **kwargs: Any) -> Any:
@@ -217,7 +217,7 @@ def _algorithm(search: _Search, first: BoolArray) -> Any:
             self.opt = self.pop  # the optimum is in the archive
 
         def _infill(self) -> Any:
-            return self.mating(self.problem, self.pop, size)  # there may be nobody worth showing
+            return self.mating(self.problem, self.pop, size)  # there may be no offspring
 
     algorithm = Nsga(
         pop_size=size,
@@ -239,5 +239,5 @@ def _warm_up() -> None:
     problem = Selection(np.array([[4, 1], [3, 3], [1, 4], [2, 2]]), np.array([7, 6]), requires=((3, 0),))
     budget = Stop(iterations=3).start(problem)
     Nsga2(population=4)(problem, budget, np.random.default_rng(0))
-    known = KnownRows(4, np.random.default_rng(0))
+    known = VisitedSet(4, np.random.default_rng(0))
     known.reserve(len(known.table))  # a table that grows

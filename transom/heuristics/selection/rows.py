@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from transom._system.compiling import compiled
-from transom.heuristics.selection.known_rows import signature, slot
+from transom.heuristics.selection.visited_set import signature, slot
 from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.models.selection_reduction import ReducedSelection
 
@@ -17,7 +17,7 @@ _FLIPS = 2.0  # bits of a child that are flipped at the first attempt, on averag
 _BLIND = 0.5  # share of the rows whose jobs are dropped and added in random order
 
 
-class Ground(NamedTuple):
+class SelectionArrays(NamedTuple):
     """What the kernels read of a reduced selection of ``k`` jobs, ``b`` resources and ``p`` objectives.
 
     Parameters
@@ -36,8 +36,8 @@ class Ground(NamedTuple):
     parents: IntArray
 
     @classmethod
-    def of(cls, reduced: ReducedSelection) -> Ground:
-        """The ground of a reduced selection."""
+    def of(cls, reduced: ReducedSelection) -> SelectionArrays:
+        """The arrays of a reduced selection."""
         return cls(
             demands=reduced.demands,
             room=reduced.room,
@@ -96,7 +96,7 @@ def mend(rows: BoolArray, orders: IntArray, demands: IntArray, room: IntArray, p
     ----------
     rows : bool, shape ``(rows, k)``, changed in place.
     orders : jobs of each row, the best first, int64, shape ``(rows, k)``.
-    demands, room, parents : as in :class:`Ground`.
+    demands, room, parents : as in :class:`SelectionArrays`.
     """
     left = np.empty(len(room), np.int64)
     for row in range(len(rows)):
@@ -212,7 +212,7 @@ def breed(
     children: BoolArray,
     population: BoolArray,
     elite: BoolArray,
-    ground: Ground,
+    arrays: SelectionArrays,
     marks: IntArray,
     table: IntArray,
 ) -> int:
@@ -229,14 +229,14 @@ def breed(
     children : bool, shape ``(n, k)``, written.
     population : bool, shape ``(m, k)``, the best first.
     elite : bool, shape ``(e, k)``; e > 0.
-    ground : the selection.
-    marks, table : as in :class:`~transom.heuristics.selection.known_rows.KnownRows`, with room for ``n`` more.
+    arrays : the selection.
+    marks, table : as in :class:`~transom.heuristics.selection.visited_set.VisitedSet`, with room for ``n`` more.
 
     Returns
     -------
     How many children there are, the first so many rows; their signatures are in the table.
     """
-    demands, room, gains, costs, parents = ground
+    demands, room, gains, costs, parents = arrays
     jobs = len(demands)
     made = 0
     left = np.empty(len(room), np.int64)

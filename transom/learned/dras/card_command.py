@@ -8,7 +8,7 @@ from typing import Any
 from transom.errors import DocumentError, SpecError
 from transom.learned.card_facts import same
 from transom.learned.checkpoints import Card
-from transom.learned.dras.process.process import Scheme
+from transom.learned.dras.process.process import AgentConfig
 from transom.learned.dras.updates.settings import TrainingSettings, agent_spec
 
 _BEGINS = "transom train dras "
@@ -25,7 +25,7 @@ def check_command(card: Card) -> None:
     """
     if not card.command.startswith(_BEGINS):
         return
-    said, usual, scheme = _options(card.command), TrainingSettings(), Scheme()
+    said, usual, scheme = _options(card.command), TrainingSettings(), AgentConfig()
     try:
         rate, discount = (float(said[name]) if name in said else None for name in ("--learning-rate", "--discount"))
         agent = agent_spec(said.get("--agent", usual.agent), rate, discount)

@@ -10,7 +10,7 @@ from transom.learned.dras.networks.paper_scorer import SCHEMA as PAPER_SCHEMA
 from transom.learned.dras.networks.paper_scorer import PaperShape
 from transom.learned.dras.process.features import CONTEXT, FEATURES, SCHEMA
 from transom.learned.dras.process.paper_state import JOB, NODE
-from transom.learned.dras.process.process import RANGES, Scheme
+from transom.learned.dras.process.process import RANGES, AgentConfig
 from transom.learned.dras.process.rewards import parse_reward
 from transom.learned.dras.updates.settings import rule_of
 from transom.learned.scorer import scorer_weights
@@ -58,14 +58,16 @@ def check(card: Card, weights: Weights) -> None:
         raise DocumentError(f"card: schema is {card.schema!a:.60}, and agents see {SCHEMA!r} or {PAPER_SCHEMA!r}")
 
 
-def scheme_of(card: Card) -> Scheme:
+def scheme_of(card: Card) -> AgentConfig:
     """How the agent of a card schedules.
 
     Raises
     ------
     DocumentError : its settings lack a number, or one is out of range.
     """
-    return Scheme(**{name: whole(f"settings.{name}", card.settings.get(name), *ends) for name, ends in RANGES.items()})
+    return AgentConfig(
+        **{name: whole(f"settings.{name}", card.settings.get(name), *ends) for name, ends in RANGES.items()}
+    )
 
 
 def paper_shape(card: Card, weights: Weights) -> PaperShape:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from transom._system.compiling import borrowing, compiled
+from transom._system.compiling import compiled, no_refcount
 from transom.heuristics.allocation.annealing import (
     BEST,
     Schedule,
@@ -23,7 +23,7 @@ from transom.heuristics.allocation.annealing import (
     take_out,
     temperature_at,
 )
-from transom.heuristics.allocation.arrays import Ground, Switches, counting, gather, slide, take
+from transom.heuristics.allocation.arrays import AllocationArrays, Switches, counting, gather, slide, take
 from transom.learned.scorer import ScorerWeights, highest, sample, score, softmax
 from transom.models.arrays import FloatArray, IntArray, SingleArray
 from transom.models.hop_cost import hop_cost
@@ -137,7 +137,7 @@ class Ahead(NamedTuple):
 def anneal_candidates(
     rng: np.random.Generator,
     standing: Standing,
-    ground: Ground,
+    ground: AllocationArrays,
     options: IntArray,
     schedule: Schedule,
     choice: Choice,
@@ -216,7 +216,7 @@ def anneal_candidates(
     return better_at
 
 
-@borrowing
+@no_refcount
 def _cheapest(slid: FloatArray, last: int, starts: IntArray) -> int:
     """Write the cheapest starts in the order of their costs, of equals the lowest first, and return how many."""
     found = 0
@@ -233,7 +233,7 @@ def _cheapest(slid: FloatArray, last: int, starts: IntArray) -> int:
     return found
 
 
-@borrowing
+@no_refcount
 def _describe(
     left: IntArray,
     switches: Switches,
@@ -312,7 +312,7 @@ def _look_ahead(
         total[c] += slid_then[:last].min()
 
 
-@borrowing
+@no_refcount
 def _same(left: IntArray, at: int, size: int, way: int, labels: IntArray) -> int:
     """How many entries of a block from one of its ends on bear the same label."""
     m, label, length = len(left), labels[left[at]], 1
@@ -325,7 +325,7 @@ def _same(left: IntArray, at: int, size: int, way: int, labels: IntArray) -> int
     return length
 
 
-@borrowing
+@no_refcount
 def _survey(
     m: int,
     sizes: IntArray,

@@ -8,7 +8,7 @@ import numpy as np
 
 from transom._system.compiling import compiled
 from transom.heuristics.allocation.annealing import Schedule, Standing, first_nodes, settle, take_out
-from transom.heuristics.allocation.arrays import Ground, block_cost, counting, gather, take
+from transom.heuristics.allocation.arrays import AllocationArrays, block_cost, counting, gather, take
 from transom.learned.repair.forward import Network, forward
 from transom.learned.repair.process import SEEN, observe
 from transom.learned.scorer import highest, sample, softmax
@@ -49,7 +49,7 @@ class Choice(NamedTuple):
 def anneal_learned(
     rng: np.random.Generator,
     standing: Standing,
-    ground: Ground,
+    ground: AllocationArrays,
     options: IntArray,
     schedule: Schedule,
     view: View,

@@ -20,7 +20,7 @@ from transom.learned.repair.process import SCHEMAS, scale_of
 from transom.models.allocation import Allocation
 from transom.models.arrays import IntArray
 from transom.models.fat_tree import FatTree
-from transom.solving import settled
+from transom.solving import presolve
 from transom.stop import Budget, Stop
 
 _PASS = 60_000  # entries that could be looked at while the network looks once
@@ -85,7 +85,7 @@ class Nsa(Annealing):
         walk.run(np.random.default_rng(0), np.array([self.tmax, self.tmin]), 0, 3, 3)
 
     def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
-        if settled(problem, budget):
+        if presolve(problem, budget):
             return
         loaded = self.loaded()
         budget.notes["load_seconds"] = loaded.seconds

@@ -21,7 +21,7 @@ from transom.learned.scorer import ScorerWeights, scorer_weights
 from transom.models.allocation import Allocation
 from transom.models.arrays import IntArray
 from transom.models.fat_tree import FatTree
-from transom.solving import settled
+from transom.solving import presolve
 from transom.stop import Budget, Stop
 
 _COLDEST = 1e-6  # heat; far below it, quotients are beyond what float32 holds
@@ -92,7 +92,7 @@ class NsaCost(Annealing):
         walk.run(np.random.default_rng(0), np.array([self.tmax, self.tmin]), 0, 3, 3)
 
     def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
-        if settled(problem, budget):
+        if presolve(problem, budget):
             return
         loaded = self.loaded()
         budget.notes["load_seconds"] = loaded.seconds

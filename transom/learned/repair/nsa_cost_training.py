@@ -10,13 +10,13 @@ from typing import Any, get_args
 
 import numpy as np
 
-from transom._system.files import whole_file
+from transom._system.files import atomic_write
 from transom.errors import DocumentError, SpecError
 from transom.learned.checkpoints import require
 from transom.learned.repair.candidates import CONTEXT, FEATURES
 from transom.learned.repair.nsa_cost import NsaCost
 from transom.learned.repair.pool import CLUSTERS, ClusterName, stream_windows
-from transom.learned.repair.rehearsal import Decisions, judge, rehearse
+from transom.learned.repair.rollouts import Decisions, collect_rollouts, group_advantages
 from transom.learned.repair.training_settings import CostTraining
 from transom.learned.scorer import LEAK, ScorerWeights
 from transom.learned.training.devices import chosen_device
@@ -198,7 +198,7 @@ class CostTrainer:
         facts = {"settings": asdict(self.settings), "curve": [list(asdict(row).values()) for row in self.curve]}
         write_state(self._state, arrays, facts)
         self._board.flush()
-        with whole_file(self.folder / "curve.csv") as file:
+        with atomic_write(self.folder / "curve.csv") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow([field.name for field in fields(CostUpdate)])
             for row in self.curve:
@@ -209,10 +209,10 @@ class CostTrainer:
         search, scorer = NsaCost(steps=s.search_steps, heat=1.0), self.scorer()
         windows = [self._windows[get_args(ClusterName)[number % 2]] for number in range(s.windows)]
         chosen = [some[int(rng.integers(len(some)))] for some in windows]
-        groups = [rehearse(problem, scorer, search, s.candidates, s.runs, rng) for problem in chosen]
+        groups = [collect_rollouts(problem, scorer, search, s.candidates, s.runs, rng) for problem in chosen]
         values = np.array([[log.values for log in logs] for logs in groups])
         values /= values[:, :, :1, :1]  # windows differ in cost
-        goodness = judge(values, s.discount).reshape(-1, s.search_steps)
+        goodness = group_advantages(values, s.discount).reshape(-1, s.search_steps)
         logs = [log for group in groups for log in group]
         return Decisions(
             np.concatenate([log.features for log in logs]),

@@ -5,7 +5,7 @@ what is left of Q; the job takes consecutive entries from there, across the end 
 dynamic rule). The last one ends the episode. The repaired solution, or the one before it, is then destroyed again, as
 annealing does, and after some repairs another window is opened.
 
-Many repairs lie beside each other in arrays, the *lanes*, and one call steps all of them.
+The states of many repairs lie in arrays, the *batch*, and one call steps all of them.
 
 References
 ----------
@@ -62,8 +62,9 @@ class Windows(NamedTuple):
     """What observations are divided by: :func:`scale_of`."""
 
 
-class Lanes(NamedTuple):
-    """Where so many repairs stand; the first dimension is the lane, the second is as long as any window needs."""
+class BatchState(NamedTuple):
+    """Where so many repairs stand; the first dimension is the environment, the second is as long as any window
+    needs."""
 
     window: IntArray
     """Number of the window."""
@@ -72,31 +73,31 @@ class Lanes(NamedTuple):
     temperature: FloatArray
     """At which a worse repair is kept in this window [cost]; infinite: always."""
     owner: IntArray
-    """Job of each idle node, -1: none, shape ``(lanes, idle nodes)``."""
+    """Job of each idle node, -1: none, shape ``(batch, idle nodes)``."""
     costs: FloatArray
-    """Cost of each job, shape ``(lanes, jobs)``; of those that are out, where they were last."""
+    """Cost of each job, shape ``(batch, jobs)``; of those that are out, where they were last."""
     owner_before: IntArray
     """The owners before jobs were taken out."""
     costs_before: FloatArray
     """The costs before."""
     out: IntArray
-    """The jobs that were taken out, in the order in which they come back, shape ``(lanes, jobs)``."""
+    """The jobs that were taken out, in the order in which they come back, shape ``(batch, jobs)``."""
     moved: IntArray
     """How many were taken out."""
     at: IntArray
     """How many of them are back."""
     left: IntArray
-    """What is left of Q: positions of idle nodes, shape ``(lanes, idle nodes)``."""
+    """What is left of Q: positions of idle nodes, shape ``(batch, idle nodes)``."""
     length: IntArray
     """How many are left."""
 
 
 class Ended(NamedTuple):
-    """Which episodes ended, one entry for each lane.
+    """Which episodes ended, one entry for each environment.
 
     Parameters
     ----------
-    final : what was seen at the end, where one ended, shape ``(lanes, rows, 100)``.
+    final : what was seen at the end, where one ended, shape ``(batch, rows, 100)``.
     costs : the total cost of the repaired jobs where an episode ended, 0 elsewhere.
     done : whether it did.
     """
@@ -106,16 +107,16 @@ class Ended(NamedTuple):
     done: BoolArray
 
 
-def empty_lanes(windows: Windows, lanes: int) -> Lanes:
-    """Lanes in which no window was opened."""
+def empty_batch(windows: Windows, batch: int) -> BatchState:
+    """A batch in which no window was opened."""
     nodes = int(np.diff(windows.first_node).max())
     jobs = int(np.diff(windows.first_job).max())
 
     def ints(*shape: int) -> IntArray:
-        return np.zeros((lanes, *shape), np.int64)
+        return np.zeros((batch, *shape), np.int64)
 
-    return Lanes(
-        ints(), ints(), np.zeros(lanes), ints(nodes), np.zeros((lanes, jobs)), ints(nodes), np.zeros((lanes, jobs)),
+    return BatchState(
+        ints(), ints(), np.zeros(batch), ints(nodes), np.zeros((batch, jobs)), ints(nodes), np.zeros((batch, jobs)),
         ints(jobs), ints(), ints(), ints(nodes), ints(),
     )  # fmt: skip
 
@@ -170,68 +171,68 @@ def observe(
 def step_all(
     rng: np.random.Generator,
     windows: Windows,
-    lanes: Lanes,
+    batch: BatchState,
     options: IntArray,
     habits: FloatArray,
     actions: IntArray,
     seen: SingleArray,
     ended: Ended,
 ) -> None:
-    """Take an action in every lane; where that ends an episode, begin the next one.
+    """Take an action in every environment; where that ends an episode, begin the next one.
 
     Parameters
     ----------
-    options : as those of annealing; what it does where an order is missing is set for each lane.
+    options : as those of annealing; what it does where an order is missing is set for each environment.
     habits : of the process, by the positions above.
-    actions : entry of what is left of Q where the next job begins, shape ``(lanes,)``.
-    seen : filled with what is seen next, shape ``(lanes, rows, 100)``.
+    actions : entry of what is left of Q where the next job begins, shape ``(batch,)``.
+    seen : filled with what is seen next, shape ``(batch, rows, 100)``.
     ended : filled.
     """
     counts, (final, costs, done) = _counts(windows), ended
     for i in range(len(actions)):
-        done[i], costs[i] = _place(windows, lanes, i, actions[i], counts)
+        done[i], costs[i] = _place(windows, batch, i, actions[i], counts)
         if done[i]:
-            _look(windows, lanes, i, final[i])
-            _begin(rng, windows, lanes, i, options, habits, False, counts)
-        _look(windows, lanes, i, seen[i])
+            _look(windows, batch, i, final[i])
+            _begin(rng, windows, batch, i, options, habits, False, counts)
+        _look(windows, batch, i, seen[i])
 
 
 @compiled
 def act(
-    windows: Windows, lanes: Lanes, actions: IntArray, seen: SingleArray, costs: FloatArray, done: BoolArray
+    windows: Windows, batch: BatchState, actions: IntArray, seen: SingleArray, costs: FloatArray, done: BoolArray
 ) -> None:
-    """Take an action in every lane, as :func:`step_all` does, and begin nothing."""
+    """Take an action in every environment, as :func:`step_all` does, and begin nothing."""
     counts = _counts(windows)
     for i in range(len(actions)):
-        done[i], costs[i] = _place(windows, lanes, i, actions[i], counts)
-        _look(windows, lanes, i, seen[i])
+        done[i], costs[i] = _place(windows, batch, i, actions[i], counts)
+        _look(windows, batch, i, seen[i])
 
 
 @compiled
 def begin_all(
     rng: np.random.Generator,
     windows: Windows,
-    lanes: Lanes,
+    batch: BatchState,
     options: IntArray,
     habits: FloatArray,
     fresh: bool,
     seen: SingleArray,
 ) -> None:
-    """Begin an episode in every lane, in a window that is opened now if ``fresh``; fill what is seen.
+    """Begin an episode in every environment, in a window that is opened now if ``fresh``; fill what is seen.
 
     A repair that was not ended counts as none.
     """
     counts = _counts(windows)
-    for i in range(len(lanes.window)):
-        _begin(rng, windows, lanes, i, options, habits, fresh, counts)
-        _look(windows, lanes, i, seen[i])
+    for i in range(len(batch.window)):
+        _begin(rng, windows, batch, i, options, habits, fresh, counts)
+        _look(windows, batch, i, seen[i])
 
 
 @compiled
-def look_all(windows: Windows, lanes: Lanes, seen: SingleArray) -> None:
-    """Fill what is seen in every lane."""
-    for i in range(len(lanes.window)):
-        _look(windows, lanes, i, seen[i])
+def look_all(windows: Windows, batch: BatchState, seen: SingleArray) -> None:
+    """Fill what is seen in every environment."""
+    for i in range(len(batch.window)):
+        _look(windows, batch, i, seen[i])
 
 
 @compiled
@@ -241,26 +242,27 @@ def _counts(windows: Windows) -> tuple[IntArray, IntArray]:
 
 
 @compiled
-def _look(windows: Windows, lanes: Lanes, i: int, seen: SingleArray) -> None:
-    w = lanes.window[i]
+def _look(windows: Windows, batch: BatchState, i: int, seen: SingleArray) -> None:
+    w = batch.window[i]
     a, b = windows.first_node[w], windows.first_node[w + 1]
     sizes = windows.sizes[windows.first_job[w] : windows.first_job[w + 1]]
-    left, out = lanes.left[i, : lanes.length[i]], lanes.out[i, lanes.at[i] : lanes.moved[i]]
+    left, out = batch.left[i, : batch.length[i]], batch.out[i, batch.at[i] : batch.moved[i]]
     observe(left, windows.leaf[a:b], windows.pod[a:b], out, sizes, windows.scale, seen)
 
 
 @compiled
 def _place(
-    windows: Windows, lanes: Lanes, i: int, action: int, counts: tuple[IntArray, IntArray]
+    windows: Windows, batch: BatchState, i: int, action: int, counts: tuple[IntArray, IntArray]
 ) -> tuple[bool, float]:
-    """Put the next job of a lane where it begins; whether it was the last, and then the cost of all that came back."""
-    w = lanes.window[i]
+    """Put the next job of an environment where it begins; whether it was the last, and then the cost of all that came
+    back."""
+    w = batch.window[i]
     a, b = windows.first_node[w], windows.first_node[w + 1]
-    job = lanes.out[i, lanes.at[i]]
+    job = batch.out[i, batch.at[i]]
     size = windows.sizes[windows.first_job[w] + job]
-    lanes.at[i] += 1
+    batch.at[i] += 1
     _put(
-        lanes,
+        batch,
         i,
         job,
         size,
@@ -268,56 +270,56 @@ def _place(
         Switches(windows.leaf[a:b], windows.pod[a:b], windows.weights, counts[0], counts[1]),
     )
     total = 0.0
-    if lanes.at[i] < lanes.moved[i]:
+    if batch.at[i] < batch.moved[i]:
         return False, total
-    for k in range(lanes.moved[i]):
-        total += lanes.costs[i, lanes.out[i, k]]
+    for k in range(batch.moved[i]):
+        total += batch.costs[i, batch.out[i, k]]
     return True, total
 
 
 @compiled
-def _put(lanes: Lanes, i: int, job: int, size: int, start: int, switches: Switches) -> None:
-    """Put a job of a lane on consecutive entries of what is left of Q."""
-    left, m = lanes.left[i], lanes.length[i]
-    lanes.costs[i, job] = block_cost(left, m, start, size, switches)
-    lanes.length[i] = take(lanes.owner[i], left, m, start, size, job)
+def _put(batch: BatchState, i: int, job: int, size: int, start: int, switches: Switches) -> None:
+    """Put a job of an environment on consecutive entries of what is left of Q."""
+    left, m = batch.left[i], batch.length[i]
+    batch.costs[i, job] = block_cost(left, m, start, size, switches)
+    batch.length[i] = take(batch.owner[i], left, m, start, size, job)
 
 
 @compiled
 def _begin(
     rng: np.random.Generator,
     windows: Windows,
-    lanes: Lanes,
+    batch: BatchState,
     i: int,
     options: IntArray,
     habits: FloatArray,
     fresh: bool,
     counts: tuple[IntArray, IntArray],
 ) -> None:
-    """Go on in the window of a lane, or open another one, and take jobs out."""
-    if fresh or lanes.repairs[i] == 0 or lanes.repairs[i] >= habits[REPAIRS]:
-        _open(rng, windows, lanes, i, habits, counts)
-    elif not _kept(rng, lanes, i):
-        _copy(lanes.owner_before, lanes.owner, i, _nodes(windows, lanes, i))
-        _copy(lanes.costs_before, lanes.costs, i, lanes.costs.shape[1])
-    w, nodes = lanes.window[i], _nodes(windows, lanes, i)
-    _copy(lanes.owner, lanes.owner_before, i, nodes)
-    _copy(lanes.costs, lanes.costs_before, i, lanes.costs.shape[1])
-    owner = lanes.owner[i, :nodes]
+    """Go on in the window of an environment, or open another one, and take jobs out."""
+    if fresh or batch.repairs[i] == 0 or batch.repairs[i] >= habits[REPAIRS]:
+        _open(rng, windows, batch, i, habits, counts)
+    elif not _kept(rng, batch, i):
+        _copy(batch.owner_before, batch.owner, i, _nodes(windows, batch, i))
+        _copy(batch.costs_before, batch.costs, i, batch.costs.shape[1])
+    w, nodes = batch.window[i], _nodes(windows, batch, i)
+    _copy(batch.owner, batch.owner_before, i, nodes)
+    _copy(batch.costs, batch.costs_before, i, batch.costs.shape[1])
+    owner = batch.owner[i, :nodes]
     sizes = windows.sizes[windows.first_job[w] : windows.first_job[w + 1]]
     # As annealing does, which keeps to states that an order of placing reaches; the walk does not ask.
-    options[NESTED] = MEND if lanes.temperature[i] < np.inf else ANYTHING
+    options[NESTED] = MEND if batch.temperature[i] < np.inf else ANYTHING
     removed, asides = np.zeros(len(sizes), np.bool_), np.zeros(2)
-    moved = take_out(rng, owner, lanes.out[i], removed, sizes, options, asides)
-    lanes.repairs[i] += 1
-    lanes.moved[i], lanes.at[i] = moved, 0
-    lanes.length[i] = gather(owner, lanes.left[i])
+    moved = take_out(rng, owner, batch.out[i], removed, sizes, options, asides)
+    batch.repairs[i] += 1
+    batch.moved[i], batch.at[i] = moved, 0
+    batch.length[i] = gather(owner, batch.left[i])
 
 
 @compiled
-def _nodes(windows: Windows, lanes: Lanes, i: int) -> int:
-    """Idle nodes in the window of a lane."""
-    w = lanes.window[i]
+def _nodes(windows: Windows, batch: BatchState, i: int) -> int:
+    """Idle nodes in the window of an environment."""
+    w = batch.window[i]
     return int(windows.first_node[w + 1] - windows.first_node[w])
 
 
@@ -329,36 +331,36 @@ def _copy(source: IntArray | FloatArray, target: IntArray | FloatArray, i: int, 
 
 
 @compiled
-def _kept(rng: np.random.Generator, lanes: Lanes, i: int) -> bool:
-    """Whether the repair of a lane was ended and stays (algorithm 1, steps 5 to 9)."""
-    if lanes.at[i] < lanes.moved[i]:
+def _kept(rng: np.random.Generator, batch: BatchState, i: int) -> bool:
+    """Whether the repair of an environment was ended and stays (algorithm 1, steps 5 to 9)."""
+    if batch.at[i] < batch.moved[i]:
         return False
-    loss = lanes.costs[i].sum() - lanes.costs_before[i].sum()
-    return loss <= 0 or rng.random() < math.exp(-loss / lanes.temperature[i])
+    loss = batch.costs[i].sum() - batch.costs_before[i].sum()
+    return loss <= 0 or rng.random() < math.exp(-loss / batch.temperature[i])
 
 
 @compiled
 def _open(
     rng: np.random.Generator,
     windows: Windows,
-    lanes: Lanes,
+    batch: BatchState,
     i: int,
     habits: FloatArray,
     counts: tuple[IntArray, IntArray],
 ) -> None:
-    """Draw a window for a lane, a temperature and a solution to begin with: the first fit or a random one."""
+    """Draw a window for an environment, a temperature and a solution to begin with: the first fit or a random one."""
     w = int(rng.random() * (len(windows.first_node) - 1))
     a, b = windows.first_node[w], windows.first_node[w + 1]
     nodes = b - a
     switches = Switches(windows.leaf[a:b], windows.pod[a:b], windows.weights, counts[0], counts[1])
-    lanes.window[i], lanes.repairs[i] = w, 0
+    batch.window[i], batch.repairs[i] = w, 0
     walks = rng.random() < habits[WALK]
-    lanes.temperature[i] = np.inf if walks else habits[TMIN] * (habits[TMAX] / habits[TMIN]) ** rng.random()
+    batch.temperature[i] = np.inf if walks else habits[TMIN] * (habits[TMAX] / habits[TMIN]) ** rng.random()
     scattered = rng.random() < habits[SCATTERED]
-    lanes.owner[i, :nodes] = -1
-    lanes.costs[i] = 0.0
-    lanes.length[i] = gather(lanes.owner[i, :nodes], lanes.left[i])
+    batch.owner[i, :nodes] = -1
+    batch.costs[i] = 0.0
+    batch.length[i] = gather(batch.owner[i, :nodes], batch.left[i])
     for job in range(windows.first_job[w + 1] - windows.first_job[w]):
         size = windows.sizes[windows.first_job[w] + job]
-        start = int(rng.random() * min(lanes.length[i], SEEN)) if scattered else 0
-        _put(lanes, i, job, size, start, switches)
+        start = int(rng.random() * min(batch.length[i], SEEN)) if scattered else 0
+        _put(batch, i, job, size, start, switches)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from transom.errors import SpecError
 from transom.learned.repair.pool import WindowPool
-from transom.learned.repair.process import SEEN, act, begin_all, empty_lanes
+from transom.learned.repair.process import SEEN, act, begin_all, empty_batch
 from transom.learned.repair.task import RepairTask
 from transom.models.arrays import BoolArray
 from transom.rng import stream
@@ -50,7 +50,7 @@ class RepairEnv(Env):
         self.observation_space = Box(0.0, 1.0, (self.task.rows, SEEN), np.float32)
         self.action_space = Discrete(SEEN)
         self._removal, self._habits = self.task.options(), self.task.habits()
-        self._lane = empty_lanes(pool.windows, 1)
+        self._batch = empty_batch(pool.windows, 1)
         self._rng = stream(0, "repair env")
         self._action, self._cost, self._done = np.zeros(1, np.int64), np.zeros(1), np.ones(1, np.bool_)
 
@@ -62,7 +62,7 @@ class RepairEnv(Env):
         if seed is not None:
             self._rng = stream(seed, "repair env")
         seen = self._room()
-        begin_all(self._rng, self.pool.windows, self._lane, self._removal, self._habits, seed is not None, seen)
+        begin_all(self._rng, self.pool.windows, self._batch, self._removal, self._habits, seed is not None, seen)
         self._done[0] = False
         return seen[0], {}
 
@@ -75,16 +75,16 @@ class RepairEnv(Env):
         """
         if self._done[0]:
             raise SpecError("repair: no job is out; reset comes first")
-        self._action[0] = int(action) % min(int(self._lane.length[0]), SEEN)
+        self._action[0] = int(action) % min(int(self._batch.length[0]), SEEN)
         seen = self._room()
-        act(self.pool.windows, self._lane, self._action, seen, self._cost, self._done)
+        act(self.pool.windows, self._batch, self._action, seen, self._cost, self._done)
         ended = bool(self._done[0])
         reward = float(self.task.rewards(self._cost, self._done)[0])
         return seen[0], reward, ended, False, {"cost": float(self._cost[0])} if ended else {}
 
     def action_masks(self) -> BoolArray:
         """Which entries of what is left of Q may be the first node of the next job, shape ``(100,)``."""
-        allowed: BoolArray = np.arange(SEEN) < self._lane.length[0]
+        allowed: BoolArray = np.arange(SEEN) < self._batch.length[0]
         return allowed
 
     def _room(self) -> NDArray[np.float32]:

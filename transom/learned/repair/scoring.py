@@ -15,7 +15,17 @@ from numpy.typing import NDArray
 from transom._system.compiling import compiled
 from transom.heuristics.allocation.arrays import Switches, slide
 from transom.learned.repair.pool import CLUSTERS, ClusterName, WindowPool, stream_windows
-from transom.learned.repair.process import SEEN, Ended, Lanes, Windows, act, begin_all, empty_lanes, look_all, step_all
+from transom.learned.repair.process import (
+    SEEN,
+    BatchState,
+    Ended,
+    Windows,
+    act,
+    begin_all,
+    empty_batch,
+    look_all,
+    step_all,
+)
 from transom.learned.repair.task import RepairTask
 from transom.models.arrays import FloatArray, IntArray
 from transom.rng import stream
@@ -33,12 +43,12 @@ class Destroyed(NamedTuple):
     ----------
     pool : where the windows are from.
     task : how they were destroyed.
-    lanes : one for each.
+    batch : one for each.
     """
 
     pool: WindowPool
     task: RepairTask
-    lanes: Lanes
+    batch: BatchState
 
 
 COUNT, EPOCHS = 4000, 10
@@ -71,22 +81,22 @@ def destroy(pool: WindowPool, task: RepairTask, count: int, seed: int = 0) -> De
     seed : of what is taken out.
     """
     rows = task.rows
-    lanes, rng = empty_lanes(pool.windows, count), stream(seed, "repair held out", "destroyed")
+    batch, rng = empty_batch(pool.windows, count), stream(seed, "repair held out", "destroyed")
     seen, costs, done = _room(count, rows), np.empty(count), np.empty(count, np.bool_)
     options, habits = task.options(), task.habits()
-    begin_all(rng, pool.windows, lanes, options, habits, True, seen)
+    begin_all(rng, pool.windows, batch, options, habits, True, seen)
     ended = Ended(seen.copy(), costs, done)
     for _ in range(_WARM_UP):
-        step_all(rng, pool.windows, lanes, options, habits, _uniform(rng, lanes), seen, ended)
+        step_all(rng, pool.windows, batch, options, habits, _uniform(rng, batch), seen, ended)
     # Episodes are begun anew where jobs are back already, so that every window is as it was destroyed.
-    while (lanes.at > 0).any():
-        some = np.flatnonzero(lanes.at > 0)
-        part = _part(lanes, some)
+    while (batch.at > 0).any():
+        some = np.flatnonzero(batch.at > 0)
+        part = _part(batch, some)
         ended = Ended(_room(len(some), rows), np.empty(len(some)), np.empty(len(some), np.bool_))
         step_all(rng, pool.windows, part, options, habits, _uniform(rng, part), _room(len(some), rows), ended)
-        for whole, piece in zip(lanes, part, strict=True):
+        for whole, piece in zip(batch, part, strict=True):
             whole[some] = piece
-    return Destroyed(pool, task, lanes)
+    return Destroyed(pool, task, batch)
 
 
 def compare(destroyed: Destroyed, scores: Scores, seed: int = 0) -> dict[str, float]:
@@ -102,16 +112,16 @@ def compare(destroyed: Destroyed, scores: Scores, seed: int = 0) -> dict[str, fl
     """
     rng = stream(seed, "repair scoring")
 
-    def drawn(lanes: Lanes, seen: NDArray[np.float32]) -> IntArray:
+    def drawn(batch: BatchState, seen: NDArray[np.float32]) -> IntArray:
         # The highest of scores with noise of Gumbel's law is a draw from their softmax.
-        return _best(scores(seen) + rng.gumbel(size=(len(seen), SEEN)), lanes)
+        return _best(scores(seen) + rng.gumbel(size=(len(seen), SEEN)), batch)
 
-    rules: dict[str, Callable[[Lanes, NDArray[np.float32]], IntArray]] = {
-        "argmax": lambda lanes, seen: _best(scores(seen), lanes),
+    rules: dict[str, Callable[[BatchState, NDArray[np.float32]], IntArray]] = {
+        "argmax": lambda batch, seen: _best(scores(seen), batch),
         "sampled": drawn,
-        "uniform": lambda lanes, _: _uniform(rng, lanes),
-        "first fit": lambda lanes, _: np.zeros(len(lanes.at), np.int64),
-        "cheapest": lambda lanes, _: _cheapest(destroyed.pool.windows, lanes),
+        "uniform": lambda batch, _: _uniform(rng, batch),
+        "first fit": lambda batch, _: np.zeros(len(batch.at), np.int64),
+        "cheapest": lambda batch, _: _cheapest(destroyed.pool.windows, batch),
     }
     return {name: float(_repair(destroyed, rule).mean()) for name, rule in rules.items()}
 
@@ -132,51 +142,51 @@ def torch_scores(actor: Any) -> Scores:
     return scores
 
 
-def _repair(destroyed: Destroyed, rule: Callable[[Lanes, NDArray[np.float32]], IntArray]) -> FloatArray:
+def _repair(destroyed: Destroyed, rule: Callable[[BatchState, NDArray[np.float32]], IntArray]) -> FloatArray:
     """Cost of the repaired jobs of each window."""
     windows = destroyed.pool.windows
-    lanes = Lanes._make(array.copy() for array in destroyed.lanes)
-    total = np.zeros(len(lanes.at))
+    batch = BatchState._make(array.copy() for array in destroyed.batch)
+    total = np.zeros(len(batch.at))
     open_ = np.arange(len(total))
     while len(open_):
         seen, costs, done = _room(len(open_), destroyed.task.rows), np.empty(len(open_)), np.empty(len(open_), np.bool_)
-        look_all(windows, lanes, seen)
-        act(windows, lanes, rule(lanes, seen), seen, costs, done)
+        look_all(windows, batch, seen)
+        act(windows, batch, rule(batch, seen), seen, costs, done)
         total[open_[done]] = costs[done]
-        open_, lanes = open_[~done], _part(lanes, np.flatnonzero(~done))
+        open_, batch = open_[~done], _part(batch, np.flatnonzero(~done))
     return total
 
 
-def _part(lanes: Lanes, which: IntArray) -> Lanes:
-    return Lanes._make(array[which] for array in lanes)
+def _part(batch: BatchState, which: IntArray) -> BatchState:
+    return BatchState._make(array[which] for array in batch)
 
 
 def _room(count: int, rows: int) -> NDArray[np.float32]:
     return np.empty((count, rows, SEEN), np.float32)
 
 
-def _uniform(rng: np.random.Generator, lanes: Lanes) -> IntArray:
-    drawn: IntArray = (rng.random(len(lanes.length)) * np.minimum(lanes.length, SEEN)).astype(np.int64)
+def _uniform(rng: np.random.Generator, batch: BatchState) -> IntArray:
+    drawn: IntArray = (rng.random(len(batch.length)) * np.minimum(batch.length, SEEN)).astype(np.int64)
     return drawn
 
 
-def _best(scores: FloatArray | NDArray[np.float32], lanes: Lanes) -> IntArray:
-    masked = np.where(np.arange(SEEN) < lanes.length[:, None], scores, -np.inf)
+def _best(scores: FloatArray | NDArray[np.float32], batch: BatchState) -> IntArray:
+    masked = np.where(np.arange(SEEN) < batch.length[:, None], scores, -np.inf)
     best: IntArray = masked.argmax(axis=1)
     return best
 
 
 @compiled
-def _cheapest(windows: Windows, lanes: Lanes) -> IntArray:
-    """The first node at which the next job of each lane costs least, among those that an actor may choose."""
+def _cheapest(windows: Windows, batch: BatchState) -> IntArray:
+    """The first node at which the next job of each environment costs least, among those that an actor may choose."""
     in_leaf, in_pod = np.zeros(int(windows.scale[0]), np.int64), np.zeros(int(windows.scale[1]), np.int64)
-    chosen, costs = np.empty(len(lanes.at), np.int64), np.empty(SEEN)
+    chosen, costs = np.empty(len(batch.at), np.int64), np.empty(SEEN)
     for i in range(len(chosen)):
-        w, m = lanes.window[i], lanes.length[i]
+        w, m = batch.window[i], batch.length[i]
         a, b = windows.first_node[w], windows.first_node[w + 1]
-        size = windows.sizes[windows.first_job[w] + lanes.out[i, lanes.at[i]]]
+        size = windows.sizes[windows.first_job[w] + batch.out[i, batch.at[i]]]
         last = min(m, SEEN)
         switches = Switches(windows.leaf[a:b], windows.pod[a:b], windows.weights, in_leaf, in_pod)
-        slide(lanes.left[i], m, last, size, switches, costs)
+        slide(batch.left[i], m, last, size, switches, costs)
         chosen[i] = np.argmin(costs[:last])
     return chosen

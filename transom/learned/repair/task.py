@@ -112,7 +112,7 @@ class RepairTask:
         return habits
 
     def rewards(self, costs: FloatArray, done: BoolArray) -> FloatArray:
-        """Rewards of actions, shape ``(lanes,)``, from the cost of what was repaired where an episode ended."""
+        """Rewards of actions, shape ``(batch,)``, from the cost of what was repaired where an episode ended."""
         rewards = np.zeros(len(costs))
         rewards[done] = self.unit / costs[done] if self.reward == "reciprocal" else -costs[done] / self.unit
         return rewards

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transom._system.files import whole_file
+from transom._system.files import atomic_write
 from transom.errors import DocumentError, SpecError
 from transom.learned.checkpoints import require
 from transom.learned.repair.pool import CLUSTERS, WindowPool
@@ -170,7 +170,7 @@ class Trainer:
         }
         arrays = {f"{part}.{name}": array for part, held in parts.items() for name, array in held.items()}
         write_state(self._state, arrays, facts)
-        with whole_file(self.folder / "curve.csv") as file:
+        with atomic_write(self.folder / "curve.csv") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow([field.name for field in fields(Update)])
             writer.writerows(
@@ -232,10 +232,10 @@ def _algorithm(settings: Training, device: str) -> MaskablePPO:
     from sb3_contrib import MaskablePPO
 
     from transom.learned.repair.actor_critic import RepairPolicy
-    from transom.learned.repair.paid_each import PaidEachVecEnv
+    from transom.learned.repair.dense_reward import DenseRewardVecEnv
     from transom.learned.repair.vector_env import RepairVecEnv
 
-    env = PaidEachVecEnv if settings.reward == "each" else RepairVecEnv
+    env = DenseRewardVecEnv if settings.reward == "each" else RepairVecEnv
     task = RepairTask(rows=settings.rows, reward="reciprocal" if settings.reward == "reciprocal" else "cost")
     return MaskablePPO(
         RepairPolicy,

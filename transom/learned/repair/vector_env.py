@@ -12,7 +12,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from transom.errors import SpecError
 from transom.learned.repair.pool import WindowPool
-from transom.learned.repair.process import SEEN, Ended, Lanes, begin_all, empty_lanes, look_all, step_all
+from transom.learned.repair.process import SEEN, BatchState, Ended, begin_all, empty_batch, look_all, step_all
 from transom.learned.repair.task import RepairTask
 from transom.models.arrays import BoolArray
 from transom.rng import stream
@@ -45,7 +45,7 @@ class RepairVecEnv(VecEnv):
         self.pool, self.task = pool, task
         self._digest = pool.digest()
         self._removal, self._habits = task.options(), task.habits()
-        self._lanes = empty_lanes(pool.windows, lanes)
+        self._batch = empty_batch(pool.windows, lanes)
         self._rng = _generator(seed)
         self._actions = np.zeros(lanes, np.int64)
         self._plain: list[dict[str, Any]] = [{} for _ in range(lanes)]
@@ -54,13 +54,13 @@ class RepairVecEnv(VecEnv):
         super().__init__(lanes, Box(0.0, 1.0, shape, np.float32), Discrete(SEEN))
 
     def reset(self) -> NDArray[np.float32]:
-        """Open a window in every lane and begin a repair; what is seen, shape ``(lanes, rows, 100)``."""
+        """Open a window in every environment and begin a repair; what is seen, shape ``(lanes, rows, 100)``."""
         if self._seeds[0] is not None:
             self._rng = _generator(self._seeds[0])
         self._reset_seeds()
         self._reset_options()
         seen = self._room()
-        begin_all(self._rng, self.pool.windows, self._lanes, self._removal, self._habits, True, seen)
+        begin_all(self._rng, self.pool.windows, self._batch, self._removal, self._habits, True, seen)
         return seen
 
     def step_async(self, actions: NDArray[np.int64]) -> None:
@@ -71,12 +71,12 @@ class RepairVecEnv(VecEnv):
         SpecError : a mask forbids one of them.
         """
         given = np.ascontiguousarray(actions, np.int64)
-        wrong = np.flatnonzero((given < 0) | (given >= np.minimum(self._lanes.length, SEEN)))
+        wrong = np.flatnonzero((given < 0) | (given >= np.minimum(self._batch.length, SEEN)))
         if wrong.size:
             lane = int(wrong[0])
             raise SpecError(
                 f"repair: lane {lane}: action {given[lane]} is none of the "
-                f"{min(int(self._lanes.length[lane]), SEEN)} first entries of what is left"
+                f"{min(int(self._batch.length[lane]), SEEN)} first entries of what is left"
             )
         self._actions = given
 
@@ -84,8 +84,8 @@ class RepairVecEnv(VecEnv):
         """What is seen next, rewards, where episodes ended, and for those the last that was seen and the totals."""
         seen, ended = self._room(), Ended(self._room(), np.empty(self.num_envs), np.empty(self.num_envs, np.bool_))
         final, costs, done = ended
-        moved = self._lanes.moved.copy()
-        step_all(self._rng, self.pool.windows, self._lanes, self._removal, self._habits, self._actions, seen, ended)
+        moved = self._batch.moved.copy()
+        step_all(self._rng, self.pool.windows, self._batch, self._removal, self._habits, self._actions, seen, ended)
         rewards = self.task.rewards(costs, done)
         infos = self._plain.copy()
         # An episode's only reward is its last, so that it is the sum too.
@@ -97,13 +97,13 @@ class RepairVecEnv(VecEnv):
 
     def action_masks(self) -> BoolArray:
         """Which entries of what is left of Q may be the first node of the next job, shape ``(lanes, 100)``."""
-        allowed: BoolArray = np.arange(SEEN) < self._lanes.length[:, None]
+        allowed: BoolArray = np.arange(SEEN) < self._batch.length[:, None]
         return allowed
 
     def observations(self) -> NDArray[np.float32]:
         """What is seen now, shape ``(lanes, rows, 100)``."""
         seen = self._room()
-        look_all(self.pool.windows, self._lanes, seen)
+        look_all(self.pool.windows, self._batch, seen)
         return seen
 
     def state(self) -> dict[str, NDArray[Any]]:
@@ -111,7 +111,7 @@ class RepairVecEnv(VecEnv):
         inner: Mapping[str, Any] = self._rng.bit_generator.state
         numbers = [number for name in ("state", "inc") for number in divmod(inner["state"][name], _WORD)]
         numbers += [inner["has_uint32"], inner["uinteger"]]
-        state: dict[str, NDArray[Any]] = {name: array.copy() for name, array in self._lanes._asdict().items()}
+        state: dict[str, NDArray[Any]] = {name: array.copy() for name, array in self._batch._asdict().items()}
         return state | {
             "generator": np.array(numbers, np.uint64),
             "pool": np.frombuffer(bytes.fromhex(self._digest), np.uint8).copy(),
@@ -126,9 +126,9 @@ class RepairVecEnv(VecEnv):
         """
         if bytes(state["pool"]).hex() != self._digest:
             raise SpecError("repair: this state is of another pool of windows")
-        if state["window"].shape != self._lanes.window.shape:
+        if state["window"].shape != self._batch.window.shape:
             raise SpecError(f"repair: this state has {len(state['window'])} lanes and not {self.num_envs}")
-        self._lanes = Lanes(*(np.array(state[name], order="C") for name in Lanes._fields))
+        self._batch = BatchState(*(np.array(state[name], order="C") for name in BatchState._fields))
         high, low, inc_high, inc_low, has_uint32, uinteger = (int(number) for number in state["generator"])
         generator = _generator(0)
         generator.bit_generator.state = {
@@ -140,7 +140,7 @@ class RepairVecEnv(VecEnv):
         self._rng = generator
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """The attribute of this environment, for each lane."""
+        """The attribute of this environment, for each environment."""
         return [getattr(self, attr_name)] * len(self._chosen(indices))
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from transom._system.signals import ctrl_c_waits
+from transom._system.signals import deferred_sigint
 
 
 class Updated(Protocol):
@@ -36,7 +36,7 @@ def train(trainer: Updated, every: int = 20, tell: Callable[[Any], None] = lambd
     KeyboardInterrupt : after the update in which Ctrl-C was pressed, of which nothing is lost; when it is pressed
         again, at once, and the state is the one that was written last.
     """
-    with ctrl_c_waits() as pressed:
+    with deferred_sigint() as pressed:
         made = 0
         while not trainer.done:
             tell(trainer.update())

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from transom._system.files import whole_file
+from transom._system.files import atomic_write
 from transom.errors import DocumentError
 
 Arrays = dict[str, NDArray[Any]]
@@ -29,7 +29,7 @@ def write_state(path: Path, arrays: Mapping[str, NDArray[Any]], facts: Mapping[s
     """Write arrays and plain values; the file is there whole or not at all."""
     from safetensors.numpy import save
 
-    with whole_file(path, "wb") as file:
+    with atomic_write(path, "wb") as file:
         header = {"format": FORMAT, "facts": msgspec.json.encode(facts).decode()}
         file.write(save({name: np.array(array, order="C") for name, array in arrays.items()}, header))
 

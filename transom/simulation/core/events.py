@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from transom._system.compiling import borrowing
+from transom._system.compiling import no_refcount
 from transom.models.arrays import IntArray
 from transom.simulation.core.schedule import READY, RESERVED
 
@@ -57,7 +57,7 @@ class State(NamedTuple):
     at: IntArray
 
 
-@borrowing
+@no_refcount
 def advance(
     jobs: IntArray,
     queue: IntArray,
@@ -95,7 +95,7 @@ def advance(
             return True
 
 
-@borrowing
+@no_refcount
 def advance_to_tick(
     jobs: IntArray,
     queue: IntArray,
@@ -130,7 +130,7 @@ def advance_to_tick(
         tick = max(tick, -(-at[NOW] // period) * period)
 
 
-@borrowing
+@no_refcount
 def occupy(jobs: IntArray, expected: IntArray, free: IntArray, at: IntArray, job: int) -> None:
     """Give a job its nodes and resources and list it as running until its expected end."""
     for r in range(len(free)):
@@ -145,7 +145,7 @@ def occupy(jobs: IntArray, expected: IntArray, free: IntArray, at: IntArray, job
     at[RUNNING] += 1
 
 
-@borrowing
+@no_refcount
 def launch(
     jobs: IntArray,
     queue: IntArray,
@@ -182,7 +182,7 @@ def launch(
     at[QUEUED] = kept
 
 
-@borrowing
+@no_refcount
 def place(
     jobs: IntArray,
     queue: IntArray,
@@ -221,7 +221,7 @@ def place(
     return -1
 
 
-@borrowing
+@no_refcount
 def _finish(
     jobs: IntArray,
     queue: IntArray,
@@ -251,7 +251,7 @@ def _finish(
             _enqueue(jobs, queue, at, child)
 
 
-@borrowing
+@no_refcount
 def _enqueue(jobs: IntArray, queue: IntArray, at: IntArray, job: int) -> None:
     i = at[QUEUED]
     rank = jobs[job, RANK]
@@ -265,7 +265,7 @@ def _enqueue(jobs: IntArray, queue: IntArray, at: IntArray, job: int) -> None:
     at[PASSED] = min(at[PASSED], i)
 
 
-@borrowing
+@no_refcount
 def _place_of(pairs: IntArray, length: int, time: int, job: int) -> int:
     low, high = 0, length
     while low < high:
@@ -277,7 +277,7 @@ def _place_of(pairs: IntArray, length: int, time: int, job: int) -> int:
     return low
 
 
-@borrowing
+@no_refcount
 def _push(heap: IntArray, length: int, time: int, job: int) -> None:
     i = length
     while i > 0:
@@ -291,7 +291,7 @@ def _push(heap: IntArray, length: int, time: int, job: int) -> None:
     heap[i, 1] = job
 
 
-@borrowing
+@no_refcount
 def _pop(heap: IntArray, length: int) -> int:
     top = heap[0, 1]
     last = length - 1
@@ -316,7 +316,7 @@ def _pop(heap: IntArray, length: int) -> int:
     return int(top)
 
 
-@borrowing
+@no_refcount
 def end_jobs(s: State) -> None:
     """Take in the ends of an instant."""
     while s.at[ENDING] and s.ends[0, 0] == s.at[NOW]:
@@ -325,7 +325,7 @@ def end_jobs(s: State) -> None:
         _finish(s.jobs, s.queue, s.expected, s.ended, s.free, s.children, s.at, job)
 
 
-@borrowing
+@no_refcount
 def submit_jobs(s: State) -> None:
     """Take in the submissions of an instant."""
     while s.at[NEXT] < len(s.jobs) and s.jobs[s.at[NEXT], SUBMIT] == s.at[NOW]:
@@ -335,7 +335,7 @@ def submit_jobs(s: State) -> None:
             _enqueue(s.jobs, s.queue, s.at, job)
 
 
-@borrowing
+@no_refcount
 def interrupt(s: State, job: int, requeue: bool) -> None:
     """End a running job before its time; with ``requeue`` it waits again, as if it had never started."""
     i = 0

@@ -24,7 +24,7 @@ Progress = Callable[[int], None]
 """Called now and then with the number of jobs that have started."""
 
 
-class NodeKeeper(Protocol):
+class NodeTracker(Protocol):
     """Who gives nodes to the jobs of a replay; jobs are numbered by their place in the workload."""
 
     def idle(self) -> IntArray:
@@ -37,7 +37,7 @@ class NodeKeeper(Protocol):
         """Give nodes to jobs that start: those stated by job id, else what is found for them."""
 
 
-class ServiceKeeper(NodeKeeper, Source, Protocol):
+class ServiceKeeper(NodeTracker, Source, Protocol):
     """A keeper of nodes that go out of service and come back, which are events of the replay."""
 
     columns: int
@@ -65,8 +65,8 @@ class ServiceKeeper(NodeKeeper, Source, Protocol):
 class Replay:
     """A replay in progress: the state, and the window a policy sees of it.
 
-    ``period`` [s]: stop at its multiples alone. With a ``keeper`` of nodes, jobs get them as they start; where nodes go
-    out of service it is the ``service``, and the replay is ``stepwise``: the events of every instant are taken in by
+    ``period`` [s]: stop at its multiples alone. With a ``tracker`` of nodes, jobs get them as they start; where nodes
+    go out of service it is the ``service``, and the replay is ``stepwise``: the events of every instant are taken in by
     :meth:`advance`, none by compiled loops over instants.
     """
 
@@ -75,7 +75,7 @@ class Replay:
         workload: Workload,
         order: str,
         period: int | None = None,
-        keeper: NodeKeeper | None = None,
+        tracker: NodeTracker | None = None,
         service: ServiceKeeper | None = None,
     ) -> None:
         jobs = workload.jobs
@@ -88,7 +88,7 @@ class Replay:
         self.origin = clock_begins(self.rule, workload)
         self.state = _new_state(workload, *((0, 0) if service is None else (service.columns, service.room)))
         self.period = period
-        self.keeper = keeper if service is None else service
+        self.tracker = tracker if service is None else service
         self.service = service
         self._tick = 0
         self._released = 0
@@ -116,9 +116,9 @@ class Replay:
             self._tick = int(self.state.at[events.NOW]) + self.period
         elif not advance(*self.state):
             return False
-        if self.keeper is not None and self.service is None:
+        if self.tracker is not None and self.service is None:
             ended = int(self.state.at[events.ENDED])
-            self.keeper.release(self.state.ended[self._released : ended])
+            self.tracker.release(self.state.ended[self._released : ended])
             self._released = ended
         if not self.rule.timeless:
             now, queued = self.state.at[events.NOW], self.state.at[events.QUEUED]
@@ -167,7 +167,7 @@ class Replay:
             jobs.take(state.expected[:running, 1]),
             running_end,
             available,
-            None if self.keeper is None or self.cluster.topology is None else self.keeper.idle(),
+            None if self.tracker is None or self.cluster.topology is None else self.tracker.idle(),
         )
 
     def schedule(self, label: str, decisions: dict[str, NDArray[Any]]) -> Schedule:
@@ -183,7 +183,7 @@ class Replay:
             mode=jobs[:, events.MODE],
             order=jobs[:, events.ORDER],
             decisions=decisions,
-            remarks=self.workload.remarks,
+            diagnostics=self.workload.diagnostics,
         )
 
     def apply(self, decision: Decision, log: IntArray) -> None:
@@ -223,8 +223,8 @@ class Replay:
                 raise PolicyError(f"at {state.at[events.NOW]} s: job {chosen[fault]} is started but does not wait")
             if fault < -1:
                 raise PolicyError(f"at {state.at[events.NOW]} s: job {chosen[-2 - fault]} is started but does not fit")
-            if self.keeper is not None:
-                self.keeper.start(int(state.at[events.NOW]), state.queue[picks], decision.nodes)
+            if self.tracker is not None:
+                self.tracker.start(int(state.at[events.NOW]), state.queue[picks], decision.nodes)
             launch(state.jobs, state.queue, state.ends, state.at, self.runtime, picks, modes, count)
         if reserve:
             state.jobs[self._waiting(reserve), events.HELD] = 1

@@ -15,7 +15,7 @@ from transom.models import Cluster, JobTable
 from transom.models.arrays import FloatArray, Frozen, IntArray, frozen_floats, frozen_ints
 from transom.simulation.core.node_runs import NodeRuns
 from transom.simulation.core.outage_log import OutageLog
-from transom.traces.origin import Remark
+from transom.traces.origin import Diagnostic
 
 MODES = ("ready", "reserved", "backfilled")
 """How a job came to start; ``mode`` holds positions in this tuple.
@@ -74,7 +74,7 @@ class Schedule(Frozen):
     rules : the event rules that made it; figures made under different rules never share a table.
     spread : what the nodes of each job cost, on a cluster with a topology; else None.
     runs : those nodes, where the replay has assigned them; not compared, and not part of the digest.
-    remarks : what nobody may overlook about the workload, such as perfect estimates; likewise.
+    diagnostics : what nobody may overlook about the workload, such as perfect estimates; likewise.
     outages : what went out of service and which attempts that ended; None in replays without outages; likewise. Starts,
         ends and modes are those of each job's last attempt.
     """
@@ -91,7 +91,7 @@ class Schedule(Frozen):
     rules: str = "textbook"
     spread: Spread | None = None
     runs: NodeRuns | None = field(default=None, compare=False)
-    remarks: tuple[Remark, ...] = field(default=(), compare=False)
+    diagnostics: tuple[Diagnostic, ...] = field(default=(), compare=False)
     outages: OutageLog | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:

@@ -23,8 +23,8 @@ from transom.traces.workload import Workload
 _COLUMNS = ("allocated", "allocation_cost", "allocation_proved")
 
 
-def keeper_of(workload: Workload, allocator: Allocator | None, seed: int) -> NodeKeeper | None:
-    """The keeper of a workload's nodes; None where the cluster has no topology.
+def tracker_of(workload: Workload, allocator: Allocator | None, seed: int) -> NodeTracker | None:
+    """The node tracker of a workload; None where the cluster has no topology.
 
     Raises
     ------
@@ -35,10 +35,10 @@ def keeper_of(workload: Workload, allocator: Allocator | None, seed: int) -> Nod
         if allocator is not None:
             raise SpecError("allocate: the cluster has no topology")
         return None
-    return NodeKeeper(workload, tree, Placer(tree, allocator or Allocator(), seed))
+    return NodeTracker(workload, tree, Placer(tree, allocator or Allocator(), seed))
 
 
-class NodeKeeper:
+class NodeTracker:
     """Which nodes every job of a workload gets; jobs are numbered by their place in it.
 
     Either job by job while a replay goes on (:meth:`release`, :meth:`start`), so that a policy sees which nodes

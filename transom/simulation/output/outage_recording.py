@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from transom._system.files import whole_path
+from transom._system.files import atomic_path
 from transom.errors import DocumentError, ModelError
 from transom.io.parquet import read_card, read_columns
 from transom.models import JobTable
@@ -58,7 +58,7 @@ def write_outages(schedule: Schedule, folder: Path, card: Mapping[str, str]) -> 
         ),
     )
     for name, table in zip(FILES, tables, strict=True):
-        with whole_path(folder / name) as path:
+        with atomic_path(folder / name) as path:
             table.write_parquet(path, metadata=dict(card))
 
 

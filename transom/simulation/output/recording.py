@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from transom._system.files import whole_path
+from transom._system.files import atomic_path
 from transom.errors import DocumentError, ModelError
 from transom.io.parquet import list_lengths, read_card, read_columns, scan
 from transom.models import Cluster, FatTree, JobTable
@@ -36,7 +36,7 @@ from transom.result import versions
 from transom.simulation.core.promise_log import PIECE, Changes, PromiseLog, pieces_of
 from transom.simulation.core.schedule import MODES, PROMISED, Schedule, Spread
 from transom.simulation.output.outage_recording import read_outages, write_outages
-from transom.traces.origin import Remark
+from transom.traces.origin import Diagnostic
 
 if TYPE_CHECKING:
     import polars as pl
@@ -119,11 +119,11 @@ def _sink(
 
 @contextmanager
 def _whole_parquet(target: Path) -> Iterator[Path]:
-    """As :func:`whole_path`, for polars: its own error neither names the file nor is an :class:`OSError`."""
+    """As :func:`atomic_path`, for polars: its own error neither names the file nor is an :class:`OSError`."""
     from polars.exceptions import ComputeError
 
     try:
-        with whole_path(target) as path:
+        with atomic_path(target) as path:
             yield path
     except ComputeError as error:
         if "os error" not in str(error):
@@ -241,7 +241,7 @@ def _card(schedule: Schedule, details: Mapping[str, Any]) -> dict[str, Any]:
         "capacities": [int(c) for c in schedule.cluster.capacities],
         **_tree_card(schedule.cluster.topology),
         "rules": schedule.rules,
-        "remarks": [each._asdict() for each in schedule.remarks],
+        "remarks": [each._asdict() for each in schedule.diagnostics],
         "jobs": len(schedule),
         "digest": schedule.digest(),
         **_outage_card(schedule),
@@ -378,6 +378,6 @@ def _schedule(
         order=rows["order"],
         decisions=decisions,
         rules=card["rules"],
-        remarks=tuple(Remark(**each) for each in card.get("remarks", ())),
+        diagnostics=tuple(Diagnostic(**each) for each in card.get("remarks", ())),
         spread=None if cluster.topology is None else Spread(*(rows[name] for name in _SPREAD)),
     )

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transom._system.compiling import borrowing, inlined
+from transom._system.compiling import inlined, no_refcount
 from transom.models.arrays import IntArray
 from transom.simulation.core.events import DEMAND, NEVER, WALLTIME
 
@@ -70,7 +70,7 @@ def new_profile(free: IntArray, steps: int) -> Profile:
     return made
 
 
-@borrowing
+@no_refcount
 def clear(p: Profile, time: int, free: IntArray) -> None:
     """From ``time`` on ``free`` is free for ever."""
     for b in range(p.number[0]):
@@ -85,7 +85,7 @@ def clear(p: Profile, time: int, free: IntArray) -> None:
         p.due[0, r] = 0
 
 
-@borrowing
+@no_refcount
 def trim(p: Profile, now: int) -> None:
     """Forget all that lies before ``now``."""
     b = block_of(p, now)
@@ -101,7 +101,7 @@ def trim(p: Profile, now: int) -> None:
     p.times[p.row[0], 0] = p.first[0] = now
 
 
-@borrowing
+@no_refcount
 def add(p: Profile, jobs: IntArray, job: int, begin: int, end: int, sign: int) -> None:
     """Add ``sign`` times what a job asks for on ``[begin, end)``."""
     if end <= begin:
@@ -137,7 +137,7 @@ def add(p: Profile, jobs: IntArray, job: int, begin: int, end: int, sign: int) -
     _join(p, b, i)
 
 
-@borrowing
+@no_refcount
 def earliest(p: Profile, jobs: IntArray, job: int, after: int, limit: int, own: int) -> int:
     """The earliest start from ``after`` on, before ``limit``, at which a job fits for its time; ``limit`` if none.
 
@@ -283,7 +283,7 @@ def _remove_steps(p: Profile, b: int, i: int, count: int) -> None:
     p.first[b] = p.times[row, 0]
 
 
-@borrowing
+@no_refcount
 def _measure(p: Profile, b: int) -> None:
     """Bring the least and the most of a block up to date."""
     row = p.row[b]
@@ -295,7 +295,7 @@ def _measure(p: Profile, b: int) -> None:
         p.low[b, r], p.high[b, r] = low + p.due[b, r], high + p.due[b, r]
 
 
-@borrowing
+@no_refcount
 def _split(p: Profile, b: int) -> None:
     _move_blocks(p, b + 1, b + 2)
     p.number[1] -= 1
@@ -313,7 +313,7 @@ def _split(p: Profile, b: int) -> None:
     _measure(p, b + 1)
 
 
-@borrowing
+@no_refcount
 def _merge(p: Profile, b: int) -> None:
     """Append the steps of block ``b + 1`` to block ``b``."""
     row, other, size = p.row[b], p.row[b + 1], p.size[b]
@@ -329,14 +329,14 @@ def _merge(p: Profile, b: int) -> None:
     _free(p, b + 1)
 
 
-@borrowing
+@no_refcount
 def _free(p: Profile, b: int) -> None:
     p.spare[p.number[1]] = p.row[b]
     p.number[1] += 1
     _move_blocks(p, b + 1, b)
 
 
-@borrowing
+@no_refcount
 def _move_blocks(p: Profile, source: int, target: int) -> None:
     """Have the blocks from ``source`` on stand from ``target`` on."""
     count = p.number[0] - source

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transom._system.compiling import borrowing, compiled, inlined
+from transom._system.compiling import compiled, inlined, no_refcount
 from transom.models.arrays import IntArray
 from transom.simulation.core.events import (
     CHANGES,
@@ -158,7 +158,7 @@ def conservative_pass(
     return _start_due(s, p, picks, modes, reordered, overdue)
 
 
-@borrowing
+@no_refcount
 def _reserve(s: State, p: Plan, job: int, reordered: bool) -> None:
     now, f = s.at[NOW], p.freed
     plan(f, p.profile, s.jobs, job)
@@ -185,7 +185,7 @@ def _note_begin(s: State, p: Plan, job: int, begin: int) -> None:
     link(p.freed, job, begin)
 
 
-@borrowing
+@no_refcount
 def _compress(s: State, p: Plan, freed: int, reordered: bool) -> None:
     f, profile, now, queued = p.freed, p.profile, s.at[NOW], s.at[QUEUED]
     if queued == 0:
@@ -264,7 +264,7 @@ def _move(s: State, p: Plan, job: int, old: int, new: int) -> None:
             add(p.profile, p.slides.requests, FURTHER, freed_from, old + length, FREED)
 
 
-@borrowing
+@no_refcount
 def _settle(s: State, p: Plan, smallest: int) -> None:
     """Have the profile know of the moves, and call the jobs that may move into what they freed."""
     freed, k = p.slides.freed, 0
@@ -279,7 +279,7 @@ def _settle(s: State, p: Plan, smallest: int) -> None:
     clear_steps(freed)
 
 
-@borrowing
+@no_refcount
 def _forget(s: State, p: Plan, reordered: bool) -> None:
     """Take all reservations back: what is free follows from the running jobs alone."""
     now = s.at[NOW]
@@ -295,7 +295,7 @@ def _forget(s: State, p: Plan, reordered: bool) -> None:
     p.at[HELD_BY] = 0
 
 
-@borrowing
+@no_refcount
 def _leave(s: State, p: Plan, job: int, reordered: bool) -> None:
     """A job waits no more, or not for the begin it has."""
     unplan(p.freed, s.jobs, job, p.begin[job])
@@ -347,7 +347,7 @@ def _start_due(
     return count, count - waiting, first, begin
 
 
-@borrowing
+@no_refcount
 def _keep_those_that_stay(s: State, p: Plan, picks: IntArray, count: int) -> int:
     """Leave out jobs that are due but would run into a window on every choice of idle nodes: all is planned anew."""
     kept = 0
@@ -402,7 +402,7 @@ def _rise(p: Plan, job: int) -> None:
     p.where[job] = i
 
 
-@borrowing
+@no_refcount
 def _take_top(p: Plan) -> None:
     p.at[HELD_BY] -= 1
     size = p.at[HELD_BY]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transom._system.compiling import borrowing
+from transom._system.compiling import no_refcount
 from transom.models.arrays import IntArray
 from transom.simulation.core.events import (
     CHANGES,
@@ -22,7 +22,7 @@ from transom.simulation.core.schedule import BACKFILLED, READY, RESERVED
 from transom.simulation.passes.service_plan import shadow_beside_maintenance
 
 
-@borrowing
+@no_refcount
 def plain_pass(
     jobs: IntArray, queue: IntArray, expected: IntArray, free: IntArray, at: IntArray, picks: IntArray, modes: IntArray
 ) -> int:
@@ -39,7 +39,7 @@ def plain_pass(
     return count
 
 
-@borrowing
+@no_refcount
 def easy_pass(
     jobs: IntArray,
     queue: IntArray,
@@ -102,7 +102,7 @@ def easy_pass(
     return count, count - heads, head, shadow
 
 
-@borrowing
+@no_refcount
 def shadow_time(jobs: IntArray, expected: IntArray, free: IntArray, at: IntArray, head: int, extra: IntArray) -> int:
     """The earliest instant at which ``head`` fits by expected ends; ``extra`` is filled with the rest.
 
@@ -131,7 +131,7 @@ def shadow_time(jobs: IntArray, expected: IntArray, free: IntArray, at: IntArray
     return int(shadow)
 
 
-@borrowing
+@no_refcount
 def fits(jobs: IntArray, job: int, amount: IntArray) -> bool:
     """Whether a job's demand on nodes and every further resource is within ``amount``."""
     for r in range(len(amount)):  # noqa: SIM110  (a generator is slower when compiled)

@@ -6,13 +6,13 @@ classes of requests that end at the same step have the same stretch, so that run
 
 from __future__ import annotations
 
-from transom._system.compiling import borrowing, inlined
+from transom._system.compiling import inlined, no_refcount
 from transom.simulation.core.events import NEVER
 from transom.simulation.passes.availability import Profile, block_of, step_of
 from transom.simulation.passes.stretches import BELOW, TIME, Stretches, bound
 
 
-@borrowing
+@no_refcount
 def enter_stretch(t: Stretches, p: Profile, begin: int, end: int, smallest: int) -> int:
     """More became free in ``[begin, end)``; nobody asks for less than ``smallest`` nodes.
 

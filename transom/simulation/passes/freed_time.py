@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from transom._system.compiling import borrowing, inlined
+from transom._system.compiling import inlined, no_refcount
 from transom.models.arrays import IntArray
 from transom.simulation.core.events import DEMAND, NEVER, WALLTIME, State
 from transom.simulation.passes.availability import Profile, block_of, fit_of_block, fits_step, step_of
@@ -104,7 +104,7 @@ def new_freed(state: State) -> Freed:
     )
 
 
-@borrowing
+@no_refcount
 def plan(f: Freed, p: Profile, jobs: IntArray, job: int) -> None:
     """A job that has had no begin will get one."""
     t, c = f.stretches, f.stretches.of[job]
@@ -113,14 +113,14 @@ def plan(f: Freed, p: Profile, jobs: IntArray, job: int) -> None:
         t.begin[c, 0], t.length[c, 0] = p.first[0], NEVER
 
 
-@borrowing
+@no_refcount
 def unplan(f: Freed, jobs: IntArray, job: int, begin: int) -> None:
     """A job has no begin any more."""
     count_request(f.stretches, f.stretches.of[job], jobs[job, WALLTIME], -_ONE)
     unlink(f, job, begin)
 
 
-@borrowing
+@no_refcount
 def seat(f: Freed, jobs: IntArray, job: int, place: int, begin: int) -> None:
     """A job waits at a place, planned to begin at ``begin``."""
     g = place // GROUP
@@ -147,7 +147,7 @@ def first_of(places: np.uint64) -> tuple[np.uint64, int]:
     return bit, _NUMBER[bit % np.uint64(67)]
 
 
-@borrowing
+@no_refcount
 def unseat(f: Freed, begin: IntArray, place: int) -> None:
     """The job at a place waits no more; ``begin`` are the begins of all jobs."""
     g = place // GROUP
@@ -157,7 +157,7 @@ def unseat(f: Freed, begin: IntArray, place: int) -> None:
     measure_group(f, begin, g)
 
 
-@borrowing
+@no_refcount
 def measure_group(f: Freed, begin: IntArray, g: int) -> None:
     """Bring what is known of a group of places up to date."""
     least, shortest, last, latest = NOBODY, NEVER, -1, -NEVER
@@ -173,7 +173,7 @@ def measure_group(f: Freed, begin: IntArray, g: int) -> None:
     f.least[g], f.shortest[g], f.last[g], f.latest[g] = least, shortest, last, latest
 
 
-@borrowing
+@no_refcount
 def call(f: Freed, p: Profile, jobs: IntArray, begins: IntArray, begin: int, end: int, smallest: int) -> None:
     """More became free in ``[begin, end)``: enter it, and call the jobs planned to begin in it or at its end."""
     f.at[FULL] = -1
@@ -192,7 +192,7 @@ def call(f: Freed, p: Profile, jobs: IntArray, begins: IntArray, begin: int, end
             job = f.after[job]
 
 
-@borrowing
+@no_refcount
 def smallest_request(f: Freed) -> int:
     """No job that waits asks for fewer nodes."""
     t = f.stretches

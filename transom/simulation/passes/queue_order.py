@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from transom._system.compiling import as_argument, borrowing, inlined
+from transom._system.compiling import as_argument, inlined, no_refcount
 from transom.errors import SpecError
 from transom.heuristics.priority_rules import KERNEL_ARGUMENTS
 from transom.models.arrays import FloatArray, IntArray
@@ -52,7 +52,7 @@ def queue_order(rule: PriorityRule, jobs: JobTable, origin: int) -> QueueOrder |
     return QueueOrder(fill, facts, scores=np.empty(n), left=np.empty(n, np.int64), left_scores=np.empty(n))
 
 
-@borrowing
+@no_refcount
 def reorder(o: QueueOrder, queue: IntArray, at: IntArray) -> None:
     """Bring the queue into the order that holds now: by score, then by job, which is by submission, then by id."""
     count = at[QUEUED]
@@ -67,7 +67,7 @@ def reorder(o: QueueOrder, queue: IntArray, at: IntArray) -> None:
         width *= 2
 
 
-@borrowing
+@no_refcount
 def _merge(o: QueueOrder, queue: IntArray, low: int, middle: int, high: int) -> None:
     """Merge the ordered places from ``low`` to ``middle`` with those from there to ``high``."""
     while not _before(o.scores[middle], queue[middle], o.scores[low], queue[low]):

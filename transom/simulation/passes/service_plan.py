@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from transom._system.compiling import borrowing, compiled
+from transom._system.compiling import compiled, no_refcount
 from transom.models.arrays import IntArray
 from transom.simulation.core.events import (
     CHANGES,
@@ -25,7 +25,7 @@ from transom.simulation.core.events import (
 from transom.simulation.passes.availability import FOREVER, FREED, Profile, add
 
 
-@borrowing
+@no_refcount
 def shadow_beside_maintenance(
     jobs: IntArray, expected: IntArray, free: IntArray, at: IntArray, head: int, extra: IntArray
 ) -> int:
@@ -72,7 +72,7 @@ def shadow_beside_maintenance(
     return shadow
 
 
-@borrowing
+@no_refcount
 def _next_instant(expected: IntArray, at: IntArray, i: int, c: int) -> int:
     """The next instant at which something becomes free or service changes, after the first ``i`` and ``c`` of them."""
     time = int(NEVER)
@@ -83,7 +83,7 @@ def _next_instant(expected: IntArray, at: IntArray, i: int, c: int) -> int:
     return time
 
 
-@borrowing
+@no_refcount
 def _stays_free(
     jobs: IntArray, expected: IntArray, at: IntArray, head: int, begin: int, level: int, i: int, c: int
 ) -> bool:
@@ -102,7 +102,7 @@ def _stays_free(
             return False
 
 
-@borrowing
+@no_refcount
 def _level_at(jobs: IntArray, expected: IntArray, at: IntArray, time: int, level: int) -> int:
     """How many nodes will be free at an instant, if ``level`` are now and nothing starts."""
     for i in range(at[RUNNING]):
@@ -123,7 +123,7 @@ def enter_changes(profile: Profile, at: IntArray) -> None:
         add(profile, row, 0, at[COUNTERS + 2 * c], FOREVER, FREED)
 
 
-@borrowing
+@no_refcount
 def stays(jobs: IntArray, at: IntArray, job: int) -> bool:
     """Whether enough idle nodes stay in service for the walltime of a job that would start now."""
     for k in range(at[LIMITS]):
@@ -133,7 +133,7 @@ def stays(jobs: IntArray, at: IntArray, job: int) -> bool:
     return True
 
 
-@borrowing
+@no_refcount
 def use_limits(jobs: IntArray, at: IntArray, job: int) -> None:
     """Take a job that starts now out of what may run beyond the begins of windows."""
     for k in range(at[LIMITS]):
@@ -142,7 +142,7 @@ def use_limits(jobs: IntArray, at: IntArray, job: int) -> None:
             at[limit + 1] -= jobs[job, DEMAND]
 
 
-@borrowing
+@no_refcount
 def next_release(expected: IntArray, at: IntArray) -> int:
     """When nodes become free next, by expected ends or as they come back into service."""
     time = int(NEVER)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transom._system.compiling import borrowing, inlined
+from transom._system.compiling import inlined, no_refcount
 from transom.models.arrays import IntArray
 from transom.simulation.core.events import DEMAND, NEVER
 from transom.simulation.passes.availability import FREED, TAKEN, Profile, add
@@ -58,7 +58,7 @@ def has_room(s: Slides) -> bool:
     return bool(max(s.taken.size[0], s.freed.size[0]) + 2 <= STEPS)
 
 
-@borrowing
+@no_refcount
 def raise_steps(s: Steps, begin: int, end: int, nodes: int) -> None:
     """So many nodes more on ``[begin, end)``."""
     i, j = _cut(s, begin), _cut(s, end)
@@ -102,7 +102,7 @@ def copy_further(s: Slides, jobs: IntArray, job: int) -> bool:
     return further
 
 
-@borrowing
+@no_refcount
 def enter_steps(p: Profile, s: Slides) -> None:
     """Have the profile know of what was taken and freed."""
     for sign in (TAKEN, FREED):
@@ -113,7 +113,7 @@ def enter_steps(p: Profile, s: Slides) -> None:
                 add(p, s.requests, NODES, steps.time[i], steps.time[i + 1], sign)
 
 
-@borrowing
+@no_refcount
 def clear_steps(s: Steps) -> None:
     """No steps."""
     s.size[0], s.time[0] = 0, NEVER

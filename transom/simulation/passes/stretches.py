@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transom._system.compiling import borrowing, inlined
+from transom._system.compiling import inlined, no_refcount
 from transom.models.arrays import IntArray
 from transom.simulation.core.events import DEMAND, NEVER, WALLTIME
 from transom.simulation.passes.availability import FOREVER, Profile, block_of, earliest, step_of
@@ -86,7 +86,7 @@ def new_stretches(jobs: IntArray) -> Stretches:
     )
 
 
-@borrowing
+@no_refcount
 def count_request(t: Stretches, c: int, walltime: int, more: int) -> bool:
     """One job more, or fewer if ``more`` is -1, of class ``c`` waits; whether its walltime is the shortest there."""
     span, before = span_of(walltime), t.least[c]
@@ -103,7 +103,7 @@ def count_request(t: Stretches, c: int, walltime: int, more: int) -> bool:
     return bool(t.least[c] < before)
 
 
-@borrowing
+@no_refcount
 def span_of(walltime: int) -> int:
     """The power of two below a walltime."""
     span = 0
@@ -161,7 +161,7 @@ def bound(t: Stretches, c: int, begin: int, length: int) -> None:
     t.begin[c, k], t.length[c, k] = begin, length
 
 
-@borrowing
+@no_refcount
 def first_stretch(t: Stretches, p: Profile, jobs: IntArray, job: int, limit: int) -> int:
     """The earliest begin before ``limit`` at which a job fits for its walltime; ``limit`` if there is none."""
     c, length = t.of[job], jobs[job, WALLTIME]
@@ -198,7 +198,7 @@ def first_stretch(t: Stretches, p: Profile, jobs: IntArray, job: int, limit: int
     return found
 
 
-@borrowing
+@no_refcount
 def _put(t: Stretches, c: int, k: int, count: int, time: int) -> None:
     """Replace what bounds ``k`` and following say of the time before ``time`` by the first ``count`` in ``met``."""
     m = k

@@ -20,10 +20,10 @@ from transom.simulation.passes.free_profile import add, earliest
 from transom.simulation.passes.window_pass import window_state
 
 
-class Promises:
-    """The promises of a replay, and the free profile of the pass in progress.
+class ReservationTable:
+    """The reservations of a replay, and the free profile of the pass in progress.
 
-    A pass begins with :meth:`renew`; all positions after that are positions in the queue of its window.
+    A pass begins with :meth:`update`; all positions after that are positions in the queue of its window.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class Promises:
         now: IntArray = self._profile[1][0].copy()
         return now
 
-    def renew(self, window: Window) -> tuple[list[int], list[int]]:
+    def update(self, window: Window) -> tuple[list[int], list[int]]:
         """Begin a pass: move the promises forward as far as they go, and start those that have come due.
 
         Returns
@@ -62,7 +62,7 @@ class Promises:
         order = np.array([place[job] for job in self._begin if job in place], np.int64)
         begin = np.array([self._begin[self._ids[at]] for at in order.tolist()], np.int64)
         running = len(window.running)
-        _renew(state.jobs, state.expected[:running], state.free, window.now, *profile, order, begin, *left)
+        _update(state.jobs, state.expected[:running], state.free, window.now, *profile, order, begin, *left)
         self._profile = profile
         due = begin == window.now
         kept = order[~due].tolist()
@@ -82,10 +82,10 @@ class Promises:
         placed: list[int] = positions[started].tolist()
         return placed
 
-    def make(self, position: int) -> int | None:
+    def reserve(self, position: int) -> int | None:
         """Promise a waiting job the earliest instant that delays nothing; None if that is now: it starts."""
         now = int(self._profile[0][0])
-        begin = int(_make(self._state.jobs, *self._profile, position))
+        begin = int(_reserve(self._state.jobs, *self._profile, position))
         if begin == now:
             return None
         self._begin[self._ids[position]] = begin
@@ -93,7 +93,7 @@ class Promises:
 
 
 @compiled
-def _renew(
+def _update(
     jobs: IntArray,
     expected: IntArray,
     free: IntArray,
@@ -116,7 +116,7 @@ def _renew(
     if levels[: size[0]].min() < 0:  # a job outran its walltime
         _build(jobs, expected, free, now, times, levels, size, order[:0], begin[:0])
         for k in range(len(order)):
-            begin[k] = _make(jobs, times, levels, size, order[k])
+            begin[k] = _reserve(jobs, times, levels, size, order[k])
         return
     # A job can only move to where something has become free, so it need not look beyond that.
     freed = _differ_until(times, levels, size, then, left, count)
@@ -202,7 +202,7 @@ def _hold(jobs: IntArray, times: IntArray, levels: IntArray, size: IntArray, job
 
 
 @compiled
-def _make(jobs: IntArray, times: IntArray, levels: IntArray, size: IntArray, job: int) -> int:
+def _reserve(jobs: IntArray, times: IntArray, levels: IntArray, size: IntArray, job: int) -> int:
     begin = earliest(times, levels, size, jobs, job, jobs[job, WALLTIME], NEVER, 0, 0)
     _hold(jobs, times, levels, size, job, begin, -1)
     return int(begin)

@@ -17,7 +17,7 @@ from transom.models.decision_rules import DecisionRule
 from transom.rng import stream
 from transom.simulation.core.decision import Decision
 from transom.simulation.core.site_order import load_rule
-from transom.simulation.policies.reservation_table import Promises
+from transom.simulation.policies.reservation_table import ReservationTable
 from transom.solving import Solver, answer, warm_up
 from transom.stop import Stop
 
@@ -40,7 +40,7 @@ class SelectionPolicy:
     Starvation is kept out of the optimisation: a job is *passed over* by a pass in which it waits and a job behind
     it in the site's order starts. The pass that passes it over for the ``bound``-th time promises it the earliest
     start in the free profile of all resources that delays no running job and no earlier promise. With walltimes that
-    jobs do not outrun it starts then or earlier: a promise never gets later (:class:`Promises`), and several
+    jobs do not outrun it starts then or earlier: a promise never gets later (:class:`ReservationTable`), and several
     queue in the order in which they were made. Jobs that would delay one are not offered to the solver, and where
     those that it chose would only together, the last of them in queue order are cut.
 
@@ -89,7 +89,7 @@ class SelectionPolicy:
     _stop: Stop = field(init=False, repr=False)
     _terms: dict[tuple[str, ...], dict[str, Objective | None]] = field(default_factory=dict, init=False, repr=False)
     _seeds: np.random.Generator = field(init=False, repr=False)
-    _promises: Promises = field(init=False, repr=False)
+    _promises: ReservationTable = field(init=False, repr=False)
     _passed: dict[int, int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -116,12 +116,12 @@ class SelectionPolicy:
 
     def _forget(self, rng: np.random.Generator) -> None:
         self._seeds = rng
-        self._promises = Promises()
+        self._promises = ReservationTable()
         self._passed = {}
 
     def decide(self, window: Window, /) -> Decision:
         """Start what was promised for now, then what was chosen of the window, then what else of it fits."""
-        due, kept = self._promises.renew(window)
+        due, kept = self._promises.update(window)
         waiting = np.ones(len(window.queue), bool)
         waiting[due] = False
         free = waiting.copy()
@@ -208,7 +208,7 @@ class SelectionPolicy:
                 self._passed[job] = times
                 continue
             self._passed.pop(job, None)
-            if self._promises.make(position) is None:
+            if self._promises.reserve(position) is None:
                 at_once.append(position)
         return at_once
 

@@ -16,12 +16,12 @@ from transom.models.allocation import Allocation
 from transom.models.arrays import FloatArray, IntArray
 from transom.models.fat_tree import FatTree
 from transom.models.hop_cost import AUTHORS
-from transom.solvers.allocation.free_payments import Pods, descend_both
-from transom.solvers.allocation.free_pricing import Dual, Multipliers, Pricing, descend, fill, rounded_costs
+from transom.solvers.allocation.free_pricing import Dual, Multipliers, Pricing, fill, rounded_costs, subgradient_steps
+from transom.solvers.allocation.pod_multipliers import Pods, subgradient_steps_with_pods
 from transom.solvers.allocation.shape import Shape, shape
 
 _SLACK = 1e-9  # far more than all rounding errors of a bound, in relative terms
-_FIRST = 0.1  # factor of Polyak's step with payments: near a kink of many ties longer ones lead away
+_FIRST = 0.1  # factor of Polyak's step with pod multipliers: near a kink of many ties longer ones lead away
 _PER_STEP = 4e-10  # seconds of one of them
 _WORK = 2_000_000  # inner steps of pricing between two looks at the clock: a few milliseconds
 
@@ -56,10 +56,10 @@ def free_bound(problem: Allocation, upper: float = math.inf, iterations: int = 4
     prices = Prices(shape(problem))
     end = perf_counter() + seconds
     if math.isfinite(upper):
-        prices.aim(prices.shape.base - upper)
+        prices.set_target(prices.shape.base - upper)
     else:
-        prices.aim(prices.round()[0])
-    while prices.descend(iterations - prices.iterations) and perf_counter() < end:
+        prices.set_target(prices.primal_heuristic()[0])
+    while prices.step(iterations - prices.iterations) and perf_counter() < end:
         pass
     return prices.bound
 
@@ -74,7 +74,8 @@ class Prices:
     Attributes
     ----------
     pricing : where numbers of nodes stand in tables, and what a job of each type chose last.
-    pay : what each type pays for b nodes of pod p, at ``pod_at[p] + b``; 0 before :meth:`descend_payments`.
+    pod_multipliers : the multiplier of each type for b nodes of pod p, at ``pod_at[p] + b``; 0 before
+        :meth:`step_with_pod_multipliers`.
     alone : total cost if no job were in the way of another, where costs are rounded; 0 before it is known.
     """
 
@@ -91,7 +92,7 @@ class Prices:
             np.zeros((leaves + len(shape.first) - 1, widest + 1)), np.zeros((len(shape.first), most + 1)),
         )  # fmt: skip
         self.alone = 0.0
-        self.pay = np.zeros(self.pricing.worth.shape)
+        self.pod_multipliers = np.zeros(self.pricing.worth.shape)
         self._prices = Multipliers(*np.zeros((4, classes)))
         self._payments: tuple[Pods, Multipliers] | None = None
         self._dual = record(Dual)
@@ -120,28 +121,28 @@ class Prices:
         """The lower bound on the cost that is proved; 0 before the first step is complete."""
         return max(self.alone, safe_bound(self.shape, self.least))
 
-    def aim(self, savings: float) -> None:
+    def set_target(self, savings: float) -> None:
         """Savings that a solution is known to have: the steps aim there."""
         self._dual.target = savings
 
-    def descend(self, iterations: int) -> bool:
+    def step(self, iterations: int) -> bool:
         """Take at most so many steps, for a few milliseconds; whether there is more to gain."""
         s = self.shape
         if iterations <= 0 or self._dual.converged:
             return False
         if s.floored and self.iterations == 0:
             iterations = 1
-        descend(s, self.pricing, self._prices, self._dual, iterations, self._work)
+        subgradient_steps(s, self.pricing, self._prices, self._dual, iterations, self._work)
         if s.floored and self.iterations == 1 and not self.alone:
             # Prices were 0: what each job would choose if it were alone, at a cost that is rounded exactly.
             self.alone = float(rounded_costs(s, self.pricing.choices))
         return not self._dual.converged
 
-    def descend_payments(self, iterations: int) -> bool:
-        """Go on from the best prices with payments to pods as well; as :meth:`descend`.
+    def step_with_pod_multipliers(self, iterations: int) -> bool:
+        """Go on from the best prices with multipliers of pods as well; as :meth:`step`.
 
         A pod serves the jobs together: where each of them would have it for a part of the time at prices on nodes
-        alone, the payments of all but one have no return. That brings the dual value closer to the optimum, in steps
+        alone, the multipliers of all but one have no return. That brings the dual value closer to the optimum, in steps
         that are many.
         """
         s, dual, pod_at = self.shape, self._dual, self.pricing.pod_at
@@ -161,9 +162,9 @@ class Prices:
         if iterations <= 0 or dual.converged:
             return False
         pods, payments = self._payments
-        descend_both(s, self.pricing, pods, self._prices, payments, dual, iterations, self._work)
+        subgradient_steps_with_pods(s, self.pricing, pods, self._prices, payments, dual, iterations, self._work)
         for p, k in enumerate(pods.cls.tolist()):
-            self.pay[:, pod_at[p] : pod_at[p + 1]] = payments.best[:, pods.at[k] : pods.at[k + 1]]
+            self.pod_multipliers[:, pod_at[p] : pod_at[p + 1]] = payments.best[:, pods.at[k] : pods.at[k + 1]]
         return not dual.converged
 
     @property
@@ -172,12 +173,12 @@ class Prices:
         return _PER_STEP * self._effort
 
     @overload
-    def round(self, order: IntArray | None = None) -> tuple[float, IntArray]: ...
+    def primal_heuristic(self, order: IntArray | None = None) -> tuple[float, IntArray]: ...
 
     @overload
-    def round(self, order: IntArray | None, stop: Callable[[], bool]) -> tuple[float, IntArray] | None: ...
+    def primal_heuristic(self, order: IntArray | None, stop: Callable[[], bool]) -> tuple[float, IntArray] | None: ...
 
-    def round(
+    def primal_heuristic(
         self, order: IntArray | None = None, stop: Callable[[], bool] | None = None
     ) -> tuple[float, IntArray] | None:
         """Give the jobs one after another their best choice of what is left, at the best prices.

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transom._system.compiling import borrowing
+from transom._system.compiling import no_refcount
 from transom.models.arrays import FloatArray, IntArray
 from transom.models.hop_cost import hop_cost
 from transom.solvers.allocation.shape import Shape
@@ -57,7 +57,7 @@ class Dual:
     mean: bool
 
 
-@borrowing
+@no_refcount
 def price(shape: Shape, pricing: Pricing, size: int, caps: IntArray, offer: FloatArray, counts: IntArray) -> float:
     """The best choice of one job at given values: leaf knapsacks inside pods, then a knapsack over pods.
 
@@ -122,7 +122,7 @@ def price(shape: Shape, pricing: Pricing, size: int, caps: IntArray, offer: Floa
     return float(outer[pods, size])
 
 
-@borrowing
+@no_refcount
 def _total(caps: IntArray, begin: int, end: int) -> int:
     total = 0
     for s in range(begin, end):
@@ -130,7 +130,7 @@ def _total(caps: IntArray, begin: int, end: int) -> int:
     return total
 
 
-@borrowing
+@no_refcount
 def _trace(shape: Shape, pricing: Pricing, size: int, caps: IntArray, counts: IntArray) -> None:
     # Which choices gave the best value; those with the largest result are found again. Sums that were rounded
     # twice may differ in the last digit, so that nearest stands for equal.
@@ -163,7 +163,7 @@ def _trace(shape: Shape, pricing: Pricing, size: int, caps: IntArray, counts: In
             b -= chosen
 
 
-@borrowing
+@no_refcount
 def fill_values(shape: Shape, pricing: Pricing, type: int, prices: FloatArray) -> None:
     """Fill in what nodes of a leaf are worth to a type: their savings minus their price."""
     unit = shape.units[type]
@@ -173,15 +173,17 @@ def fill_values(shape: Shape, pricing: Pricing, type: int, prices: FloatArray) -
             pricing.values[pricing.at[s] + a] = saved - prices[shape.cls[s]] * a
 
 
-@borrowing
+@no_refcount
 def copy(of: FloatArray, to: FloatArray) -> None:
     """Copy numbers."""
     for i in range(len(of)):
         to[i] = of[i]
 
 
-@borrowing
-def descend(shape: Shape, pricing: Pricing, prices: Multipliers, dual: Dual, iterations: int, work: int) -> None:
+@no_refcount
+def subgradient_steps(
+    shape: Shape, pricing: Pricing, prices: Multipliers, dual: Dual, iterations: int, work: int
+) -> None:
     """Subgradient steps on the prices, ``(C,)``, until so many are done or so many types are priced.
 
     Steps have Polyak's length towards the target along directions deflected as by Camerini, Fratta and
@@ -222,7 +224,7 @@ def descend(shape: Shape, pricing: Pricing, prices: Multipliers, dual: Dual, ite
             _step(shape, pricing, prices, dual)
 
 
-@borrowing
+@no_refcount
 def at_prices(shape: Shape, prices: FloatArray) -> float:
     """What all nodes of all leaves cost."""
     total = 0.0
@@ -231,7 +233,7 @@ def at_prices(shape: Shape, prices: FloatArray) -> float:
     return total
 
 
-@borrowing
+@no_refcount
 def improves(dual: Dual, share: float) -> bool:
     """End an iteration; whether its dual value is the least, which is progress from a share of the gap on."""
     dual.type = 0
@@ -245,7 +247,7 @@ def improves(dual: Dual, share: float) -> bool:
     return True
 
 
-@borrowing
+@no_refcount
 def project(shape: Shape, pricing: Pricing, prices: Multipliers) -> None:
     """The subgradient of each class of leaves from its use, per leaf; a price of 0 does not fall."""
     for k in range(len(prices.now)):
@@ -254,7 +256,7 @@ def project(shape: Shape, pricing: Pricing, prices: Multipliers) -> None:
             prices.slope[k] = 0.0
 
 
-@borrowing
+@no_refcount
 def step_prices(prices: Multipliers, dual: Dual, norm: float) -> float:
     """A step of Polyak's length along a direction of this squared length; returns the length as a multiple of it."""
     gap = dual.least - dual.target  # not that of this value: a step too far must not make the next one longer
@@ -264,7 +266,7 @@ def step_prices(prices: Multipliers, dual: Dual, norm: float) -> float:
     return length
 
 
-@borrowing
+@no_refcount
 def _step(shape: Shape, pricing: Pricing, prices: Multipliers, dual: Dual) -> None:
     project(shape, pricing, prices)
     slope, direction, members = prices.slope, prices.direction, shape.members
@@ -290,7 +292,7 @@ def _step(shape: Shape, pricing: Pricing, prices: Multipliers, dual: Dual) -> No
     step_prices(prices, dual, norm)
 
 
-@borrowing
+@no_refcount
 def fill(shape: Shape, pricing: Pricing, prices: FloatArray, order: IntArray, left: IntArray, held: IntArray) -> float:
     """Jobs in an order take their best choice of what is left, at given prices.
 
@@ -314,7 +316,7 @@ def fill(shape: Shape, pricing: Pricing, prices: FloatArray, order: IntArray, le
     return total
 
 
-@borrowing
+@no_refcount
 def rounded_costs(shape: Shape, held: IntArray) -> float:
     """Total cost, as it is rounded, of jobs of each type with ``held[t, s]`` nodes on each leaf."""
     total = 0.0
@@ -324,7 +326,7 @@ def rounded_costs(shape: Shape, held: IntArray) -> float:
     return total
 
 
-@borrowing
+@no_refcount
 def count_pairs(first: IntArray, held: IntArray) -> tuple[int, int]:
     """Pairs of nodes of one job on a leaf and in a pod."""
     leaf_pairs, pod_pairs = 0, 0

@@ -130,14 +130,14 @@ class Line:
         each = max(1, _STEPS // ((self.length + 10_000) * max(1, len(self.sizes))))  # no size: only one block, it wraps
         done = 0
         while done < passes and not self.settled():
-            self.dual.improve(min(each, passes - done), precision * self.scale)
+            self.dual.bundle_steps(min(each, passes - done), precision * self.scale)
             done += each
             self.bound = max(self.bound, self._cost + self.dual.bound)
             if self.dual.exact:
                 self._offer(self.dual.rows, self.dual.starts)
                 self.bound = math.inf
             yield
-            if self.dual.promise <= precision * self.scale:
+            if self.dual.gap <= precision * self.scale:
                 return
 
     def sweep(self, limit: float, width: int, reward: float, whole: bool) -> Iterator[None]:

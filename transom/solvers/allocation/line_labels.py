@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from transom._system.compiling import borrowing, compiled
+from transom._system.compiling import compiled, no_refcount
 from transom._system.records import record
 from transom.models.arrays import FloatArray, IntArray
 from transom.solvers.allocation.block_dp import Blocks
@@ -192,7 +192,7 @@ def _find_dead(arcs: Arcs, sizes: IntArray, fields: Fields) -> None:
             fields.dead[entry, fields.word[r]] |= fields.mask[r] << fields.shift[r]
 
 
-@borrowing
+@no_refcount
 def _place(table: IntArray, stamps: IntArray, stamp: int, keys: IntArray, key: IntArray) -> int:
     """Where in the table a key stands, or the free place where it belongs."""
     mixed, words = int(key[0]), len(key)
@@ -211,7 +211,7 @@ def _place(table: IntArray, stamps: IntArray, stamp: int, keys: IntArray, key: I
     return h
 
 
-@borrowing
+@no_refcount
 def _copy(of: Labels, label: int, to: Labels, place: int) -> None:
     to.slack[place], to.score[place], to.parent[place] = of.slack[label], of.score[label], of.parent[label]
     to.row[place], to.entry[place], to.left[place] = of.row[label], of.entry[label], of.left[label]

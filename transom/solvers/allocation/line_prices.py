@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transom._system.compiling import borrowing, compiled
+from transom._system.compiling import compiled, no_refcount
 from transom._system.records import record
 from transom.models.arrays import FloatArray, IntArray
 from transom.solvers.allocation.block_dp import Blocks
@@ -85,7 +85,7 @@ class Prices:
         return float(self._ascent.bound)
 
     @property
-    def promise(self) -> float:
+    def gap(self) -> float:
         """How much the cuts allow the bound to rise within the step: about zero at the end."""
         return float(self._ascent.gain)
 
@@ -94,9 +94,9 @@ class Prices:
         """Whether a path met all counts: ``rows`` and ``starts`` are then optimal blocks."""
         return bool(self._ascent.exact)
 
-    def improve(self, passes: int, promise: float) -> None:
-        """Go on for so many shortest paths or until no more than ``promise`` is left to gain."""
-        _improve(self._blocks, self._bundle, self._ascent, passes, promise)
+    def bundle_steps(self, passes: int, gap: float) -> None:
+        """Go on for so many shortest paths or until no more than ``gap`` is left to gain."""
+        _bundle_steps(self._blocks, self._bundle, self._ascent, passes, gap)
 
     def potentials(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """The best prices ``(sizes,)``, distances of each entry from the first and to the end ``(length + 1,)``."""
@@ -169,7 +169,7 @@ def tight_arcs(
     return Arcs(first, rows, slacks)
 
 
-@borrowing
+@no_refcount
 def _shortest(costs: FloatArray, sizes: IntArray, prices: FloatArray, dist: FloatArray, into: IntArray) -> None:
     """``distances`` from entry 0 with the size row that each entry is reached by, -1 for none."""
     dist[0] = 0.0
@@ -197,7 +197,7 @@ def _slot(weights: FloatArray, errors: FloatArray, used: int) -> int:
 
 @compiled
 def _weigh(
-    inner: FloatArray, errors: FloatArray, weights: FloatArray, used: int, step: float, promise: float, scale: float
+    inner: FloatArray, errors: FloatArray, weights: FloatArray, used: int, step: float, gap: float, scale: float
 ) -> None:
     r"""Minimise :math:`\tfrac t2 \alpha^T Q \alpha + e^T \alpha` over the simplex by steps along pairs."""
     weights[:used] /= weights[:used].sum()
@@ -214,7 +214,7 @@ def _weigh(
             if weights[k] > 0.0 and (down < 0 or slope[k] > slope[down]):
                 down = k
         gain = slope[down] - slope[up]
-        if gain <= 1e-3 * promise or gain <= 1e-12 * scale:
+        if gain <= 1e-3 * gap or gain <= 1e-12 * scale:
             break
         curve = step * (inner[up, up] + inner[down, down] - 2.0 * inner[up, down])
         moved = weights[down]
@@ -229,7 +229,7 @@ def _weigh(
 
 
 @compiled
-def _improve(blocks: Blocks, bundle: Bundle, ascent: Ascent, passes: int, promise: float) -> None:
+def _bundle_steps(blocks: Blocks, bundle: Bundle, ascent: Ascent, passes: int, gap: float) -> None:
     costs, sizes, counts = blocks
     trial, center, missed, inner, cost, weight, rows, starts = bundle
     length, kinds = costs.shape[1], len(sizes)
@@ -302,6 +302,6 @@ def _improve(blocks: Blocks, bundle: Bundle, ascent: Ascent, passes: int, promis
         for r in range(kinds):
             gain += step * (sizes[r] * direction[r]) ** 2
             trial[r] = center[r] + step * sizes[r] * sizes[r] * direction[r]
-        if gain <= promise:
+        if gain <= gap:
             break
     ascent.bound, ascent.step, ascent.gain, ascent.used, ascent.nulls = bound, step, gain, used, nulls

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from transom._system.compiling import borrowing
+from transom._system.compiling import no_refcount
 from transom.models.arrays import FloatArray
 
 
-@borrowing
+@no_refcount
 def smallest(values: FloatArray, rank: int) -> float:
     """The value of this rank, 0 the smallest; disorders the array."""
     low, high = 0, len(values) - 1

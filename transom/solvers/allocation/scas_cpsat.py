@@ -21,8 +21,8 @@ from transom.solvers.allocation.packing_search import (
     warm_packing,
 )
 from transom.solvers.backends.cpsat import scaled, search_cpsat
-from transom.solvers.backends.native import free_later, import_back_end, settle
-from transom.solving import settled
+from transom.solvers.backends.native import defer_destructors, import_back_end, run_deferred
+from transom.solving import presolve
 from transom.stop import Budget
 
 _AT_LEAST = 2e-7  # what each cost in the table of a size or of a job takes [s]
@@ -43,7 +43,7 @@ class ScasCpSat:
 
     Parameters
     ----------
-    presolve : whether CP-SAT's presolve is used. On the paper's windows it takes longer than it saves, and on
+    with_presolve : whether CP-SAT's presolve is used. On the paper's windows it takes longer than it saves, and on
         large ones it does not look at the clock for seconds.
 
     References
@@ -65,7 +65,7 @@ class ScasCpSat:
         """Import OR-Tools and compile what packs and unpacks."""
         import_back_end("ortools.sat.python.cp_model")
         warm_packing()
-        settle()
+        run_deferred()
 
     def __call__(
         self, problem: Allocation | ConstrainedPath, budget: Budget, rng: np.random.Generator, /, start: Any = None
@@ -79,7 +79,7 @@ class CspCpSat(ScasCpSat):
 
     Parameters
     ----------
-    presolve : as there.
+    with_presolve : as there.
 
     References
     ----------
@@ -90,8 +90,8 @@ class CspCpSat(ScasCpSat):
     solves: ClassVar[type] = ConstrainedPath
 
 
-def _solve(problem: Allocation | ConstrainedPath, budget: Budget, seed: int, presolve: bool) -> None:
-    if settled(problem, budget):
+def _solve(problem: Allocation | ConstrainedPath, budget: Budget, seed: int, with_presolve: bool) -> None:
+    if presolve(problem, budget):
         return
     packed = packing.apply(problem)
     if has_no_arc(packed):
@@ -115,7 +115,7 @@ def _solve(problem: Allocation | ConstrainedPath, budget: Budget, seed: int, pre
     def read(values: IntArray) -> Any:
         return packing.invert(problem, row, values[: len(row)])
 
-    search_cpsat(model, budget, seed, read, scale, presolve)
+    search_cpsat(model, budget, seed, read, scale, with_presolve)
     if not budget.infeasible:
         answer_greedily(problem, packed, budget)
 
@@ -131,7 +131,7 @@ def _build(packed: Packing, row: IntArray, finite: Any, whole: IntArray, first: 
     tables = whole.tolist()
     costs: list[Any] = []
     intervals: list[Any] = []
-    free_later(model, domains, starts, tables, costs, intervals)
+    defer_destructors(model, domains, starts, tables, costs, intervals)
     for job, r in enumerate(row.tolist()):
         size, table = int(packed.sizes[r]), tables[r]
         some = [table[i] for i in np.flatnonzero(finite[r]).tolist()]

@@ -20,7 +20,7 @@ from transom.reductions import packing
 from transom.reductions.packing import Packing, block_owners, distinct_sizes
 from transom.solvers.allocation import block_dp
 from transom.solvers.allocation.packing_search import refused_rule
-from transom.solving import settled
+from transom.solving import presolve
 from transom.stop import Budget, Stop
 
 CHUNK = 4_000_000  # steps between two looks at the clock: 2-4 ms
@@ -166,7 +166,7 @@ def _prove(budget: Budget, solution: IntArray) -> None:
 
 def _search(problem: Allocation | ConstrainedPath, budget: Budget) -> None:
     """Search in chunks, with a packing in hand from the beginning."""
-    if settled(problem, budget):
+    if presolve(problem, budget):
         return
     pack = packing.apply(problem)
     blocks = packing.first_fit(pack)

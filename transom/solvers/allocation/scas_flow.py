@@ -30,10 +30,10 @@ from transom.solvers.allocation.packing_search import (
 )
 from transom.solvers.backends import highs_process as worker
 from transom.solvers.backends.float_bounds import close, prove
-from transom.solvers.backends.native import free_later, import_back_end, settle
+from transom.solvers.backends.native import defer_destructors, import_back_end, run_deferred
 from transom.solvers.backends.scip import scip_model, search_scip
 from transom.solvers.backends.worker_process import WorkerProcess, borrowed_worker
-from transom.solving import settled
+from transom.solving import presolve
 from transom.stop import Budget
 
 BackEnd = Literal["highs", "scip"]
@@ -100,7 +100,7 @@ class ScasFlow:
         else:
             import_back_end("pyscipopt")
         warm_packing()
-        settle()
+        run_deferred()
 
     def __call__(
         self, problem: Allocation | ConstrainedPath, budget: Budget, rng: np.random.Generator, /, start: Any = None
@@ -146,7 +146,7 @@ def _worker() -> AbstractContextManager[WorkerProcess]:
 
 
 def _solve(problem: Allocation | ConstrainedPath, budget: Budget, seed: int, backend: str) -> None:
-    if settled(problem, budget):
+    if presolve(problem, budget):
         return
     began = budget.seconds()
     packed = packing.apply(problem)
@@ -168,7 +168,7 @@ def _solve(problem: Allocation | ConstrainedPath, budget: Budget, seed: int, bac
     unit = cost_unit(packed.costs)
     flow = _flow(packed, unit)
     first = None if budget.solution is None else _values(packed, flow, *sorted_blocks(problem, packed, budget.solution))
-    free_later(flow)
+    defer_destructors(flow)
     # To hand the model over, which cannot be cut short, takes about as long as to build it.
     if budget.done() or budget.short(budget.seconds() - began):
         why = f"a model of {columns} columns takes longer to hand over than there is time"
@@ -243,7 +243,7 @@ def _by_highs(
         -math.inf if budget.stop.target is None else budget.stop.target / unit,
         left,
     )
-    free_later(question)
+    defer_destructors(question)
     with _worker() as process:
         answer = b""
         if process.write(question, deadline):

@@ -22,7 +22,7 @@ from transom.solvers.allocation.line import Best, Line
 from transom.solvers.allocation.line_moves import Moves
 from transom.solvers.allocation.line_prices import distances
 from transom.solvers.allocation.packing_search import refused_rule
-from transom.solving import settled, warm_up
+from transom.solving import presolve, warm_up
 from transom.stop import Budget, Stop
 
 _MEMORY = 512  # [MiB]
@@ -96,7 +96,7 @@ class ScasLagrangian:
     def __call__(
         self, problem: Allocation | ConstrainedPath, budget: Budget, rng: np.random.Generator, /, start: Any = None
     ) -> None:
-        if settled(problem, budget):
+        if presolve(problem, budget):
             return
         pack = packing.apply(problem)
 

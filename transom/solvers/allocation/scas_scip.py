@@ -24,9 +24,9 @@ from transom.solvers.allocation.packing_search import (
     warm_packing,
 )
 from transom.solvers.backends.float_bounds import close
-from transom.solvers.backends.native import import_back_end, settle
+from transom.solvers.backends.native import import_back_end, run_deferred
 from transom.solvers.backends.scip import scip_model, search_scip
-from transom.solving import settled
+from transom.solving import presolve
 from transom.stop import Budget
 
 CANCEL = 1e9
@@ -56,7 +56,7 @@ class CspScip:
         """Import SCIP and compile what packs and unpacks."""
         import_back_end("pyscipopt")
         warm_packing()
-        settle()
+        run_deferred()
 
     def __call__(
         self, problem: Allocation | ConstrainedPath, budget: Budget, rng: np.random.Generator, /, start: Any = None
@@ -101,7 +101,7 @@ class ScasScip(CspScip):
 
 
 def _solve(problem: Allocation | ConstrainedPath, budget: Budget, seed: int, cancel: bool) -> None:
-    if settled(problem, budget):
+    if presolve(problem, budget):
         return
     packed = packing.apply(problem)
     if has_no_arc(packed):

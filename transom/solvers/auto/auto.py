@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from transom.problems import problem_types, types_of
-from transom.solvers.auto.pipeline import carry_out, prepare, solvers_for
+from transom.solvers.auto.pipeline import prepare, run, solvers_for
 from transom.solvers.auto.table import packaged
-from transom.solving import settled
+from transom.solving import presolve
 from transom.stop import Budget
 
 
@@ -41,5 +41,5 @@ class Auto:
 
     def __call__(self, problem: Any, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         # Replays call it without the judge's look at what is obvious.
-        if not settled(problem, budget):
-            carry_out(problem, budget, rng, start)
+        if not presolve(problem, budget):
+            run(problem, budget, rng, start)

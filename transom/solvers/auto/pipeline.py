@@ -1,4 +1,4 @@
-"""What ``auto`` does, whatever the problem: features, a leaf of the table, the solvers of its schedule in turn."""
+"""The pipeline of ``auto`` for every problem: features, a leaf of the table, the solvers of its schedule in turn."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 
 from transom import registry
 from transom.problems import known_type
-from transom.solvers.auto.budget_part import BudgetPart
 from transom.solvers.auto.features import features
 from transom.solvers.auto.machine_speed import seconds_of_a_probe
+from transom.solvers.auto.sub_budget import SubBudget
 from transom.solvers.auto.table import Choice, leaf_of, packaged, solvers_of
 from transom.solving import refusal, warm_up
 from transom.stop import Budget
@@ -40,7 +40,7 @@ def solvers_for(kind: str) -> list[str]:
     return [] if known is None or known.solver is None else [known.solver]
 
 
-def carry_out(problem: Any, budget: Budget, rng: np.random.Generator, start: Any = None) -> None:
+def run(problem: Any, budget: Budget, rng: np.random.Generator, start: Any = None) -> None:
     """Run the schedule that the table has for the problem and the budget.
 
     What was found so far is the next solver's start. Solvers that refuse the problem are passed over, and one that has
@@ -58,7 +58,7 @@ def carry_out(problem: Any, budget: Budget, rng: np.random.Generator, start: Any
             return
         chose.append(solver.name)
         budget.notes["chose"] = "+".join(chose)
-        part = budget if share == 1 else BudgetPart(problem, budget, share)
+        part = budget if share == 1 else SubBudget(problem, budget, share)
         solver(problem, part, rng, start=budget.solution)
         if budget.done():
             return

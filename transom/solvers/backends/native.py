@@ -115,17 +115,18 @@ def run_native(search: Callable[[], Any], interrupt: Callable[[], Any], budget: 
         raise failures[0]
 
 
-def clean_later(clean_up: Callable[[], Any]) -> None:
-    """Leave what takes long and matters to nobody to :func:`settle`, outside any budget."""
+def defer_cleanup(clean_up: Callable[[], Any]) -> None:
+    """Leave what takes long and matters to nobody to :func:`run_deferred`, outside any budget."""
     _clean_ups.append(clean_up)
 
 
-def free_later(*things: Any) -> None:
-    """Keep things until :func:`settle`, outside any budget: to free a model of many objects takes long at a stretch."""
+def defer_destructors(*things: Any) -> None:
+    """Keep things until :func:`run_deferred`, outside any budget: to free a model of many objects takes long at a
+    stretch."""
     _kept.append(things)
 
 
-def settle(seconds: float = 2.0) -> None:
+def run_deferred(seconds: float = 2.0) -> None:
     """Wait for searches that were left behind, so that they do not disturb the next one, and clean up."""
     while _left_behind:
         ended = _left_behind.pop()
@@ -137,4 +138,4 @@ def settle(seconds: float = 2.0) -> None:
     _kept.clear()
 
 
-atexit.register(settle, 10.0)  # a process that ends with a search at work is aborted
+atexit.register(run_deferred, 10.0)  # a process that ends with a search at work is aborted

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from transom.solvers.backends.float_bounds import honest
-from transom.solvers.backends.native import Handover, clean_later, free_later, run_native
+from transom.solvers.backends.native import Handover, defer_cleanup, defer_destructors, run_native
 from transom.stop import Budget
 
 _SUB_MIP = ("alns", "clique", "crossover", "gins", "locks", "lpface", "ofins", "rens", "rins", "vbounds")
@@ -32,7 +32,7 @@ def scip_model(seed: int) -> Any:
     from pyscipopt import Model
 
     model = Model()
-    free_later(model)
+    defer_destructors(model)
     model.hideOutput()
     model.setParam("misc/catchctrlc", False)
     model.setParam("timing/clocktype", 2)  # wall clock
@@ -112,7 +112,7 @@ def search_scip(
     try:
         run_native(search, reporter.stop, budget)
     finally:
-        clean_later(free)
+        defer_cleanup(free)
     report.close()
     return ended[0] if ended else ("unknown", None)
 

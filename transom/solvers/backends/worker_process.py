@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
 
-from transom._system.signals import kept_from_children
-from transom.solvers.backends.native import clean_later
+from transom._system.signals import sigint_masked
+from transom.solvers.backends.native import defer_cleanup
 
 READY = b"r"
 """What a worker writes once it can be asked."""
@@ -37,7 +37,7 @@ class WorkerProcess:
         self.alive = True
         # -P: the script's folder must not shadow installed modules.
         command = [sys.executable, "-P", str(script), *arguments]
-        with kept_from_children():  # else one that is about to start prints where it was
+        with sigint_masked():  # else one that is about to start prints where it was
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
         self.read(len(READY))
 
@@ -90,7 +90,7 @@ class WorkerProcess:
         """End the process; it is waited for later, since the system may take its time to clear up a large one."""
         self.alive = False
         self._process.kill()
-        clean_later(self._process.communicate)
+        defer_cleanup(self._process.communicate)
 
 
 def _wait(deadline: float) -> float | None:

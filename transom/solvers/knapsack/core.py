@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transom._system.compiling import borrowing, compiled
+from transom._system.compiling import compiled, no_refcount
 from transom.models.arrays import IntArray
 
 
@@ -116,7 +116,7 @@ def bounds(lists: IntArray, core: IntArray, items: Items) -> IntArray:
     return found
 
 
-@borrowing
+@no_refcount
 def _limits(core: IntArray, items: Items) -> tuple[float, float, float, float]:
     # What the items outside the core can still do: at most this much value per free unit of weight and
     # this much in all; at least this much loss per unit that has to go, and no more weight than this.
@@ -192,7 +192,7 @@ def _merge(lists: IntArray, core: IntArray, residual: int, limits: tuple[float, 
     return work
 
 
-@borrowing
+@no_refcount
 def _skip(core: IntArray, items: Items) -> None:
     # Pass over items whose change of side cannot lead to a better solution.
     while core[RIGHT] < len(items.values) and _hopeless(core[RIGHT], core[BEST], items):
@@ -201,7 +201,7 @@ def _skip(core: IntArray, items: Items) -> None:
         core[LEFT] -= 1
 
 
-@borrowing
+@no_refcount
 def _hopeless(item: int, best: int, items: Items) -> bool:
     # Whether no solution that has `item` on the other side is better than the incumbent, by the
     # linear relaxation of the other items, with the break item that then applies.

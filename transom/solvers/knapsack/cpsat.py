@@ -14,7 +14,7 @@ from transom.models.arrays import BoolArray
 from transom.models.knapsack import Knapsack
 from transom.models.reduction import Reduced, reduce
 from transom.solvers.backends.cpsat import cpsat_solver
-from transom.solvers.backends.native import Handover, free_later, import_back_end, run_native, settle
+from transom.solvers.backends.native import Handover, defer_destructors, import_back_end, run_deferred, run_native
 from transom.solvers.knapsack.incumbent import first_incumbent, warm_up
 from transom.stop import Budget
 
@@ -58,7 +58,7 @@ class CpSat:
         """Import OR-Tools."""
         import_back_end("ortools.sat.python.cp_model")
         warm_up()
-        settle()
+        run_deferred()
 
     def __call__(self, problem: Knapsack, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         first_incumbent(problem, budget, rng)
@@ -74,7 +74,7 @@ def _search(reduced: Reduced, budget: Budget, seed: int, presolve: bool) -> None
     model = cp_model.CpModel()
     count = len(reduced.items)
     chosen: list[Any] = []
-    free_later(model, chosen)
+    defer_destructors(model, chosen)
     with collector_paused():
         for begin in range(0, count, _AT_ONCE):
             chosen.extend(model.new_bool_var("") for _ in range(begin, min(begin + _AT_ONCE, count)))

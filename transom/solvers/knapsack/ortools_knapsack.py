@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from transom.errors import SpecError
 from transom.models.knapsack import Knapsack
 from transom.models.reduction import Reduced, reduce
-from transom.solvers.backends.native import settle
+from transom.solvers.backends.native import run_deferred
 from transom.solvers.backends.worker_process import WorkerProcess, borrowed_worker
 from transom.solvers.knapsack import ortools_process as worker
 from transom.solvers.knapsack.incumbent import first_incumbent, warm_up
@@ -80,7 +80,7 @@ class OrToolsKnapsack:
     def warm_up(self) -> None:
         """Start a worker, which imports OR-Tools."""
         warm_up()
-        settle()
+        run_deferred()
         with _worker(self.memory):
             pass
 

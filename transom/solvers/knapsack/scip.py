@@ -12,7 +12,14 @@ from transom._system.collector import collector_paused
 from transom.models.arrays import BoolArray, FloatArray
 from transom.models.knapsack import Knapsack
 from transom.models.reduction import Reduced, reduce
-from transom.solvers.backends.native import Handover, clean_later, free_later, import_back_end, run_native, settle
+from transom.solvers.backends.native import (
+    Handover,
+    defer_cleanup,
+    defer_destructors,
+    import_back_end,
+    run_deferred,
+    run_native,
+)
 from transom.solvers.backends.scip import KEEPS_TIME, interrupt
 from transom.solvers.knapsack.incumbent import first_incumbent, warm_up
 from transom.stop import Budget
@@ -58,7 +65,7 @@ class Scip:
         """Import SCIP."""
         import_back_end("pyscipopt")
         warm_up()
-        settle()
+        run_deferred()
 
     def __call__(self, problem: Knapsack, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         first_incumbent(problem, budget, rng)
@@ -78,7 +85,7 @@ def _search(reduced: Reduced, budget: Budget, seed: int) -> None:
     model = Model()
     model.hideOutput()
     chosen: list[Any] = []
-    free_later(model, chosen)
+    defer_destructors(model, chosen)
     with collector_paused():
         values = reduced.values.tolist()
         for begin in range(0, len(values), _AT_ONCE):
@@ -122,7 +129,7 @@ def _search(reduced: Reduced, budget: Budget, seed: int) -> None:
     try:
         run_native(search, reporter.stop, budget)
     finally:
-        clean_later(free)
+        defer_cleanup(free)
     report.close()
 
 

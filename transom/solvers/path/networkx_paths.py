@@ -13,8 +13,8 @@ from transom.errors import SpecError
 from transom.models.shortest_path import ConstrainedPath
 from transom.reductions import packing
 from transom.solvers.allocation.packing_search import answer_greedily, warm_packing
-from transom.solvers.backends.native import free_later, import_back_end, settle
-from transom.solving import settled
+from transom.solvers.backends.native import defer_destructors, import_back_end, run_deferred
+from transom.solving import presolve
 from transom.stop import Budget
 
 if TYPE_CHECKING:
@@ -70,14 +70,14 @@ class CspNetworkx:
         """Import networkx, and compile what places blocks greedily."""
         import_back_end("networkx")
         warm_packing()
-        settle()
+        run_deferred()
 
     def __call__(
         self, problem: ConstrainedPath, budget: Budget, rng: np.random.Generator, /, start: Any = None
     ) -> None:
         import networkx
 
-        if settled(problem, budget):
+        if presolve(problem, budget):
             return
         arcs = problem.length + int(np.isfinite(problem.costs).sum())
         if budget.short(arcs * _AT_LEAST):
@@ -86,7 +86,7 @@ class CspNetworkx:
             return
         with collector_paused():
             layered = _layered(problem, budget)
-        free_later(layered)
+        defer_destructors(layered)
         if layered is None:
             answer_greedily(problem, packing.apply(problem), budget)  # building the graph counts
             return
@@ -120,7 +120,7 @@ def _layered(problem: ConstrainedPath, budget: Budget) -> DiGraph | None:
     from networkx import DiGraph
 
     graph = problem.graph()
-    free_later(graph)
+    defer_destructors(graph)
     least = np.where(np.isfinite(problem.costs), problem.costs, np.inf).min(axis=1)
     rows = {size: row for row, size in enumerate(problem.sizes.tolist())}
     layered = DiGraph()

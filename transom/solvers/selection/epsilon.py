@@ -12,11 +12,11 @@ import numpy as np
 from transom.models.arrays import BoolArray, IntArray
 from transom.models.selection import Selection
 from transom.models.selection_reduction import ReducedSelection, reduce_selection
-from transom.solvers.backends.native import import_back_end, settle
+from transom.solvers.backends.native import import_back_end, run_deferred
 from transom.solvers.selection.cpsat import maximise_cpsat
 from transom.solvers.selection.program import Best, Program, maximise, relations
 from transom.solvers.selection.zones import Zones
-from transom.solving import settled
+from transom.solving import presolve
 from transom.stop import Budget, Stop
 
 _OBJECTIVES = 3
@@ -70,10 +70,10 @@ class Epsilon:
         if self.by == "cpsat":
             import_back_end("ortools.sat.python.cp_model")
         _warm_up(self)
-        settle()
+        run_deferred()
 
     def __call__(self, problem: Selection, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
-        if settled(problem, budget):
+        if presolve(problem, budget):
             return
         reduced = reduce_selection(problem)
         if reduced is None:
@@ -106,7 +106,7 @@ class _Sweep:
                 if budget.done():
                     break  # zones that are larger than need be are zones all the same
                 self._zones.add(value)
-        self._point(problem.completed(reduced.taken[None, :])[0])
+        self._point(problem.greedy_complete(reduced.taken[None, :])[0])
 
     def begin(self) -> bool:
         """Points in a few directions; whether there is time left."""
@@ -176,8 +176,8 @@ class _Sweep:
         return [self._point(self._reduced.selections(chosen[None, :])[0]) for chosen in best.found]
 
     def _point(self, selection: BoolArray) -> IntArray:
-        chosen = self._problem.completed(selection[None, :])
-        value: IntArray = self._problem.worth(chosen)[0]
+        chosen = self._problem.greedy_complete(selection[None, :])
+        value: IntArray = self._problem.evaluate(chosen)[0]
         self._zones.add(value)
         self._waiting.append(chosen[0])
         if len(self._waiting) > 8 + _GROWTH * self._known:

@@ -14,7 +14,7 @@ from transom.errors import SpecError
 from transom.models.selection import Selection
 from transom.models.selection_reduction import ReducedSelection, reduce_selection
 from transom.solvers.selection.subsets import Subsets
-from transom.solving import settled
+from transom.solving import presolve
 from transom.stop import Budget, Stop
 
 _PATIENCE = 30.0  # what systems wait for an answer at most [s] (MultiSched, section 3)
@@ -95,7 +95,7 @@ class Exhaustive:
         _warm_up()
 
     def __call__(self, problem: Selection, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
-        if settled(problem, budget):
+        if presolve(problem, budget):
             return
         reduced = reduce_selection(problem)
         if reduced is None:

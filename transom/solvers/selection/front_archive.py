@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transom._system.compiling import borrowing, compiled
+from transom._system.compiling import compiled, no_refcount
 from transom.models.arrays import BoolArray, IntArray
 
 SLOTS = 16  # rows a leaf has room for
@@ -159,7 +159,7 @@ def _empty(leaves: int, deep: int, columns: int, words: int) -> ArchiveTree:
     return ArchiveTree(rows, nodes, counts)
 
 
-@borrowing
+@no_refcount
 def beaten(point: IntArray, columns: int, tree: ArchiveTree, other: bool = False) -> bool:
     """Whether a known row, with ``other`` an unequal one, is at least as good as ``point`` in each of its columns."""
     rows, nodes, counts = tree
@@ -218,7 +218,7 @@ def beaten(point: IntArray, columns: int, tree: ArchiveTree, other: bool = False
     return False
 
 
-@borrowing
+@no_refcount
 def insert(point: IntArray, columns: int, tree: ArchiveTree) -> bool:
     """Put a row, ``columns`` values that no known row equals and the words, into the tree.
 
@@ -244,13 +244,13 @@ def insert(point: IntArray, columns: int, tree: ArchiveTree) -> bool:
     return full(counts, len(rows))
 
 
-@borrowing
+@no_refcount
 def full(counts: IntArray, slots: int) -> bool:
     """Whether a further leaf may find no place among so many rows, or nodes none to wait in."""
     return bool(counts[LEAVES] * SLOTS == slots or counts[DEEPEST] + 2 > len(counts) - STACK)
 
 
-@borrowing
+@no_refcount
 def _split(columns: int, tree: ArchiveTree, node: int) -> None:
     # At the middle of the objective in which the box is widest: both halves get a row, for all values are distinct.
     rows, nodes, counts = tree

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from transom._system.compiling import borrowing, compiled
+from transom._system.compiling import compiled, no_refcount
 from transom.models.arrays import FloatArray, IntArray
 
 OPTIMAL, INFEASIBLE, BELOW, GIVEN_UP = range(4)
@@ -83,7 +83,7 @@ def rebuild(tableau: Tableau, rows: FloatArray, weights: FloatArray) -> None:
             return
 
 
-@borrowing
+@no_refcount
 def _pivot(table: FloatArray, row: int, column: int) -> None:
     rows, columns = table.shape
     factor = 1.0 / table[row, column]
@@ -99,7 +99,7 @@ def _pivot(table: FloatArray, row: int, column: int) -> None:
                 table[i, column] = 0.0
 
 
-@borrowing
+@no_refcount
 def relax(tableau: Tableau, limits: FloatArray, fixed: IntArray, goal: float, most: int) -> tuple[int, int, int]:
     """Solve the relaxation from where the tableau stands.
 
@@ -199,7 +199,7 @@ def relax(tableau: Tableau, limits: FloatArray, fixed: IntArray, goal: float, mo
     return GIVEN_UP, -1, most
 
 
-@borrowing
+@no_refcount
 def safe_bound(
     rows: FloatArray, limits: FloatArray, weights: FloatArray, prices: FloatArray, fixed: IntArray, reduced: FloatArray
 ) -> float:
@@ -234,7 +234,7 @@ def safe_bound(
     return float(total + _UNIT * (n + m + 8) * (size + n * every))
 
 
-@borrowing
+@no_refcount
 def cannot_be_met(
     tableau: Tableau,
     rows: FloatArray,

@@ -12,7 +12,7 @@ from transom.errors import SpecError
 from transom.models import Selection
 from transom.models.selection_reduction import ReducedSelection, reduce_selection
 from transom.solvers.selection.pareto_search import Halt, Search
-from transom.solving import settled
+from transom.solving import presolve
 from transom.stop import Budget, Stop
 
 
@@ -88,7 +88,7 @@ class ParetoDp:
         _warm_up()
 
     def __call__(self, problem: Selection, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
-        if settled(problem, budget):
+        if presolve(problem, budget):
             return
         reduced = reduce_selection(problem)
         if reduced is None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transom._system.compiling import borrowing, compiled
+from transom._system.compiling import compiled, no_refcount
 from transom.models.arrays import BoolArray, IntArray
 from transom.solvers.selection.front_archive import ArchiveTree, beaten
 
@@ -94,7 +94,7 @@ def limits(demands: IntArray, objectives: IntArray, same: IntArray) -> IntArray:
     return table
 
 
-@borrowing
+@no_refcount
 def bound(row: IntArray, room: IntArray, table: IntArray, same: IntArray, best: IntArray) -> None:
     """Put into ``best`` what a choice can come to in each objective (Dantzig's bound for each resource).
 

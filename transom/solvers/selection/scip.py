@@ -9,7 +9,7 @@ import numpy as np
 
 from transom._system.collector import collector_paused
 from transom.models.arrays import BoolArray
-from transom.solvers.backends.native import clean_later, run_native
+from transom.solvers.backends.native import defer_cleanup, run_native
 from transom.solvers.backends.scip import interrupt, scip_model
 from transom.solvers.selection.program import Best, Program
 from transom.stop import Budget
@@ -95,7 +95,7 @@ def _search(
         try:
             run_native(search, lambda: interrupt(model), budget)
         finally:
-            clean_later(model.freeTransform)
+            defer_cleanup(model.freeTransform)
     return ended[0] if ended else ([], total, False)
 
 

@@ -16,11 +16,11 @@ from transom.models.arrays import BoolArray
 from transom.models.decision_rules import lexicographic_order, parse_weights, weights_for
 from transom.models.selection import Selection
 from transom.models.selection_reduction import ReducedSelection, reduce_selection
-from transom.solvers.backends.native import import_back_end, settle
+from transom.solvers.backends.native import import_back_end, run_deferred
 from transom.solvers.selection.cpsat import maximise_cpsat
 from transom.solvers.selection.program import Best, Program, maximise, relations
 from transom.solvers.selection.scip import maximise_scip
-from transom.solving import settled
+from transom.solving import presolve
 from transom.stop import Budget, Stop
 
 By = Literal["core", "cpsat", "scip"]
@@ -58,7 +58,7 @@ class Weighted:
     name: ClassVar[str] = "weighted"
     solves: ClassVar[type] = Selection
     needs: ClassVar[tuple[str, ...]] = ("ortools", "pyscipopt", "moocore")
-    called_always: ClassVar[bool] = True
+    skip_presolve: ClassVar[bool] = True
 
     weights: str = ""
     by: By = "core"
@@ -73,7 +73,7 @@ class Weighted:
     def warm_up(self) -> None:
         """Import the back end or compile the kernels."""
         _warm_up(self.by)
-        settle()
+        run_deferred()
 
     def __call__(self, problem: Selection, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         task = _task(problem, budget, self.by, rng)
@@ -103,7 +103,7 @@ class Lexicographic:
     name: ClassVar[str] = "lexicographic"
     solves: ClassVar[type] = Selection
     needs: ClassVar[tuple[str, ...]] = ("ortools", "pyscipopt", "moocore")
-    called_always: ClassVar[bool] = True
+    skip_presolve: ClassVar[bool] = True
 
     order: str = ""
     by: By = "core"
@@ -115,7 +115,7 @@ class Lexicographic:
     def warm_up(self) -> None:
         """Import the back end or compile the kernels."""
         _warm_up(self.by)
-        settle()
+        run_deferred()
 
     def __call__(self, problem: Selection, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         task = _task(problem, budget, self.by, rng)
@@ -163,7 +163,7 @@ class Constrained:
     name: ClassVar[str] = "constrained"
     solves: ClassVar[type] = Selection
     needs: ClassVar[tuple[str, ...]] = ("ortools", "pyscipopt", "moocore")
-    called_always: ClassVar[bool] = True
+    skip_presolve: ClassVar[bool] = True
 
     objective: str = ""
     floors: str = ""
@@ -188,7 +188,7 @@ class Constrained:
     def warm_up(self) -> None:
         """Import the back end or compile the kernels."""
         _warm_up(self.by)
-        settle()
+        run_deferred()
 
     def __call__(self, problem: Selection, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         first = problem.terms.index(self.objective) if self.objective else 0
@@ -268,7 +268,7 @@ class _Task:
         reduced, problem = self._reduced, self._problem
         factors = np.array(weights, np.int64)
         if known is None:
-            known = problem.completed(reduced.taken[None, :])[0]
+            known = problem.greedy_complete(reduced.taken[None, :])[0]
         value = self.worth(known)
         met: BoolArray | None = known if all(value[k] >= floor for k, floor in floors) else None
         base = int(factors @ reduced.base)
@@ -295,7 +295,7 @@ class _Task:
         best = self._solve(program, part, above)
         self._budget.spend(part.iterations)
         if best.found:
-            met = problem.completed(reduced.selections(best.found[-1][None, :]))[0]
+            met = problem.greedy_complete(reduced.selections(best.found[-1][None, :]))[0]
         return met, best.bound + base, best.proved
 
     def _solve(self, program: Program, budget: Budget, above: int) -> Best:
@@ -305,14 +305,14 @@ class _Task:
 
     def worth(self, chosen: BoolArray | None) -> list[int]:
         """The values of a selection."""
-        values: list[int] = [] if chosen is None else self._problem.worth(chosen[None, :])[0].tolist()
+        values: list[int] = [] if chosen is None else self._problem.evaluate(chosen[None, :])[0].tolist()
         return values
 
     def hand_over(self, chosen: BoolArray | None, proved: bool) -> None:
         """Give the selection to the budget, as a front of one point, and say whether it is proved to be best."""
         if chosen is not None:
             self._budget.found(self._problem.front(chosen[None, :]))
-            settled(self._problem, self._budget)  # the only point that there is may be the whole front
+            presolve(self._problem, self._budget)  # the only point that there is may be the whole front
         self._budget.notes["proved"] = "yes" if proved else "no"
         if not proved:
             self._budget.short(_RESERVE)

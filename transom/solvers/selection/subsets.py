@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transom._system.compiling import borrowing, compiled
+from transom._system.compiling import compiled, no_refcount
 from transom.models.arrays import BoolArray, IntArray
 from transom.models.pareto_front import nondominated
 from transom.models.selection_reduction import ReducedSelection
@@ -229,7 +229,7 @@ def search(path: Path, decisions: Decisions, known: ArchiveTree, work: int) -> t
     return why, work - left
 
 
-@borrowing
+@no_refcount
 def _maximal(jobs: IntArray, links: IntArray, row: IntArray, mask: int, b: int) -> bool:
     for j in range(len(jobs)):
         if mask >> j & 1 or mask & links[j, 0] != links[j, 0]:
@@ -244,7 +244,7 @@ def _maximal(jobs: IntArray, links: IntArray, row: IntArray, mask: int, b: int) 
     return True
 
 
-@borrowing
+@no_refcount
 def _open(decisions: Decisions, row: IntArray, i: int, known: ArchiveTree, point: IntArray) -> bool:
     """Whether a choice without job ``i`` that goes on from ``row`` can be new, maximal and not covered."""
     jobs, p = decisions.jobs, len(decisions.limits)
@@ -261,7 +261,7 @@ def _open(decisions: Decisions, row: IntArray, i: int, known: ArchiveTree, point
     return not beaten(point, p, known)
 
 
-@borrowing
+@no_refcount
 def _reach(decisions: Decisions, row: IntArray, i: int, point: IntArray) -> None:
     """Write into ``point`` an upper bound of each objective with what ``row`` has and jobs after ``i``, which is out.
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transom._system.compiling import borrowing, compiled
+from transom._system.compiling import compiled, no_refcount
 from transom.models.arrays import BoolArray, FloatArray, IntArray, SmallArray
 from transom.solvers.selection.linear_program import (
     GIVEN_UP,
@@ -183,7 +183,7 @@ def search(branching: Branching, tableau: Tableau, program: Rows, scaled: Scaled
     return PAUSED
 
 
-@borrowing
+@no_refcount
 def _fix(branching: Branching, order: Order, variable: int, value: int) -> bool:
     """Fix a variable and what follows; whether that is possible."""
     state, fixed, trail = branching.state, branching.fixed, branching.trail
@@ -265,7 +265,7 @@ def _round(branching: Branching, program: Rows, order: Order, tableau: Tableau) 
     return better
 
 
-@borrowing
+@no_refcount
 def _allowed(chosen: SmallArray, needs: BoolArray) -> bool:
     n = len(chosen)
     for j in range(n):
@@ -276,7 +276,7 @@ def _allowed(chosen: SmallArray, needs: BoolArray) -> bool:
     return True
 
 
-@borrowing
+@no_refcount
 def _branch(fixed: IntArray, order: Order, tableau: Tableau, gap: float) -> tuple[int, int]:
     """Which variable to branch on, and which value first: the one that costs the bound most on both sides."""
     table, basis, place, at, beta = tableau
@@ -421,7 +421,7 @@ def enumerate_few(
     return steps
 
 
-@borrowing
+@no_refcount
 def _follows(order: BoolArray, side: SmallArray, free: IntArray, k: int, taken: int) -> bool:
     """Whether a variable may take this value beside those before it."""
     for at in range(k):

@@ -15,7 +15,7 @@ from transom.errors import DocumentError, SpecError
 from transom.learned.checkpoints import save
 from transom.learned.dras.agent.policies import LearnedPolicy
 from transom.learned.dras.networks.paper_scorer import PaperShape
-from transom.learned.dras.process.process import Scheme
+from transom.learned.dras.process.process import AgentConfig
 from transom.learned.dras.updates.collect import Batch, collect
 from transom.learned.dras.updates.episodes import Episodes
 from transom.models import Cluster, Job
@@ -43,8 +43,8 @@ def crowd(jobs: int = 120, seed: int = 0) -> Workload:
 
 def learning(agent: str, instances: int = 10, learning_rate: float = 0.05, **settings: Any) -> LearnedPolicy:
     """A policy that adapts, and its adaptation."""
-    stated = {"agent": agent, "reward": "waiting", **Scheme(longest=60)._asdict(), **settings}
-    checkpoint = compact(drawn(4), Scheme(longest=60), 8, settings=stated)
+    stated = {"agent": agent, "reward": "waiting", **AgentConfig(longest=60)._asdict(), **settings}
+    checkpoint = compact(drawn(4), AgentConfig(longest=60), 8, settings=stated)
     return LearnedPolicy(checkpoint, adaptation=Adaptation(checkpoint, instances, learning_rate))
 
 
@@ -83,9 +83,11 @@ def test_it_learns_and_the_same_seed_learns_the_same(agent: str) -> None:
 @given(
     workloads(max_jobs=14, exact=True, resources=1),
     st.sampled_from(["waiting", "waiting:growth=0.5,tau=9,power=2", "slowdown", "capability", "capacity"]),
-    st.sampled_from([Scheme(levels, 50, head, keep, 20) for levels, head, keep in ((1, 0, 0), (2, 0, 1), (2, 1, 0))]),
+    st.sampled_from(
+        [AgentConfig(levels, 50, head, keep, 20) for levels, head, keep in ((1, 0, 0), (2, 0, 1), (2, 1, 0))]
+    ),
 )
-def test_it_remembers_what_a_training_would_record(workload: Workload, reward: str, scheme: Scheme) -> None:
+def test_it_remembers_what_a_training_would_record(workload: Workload, reward: str, scheme: AgentConfig) -> None:
     # Runtimes are the walltimes here, so that a reward by runtime is the same, too.
     checkpoint = compact(drawn(4), scheme, 8)
     memory = Remembering(checkpoint, 1, 0.0, reward)
@@ -142,7 +144,7 @@ def test_it_updates_after_so_many_instants_on_what_it_saw_since(monkeypatch: pyt
 
 @pytest.mark.parametrize("agent", ["pg", "dql"])
 def test_networks_of_table_iii_go_on_learning_too(agent: Literal["pg", "dql"]) -> None:
-    scheme = Scheme(longest=60, window=6)
+    scheme = AgentConfig(longest=60, window=6)
     given = {"agent": agent, "reward": "capability", **scheme._asdict()}
     checkpoint = paper(PaperShape(agent, 8, 6, 9, 7), scheme, settings=given)
     workload = crowd(60)
@@ -183,7 +185,7 @@ def test_it_is_an_option_of_the_policies(tmp_path: Path) -> None:
 
 
 def test_a_card_has_to_say_how_it_was_trained() -> None:
-    checkpoint = compact(drawn(0), Scheme(), 8, settings={**Scheme()._asdict(), "agent": "sarsa"})
+    checkpoint = compact(drawn(0), AgentConfig(), 8, settings={**AgentConfig()._asdict(), "agent": "sarsa"})
     with pytest.raises(
         DocumentError, match="to go on learning, setting agent must be one of pg, dql, ppo, got 'sarsa'"
     ):

@@ -19,8 +19,8 @@ from transom.learned.dras.networks.paper_scorer import SCHEMA as PAPER_SCHEMA
 from transom.learned.dras.networks.paper_scorer import PaperShape
 from transom.learned.dras.process import features
 from transom.learned.dras.process.features import SCHEMA
-from transom.learned.dras.process.process import Scheme, begin, candidates_of
-from transom.learned.dras.process.state_from_window import standing
+from transom.learned.dras.process.process import AgentConfig, begin, candidates_of
+from transom.learned.dras.process.state_from_window import state_from_window
 from transom.learned.dras.updates.collect import replay
 from transom.learned.scorer import ScorerWeights
 from transom.models import Cluster, FatTree, Job, JobTable, Window
@@ -49,7 +49,7 @@ def assert_equal(one: Schedule, other: Schedule) -> None:
 
 
 SCHEMES = st.builds(
-    Scheme,
+    AgentConfig,
     levels=st.sampled_from([1, 2]),
     window=st.sampled_from([1, 3, 50]),
     head=st.sampled_from([0, 1]),
@@ -65,7 +65,9 @@ SCHEMES = st.builds(
     st.integers(0, 2**32),
     st.sampled_from([0.0, -1.0, 0.4]),
 )
-def test_a_policy_decides_as_the_compiled_replay(workload: Workload, scheme: Scheme, seed: int, epsilon: float) -> None:
+def test_a_policy_decides_as_the_compiled_replay(
+    workload: Workload, scheme: AgentConfig, seed: int, epsilon: float
+) -> None:
     weights = drawn(seed)
     policy = LearnedPolicy(compact(weights, scheme, 8), epsilon)
     whole = simulate(workload, policy, seed=3)
@@ -79,7 +81,7 @@ def test_a_policy_decides_as_the_compiled_replay(workload: Workload, scheme: Sch
 @pytest.mark.parametrize("head", [0, 1])
 def test_a_policy_replays_a_real_trace_as_the_compiled_replay(shared: Path, head: int) -> None:
     workload = read_swf(shared / "traces" / "KTH-SP2-1996-2.1-cln.swf.gz").take(np.arange(3000))
-    weights, scheme = drawn(11), Scheme(head=head, longest=14_400)
+    weights, scheme = drawn(11), AgentConfig(head=head, longest=14_400)
     policy = LearnedPolicy(compact(weights, scheme, workload.cluster.num_nodes))
     whole = simulate(workload, policy)
     assert_equal(whole, simulate(workload, window_by_window(policy)))
@@ -88,7 +90,7 @@ def test_a_policy_replays_a_real_trace_as_the_compiled_replay(shared: Path, head
 
 
 def test_a_replay_begins_without_the_reservation_of_the_one_before() -> None:
-    policy = window_by_window(LearnedPolicy(compact(drawn(0), Scheme(), 8)))
+    policy = window_by_window(LearnedPolicy(compact(drawn(0), AgentConfig(), 8)))
     first, second = Job(id=1, submit=0, nodes=8, walltime=9), Job(id=2, submit=0, nodes=8, walltime=5)
     running = Job(id=3, submit=0, nodes=4, walltime=20)
     none = JobTable.of([])
@@ -101,7 +103,7 @@ def test_a_replay_begins_without_the_reservation_of_the_one_before() -> None:
     # ... and forgotten before another replay.
     policy.decide(busy)
     policy.reset(stream(0))
-    fresh = LearnedPolicy(compact(drawn(0), Scheme(), 8))
+    fresh = LearnedPolicy(compact(drawn(0), AgentConfig(), 8))
     assert policy.decide(idle) == fresh.decide(idle)
     workload = waiting_for_one()
     policy.decide(busy)
@@ -116,8 +118,8 @@ def test_the_kept_reservation_comes_before_better_jobs() -> None:
     weights.hidden[:] = 1
     weights.out[:] = -1
     workload = waiting_for_one()
-    kept = simulate(workload, LearnedPolicy(compact(weights, Scheme(keep=1), 8)))
-    anew = simulate(workload, LearnedPolicy(compact(weights, Scheme(keep=0), 8)))
+    kept = simulate(workload, LearnedPolicy(compact(weights, AgentConfig(keep=1), 8)))
+    anew = simulate(workload, LearnedPolicy(compact(weights, AgentConfig(keep=0), 8)))
     assert kept.start.tolist() == [0, 10, 20, 20]
     assert kept.mode[1] == RESERVED
     assert anew.start[1] > 10
@@ -133,7 +135,7 @@ def waiting_for_one() -> Workload:
 @settings(max_examples=25)
 @given(workloads(max_jobs=14, resources=1), SCHEMES, st.sampled_from(["pg", "dql"]), st.integers(0, 99))
 def test_networks_of_table_iii_decide_as_torch_does(
-    workload: Workload, scheme: Scheme, agent: Literal["pg", "dql"], seed: int
+    workload: Workload, scheme: AgentConfig, agent: Literal["pg", "dql"], seed: int
 ) -> None:
     torch = pytest.importorskip("torch")
     from transom.learned.dras.networks.paper_network import PaperNetwork
@@ -163,15 +165,15 @@ def test_networks_of_table_iii_decide_as_torch_does(
 
 
 def test_what_a_network_of_table_iii_sees() -> None:
-    scheme = Scheme(window=3, longest=100)
+    scheme = AgentConfig(window=3, longest=100)
     agent = LearnedPolicy(paper(PaperShape("pg", 8, 3, 4, 4), scheme))._agent
     queue = JobTable.of([Job(id=5, submit=0, nodes=2, walltime=50), Job(id=6, submit=10, nodes=8, walltime=100)])
     running = JobTable.of([Job(id=1, submit=0, nodes=3, walltime=30), Job(id=2, submit=0, nodes=2, walltime=60)])
     window = Window(20, Cluster(8), queue, running, [30, 60], [3])
-    state, course = standing(window, scheme)
-    begin(state, course, scheme)
-    assert candidates_of(state, course, scheme) == 2
-    rows, nodes = agent.observe(state, course, 8)
+    state, decision_state = state_from_window(window, scheme)
+    begin(state, decision_state, scheme)
+    assert candidates_of(state, decision_state, scheme) == 2
+    rows, nodes = agent.observe(state, decision_state, 8)
     assert rows == pytest.approx(np.array([[0.25, 0.5, 0, 0.2], [1, 1, 0, 0.1], [0, 0, 0, 0]]))
     assert nodes.reshape(-1, 2) == pytest.approx(np.array([[1, 0]] * 3 + [[0, 0.1]] * 3 + [[0, 0.4]] * 2))
 
@@ -181,7 +183,7 @@ POLICIES = (("dras-pg", "ppo:discount=0.99", 2), ("dras-dql", "dql", 2), ("decim
 
 def stated(agent: str, levels: int, nodes: int) -> Checkpoint:
     """A checkpoint that says that it was trained so."""
-    scheme = Scheme(levels=levels)
+    scheme = AgentConfig(levels=levels)
     return compact(drawn(0), scheme, nodes, settings={**scheme._asdict(), "agent": agent, "reward": "waiting"})
 
 
@@ -214,14 +216,14 @@ def test_another_machine_is_refused_unless_asked_for(tmp_path: Path) -> None:
         schedule = simulate(workload, f"{name}:model={path},anywhere=yes")
         assert check_schedule(workload, schedule) == []
     with pytest.raises(DocumentError, match="nodes = 16, and this has 8; anywhere=yes uses it all the same"):
-        window_by_window(LearnedPolicy(compact(drawn(0), Scheme(), 16))).decide(
+        window_by_window(LearnedPolicy(compact(drawn(0), AgentConfig(), 16))).decide(
             Window(0, Cluster(8), JobTable.of([]), JobTable.of([]), [], [8])
         )
     with pytest.raises(SpecError, match="an input for every node"):
-        LearnedPolicy(paper(PaperShape("dql", 16, 50, 4, 4), Scheme()), anywhere=True)
+        LearnedPolicy(paper(PaperShape("dql", 16, 50, 4, 4), AgentConfig()), anywhere=True)
 
 
-STATED = {"agent": "pg", "reward": "waiting", **Scheme()._asdict()}
+STATED = {"agent": "pg", "reward": "waiting", **AgentConfig()._asdict()}
 
 
 @pytest.mark.parametrize(
@@ -245,7 +247,7 @@ STATED = {"agent": "pg", "reward": "waiting", **Scheme()._asdict()}
 )
 def test_cards_that_do_not_fit_are_refused(stated: dict[str, Any], message: str) -> None:
     with pytest.raises(DocumentError) as caught:
-        LearnedPolicy(compact(drawn(0), Scheme(), 8, **stated))
+        LearnedPolicy(compact(drawn(0), AgentConfig(), 8, **stated))
     assert str(caught.value).startswith(f"checkpoint 'drawn': card: {message}")
 
 
@@ -258,36 +260,36 @@ def test_weights_that_do_not_fit_are_refused() -> None:
         (weights._replace(bias=weights.bias[0]), "its weights have shapes"),
     ):
         with pytest.raises(DocumentError, match=message):
-            LearnedPolicy(compact(changed, Scheme(), 8))
+            LearnedPolicy(compact(changed, AgentConfig(), 8))
     with pytest.raises(DocumentError, match="not the weights of a scorer: none"):
-        LearnedPolicy(paper(PaperShape("pg", 8, 50, 4, 4), Scheme(), schema=SCHEMA))
+        LearnedPolicy(paper(PaperShape("pg", 8, 50, 4, 4), AgentConfig(), schema=SCHEMA))
     with pytest.raises(DocumentError, match="network is 'paper-pg', and the weights have no second layer"):
-        LearnedPolicy(compact(drawn(0), Scheme(), 8, schema=PAPER_SCHEMA, network="paper-pg"))
+        LearnedPolicy(compact(drawn(0), AgentConfig(), 8, schema=PAPER_SCHEMA, network="paper-pg"))
     for network in ("paper-ppo", "scorer"):
         with pytest.raises(DocumentError, match="network must be paper-pg or paper-dql, got"):
-            LearnedPolicy(paper(PaperShape("pg", 8, 50, 4, 4), Scheme(), network=network))
+            LearnedPolicy(paper(PaperShape("pg", 8, 50, 4, 4), AgentConfig(), network=network))
     with pytest.raises(DocumentError, match=r"cluster.nodes is 9 and settings.window 50, which is not"):
-        LearnedPolicy(paper(PaperShape("pg", 8, 50, 4, 4), Scheme(), cluster={"nodes": 9}))
+        LearnedPolicy(paper(PaperShape("pg", 8, 50, 4, 4), AgentConfig(), cluster={"nodes": 9}))
     with pytest.raises(DocumentError, match="network is 'paper-dql', and its agent takes 'paper-pg'"):
-        LearnedPolicy(paper(PaperShape("dql", 8, 50, 4, 4), Scheme(), settings={**STATED, "agent": "pg"}))
+        LearnedPolicy(paper(PaperShape("dql", 8, 50, 4, 4), AgentConfig(), settings={**STATED, "agent": "pg"}))
     arrays = {f"actor.{name}": array for name, array in weights._asdict().items()}
-    odd = Checkpoint({**arrays, "critic.out": np.zeros(6, np.float32)}, compact(weights, Scheme(), 8).card)
+    odd = Checkpoint({**arrays, "critic.out": np.zeros(6, np.float32)}, compact(weights, AgentConfig(), 8).card)
     with pytest.raises(DocumentError, match=r"its weights beside the actor's are not a critic's: 'critic\.out'"):
         LearnedPolicy(odd)
 
 
 def test_a_kept_replay_is_not_that_of_other_weights(tmp_path: Path) -> None:
     path, workload = tmp_path / "a.safetensors", waiting_for_one()
-    save(path, compact(drawn(0), Scheme(), 8))
+    save(path, compact(drawn(0), AgentConfig(), 8))
     (run,) = parse_runs([f"dras-pg:model={path}"])
     assert [recorded(workload, run, tmp_path / "out")[1] for _ in range(2)] == [False, True]
-    save(path, compact(drawn(1), Scheme(), 8))
+    save(path, compact(drawn(1), AgentConfig(), 8))
     assert not recorded(workload, run, tmp_path / "out")[1]
 
 
 def test_settings_of_learning_are_not_passed_over(tmp_path: Path) -> None:
     path = tmp_path / "any.safetensors"
-    save(path, compact(drawn(0), Scheme(), 8))
+    save(path, compact(drawn(0), AgentConfig(), 8))
     for setting in ("instances=5", "learning_rate=0.1", "reward=slowdown"):
         with pytest.raises(SpecError, match="instances, learning_rate and reward are about learning: adapt=yes"):
             make_policy(f"dras-pg:model={path},{setting}")
@@ -298,14 +300,14 @@ def test_a_job_that_no_nodes_in_service_can_hold_is_no_obstacle(levels: int) -> 
     # One node of 8 is out of service. The wide job is the only one that may be selected first.
     queue = JobTable.of([Job(id=1, submit=0, nodes=8, walltime=9), Job(id=3, submit=0, nodes=2, walltime=9)])
     window = Window(1, Cluster(8), queue, JobTable.of([Job(id=2, submit=0, nodes=4, walltime=9)]), [9], [3])
-    decision = LearnedPolicy(compact(drawn(0), Scheme(levels=levels, head=1, window=2), 8)).decide(window)
+    decision = LearnedPolicy(compact(drawn(0), AgentConfig(levels=levels, head=1, window=2), 8)).decide(window)
     assert decision.start + decision.backfill == (3,)
 
 
 def test_nodes_are_placed_after_a_whole_replay() -> None:
     tree = FatTree.uniform(8, 2, 4)
     workload = replace(waiting_for_one(), cluster=Cluster(8, topology=tree))
-    policy = LearnedPolicy(compact(drawn(0), Scheme(), 8))
+    policy = LearnedPolicy(compact(drawn(0), AgentConfig(), 8))
     whole = simulate(workload, policy)
     single = simulate(workload, window_by_window(policy))
     assert_equal(whole, single)

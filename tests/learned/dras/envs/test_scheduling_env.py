@@ -8,8 +8,8 @@ import pytest
 from tests.learned.dras.updates.test_collect import crowded
 from transom.errors import ModelError, SpecError
 from transom.learned.dras.process.paper_state import paper_state
-from transom.learned.dras.process.process import Scheme, begin, candidates_of
-from transom.learned.dras.process.state_from_window import standing
+from transom.learned.dras.process.process import AgentConfig, begin, candidates_of
+from transom.learned.dras.process.state_from_window import state_from_window
 from transom.models import Cluster, Job, JobTable, Window
 from transom.simulation import Decision, simulate
 from transom.traces import Workload
@@ -21,7 +21,7 @@ from gymnasium.utils.env_checker import check_env
 from transom.learned.dras.envs.scheduling_env import SchedulingEnv, WindowEnv
 from transom.learned.dras.envs.vector_env import SchedulingVectorEnv
 
-SCHEME = Scheme(window=5, longest=36_000)
+SCHEME = AgentConfig(window=5, longest=36_000)
 
 
 def windows(workload: Workload) -> list[Window]:
@@ -107,12 +107,12 @@ def test_the_state_of_the_paper() -> None:
     )
     running = JobTable.of([Job(id=3, submit=0, nodes=3, walltime=100), Job(id=4, submit=0, nodes=2, walltime=130)])
     window = Window(100, cluster, queue, running, np.array([101, 130]), np.array([1]))
-    scheme = Scheme(window=3, longest=100)
-    state, course = standing(window, scheme)
-    begin(state, course, scheme)
-    assert candidates_of(state, course, scheme) == 2
+    scheme = AgentConfig(window=3, longest=100)
+    state, decision_state = state_from_window(window, scheme)
+    begin(state, decision_state, scheme)
+    assert candidates_of(state, decision_state, scheme) == 2
     made = np.full((2 * 3 + 6, 2), np.nan, np.float32)
-    paper_state(state, course, scheme, 6, made)
+    paper_state(state, decision_state, scheme, 6, made)
     of_jobs = [[2 / 6, 0.5], [1, 0.6], [1 / 6, 2], [0, 0.1]]
     of_nodes = [[1, 0]] + 3 * [[0, 0.01]] + 2 * [[0, 0.3]]
     assert made == pytest.approx(np.array([*of_jobs, [0, 0], [0, 0], *of_nodes]))
@@ -125,7 +125,7 @@ def test_what_environments_refuse() -> None:
         WindowEnv(windows(crowded())[:1], SCHEME)
     with pytest.raises(SpecError, match="unknown observation"):
         SchedulingEnv([crowded()], SCHEME, observation="all")  # type: ignore[arg-type]
-    for scheme in (Scheme(window=1001), Scheme(window=10**12)):  # refused before room is made for it
+    for scheme in (AgentConfig(window=1001), AgentConfig(window=10**12)):  # refused before room is made for it
         with pytest.raises(SpecError, match=f"scheme: window must be from 1 to 1000, got {scheme.window}"):
             SchedulingEnv([crowded()], scheme)
         with pytest.raises(SpecError, match="scheme: window"):

@@ -13,13 +13,13 @@ from tests.learned.dras.checkpoint_cases import compact, drawn, paper
 from tests.simulation.workloads import workloads
 from transom.learned.dras.agent.policies import LearnedPolicy
 from transom.learned.dras.networks.paper_scorer import PaperShape
-from transom.learned.dras.process.process import Scheme
+from transom.learned.dras.process.process import AgentConfig
 from transom.models import JobTable
 from transom.simulation import simulate
 from transom.simulation.core.schedule import Schedule
 from transom.traces import Workload
 
-SCHEME = Scheme(longest=20, head=0)
+SCHEME = AgentConfig(longest=20, head=0)
 
 
 def window_by_window() -> LearnedPolicy:

@@ -11,7 +11,7 @@ from tests.learned.dras.policies import Plain, Walking
 from tests.learned.dras.scorers import drawn, prefers
 from tests.simulation.workloads import workloads
 from transom.errors import ModelError, SpecError
-from transom.learned.dras.process.process import Scheme
+from transom.learned.dras.process.process import AgentConfig
 from transom.learned.dras.updates.collect import Batch, collect, replay
 from transom.learned.dras.updates.episodes import Episodes
 from transom.learned.scorer import ScorerWeights
@@ -25,7 +25,7 @@ FIRST = prefers("place", -1)
 SHORTEST = prefers("log-walltime", -1)
 
 schemes = st.builds(
-    Scheme, st.sampled_from((1, 2)), st.sampled_from((1, 2, 50)), st.integers(0, 1), st.integers(0, 1), st.just(60)
+    AgentConfig, st.sampled_from((1, 2)), st.sampled_from((1, 2, 50)), st.integers(0, 1), st.integers(0, 1), st.just(60)
 )
 any_workload = st.one_of(workloads(), workloads(resources=1, dependencies=True), workloads(overrun=True))
 
@@ -41,14 +41,16 @@ def same(one: Schedule, other: Schedule) -> bool:
 
 
 @given(any_workload, schemes)
-def test_it_is_what_plain_python_does(workload: Workload, scheme: Scheme) -> None:
+def test_it_is_what_plain_python_does(workload: Workload, scheme: AgentConfig) -> None:
     made = replay(workload, scheme, SHORTEST)
     assert same(made, simulate(workload, Plain(scheme, lambda job: job.walltime)))
     assert check_schedule(workload, made) == []
 
 
 @given(any_workload, schemes, st.integers(0, 99), st.sampled_from((-1.0, 0.0)))
-def test_a_policy_over_windows_decides_the_same(workload: Workload, scheme: Scheme, seed: int, epsilon: float) -> None:
+def test_a_policy_over_windows_decides_the_same(
+    workload: Workload, scheme: AgentConfig, seed: int, epsilon: float
+) -> None:
     weights = drawn(seed)
     policy = Walking(scheme, weights, np.random.default_rng(seed), epsilon)
     made = replay(workload, scheme, weights, np.random.default_rng(seed), sampled=epsilon < 0)
@@ -60,7 +62,7 @@ def test_a_policy_over_windows_decides_the_same(workload: Workload, scheme: Sche
 def test_the_head_first_is_easy_backfilling(case: tuple[Workload, int]) -> None:
     # Where jobs appear that come before the head, EASY backfilling makes its reservation anew for them.
     workload, keep = case
-    made = replay(workload, Scheme(window=len(workload), head=1, keep=keep), FIRST)
+    made = replay(workload, AgentConfig(window=len(workload), head=1, keep=keep), FIRST)
     assert same(made, simulate(workload, "fcfs-easy"))
 
 
@@ -68,13 +70,13 @@ def test_the_head_first_is_easy_backfilling(case: tuple[Workload, int]) -> None:
 @pytest.mark.parametrize("trace", ["theta_2022", "SDSC-SP2-1998-4.2-cln"])
 def test_on_a_trace_as_well(shared: Path, trace: str) -> None:
     workload = read_swf(shared / "traces" / f"{trace}.swf.gz")
-    made = replay(workload, Scheme(window=1000, head=1, keep=1), FIRST)
+    made = replay(workload, AgentConfig(window=1000, head=1, keep=1), FIRST)
     assert same(made, simulate(workload, "fcfs-easy"))
 
 
 @given(workloads(max_jobs=20, resources=1, dependencies=True), st.integers(0, 99), st.integers(0, 1))
 def test_a_kept_promise_is_never_broken(workload: Workload, seed: int, head: int) -> None:
-    made = replay(workload, Scheme(head=head, keep=1, window=4), drawn(seed))
+    made = replay(workload, AgentConfig(head=head, keep=1, window=4), drawn(seed))
     promises: dict[int, int] = {}
     last = -1
     for job, begin in zip(
@@ -92,7 +94,7 @@ def test_a_kept_promise_is_never_broken(workload: Workload, seed: int, head: int
 
 @given(any_workload, schemes, st.integers(0, 99), st.data())
 def test_nothing_depends_on_runtimes_that_lie_ahead(
-    workload: Workload, scheme: Scheme, seed: int, data: st.DataObject
+    workload: Workload, scheme: AgentConfig, seed: int, data: st.DataObject
 ) -> None:
     # What has not ended by `now` runs longer: what is seen and decided until then stays as it was.
     weights = drawn(seed)
@@ -111,7 +113,7 @@ def test_nothing_depends_on_runtimes_that_lie_ahead(
             assert np.array_equal(before, after), name
 
 
-def recorded(workload: Workload, scheme: Scheme, weights: ScorerWeights) -> Batch | None:
+def recorded(workload: Workload, scheme: AgentConfig, weights: ScorerWeights) -> Batch | None:
     """What a training would see of one or more episodes; None if there is nothing to choose."""
     try:
         return collect(Episodes([workload]), scheme, weights, 30, np.random.default_rng(0), 0.0)
@@ -121,7 +123,7 @@ def recorded(workload: Workload, scheme: Scheme, weights: ScorerWeights) -> Batc
 
 @given(any_workload, st.integers(0, 99))
 def test_one_level_neither_reserves_nor_backfills(workload: Workload, seed: int) -> None:
-    made = replay(workload, Scheme(levels=1, window=3), drawn(seed))
+    made = replay(workload, AgentConfig(levels=1, window=3), drawn(seed))
     assert (made.mode == READY).all()
     assert (made.decisions["reserved_job"] == -1).all()
     assert not made.decisions["backfilled"].any()
@@ -137,10 +139,10 @@ def test_by_hand() -> None:
         [job(1, 3, 10, 0), job(2, 4, 5), job(3, 2, 20), job(4, 1, 9), job(5, 1, 30)], Cluster(4), "hand"
     )
     longest = prefers("walltime")
-    selected = replay(workload, Scheme(head=0), longest)
+    selected = replay(workload, AgentConfig(head=0), longest)
     assert selected.start.tolist() == [0, 31, 10, 10, 1]
     assert reserved(selected, 1) == (3, 10)
-    head = replay(workload, Scheme(head=1), longest)
+    head = replay(workload, AgentConfig(head=1), longest)
     assert reserved(head, 1) == (2, 31)
     assert head.start.tolist() == [0, 31, 10, 10, 1]
     assert head.mode[[2, 3]].tolist() == [BACKFILLED, BACKFILLED]
@@ -151,7 +153,7 @@ def test_schemes_out_of_range_are_refused() -> None:
     workload = Workload.of([TracedJob(Job(id=1, submit=0, nodes=1, walltime=1), 1)], Cluster(4), "one")
     for name, value in (("levels", 3), ("window", 0), ("keep", 2), ("longest", 0)):
         with pytest.raises(SpecError, match=f"scheme: {name} must be from"):
-            replay(workload, Scheme()._replace(**{name: value}), FIRST)
+            replay(workload, AgentConfig()._replace(**{name: value}), FIRST)
 
 
 def place(workload: Workload, job: int) -> int:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.learned.dras.policies import Plain
 from tests.learned.dras.scorers import prefers
 from tests.simulation.workloads import workloads
-from transom.learned.dras.process.process import Scheme
+from transom.learned.dras.process.process import AgentConfig
 from transom.learned.dras.updates.collect import collect
 from transom.learned.dras.updates.episodes import Episodes
 from transom.models import Job, Window
@@ -22,14 +22,14 @@ from transom.traces import Workload
 HOUR = 3600
 
 schemes = st.builds(
-    Scheme, st.sampled_from((1, 2)), st.sampled_from((2, 50)), st.integers(0, 1), st.integers(0, 1), st.just(60)
+    AgentConfig, st.sampled_from((1, 2)), st.sampled_from((2, 50)), st.integers(0, 1), st.integers(0, 1), st.just(60)
 )
 
 
 class Rewarded(Plain):
     """The shortest job first; notes when there was a choice, and what the paper pays for every selection."""
 
-    def __init__(self, scheme: Scheme, reward: str) -> None:
+    def __init__(self, scheme: AgentConfig, reward: str) -> None:
         super().__init__(scheme, lambda job: job.walltime)
         self.reward = reward
         self.times: list[int] = []  # of choices among several candidates
@@ -52,7 +52,7 @@ class Rewarded(Plain):
             self.paid[-1] += sum(-(now - each.submit) / HOUR for each in waiting) / len(waiting)
 
 
-def rewards(workload: Workload, scheme: Scheme, reward: str) -> list[float]:
+def rewards(workload: Workload, scheme: AgentConfig, reward: str) -> list[float]:
     """From each choice to the next one, second by second."""
     policy = Rewarded(scheme, reward)
     schedule = simulate(workload, policy)
@@ -81,7 +81,7 @@ def rewards(workload: Workload, scheme: Scheme, reward: str) -> list[float]:
     ["waiting", "waiting:growth=0.5,tau=9,power=2", "slowdown", "capability", "capacity", "capacity:of=wait"],
 )
 @given(st.one_of(workloads(), workloads(resources=1, overrun=True)), schemes)
-def test_every_decision_is_paid_as_a_plain_replay_pays_it(reward: str, workload: Workload, scheme: Scheme) -> None:
+def test_every_decision_is_paid_as_a_plain_replay_pays_it(reward: str, workload: Workload, scheme: AgentConfig) -> None:
     wanted = rewards(workload, scheme, reward)
     if not wanted:
         return

@@ -13,10 +13,10 @@ from transom.generate import generate_lublin
 from transom.learned.checkpoints import load, weights_digest
 from transom.learned.dras.agent.policies import LearnedPolicy
 from transom.learned.dras.networks.paper_scorer import PaperShape
-from transom.learned.dras.process.process import Scheme
+from transom.learned.dras.process.process import AgentConfig
 from transom.learned.dras.process.rewards import parse_reward
-from transom.learned.dras.training.jobsets import compared, copies, laps, phased, squeezed
-from transom.learned.dras.training.policy_backends import CompactBody, PaperBody
+from transom.learned.dras.training.jobsets import compared, copies, phased, repeat, scale_load
+from transom.learned.dras.training.policy_backends import CompiledBackend, TorchBackend
 from transom.learned.dras.training.run import Stated, run_training
 from transom.learned.dras.training.training import Training
 from transom.learned.dras.training.validation import Validation, waiting_total
@@ -50,7 +50,7 @@ def workload() -> Workload:
 def settings(**changed: Any) -> TrainingSettings:
     small: dict[str, Any] = {
         "agent": AGENTS[0],
-        "scheme": Scheme(head=0, window=20),
+        "scheme": AgentConfig(head=0, window=20),
         "decisions": 1200,
         "batch": 200,
         "validate_every": 2,
@@ -268,7 +268,7 @@ def test_bad_settings_are_refused(changed: dict[str, Any], message: str) -> None
 
 
 def test_squeezing_multiplies_the_load(workload: Workload) -> None:
-    made = squeezed(workload, 2.0)
+    made = scale_load(workload, 2.0)
     assert (np.diff(made.jobs.submit).sum()) == pytest.approx(np.diff(workload.jobs.submit).sum() / 2, abs=1)
     assert (made.runtime == workload.runtime).all()
     assert (made.jobs.data[:, 2:] == workload.jobs.data[:, 2:]).all()
@@ -276,7 +276,7 @@ def test_squeezing_multiplies_the_load(workload: Workload) -> None:
 
 def test_laps_follow_one_another() -> None:
     jobs = [TracedJob(Job(id=i, submit=s, nodes=1, walltime=9, depends_on=d), 5) for i, s, d in JOBS_OF_A_LAP]
-    made = laps(Workload.of(jobs, Cluster(2), "three"), 2)
+    made = repeat(Workload.of(jobs, Cluster(2), "three"), 2)
     assert made.jobs.id.tolist() == [1, 2, 3, 4, 5, 6]
     assert made.jobs.submit.tolist() == [100, 110, 130, 140, 150, 170]
     assert made.jobs.depends_on == {3: (1,), 6: (4,)}
@@ -320,8 +320,8 @@ def test_networks_of_table_3_train_and_go_on(workload: Workload, tmp_path: Path,
 
 
 def test_networks_of_table_3_record_as_kernels_do(workload: Workload) -> None:
-    paper = PaperBody(Scheme(head=0, window=20), PaperShape("pg", 64, 20, 12, 6), 0, "cpu")
-    compact = CompactBody(Scheme(head=0, window=20), (8, 8), 0, "cpu")
+    paper = TorchBackend(AgentConfig(head=0, window=20), PaperShape("pg", 64, 20, 12, 6), 0, "cpu")
+    compact = CompiledBackend(AgentConfig(head=0, window=20), (8, 8), 0, "cpu")
     few, rng = workload.take(np.arange(80)), np.random.default_rng
     ones, others = Episodes([few]), Episodes([few])
     for body in (paper, compact):  # a network whose scores are all equal takes the first candidate

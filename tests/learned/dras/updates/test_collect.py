@@ -13,10 +13,10 @@ from tests.simulation.workloads import workloads
 from transom.errors import DocumentError, ModelError, SpecError
 from transom.generate import generate_lublin
 from transom.learned.dras.process.features import CONTEXT, FEATURES, observe
-from transom.learned.dras.process.inference import View, new_view
-from transom.learned.dras.process.process import Scheme, begin, candidates_of, take
+from transom.learned.dras.process.inference import Workspace, new_workspace
+from transom.learned.dras.process.process import AgentConfig, begin, candidates_of, take
 from transom.learned.dras.process.rewards import Reward, parse_reward, selected
-from transom.learned.dras.process.stepping import go_on
+from transom.learned.dras.process.stepping import step_to_next_decision
 from transom.learned.dras.updates.collect import Batch, collect, replay
 from transom.learned.dras.updates.episodes import Episode, Episodes
 from transom.learned.scorer import ScorerWeights, scored
@@ -25,13 +25,13 @@ from transom.simulation import Schedule
 from transom.simulation.core import events
 from transom.traces import TracedJob, Workload
 
-SMALL = Scheme(window=5, longest=20)
+SMALL = AgentConfig(window=5, longest=20)
 
 
-def walk_on(episode: Episode, scheme: Scheme, nodes: int, reward: Reward) -> int:
+def walk_on(episode: Episode, scheme: AgentConfig, nodes: int, reward: Reward) -> int:
     """Go on to the next decision."""
     given = scheme, nodes, episode.runtime, episode.rewards._replace(reward=reward)
-    return int(go_on(episode.state, episode.course, *given))
+    return int(step_to_next_decision(episode.state, episode.decision_state, *given))
 
 
 def crowded(seed: int = 1, jobs: int = 60) -> Workload:
@@ -51,7 +51,7 @@ def equal(one: Batch, other: Batch) -> bool:
 
 def whole_episode(workload: Workload, reward: str, weights: ScorerWeights, seed: int = 3) -> tuple[Batch, Schedule]:
     """All decisions of one episode, and the schedule that they make."""
-    scheme = Scheme(window=5)
+    scheme = AgentConfig(window=5)
     rng = np.random.default_rng(seed)
     batch = collect(Episodes([workload]), scheme, weights, 40 * len(workload), rng, reward=reward)
     end = int(np.flatnonzero(batch.done)[0]) + 1
@@ -98,24 +98,24 @@ def reward_of_selecting(reward: str, k: int) -> float:
     """Reward of candidate ``k`` in the situation above."""
     rows = [(1, 2, 1, 100), (2, 4, 3, 50), (3, 6, 4, 200)]
     traced = [TracedJob(Job(id=i, submit=s, nodes=n, walltime=t), t) for i, s, n, t in rows]
-    scheme, numbers = Scheme(head=0), parse_reward(reward)
+    scheme, numbers = AgentConfig(head=0), parse_reward(reward)
     episode = Episode(Workload.of(traced, Cluster(4), "hand"), 0, scheme, numbers)
-    state, course = episode.state, episode.course
+    state, decision_state = episode.state, episode.decision_state
     state.queue[:] = 0, 1, 2
     state.at[events.NOW], state.at[events.QUEUED] = 10, 3
-    begin(state, course, scheme)
+    begin(state, decision_state, scheme)
     for choice, count in ((0, 3), (k, 2)):
-        assert candidates_of(state, course, scheme) == count
-        job = state.queue[course.candidates[choice]]
-        take(state, course, scheme, choice)
-    return float(selected(numbers, state, course, job, 4))
+        assert candidates_of(state, decision_state, scheme) == count
+        job = state.queue[decision_state.candidates[choice]]
+        take(state, decision_state, scheme, choice)
+    return float(selected(numbers, state, decision_state, job, 4))
 
 
 def test_nobody_waited_and_nobody_waits() -> None:
     # The guards of eq. 1 and eq. 2: a job selected in the second of its submission, and an empty queue after it.
     workload = Workload.of([TracedJob(Job(id=1, submit=0, nodes=1, walltime=5), 5)], Cluster(4), "one")
     for reward, value in (("capability:w1=1,w2=0,w3=0", 0.0), ("capacity", 0.0)):
-        scheme, numbers = Scheme(), parse_reward(reward)
+        scheme, numbers = AgentConfig(), parse_reward(reward)
         episode = Episode(workload, 0, scheme, numbers)
         count = walk_on(episode, scheme, 4, numbers)
         assert count == 0
@@ -185,7 +185,7 @@ def test_greedy_choices_need_no_chance_and_epsilon_is_the_rate_of_others() -> No
 
 @given(workloads(max_jobs=20, resources=1, dependencies=True), st.integers(0, 9), st.sampled_from([1, 5, 86_400]))
 def test_observations_are_bounded(workload: Workload, seed: int, longest: int) -> None:
-    scheme = Scheme(window=4, longest=longest)
+    scheme = AgentConfig(window=4, longest=longest)
     try:
         batch = collect(Episodes([workload]), scheme, drawn(seed), 50, np.random.default_rng(seed))
     except ModelError as error:
@@ -200,10 +200,10 @@ def test_observations_are_bounded(workload: Workload, seed: int, longest: int) -
     assert np.isfinite(batch.reward).all()
 
 
-def seen(episode: Episode, scheme: Scheme, nodes: int) -> View:
+def seen(episode: Episode, scheme: AgentConfig, nodes: int) -> Workspace:
     """What is seen of the decision at hand."""
-    view = new_view(scheme.window)
-    observe(episode.state, episode.course, scheme, nodes, view.features, view.context)
+    view = new_workspace(scheme.window)
+    observe(episode.state, episode.decision_state, scheme, nodes, view.features, view.context)
     return view
 
 
@@ -211,7 +211,7 @@ def test_observations_at_level_1() -> None:
     # Of 10 nodes 6 are held until 100 s. At 10 s jobs of 8 and 2 nodes wait, of which the second fits.
     rows = [(1, 0, 6, 100), (2, 10, 8, 50), (3, 10, 2, 200)]
     traced = [TracedJob(Job(id=i, submit=s, nodes=n, walltime=t), t) for i, s, n, t in rows]
-    scheme, numbers = Scheme(longest=200), parse_reward("waiting")
+    scheme, numbers = AgentConfig(longest=200), parse_reward("waiting")
     episode = Episode(Workload.of(traced, Cluster(10), "hand"), 0, scheme, numbers)
     assert walk_on(episode, scheme, 10, numbers) == 2
     view = seen(episode, scheme, 10)
@@ -233,7 +233,7 @@ def test_observations_by_name() -> None:
     # reserved at 100 s, with 2 nodes to spare. At 31 s jobs 4 and 5, with 2 and 4 nodes, may start ahead of it.
     rows = [(1, 0, 4, 100, 60), (2, 1, 6, 90, 30), (3, 2, 8, 50, 50), (4, 10, 2, 200, 5), (5, 20, 4, 20, 5)]
     traced = [TracedJob(Job(id=i, submit=s, nodes=n, walltime=t), r) for i, s, n, t, r in rows]
-    scheme, numbers = Scheme(longest=200), parse_reward("waiting")
+    scheme, numbers = AgentConfig(longest=200), parse_reward("waiting")
     episode = Episode(Workload.of(traced, Cluster(10), "hand"), 0, scheme, numbers)
     assert walk_on(episode, scheme, 10, numbers) == 2
     view = seen(episode, scheme, 10)

@@ -95,9 +95,9 @@ def test_states_alone_with_payments_are_exact(seed: int) -> None:
     # Whatever the prices: one pass without any limit of slack holds the optimum, and slack is what it lacks.
     problem = random_allocation(np.random.default_rng(seed), "free", 10, 3, load=1.0, cost=PAPER)
     prices = Prices(shape(problem))
-    prices.aim(prices.round()[0])
-    prices.descend(1 + seed % 7)
-    prices.descend_payments(seed % 11)
+    prices.set_target(prices.primal_heuristic()[0])
+    prices.step(1 + seed % 7)
+    prices.step_with_pod_multipliers(seed % 11)
     layers = Layers(prices, 2**24)
     layers.begin(math.inf, 2**12)
     while not layers.advance():
@@ -128,8 +128,8 @@ def test_the_order_among_like_pods_loses_nothing(seed: int) -> None:
     expected = plain_optimum(problem)
     assert solved(problem) == pytest.approx(expected, rel=1e-9)
     prices = Prices(shape(problem))
-    prices.aim(prices.round()[0])
-    prices.descend(1 + seed % 5)
+    prices.set_target(prices.primal_heuristic()[0])
+    prices.step(1 + seed % 5)
     layers = Layers(prices, 2**24)
     layers.begin(math.inf, 2**12)
     while not layers.advance():
@@ -265,7 +265,7 @@ def test_iterations_decide_alone() -> None:
 def test_nothing_is_rounded_once_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     # On 20,000 nodes one rounding takes 30 ms, and a step of the descent may end when there is no time left.
     seconds, rounded = [0.0], []
-    descend, round_ = Prices.descend, Prices.round
+    descend, round_ = Prices.step, Prices.primal_heuristic
 
     def late(prices: Prices, iterations: int) -> bool:
         seconds[0] = 2.0
@@ -275,8 +275,8 @@ def test_nothing_is_rounded_once_the_time_is_over(monkeypatch: pytest.MonkeyPatc
         rounded.append(seconds[0])
         return round_(prices, order, stop)  # type: ignore[call-overload]
 
-    monkeypatch.setattr(Prices, "descend", late)
-    monkeypatch.setattr(Prices, "round", counted)
+    monkeypatch.setattr(Prices, "step", late)
+    monkeypatch.setattr(Prices, "primal_heuristic", counted)
     problem = window(1, 12)
     budget = Budget(Stop(seconds=1.0), problem, clock=lambda: seconds[0])
     SOLVER(problem, budget, np.random.default_rng(0))

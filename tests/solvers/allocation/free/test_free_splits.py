@@ -31,8 +31,8 @@ def never() -> bool:
 
 def layers_of(problem: Allocation, steps: int) -> Layers:
     prices = Prices(shape(problem))
-    prices.aim(prices.round()[0])
-    prices.descend(steps)
+    prices.set_target(prices.primal_heuristic()[0])
+    prices.step(steps)
     return Layers(prices, 2**24)
 
 

@@ -19,7 +19,7 @@ from transom.learned.checkpoints import Checkpoint
 from transom.learned.dras.agent.agents import Agent, CompactAgent, Floats, PaperAgent, agent_of
 from transom.learned.dras.cards import paper_shape, scheme_of
 from transom.learned.dras.process.features import CONTEXT, FEATURES
-from transom.learned.dras.process.process import Course
+from transom.learned.dras.process.process import DecisionState
 from transom.learned.dras.process.rewards import holding_cost, parse_reward, passed, selected
 from transom.learned.dras.updates.collect import Batch
 from transom.learned.dras.updates.learner import Learner
@@ -120,13 +120,13 @@ class Adaptation:
         self._memory.append(_Remembered(*seen, count, action, log_probability, self._instants))
         self._rewards.append(0.0)
 
-    def selected(self, state: State, course: Course, job: int, nodes: int) -> None:
+    def selected(self, state: State, decision_state: DecisionState, job: int, nodes: int) -> None:
         """A job was selected, among others or alone."""
-        self._gathered += float(selected(self._reward, state, course, job, nodes))
+        self._gathered += float(selected(self._reward, state, decision_state, job, nodes))
 
-    def leave(self, state: State, course: Course, started: int) -> None:
-        """An instant is over and closed; ``started`` jobs stand in the course's picks. Now and then, learn."""
-        left = np.delete(state.queue, course.picks[:started])
+    def leave(self, state: State, decision_state: DecisionState, started: int) -> None:
+        """An instant is over and closed; ``started`` jobs stand in the decision state's picks. Now and then, learn."""
+        left = np.delete(state.queue, decision_state.picks[:started])
         at = state.at.copy()
         at[QUEUED] = len(left)
         self._left = state._replace(queue=left, at=at), holding_cost(self._reward, state.jobs[:, WALLTIME])

@@ -12,9 +12,9 @@ from transom.learned.checkpoints import Checkpoint
 from transom.learned.dras.cards import check, paper_shape, scheme_of
 from transom.learned.dras.networks.paper_scorer import PaperScorer
 from transom.learned.dras.process.features import CONTEXT, FEATURES, SCHEMA, observe
-from transom.learned.dras.process.inference import new_view
+from transom.learned.dras.process.inference import new_workspace
 from transom.learned.dras.process.paper_state import paper_state
-from transom.learned.dras.process.process import Course, Scheme
+from transom.learned.dras.process.process import AgentConfig, DecisionState
 from transom.learned.scorer import ScorerWeights, score, scorer_weights
 from transom.simulation.core.events import State
 
@@ -24,7 +24,7 @@ Floats = NDArray[np.float32]
 class Agent(Protocol):
     """Sees the candidates of a decision and scores them."""
 
-    def observe(self, state: State, course: Course, nodes: int) -> tuple[Floats, Floats]:
+    def observe(self, state: State, decision_state: DecisionState, nodes: int) -> tuple[Floats, Floats]:
         """Rows of the candidates and what they have in common; valid until the next call."""
 
     def score(self, features: Floats, context: Floats, count: int) -> Floats:
@@ -40,21 +40,21 @@ class CompactAgent:
     weights : of the scorer.
     """
 
-    def __init__(self, scheme: Scheme, weights: ScorerWeights) -> None:
+    def __init__(self, scheme: AgentConfig, weights: ScorerWeights) -> None:
         self.weights = weights
-        self.view = new_view(scheme.window)
+        self.workspace = new_workspace(scheme.window)
         self._scheme = scheme
 
-    def observe(self, state: State, course: Course, nodes: int) -> tuple[Floats, Floats]:
+    def observe(self, state: State, decision_state: DecisionState, nodes: int) -> tuple[Floats, Floats]:
         """See :class:`Agent`."""
-        features, context = self.view.features, self.view.context
-        observe(state, course, self._scheme, nodes, features, context)
+        features, context = self.workspace.features, self.workspace.context
+        observe(state, decision_state, self._scheme, nodes, features, context)
         return features, context
 
     def score(self, features: Floats, context: Floats, count: int) -> Floats:
         """See :class:`Agent`."""
-        score(self.weights, features, context, count, self.view.scores)
-        return self.view.scores
+        score(self.weights, features, context, count, self.workspace.scores)
+        return self.workspace.scores
 
 
 class PaperAgent:
@@ -66,14 +66,14 @@ class PaperAgent:
     scorer : the network.
     """
 
-    def __init__(self, scheme: Scheme, scorer: PaperScorer) -> None:
+    def __init__(self, scheme: AgentConfig, scorer: PaperScorer) -> None:
         self._scheme = scheme
         self._scorer = scorer
         self._rows = np.zeros((2 * scheme.window + scorer.shape.nodes, 2), np.float32)
 
-    def observe(self, state: State, course: Course, nodes: int) -> tuple[Floats, Floats]:
+    def observe(self, state: State, decision_state: DecisionState, nodes: int) -> tuple[Floats, Floats]:
         """See :class:`Agent`."""
-        paper_state(state, course, self._scheme, nodes, self._rows)
+        paper_state(state, decision_state, self._scheme, nodes, self._rows)
         jobs_end = 2 * self._scheme.window
         return self._rows[:jobs_end].reshape(-1, 4), self._rows[jobs_end:].reshape(-1)
 

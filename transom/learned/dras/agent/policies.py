@@ -15,7 +15,7 @@ from transom.learned.dras.agent.agents import Agent, CompactAgent, Floats, agent
 from transom.learned.dras.cards import scheme_of
 from transom.learned.dras.process.inference import decide_window
 from transom.learned.dras.process.process import PICKED, begin, candidates_of, close, take
-from transom.learned.dras.process.state_from_window import decided, decision_of, parts, standing
+from transom.learned.dras.process.state_from_window import decided, decision_of, parts, state_from_window
 from transom.learned.dras.updates.collect import run_scorer
 from transom.learned.scorer import highest, sample, softmax
 from transom.models import Cluster, Window
@@ -101,7 +101,7 @@ class LearnedPolicy:
         if isinstance(agent, CompactAgent) and self._adaptation is None:
             rng = self._rng if self._epsilon else None
             at = parts(window), nodes, self.scheme, self._holder
-            choices, told = decide_window(*at, agent.weights, agent.view, rng, self._epsilon)
+            choices, told = decide_window(*at, agent.weights, agent.workspace, rng, self._epsilon)
             self.choices += choices
         else:
             told = self._decide_one_by_one(window, nodes)
@@ -110,27 +110,27 @@ class LearnedPolicy:
 
     def _decide_one_by_one(self, window: Window, nodes: int) -> tuple[IntArray, int, int, int]:
         """What ``decide_window`` tells, with any agent, which may learn from it."""
-        state, course = standing(window, self.scheme, self._holder)
-        begin(state, course, self.scheme)
+        state, decision_state = state_from_window(window, self.scheme, self._holder)
+        begin(state, decision_state, self.scheme)
         agent, learning = self._agent, self._adaptation
         if learning is not None:
             learning.arrive(int(state.at[NOW]))
-        while count := candidates_of(state, course, self.scheme):
+        while count := candidates_of(state, decision_state, self.scheme):
             k = 0
             if count > 1:
                 self.choices += 1
-                features, context = agent.observe(state, course, nodes)
+                features, context = agent.observe(state, decision_state, nodes)
                 k, log_probability = picked(agent.score(features, context, count), count, self._rng, self._epsilon)
                 if learning is not None:
                     learning.decided(features, context, count, k, log_probability)
-            job = state.queue[course.candidates[k]]
-            take(state, course, self.scheme, k)
+            job = state.queue[decision_state.candidates[k]]
+            take(state, decision_state, self.scheme, k)
             if learning is not None:
-                learning.selected(state, course, int(job), nodes)
-        close(state.queue, course)
+                learning.selected(state, decision_state, int(job), nodes)
+        close(state.queue, decision_state)
         if learning is not None:
-            learning.leave(state, course, int(course.at[PICKED]))
-        told: tuple[IntArray, int, int, int] = decided(window.queue.data, course)
+            learning.leave(state, decision_state, int(decision_state.at[PICKED]))
+        told: tuple[IntArray, int, int, int] = decided(window.queue.data, decision_state)
         return told
 
     def _run(self, replay: Replay, report: Progress) -> dict[str, NDArray[Any]]:

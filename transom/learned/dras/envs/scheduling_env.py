@@ -10,10 +10,10 @@ from gymnasium import Env
 
 from transom.errors import ModelError, SpecError
 from transom.learned.dras.process.observing import Observation, Observer
-from transom.learned.dras.process.process import AHEAD, COUNT, LEVEL, PICKED, TWO, Course, Scheme, begin
+from transom.learned.dras.process.process import AHEAD, COUNT, LEVEL, PICKED, TWO, AgentConfig, DecisionState, begin
 from transom.learned.dras.process.rewards import WAITING, Reward, RewardState, parse_reward
-from transom.learned.dras.process.state_from_window import standing
-from transom.learned.dras.process.stepping import act, go_on, settle, step
+from transom.learned.dras.process.state_from_window import state_from_window
+from transom.learned.dras.process.stepping import act, step, step_to_next_decision, step_within_instant
 from transom.learned.dras.updates.episodes import Episode, Episodes
 from transom.models import Window
 from transom.models.arrays import BoolArray
@@ -54,13 +54,13 @@ class SchedulingEnv(Env):
     def __init__(
         self,
         workloads: Sequence[Workload],
-        scheme: Scheme | None = None,
+        scheme: AgentConfig | None = None,
         reward: str = "waiting",
         observation: Observation = "paper",
         shuffled: bool = False,
     ) -> None:
         self.episodes = Episodes(workloads, shuffled)
-        self.scheme = scheme or Scheme()
+        self.scheme = scheme or AgentConfig()
         self.reward = parse_reward(reward)
         self._observer = Observer(observation, self.scheme, self.episodes.nodes)
         self.observation_space = self._observer.space
@@ -88,8 +88,8 @@ class SchedulingEnv(Env):
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Select a candidate; what is seen, the reward until then, whether all jobs have ended, and ``info``."""
         episode = _begun(self._episode)
-        k = int(action) % _candidates(episode.course)
-        now = episode.state, episode.course, self.scheme, self.episodes.nodes
+        k = int(action) % _candidates(episode.decision_state)
+        now = episode.state, episode.decision_state, self.scheme, self.episodes.nodes
         ended = step(*now, episode.runtime, episode.rewards, k) == 0
         reward = float(episode.gathered[0])
         episode.gathered[0] = 0.0
@@ -98,14 +98,14 @@ class SchedulingEnv(Env):
 
     def action_masks(self) -> BoolArray:
         """Which actions there are, shape ``(W,)``."""
-        return self._observer.mask(_begun(self._episode).course)
+        return self._observer.mask(_begun(self._episode).decision_state)
 
     def _go_on(self, episode: Episode) -> int:
-        now = episode.state, episode.course, self.scheme, self.episodes.nodes
-        return int(go_on(*now, episode.runtime, episode.rewards))
+        now = episode.state, episode.decision_state, self.scheme, self.episodes.nodes
+        return int(step_to_next_decision(*now, episode.runtime, episode.rewards))
 
     def _told(self, episode: Episode) -> tuple[Any, dict[str, Any]]:
-        return self._observer.seen(episode.state, episode.course), facts(episode.state, episode.course)
+        return self._observer.seen(episode.state, episode.decision_state), facts(episode.state, episode.decision_state)
 
 
 class WindowEnv(Env):
@@ -132,11 +132,11 @@ class WindowEnv(Env):
     def __init__(
         self,
         windows: Sequence[Window],
-        scheme: Scheme | None = None,
+        scheme: AgentConfig | None = None,
         reward: str = "capability",
         observation: Observation = "paper",
     ) -> None:
-        self.scheme = scheme or Scheme()
+        self.scheme = scheme or AgentConfig()
         self.reward: Reward = parse_reward(reward)
         if self.reward.kind == WAITING:
             raise SpecError(
@@ -155,7 +155,7 @@ class WindowEnv(Env):
         self.observation_space = self._observer.space
         self.action_space = self._observer.action_space
         self._next = 0
-        self._at: tuple[State, Course] | None = None
+        self._at: tuple[State, DecisionState] | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Open the next window, with a seed the first one again."""
@@ -163,37 +163,37 @@ class WindowEnv(Env):
         if seed is not None:
             self._next = 0
         self._gathered[0] = 0.0
-        state, course, _ = self._opened(self.windows[self._next])
+        state, decision_state, _ = self._opened(self.windows[self._next])
         self._next = (self._next + 1) % len(self.windows)
-        self._at = state, course
-        return self._observer.seen(state, course), facts(state, course)
+        self._at = state, decision_state
+        return self._observer.seen(state, decision_state), facts(state, decision_state)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Select a candidate; what is seen, the reward, whether the instant is over, and ``info``."""
-        state, course = _begun(self._at)
-        k = int(action) % _candidates(course)
-        act(state, course, self.scheme, self._nodes, self._rewards, k)
-        ended = self._settle(state, course) == 0
+        state, decision_state = _begun(self._at)
+        k = int(action) % _candidates(decision_state)
+        act(state, decision_state, self.scheme, self._nodes, self._rewards, k)
+        ended = self._settle(state, decision_state) == 0
         reward = float(self._gathered[0])
         self._gathered[0] = 0.0
-        return self._observer.seen(state, course), reward, ended, False, facts(state, course)
+        return self._observer.seen(state, decision_state), reward, ended, False, facts(state, decision_state)
 
     def action_masks(self) -> BoolArray:
         """Which actions there are, shape ``(W,)``."""
         return self._observer.mask(_begun(self._at)[1])
 
-    def _opened(self, window: Window) -> tuple[State, Course, int]:
-        state, course = standing(window, self.scheme)
-        begin(state, course, self.scheme)
-        return state, course, self._settle(state, course)
+    def _opened(self, window: Window) -> tuple[State, DecisionState, int]:
+        state, decision_state = state_from_window(window, self.scheme)
+        begin(state, decision_state, self.scheme)
+        return state, decision_state, self._settle(state, decision_state)
 
-    def _settle(self, state: State, course: Course) -> int:
-        return int(settle(state, course, self.scheme, self._nodes, self._rewards))
+    def _settle(self, state: State, decision_state: DecisionState) -> int:
+        return int(step_within_instant(state, decision_state, self.scheme, self._nodes, self._rewards))
 
 
-def facts(state: State, course: Course) -> dict[str, Any]:
+def facts(state: State, decision_state: DecisionState) -> dict[str, Any]:
     """What is said beside an observation: instant [s], waiting jobs, level, jobs selected and backfilled in it."""
-    at, place = state.at, course.at
+    at, place = state.at, decision_state.at
     return {
         "now": int(at[NOW]),
         "waiting": int(at[QUEUED] - place[PICKED]),
@@ -209,8 +209,8 @@ def _begun(episode: Any) -> Any:
     return episode
 
 
-def _candidates(course: Course) -> int:
-    count = int(course.at[COUNT])
+def _candidates(decision_state: DecisionState) -> int:
+    count = int(decision_state.at[COUNT])
     if count == 0:
         raise SpecError("the episode has ended; reset the environment")
     return count

@@ -21,8 +21,8 @@ from transom.learned.dras.process.process import (
     RUNNING_WORK,
     SUMMED,
     TWO,
-    Course,
-    Scheme,
+    AgentConfig,
+    DecisionState,
 )
 from transom.models.arrays import IntArray, SingleArray
 from transom.simulation.core.events import DEMAND, NOW, QUEUED, RUNNING, SUBMIT, WALLTIME, State
@@ -102,7 +102,9 @@ def known_of(jobs: IntArray, priority: IntArray, nodes: int, longest: int) -> Si
 
 
 @compiled
-def observe(s: State, c: Course, scheme: Scheme, nodes: int, features: SingleArray, context: SingleArray) -> None:
+def observe(
+    s: State, c: DecisionState, scheme: AgentConfig, nodes: int, features: SingleArray, context: SingleArray
+) -> None:
     """Fill ``features[:count]`` and ``context`` for the candidates of a decision.
 
     Parameters

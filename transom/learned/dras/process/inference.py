@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 
 from transom._system.compiling import compiled
 from transom.learned.dras.process.features import CONTEXT, FEATURES, observe
-from transom.learned.dras.process.process import Course, Scheme, begin, candidates_of, take
-from transom.learned.dras.process.state_from_window import Parts, decided, stand
+from transom.learned.dras.process.process import AgentConfig, DecisionState, begin, candidates_of, take
+from transom.learned.dras.process.state_from_window import Parts, decided, state_from_arrays
 from transom.learned.scorer import ScorerWeights, highest, sample, score, softmax
 from transom.models.arrays import FloatArray, IntArray, SingleArray
 from transom.simulation.core.events import State
 
 
-class View(NamedTuple):
-    """What a decision is made from, and the room to make it; ``W`` candidates at most.
+class Workspace(NamedTuple):
+    """Preallocated arrays of a decision; ``W`` candidates at most.
 
     ``features`` ``(W, F)`` and ``context`` ``(G,)``: the observation; ``scores`` ``(W,)``, ``chances`` ``(W,)``: what
     the scorer made of it.
@@ -29,9 +29,9 @@ class View(NamedTuple):
     chances: FloatArray
 
 
-def new_view(window: int) -> View:
+def new_workspace(window: int) -> Workspace:
     """Room for decisions among so many candidates."""
-    return View(
+    return Workspace(
         np.zeros((window, len(FEATURES)), np.float32),
         np.zeros(len(CONTEXT), np.float32),
         np.zeros(window, np.float32),
@@ -73,11 +73,11 @@ def choose(
 @compiled
 def decide(
     s: State,
-    c: Course,
-    scheme: Scheme,
+    c: DecisionState,
+    scheme: AgentConfig,
     nodes: int,
     weights: ScorerWeights,
-    view: View,
+    workspace: Workspace,
     rng: np.random.Generator | None,
     epsilon: float,
 ) -> int:
@@ -85,17 +85,17 @@ def decide(
 
     Parameters
     ----------
-    s, c : state and course; the jobs that start are placed in it, and stand in ``c.picks``.
+    s, c : state and decision state; the jobs that start are placed in it, and stand in ``c.picks``.
     scheme, nodes : how to schedule, and the nodes of the machine.
     weights : of the scorer.
-    view : room for the decision.
+    workspace : room for the decision.
     rng, epsilon : see :func:`choose`; ``rng`` may be None.
 
     Returns
     -------
     The number of decisions among two candidates or more.
     """
-    features, context, scores, chances = view
+    features, context, scores, chances = workspace
     asked = 0
     while True:
         count = candidates_of(s, c, scheme)
@@ -113,10 +113,10 @@ def decide(
 def decide_window(
     window: Parts,
     nodes: int,
-    scheme: Scheme,
+    scheme: AgentConfig,
     holder: int,
     weights: ScorerWeights,
-    view: View,
+    workspace: Workspace,
     rng: np.random.Generator | None,
     epsilon: float,
 ) -> tuple[int, tuple[IntArray, int, int, int]]:
@@ -125,7 +125,7 @@ def decide_window(
     Parameters
     ----------
     window : its :func:`~transom.learned.dras.process.state_from_window.parts`.
-    nodes, scheme, weights, view, rng, epsilon : as in :func:`decide`.
+    nodes, scheme, weights, workspace, rng, epsilon : as in :func:`decide`.
     holder : id of the job that holds a reservation since an earlier instant, -1 for none.
 
     Returns
@@ -133,6 +133,6 @@ def decide_window(
     The number of decisions among two candidates or more, and what
     :func:`~transom.learned.dras.process.state_from_window.decided` tells.
     """
-    s, c = stand(window, nodes, scheme, holder)
+    s, c = state_from_arrays(window, nodes, scheme, holder)
     begin(s, c, scheme)
-    return decide(s, c, scheme, nodes, weights, view, rng, epsilon), decided(window.queue, c)
+    return decide(s, c, scheme, nodes, weights, workspace, rng, epsilon), decided(window.queue, c)

@@ -9,7 +9,7 @@ import numpy as np
 from transom.errors import SpecError
 from transom.learned.dras.process.features import CONTEXT, FEATURES, observe
 from transom.learned.dras.process.paper_state import LONGEST_TIME, paper_state
-from transom.learned.dras.process.process import COUNT, Course, Scheme, check_scheme
+from transom.learned.dras.process.process import COUNT, AgentConfig, DecisionState, check_config
 from transom.models.arrays import BoolArray
 from transom.simulation.core.events import State
 
@@ -30,12 +30,12 @@ class Observer:
     SpecError : the kind is unknown, or a number of the scheme is out of range.
     """
 
-    def __init__(self, kind: Observation, scheme: Scheme, nodes: int) -> None:
+    def __init__(self, kind: Observation, scheme: AgentConfig, nodes: int) -> None:
         from gymnasium.spaces import Box, Dict, Discrete
 
         if kind not in ("paper", "compact"):
             raise SpecError(f"unknown observation {kind!r}. Known: paper, compact")
-        check_scheme(scheme)
+        check_config(scheme)
         self.kind, self.scheme, self.nodes = kind, scheme, nodes
         self.action_space = Discrete(scheme.window)
         self.space: Any
@@ -52,16 +52,16 @@ class Observer:
             return np.zeros((*rows, *self.space.shape), np.float32)
         return {name: np.zeros((*rows, *box.shape), np.float32) for name, box in self.space.items()}
 
-    def seen(self, state: State, course: Course) -> Any:
+    def seen(self, state: State, decision_state: DecisionState) -> Any:
         """An observation of the decision at hand, new arrays; without one, of the machine as it is."""
         made = self.room()
         if self.kind == "paper":
-            paper_state(state, course, self.scheme, self.nodes, made)
-        elif course.at[COUNT]:
-            observe(state, course, self.scheme, self.nodes, made["features"], made["context"])
+            paper_state(state, decision_state, self.scheme, self.nodes, made)
+        elif decision_state.at[COUNT]:
+            observe(state, decision_state, self.scheme, self.nodes, made["features"], made["context"])
         return made
 
-    def mask(self, course: Course) -> BoolArray:
+    def mask(self, decision_state: DecisionState) -> BoolArray:
         """Which actions there are, shape ``(W,)``."""
-        allowed: BoolArray = np.arange(self.scheme.window) < course.at[COUNT]
+        allowed: BoolArray = np.arange(self.scheme.window) < decision_state.at[COUNT]
         return allowed

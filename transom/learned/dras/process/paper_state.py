@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from transom._system.compiling import borrowing
-from transom.learned.dras.process.process import COUNT, Course, Scheme
+from transom._system.compiling import no_refcount
+from transom.learned.dras.process.process import COUNT, AgentConfig, DecisionState
 from transom.models.arrays import IntArray, SingleArray
 from transom.simulation.core.events import DEMAND, NOW, RUNNING, SUBMIT, WALLTIME, State
 
@@ -29,8 +29,8 @@ LONGEST_TIME = 30 * 86_400
 """What longer times count as [s]."""
 
 
-@borrowing
-def paper_state(s: State, c: Course, scheme: Scheme, nodes: int, state: SingleArray) -> None:
+@no_refcount
+def paper_state(s: State, c: DecisionState, scheme: AgentConfig, nodes: int, state: SingleArray) -> None:
     """Fill the input of DRAS-PG: the jobs of the window, zeros where it has fewer, and all nodes.
 
     Parameters
@@ -47,9 +47,9 @@ def paper_state(s: State, c: Course, scheme: Scheme, nodes: int, state: SingleAr
     _fill_nodes(s.jobs, s.expected, s.free, s.at, scheme, nodes, state, 2 * scheme.window)
 
 
-@borrowing
+@no_refcount
 def _fill_job(
-    jobs: IntArray, job: int, at: IntArray, known: SingleArray, scheme: Scheme, state: SingleArray, row: int
+    jobs: IntArray, job: int, at: IntArray, known: SingleArray, scheme: AgentConfig, state: SingleArray, row: int
 ) -> None:
     span = np.float64(scheme.longest)
     state[row, 0] = known[job, 0]
@@ -58,13 +58,13 @@ def _fill_job(
     state[row + 1, 1] = min(at[NOW] - jobs[job, SUBMIT], LONGEST_TIME) / span
 
 
-@borrowing
+@no_refcount
 def _fill_nodes(
     jobs: IntArray,
     expected: IntArray,
     free: IntArray,
     at: IntArray,
-    scheme: Scheme,
+    scheme: AgentConfig,
     nodes: int,
     state: SingleArray,
     row: int,

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from transom._system.compiling import borrowing
+from transom._system.compiling import no_refcount
 from transom.errors import SpecError
 from transom.models.arrays import IntArray
 from transom.simulation.core.events import (
@@ -42,16 +42,16 @@ from transom.simulation.passes.easy_backfill import fits, shadow_time
 OVER, ONE, TWO = range(3)
 """Where an instant stands: over, at level 1, at level 2."""
 
-# Places in Course.at: where the instant stands, how many candidates there are, where the search for further ones goes
-# on in the queue and how many waiting jobs it has seen, how many jobs were selected to start, how many of them ahead
-# of a reservation, the job that holds the reservation (-1: none) and its shadow time (-1), the running number of the
-# instant, whether the sums behind it are those of this instant, node-seconds queued and still to run.
+# Places in DecisionState.at: where the instant stands, how many candidates there are, where the search for further ones
+# goes on in the queue and how many waiting jobs it has seen, how many jobs were selected to start, how many of them
+# ahead of a reservation, the job that holds the reservation (-1: none) and its shadow time (-1), the running number of
+# the instant, whether the sums behind it are those of this instant, node-seconds queued and still to run.
 COUNTERS = 12
 LEVEL, COUNT, SCANNED, SEEN, PICKED, AHEAD, HOLDER, BEGIN, INSTANT, SUMMED, QUEUED_WORK, RUNNING_WORK = range(COUNTERS)
 
 
-class Scheme(NamedTuple):
-    """How an agent schedules; plain numbers, so that kernels take it.
+class AgentConfig(NamedTuple):
+    """The configuration of an agent; plain numbers, so that kernels take it.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ RANGES = {"levels": (1, 2), "window": (1, 1000), "head": (0, 1), "keep": (0, 1),
 """What the numbers of a scheme may be, from least to largest; what a decision takes grows with the square of W."""
 
 
-class Course(NamedTuple):
+class DecisionState(NamedTuple):
     """Where the process stands within an instant; ``n`` jobs.
 
     ``at`` ``(COUNTERS,)``; ``extra`` ``(1 + R,)``: what is left beside the reserved job at its shadow time;
@@ -94,7 +94,7 @@ class Course(NamedTuple):
     known: NDArray[np.float32]
 
 
-def check_scheme(scheme: Scheme) -> None:
+def check_config(scheme: AgentConfig) -> None:
     """Refuse numbers that are out of range.
 
     Raises
@@ -106,8 +106,8 @@ def check_scheme(scheme: Scheme) -> None:
             raise SpecError(f"scheme: {name} must be from {least} to {most}, got {getattr(scheme, name)}")
 
 
-@borrowing
-def begin(s: State, c: Course, scheme: Scheme) -> None:
+@no_refcount
+def begin(s: State, c: DecisionState, scheme: AgentConfig) -> None:
     """Open an instant: a kept reservation comes before everything else."""
     place = c.at
     place[PICKED] = place[AHEAD] = place[COUNT] = place[SCANNED] = place[SEEN] = place[SUMMED] = 0
@@ -131,8 +131,8 @@ def begin(s: State, c: Course, scheme: Scheme) -> None:
         place[HOLDER], place[BEGIN], place[LEVEL], place[SCANNED] = holder, promised, TWO, s.at[PASSED]
 
 
-@borrowing
-def candidates_of(s: State, c: Course, scheme: Scheme) -> int:
+@no_refcount
+def candidates_of(s: State, c: DecisionState, scheme: AgentConfig) -> int:
     """Fill ``c.candidates`` in queue order; returns how many there are. With none the instant is over.
 
     What is free only shrinks within an instant, so a job that is out stays out: the search goes on where it stopped.
@@ -166,8 +166,8 @@ def candidates_of(s: State, c: Course, scheme: Scheme) -> int:
     return int(count)
 
 
-@borrowing
-def take(s: State, c: Course, scheme: Scheme, k: int) -> None:
+@no_refcount
+def take(s: State, c: DecisionState, scheme: AgentConfig, k: int) -> None:
     """Select the candidate ``k``: it starts, or is the reason for a reservation."""
     place, candidates = c.at, c.candidates
     job = s.queue[candidates[k]]
@@ -192,32 +192,32 @@ def take(s: State, c: Course, scheme: Scheme, k: int) -> None:
         candidates[i] = candidates[i + 1]
 
 
-@borrowing
-def close(queue: IntArray, c: Course) -> None:
+@no_refcount
+def close(queue: IntArray, c: DecisionState) -> None:
     """Make the queue what it was before the instant, with those who start still in it."""
     for k in range(c.at[PICKED]):
         queue[c.picks[k]] = -1 - queue[c.picks[k]]
     c.at[LEVEL] = OVER
 
 
-@borrowing
-def finish(s: State, c: Course, runtime: IntArray) -> None:
+@no_refcount
+def finish(s: State, c: DecisionState, runtime: IntArray) -> None:
     """Start the selected jobs of an instant that is over."""
     close(s.queue, c)
     launch(s.jobs, s.queue, s.ends, s.at, runtime, c.picks, c.modes, c.at[PICKED])
     s.at[PASSED] = s.at[QUEUED]
 
 
-@borrowing
-def _may_start(s: State, c: Course, job: int) -> bool:
+@no_refcount
+def _may_start(s: State, c: DecisionState, job: int) -> bool:
     if not fits(s.jobs, job, s.free):
         return False
     two, end = c.at[LEVEL] == TWO, s.at[NOW] + s.jobs[job, WALLTIME]
     return not two or end <= c.at[BEGIN] or fits(s.jobs, job, c.extra)
 
 
-@borrowing
-def _pick(s: State, c: Course, i: int, mode: int) -> None:
+@no_refcount
+def _pick(s: State, c: DecisionState, i: int, mode: int) -> None:
     job, place = s.queue[i], c.at
     occupy(s.jobs, s.expected, s.free, s.at, job)
     if place[SUMMED]:
@@ -231,8 +231,8 @@ def _pick(s: State, c: Course, i: int, mode: int) -> None:
     s.queue[i] = -1 - job
 
 
-@borrowing
-def _reserve(s: State, c: Course, job: int) -> None:
+@no_refcount
+def _reserve(s: State, c: DecisionState, job: int) -> None:
     s.jobs[job, HELD] = 1
     c.at[HOLDER] = job
     c.at[BEGIN] = shadow_time(s.jobs, s.expected, s.free, s.at, job, c.extra)

@@ -15,9 +15,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from transom import registry
-from transom._system.compiling import borrowing
+from transom._system.compiling import no_refcount
 from transom.errors import SpecError
-from transom.learned.dras.process.process import PICKED, Course
+from transom.learned.dras.process.process import PICKED, DecisionState
 from transom.models.arrays import FloatArray, IntArray
 from transom.simulation.core.events import DEMAND, NOW, QUEUED, SUBMIT, WALLTIME, State
 
@@ -191,7 +191,7 @@ class RewardState(NamedTuple):
     gathered: FloatArray
 
 
-@borrowing
+@no_refcount
 def passed(reward: Reward, jobs: IntArray, queue: IntArray, at: IntArray, cost: FloatArray, until: int) -> float:
     """Reward for the time from now to ``until``, during which the queue waits as it is."""
     total = 0.0
@@ -211,8 +211,8 @@ def passed(reward: Reward, jobs: IntArray, queue: IntArray, at: IntArray, cost: 
     return total
 
 
-@borrowing
-def selected(reward: Reward, s: State, c: Course, job: int, nodes: int) -> float:
+@no_refcount
+def selected(reward: Reward, s: State, c: DecisionState, job: int, nodes: int) -> float:
     """Reward for the selection of a job, after it was carried out."""
     if reward.kind == WAITING:
         return 0.0

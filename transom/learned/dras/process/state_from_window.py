@@ -8,7 +8,16 @@ import numpy as np
 
 from transom._system.compiling import compiled
 from transom.learned.dras.process.features import known_of
-from transom.learned.dras.process.process import AHEAD, BEGIN, COUNTERS, HOLDER, PICKED, Course, Scheme, check_scheme
+from transom.learned.dras.process.process import (
+    AHEAD,
+    BEGIN,
+    COUNTERS,
+    HOLDER,
+    PICKED,
+    AgentConfig,
+    DecisionState,
+    check_config,
+)
 from transom.models import Window
 from transom.models import job as table
 from transom.models.arrays import IntArray
@@ -18,8 +27,10 @@ from transom.simulation.core.events import State
 from transom.simulation.passes.window_pass import state_at
 
 
-def new_course(state: State, scheme: Scheme, nodes: int, priority: IntArray | None = None) -> Course:
-    """A course before the first instant of a replay.
+def new_decision_state(
+    state: State, scheme: AgentConfig, nodes: int, priority: IntArray | None = None
+) -> DecisionState:
+    """The decision state before the first instant of a replay.
 
     Parameters
     ----------
@@ -32,19 +43,19 @@ def new_course(state: State, scheme: Scheme, nodes: int, priority: IntArray | No
     ------
     SpecError : a number of the scheme is out of range.
     """
-    check_scheme(scheme)
+    check_config(scheme)
     given = np.full(len(state.jobs), UNKNOWN) if priority is None else priority
-    course: Course = _course(state.jobs, len(state.free), scheme, nodes, given)
-    return course
+    decision_state: DecisionState = _decision_state(state.jobs, len(state.free), scheme, nodes, given)
+    return decision_state
 
 
 @compiled
-def _course(jobs: IntArray, amounts: int, scheme: Scheme, nodes: int, priority: IntArray) -> Course:
+def _decision_state(jobs: IntArray, amounts: int, scheme: AgentConfig, nodes: int, priority: IntArray) -> DecisionState:
     n = len(jobs)
     at = np.zeros(COUNTERS, np.int64)
     at[HOLDER] = at[BEGIN] = -1
     known = known_of(jobs, priority, nodes, scheme.longest)
-    return Course(
+    return DecisionState(
         at,
         np.zeros(amounts, np.int64),
         np.empty(scheme.window, np.int64),
@@ -54,8 +65,8 @@ def _course(jobs: IntArray, amounts: int, scheme: Scheme, nodes: int, priority: 
     )
 
 
-def standing(window: Window, scheme: Scheme, holder: int = -1) -> tuple[State, Course]:
-    """State and course of a replay that stands at ``window``, for policies that see windows.
+def state_from_window(window: Window, scheme: AgentConfig, holder: int = -1) -> tuple[State, DecisionState]:
+    """State and decision state of a replay that stands at ``window``, for policies that see windows.
 
     Parameters
     ----------
@@ -67,9 +78,9 @@ def standing(window: Window, scheme: Scheme, holder: int = -1) -> tuple[State, C
     ------
     SpecError : a number of the scheme is out of range.
     """
-    check_scheme(scheme)
-    state, course = stand(parts(window), window.cluster.num_nodes, scheme, holder)
-    return state, course
+    check_config(scheme)
+    state, decision_state = state_from_arrays(parts(window), window.cluster.num_nodes, scheme, holder)
+    return state, decision_state
 
 
 class Parts(NamedTuple):
@@ -88,21 +99,21 @@ def parts(window: Window) -> Parts:
 
 
 @compiled
-def stand(window: Parts, nodes: int, scheme: Scheme, holder: int) -> tuple[State, Course]:
-    """:func:`standing` at the :func:`parts` of a window."""
+def state_from_arrays(window: Parts, nodes: int, scheme: AgentConfig, holder: int) -> tuple[State, DecisionState]:
+    """:func:`state_from_window` at the :func:`parts` of a window."""
     now, queue, running, running_end, available = window
     waiting = len(queue)
     state = state_at(now, queue, running, running_end, available, np.arange(waiting))
     priority = np.concatenate((queue[:, table.PRIORITY], running[:, table.PRIORITY]))
-    course = _course(state.jobs, len(available), scheme, nodes, priority)
+    decision_state = _decision_state(state.jobs, len(available), scheme, nodes, priority)
     for job in range(waiting):
         if queue[job, table.ID] == holder:
-            course.at[HOLDER] = job
-    return state, course
+            decision_state.at[HOLDER] = job
+    return state, decision_state
 
 
 @compiled
-def decided(queue: IntArray, course: Course) -> tuple[IntArray, int, int, int]:
+def decided(queue: IntArray, decision_state: DecisionState) -> tuple[IntArray, int, int, int]:
     """What was decided within an instant that is over, for :func:`decision_of`; ``queue`` is of the window.
 
     Returns
@@ -111,10 +122,10 @@ def decided(queue: IntArray, course: Course) -> tuple[IntArray, int, int, int]:
     or -1, and its shadow time.
     """
     # At a window jobs are numbered by their places in the queue.
-    place, count = course.at, course.at[PICKED]
+    place, count = decision_state.at, decision_state.at[PICKED]
     ids = np.empty(count, np.int64)
     for k in range(count):
-        ids[k] = queue[course.picks[k], table.ID]
+        ids[k] = queue[decision_state.picks[k], table.ID]
     holder = queue[place[HOLDER], table.ID] if place[HOLDER] >= 0 else -1
     return ids, place[AHEAD], holder, place[BEGIN]
 

@@ -1,16 +1,25 @@
-"""From one decision to the next, compiled: what happens in between, and what it is rewarded with."""
+"""Compiled steps from one decision to the next, and their rewards."""
 
 from __future__ import annotations
 
-from transom._system.compiling import borrowing, compiled
-from transom.learned.dras.process.process import LEVEL, OVER, Course, Scheme, begin, candidates_of, finish, take
+from transom._system.compiling import compiled, no_refcount
+from transom.learned.dras.process.process import (
+    LEVEL,
+    OVER,
+    AgentConfig,
+    DecisionState,
+    begin,
+    candidates_of,
+    finish,
+    take,
+)
 from transom.learned.dras.process.rewards import RewardState, passed, selected
 from transom.models.arrays import IntArray
 from transom.simulation.core.events import ENDING, NEVER, NEXT, QUEUED, SUBMIT, State, advance
 
 
-@borrowing
-def settle(s: State, c: Course, scheme: Scheme, nodes: int, rewards: RewardState) -> int:
+@no_refcount
+def step_within_instant(s: State, c: DecisionState, scheme: AgentConfig, nodes: int, rewards: RewardState) -> int:
     """Go on within an instant to the next decision among two candidates or more; their number, or 0 if it is over.
 
     Where there is one candidate it is taken, and its reward added to ``rewards.gathered``.
@@ -24,15 +33,17 @@ def settle(s: State, c: Course, scheme: Scheme, nodes: int, rewards: RewardState
     return 0
 
 
-@borrowing
-def go_on(s: State, c: Course, scheme: Scheme, nodes: int, runtime: IntArray, rewards: RewardState) -> int:
+@no_refcount
+def step_to_next_decision(
+    s: State, c: DecisionState, scheme: AgentConfig, nodes: int, runtime: IntArray, rewards: RewardState
+) -> int:
     """Go on to the next decision among two candidates or more; their number, or 0 at the end of the trace.
 
     Rewards on the way are added to ``rewards.gathered``. Called again before the choice is taken, it stays where it is.
     """
     while True:
         if c.at[LEVEL] != OVER:
-            count = settle(s, c, scheme, nodes, rewards)
+            count = step_within_instant(s, c, scheme, nodes, rewards)
             if count:
                 return count
             finish(s, c, runtime)
@@ -46,8 +57,8 @@ def go_on(s: State, c: Course, scheme: Scheme, nodes: int, runtime: IntArray, re
         begin(s, c, scheme)
 
 
-@borrowing
-def act(s: State, c: Course, scheme: Scheme, nodes: int, rewards: RewardState, k: int) -> None:
+@no_refcount
+def act(s: State, c: DecisionState, scheme: AgentConfig, nodes: int, rewards: RewardState, k: int) -> None:
     """Take the candidate ``k`` of a decision, and add its reward to ``rewards.gathered``."""
     job = s.queue[c.candidates[k]]
     take(s, c, scheme, k)
@@ -55,7 +66,10 @@ def act(s: State, c: Course, scheme: Scheme, nodes: int, rewards: RewardState, k
 
 
 @compiled
-def step(s: State, c: Course, scheme: Scheme, nodes: int, runtime: IntArray, rewards: RewardState, k: int) -> int:
-    """:func:`act`, then :func:`go_on`: from Python, handing the arrays over takes longer than the step."""
+def step(
+    s: State, c: DecisionState, scheme: AgentConfig, nodes: int, runtime: IntArray, rewards: RewardState, k: int
+) -> int:
+    """:func:`act`, then :func:`step_to_next_decision`: from Python, handing the arrays over takes longer than the
+    step."""
     act(s, c, scheme, nodes, rewards, k)
-    return go_on(s, c, scheme, nodes, runtime, rewards)
+    return step_to_next_decision(s, c, scheme, nodes, runtime, rewards)

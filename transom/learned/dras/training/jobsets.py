@@ -22,7 +22,7 @@ JITTER = 60
 """By how much submissions are moved in each copy [s]."""
 
 
-def squeezed(workload: Workload, load: float) -> Workload:
+def scale_load(workload: Workload, load: float) -> Workload:
     """A copy whose times between submissions are divided by ``load``, > 0: so many times the work per second."""
     data = workload.jobs.data.copy()
     if len(data):
@@ -30,7 +30,7 @@ def squeezed(workload: Workload, load: float) -> Workload:
     return replace(workload, jobs=JobTable(data, workload.jobs.depends_on))
 
 
-def laps(workload: Workload, times: int) -> Workload:
+def repeat(workload: Workload, times: int) -> Workload:
     """A workload that follows on itself so many times; ids count from 1, dependencies hold within a lap.
 
     Whether an agent starves jobs shows on long traces alone: at the end of a trace everybody runs.
@@ -56,18 +56,18 @@ def copies(
     workload: Workload, loads: tuple[float, float], seed: int, times: int = 1, count: int = COPIES
 ) -> list[Workload]:
     """Copies of a trace in so many laps, jittered by :data:`JITTER` and squeezed by factors drawn from ``loads``."""
-    made, whole = [], laps(workload, times)
+    made, whole = [], repeat(workload, times)
     for number in range(count):
         rng = stream(seed, "copy", number)
-        made.append(squeezed(whole.jittered(JITTER, rng), rng.uniform(*loads)))
+        made.append(scale_load(whole.jittered(JITTER, rng), rng.uniform(*loads)))
     return made
 
 
 def compared(workload: Workload, loads: tuple[float, float], times: int = 1, count: int = 3) -> list[Workload]:
     """What snapshots are compared on: such copies squeezed by evenly spaced factors, the same for every seed."""
-    whole = laps(workload, times)
+    whole = repeat(workload, times)
     return [
-        squeezed(whole.jittered(JITTER, stream(0, "compared", number)), float(factor))
+        scale_load(whole.jittered(JITTER, stream(0, "compared", number)), float(factor))
         for number, factor in enumerate(np.linspace(*loads, count))
     ]
 

@@ -1,4 +1,4 @@
-"""The two kinds of networks as training sees them: how they record decisions and how they schedule.
+"""Policy backends of training: how each kind of network records decisions and schedules.
 
 The compact one records and replays in compiled kernels. Those of Table III are asked decision by decision.
 """
@@ -17,9 +17,9 @@ from transom.learned.dras.networks.paper_scorer import SCHEMA as PAPER_SCHEMA
 from transom.learned.dras.networks.paper_scorer import PaperScorer, PaperShape
 from transom.learned.dras.process.features import CONTEXT, FEATURES, SCHEMA
 from transom.learned.dras.process.paper_state import paper_state
-from transom.learned.dras.process.process import INSTANT, Scheme
+from transom.learned.dras.process.process import INSTANT, AgentConfig
 from transom.learned.dras.process.rewards import parse_reward
-from transom.learned.dras.process.stepping import act, go_on
+from transom.learned.dras.process.stepping import act, step_to_next_decision
 from transom.learned.dras.updates.collect import Batch, collect, replay
 from transom.learned.dras.updates.episodes import Episode, Episodes
 from transom.rng import stream
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from torch import nn
 
 
-class Body(Protocol):
-    """A network and how it meets the process; ``name`` and ``schema`` are those of checkpoints."""
+class PolicyBackend(Protocol):
+    """How a network records decisions and schedules; ``name`` and ``schema`` are those of checkpoints."""
 
     name: str
     schema: str
@@ -45,7 +45,7 @@ class Body(Protocol):
         """What comes of a workload if the highest score is taken everywhere."""
 
 
-class CompactBody:
+class CompiledBackend:
     """The shared encoder with a critic.
 
     Parameters
@@ -58,7 +58,7 @@ class CompactBody:
 
     schema = SCHEMA
 
-    def __init__(self, scheme: Scheme, hidden: tuple[int, int], seed: int, device: str) -> None:
+    def __init__(self, scheme: AgentConfig, hidden: tuple[int, int], seed: int, device: str) -> None:
         from transom.learned.dras.networks.scorer_network import ScorerNetwork
 
         self.name = "scorer-{}x{}".format(*hidden)
@@ -66,15 +66,15 @@ class CompactBody:
         self._scheme = scheme
 
     def record(self, episodes: Episodes, decisions: int, rng: Generator, epsilon: float, reward: str) -> Batch:
-        """See :class:`Body`."""
+        """See :class:`PolicyBackend`."""
         return collect(episodes, self._scheme, self.network.scorer(), decisions, rng, epsilon, reward)
 
     def schedule(self, workload: Workload) -> Schedule:
-        """See :class:`Body`."""
+        """See :class:`PolicyBackend`."""
         return replay(workload, self._scheme, self.network.scorer())
 
 
-class PaperBody:
+class TorchBackend:
     """A network of Table III.
 
     Parameters
@@ -87,7 +87,7 @@ class PaperBody:
 
     schema = PAPER_SCHEMA
 
-    def __init__(self, scheme: Scheme, shape: PaperShape, seed: int, device: str) -> None:
+    def __init__(self, scheme: AgentConfig, shape: PaperShape, seed: int, device: str) -> None:
         from transom.learned.dras.networks.paper_network import PaperNetwork
 
         self.name = shape.name
@@ -97,14 +97,14 @@ class PaperBody:
         self._device = device
 
     def record(self, episodes: Episodes, decisions: int, rng: Generator, epsilon: float, reward: str) -> Batch:
-        """See :class:`Body`."""
+        """See :class:`PolicyBackend`."""
         numbers = parse_reward(reward)
         rows: list[list[Any]] = []
         unfinished = False  # whether the last row is of this episode
         while True:
             episode = episodes.current or episodes.next(self._scheme, numbers, rng)
-            count = self._go_on(episode)
-            episodes.instants = int(episode.course.at[INSTANT])
+            count = self._step_to_next_decision(episode)
+            episodes.instants = int(episode.decision_state.at[INSTANT])
             if unfinished:
                 rows[-1][_REWARD] += float(episode.gathered[0])
                 episode.gathered[0] = 0.0
@@ -121,31 +121,31 @@ class PaperBody:
                 return Batch(*(np.array(column) for column in zip(*rows, strict=True)))
             features, context = self._observe(episode)
             k, log_probability = picked(self._scores(features, context, count), count, rng, epsilon)
-            instant = int(episode.course.at[INSTANT])
+            instant = int(episode.decision_state.at[INSTANT])
             rows.append([features, context, count, k, log_probability, 0.0, False, instant])
             self._act(episode, k)
             unfinished = True
 
     def schedule(self, workload: Workload) -> Schedule:
-        """See :class:`Body`."""
+        """See :class:`PolicyBackend`."""
         weights = {name: weight.detach().cpu().numpy() for name, weight in self.network.state_dict().items()}
         scorer = PaperScorer(self._shape, weights)
         episode = Episode(workload, 0, self._scheme, parse_reward("waiting"))
-        while count := self._go_on(episode):
+        while count := self._step_to_next_decision(episode):
             features, context = self._observe(episode)
             self._act(episode, picked(scorer.scores(features, context, count), count, stream(0), 0.0)[0])
         jobs = episode.state.jobs
         start, end, mode, order = (jobs[:, column] for column in (events.START, events.END, events.MODE, events.ORDER))
         return Schedule(self.name, workload.name, workload.cluster, workload.jobs, start, end, mode, order)
 
-    def _go_on(self, episode: Episode) -> int:
-        now = episode.state, episode.course, self._scheme, self._shape.nodes
-        return int(go_on(*now, episode.runtime, episode.rewards))
+    def _step_to_next_decision(self, episode: Episode) -> int:
+        now = episode.state, episode.decision_state, self._scheme, self._shape.nodes
+        return int(step_to_next_decision(*now, episode.runtime, episode.rewards))
 
     def _observe(self, episode: Episode) -> tuple[Floats, Floats]:
         window, nodes = self._scheme.window, self._shape.nodes
         rows = np.zeros((2 * window + nodes, 2), np.float32)
-        paper_state(episode.state, episode.course, self._scheme, nodes, rows)
+        paper_state(episode.state, episode.decision_state, self._scheme, nodes, rows)
         return rows[: 2 * window].reshape(-1, 4), rows[2 * window :].reshape(-1)
 
     def _scores(self, features: Floats, context: Floats, count: int) -> Floats:
@@ -158,7 +158,7 @@ class PaperBody:
         return scores
 
     def _act(self, episode: Episode, k: int) -> None:
-        now = episode.state, episode.course, self._scheme, self._shape.nodes
+        now = episode.state, episode.decision_state, self._scheme, self._shape.nodes
         act(*now, episode.rewards, k)
 
 

@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from transom._system.files import whole_file
+from transom._system.files import atomic_write
 from transom.errors import DocumentError
 from transom.learned.checkpoints import Checkpoint, save
 from transom.learned.dras.training.training import Training
@@ -120,7 +120,7 @@ class _Run:
     def keep(self) -> None:
         """Write the checkpoint and the curve."""
         save(self._folder / f"{self._stated.name}.safetensors", self._training.checkpoint(*self._stated))
-        with whole_file(self._folder / "curve.csv") as file:
+        with atomic_write(self._folder / "curve.csv") as file:
             csv.writer(file, lineterminator="\n").writerows([_COLUMNS, *self._curve])
 
     def close(self) -> None:

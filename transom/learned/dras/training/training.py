@@ -14,7 +14,7 @@ from transom.errors import DocumentError, SpecError
 from transom.learned.checkpoints import Checkpoint, make_card, require
 from transom.learned.dras.networks.paper_scorer import PaperShape
 from transom.learned.dras.process.rewards import WAITING
-from transom.learned.dras.training.policy_backends import Body, CompactBody, PaperBody
+from transom.learned.dras.training.policy_backends import CompiledBackend, PolicyBackend, TorchBackend
 from transom.learned.dras.training.validation import Judge, Validation, validation_of
 from transom.learned.dras.updates.collect import Batch
 from transom.learned.dras.updates.episodes import Episodes
@@ -202,13 +202,13 @@ class Training:
             total += float(batch.reward.sum())
 
 
-def make_body(settings: TrainingSettings, nodes: int, device: str) -> Body:
+def make_body(settings: TrainingSettings, nodes: int, device: str) -> PolicyBackend:
     """A fresh network for a machine of so many nodes."""
     if not settings.paper_size:
-        return CompactBody(settings.scheme, settings.hidden, settings.seed, device)
+        return CompiledBackend(settings.scheme, settings.hidden, settings.seed, device)
     kind: Any = "dql" if settings.agent.partition(":")[0] == "dql" else "pg"
     shape = PaperShape(kind, nodes, settings.scheme.window, *settings.hidden)
-    return PaperBody(settings.scheme, shape, settings.seed, device)
+    return TorchBackend(settings.scheme, shape, settings.seed, device)
 
 
 def _plain(value: Any) -> Any:

@@ -11,22 +11,22 @@ from numpy.typing import NDArray
 from transom._system.compiling import compiled
 from transom.errors import ModelError, SpecError
 from transom.learned.dras.process.features import CONTEXT, FEATURES, observe
-from transom.learned.dras.process.inference import View, choose, decide, new_view
+from transom.learned.dras.process.inference import Workspace, choose, decide, new_workspace
 from transom.learned.dras.process.process import (
     AHEAD,
     BEGIN,
     HOLDER,
     INSTANT,
     PICKED,
-    Course,
-    Scheme,
+    AgentConfig,
+    DecisionState,
     begin,
-    check_scheme,
+    check_config,
     finish,
 )
 from transom.learned.dras.process.rewards import Reward, RewardState, parse_reward
-from transom.learned.dras.process.state_from_window import new_course
-from transom.learned.dras.process.stepping import act, go_on
+from transom.learned.dras.process.state_from_window import new_decision_state
+from transom.learned.dras.process.stepping import act, step_to_next_decision
 from transom.learned.dras.updates.episodes import Episodes
 from transom.learned.scorer import ScorerWeights
 from transom.models.arrays import BoolArray, FloatArray, IntArray
@@ -70,7 +70,7 @@ class Batch(NamedTuple):
 
 def collect(
     episodes: Episodes,
-    scheme: Scheme,
+    scheme: AgentConfig,
     weights: ScorerWeights,
     decisions: int,
     rng: Generator,
@@ -100,7 +100,7 @@ def collect(
     if epsilon > 1:
         raise SpecError(f"collect: epsilon must be at most 1, got {epsilon}")
     numbers = parse_reward(reward) if isinstance(reward, str) else reward
-    check_scheme(scheme)
+    check_config(scheme)
     check_weights(weights)
     batch = Batch(
         np.zeros((decisions, scheme.window, len(FEATURES)), np.float32),
@@ -112,7 +112,7 @@ def collect(
         np.zeros(decisions, np.bool_),
         np.zeros(decisions, np.int64),
     )
-    view = new_view(scheme.window)
+    view = new_workspace(scheme.window)
     row, fruitless = 0, 0
     while True:
         episode = episodes.current
@@ -120,7 +120,7 @@ def collect(
             episode = episodes.next(scheme, numbers, rng)
         reached, ended = _record(
             episode.state,
-            episode.course,
+            episode.decision_state,
             scheme,
             episodes.nodes,
             episode.runtime,
@@ -132,7 +132,7 @@ def collect(
             batch,
             row,
         )
-        episodes.instants = int(episode.course.at[INSTANT])
+        episodes.instants = int(episode.decision_state.at[INSTANT])
         if ended:
             episodes.current = None
             episodes.finished += 1
@@ -161,13 +161,13 @@ def check_weights(weights: ScorerWeights) -> None:
 @compiled
 def _record(
     s: State,
-    c: Course,
-    scheme: Scheme,
+    c: DecisionState,
+    scheme: AgentConfig,
     nodes: int,
     runtime: IntArray,
     paid: RewardState,
     weights: ScorerWeights,
-    view: View,
+    view: Workspace,
     rng: np.random.Generator,
     epsilon: float,
     batch: Batch,
@@ -182,7 +182,7 @@ def _record(
     decisions = len(counts)
     unfinished = False  # whether the decision before is in this batch and of this episode
     while True:
-        count = go_on(s, c, scheme, nodes, runtime, paid)
+        count = step_to_next_decision(s, c, scheme, nodes, runtime, paid)
         if unfinished:
             rewards[row - 1] += paid.gathered[0]
             paid.gathered[0] = 0.0
@@ -203,7 +203,7 @@ def _record(
 
 def replay(
     workload: Workload,
-    scheme: Scheme,
+    scheme: AgentConfig,
     weights: ScorerWeights,
     rng: Generator | None = None,
     sampled: bool = False,
@@ -236,7 +236,7 @@ def replay(
 
 def run_scorer(
     run: Replay,
-    scheme: Scheme,
+    scheme: AgentConfig,
     weights: ScorerWeights,
     rng: Generator,
     epsilon: float,
@@ -250,7 +250,7 @@ def run_scorer(
     """
     check_weights(weights)
     state, nodes = run.state, run.cluster.num_nodes
-    course, view = new_course(state, scheme, nodes, run.jobs.priority), new_view(scheme.window)
+    decision_state, view = new_decision_state(state, scheme, nodes, run.jobs.priority), new_workspace(scheme.window)
     log = np.empty((len(COLUMNS), 2 * len(run.jobs) + _CHUNK), np.int64)
     rows, more = 0, True
     while more:
@@ -261,7 +261,7 @@ def run_scorer(
             break
         until = rows + 1 if run.stepwise else min(rows + _CHUNK, log.shape[1])
         rows, more = _replay(
-            state, course, scheme, nodes, run.runtime, run.ids, weights, view, rng, epsilon, log, rows, until,
+            state, decision_state, scheme, nodes, run.runtime, run.ids, weights, view, rng, epsilon, log, rows, until,
             run.stepwise,
         )  # fmt: skip
         if progress is not None:
@@ -272,13 +272,13 @@ def run_scorer(
 @compiled
 def _replay(
     s: State,
-    c: Course,
-    scheme: Scheme,
+    c: DecisionState,
+    scheme: AgentConfig,
     nodes: int,
     runtime: IntArray,
     ids: IntArray,
     weights: ScorerWeights,
-    view: View,
+    view: Workspace,
     rng: np.random.Generator,
     epsilon: float,
     log: IntArray,

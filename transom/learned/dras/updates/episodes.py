@@ -10,9 +10,9 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from transom.errors import DocumentError, ModelError
-from transom.learned.dras.process.process import INSTANT, Scheme
+from transom.learned.dras.process.process import INSTANT, AgentConfig
 from transom.learned.dras.process.rewards import Reward, RewardState, holding_cost
-from transom.learned.dras.process.state_from_window import new_course
+from transom.learned.dras.process.state_from_window import new_decision_state
 from transom.simulation.core.replay import Replay
 from transom.traces.workload import Workload
 
@@ -44,7 +44,7 @@ class Episodes:
         self.current: Episode | None = None
         self.instants = 0
 
-    def next(self, scheme: Scheme, reward: Reward, rng: Generator) -> Episode:
+    def next(self, scheme: AgentConfig, reward: Reward, rng: Generator) -> Episode:
         """Begin the next episode."""
         if not self.order:
             count = len(self.workloads)
@@ -77,7 +77,7 @@ class Episodes:
         if "which" not in facts:
             return
         which = int(facts["which"])
-        episode = Episode(self.workloads[which], which, Scheme(*facts["scheme"]), Reward(*facts["reward"]))
+        episode = Episode(self.workloads[which], which, AgentConfig(*facts["scheme"]), Reward(*facts["reward"]))
         for name, array in episode.arrays().items():
             if name not in arrays or arrays[name].shape != array.shape:
                 raise DocumentError(f"these are not the episodes of these workloads: {name} has another shape")
@@ -88,20 +88,22 @@ class Episodes:
 class Episode:
     """A replay in progress under a scheme and a reward."""
 
-    def __init__(self, workload: Workload, which: int, scheme: Scheme, reward: Reward, instants: int = 0) -> None:
+    def __init__(self, workload: Workload, which: int, scheme: AgentConfig, reward: Reward, instants: int = 0) -> None:
         replay = Replay(workload, "fcfs")
         self.which = which
         self.scheme = scheme
         self.reward = reward
         self.state = replay.state
         self.runtime = workload.runtime
-        self.course = new_course(replay.state, scheme, workload.cluster.num_nodes, replay.jobs.priority)
-        self.course.at[INSTANT] = instants
+        self.decision_state = new_decision_state(replay.state, scheme, workload.cluster.num_nodes, replay.jobs.priority)
+        self.decision_state.at[INSTANT] = instants
         self.gathered = np.zeros(1)  # reward since the last decision
         self.rewards = RewardState(reward, holding_cost(reward, workload.runtime), self.gathered)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays that change as the episode goes on, by name."""
         state = {f"state.{name}": array for name, array in self.state._asdict().items() if name != "children"}
-        course = {f"course.{name}": array for name, array in self.course._asdict().items() if name != "known"}
-        return {**state, **course, "gathered": self.gathered}
+        decision_state = {
+            f"course.{name}": array for name, array in self.decision_state._asdict().items() if name != "known"
+        }
+        return {**state, **decision_state, "gathered": self.gathered}

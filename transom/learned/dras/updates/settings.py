@@ -9,7 +9,7 @@ import numpy as np
 
 from transom import registry
 from transom.errors import SpecError
-from transom.learned.dras.process.process import Scheme
+from transom.learned.dras.process.process import AgentConfig
 from transom.learned.dras.process.rewards import parse_reward
 from transom.learned.dras.updates.policy_gradient import PolicyGradient, PolicyGradientSettings
 from transom.learned.dras.updates.ppo import Ppo, PpoSettings
@@ -50,7 +50,7 @@ class TrainingSettings:
 
     agent: str = "ppo"
     reward: str = "waiting"
-    scheme: Scheme = field(default_factory=Scheme)
+    scheme: AgentConfig = field(default_factory=AgentConfig)
     decisions: int = 600_000
     batch: int = 8192
     instances: int = 0

@@ -6,13 +6,13 @@ in each pod, and bounds look at switches instead of entries.
 
 from __future__ import annotations
 
-from transom._system.compiling import borrowing
+from transom._system.compiling import no_refcount
 from transom.solvers.allocation.dcas.bounds import Bounds
 from transom.solvers.allocation.dcas.labels import Outer, Step, Worth, begin_layers, insert
 from transom.solvers.allocation.dcas.records import Labels, State, Window
 
 
-@borrowing
+@no_refcount
 def begin_anywhere(window: Window, labels: Labels, state: State) -> bool:
     """The label of one node placed, and the last entry in reach of each leaf switch; always true."""
     switches, total = window.switches, window.sets.span[-1]
@@ -29,7 +29,7 @@ def begin_anywhere(window: Window, labels: Labels, state: State) -> bool:
     return True
 
 
-@borrowing
+@no_refcount
 def place_anywhere(window: Window, bounds: Bounds, labels: Labels, state: State, outer: Outer, step: Step) -> int:
     """Set the labels of one more node at an entry; returns how many pairs of labels were compared."""
     switches, weights, tally, latest = window.switches, bounds.weights, labels.tally, labels.latest

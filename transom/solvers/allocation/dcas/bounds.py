@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transom._system.compiling import borrowing, compiled, inlined
+from transom._system.compiling import compiled, inlined, no_refcount
 from transom.models.arrays import FloatArray, IntArray
 
 
@@ -79,7 +79,7 @@ def _take(taken: int, gain: float, behind: int, old: FloatArray, new: FloatArray
         new[taken + x] = both if both > new[taken + x] else new[taken + x]
 
 
-@borrowing
+@no_refcount
 def gains(
     places: Places, prices: FloatArray, unit: float, weights: IntArray, in_pod: FloatArray, beyond: FloatArray
 ) -> None:
@@ -115,7 +115,7 @@ def gains(
         end = begin
 
 
-@borrowing
+@no_refcount
 def _fill_from(at: int, places: Places, prices: FloatArray, unit: float, weights: IntArray, in_pod: FloatArray) -> None:
     """Fill in ``in_pod`` at an entry from that of the next leaf: a knapsack over leaves."""
     room, behind, most = places.in_leaf[at], places.in_pod[at] - places.in_leaf[at], in_pod.shape[1] - 1
@@ -129,7 +129,7 @@ def _fill_from(at: int, places: Places, prices: FloatArray, unit: float, weights
             here[taken] = gain
 
 
-@borrowing
+@no_refcount
 def reach(last: int, down_to: int, filled: int, table: int, places: Places, bounds: Bounds) -> None:
     """Fill in what nodes gain from each pod on, up to a last one that counts, on the doubled sequence.
 
@@ -152,7 +152,7 @@ def reach(last: int, down_to: int, filled: int, table: int, places: Places, boun
             _take(taken, gain, most, old, new)
 
 
-@borrowing
+@no_refcount
 def fill_from(at: int, table: int, places: Places, bounds: Bounds) -> None:
     """Fill in what nodes gain from an entry to the end of its pod where it is not known."""
     in_pod = bounds.in_pod[table]

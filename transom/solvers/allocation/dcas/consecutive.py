@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transom._system.compiling import borrowing, inlined
+from transom._system.compiling import inlined, no_refcount
 from transom.solvers.allocation.dcas.bounds import Ahead, Bounds, Places, best_split, fill_from, reach
 from transom.solvers.allocation.dcas.labels import Outer, Step, Worth, begin_layers, insert, outer_job
 from transom.solvers.allocation.dcas.records import Labels, State, Window
@@ -48,7 +48,7 @@ def counts_at(labels: Labels, label: int, step: Step, outer: Outer, places: Plac
     return _moved(counts, step.here, step.there, outer, places)
 
 
-@borrowing
+@no_refcount
 def begin(window: Window, bounds: Bounds, labels: Labels, state: State) -> bool:
     """The label of one node placed, unless the job's block from there costs too much at best."""
     places, outer = window.places, outer_job(window, bounds, state)
@@ -82,7 +82,7 @@ def begin(window: Window, bounds: Bounds, labels: Labels, state: State) -> bool:
     return True
 
 
-@borrowing
+@no_refcount
 def place(window: Window, bounds: Bounds, labels: Labels, state: State, outer: Outer, step: Step) -> None:
     """Set the labels of one more node at an entry, unless there is no room for those left or they cost too much."""
     places, weights, left, table = window.places, bounds.weights, step.left, outer.table

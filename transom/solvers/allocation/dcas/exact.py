@@ -23,7 +23,7 @@ from transom.solvers.allocation.dcas.trace import owners
 from transom.solvers.allocation.scas_dp import ScasDp, static_optimum
 from transom.solvers.allocation.scas_lagrangian import ScasLagrangian
 from transom.solvers.allocation.shape import shape
-from transom.solving import settled, warm_up
+from transom.solving import presolve, warm_up
 from transom.stop import Budget, Stop
 
 _CHUNK = 20_000  # labels between two looks at the clock: a few milliseconds
@@ -95,7 +95,7 @@ class DcasExact:
         _warm_up()
 
     def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
-        if settled(problem, budget):
+        if presolve(problem, budget):
             return
         pack = packing.apply(problem)
         _static(problem, pack, budget, rng)
@@ -210,10 +210,10 @@ def _improve(solver: str, problem: Allocation, budget: Budget, share: float) -> 
 def _descend(prices: free_bound.Prices, budget: Budget, steps: int) -> bool:
     """Improve the prices, up to so many steps in all; whether the budget allowed it."""
     assert budget.value is not None
-    prices.aim(prices.shape.base - budget.value)
+    prices.set_target(prices.shape.base - budget.value)
     if prices.seconds > _QUICK and budget.short(prices.seconds):
         return False
-    while prices.descend(steps - prices.iterations):
+    while prices.step(steps - prices.iterations):
         if budget.done() or (prices.seconds > _QUICK and budget.short(prices.seconds)):
             return False
     if prices.iterations:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from transom._system.compiling import borrowing
+from transom._system.compiling import no_refcount
 from transom.models.arrays import FloatArray
 from transom.solvers.allocation.dcas.records import Table
 from transom.solvers.allocation.dcas.sets import JobSets, disjoint
 
 
-@borrowing
+@no_refcount
 def tails(at: int, until: int, work: int, sets: JobSets, table: Table, tail: FloatArray) -> int:
     """Cheapest structures of each set of jobs between each entry and entry ``until``.
 
@@ -51,7 +51,7 @@ def tails(at: int, until: int, work: int, sets: JobSets, table: Table, tail: Flo
     return at
 
 
-@borrowing
+@no_refcount
 def promising(at: int, best: float, sets: JobSets, table: Table, tail: FloatArray) -> int:
     """The next entry, downwards from ``at``, with a structure across the end that might be part of a better solution.
 
@@ -68,7 +68,7 @@ def promising(at: int, best: float, sets: JobSets, table: Table, tail: FloatArra
     return -1
 
 
-@borrowing
+@no_refcount
 def across(at: int, best: float, sets: JobSets, table: Table, tail: FloatArray) -> tuple[float, int]:
     """The best solution, if better than ``best``, with a structure from entry ``at`` across the end.
 

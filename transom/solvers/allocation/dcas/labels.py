@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from transom._system.compiling import borrowing, inlined
+from transom._system.compiling import inlined, no_refcount
 from transom.models.arrays import IntArray
 from transom.solvers.allocation.dcas.bounds import Bounds
 from transom.solvers.allocation.dcas.records import Labels, State, Switches, Window
@@ -49,7 +49,7 @@ class Worth(NamedTuple):
     first_pod: int
 
 
-@borrowing
+@no_refcount
 def outer_job(window: Window, bounds: Bounds, state: State) -> Outer:
     """What counts for the outer job that the search is at."""
     places, weights = window.places, bounds.weights
@@ -68,7 +68,7 @@ def outer_job(window: Window, bounds: Bounds, state: State) -> Outer:
     )  # fmt: skip
 
 
-@borrowing
+@no_refcount
 def begin_layers(labels: Labels, state: State) -> None:
     """The label of one node placed, with empty counts."""
     label = labels.arena[0]
@@ -78,7 +78,7 @@ def begin_layers(labels: Labels, state: State) -> None:
     labels.numbers[0] = 1
 
 
-@borrowing
+@no_refcount
 def next_layer(labels: Labels, state: State) -> None:
     """Go on to the labels with one more node."""
     layer = state.layer
@@ -101,7 +101,7 @@ def _advantages(labels: Labels, one: int, other: int, worth: Worth) -> tuple[int
     return more, less
 
 
-@borrowing
+@no_refcount
 def _advantage(labels: Labels, switches: Switches, weights: IntArray, one: int, other: int, step: Step) -> int:
     """The most hops that a label can save more than another one where switches alternate."""
     most = 0

@@ -6,7 +6,7 @@ the first and the last entry, and structures side by side in its gaps.
 
 from __future__ import annotations
 
-from transom._system.compiling import borrowing, inlined
+from transom._system.compiling import inlined, no_refcount
 from transom.models.arrays import IntArray
 from transom.models.hop_cost import hops_cost
 from transom.solvers.allocation.dcas.alternating import place_anywhere
@@ -16,7 +16,7 @@ from transom.solvers.allocation.dcas.labels import Outer, Step, next_layer, oute
 from transom.solvers.allocation.dcas.records import DONE, FULL, MORE, Labels, State, Table, Window
 
 
-@borrowing
+@no_refcount
 def line_of(at: int, entries: int, total: int, circle: bool) -> int:
     """Where the structures from entry ``at`` of the doubled sequence are kept.
 
@@ -28,7 +28,7 @@ def line_of(at: int, entries: int, total: int, circle: bool) -> int:
     return at + entries
 
 
-@borrowing
+@no_refcount
 def extend(window: Window, bounds: Bounds, labels: Labels, table: Table, state: State) -> int:
     """Place the nodes of the outer job one after the other, each directly or behind structures.
 

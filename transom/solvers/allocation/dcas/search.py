@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from transom._system.compiling import borrowing
+from transom._system.compiling import no_refcount
 from transom.solvers.allocation.dcas.alternating import begin_anywhere
 from transom.solvers.allocation.dcas.bounds import Bounds
 from transom.solvers.allocation.dcas.consecutive import begin
@@ -25,7 +25,7 @@ from transom.solvers.allocation.dcas.records import (
 from transom.solvers.allocation.dcas.sets import disjoint
 
 
-@borrowing
+@no_refcount
 def search(window: Window, bounds: Bounds, labels: Labels, table: Table, state: State, work: int) -> int:
     """Find every structure that may be part of a better solution, from the last entry to the first.
 
@@ -78,7 +78,7 @@ def search(window: Window, bounds: Bounds, labels: Labels, table: Table, state: 
     return DONE
 
 
-@borrowing
+@no_refcount
 def _begin_entry(window: Window, bounds: Bounds, table: Table, state: State) -> None:
     """The structures of one job, its plain blocks; on the circle, what is known from the line as well."""
     sets, charged, at = window.sets, bounds.charged, state.at
@@ -99,7 +99,7 @@ def _begin_entry(window: Window, bounds: Bounds, table: Table, state: State) -> 
                 table.outer[at, which] = table.outer[line, which]
 
 
-@borrowing
+@no_refcount
 def _juxtapose(window: Window, bounds: Bounds, table: Table, state: State) -> int:
     """Structures from an entry with rows of structures right behind them; returns the work done."""
     sets, charged, at = window.sets, bounds.charged, state.at

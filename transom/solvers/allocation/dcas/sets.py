@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transom._system.compiling import borrowing, compiled
+from transom._system.compiling import compiled, no_refcount
 from transom.models.arrays import IntArray
 
 
@@ -47,7 +47,7 @@ def make_sets(nodes: IntArray, counts: IntArray) -> JobSets:
     return JobSets(nodes, units, packed_units, packed, span, room, guard)
 
 
-@borrowing
+@no_refcount
 def disjoint(first: int, second: int, sets: JobSets) -> bool:
     """Whether there are jobs enough for both sets: no field of the difference borrows from its guard bit."""
     return (sets.room - sets.packed[first] - sets.packed[second]) & sets.guard == sets.guard  # type: ignore[no-any-return]

@@ -13,8 +13,8 @@ from transom.models.allocation import Allocation
 from transom.models.arrays import IntArray
 from transom.models.fat_tree import FatTree
 from transom.solvers.backends.cpsat import Scale, scaled, search_cpsat
-from transom.solvers.backends.native import free_later, import_back_end, settle
-from transom.solving import settled
+from transom.solvers.backends.native import defer_destructors, import_back_end, run_deferred
+from transom.solving import presolve
 from transom.stop import Budget
 
 _AT_LEAST = 1e-6  # what a binary of the model takes to make [s]
@@ -55,10 +55,10 @@ class FreeCpSat:
         tiny = Allocation(FatTree.k_ary(2), np.arange(2), np.array([2]), "free")
         tiny.value(np.zeros(2, np.int64))
         tiny.violations(np.zeros(2, np.int64))
-        settle()
+        run_deferred()
 
     def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
-        if settled(problem, budget):
+        if presolve(problem, budget):
             return
         places = _places(problem)
         binaries = int(np.minimum.outer(problem.sizes, places.idle).sum())
@@ -144,7 +144,7 @@ def _build(problem: Allocation, places: _Places, budget: Budget) -> tuple[Any, I
     leaves: list[list[Any]] = []
     shares: list[list[Any]] = []
     saved: list[Any] = []
-    free_later(model, taken, leaves, shares, saved)
+    defer_destructors(model, taken, leaves, shares, saved)
     for job, size in enumerate(problem.sizes.tolist()):
         leaves.append([])
         shares.append([])

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transom._system.compiling import borrowing, compiled, inlined
+from transom._system.compiling import compiled, inlined, no_refcount
 from transom.models.arrays import FloatArray, IntArray
 from transom.solvers.allocation.free.table import (
     Candidate,
@@ -75,7 +75,7 @@ class Parent:
     work: int
 
 
-@borrowing
+@no_refcount
 def tails(
     shape: Shape, pricing: Pricing, values: FloatArray, pay: FloatArray, inner: FloatArray, outer: FloatArray
 ) -> None:
@@ -147,7 +147,7 @@ def _rest(program: Program, t: int, s: int, need: int, held: int) -> float:
     return best
 
 
-@borrowing
+@no_refcount
 def expand(
     program: Program, states: States, layer: Layer, scratch: Scratch, parent: Parent, work: int
 ) -> tuple[bool, int]:
@@ -177,7 +177,7 @@ def expand(
     return True, parent.work
 
 
-@borrowing
+@no_refcount
 def _read(program: Program, states: States, s: int, scratch: Scratch, parent: Parent) -> None:
     """What the jobs of a state need and have, and what they can still make of it."""
     shape, state, fields = program.shape, parent.state, program.fields
@@ -214,7 +214,7 @@ def _read(program: Program, states: States, s: int, scratch: Scratch, parent: Pa
     parent.work -= 1 + count
 
 
-@borrowing
+@no_refcount
 def _shared(program: Program, s: int, scratch: Scratch, parent: Parent, limit: float) -> float:
     """The floor of the state's slack: with what is lost at least because the jobs share the nodes of this pod.
 
@@ -252,7 +252,7 @@ def _shared(program: Program, s: int, scratch: Scratch, parent: Parent, limit: f
     return parent.floor
 
 
-@borrowing
+@no_refcount
 def _weigh(program: Program, s: int, scratch: Scratch, parent: Parent, limit: float) -> None:
     """What each choice of each job costs, as far as it is within the limit; the least cost of the jobs from each on."""
     shape, p, cap = program.shape, program.pod_of[s], program.shape.caps[s]
@@ -291,7 +291,7 @@ def _weigh(program: Program, s: int, scratch: Scratch, parent: Parent, limit: fl
             scratch.suffix[k, c] = best
 
 
-@borrowing
+@no_refcount
 def _enumerate(program: Program, states: States, layer: Layer, scratch: Scratch, parent: Parent) -> None:
     """All choices within the limit, depth first."""
     turn, left, spent, option = scratch.turn, scratch.left, scratch.spent, scratch.option
@@ -333,7 +333,7 @@ def _enumerate(program: Program, states: States, layer: Layer, scratch: Scratch,
         turn[k] = -1
 
 
-@borrowing
+@no_refcount
 def _marks(program: Program, s: int, scratch: Scratch, parent: Parent) -> tuple[int, int, int]:
     """The marks of this leaf and of its pod after the choices made, and the rank of the first type in the pod."""
     shape, p, types = program.shape, program.pod_of[s], len(program.shape.sizes)
@@ -412,7 +412,7 @@ def _add(program: Program, states: States, layer: Layer, scratch: Scratch, paren
         put_state(program, states, layer, new, slack, bound, rounded, parent.state)
 
 
-@borrowing
+@no_refcount
 def close_layer(states: States, layer: Layer) -> None:
     """Go on to the next leaf."""
     thin(states, layer)

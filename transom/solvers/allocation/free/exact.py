@@ -23,7 +23,7 @@ from transom.solvers.allocation.free.splits import Found, Splits
 from transom.solvers.allocation.free.states import Layers
 from transom.solvers.allocation.free_bound import Prices, safe_bound
 from transom.solvers.allocation.shape import shape
-from transom.solving import settled, warm_up
+from transom.solving import presolve, warm_up
 from transom.stop import Budget, Stop
 
 _MOMENT = 1e-6  # the least that a budget has: its solver then hands over its first solution [s]
@@ -98,7 +98,7 @@ class FreeExact:
         _warm_up()
 
     def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
-        if settled(problem, budget):
+        if presolve(problem, budget):
             return
         if start is not None:
             budget.found(start)
@@ -144,10 +144,10 @@ class _Search:
         while more and not budget.done():
             if prices.seconds > _QUICK and budget.short(prices.seconds):
                 return
-            prices.aim(self._savings())
+            prices.set_target(self._savings())
             before = prices.iterations
             left = budget.iterations_left()
-            more = prices.descend(min(_ROUND, steps - before, _ROUND if left is None else left))
+            more = prices.step(min(_ROUND, steps - before, _ROUND if left is None else left))
             budget.spend(prices.iterations - before)
             if prices.iterations > before:
                 budget.prove(prices.alone)
@@ -163,7 +163,7 @@ class _Search:
         budget = self._budget
         if budget.value is not None and budget.seconds_left() <= (prices.seconds if prices.seconds > _QUICK else 0):
             return
-        rounded = prices.round(order, lambda: budget.value is not None and budget.seconds_left() == 0)
+        rounded = prices.primal_heuristic(order, lambda: budget.value is not None and budget.seconds_left() == 0)
         if rounded is not None:
             self._take(rounded[1])
 
@@ -294,12 +294,12 @@ class _Search:
     def pay(self, prices: Prices, steps: int) -> None:
         """Lower the dual value further, with payments to pods."""
         budget = self._budget
-        prices.aim(self._savings())
+        prices.set_target(self._savings())
         end, more = prices.iterations + steps, True
         while more and not budget.done():
             before = prices.iterations
             left = budget.iterations_left()
-            more = prices.descend_payments(min(end - before, end if left is None else left))
+            more = prices.step_with_pod_multipliers(min(end - before, end if left is None else left))
             budget.spend(prices.iterations - before)
             self._prove(prices.least)
 
@@ -353,7 +353,7 @@ def _warm_up() -> None:
         prices = Prices(search.shape)
         search.descend(prices, 5)
         search.pay(prices, 5)
-        prices.pay[:, 1] += 1.0  # the kernels of payments, too
+        prices.pod_multipliers[:, 1] += 1.0  # the kernels of payments, too
         search.deal_out(prices, 5, 2**22)
         _all_splits(prices)
     # Windows on which neither prices nor the first deal are enough: the pass over leaves finds the optimum.

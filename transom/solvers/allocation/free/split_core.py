@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transom._system.compiling import borrowing, compiled
+from transom._system.compiling import compiled, no_refcount
 from transom.models.arrays import BoolArray, FloatArray, IntArray
 
 
@@ -113,7 +113,7 @@ def splits(
     return count, best
 
 
-@borrowing
+@no_refcount
 def place_of(table: IntArray, keys: IntArray, key: int) -> int:
     """Where a key stands in a hash table, or where it belongs."""
     mask = len(table) - 1
@@ -123,7 +123,7 @@ def place_of(table: IntArray, keys: IntArray, key: int) -> int:
     return place
 
 
-@borrowing
+@no_refcount
 def rehash(table: IntArray, keys: IntArray, count: int) -> None:
     """Fill a larger table with the states that are known."""
     table[:] = -1
@@ -131,7 +131,7 @@ def rehash(table: IntArray, keys: IntArray, count: int) -> None:
         table[place_of(table, keys, keys[i])] = i
 
 
-@borrowing
+@no_refcount
 def taking(key: int, split: IntArray, pods: Pods) -> int:
     """The state after a job that takes so many nodes of each pod, shape ``(P,)``; -1 where a pod has no room."""
     rooms, strides = pods.rooms, pods.strides
@@ -143,7 +143,7 @@ def taking(key: int, split: IntArray, pods: Pods) -> int:
     return new
 
 
-@borrowing
+@no_refcount
 def extend(
     pods: Pods, options: Options, layer: Layer, after: Layer, goal: Goal, begin: int, count: int, work: int
 ) -> tuple[int, int, int]:
@@ -184,7 +184,7 @@ def extend(
     return len(layer.keys), count, work
 
 
-@borrowing
+@no_refcount
 def complete(
     pods: Pods, options: Options, layer: Layer, after: Layer, goal: Goal, begin: int, work: int
 ) -> tuple[int, int]:
@@ -213,7 +213,7 @@ def complete(
     return len(layer.keys), work
 
 
-@borrowing
+@no_refcount
 def descend(
     pods: Pods, tree: Tree, found: Found, least: float, depth: int, count: int, work: int
 ) -> tuple[int, int, int]:

@@ -42,7 +42,7 @@ class Layers:
         shape = dual.shape
         self.shape, self._dual = shape, dual
         leaves, most, types = len(shape.caps), int(shape.sizes.max()), len(shape.sizes)
-        pods, pricing, pay = len(shape.first) - 1, dual.pricing, dual.pay
+        pods, pricing, pay = len(shape.first) - 1, dual.pricing, dual.pod_multipliers
         held = np.add.reduceat(shape.caps, shape.first[:-1])
         pod_of = np.repeat(np.arange(pods), np.diff(shape.first))
         # Pods whose first leaves share a class are alike; they stand side by side.

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from transom._system.compiling import borrowing, inlined
+from transom._system.compiling import inlined, no_refcount
 from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.solvers.allocation.free_pricing import Pricing
 from transom.solvers.allocation.rank import smallest
@@ -126,7 +126,7 @@ class Candidate(NamedTuple):
     order: IntArray  # scratch, (jobs,)
 
 
-@borrowing
+@no_refcount
 def slot_of(slots: IntArray, key: IntArray) -> int:
     h = np.uint64(0x9E3779B97F4A7C15)
     for w in range(len(key)):
@@ -135,7 +135,7 @@ def slot_of(slots: IntArray, key: IntArray) -> int:
     return np.int64(h & np.uint64(len(slots) - 1))  # type: ignore[return-value]
 
 
-@borrowing
+@no_refcount
 def _free_slot(states: States, key: IntArray, begin: int) -> int:
     slot = slot_of(states.slots, key)
     while states.slots[slot] >= begin:
@@ -143,7 +143,7 @@ def _free_slot(states: States, key: IntArray, begin: int) -> int:
     return slot
 
 
-@borrowing
+@no_refcount
 def _apart(program: Program, one: IntArray, other: IntArray) -> float:
     """By how much rounding may change the order of two states: only where jobs not complete differ in savings."""
     apart, alike = 0.0, True
@@ -203,7 +203,7 @@ def put_state(
     states.parents[place] = parent
 
 
-@borrowing
+@no_refcount
 def _ranked(states: States, layer: Layer, rank: int) -> float:
     """The bound of this rank in the new layer."""
     begin, count = layer.end, layer.count
@@ -212,7 +212,7 @@ def _ranked(states: States, layer: Layer, rank: int) -> float:
     return smallest(states.ranks[begin:count], rank)
 
 
-@borrowing
+@no_refcount
 def thin(states: States, layer: Layer) -> None:
     """Keep the states of the new layer with the least slack, as many as a layer may have."""
     begin, count, width = layer.end, layer.count, layer.width
@@ -245,7 +245,7 @@ def thin(states: States, layer: Layer) -> None:
         states.slots[_free_slot(states, states.keys[i], begin)] = i
 
 
-@borrowing
+@no_refcount
 def lower_cut(states: States, layer: Layer) -> None:
     """Drop what is worse than half of the new layer."""
     number = layer.count - layer.end
@@ -254,7 +254,7 @@ def lower_cut(states: States, layer: Layer) -> None:
     layer.dropped = min(layer.dropped, layer.cut)
 
 
-@borrowing
+@no_refcount
 def sort_alike(program: Program, new: Candidate) -> None:
     """Put jobs of one type into order of need and count in the pod; ``order`` becomes where each came from.
 
@@ -312,7 +312,7 @@ def set_mark(key: IntArray, mark: Mark, code: int) -> None:
     key[mark.word] += code << mark.shift
 
 
-@borrowing
+@no_refcount
 def _comes_before(key: IntArray, f: Field, g: Field) -> bool:
     a, b = need_of(key, f), need_of(key, g)
     if a != b:
@@ -320,7 +320,7 @@ def _comes_before(key: IntArray, f: Field, g: Field) -> bool:
     return held_of(key, f) > held_of(key, g)
 
 
-@borrowing
+@no_refcount
 def _swap_jobs(new: Candidate, f: Field, g: Field) -> None:
     apart = need_of(new.key, g) - need_of(new.key, f)
     new.key[f.word] += apart << f.shift

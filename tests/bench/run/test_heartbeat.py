@@ -9,14 +9,14 @@ import msgspec
 import pytest
 
 from transom.bench.plan.machine import load, machine
-from transom.bench.run.notice import IDLE, RUNNING, Notice
+from transom.bench.run.heartbeat import IDLE, RUNNING, WorkerStatus
 
 
 def test_what_one_writes_the_other_reads(tmp_path: Path) -> None:
-    keeper = Notice(tmp_path / "notice", new=True)
-    worker = Notice(tmp_path / "notice")
+    keeper = WorkerStatus(tmp_path / "status", new=True)
+    worker = WorkerStatus(tmp_path / "status")
     assert (keeper.pid, keeper.stage, keeper.deadline) == (0, IDLE, 0)
-    worker.sign(4711)
+    worker.set_pid(4711)
     before = monotonic()
     worker.begin(RUNNING, 2.5)
     assert keeper.pid == 4711

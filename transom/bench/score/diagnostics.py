@@ -23,7 +23,7 @@ CONVENTIONS = (
 )
 
 
-def remarks(table: pl.DataFrame, by: By = "problem") -> list[str]:
+def diagnostics(table: pl.DataFrame, by: By = "problem") -> list[str]:
     """Warnings about a table of scores, the most severe first.
 
     Parameters

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-def joined_results(paths: Sequence[str | os.PathLike[str]]) -> pl.DataFrame:
+def merge_results(paths: Sequence[str | os.PathLike[str]]) -> pl.DataFrame:
     """Merge the rows of several stores; of a run in more than one store, the one that started last is kept.
 
     Raises

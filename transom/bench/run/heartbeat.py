@@ -7,7 +7,7 @@ import struct
 from pathlib import Path
 from time import monotonic
 
-IDLE, TAKEN, WARMING, RUNNING, JUDGING, DONE, SPOILT = range(7)
+IDLE, TAKEN, WARMING, RUNNING, JUDGING, DONE, MODIFIED = range(7)
 """Stages of a worker; in the last one the run is over too, but left it so that it should not be used again."""
 
 WORDS = {
@@ -17,14 +17,14 @@ WORDS = {
     RUNNING: "the run",
     JUDGING: "judging",
     DONE: "sending the row",
-    SPOILT: "sending the row",
+    MODIFIED: "sending the row",
 }
 
 _FIELD = struct.Struct("d")
 _NAMES = ("pid", "stage", "since", "deadline", "processor")
 
 
-class Notice:
+class WorkerStatus:
     """The status of a worker in shared memory, which survives the worker and never blocks it.
 
     Parameters
@@ -67,7 +67,7 @@ class Notice:
         self._set("since", now)
         self._set("stage", stage)
 
-    def sign(self, pid: int) -> None:
+    def set_pid(self, pid: int) -> None:
         """Set the process id."""
         self._set("pid", pid)
 

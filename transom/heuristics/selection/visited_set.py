@@ -1,4 +1,4 @@
-"""Which rows of chosen jobs a search has seen."""
+"""The set of rows of chosen jobs that a search has visited."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _SLOTS = 1 << 12  # of the first table of known rows, a power of two
 _MOST_SLOTS = 1 << 24  # of the largest one, 128 MiB; then it forgets all
 
 
-class KnownRows:
-    """Which rows have been seen: a set of 64-bit signatures.
+class VisitedSet:
+    """A set of visited rows, stored as 64-bit signatures.
 
     Two rows share one with a probability of about 1e-19; the second is then taken for known and not tried.
 

@@ -12,7 +12,7 @@ from transom.learned.checkpoints import Checkpoint, make_card, save
 from transom.learned.repair.candidates import SCHEMA
 from transom.learned.repair.nsa_cost import NsaCost
 from transom.learned.repair.nsa_cost_training import CostTrainer, dynamic_windows, first_weights
-from transom.learned.repair.rehearsal import rehearse
+from transom.learned.repair.rollouts import collect_rollouts
 from transom.learned.repair.training_settings import CostTraining
 from transom.learned.scorer import ScorerWeights
 from transom.learned.training.command import training_command
@@ -27,7 +27,7 @@ _EVERY = 2  # only every second window of them
 _STEPS = (50, 500)  # of the searches
 
 
-def keep(trainer: CostTrainer, name: str) -> tuple[Checkpoint, Path]:
+def evaluate_and_save(trainer: CostTrainer, name: str) -> tuple[Checkpoint, Path]:
     """Score the network on windows that were not trained on, and write it with its card into the training's folder."""
     settings, scorer = trainer.settings, trainer.scorer()
     weights = {f"actor.{field}": array for field, array in scorer._asdict().items()}
@@ -67,7 +67,7 @@ def compare(settings: CostTraining, trained: ScorerWeights, seed: int = 0) -> di
             ends = {}
             for rule, (scorer, heat) in networks.items():
                 rng, search = stream(seed, "nsa-cost scores"), NsaCost(steps=steps, heat=heat)
-                logs = [rehearse(problem, scorer, search, settings.candidates, 1, rng)[0] for problem in some]
+                logs = [collect_rollouts(problem, scorer, search, settings.candidates, 1, rng)[0] for problem in some]
                 ends[rule] = np.array([log.values[-1, 2] for log in logs])
             for rule, spec in (
                 ("sa, cheapest start", f"sa:steps={steps},repair=cheapest"),

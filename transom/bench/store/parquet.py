@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from transom._system.files import whole_path
+from transom._system.files import atomic_path
 from transom.bench.store.frame import schema
 from transom.errors import DocumentError
 from transom.io.parquet import read_card, readable
@@ -41,7 +41,7 @@ def write_part(path: Path, frame: pl.DataFrame, replaces: Sequence[str] = ()) ->
     card = json.dumps({"format": FORMAT, "rows": len(frame), "replaces": list(replaces)})
     buffer = io.BytesIO()
     frame.write_parquet(buffer, metadata={"transom": card})
-    with whole_path(path) as temporary, temporary.open("wb") as file:
+    with atomic_path(path) as temporary, temporary.open("wb") as file:
         file.write(buffer.getbuffer())
         file.flush()
         os.fsync(file.fileno())

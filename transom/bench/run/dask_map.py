@@ -16,7 +16,7 @@ TRIES = 4
 Item = TypeVar("Item")
 
 
-def on_cluster(cluster: Cluster, function: Callable[[Item], bytes], items: Iterable[Item]) -> Iterator[bytes]:
+def dask_map(cluster: Cluster, function: Callable[[Item], bytes], items: Iterable[Item]) -> Iterator[bytes]:
     """Apply a function to items on the workers of a cluster and yield the results as they arrive.
 
     An item may be carried out more than once, where a worker dies; the last answer counts. Other than the runs of the

@@ -1,4 +1,4 @@
-"""Searches that a network learns from: which decisions it took, and what became of them.
+"""Rollouts that a network learns from: searches with their decisions and outcomes.
 
 Every window is searched several times from the same start. A decision is worth what the search improves on its best
 solution from then on, later improvements counting less. It was good if that is more than in the other searches of the
@@ -33,7 +33,7 @@ class Decisions(NamedTuple):
 
     ``features``: shape ``(decisions, candidates, features)``; ``context``: ``(decisions, numbers)``; the others have
     one entry for each: how many candidates there were, which was taken, the logarithm of its chance, and how good
-    that was, as :func:`judge` says.
+    that was, as :func:`group_advantages` says.
     """
 
     features: NDArray[np.float32]
@@ -44,7 +44,7 @@ class Decisions(NamedTuple):
     advantage: FloatArray
 
 
-def rehearse(
+def collect_rollouts(
     problem: Allocation, scorer: ScorerWeights, search: NsaCost, candidates: int, runs: int, rng: np.random.Generator
 ) -> list[Log]:
     """Search a window several times.
@@ -84,7 +84,7 @@ def rehearse(
     return logs
 
 
-def judge(values: FloatArray, discount: float) -> FloatArray:
+def group_advantages(values: FloatArray, discount: float) -> FloatArray:
     """How much better each step of each search was than expected, in deviations of what steps at that time are worth.
 
     Parameters

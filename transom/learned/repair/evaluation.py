@@ -1,4 +1,4 @@
-"""What a training leaves: a checkpoint that says how it scored."""
+"""Evaluation of a trained network, and its checkpoint."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from transom.learned.training.command import training_command
 _ALWAYS = ("network", "decisions", "seed")
 
 
-def keep(trainer: Trainer, name: str, folder: Path | None = None) -> tuple[Checkpoint, Path]:
+def evaluate_and_save(trainer: Trainer, name: str, folder: Path | None = None) -> tuple[Checkpoint, Path]:
     """Score the actor on windows that were not trained on, and write it with its card.
 
     Parameters

@@ -83,7 +83,7 @@ class Case:
         return self.seconds * self.slowdown
 
 
-class Reached(NamedTuple):
+class PipelineResult(NamedTuple):
     """Where a schedule gets: primal gap [%], whether it proves, and after how many seconds it ends."""
 
     gap: float
@@ -140,7 +140,7 @@ def read_cases(
     return found
 
 
-def reached(case: Case, schedule: Schedule) -> Reached:
+def simulate_pipeline(case: Case, schedule: Schedule) -> PipelineResult:
     """Where a schedule gets on a case, out of runs of its solvers alone.
 
     No run knew what another had found, so the best of their values counts. With a start a solver mostly gets further;
@@ -160,10 +160,10 @@ def reached(case: Case, schedule: Schedule) -> Reached:
             best = value
         used, left = used + ends, left - ends
         if run.proved and run.seconds <= allotted:
-            return Reached(_gap(best, case), True, used)
+            return PipelineResult(_gap(best, case), True, used)
         if left <= 0:
             break
-    return Reached(_gap(best, case), False, case.seconds)
+    return PipelineResult(_gap(best, case), False, case.seconds)
 
 
 def schedules(specs: Sequence[str], first: Sequence[str], then: Sequence[str]) -> Iterator[Schedule]:

@@ -14,22 +14,22 @@ from transom.registry import unknown
 _EMPTY = 100  # epochs in a row that give nothing, before it is said that none will
 
 
-class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class InstanceGenerator(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Generates problem documents; its fields are its parameters.
 
-    What it makes comes in *units*, numbered from 1, each from random streams of its own: a single document, or, of a
+    What it makes comes in *blocks*, numbered from 1, each from random streams of its own: a single document, or, of a
     recipe that is ``sequential``, an epoch, whose documents come out of one workload or one run of a cluster. So no
-    unit depends on how many are made, and units can be made anywhere in any order.
+    block depends on how many are made, and blocks can be made anywhere in any order.
     """
 
     @property
     def sequential(self) -> bool:
-        """Whether a unit is an epoch of documents that have jobs in common, instead of one document."""
+        """Whether a block is an epoch of documents that have jobs in common, instead of one document."""
         return False
 
     @property
-    def units(self) -> int | None:
-        """How many different units there are; None is no limit."""
+    def num_blocks(self) -> int | None:
+        """How many different blocks there are; None is no limit."""
         return None
 
     def check(self) -> None:
@@ -39,20 +39,20 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         ------
         SpecError : a name is unknown, a number out of range, or parameters do not go together.
         """
-        next(self.unit(0, 1))
+        next(self.block(0, 1))
 
-    def unit(self, seed: int, number: int) -> Iterator[Any]:
-        """The documents of a unit.
+    def block(self, seed: int, number: int) -> Iterator[Any]:
+        """The documents of a block.
 
         Parameters
         ----------
         seed : >= 0.
-        number : of the unit, from 1.
+        number : of the block, from 1.
         """
         raise NotImplementedError
 
     def make(self, seed: int, count: int) -> Iterator[Any]:
-        """The first ``count`` documents; fewer where there are no more units."""
+        """The first ``count`` documents; fewer where there are no more blocks."""
         return self.make_from(seed, 0, count)
 
     def make_from(self, seed: int, first: int, count: int) -> Iterator[Any]:
@@ -65,15 +65,15 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         SpecError : epoch after epoch gives nothing.
         """
         if self.sequential:
-            return islice(self._one_after_another(seed), first, first + count)
-        last = first + count if self.units is None else min(first + count, self.units)
-        return (each for number in range(first + 1, last + 1) for each in self.unit(seed, number))
+            return islice(self._in_sequence(seed), first, first + count)
+        last = first + count if self.num_blocks is None else min(first + count, self.num_blocks)
+        return (each for number in range(first + 1, last + 1) for each in self.block(seed, number))
 
-    def _one_after_another(self, seed: int) -> Iterator[Any]:
+    def _in_sequence(self, seed: int) -> Iterator[Any]:
         number, empty = 1, 0
-        while self.units is None or number <= self.units:
+        while self.num_blocks is None or number <= self.num_blocks:
             empty += 1
-            for each in self.unit(seed, number):
+            for each in self.block(seed, number):
                 empty = 0
                 yield each
             if empty == _EMPTY:
@@ -81,7 +81,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             number += 1
 
 
-_R = TypeVar("_R", bound=Recipe)
+_R = TypeVar("_R", bound=InstanceGenerator)
 
 
 def read_parameters(kind: type[_R], name: str, parameters: Mapping[str, Any]) -> _R:

@@ -1,4 +1,4 @@
-"""A part of a budget, for one of several methods that share it."""
+"""Sub-budgets, for several methods that share a budget."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from transom.stop import Budget, Problem
 
 
-class BudgetPart(Budget):
+class SubBudget(Budget):
     """A part of what is left of a budget; what is found, proved, spent and noted goes to the whole of it.
 
     Parameters
@@ -28,7 +28,7 @@ class BudgetPart(Budget):
         )
         super().__init__(stop, problem, whole.threads, whole.clock)
         self._whole, self.notes = whole, whole.notes
-        self._take_over()
+        self._sync()
 
     def spend(self, iterations: int = 1) -> None:
         super().spend(iterations)
@@ -38,16 +38,16 @@ class BudgetPart(Budget):
         better = self._whole.found(solution)
         if better:
             self._improved_at = self.iterations
-        self._take_over()
+        self._sync()
         return better
 
     def prove(self, bound: float) -> None:
         self._whole.prove(bound)
-        self._take_over()
+        self._sync()
 
     def prove_infeasible(self) -> None:
         self._whole.prove_infeasible()
         self.infeasible = True
 
-    def _take_over(self) -> None:
+    def _sync(self) -> None:
         self.solution, self.value, self.bound = self._whole.solution, self._whole.value, self._whole.bound

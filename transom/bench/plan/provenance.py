@@ -13,7 +13,7 @@ from transom.result import versions
 COPIED = ("what", "set", "label", "instance", "problem", "name", "spec", "stop", "seed", "threads", "weights", "clock")
 
 
-def circumstances(task: Task) -> dict[str, Any]:
+def provenance(task: Task) -> dict[str, Any]:
     """The facts of a :class:`~transom.bench.plan.task.Row` that do not depend on how the run goes.
 
     ``begun`` and ``load`` are of this moment.

@@ -10,13 +10,13 @@ import msgspec
 
 from transom.bench.plan.task import Outcome, Row
 from transom.bench.store.journal import read_lines
-from transom.bench.store.parts import read_parts
+from transom.bench.store.parquet import read_parts
 from transom.errors import DocumentError
 
 _ROW = msgspec.json.Decoder(Row)
 
 
-class Kept(NamedTuple):
+class Entry(NamedTuple):
     """The last attempt of a key: outcome, status, solver name, and a hash of code and versions."""
 
     outcome: Outcome
@@ -27,7 +27,7 @@ class Kept(NamedTuple):
     weights: str
 
 
-class Holdings:
+class ResultIndex:
     """The last attempt of every key of a store; nothing else is kept in memory. Reading takes no lock.
 
     Parameters
@@ -40,8 +40,8 @@ class Holdings:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._kept: dict[str, Kept] = {}
-        self._shared: dict[Kept, Kept] = {}
+        self._entries: dict[str, Entry] = {}
+        self._shared: dict[Entry, Entry] = {}
         self.journal_rows = 0
         # The journal first: what becomes a part meanwhile is then read twice, and not lost.
         for row in journal_rows(folder / "journal.jsonl"):
@@ -54,26 +54,26 @@ class Holdings:
                 made = (code or "", versions or "{}")
                 if made not in digests:
                     digests[made] = made_by(made[0], msgspec.json.decode(made[1]))
-                kept = Kept(outcome, status or "unknown", attempt or 1, digests[made], name, weights or "")
-                self._remember(key, kept)
+                entry = Entry(outcome, status or "unknown", attempt or 1, digests[made], name, weights or "")
+                self._remember(key, entry)
 
     def outcomes(self) -> dict[str, Outcome]:
         """The outcome of the last attempt of every key."""
-        return {key: kept.outcome for key, kept in self._kept.items()}
+        return {key: entry.outcome for key, entry in self._entries.items()}
 
-    def find(self, key: str) -> Kept | None:
+    def find(self, key: str) -> Entry | None:
         """The entry of a key, or None."""
-        return self._kept.get(key)
+        return self._entries.get(key)
 
     def add(self, row: Row) -> None:
         """Add a row."""
         digest = made_by(row.code, row.versions)
-        self._remember(row.key, Kept(row.outcome, row.status, row.attempt, digest, row.name, row.weights))
+        self._remember(row.key, Entry(row.outcome, row.status, row.attempt, digest, row.name, row.weights))
 
-    def _remember(self, key: str, kept: Kept) -> None:
-        known = self._kept.get(key)
-        if known is None or known.attempt <= kept.attempt:
-            self._kept[key] = self._shared.setdefault(kept, kept)
+    def _remember(self, key: str, entry: Entry) -> None:
+        known = self._entries.get(key)
+        if known is None or known.attempt <= entry.attempt:
+            self._entries[key] = self._shared.setdefault(entry, entry)
 
 
 def made_by(code: str, versions: dict[str, str]) -> int:

@@ -6,14 +6,14 @@ import numpy as np
 
 from transom import Stop
 from transom.models import Selection
-from transom.solvers.auto.budget_part import BudgetPart
+from transom.solvers.auto.sub_budget import SubBudget
 
 
 def test_a_part_of_a_budget_hands_all_on() -> None:
     demands = np.arange(1, 25).reshape(12, 2)
     problem = Selection(demands, demands.sum(axis=0) // 2)
     whole = Stop(seconds=100, iterations=11).start(problem)
-    part = BudgetPart(problem, whole, 0.5)
+    part = SubBudget(problem, whole, 0.5)
     assert 49 < part.seconds_left() <= 50
     assert part.iterations_left() == 6
     part.notes["front"] = "not complete"
@@ -28,4 +28,4 @@ def test_a_part_of_a_budget_hands_all_on() -> None:
     assert whole.bound == 1.0
     part.prove_infeasible()
     assert whole.infeasible
-    assert BudgetPart(problem, Stop().start(problem), 0.5).iterations_left() is None
+    assert SubBudget(problem, Stop().start(problem), 0.5).iterations_left() is None

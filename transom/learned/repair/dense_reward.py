@@ -1,4 +1,4 @@
-"""Repairs whose jobs are paid for one by one: the same total, with less noise to learn from."""
+"""Dense rewards for repairs: the cost of each job when it is placed, with the same total and less variance."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from transom.learned.repair.vector_env import RepairVecEnv
 from transom.models.arrays import BoolArray
 
 
-class PaidEachVecEnv(RepairVecEnv):
+class DenseRewardVecEnv(RepairVecEnv):
     """A :class:`RepairVecEnv` that gives minus the cost of every job when it is placed.
 
     Section V-B3 of papers/nsa gives 0 until the last job, and then minus the cost of all. For the choices made
@@ -31,8 +31,8 @@ class PaidEachVecEnv(RepairVecEnv):
 
     def step_wait(self) -> tuple[NDArray[np.float32], NDArray[np.float32], BoolArray, list[dict[str, Any]]]:
         seen, rewards, done, infos = super().step_wait()
-        lanes, going = self._lanes, np.flatnonzero(~done)
-        placed = lanes.costs[going, lanes.out[going, lanes.at[going] - 1]] / self.task.unit
+        batch, going = self._batch, np.flatnonzero(~done)
+        placed = batch.costs[going, batch.out[going, batch.at[going] - 1]] / self.task.unit
         rewards[done] += self._paid[done]
         self._paid[done] = 0
         self._paid[going] += placed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from transom._system.compiling import borrowing
+from transom._system.compiling import no_refcount
 from transom.models.arrays import FloatArray, IntArray
 from transom.solvers.allocation.free_pricing import (
     Dual,
@@ -40,7 +40,7 @@ class Pods(NamedTuple):
     chosen: IntArray  # nodes of each job in a pod
 
 
-@borrowing
+@no_refcount
 def serve(shape: Shape, pods: Pods, cls: int, pay: FloatArray) -> float:
     """The most that jobs pay together to a pod of a class; ``pods.chosen`` becomes the nodes of each job."""
     jobs, sizes, best, at, room = pods.jobs, shape.sizes, pods.best, pods.at[cls], pods.at[cls + 1] - pods.at[cls] - 1
@@ -68,8 +68,8 @@ def serve(shape: Shape, pods: Pods, cls: int, pay: FloatArray) -> float:
     return float(best[len(jobs), room])
 
 
-@borrowing
-def descend_both(
+@no_refcount
+def subgradient_steps_with_pods(
     shape: Shape,
     pricing: Pricing,
     pods: Pods,
@@ -79,7 +79,8 @@ def descend_both(
     iterations: int,
     work: int,
 ) -> None:
-    """Subgradient steps as in :func:`transom.solvers.allocation.free_pricing.descend`, on prices and payments.
+    """Subgradient steps as in :func:`transom.solvers.allocation.free_pricing.subgradient_steps`, on prices and
+    payments.
 
     ``payments`` ``(T, at[K])``: of each type for b nodes in a pod of each class.
     """
@@ -130,13 +131,13 @@ def descend_both(
             _step(shape, pricing, pods, prices, payments, dual)
 
 
-@borrowing
+@no_refcount
 def _copy_all(of: FloatArray, to: FloatArray) -> None:
     for row in range(len(of)):
         copy(of[row], to[row])
 
 
-@borrowing
+@no_refcount
 def _step(shape: Shape, pricing: Pricing, pods: Pods, prices: Multipliers, payments: Multipliers, dual: Dual) -> None:
     project(shape, pricing, prices)
     square = 0.0

@@ -49,7 +49,7 @@ def condition() -> Condition:
     return Condition(tuple(settings), len(_tasks()))
 
 
-def spoilt(before: Condition) -> bool:
+def was_modified(before: Condition) -> bool:
     """Whether settings have changed, or threads or child processes are still busy.
 
     Those that wait to be used again, as of a pool, do no harm.
