@@ -269,9 +269,18 @@ def test_scores_by_brute_force(data: st.DataObject) -> None:
         assert score.closed == pytest.approx((score.single - score.auto) / (score.single - score.virtual))
     else:
         assert np.isnan(score.closed)
-    single = 1 + int(sa < dp)
+    single = 1 + int(sa < dp - 1e-7)  # of level ones the first by name
     assert score.better[0] == pytest.approx(np.mean([gap[0] < gap[single] for gap in gaps]))
     assert score.worse[0] == pytest.approx(np.mean([gap[0] > gap[single] for gap in gaps]))
+
+
+@pytest.mark.parametrize("turn", [1, -1])
+def test_of_level_solvers_the_first_by_name_is_the_single_one(turn: int) -> None:
+    # Gaps of dp: 100, 0, 0; of sa: 0, 200/3, 100/3. The sums are equal but for the last bit.
+    values = {"auto": (None, None, None), "dp": (None, 3.0, 3.0), "sa": (1.0, 1.0, 2.0)}
+    rows = [row(f"i{i}", name, 1.0, value) for name, each in values.items() for i, value in enumerate(each)]
+    (score,) = scores(to_frame(rows[::turn]))
+    assert (score.name, score.better[0], score.worse[0]) == ("dp", 0, 2 / 3)
 
 
 def test_shares_have_limits() -> None:

@@ -35,7 +35,8 @@ class Score:
     seconds : the budget [s].
     instances : how many there are.
     auto, virtual : gap of ``auto``, and of the best solver for each instance.
-    single, name : gap of the solver that is best over these instances, with hindsight, and which it is.
+    single, name : gap of the solver that is best over these instances, with hindsight, and which it is; of those that
+        are level, the first by name.
     proved, most : share of the instances that ``auto`` proves, and the largest one of a single solver, 0 to 1.
     closed : share of the way from ``single`` to ``virtual`` that ``auto`` goes; nan where these are equal.
     better, worse : share of the instances on which ``auto`` has a smaller gap than that single solver, and a larger
@@ -128,7 +129,9 @@ def _scored(problem: str, family: str, seconds: float, runs: pl.DataFrame, choos
     if len(mine) != 1 or not names:
         return None
     theirs = gaps.select(names)  # one that was not run does not take the instance
-    best = names[int(theirs.mean().to_numpy().argmin())]
+    means = theirs.select(sorted(names)).mean().row(0, named=True)
+    least = min(means.values())
+    best = next(name for name, mean in means.items() if mean <= least + _SAME)  # sums of level ones differ in a bit
     sample = np.column_stack((gaps[best], gaps[mine[0]], theirs.min_horizontal()))
     single, auto, virtual = sample.mean(axis=0).tolist()
     ahead = sample[:, 0] - sample[:, 1]
