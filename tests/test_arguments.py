@@ -34,6 +34,8 @@ from transom.io.documents import decode
 from transom.models import JobTable
 from transom.traces import ReadingRules
 
+pytestmark = pytest.mark.fast
+
 TREE = FatTree.uniform(8, 2, 4)
 KNAPSACK = Knapsack([3, 2, 1], [1, 2, 3], 4)
 PATH = ConstrainedPath.from_allocation(Allocation(TREE, [0, 1, 2, 5], [2, 2], "static", False))

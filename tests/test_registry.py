@@ -9,6 +9,8 @@ from transom.errors import SpecError
 from transom.models import Allocation, ConstrainedPath, Knapsack
 from transom.registry import COST_MODELS, OBJECTIVES, PRIORITY_RULES, SOLVERS, build, entries, load, make, names, parse
 
+pytestmark = pytest.mark.fast
+
 
 @dataclass(frozen=True)
 class Thing:

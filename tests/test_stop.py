@@ -8,6 +8,8 @@ from transom.errors import StopError
 from transom.models import Knapsack
 from transom.stop import Budget, Stop, WrongAnswer, relative_gap
 
+pytestmark = pytest.mark.fast
+
 PROBLEM = Knapsack([5, 4, 3], [3, 2, 2], 4)  # type: ignore[arg-type]  # the optimum is 7
 
 

@@ -17,6 +17,8 @@ from transom.io import decode, encode
 from transom.models import Cluster, Job, JobTable, Knapsack, Window
 from transom.result import Result
 
+pytestmark = pytest.mark.fast
+
 INT64 = st.integers(-(2**63), 2**63 - 1)
 
 

@@ -13,6 +13,8 @@ from transom import solve
 from transom.errors import ModelError
 from transom.models import AUTHORS, Allocation, Cluster, FatTree, JobTable, Window
 
+pytestmark = pytest.mark.fast
+
 RULES = ("static", "dynamic", "free")
 NO_JOBS = JobTable(np.empty((0, 6), np.int64))
 

@@ -9,6 +9,8 @@ from transom.errors import ModelError
 from transom.models import Cluster, Job, JobTable, Knapsack, Window
 from transom.models.arrays import frozen_ints
 
+pytestmark = pytest.mark.fast
+
 
 @pytest.fixture
 def window() -> Window:

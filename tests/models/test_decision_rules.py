@@ -10,6 +10,8 @@ from transom.errors import SpecError
 from transom.models import ParetoFront, Selection
 from transom.models.decision_rules import shares
 
+pytestmark = pytest.mark.fast
+
 # One job for each point, so that any values can be a front; utilisation is in hundredths.
 POINTS = [[90, 20, 30], [85, 40, 40], [81, 60, 50], [70, 90, 90], [85, 10, 75]]
 

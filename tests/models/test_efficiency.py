@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from transom.models.efficiency import by_efficiency, dantzig
 
+pytestmark = pytest.mark.fast
+
 pairs = st.one_of(
     st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), max_size=12),
     st.lists(st.tuples(st.integers(2**40, 2**40 + 5), st.integers(2**40, 2**40 + 5)), max_size=12),

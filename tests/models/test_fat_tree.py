@@ -6,6 +6,8 @@ import pytest
 from transom.errors import ModelError
 from transom.models import Cluster, FatTree
 
+pytestmark = pytest.mark.fast
+
 
 def test_a_4_ary_tree_is_the_papers_figure_1() -> None:
     tree = FatTree.k_ary(4)

@@ -7,6 +7,8 @@ from tests.selection_cases import random_selection, true_front
 from transom.models import ParetoFront, Selection
 from transom.models.front_completeness import MOST_JOBS, missing_points
 
+pytestmark = pytest.mark.fast
+
 
 @pytest.mark.parametrize("seed", range(40))
 def test_what_is_missing_is_found(seed: int) -> None:

@@ -15,6 +15,8 @@ from transom.errors import ModelError
 from transom.models import AUTHORS, PAPER, FatTree, HopCost
 from transom.models.hop_cost import block_costs, hop_cost, nodes_cost
 
+pytestmark = pytest.mark.fast
+
 
 def test_equation_1_by_hand() -> None:
     tree = FatTree.k_ary(4)

@@ -17,6 +17,8 @@ from transom.models import (
 )
 from transom.registry import OBJECTIVES, make, names
 
+pytestmark = pytest.mark.fast
+
 CLUSTER = Cluster(8)
 
 

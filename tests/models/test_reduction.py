@@ -5,11 +5,14 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from transom.models import Knapsack
 from transom.models.reduction import reduce
+
+pytestmark = pytest.mark.fast
 
 knapsacks = st.integers(0, 7).flatmap(
     lambda n: st.builds(

@@ -13,6 +13,8 @@ from transom.models.objectives import SCALE, DrasCapability, SitePriority
 from transom.models.selection_reduction import reduce_selection
 from transom.stop import Stop
 
+pytestmark = pytest.mark.fast
+
 # Three jobs on 4 nodes and 10 units of burst buffer: {0, 2} uses 3 and 10, {1, 2} 4 and 7.
 SMALL = Selection([[2, 8], [3, 5], [1, 2]], [4, 10], resources=("nodes", "bb"))
 MARKS = np.array([[True, False, True], [False, True, True]])

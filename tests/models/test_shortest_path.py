@@ -11,6 +11,8 @@ from transom import solve
 from transom.errors import ModelError
 from transom.models import Allocation, ConstrainedPath, FatTree
 
+pytestmark = pytest.mark.fast
+
 INF = np.inf
 
 

@@ -12,6 +12,8 @@ from transom.simulation import MODES, simulate
 from transom.simulation.output.verification import check_schedule
 from transom.traces import TracedJob, Workload
 
+pytestmark = pytest.mark.fast
+
 
 def machine(*rows: tuple[int, int, int, int, int]) -> Workload:
     """A workload on 8 nodes and 10 units of a burst buffer from (id, submit, nodes, buffer, walltime)."""

@@ -11,6 +11,8 @@ from transom.simulation.passes.window_pass import pass_over
 from transom.simulation.runs import Run, repetitions, replay
 from transom.traces import TracedJob, Workload
 
+pytestmark = pytest.mark.fast
+
 
 @pytest.fixture
 def workload() -> Workload:

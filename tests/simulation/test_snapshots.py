@@ -10,6 +10,8 @@ from transom.simulation import Decision, RulePolicy, simulate
 from transom.simulation.snapshots import snapshots, window_at
 from transom.traces import Workload
 
+pytestmark = pytest.mark.fast
+
 
 @settings(max_examples=60, deadline=None)
 @given(workloads(max_jobs=12, dependencies=True))

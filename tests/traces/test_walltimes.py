@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from transom.traces.walltimes import USUAL_LIMITS, overestimated, round_up
+
+pytestmark = pytest.mark.fast
 
 
 def test_round_up() -> None:

@@ -37,6 +37,8 @@ from transom.io import read_documents, write_documents
 from transom.models import Knapsack, ParetoFront
 from transom.result import Result
 
+pytestmark = pytest.mark.xdist_group("library")  # what is made once serves all
+
 PROVED = {"knapsack": "dp", "selection": "exhaustive:limit=60", "scas": "scas-dp", "dcas": "dcas-exact"}
 
 

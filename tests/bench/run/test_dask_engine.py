@@ -27,6 +27,7 @@ from transom.bench.store.store import read_results
 from transom.models import Allocation, FatTree, Knapsack, Selection
 from transom.stop import Stop
 
+pytestmark = pytest.mark.xdist_group("dask")  # one cluster serves all
 pytest.importorskip("distributed")
 
 __all__ = ["faulty_solvers"]

@@ -16,6 +16,8 @@ from transom.generate.demands.resources import Resource, offered_load, parse_res
 from transom.models import Job
 from transom.traces import TracedJob, Workload, cut
 
+pytestmark = pytest.mark.fast
+
 NODES = 64
 
 

@@ -9,6 +9,8 @@ from transom.errors import ModelError, SpecError
 from transom.generate.instances.fragmented import fragmented_allocation
 from transom.models import AUTHORS
 
+pytestmark = pytest.mark.fast
+
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_named_family(seed: int) -> None:

@@ -14,6 +14,8 @@ from transom.errors import SpecError
 from transom.generate import CLASSES, generate_knapsack, hard_knapsack
 from transom.models import Knapsack
 
+pytestmark = pytest.mark.fast
+
 # What holds for the values v and weights w of a class with range R.
 HOLDS: dict[str, Callable[[np.ndarray, np.ndarray, int], np.ndarray]] = {
     "uncorrelated": lambda v, w, r: (v >= 1) & (v <= r) & (w >= 1) & (w <= r),

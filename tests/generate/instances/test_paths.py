@@ -13,6 +13,8 @@ from transom import Stop, solve
 from transom.errors import SpecError
 from transom.generate import random_path
 
+pytestmark = pytest.mark.fast
+
 
 @given(st.integers(0, 2**32), st.integers(1, 4), st.integers(0, 4), st.floats(0, 1))
 def test_as_stated(seed: int, sizes: int, more: int, density: float) -> None:

@@ -14,6 +14,8 @@ from transom.rng import stream
 from transom.simulation import Schedule, simulate
 from transom.simulation.snapshots import window_at
 
+pytestmark = pytest.mark.fast
+
 
 def made(family: str, number: int = 1, **settings: object) -> Selection:
     return family_selection(family, stream(1, "test", family, number), **settings)  # type: ignore[arg-type]

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from transom.errors import SpecError
 from transom.generate import uniform_sizes
 
+pytestmark = pytest.mark.fast
+
 
 @given(st.integers(0, 2**32), st.integers(0, 30), st.integers(2, 100), st.integers(60, 2000))
 def test_in_range(seed: int, jobs: int, cap: int, most: int) -> None:

@@ -10,6 +10,8 @@ from transom.generate import generate_lublin, random_windows, window_knapsacks
 from transom.models import Cluster, Job, Knapsack, WaitingNodes
 from transom.traces import TracedJob, Workload
 
+pytestmark = pytest.mark.fast
+
 
 @pytest.fixture(scope="module")
 def workload() -> Workload:

@@ -14,6 +14,8 @@ from transom.generate.workload.arrivals import HOURS
 from transom.models import Cluster, JobTable
 from transom.traces import Workload, read_swf
 
+pytestmark = pytest.mark.fast
+
 WEEK = HOURS * 3600
 
 

@@ -18,6 +18,8 @@ from transom.generate.workload.jobsets import COUNTS
 from transom.models import Cluster, JobTable
 from transom.traces import Workload, read_swf
 
+pytestmark = pytest.mark.fast
+
 DAY, WEEK = 86_400, 7 * 86_400
 
 

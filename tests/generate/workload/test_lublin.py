@@ -13,6 +13,8 @@ from transom.generate import LublinModel, generate_lublin
 from transom.generate.workload.lublin import daily_cycle, sample_runtimes, sample_sizes
 from transom.traces import Workload, read_swf
 
+pytestmark = pytest.mark.fast
+
 
 def rng(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)

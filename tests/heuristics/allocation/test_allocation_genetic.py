@@ -12,6 +12,8 @@ from transom import Stop, solve
 from transom.heuristics.allocation.genetic import _Keys
 from transom.models import AUTHORS, Allocation, FatTree
 
+pytestmark = pytest.mark.fast
+
 
 @pytest.mark.parametrize("rule", ["static", "dynamic", "free"])
 @settings(max_examples=40, deadline=None, derandomize=True)

@@ -11,6 +11,8 @@ from tests.heuristics.windows import windows
 from transom import Stop, solve
 from transom.models import Allocation, FatTree
 
+pytestmark = pytest.mark.fast
+
 TREE = FatTree.uniform(24, 4, 12)  # two pods of three leaf switches
 
 

@@ -18,6 +18,8 @@ from transom.heuristics.allocation.arrays import allocation_arrays
 from transom.heuristics.allocation.reinsertion import least_costs
 from transom.models import AUTHORS, Allocation, FatTree
 
+pytestmark = pytest.mark.fast
+
 
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(allocations("dynamic", max_jobs=4))

@@ -11,6 +11,8 @@ from tests.heuristics.windows import windows
 from transom import Stop, solve
 from transom.models import Allocation, FatTree
 
+pytestmark = pytest.mark.fast
+
 
 @pytest.mark.parametrize("rule", ["static", "dynamic", "free"])
 def test_blocks_follow_each_other_from_the_head(rule: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,6 +13,8 @@ from transom.heuristics.knapsack.genetic import repair
 from transom.models import Knapsack
 from transom.models.efficiency import by_efficiency
 from transom.models.reduction import reduce
+
+pytestmark = pytest.mark.fast
 
 PROBLEM = generate_knapsack("circle", 200, 1000, np.random.default_rng(1))
 

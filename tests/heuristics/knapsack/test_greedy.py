@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from transom import check, solve
 from transom.models import Knapsack
+
+pytestmark = pytest.mark.fast
 
 knapsacks = st.integers(1, 12).flatmap(
     lambda n: st.builds(

@@ -14,6 +14,8 @@ from transom.models import AUTHORS, PAPER, Allocation, FatTree
 from transom.simulation.nodes.allocator import Allocator, Placed, Placer, load_allocator
 from transom.simulation.nodes.topology import parse_tree
 
+pytestmark = pytest.mark.fast
+
 TREE = FatTree.k_ary(4)
 
 

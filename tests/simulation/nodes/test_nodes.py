@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 
 from tests.simulation.workloads import workloads
@@ -8,6 +9,8 @@ from transom.models import Cluster, Job
 from transom.simulation import simulate
 from transom.simulation.nodes.lowest_idle import assign_nodes
 from transom.traces import TracedJob, Workload
+
+pytestmark = pytest.mark.fast
 
 
 @settings(max_examples=100, deadline=None)

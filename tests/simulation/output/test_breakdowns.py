@@ -17,6 +17,8 @@ from transom.simulation.core.schedule import Schedule
 from transom.simulation.output import breakdowns
 from transom.simulation.output.metrics import WEEK, Trim, node_seconds, utilisation
 
+pytestmark = pytest.mark.fast
+
 
 def test_groups_by_mode() -> None:
     groups = breakdowns.by_mode(by_hand())

@@ -18,6 +18,8 @@ from transom.simulation.core.schedule import BACKFILLED, READY, RESERVED, Schedu
 from transom.simulation.output import metrics
 from transom.simulation.output.metrics import METRICS, Trim, aggregate, resource_metrics, summary
 
+pytestmark = pytest.mark.fast
+
 
 def by_hand() -> Schedule:
     """Four nodes: job 1 takes two for 100 s, job 2 waits for all four, job 3 is backfilled for 5 s."""

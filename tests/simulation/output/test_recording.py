@@ -31,6 +31,8 @@ from transom.simulation.output.recording import (
     write_schedule,
 )
 
+pytestmark = pytest.mark.fast
+
 RUNS = NodeRuns(np.array([0, 1, 2, 4, 5]), np.array([0, 0, 1, 3, 2]), np.array([1, 3, 1, 3, 2]))
 
 

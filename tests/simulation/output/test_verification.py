@@ -12,6 +12,8 @@ from transom.simulation.nodes.lowest_idle import assign_nodes
 from transom.simulation.output.verification import check_nodes, check_schedule
 from transom.traces import TracedJob, Workload
 
+pytestmark = pytest.mark.fast
+
 
 @pytest.fixture
 def workload() -> Workload:

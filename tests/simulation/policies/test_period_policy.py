@@ -16,6 +16,8 @@ from transom.simulation.output.verification import check_schedule
 from transom.simulation.policies.period import PeriodPolicy
 from transom.traces import TracedJob, Workload
 
+pytestmark = pytest.mark.fast
+
 
 @settings(max_examples=200, deadline=None)
 @given(

@@ -13,6 +13,8 @@ from transom.simulation.output.verification import check_schedule
 from transom.simulation.policies.window import WindowPolicy, optimization
 from transom.traces import TracedJob, Workload
 
+pytestmark = pytest.mark.fast
+
 
 def jobs(*rows: tuple[int, int, int, int, int]) -> Workload:
     """A workload on 8 nodes from (id, submit, nodes, walltime, runtime)."""

@@ -20,6 +20,8 @@ from transom.solvers.auto import features as module
 from transom.solvers.auto.features import features, names_for
 from transom.solvers.knapsack.dynamic_programming import DynamicProgramming
 
+pytestmark = pytest.mark.fast
+
 seeds = st.integers(0, 2**32 - 1)
 
 

@@ -14,6 +14,8 @@ from transom import Stop, check, registry, solve
 from transom.errors import SpecError, UnsupportedError
 from transom.models import Allocation, ConstrainedPath
 
+pytestmark = pytest.mark.fast
+
 ENDLESS = Stop(seconds=20)
 SPECS = ("csp-networkx", "csp-scip", "csp-flow", "csp-flow:backend=scip", "csp-cpsat")
 

@@ -9,6 +9,8 @@ import pytest
 
 from transom.solvers.selection.zones import Zones
 
+pytestmark = pytest.mark.fast
+
 
 def covered(zones: Zones, value: tuple[int, ...]) -> bool:
     return bool((zones._bounds < np.array(value)).all(axis=1).any())
