@@ -34,19 +34,27 @@ test: $(VENV)/.tested
 
 # Tests that take minutes each.
 test-long: $(VENV)/.tested
-	$(BIN)/python -m pytest -m long $(ARGS)
+	$(BIN)/python -m pytest -m long --timeout 3600 $(ARGS)
 
-# The core alone, then the extra of the tests on top of it. Modules are compiled when they are first imported: most never are.
+# A machine that keeps Python from writing bytecode would compile every module anew in each of the tests' processes.
+unexport PYTHONDONTWRITEBYTECODE
+
+# Some packages hold templates that no Python compiles: they are left as they are.
+COMPILE = $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib transom || true
+
+# The core alone, then the extra of the tests on top of it.
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("Transom needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	@echo "Installing into $(VENV); this takes a minute or two."
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt -e .
+	$(COMPILE)
 	touch $@
 
 $(VENV)/.tested: $(VENV)/.installed
 	@echo "Installing what the tests need; this takes a minute or two."
 	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
+	$(COMPILE)
 	touch $@
 
 clean:
