@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,10 @@ from hypothesis import settings
 # The first call of a kernel compiles it: the time of one example says nothing.
 settings.register_profile("transom", deadline=None)
 settings.load_profile("transom")
+
+# A shell starts what runs behind it with Ctrl-C ignored, which our own processes would inherit: tests that interrupt
+# them would wait for ever.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parents[1]
 
