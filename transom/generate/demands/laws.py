@@ -11,7 +11,6 @@ from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
 from transom import registry
 from transom.errors import SpecError
@@ -84,6 +83,8 @@ class Normal(_Marginal):
 
     def quantile(self, share: FloatArray) -> FloatArray:
         """The amount that a share of all amounts does not exceed."""
+        from scipy.special import ndtr, ndtri  # late: it takes longer than most commands that never sample
+
         mean, deviation = _sizes(self.mean, self.deviation, 0.5)
         if deviation == 0:
             return np.full(len(share), mean)
@@ -118,6 +119,8 @@ class Lognormal(_Marginal):
 
     def quantile(self, share: FloatArray) -> FloatArray:
         """The amount that a share of all amounts does not exceed."""
+        from scipy.special import ndtri
+
         mean, deviation = _sizes(self.mean, self.deviation, 2.0)
         variance = math.log1p((deviation / mean) ** 2)  # of the logarithms
         amounts: FloatArray = mean * np.exp(math.sqrt(variance) * -ndtri(1 - share) - variance / 2)
@@ -195,6 +198,8 @@ class Correlated:
 
     def amounts(self, workload: Workload, columns: Columns, rng: np.random.Generator, /) -> FloatArray:
         """Amounts of the jobs, shape ``(jobs,)``."""
+        from scipy.special import ndtr, ndtri
+
         number = len(workload)
         noise, lot = rng.standard_normal(number), rng.random(number)
         place = np.empty(number)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -215,9 +216,10 @@ def solver_policy(
     taken = [each for each, reason in reasons.items() if reason is None]
     if not taken:
         raise UnsupportedError(f"policy {spec!r} cannot take {KINDS[wanted[0]]}: {reasons[wanted[0]]}")
-    warm_up(solver, Allocation)
+    compile_once = cache(lambda: warm_up(solver, Allocation))  # not where a recipe is only looked at
 
     def place(problem: Allocation) -> IntArray:
+        compile_once()
         result = solve(problem, solver, stop, seed)
         if result.solution is None:
             why = result.error or f"{result.status}, stopped by {result.reason}"

@@ -170,12 +170,12 @@ def sample_runtimes(size: IntArray, rng: np.random.Generator, model: LublinModel
 
 def daily_cycle(model: LublinModel) -> FloatArray:
     """Arrival rate of each half hour from midnight on, relative to the mean, shape ``(48,)``."""
-    from scipy.stats import gamma
+    from scipy.special import gammainc
 
     bucket = np.arange(_FIRST_BUCKET, _FIRST_BUCKET + BUCKETS)
     edges = np.append(bucket - 0.5, bucket[-1] + 0.5)
     rate = np.empty(BUCKETS)
-    rate[(bucket - 1) % BUCKETS] = np.diff(gamma.cdf(edges, model.day[0], scale=model.day[1]))
+    rate[(bucket - 1) % BUCKETS] = np.diff(gammainc(model.day[0], edges / model.day[1]))
     rate /= rate.mean()
     return rate
 

@@ -64,7 +64,10 @@ class ScasDp:
 
     def supports(self, problem: Allocation | ConstrainedPath, /) -> str | None:
         """None for a static allocation or a path whose tables fit into ``memory``."""
-        return refused_rule(problem) or _too_large(*packing.shape(problem), self.memory)
+        refused = refused_rule(problem)
+        if refused is None and not _surely_fits(problem, self.memory):
+            refused = _too_large(*packing.shape(problem), self.memory)
+        return refused
 
     def warm_up(self) -> None:
         """Compile the kernels."""
@@ -135,6 +138,15 @@ def table_bytes(sizes: IntArray, counts: IntArray, length: int, wrap: bool) -> i
     slack = max(0, length - int(sizes @ counts))
     largest = int(sizes.max(initial=0))
     return 8 * states * (2 * (slack + largest) + slack + 1 if wrap else slack + 1)
+
+
+def _surely_fits(problem: Allocation | ConstrainedPath, memory: int) -> bool:
+    """Whether the table fits even if each job has a size of its own: asked first, since it needs no compiled code."""
+    return (
+        isinstance(problem, Allocation)
+        and len(problem) < 30
+        and 8 * 2 ** len(problem) * (3 * len(problem.idle) + 1) <= memory * 2**20
+    )
 
 
 def _too_large(sizes: IntArray, counts: IntArray, length: int, wrap: bool, memory: int) -> str | None:

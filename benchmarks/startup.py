@@ -1,0 +1,117 @@
+"""What a command takes before it answers: CPU time, user and system, of whole processes with their children.
+
+    python -m benchmarks.startup            # bytecode and compiled kernels are there; and without bytecode
+    python -m benchmarks.startup --cold     # also with an empty cache of kernels, which takes minutes
+
+Each command runs once unseen, then `--rounds` times; the least counts. Figures of one table are of one moment of one
+machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from transom.cli.output.console import number, print_table
+
+INSTANCES = Path(__file__).parents[1] / "instances"
+FILES = {
+    "knapsack": "windows/lublin.jsonl",
+    "scas": "tjap/small.jsonl",
+    "dcas": "tjap/small.jsonl",
+    "free": "tjap/small.jsonl",
+    "selection": "selection/replay.jsonl.gz",
+    "csp": "csp/random.jsonl.gz",
+}
+RULES = {"scas": "static", "dcas": "dynamic", "free": "free"}
+PLAIN = (
+    "--help",
+    "solvers",
+    "models",
+    "schema",
+    "library list",
+    "bench run --help",
+    "report --help",
+    "check {knapsack} {result}",
+)
+KERNELS = (
+    "simulate {trace} --policy fcfs-easy",
+    "solve {knapsack} --solver dp",
+    "solve {scas} --solver scas-dp",
+    "solve {csp} --solver csp-dp",
+    "solve {knapsack}",
+    "solve {scas}",
+    "solve {dcas}",
+    "solve {free}",
+    "solve {selection}",
+    "solve {knapsack} --solver cpsat",
+    "solve {knapsack} --solver scip",
+)
+
+
+def main() -> None:
+    """Print a row for each command."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--cold", action="store_true", help="also with an empty cache of kernels")
+    parser.add_argument("--only", default="", help="commands that hold this text")
+    arguments = parser.parse_args()
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        given = dict(_small(Path(folder)))
+        seconds([*f"solve {given['knapsack']} --solver dp --out".split(), given["result"]])
+        for name in (*PLAIN, *KERNELS):
+            if arguments.only not in name:
+                continue
+            command = name.format(**given).split()
+            warm = min([seconds(command) for _ in range(arguments.rounds + 1)][1:])
+            # A place for bytecode where there is none, and where none is written.
+            bare = seconds(command, PYTHONPYCACHEPREFIX=f"{folder}/none", PYTHONDONTWRITEBYTECODE="1")
+            cells = [
+                "transom " + re.sub(r"{(\w+)}", lambda found: found[1].upper(), name),
+                number(warm, 2),
+                number(bare, 2),
+            ]
+            if arguments.cold:
+                with tempfile.TemporaryDirectory() as empty:
+                    cells.append(number(seconds(command, XDG_CACHE_HOME=empty), 1) if name in KERNELS else "")
+            rows.append(cells)
+    headings = ["command", "warm [s]", "no bytecode [s]", *(["no kernels [s]"] if arguments.cold else [])]
+    print_table("CPU time of a process and its children", headings, rows)
+
+
+def seconds(arguments: list[str], **environment: str) -> float:
+    """CPU time of a command of ours and of its children [s]."""
+    given = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    before = os.times()
+    done = subprocess.run(
+        [sys.executable, "-m", "transom", *arguments], env={**given, **environment}, capture_output=True, text=True
+    )
+    after = os.times()
+    if done.returncode:
+        sys.exit(f"transom {' '.join(arguments)}: status {done.returncode}\n{done.stderr}")
+    return after.children_user + after.children_system - before.children_user - before.children_system
+
+
+def _small(folder: Path) -> Iterator[tuple[str, str]]:
+    """The first instance of bundled files, in files of their own; where a result goes; a trace."""
+    for name, path in FILES.items():
+        data = (INSTANCES / path).read_bytes()
+        text = (gzip.decompress(data) if path.endswith(".gz") else data).decode()
+        line = text.partition("\n")[0].replace('"rule":"static"', f'"rule":"{RULES.get(name)}"')
+        kept = folder / f"{name}.jsonl"
+        kept.write_text(line + "\n")
+        yield name, str(kept)
+    yield "result", str(folder / "result.jsonl")
+    yield "trace", str(INSTANCES / "workloads" / "lublin_5000.swf.gz")
+
+
+if __name__ == "__main__":
+    main()
