@@ -49,6 +49,7 @@ _WORDS = {
 }
 
 
+_LISTED = 10  # of the names that are known, in an error
 _LABEL = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,99})=(.+)", re.DOTALL)
 _LABELS = "a letter or digit, then up to 99 letters, digits, '.', '_' or '-'"
 
@@ -121,10 +122,13 @@ def _stem(entry: str) -> str:
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> SpecError:
-    """The error for a name that is not known, with the nearest known one and all of them."""
+    """The error for a name that is not known, with the nearest known one, and all of them or the ten nearest."""
     known = sorted(known)
     near = difflib.get_close_matches(name, known, 1)
     hint = f"; did you mean {near[0]!r}?" if near else "."
+    if len(known) > _LISTED:
+        shown = difflib.get_close_matches(name, known, _LISTED, cutoff=0.0)
+        return SpecError(f"unknown {what} {name!r}{hint} Nearest of {len(known)}: {', '.join(shown)}")
     return SpecError(f"unknown {what} {name!r}{hint} Known: {', '.join(known)}")
 
 

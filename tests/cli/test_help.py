@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -41,3 +44,69 @@ def test_help_imports_nothing_heavy() -> None:
     program = f"import sys; from transom.cli import run; run(['--help']); print(sys.modules.keys() & set({HEAVY!r}))"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ran.stdout.splitlines()[-1] == "set()"
+
+
+WITHOUT_COMPILER = (
+    ("--help",),
+    ("solvers",),
+    ("models",),
+    ("schema",),
+    ("library", "list"),
+    ("report", "--help"),
+    ("bench", "run", "--help"),
+    ("check", "instances/windows/lublin.jsonl", "RESULT"),
+)
+
+
+@pytest.mark.parametrize("words", WITHOUT_COMPILER, ids=lambda words: " ".join(words[:2]))
+def test_what_computes_nothing_imports_no_compiler(root: Path, tmp_path: Path, words: tuple[str, ...]) -> None:
+    if "RESULT" in words:
+        result = tmp_path / "result.jsonl"
+        solving = ["solve", str(root / words[1]), "--solver", "dp", "--out", str(result)]
+        subprocess.run([sys.executable, "-m", "transom", *solving], capture_output=True, check=True)
+        words = (*words[:-1], str(result))
+    program = f"import sys; from transom.cli import run; run({words!r}); print({{'numba', 'scipy'}} & set(sys.modules))"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=root)
+    assert (ran.stdout.splitlines()[-1], ran.stderr) == ("set()", "")
+
+
+def test_short_options(transom: Callable[..., Ran]) -> None:
+    assert transom("-V").out == transom("--version").out
+    assert transom("-h").out == transom("--help").out
+    assert transom("bench", "run", "-h").out == transom("bench", "run", "--help").out
+
+
+def test_values_have_names_and_lists_of_commands_whole_sentences(transom: Callable[..., Ran]) -> None:
+    for command in [*ALONE, *(f"{name} {each}" for name in GROUPS for each in GROUPS[name])]:
+        text = transom(*command.split(), "--help").out
+        assert not re.search(r"<(list\[)?(str|int|float|path|Path)\b", text), command
+    for name in ("", *GROUPS):
+        assert "..." not in transom(*name.split(), "--help").out.partition("Commands:")[2]
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        ("transom solve --solver scas-", ["scas-cpsat", "scas-dp", "scas-flow", "scas-lagrangian", "scas-scip"]),
+        ("transom simulate --policy mine=fcfs", ["mine=fcfs", "mine=fcfs-conservative", "mine=fcfs-easy"]),
+        ("transom solve --problem d", ["dcas"]),
+        ("transom solve --decide k", ["knee"]),
+        ("transom simulate --cost-model p", ["paper"]),
+        ("transom solve --objective wai", ["wait", "waited"]),
+        ("transom bench p", ["plan", "portfolio"]),
+    ],
+)
+def test_a_shell_completes_names(words: str, completed: list[str]) -> None:
+    asked = {"COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    assert _completion("complete_bash", **asked).split() == completed
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_each_shell_has_a_script(shell: str) -> None:
+    assert f"complete_{shell}" in _completion(f"source_{shell}")
+
+
+def _completion(task: str, **asked: str) -> str:
+    program = "import sys; sys.argv = ['transom']; from transom.cli import main; main()"
+    environment = {**os.environ, "_TRANSOM_COMPLETE": task, **asked}
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment).stdout

@@ -33,9 +33,9 @@ def run(arguments: Sequence[str]) -> int:
     standard error; 130 after Ctrl-C.
     """
     try:
-        from transom.cli.app import app  # which takes long enough for Ctrl-C to fall into it
+        from transom.cli.app import command_line  # which takes long enough for Ctrl-C to fall into it
 
-        status = app(list(arguments), prog_name="transom", standalone_mode=False)
+        status = command_line()(list(arguments), prog_name="transom", standalone_mode=False)
         sys.stdout.flush()
         # The parser may turn Ctrl-C into a status of its own.
         return _interrupted() if status == _CTRL_C else status if isinstance(status, int) else 0

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.main import get_command
 
 from transom.cli.commands import (
     bench,
@@ -20,11 +21,12 @@ from transom.cli.commands import (
     solvers,
     train,
 )
+from transom.cli.output.help import explain
 
 app = typer.Typer(
     help="Solve the scheduling windows of HPC clusters, replay traces, compare policies.",
-    add_completion=False,
     no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -41,7 +43,7 @@ def _version(asked: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     pass
@@ -59,3 +61,8 @@ app.command("report")(report.command)
 app.command("solvers")(solvers.command)
 app.command("models")(models.command)
 app.command("schema")(schema.command)
+
+
+def command_line() -> Any:
+    """The whole of it, to be called with a list of arguments."""
+    return explain(get_command(app))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from transom.cli.options import common as options
+from transom.cli.options import completion
 from transom.cli.output.console import note, print_json, print_table, progress
 
 if TYPE_CHECKING:
@@ -58,10 +59,15 @@ def list_command(
 
 @app.command("add")
 def add_command(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Instances as for solve, in the folder.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Instances as for solve, in the folder.")],
     folder: Folder = _HERE,
     problem: Annotated[
-        str | None, typer.Option("--problem", help="What to make of them, as of solve; what they are by default.")
+        str | None,
+        typer.Option(
+            "--problem",
+            autocompletion=completion.problems,
+            help="What to make of them, as of solve; what they are by default.",
+        ),
     ] = None,
     objective: options.Objective = None,
     objectives: options.Objectives = None,
@@ -89,7 +95,7 @@ def add_command(
 
 @app.command("remove")
 def remove_command(
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="As the index names them; they may be gone.")],
+    files: Annotated[list[str], typer.Argument(metavar="FILE", help="As the index names them; they may be gone.")],
     folder: Folder = _HERE,
 ) -> None:
     """Forget the entries of files, which themselves stay as they are."""
@@ -113,7 +119,7 @@ def remove_command(
 def update_command(
     results: Annotated[
         list[Path],
-        typer.Argument(metavar="RESULTS...", help="Stores of the bench, or .jsonl files of transom solve --out."),
+        typer.Argument(metavar="RESULTS", help="Stores of the bench, or .jsonl files of transom solve --out."),
     ],
     folder: Folder = _HERE,
     seconds: Annotated[

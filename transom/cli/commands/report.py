@@ -13,7 +13,7 @@ from transom.cli.output.console import check_writable, note, progress
 
 def command(
     results: Annotated[
-        list[Path], typer.Argument(help="Folders of results, or Parquet files of rows.", metavar="RESULTS...")
+        list[Path], typer.Argument(help="Folders of results, or Parquet files of rows.", metavar="RESULTS")
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The page, a file that ends in .html.")] = Path(
         "report.html"

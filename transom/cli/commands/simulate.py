@@ -12,6 +12,7 @@ import typer
 
 from transom.cli.commands.sequences import compare_sequences
 from transom.cli.options import common as options
+from transom.cli.options import completion
 from transom.cli.options.events import Rules, read_under
 from transom.cli.options.nodes import AllocateBy, NodeOptions, Rule, chosen_runs, machine, on_tree
 from transom.cli.options.outages import OnFailure, OnFailureOption, OutagesOption, chosen_outages
@@ -39,7 +40,12 @@ def command(
     context: typer.Context,
     trace: options.Trace,
     policy: Annotated[
-        list[str] | None, typer.Option("--policy", help="[LABEL=]SPEC, such as fcfs-easy; give it again to compare.")
+        list[str] | None,
+        typer.Option(
+            "--policy",
+            autocompletion=completion.policies,
+            help="[LABEL=]SPEC, such as fcfs-easy; give it again to compare.",
+        ),
     ] = None,
     period: Annotated[
         int | None,
@@ -56,6 +62,7 @@ def command(
         list[str] | None,
         typer.Option(
             "--allocate",
+            autocompletion=completion.solvers,
             help="Solver that chooses nodes, such as dcas-exact; give it again to compare. Lowest idle ids by default.",
         ),
     ] = None,
@@ -70,7 +77,11 @@ def command(
     ] = 1.0,
     cost_model: Annotated[
         str | None,
-        typer.Option("--cost-model", help="paper (default), authors or custom:KEY=VALUE,..."),
+        typer.Option(
+            "--cost-model",
+            autocompletion=completion.cost_models,
+            help="paper (default), authors or custom:KEY=VALUE,...",
+        ),
     ] = None,
     resources: Resources = None,
     outages: OutagesOption = None,

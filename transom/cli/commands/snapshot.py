@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from transom.cli.options import common as options
+from transom.cli.options import completion
 from transom.cli.options.nodes import machine, on_tree
 from transom.cli.options.resources import Resources, equipped
 from transom.cli.output.console import check_writable, describe, note, print_json, progress
@@ -19,7 +20,12 @@ def command(
     every: Annotated[int, typer.Option("--every", min=1, help="Cut a window every so many seconds.")],
     out: Annotated[Path, typer.Option("--out", help="Where to write the windows: .jsonl or .jsonl.gz.")],
     policy: Annotated[
-        str, typer.Option("--policy", help="The policy of the replay; `transom solvers` lists them.")
+        str,
+        typer.Option(
+            "--policy",
+            autocompletion=completion.policies,
+            help="The policy of the replay; `transom solvers` lists them.",
+        ),
     ] = "fcfs-easy",
     order: Annotated[
         str | None, typer.Option("--order", help="Priority rule that orders the queue; the policy's own by default.")
@@ -29,7 +35,12 @@ def command(
         typer.Option("--cluster", help="The tree that nodes hang on, as for simulate; windows then tell idle nodes."),
     ] = None,
     allocate: Annotated[
-        str | None, typer.Option("--allocate", help="Solver that chooses nodes; lowest idle ids by default.")
+        str | None,
+        typer.Option(
+            "--allocate",
+            autocompletion=completion.solvers,
+            help="Solver that chooses nodes; lowest idle ids by default.",
+        ),
     ] = None,
     resources: Resources = None,
     minimum: Annotated[int, typer.Option("--minimum", min=1, help="Leave out windows with fewer waiting jobs.")] = 1,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from transom.cli.options import common as options
+from transom.cli.options import completion
 from transom.cli.output.console import check_writable, note, number, print_json, print_table, progress
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def command(
         str | None,
         typer.Option(
             "--problem",
+            autocompletion=completion.problems,
             help="What to solve, such as knapsack or dcas: a kind that `transom solvers` lists; by default what files "
             "hold.",
         ),
@@ -40,7 +42,9 @@ def command(
     solver: Annotated[
         list[str] | None,
         typer.Option(
-            "--solver", help="One: NAME or NAME:KEY=VALUE,...; `transom solvers` lists them. auto by default."
+            "--solver",
+            autocompletion=completion.solvers,
+            help="One: NAME or NAME:KEY=VALUE,...; `transom solvers` lists them. auto by default.",
         ),
     ] = None,
     seconds: Annotated[
@@ -59,6 +63,7 @@ def command(
         list[str] | None,
         typer.Option(
             "--decide",
+            autocompletion=completion.decision_rules,
             help="Rule that takes a point of a selection's front, such as knee or trade-off:give=0.2; repeat to "
             "compare. trade-off by default.",
         ),

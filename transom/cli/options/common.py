@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from transom.cli.options import completion
+
 if TYPE_CHECKING:
     from transom.traces import ReadingRules, Workload
 
@@ -109,7 +111,11 @@ EstimatesForOption = Annotated[
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random numbers.")]
 Objective = Annotated[
     str | None,
-    typer.Option("--objective", help="What a job of a window is worth, such as wait; its nodes by default."),
+    typer.Option(
+        "--objective",
+        autocompletion=completion.objectives,
+        help="What a job of a window is worth, such as wait; its nodes by default.",
+    ),
 ]
 Objectives = Annotated[
     str | None,
@@ -123,6 +129,7 @@ CostModel = Annotated[
     str | None,
     typer.Option(
         "--cost-model",
+        autocompletion=completion.cost_models,
         help="What hops cost in windows, such as authors or custom:same_leaf=1,...; eq. (1) of the paper by default.",
     ),
 ]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from transom.cli.options import common as options
+from transom.cli.options import completion
 
 if TYPE_CHECKING:
     from transom.bench.plan.plan import Plan
@@ -30,7 +31,12 @@ Instances = Annotated[
     list[Path] | None, typer.Option("--instances", metavar="FILE", help="Instances instead of the plan's; repeat.")
 ]
 Solver = Annotated[
-    list[str] | None, typer.Option("--solver", help="[LABEL=]SPEC instead of the plan's solvers; repeat to compare.")
+    list[str] | None,
+    typer.Option(
+        "--solver",
+        autocompletion=completion.solvers,
+        help="[LABEL=]SPEC instead of the plan's solvers; repeat to compare.",
+    ),
 ]
 Seed = Annotated[
     list[str] | None, typer.Option("--seed", help="A seed, or a range such as 0-4, instead of the plan's; repeat.")
@@ -55,7 +61,9 @@ Take = Annotated[
 ]
 Problem = Annotated[
     str | None,
-    typer.Option("--problem", help="What to make of --instances, as of `transom solve`."),
+    typer.Option(
+        "--problem", autocompletion=completion.problems, help="What to make of --instances, as of `transom solve`."
+    ),
 ]
 
 _MOST_SEEDS = 1_000_000
