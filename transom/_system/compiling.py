@@ -25,6 +25,7 @@ from typing import Any, ClassVar, Generic, ParamSpec, TypeVar
 
 from numpy.random import Generator
 
+from transom._system import notices
 from transom._system.kernel_digest import kernel_digest
 from transom._system.signals import uninterrupted
 
@@ -86,6 +87,9 @@ class compiled(Generic[Given, Returned]):
             found = load_one(signature, target)
             if found is None and _await_turn(place):
                 found = load_one(signature, target)
+            if found is None:
+                for tell in notices.compiling:
+                    tell()
             return found
 
         def compile_whole(signature: Any) -> Any:

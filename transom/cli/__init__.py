@@ -7,6 +7,8 @@ import os
 import sys
 from collections.abc import Sequence
 
+from transom._system import notices
+from transom.cli.output.compiling import CompilerNotice
 from transom.errors import TransomError
 
 _CTRL_C = 130
@@ -14,6 +16,7 @@ _CTRL_C = 130
 
 def main() -> None:
     """Run the command line and leave with its status."""
+    notices.compiling.append(CompilerNotice())
     status = run(sys.argv[1:])
     if status == _CTRL_C:
         # A native solver may still be at work in its thread, and aborts when Python is taken down

@@ -1,10 +1,16 @@
 from __future__ import annotations
 
+import os
+import re
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from transom.cli.output.console import print_json, print_table
+from transom.cli.output import compiling, progress_lines
+from transom.cli.output.compiling import CompilerNotice
+from transom.cli.output.console import print_json, print_table, progress
 
 ROWS = [["somewhere/very_long_name.jsonl:17", "128,375,960", "0.003"], ["b", "1", "12.000"]]
 
@@ -31,3 +37,40 @@ def test_plain_text_where_nobody_watches(capsys: pytest.CaptureFixture[str]) -> 
 def test_json_has_no_number_that_is_none(capsys: pytest.CaptureFixture[str]) -> None:
     print_json({"a": float("nan"), "b": [float("inf"), 1.5], "c": (2,)})
     assert capsys.readouterr().out == '{"a":null,"b":[null,1.5],"c":[2]}\n'
+
+
+def test_where_no_bar_can_be_drawn_lines_say_how_far_it_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress_lines, "EVERY", 0.0)
+    with progress() as bars:
+        task, other = bars.add_task("jobs", total=20_000), bars.add_task("windows", total=None)
+        bars.update(task, completed=1500)
+        bars.advance(task, 500)
+        bars.update(other, advance=3, description="periods")
+    assert capsys.readouterr().err == "jobs: 1,500 of 20,000\njobs: 2,000 of 20,000\nperiods: 3\n"
+    with progress(hidden=True) as bars:
+        bars.advance(bars.add_task("jobs"))
+    monkeypatch.setattr(progress_lines, "EVERY", 1e9)
+    with progress() as bars:
+        bars.advance(bars.add_task("jobs"))
+    assert capsys.readouterr() == ("", "")
+
+
+def test_the_compiler_is_told_of(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    notice = CompilerNotice()
+    notice()
+    notice()
+    monkeypatch.setattr(compiling, "_EVERY", 0.0)
+    notice()
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == "compiling kernels for this machine, once: later commands load them"
+    assert re.fullmatch(r"2 kernels compiled in \d+ s", second)
+
+
+def test_a_command_tells_of_the_compiler_once(tmp_path: Path, root: Path) -> None:
+    run = [sys.executable, "-m", "transom", "solve", str(root / "instances/windows/lublin.jsonl"), "--solver", "greedy"]
+    for told in (["compiling kernels for this machine, once: later commands load them"], []):
+        environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "NUMBA_CACHE_DIR": ""}
+        done = subprocess.run(run, capture_output=True, text=True, check=True, env=environment)
+        assert done.stderr.splitlines()[:1] == told

@@ -31,9 +31,7 @@ Library = Annotated[
 
 
 def command(
-    results: Annotated[
-        list[Path], typer.Argument(metavar="RESULTS", help="Folders of bench run, or Parquet files.")
-    ],
+    results: Annotated[list[Path], typer.Argument(metavar="RESULTS", help="Folders of bench run, or Parquet files.")],
     library: Library = None,
     by: Annotated[By, typer.Option("--by", help="Compare solvers per problem, or per set of the plan.")] = By.problem,
     budget: Annotated[

@@ -53,13 +53,17 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
 
 
 def progress(hidden: bool = False) -> Progress:
-    """Progress bars on standard error, on a terminal only, unless ``hidden``."""
+    """Progress on standard error, unless ``hidden``: bars on a terminal, elsewhere a line every half minute."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+    from transom.cli.output.progress_lines import ProgressLines
+
     console = Console(stderr=True)
+    if not hidden and not console.is_terminal:
+        return ProgressLines()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=console, disable=hidden or not console.is_terminal)
+    return Progress(*columns, console=console, disable=hidden)
 
 
 def describe(workload: Workload) -> list[str]:

@@ -1,0 +1,34 @@
+"""How far long work is, where no bar can be drawn."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from rich.progress import Progress, TaskID
+
+from transom.cli.output.console import note
+
+EVERY = 30.0
+"""Seconds between two lines."""
+
+
+class ProgressLines(Progress):
+    """Progress in lines on standard error, one every half minute, for logs and pipes."""
+
+    def __init__(self) -> None:
+        super().__init__(disable=True)
+        self._told = time.monotonic()
+
+    def update(self, task_id: TaskID, **changes: Any) -> None:
+        """Change a task, as a bar does, and say how far it is if that was not said for long."""
+        super().update(task_id, **changes)
+        if time.monotonic() - self._told >= EVERY:
+            self._told = time.monotonic()
+            task = self._tasks[task_id]
+            total = "" if task.total is None else f" of {task.total:,.0f}"
+            note(f"{task.description}: {task.completed:,.0f}{total}")
+
+    def advance(self, task_id: TaskID, advance: float = 1) -> None:
+        """Let a task go on, as a bar does."""
+        self.update(task_id, advance=advance)
