@@ -24,6 +24,7 @@ LAYERS = [
     {"bench", "plot"},
     {"adapters", "report", "testing"},
     {"cli"},
+    {"__main__"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import Any
 
 from rich.progress import Progress, TaskID
-
-from transom.cli.output.console import note
 
 EVERY = 30.0
 """Seconds between two lines."""
@@ -27,7 +26,7 @@ class ProgressLines(Progress):
             self._told = time.monotonic()
             task = self._tasks[task_id]
             total = "" if task.total is None else f" of {task.total:,.0f}"
-            note(f"{task.description}: {task.completed:,.0f}{total}")
+            print(f"{task.description}: {task.completed:,.0f}{total}", file=sys.stderr)
 
     def advance(self, task_id: TaskID, advance: float = 1) -> None:
         """Let a task go on, as a bar does."""
