@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from transom._system.compiling import no_refcount
@@ -44,3 +45,12 @@ def test_a_kernel_changes_a_record_by_name() -> None:
     assert (progress.entry, progress.bound, progress.done, labels[0].parent) == (2, 1.0, False, 2)
     assert advance(Search(progress, labels)) == 2.0
     assert progress.done
+
+
+def test_no_field_hides_behind_what_a_record_has_itself() -> None:
+    class Sized:
+        entry: int
+        size: int
+
+    with pytest.raises(TypeError, match="attributes of its own named size"):
+        record(Sized)

@@ -36,5 +36,8 @@ def records(fields: type, count: int) -> NDArray[Any]:
 @cache
 def _layout(fields: tuple[tuple[str, str], ...]) -> np.dtype[Any]:
     # One for all records of these fields: the compiler knows it again by its identity, and looks closer at any other.
+    taken = [name for name, _ in fields if hasattr(np.record, name)]
+    if taken:  # plain Python would read that instead
+        raise TypeError(f"a record has attributes of its own named {', '.join(taken)}")
     kinds = [(name, _TYPES[kind]) for name, kind in fields]
     return np.dtype((np.record, np.dtype(kinds, align=True)))

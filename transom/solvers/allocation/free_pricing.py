@@ -40,8 +40,8 @@ class Dual:
     ``value`` is the dual value as far as it is added up, up to ``type``, the next to be priced; ``least`` the least one
     so far; ``target`` the one aimed at, at most the optimum; ``factor`` that of the step; ``norm`` the squared length
     of the last direction. ``poor`` counts iterations since the last progress. ``converged``: there is nothing more to
-    gain; ``fresh``: the last direction counts; ``mean``: directions are running means, which helps where choices tie so
-    much that single subgradients lead nowhere.
+    gain; ``fresh``: the last direction counts; ``averaged``: directions are running means, which helps where choices tie
+    so much that single subgradients lead nowhere.
     """
 
     value: float
@@ -54,7 +54,7 @@ class Dual:
     poor: int
     converged: bool
     fresh: bool
-    mean: bool
+    averaged: bool
 
 
 @no_refcount
@@ -209,16 +209,16 @@ def subgradient_steps(
             copy(prices.now, prices.best)
         if dual.least <= dual.target:
             dual.converged = True
-        elif dual.poor >= (60 if dual.mean else 12):
+        elif dual.poor >= (60 if dual.averaged else 12):
             dual.factor *= 0.6
             dual.poor = 0
             dual.fresh = False
             copy(prices.best, prices.now)
             if dual.factor < 5e-3:
-                if dual.mean or at_prices(shape, prices.best) > 0.0:
+                if dual.averaged or at_prices(shape, prices.best) > 0.0:
                     dual.converged = True
                 else:
-                    dual.mean = True
+                    dual.averaged = True
                     dual.factor = 0.1
         else:
             _step(shape, pricing, prices, dual)
@@ -282,7 +282,7 @@ def _step(shape: Shape, pricing: Pricing, prices: Multipliers, dual: Dual) -> No
         deflect = -1.5 * across / dual.norm
     norm = 0.0
     for k in range(len(slope)):
-        if dual.mean and dual.fresh:
+        if dual.averaged and dual.fresh:
             direction[k] = 0.05 * slope[k] + 0.95 * direction[k]
         else:
             direction[k] = slope[k] + deflect * direction[k]

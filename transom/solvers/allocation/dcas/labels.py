@@ -54,16 +54,16 @@ def outer_job(window: Window, bounds: Bounds, state: State) -> Outer:
     """What counts for the outer job that the search is at."""
     places, weights = window.places, bounds.weights
     entries, total = len(places.leaf), window.sets.span[-1]
-    nodes = window.sets.nodes[state.size]
+    nodes = window.sets.nodes[state.outer_size]
     first = state.at if state.at < entries else state.at - entries
-    table = state.size if len(bounds.units) > 1 else 0
+    table = state.outer_size if len(bounds.units) > 1 else 0
     hop = weights[3] / nodes
     back_leaf, back_pod = 0, 0
     if state.circle:
         beyond = first + total - entries
         back_leaf, back_pod = max(0, beyond - places.leaf_start[first]), max(0, beyond - places.pod_start[first])
     return Outer(
-        state.at, first, state.size, nodes, window.sets.unit[state.size], table,
+        state.at, first, state.outer_size, nodes, window.sets.unit[state.outer_size], table,
         weights[0] * (nodes * (nodes - 1) // 2), hop, hop / bounds.units[table], 2.0 * weights[4], back_leaf, back_pod,
     )  # fmt: skip
 

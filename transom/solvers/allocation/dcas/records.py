@@ -81,17 +81,17 @@ class Table(NamedTuple):
 class State:
     """Where a search stands.
 
-    The outer job of ``size`` at entry ``at`` has ``placed`` nodes, whose labels are in ``layer`` (0 or 1), from the
-    set at ``position`` on still to be extended; ``count`` labels are in the arena, ``labels`` were set in all, and at
-    ``stop_at`` it returns. Structures cost at most ``limit`` above their jobs at their best. ``circle``: intervals may
-    cross the end now, and ``wrap``: later. Gains are known from pod ``filled`` to ``last``. A trace sets the labels of
-    one structure, of set ``wanted``, again: ``found`` is the label and ``found_jump`` the last set jumped that reach
-    it at ``least`` cost.
+    The outer job at entry ``at``, whose size is that at ``outer_size``, has ``placed`` nodes, whose labels are in
+    ``layer`` (0 or 1), from the set at ``position`` on still to be extended; ``count`` labels are in the arena,
+    ``labels`` were set in all, and at ``stop_at`` it returns. Structures cost at most ``limit`` above their jobs at
+    their best. ``circle``: intervals may cross the end now, and ``wrap``: later. Gains are known from pod ``filled`` to
+    ``last``. A trace sets the labels of one structure, of set ``wanted``, again: ``found`` is the label and
+    ``found_jump`` the last set jumped that reach it at ``least`` cost.
     """
 
     phase: int
     at: int
-    size: int
+    outer_size: int
     placed: int
     layer: int
     position: int

@@ -44,26 +44,26 @@ def search(window: Window, bounds: Bounds, labels: Labels, table: Table, state: 
             _begin_entry(window, bounds, table, state)
             state.phase = BEGIN_JOB
         elif state.phase == BEGIN_JOB:
-            if state.size == len(window.sets.nodes):
+            if state.outer_size == len(window.sets.nodes):
                 state.phase = END_ENTRY
-            elif table.following[state.at + 1] < state.at + window.sets.nodes[state.size] and (
+            elif table.following[state.at + 1] < state.at + window.sets.nodes[state.outer_size] and (
                 begin_anywhere(window, labels, state) if alternating else begin(window, bounds, labels, state)
             ):
                 state.phase = LAYER
             else:  # no gaps, or too dear
                 state.phase = FINISHED if state.traced else BEGIN_JOB
-                state.size += 1
+                state.outer_size += 1
         elif state.phase == LAYER:
             why = extend(window, bounds, labels, table, state)
             if why != DONE:
                 return why
             state.phase = FINISHED if state.traced else BEGIN_JOB
-            state.size += 1
+            state.outer_size += 1
         else:
             at = state.at
             state.labels += 1 + _juxtapose(window, bounds, table, state)
             table.following[at] = at if table.row_numbers[at] else table.following[at + 1]
-            state.size = 0
+            state.outer_size = 0
             state.phase = BEGIN_ENTRY
             if at == entries:
                 if state.wrap:

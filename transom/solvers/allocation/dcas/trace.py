@@ -107,7 +107,7 @@ class _Trace:
         if which == found.sets.unit[size]:
             return jumps
         state = record(State)
-        state.phase, state.at, state.size, state.circle, state.last = BEGIN_JOB, at, size, circle, -1
+        state.phase, state.at, state.outer_size, state.circle, state.last = BEGIN_JOB, at, size, circle, -1
         state.traced, state.wanted, state.found, state.limit = True, which, -1, found.state.limit
         while (why := found.grow(state, _WORK)) != DONE:
             if why == FULL:

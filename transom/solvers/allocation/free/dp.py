@@ -199,7 +199,7 @@ def _read(program: Program, states: States, s: int, scratch: Scratch, parent: Pa
     # Of pods that are alike, those come first in which the largest job (all of one size) has nodes, more of them
     # before less; then those of the next one.
     if program.runs[p, 1] - program.runs[p, 0] > 1:
-        base, mark = program.pod_mark.base, mark_of(key, program.pod_mark)
+        base, mark = program.pod_mark.radix, mark_of(key, program.pod_mark)
         parent.pod_mark, parent.lead, parent.most = mark, mark // base, base - 1 - mark % base
     parent.floor, parent.rounded = states.bound[state], states.rounded[state]
     parent.slack = states.slack[state] + program.prices[s] * shape.caps[s]
@@ -338,7 +338,7 @@ def _marks(program: Program, s: int, scratch: Scratch, parent: Parent) -> tuple[
     """The marks of this leaf and of its pod after the choices made, and the rank of the first type in the pod."""
     shape, p, types = program.shape, program.pod_of[s], len(program.shape.sizes)
     # Who is first on this leaf, and with how many nodes.
-    base = program.leaf_mark.base
+    base = program.leaf_mark.radix
     code = len(program.fields) * base
     for i in range(parent.count):
         if scratch.chosen[i] > 0:
@@ -350,7 +350,7 @@ def _marks(program: Program, s: int, scratch: Scratch, parent: Parent) -> tuple[
         scratch.now[rank] = scratch.totals[rank]
     for i in range(parent.count):
         scratch.now[types - 1 - program.fields[scratch.active[i]].type] += scratch.chosen[i]
-    base = program.pod_mark.base
+    base = program.pod_mark.radix
     for rank in range(types):
         if scratch.now[rank] > 0:
             return code, rank * base + base - 1 - scratch.now[rank], rank

@@ -184,7 +184,7 @@ class Layers:
             (program.leaf_mark, int(s.caps.max()) + 1, jobs),
             (program.pod_mark, largest + 1, len(s.sizes) if in_runs.any() else 0),
         ):
-            mark.base = base
+            mark.radix = base
             mark.word, mark.shift, mark.mask = place(codes * base)
         words = word + 1
         word, used = 0, 0

@@ -32,7 +32,7 @@ class Field:
 class Mark:
     """Where the mark of the leaf or pod before stands; interchangeable ones are dealt out in the order of marks."""
 
-    base: int
+    radix: int
     word: int
     shift: int
     mask: int
