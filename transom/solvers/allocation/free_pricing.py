@@ -40,8 +40,8 @@ class Dual:
     ``value`` is the dual value as far as it is added up, up to ``type``, the next to be priced; ``least`` the least one
     so far; ``target`` the one aimed at, at most the optimum; ``factor`` that of the step; ``norm`` the squared length
     of the last direction. ``poor`` counts iterations since the last progress. ``converged``: there is nothing more to
-    gain; ``fresh``: the last direction counts; ``averaged``: directions are running means, which helps where choices tie
-    so much that single subgradients lead nowhere.
+    gain; ``fresh``: the last direction counts; ``averaged``: directions are running means, which helps where choices
+    tie so much that single subgradients lead nowhere.
     """
 
     value: float
