@@ -21,7 +21,7 @@ class ShortestUnlessOld:
 
     def decide(self, window: Window, /) -> Decision:
         """Choose jobs that fit, in our own order."""
-        order = window.queue.walltime.argsort(kind="stable")
+        order: list[int] = window.queue.walltime.argsort(kind="stable").tolist()
         if window.wait[0] > DAY:
             order = [0]
         free, started = window.free_nodes, []

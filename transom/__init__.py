@@ -11,6 +11,14 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from transom.io import (
+        read_allocations,
+        read_documents,
+        read_knapsacks,
+        read_selections,
+        read_windows,
+        write_documents,
+    )
     from transom.models import (
         Allocation,
         Cluster,
@@ -18,69 +26,68 @@ if TYPE_CHECKING:
         FatTree,
         HopCost,
         Job,
+        JobTable,
         Knapsack,
         ParetoFront,
         Selection,
         Window,
     )
     from transom.result import Result
-    from transom.simulation import Schedule, simulate
+    from transom.simulation import Decision, Reservation, Schedule, simulate
     from transom.solving import check, solve
     from transom.stop import Budget, Stop
-    from transom.traces import Workload, read_swf, write_swf
-
-_HOMES = {
-    "Allocation": "transom.models",
-    "Budget": "transom.stop",
-    "Cluster": "transom.models",
-    "ConstrainedPath": "transom.models",
-    "FatTree": "transom.models",
-    "HopCost": "transom.models",
-    "Job": "transom.models",
-    "Knapsack": "transom.models",
-    "ParetoFront": "transom.models",
-    "Result": "transom.result",
-    "Schedule": "transom.simulation",
-    "Selection": "transom.models",
-    "Stop": "transom.stop",
-    "Window": "transom.models",
-    "Workload": "transom.traces",
-    "check": "transom.solving",
-    "read_swf": "transom.traces",
-    "simulate": "transom.simulation",
-    "solve": "transom.solving",
-    "write_swf": "transom.traces",
-}
+    from transom.traces import TracedJob, Workload, read_swf, write_swf
 
 __all__ = [
     "Allocation",
     "Budget",
     "Cluster",
     "ConstrainedPath",
+    "Decision",
     "FatTree",
     "HopCost",
     "Job",
+    "JobTable",
     "Knapsack",
     "ParetoFront",
+    "Reservation",
     "Result",
     "Schedule",
     "Selection",
     "Stop",
+    "TracedJob",
     "Window",
     "Workload",
     "check",
+    "read_allocations",
+    "read_documents",
+    "read_knapsacks",
+    "read_selections",
     "read_swf",
+    "read_windows",
     "simulate",
     "solve",
+    "write_documents",
     "write_swf",
 ]
 
+_HOMES = {
+    "models": ("Allocation Cluster ConstrainedPath FatTree HopCost Job JobTable Knapsack ParetoFront Selection Window"),
+    "stop": "Budget Stop",
+    "result": "Result",
+    "solving": "check solve",
+    "traces": "TracedJob Workload read_swf write_swf",
+    "io": "read_allocations read_documents read_knapsacks read_selections read_windows write_documents",
+    "simulation": "Decision Reservation Schedule simulate",
+}
+
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+    for home, names in _HOMES.items():
+        if name in names.split():
+            return getattr(import_module(f"transom.{home}"), name)
     raise AttributeError(f"module 'transom' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+    return sorted({*globals(), *__all__})

@@ -6,10 +6,10 @@ import platform
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Literal
+from typing import Any, Generic, Literal
 
 from transom.models.arrays import Frozen
-from transom.stop import Stop, relative_gap
+from transom.stop import SolutionT, Stop, relative_gap
 
 Status = Literal["optimal", "feasible", "infeasible", "unknown"]
 Reason = Literal["proof", "target", "gap", "iterations", "stall", "time", "finished", "error"]
@@ -28,7 +28,7 @@ def versions() -> dict[str, str]:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Result(Frozen):
+class Result(Frozen, Generic[SolutionT]):
     """Status, reason of stopping and proved bound are three facts, kept apart.
 
     Parameters
@@ -55,7 +55,7 @@ class Result(Frozen):
     parameters: dict[str, Any]
     status: Status
     reason: Reason
-    solution: Any
+    solution: SolutionT | None
     value: float | None
     bound: float | None
     seconds: float
@@ -65,6 +65,8 @@ class Result(Frozen):
     curve: tuple[tuple[float, float | None, float | None], ...] = ()
     error: str | None = None
     versions: dict[str, str] = field(default_factory=versions)
+
+    __hash__ = None  # type: ignore[assignment]  # its parameters can be changed
 
     @property
     def gap(self) -> float | None:

@@ -16,7 +16,7 @@ from transom.models.arrays import expected, whole
 from transom.models.pareto_front import ParetoFront
 from transom.result import Reason, Result, Status
 from transom.rng import stream
-from transom.stop import Budget, Problem, Stop, WrongAnswer
+from transom.stop import Budget, Problem, SolutionT, Stop, WrongAnswer
 
 _TIME_UP = 0.95
 """Share of the seconds of a budget from which on a solver that ends has used its time up."""
@@ -57,14 +57,14 @@ class Solver(Protocol):
 
 
 def solve(
-    problem: Problem,
+    problem: Problem[SolutionT],
     solver: str | Solver = "auto",
     stop: Stop = Stop(seconds=1.0),  # noqa: B008  (frozen data)
     seed: int = 0,
     start: Any = None,
     threads: int = 1,
     clock: Callable[[], float] = perf_counter,
-) -> Result:
+) -> Result[SolutionT]:
     """Solve a problem, check the answer independently, and say what is known about it.
 
     Parameters

@@ -12,12 +12,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
 from time import perf_counter
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from transom.errors import StopError, shown
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
 
-class Problem(Protocol):
+    SolutionT = TypeVar("SolutionT", default=Any, covariant=True)
+else:  # typing has no defaults before Python 3.13
+    from typing import TypeVar
+
+    SolutionT = TypeVar("SolutionT", covariant=True)
+
+
+class Problem(Protocol[SolutionT]):
     """What every formal problem offers to the judge.
 
     A problem may also have ``trivial()``: the best solution where there is nothing to search for, the word
@@ -41,7 +50,7 @@ class Problem(Protocol):
     def violations(self, solution: Any, /) -> list[str]:
         """Every condition that the solution breaks, in words."""
 
-    def frozen(self, solution: Any, /) -> Any:
+    def frozen(self, solution: Any, /) -> SolutionT:
         """The solution, immutable."""
 
     def digest(self) -> str:

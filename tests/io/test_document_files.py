@@ -5,13 +5,22 @@ from __future__ import annotations
 import gzip
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from transom.errors import DocumentError
-from transom.io import encode, read_documents, write_documents
-from transom.models import Knapsack
+from transom.io import (
+    encode,
+    read_allocations,
+    read_documents,
+    read_knapsacks,
+    read_selections,
+    read_windows,
+    write_documents,
+)
+from transom.models import Allocation, Cluster, FatTree, JobTable, Knapsack, Selection, Window
 
 ITEMS = [Knapsack([i, 2], [1, 1], i) for i in range(1, 6)]
 
@@ -114,3 +123,26 @@ def test_the_old_file_stays_until_the_new_one_is_whole(tmp_path: Path) -> None:
     with pytest.raises(DocumentError):
         write_documents(path, [ITEMS[0], "no document"])  # type: ignore[list-item]
     assert path.read_bytes() == before
+
+
+def test_readers_of_one_type_name_what_else_they_find(tmp_path: Path) -> None:
+    knapsack = Knapsack([1, 2], [1, 1], 1)
+    selection = Selection([[1, 2]], [1, 2])
+    allocation = Allocation(FatTree.k_ary(4), [0, 1, 5], [2])
+    window = Window(0, Cluster(4), JobTable([]), JobTable([]), [], [4])
+    readers: list[tuple[Any, Any, str]] = [
+        (read_knapsacks, knapsack, "a knapsack"),
+        (read_selections, selection, "a selection"),
+        (read_allocations, allocation, "an allocation"),
+        (read_windows, window, "a window"),
+    ]
+    for place, (read, mine, name) in enumerate(readers):
+        path = tmp_path / "set.jsonl"
+        write_documents(path, [mine, mine])
+        assert list(read(path)) == [mine, mine]
+        _, other, other_name = readers[place - 1]
+        write_documents(path, [mine, other])
+        found = read(path)
+        assert next(found) == mine
+        with pytest.raises(DocumentError, match=f"set.jsonl:2: expected {name}, this is {other_name}$"):
+            next(found)

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 from transom.errors import ModelError
 from transom.models import Cluster, Job, JobTable, Knapsack, Window
-from transom.models.arrays import frozen_ints
+from transom.models.arrays import Frozen, frozen_ints
 
 pytestmark = pytest.mark.fast
 
@@ -74,3 +75,17 @@ def test_what_is_not_an_array_of_integers_is_refused(values: list, says: str) ->
 def test_whole_floats_and_nothing_at_all_are_integers() -> None:
     assert frozen_ints([2.0, -3.0], "x").dtype == np.int64
     assert frozen_ints([], "x", (-1,)).shape == (0,)
+
+
+def test_sequences_of_arrays_are_compared_by_content() -> None:
+    @dataclass(frozen=True, eq=False)
+    class Pieces(Frozen):
+        arrays: tuple[np.ndarray, ...]
+
+    long = np.arange(5000)
+    other = np.where(long == 2500, -1, long)  # repr shows the ends alone
+    assert Pieces((long,)) == Pieces((long.copy(),))
+    assert hash(Pieces((long,))) == hash(Pieces((long.copy(),)))
+    assert Pieces((long,)) != Pieces((other,))
+    assert Pieces((long,)) != Pieces((long, long))
+    assert Pieces((long,)).digest() != Pieces((other,)).digest()

@@ -7,6 +7,7 @@ from transom.errors import ModelError
 from transom.models import Cluster, Job, JobTable
 from transom.simulation import simulate
 from transom.traces import TracedJob, Workload
+from transom.traces.origin import Origin
 
 
 def one(**change: int) -> Workload:
@@ -68,3 +69,9 @@ def test_jitter_moves_within_bounds_and_is_seeded() -> None:
     after = dict(zip(moved.jobs.id.tolist(), moved.jobs.submit.tolist(), strict=True))
     assert all(abs(after[job] - before[job]) <= 60 for job in before)
     assert min(after.values()) >= min(before.values())
+
+
+def test_origins_are_compared_by_content() -> None:
+    origins = [Origin(partition=np.array([1, 2, last]), names={1: "big"}) for last in (2, 2, 3)]
+    assert origins[0] == origins[1] != origins[2]
+    assert hash(origins[0]) == hash(origins[1])

@@ -1,7 +1,14 @@
 """Transom's own files: JSON documents and their schemas; foreign formats of instances."""
 
 from transom.io.conversion import Document, name_of
-from transom.io.document_files import read_documents, write_documents
+from transom.io.document_files import (
+    read_allocations,
+    read_documents,
+    read_knapsacks,
+    read_selections,
+    read_windows,
+    write_documents,
+)
 from transom.io.documents import decode, encode
 from transom.io.kplib import read_kplib
 from transom.io.mokp import read_hadi, read_kirlik, read_mokp
@@ -14,11 +21,15 @@ __all__ = [
     "decode",
     "encode",
     "name_of",
+    "read_allocations",
     "read_documents",
     "read_hadi",
     "read_kirlik",
+    "read_knapsacks",
     "read_kplib",
     "read_mokp",
+    "read_selections",
+    "read_windows",
     "schema",
     "write_documents",
 ]

@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 from transom._system.files import atomic_write
 from transom.errors import DocumentError
-from transom.io.conversion import Document
+from transom.io.conversion import Document, name_of
 from transom.io.documents import decode, encode
 from transom.io.kplib import read_kplib
 from transom.io.mokp import read_mokp
 from transom.io.opening import open_document
+from transom.models import Allocation, Knapsack, Selection, Window
+
+ModelT = TypeVar("ModelT", Window, Knapsack, Selection, Allocation)
 
 
 def read_documents(path: str | os.PathLike[str]) -> Iterator[tuple[str, Document]]:
@@ -53,6 +57,33 @@ def read_documents(path: str | os.PathLike[str]) -> Iterator[tuple[str, Document
             yield os.fspath(path), decode(data, os.fspath(path))
     if not found:
         raise DocumentError(f"{os.fspath(path)}: the file is empty")
+
+
+def read_windows(path: str | os.PathLike[str]) -> Iterator[Window]:
+    """Windows out of a file (:func:`read_documents`), one at a time; anything else in it is a DocumentError."""
+    return _only(path, Window, "a window")
+
+
+def read_knapsacks(path: str | os.PathLike[str]) -> Iterator[Knapsack]:
+    """Knapsacks out of a file (:func:`read_documents`), one at a time; anything else in it is a DocumentError."""
+    return _only(path, Knapsack, "a knapsack")
+
+
+def read_selections(path: str | os.PathLike[str]) -> Iterator[Selection]:
+    """Selections out of a file (:func:`read_documents`), one at a time; anything else in it is a DocumentError."""
+    return _only(path, Selection, "a selection")
+
+
+def read_allocations(path: str | os.PathLike[str]) -> Iterator[Allocation]:
+    """Allocations out of a file (:func:`read_documents`), one at a time; anything else in it is a DocumentError."""
+    return _only(path, Allocation, "an allocation")
+
+
+def _only(path: str | os.PathLike[str], model: type[ModelT], name: str) -> Iterator[ModelT]:
+    for where, document in read_documents(path):
+        if not isinstance(document, model):
+            raise DocumentError(f"{where}: expected {name}, this is {name_of(document)}")
+        yield document
 
 
 def write_documents(path: str | os.PathLike[str], things: Iterable[Document]) -> int:

@@ -82,7 +82,7 @@ def path_of_allocation(
 def small_allocations() -> list[Allocation]:
     """One under each rule, with wrap-around and without."""
     tree = FatTree.uniform(8, 2, 4)
-    return [Allocation(tree, range(8), [3, 2], rule, wrap) for rule in RULES.values() for wrap in (True, False)]  # type: ignore[arg-type]
+    return [Allocation(tree, range(8), [3, 2], rule, wrap) for rule in RULES.values() for wrap in (True, False)]
 
 
 def _not_around(wrap: bool) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from transom._system.compiling import compiled
 from transom.errors import ModelError, shown
-from transom.models.arrays import BoolArray, FloatArray, Frozen, IntArray, as_array, expected, frozen_ints
+from transom.models.arrays import BoolArray, FloatArray, Frozen, IntArray, Like, as_array, expected, frozen_ints, model
 from transom.models.fat_tree import FatTree
 from transom.models.hop_cost import PAPER, HopCost, block_cost_table, hop_cost
 from transom.models.window import Window
@@ -32,7 +31,7 @@ RULES: dict[str, Rule] = {"scas": "static", "dcas": "dynamic", "free": "free"}
 """The rule of each problem's name."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@model
 class Allocation(Frozen):
     r"""Give every job its number of idle nodes at the least total communication-hop cost.
 
@@ -71,8 +70,8 @@ class Allocation(Frozen):
     sense: ClassVar[str] = "min"
 
     tree: FatTree
-    idle: IntArray
-    sizes: IntArray
+    idle: Like[IntArray]
+    sizes: Like[IntArray]
     rule: Rule = "static"
     wrap: bool = True
     cost: HopCost = PAPER

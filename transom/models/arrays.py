@@ -7,11 +7,11 @@ read-only flag in pickling; :class:`Frozen` is the one cure for all models.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import Field, dataclass, field, fields
 from hashlib import blake2b
 from operator import index
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +26,18 @@ SmallArray = NDArray[np.int8]
 ByteArray = NDArray[np.uint8]
 BitArray = NDArray[np.uint64]
 """Words of 64 bits, each a decision."""
+
+ArrayT = TypeVar("ArrayT", bound=NDArray[Any])
+ModelT = TypeVar("ModelT")
+
+
+class Like(Generic[ArrayT]):
+    """Type of a field that takes whatever numpy makes such an array of, and holds the array, copied and read-only."""
+
+    if TYPE_CHECKING:  # what a descriptor takes is what a type checker lets the constructor take
+
+        def __get__(self, model: object, owner: type | None = None) -> ArrayT: ...
+        def __set__(self, model: object, values: ArrayLike) -> None: ...
 
 
 def frozen_ints(values: ArrayLike, what: str, shape: tuple[int, ...] | None = None) -> IntArray:
@@ -125,24 +137,28 @@ def expected(value: Any, kind: Any, what: str, words: str) -> None:
         raise ModelError(f"{what}: expected {words}, got {shown(value)}")
 
 
+@dataclass_transform(eq_default=False, frozen_default=True, field_specifiers=(field,))
+def model(cls: type[ModelT], /) -> type[ModelT]:
+    """``dataclass(frozen=True, eq=False, slots=True)`` for type checkers that know :class:`Like`."""
+    return dataclass(frozen=True, eq=False, slots=True)(cls)
+
+
 class Frozen:
     """Mixin for ``dataclass(frozen=True, eq=False)`` types with array fields."""
 
-    __slots__ = ()
+    __slots__: tuple[str, ...] = ()
+    if TYPE_CHECKING:
+        __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Rebuilding through the constructor validates and freezes the arrays again.
-        values = (getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+        values = (getattr(self, each.name) for each in fields(self))
         return type(self), tuple(dict(v) if isinstance(v, MappingProxyType) else v for v in values)
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        return all(
-            _same(getattr(self, field.name), getattr(other, field.name))
-            for field in fields(self)  # type: ignore[arg-type]
-            if field.compare
-        )
+        return all(_same(getattr(self, each.name), getattr(other, each.name)) for each in fields(self) if each.compare)
 
     def __hash__(self) -> int:
         return hash(self.digest())
@@ -150,11 +166,10 @@ class Frozen:
     def digest(self) -> str:
         """32 hexadecimal digits that depend on the type and on every field that is compared, on nothing else."""
         state = blake2b(type(self).__name__.encode(), digest_size=16)
-        for field in fields(self):  # type: ignore[arg-type]
-            if not field.compare:
-                continue
-            state.update(field.name.encode())
-            _feed(state, getattr(self, field.name))
+        for each in fields(self):
+            if each.compare:
+                state.update(each.name.encode())
+                _feed(state, getattr(self, each.name))
         return state.hexdigest()
 
 
@@ -164,6 +179,8 @@ def _same(a: Any, b: Any) -> bool:
         return bool(np.array_equal(a, b, equal_nan=np.asarray(a).dtype.kind == "f" and np.asarray(b).dtype.kind == "f"))
     if isinstance(a, Mapping) and isinstance(b, Mapping):  # mappings of arrays do not compare with ==
         return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
+    if isinstance(a, (tuple, list)) and type(a) is type(b):  # nor do sequences of arrays
+        return len(a) == len(b) and all(map(_same, a, b))
     return bool(a == b)
 
 
@@ -178,5 +195,9 @@ def _feed(state: Any, value: Any) -> None:
         for key in sorted(value):
             state.update(repr(key).encode())
             _feed(state, value[key])
+    elif isinstance(value, (tuple, list)) and any(isinstance(each, (np.ndarray, Frozen)) for each in value):
+        state.update(str(len(value)).encode())  # repr would leave out most of a long array
+        for each in value:
+            _feed(state, each)
     else:
         state.update(repr(value).encode())

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from transom.errors import ModelError
-from transom.models.arrays import Frozen, IntArray, frozen_ints, whole
+from transom.models.arrays import Frozen, IntArray, Like, frozen_ints, model, whole
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@model
 class FatTree(Frozen):
     r"""Nodes 0 to ``num_nodes - 1``, from left to right, below leaf switches, below pods.
 
@@ -34,8 +32,8 @@ class FatTree(Frozen):
     papers/nsa, section III-A and figure 1.
     """
 
-    leaf: IntArray
-    pod: IntArray
+    leaf: Like[IntArray]
+    pod: Like[IntArray]
 
     def __post_init__(self) -> None:
         leaf = frozen_ints(self.leaf, "fat tree: leaf", (-1,))

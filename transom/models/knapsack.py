@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from transom.errors import ModelError, shown
-from transom.models.arrays import BoolArray, Frozen, IntArray, as_array, expected, frozen_ints
+from transom.models.arrays import BoolArray, Frozen, IntArray, Like, as_array, expected, frozen_ints, model
 from transom.models.objectives import SCALE, Objective, UsedNodes
 from transom.models.window import Window
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@model
 class Knapsack(Frozen):
     r"""Choose items of the largest total value that fit into a capacity.
 
@@ -37,8 +36,8 @@ class Knapsack(Frozen):
     kind: ClassVar[str] = "knapsack"
     sense: ClassVar[str] = "max"
 
-    values: IntArray
-    weights: IntArray
+    values: Like[IntArray]
+    weights: Like[IntArray]
     capacity: int
     scale: int = 1
 

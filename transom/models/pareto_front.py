@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from transom.errors import ModelError
-from transom.models.arrays import BoolArray, Frozen, IntArray, as_array, frozen_ints
+from transom.models.arrays import BoolArray, Frozen, IntArray, Like, as_array, frozen_ints, model
 from transom.models.hypervolume import share_along
 
 EXACT_OBJECTIVES = 5
 """Most objectives for which :func:`hypervolume_share` is exact: the exact one takes seconds from eight on."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@model
 class ParetoFront(Frozen):
     """Selections of jobs and their exact values, best first objective first.
 
@@ -32,8 +31,8 @@ class ParetoFront(Frozen):
     ModelError : shapes differ, or there is no point.
     """
 
-    values: IntArray
-    selections: BoolArray
+    values: Like[IntArray]
+    selections: Like[BoolArray]
 
     def __post_init__(self) -> None:
         values = frozen_ints(self.values, "front: values", (-1, -1))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from transom.errors import ModelError, shown
-from transom.models.arrays import BoolArray, FloatArray, Frozen, IntArray, expected, frozen_ints, whole
+from transom.models.arrays import BoolArray, FloatArray, Frozen, IntArray, Like, expected, frozen_ints, model, whole
 from transom.models.objectives import SCALE, Objective
 from transom.models.pareto_front import ParetoFront, hypervolume_share, nondominated, pareto_front, prepare
 from transom.models.window import Window
@@ -20,7 +19,7 @@ _DEFAULT: Any = None  # what a field that may be left out is until the construct
 _SHOWN = 3  # broken conditions of one kind that a message names
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@model
 class Selection(Frozen):
     r"""Choose jobs that fit together, so that no other choice is better in every objective.
 
@@ -57,15 +56,15 @@ class Selection(Frozen):
     kind: ClassVar[str] = "selection"
     sense: ClassVar[str] = "max"
 
-    demands: IntArray
-    capacity: IntArray
-    objectives: IntArray = _DEFAULT
+    demands: Like[IntArray]
+    capacity: Like[IntArray]
+    objectives: Like[IntArray] = _DEFAULT
     resources: tuple[str, ...] = ()
     terms: tuple[str, ...] = ()
     scales: tuple[int, ...] = ()
-    totals: IntArray = _DEFAULT
-    forced: BoolArray = _DEFAULT
-    excluded: BoolArray = _DEFAULT
+    totals: Like[IntArray] = _DEFAULT
+    forced: Like[BoolArray] = _DEFAULT
+    excluded: Like[BoolArray] = _DEFAULT
     requires: tuple[tuple[int, int], ...] = ()
 
     def __post_init__(self) -> None:

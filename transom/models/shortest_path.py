@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from transom.errors import ModelError
 from transom.models.allocation import Allocation
-from transom.models.arrays import FloatArray, Frozen, IntArray, as_array, frozen_floats, frozen_ints, whole
+from transom.models.arrays import FloatArray, Frozen, IntArray, Like, as_array, frozen_floats, frozen_ints, model, whole
 from transom.models.fat_tree import FatTree
 from transom.models.hop_cost import PAPER, HopCost
 
@@ -22,7 +21,7 @@ _MOST = 2**40  # of a size or a count, as in an allocation
 _DEAREST = 1e300  # sums of costs stay finite
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@model
 class ConstrainedPath(Frozen):
     r"""The cheapest path from 0 to n that takes exactly :math:`\epsilon_r` operation arcs of each size r.
 
@@ -55,9 +54,9 @@ class ConstrainedPath(Frozen):
     sense: ClassVar[str] = "min"
 
     length: int
-    sizes: IntArray
-    counts: IntArray
-    costs: FloatArray
+    sizes: Like[IntArray]
+    counts: Like[IntArray]
+    costs: Like[FloatArray]
 
     def __post_init__(self) -> None:
         length = whole(self.length, "path: length")

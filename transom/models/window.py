@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from transom.errors import ModelError
-from transom.models.arrays import Frozen, IntArray, expected, frozen_ints, whole
+from transom.models.arrays import Frozen, IntArray, Like, expected, frozen_ints, model, whole
 from transom.models.cluster import Cluster
 from transom.models.job import JobTable
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@model
 class Window(Frozen):
     """What the scheduler knows when it decides; real runtimes are not part of it.
 
@@ -37,8 +35,8 @@ class Window(Frozen):
     cluster: Cluster
     queue: JobTable
     running: JobTable
-    running_end: IntArray
-    available: IntArray
+    running_end: Like[IntArray]
+    available: Like[IntArray]
     idle: IntArray | None = None
 
     def __post_init__(self) -> None:

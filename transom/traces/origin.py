@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from transom.errors import ModelError
-from transom.models.arrays import BoolArray, IntArray
+from transom.models.arrays import BoolArray, Frozen, IntArray
 
 EXACT = "exact"
 """The model under which a job asks for its runtime."""
@@ -39,7 +39,7 @@ class Partition(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Origin:
+class Origin(Frozen):
     """Facts about the jobs of a workload that are no part of the problem.
 
     Parameters

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from transom.errors import ModelError
 from transom.models import Cluster, Job, JobTable
-from transom.models.arrays import BoolArray, Frozen, IntArray, as_array, expected, frozen_ints
+from transom.models.arrays import BoolArray, Frozen, IntArray, Like, as_array, expected, frozen_ints, model
 from transom.traces.origin import Diagnostic, Origin, Partition, diagnostics, facts
 
 
@@ -25,7 +25,7 @@ class TracedJob:
     runtime: int
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@model
 class Workload(Frozen):
     """Jobs by (submission, id) and their real runtimes; the order given does not matter.
 
@@ -50,7 +50,7 @@ class Workload(Frozen):
     name: str
     cluster: Cluster
     jobs: JobTable
-    runtime: IntArray
+    runtime: Like[IntArray]
     repairs: Mapping[str, int] = field(default_factory=dict)
     origin: Origin = field(default=Origin(), compare=False)
     first_submission: int | None = None

@@ -1,9 +1,16 @@
 """Jobs on identical machines, so that the last one ends early: a problem and a solver in a package of their own."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+
+from transom import Budget, Window
 from transom.models.arrays import Frozen
 from transom.models.problem import ProblemType
+
+Machines = tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,18 +23,18 @@ class Makespan(Frozen):
     kind = "makespan"
     sense = "min"
 
-    def value(self, solution):
+    def value(self, solution: Sequence[int], /) -> int:
         loads = [0] * self.machines
         for time, machine in zip(self.times, solution, strict=True):
             loads[machine] += time
         return max(loads)
 
-    def violations(self, solution):
+    def violations(self, solution: Sequence[int], /) -> list[str]:
         if len(solution) != len(self.times):
             return [f"{len(self.times)} jobs, but {len(solution)} machines are given"]
         return [f"job {job} is on machine {at}" for job, at in enumerate(solution) if not 0 <= at < self.machines]
 
-    def frozen(self, solution):
+    def frozen(self, solution: Sequence[int], /) -> Machines:
         return tuple(solution)
 
 
@@ -37,11 +44,12 @@ class LongestFirst:
     name = "lpt"
     solves = Makespan
 
-    def supports(self, problem):
+    def supports(self, problem: Makespan, /) -> str | None:
         return None
 
-    def __call__(self, problem, budget, rng, start=None):
-        loads, placed = [0] * problem.machines, {}
+    def __call__(self, problem: Makespan, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
+        loads = [0] * problem.machines
+        placed: dict[int, int] = {}
         for job in sorted(range(len(problem.times)), key=lambda job: -problem.times[job]):
             placed[job] = loads.index(min(loads))
             loads[placed[job]] += problem.times[job]
@@ -49,7 +57,7 @@ class LongestFirst:
         budget.prove(max(*problem.times, -(-sum(problem.times) // problem.machines)))
 
 
-def waiting(window):
+def waiting(window: Window) -> tuple[Makespan, list[int]]:
     """The jobs that wait, each for its walltime on one of the nodes that are free."""
     return Makespan(tuple(window.queue.walltime.tolist()), window.free_nodes), window.queue.id.tolist()
 

@@ -192,10 +192,10 @@ def improved(entry: Entry, result: Result, library: Library, source: str, row: s
 
 
 def _refuse_other_front(entry: Entry, result: Result, claim: Claim) -> None:
-    known = entry.result()
-    assert known is not None
+    known: Any = entry.result()
     ours = {tuple(values) for values in known.solution.values.tolist()}
-    theirs = {tuple(values) for values in result.solution.values.tolist()}
+    front: Any = result.solution
+    theirs = {tuple(values) for values in front.values.tolist()}
     if ours != theirs:
         raise Contradiction(
             f"{entry.place}: selection: {claim.by} proved a front of {len(theirs)} points ({claim.where}), but "

@@ -45,14 +45,15 @@ def try_rules(instance: Instance, rules: Mapping[str, DecisionRule]) -> None:
     problem: Any = instance.problem
     for spec, rule in rules.items():
         try:
-            rule(ParetoFront([problem.ceiling], [[False] * len(problem)]), problem)  # type: ignore[arg-type]
+            rule(ParetoFront([problem.ceiling], [[False] * len(problem)]), problem)
         except SpecError as error:
             raise SpecError(f"{instance.label}: decision rule {spec!r}: {error}") from None
 
 
 def told_front(instance: Instance, result: Result, rules: Mapping[str, DecisionRule]) -> dict[str, Any]:
     """What a line of JSON says about a front: complete or not, its size, the point that each rule takes."""
-    front, problem = result.solution, instance.problem
+    front: Any = result.solution
+    problem = instance.problem
     told: dict[str, Any] = {
         "front": result.parameters.get("front"),
         "points": 0 if front is None else len(front),
@@ -86,10 +87,11 @@ def print_fronts(rows: Sequence[tuple[Instance, Result]], rules: Mapping[str, De
         return
     tables: dict[tuple[str, ...], list[list[str]]] = {}
     for instance, result in known:
-        cells = _cells(instance.problem, result.solution)
+        front: Any = result.solution
+        cells = _cells(instance.problem, front)
         of_kind = tables.setdefault(tuple(_columns(instance.problem)), [])
         for spec, point in taken(instance, result, rules).items():
-            jobs = _shown_jobs(_jobs(instance.jobs, result.solution, point))
+            jobs = _shown_jobs(_jobs(instance.jobs, front, point))
             of_kind.append([Path(instance.label).name, spec, str(point), jobs, *cells[point]])
     for columns, table in tables.items():
         print()
@@ -97,7 +99,7 @@ def print_fronts(rows: Sequence[tuple[Instance, Result]], rules: Mapping[str, De
 
 
 def _print_points(instance: Instance, result: Result, rules: Mapping[str, DecisionRule]) -> None:
-    front: ParetoFront = result.solution
+    front: Any = result.solution
     takers: dict[int, list[str]] = {}
     for spec, point in taken(instance, result, rules).items():
         takers.setdefault(point, []).append(spec)

@@ -224,6 +224,6 @@ def solver_policy(
         if result.solution is None:
             why = result.error or f"{result.status}, stopped by {result.reason}"
             raise SpecError(f"policy {spec!r} found no allocation of {len(problem)} jobs: {why}")
-        return result.solution  # type: ignore[no-any-return]
+        return result.solution
 
     return place, taken[0]

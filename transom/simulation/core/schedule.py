@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from transom.errors import ModelError
 from transom.models import Cluster, JobTable
-from transom.models.arrays import FloatArray, Frozen, IntArray, frozen_floats, frozen_ints
+from transom.models.arrays import FloatArray, Frozen, IntArray, Like, frozen_floats, frozen_ints, model
 from transom.simulation.core.node_runs import NodeRuns
 from transom.simulation.core.outage_log import OutageLog
 from transom.traces.origin import Diagnostic
@@ -33,7 +33,7 @@ PROMISED = ("promised_jobs", "promised_starts")
 """Columns of lists that recorded decisions have beside them."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@model
 class Spread(Frozen):
     """How far the nodes of each job lie apart on the tree.
 
@@ -43,9 +43,9 @@ class Spread(Frozen):
     leaves, pods : leaf switches and pods that the nodes hang on, shape ``(jobs,)``.
     """
 
-    hop_cost: FloatArray
-    leaves: IntArray
-    pods: IntArray
+    hop_cost: Like[FloatArray]
+    leaves: Like[IntArray]
+    pods: Like[IntArray]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hop_cost", frozen_floats(self.hop_cost, "spread: hop_cost", (-1,)))
@@ -54,7 +54,7 @@ class Spread(Frozen):
             object.__setattr__(self, name, array)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@model
 class Schedule(Frozen):
     """Start and end of every job of a workload under one policy.
 
@@ -83,10 +83,10 @@ class Schedule(Frozen):
     workload: str
     cluster: Cluster
     jobs: JobTable
-    start: IntArray
-    end: IntArray
-    mode: IntArray
-    order: IntArray
+    start: Like[IntArray]
+    end: Like[IntArray]
+    mode: Like[IntArray]
+    order: Like[IntArray]
     decisions: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     rules: str = "textbook"
     spread: Spread | None = None

@@ -1,0 +1,58 @@
+"""A strict type checker accepts every example in README, docs and examples as a user would write it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import transom
+from tests.test_docs import FENCE, PACKAGES, PAGES, ROOT
+
+
+@pytest.mark.slow
+def test_examples_are_typed(tmp_path: Path, pytestconfig: pytest.Config) -> None:
+    for page in PAGES:
+        blocks = [match[2] for match in FENCE.finditer(page.read_text(encoding="utf-8")) if match[1] == "python"]
+        if page.name in PACKAGES:  # the first one is the module that those below import
+            (tmp_path / f"{PACKAGES[page.name]}.py").write_text(blocks.pop(0), encoding="utf-8")
+        if blocks:
+            (tmp_path / f"page_{page.stem.replace('-', '_')}.py").write_text("\n".join(blocks), encoding="utf-8")
+    for example in (ROOT / "examples").glob("*.py"):
+        (tmp_path / example.name).write_bytes(example.read_bytes())
+    (tmp_path / "solutions.py").write_text(SOLUTIONS, encoding="utf-8")
+    files = sorted(path.name for path in tmp_path.glob("*.py"))
+    assert len(files) > 12
+    assert pytestconfig.cache is not None
+    options = ["--strict", "--config-file=", f"--cache-dir={pytestconfig.cache.mkdir('mypy')}"]
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", *options, *files], capture_output=True, text=True, cwd=tmp_path, timeout=600
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+SOLUTIONS = """
+from typing import assert_type
+
+from transom import Allocation, ConstrainedPath, FatTree, Knapsack, ParetoFront, Result, Selection, check, solve
+from transom.models.arrays import BoolArray, IntArray
+
+knapsack = Knapsack([3, 4], weights=(1, 2), capacity=2)
+assert_type(knapsack.values, IntArray)
+assert_type(solve(knapsack), Result[BoolArray])
+assert_type(solve(Selection([[1, 2]], [3, 4], forced=[True])).solution, ParetoFront | None)
+allocation = Allocation(FatTree([0, 0, 1], [0, 0, 0]), idle=range(3), sizes=[2])
+assert_type(solve(allocation).solution, IntArray | None)
+assert_type(solve(ConstrainedPath.from_allocation(allocation)).solution, IntArray | None)
+anything: Result = solve(knapsack)
+check(knapsack, anything)
+"""
+
+
+def test_every_name_is_where_it_is_looked_for() -> None:
+    assert {name: getattr(transom, name).__name__ for name in transom.__all__} == {n: n for n in transom.__all__}
+    assert set(transom.__all__) <= set(dir(transom))
+    with pytest.raises(AttributeError, match="no attribute 'solves'"):
+        transom.solves  # noqa: B018
