@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from transom import Window, read_swf, simulate
-from transom.simulation import Decision
-from transom.simulation.output.metrics import summary
+from transom import Decision, Window, read_swf, simulate
 
 DAY = 86_400
 
@@ -36,6 +34,6 @@ if __name__ == "__main__":
     workload = read_swf(sys.argv[1] if len(sys.argv) > 1 else "instances/workloads/lublin_5000.swf.gz")
     for policy in ("fcfs-easy", "sjf-easy", ShortestUnlessOld()):
         schedule = simulate(workload, policy)
-        figures = summary(schedule)
+        figures = schedule.summary()
         mean, longest = figures["mean_wait"] / 3600, figures["max_wait"] / 3600
         print(f"{schedule.policy:<20} mean wait {mean:6.2f} h, max {longest:6.1f} h")

@@ -6,10 +6,14 @@ import platform
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Generic, Literal
+from typing import TYPE_CHECKING, Any, Generic, Literal
 
+from transom._system.html import html_table
 from transom.models.arrays import Frozen
 from transom.stop import SolutionT, Stop, relative_gap
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Status = Literal["optimal", "feasible", "infeasible", "unknown"]
 Reason = Literal["proof", "target", "gap", "iterations", "stall", "time", "finished", "error"]
@@ -72,3 +76,18 @@ class Result(Frozen, Generic[SolutionT]):
     def gap(self) -> float | None:
         """``|bound - value| / max(|value|, 1e-9)``; None while one of them is unknown."""
         return relative_gap(self.value, self.bound)
+
+    def summary(self) -> dict[str, Any]:
+        """What a table of results says: problem, solver, status, reason, value, bound, gap, seconds; error, if any."""
+        names = ("problem", "solver", "status", "reason", "value", "bound", "gap", "seconds", "error")
+        return {name: getattr(self, name) for name in names if name != "error" or self.error}
+
+    def to_frame(self) -> pl.DataFrame:
+        """The curve as a polars data frame: ``seconds``, ``value`` and ``bound`` at each improvement of either."""
+        import polars as pl
+
+        names = ("seconds", "value", "bound")
+        return pl.DataFrame(self.curve, dict.fromkeys(names, pl.Float64), orient="row")
+
+    def _repr_html_(self) -> str:
+        return html_table("Result", self.summary().items())

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from tests.simulation.output.test_metrics import by_hand
 from transom.errors import ModelError
 from transom.models import Cluster, FatTree, JobTable
-from transom.plot import figures, gantt, kiviat, save, timeline, wait_by_mode, wait_by_size, weekly
+from transom.plot import figures, gantt, kiviat, save, save_figures, timeline, wait_by_mode, wait_by_size, weekly
 from transom.plot.all_figures import file_names
 from transom.plot.kiviat import SPOKES
 from transom.plot.style import comparable, policy_styles, time_unit
@@ -46,7 +46,7 @@ def test_everything_is_drawn_and_written(tmp_path: Path) -> None:
     seen: list[Path] = []
     schedules = [long_schedule("fcfs-easy"), long_schedule("window:size=3", seed=1)]
     schedules[1] = replace(schedules[0], policy="window:size=3", mode=np.zeros(len(schedules[0])))
-    paths = figures(schedules, tmp_path / "new", progress=seen.append)
+    paths = save_figures(schedules, tmp_path / "new", progress=seen.append)
     names = (
         "timeline", "wait_by_size", "wait_by_mode", "kiviat", "weekly",
         "gantt_fcfs-easy", "gantt_week_fcfs-easy", "gantt_window-size-3", "gantt_week_window-size-3",
@@ -72,13 +72,13 @@ def test_the_kiviat_graph_tells_hops_on_a_tree(monkeypatch: pytest.MonkeyPatch, 
         return kiviat(schedules, metrics, trim=trim)
 
     monkeypatch.setattr("transom.plot.all_figures.kiviat", drawing)
-    figures(schedules, tmp_path)
-    figures([plain, replace(plain, policy="other")], tmp_path)
+    save_figures(schedules, tmp_path)
+    save_figures([plain, replace(plain, policy="other")], tmp_path)
     assert drawn == [(*SPOKES, "mean_hop_cost"), SPOKES]
 
 
 def test_a_short_schedule_of_one_policy_has_fewer_figures(tmp_path: Path) -> None:
-    paths = figures([by_hand()], tmp_path)
+    paths = save_figures([by_hand()], tmp_path)
     assert [path.name for path in paths] == [
         "timeline.png", "wait_by_size.png", "wait_by_mode.png", "gantt_fcfs-easy.png",
     ]  # fmt: skip
@@ -86,10 +86,22 @@ def test_a_short_schedule_of_one_policy_has_fewer_figures(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(("kind", "magic"), [("png", b"\x89PNG\r\n"), ("pdf", b"%PDF-"), ("svg", b"<?xml")])
 def test_the_same_figure_gives_the_same_bytes(tmp_path: Path, kind: str, magic: bytes) -> None:
-    paths = [figures([by_hand()], tmp_path / name, formats=(kind,)) for name in "ab"]
+    paths = [save_figures([by_hand()], tmp_path / name, formats=(kind,)) for name in "ab"]
     for one, other in zip(*paths, strict=True):
         assert one.read_bytes().startswith(magic)
         assert one.read_bytes() == other.read_bytes()
+
+
+def test_figures_are_returned_and_shown_in_a_notebook_as_they_are_saved(tmp_path: Path) -> None:
+    schedule = by_hand()
+    drawn = dict(figures([schedule]))
+    paths = save_figures([schedule], tmp_path)
+    assert [path.stem for path in paths] == list(drawn)
+    for path, figure in zip(paths, drawn.values(), strict=True):
+        assert isinstance(figure, Figure)
+        assert figure._repr_png_() == path.read_bytes()
+    placed = gantt(schedule, assign_nodes(schedule))
+    assert gantt(schedule)._repr_png_() == placed._repr_png_() == drawn["gantt_fcfs-easy"]._repr_png_()
 
 
 def test_axes_carry_units() -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, dataclass_tra
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from transom._system.html import html_table
 from transom.errors import ModelError, shown
 
 IntArray = NDArray[np.int64]
@@ -171,6 +172,21 @@ class Frozen:
                 state.update(each.name.encode())
                 _feed(state, getattr(self, each.name))
         return state.hexdigest()
+
+    def _repr_html_(self) -> str:
+        rows = [(each.name, _brief(getattr(self, each.name))) for each in fields(self)]
+        return html_table(_brief(self), rows)
+
+
+def _brief(value: Any) -> str:
+    """A value in a cell of a table: of arrays the ends, of models what they are and how long."""
+    if isinstance(value, Frozen):
+        return type(value).__name__ + (f" of {len(value):,}" if hasattr(value, "__len__") else "")
+    if isinstance(value, np.ndarray):
+        ends = np.array2string(value, threshold=12, edgeitems=3, separator=", ")
+        return ends if value.size <= 12 else f"{ends}  shape {value.shape}"
+    text = str(value)
+    return text if len(text) <= 200 else f"{text[:197]}..."
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from transom.errors import ModelError, shown
 from transom.models.arrays import Frozen, IntArray, expected, frozen_ints, whole
+
+if TYPE_CHECKING:
+    import polars as pl
 
 UNKNOWN = -1
 """What stands for an unknown user or priority."""
@@ -133,6 +136,30 @@ class JobTable(Frozen, Sequence[Job]):
         if parents:
             parents = MappingProxyType({job: parents[job] for job in data[:, ID].tolist() if job in parents})
         return JobTable._trusted(data, parents)
+
+    def to_frame(self, resources: Sequence[str] = ()) -> pl.DataFrame:
+        """The columns as a polars data frame, ``depends_on`` among them where a job has parents.
+
+        Parameters
+        ----------
+        resources : names of the further resources, for columns ``demand_NAME``; numbers by default.
+        """
+        import polars as pl
+
+        names = resources or range(self.demand.shape[1])
+        columns = {
+            "job_id": self.id,
+            **{name: getattr(self, name) for name in ("submit", "nodes", "walltime", "user", "priority")},
+            **{f"demand_{name}": column for name, column in zip(names, self.demand.T, strict=True)},
+        }
+        frame = pl.DataFrame({name: np.ascontiguousarray(column) for name, column in columns.items()})
+        if not self.depends_on:
+            return frame
+        parents = [list(self.depends_on.get(job, ())) for job in self.id.tolist()]
+        return frame.with_columns(pl.Series("depends_on", parents, pl.List(pl.Int64)))
+
+    def _repr_html_(self) -> str:
+        return self.to_frame()._repr_html_()
 
     @classmethod
     def _trusted(cls, data: IntArray, depends_on: Mapping[int, tuple[int, ...]]) -> JobTable:

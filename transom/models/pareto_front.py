@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,6 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from transom.errors import ModelError
 from transom.models.arrays import BoolArray, Frozen, IntArray, Like, as_array, frozen_ints, model
 from transom.models.hypervolume import share_along
+
+if TYPE_CHECKING:
+    import polars as pl
 
 EXACT_OBJECTIVES = 5
 """Most objectives for which :func:`hypervolume_share` is exact: the exact one takes seconds from eight on."""
@@ -47,6 +52,24 @@ class ParetoFront(Frozen):
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def to_frame(self, terms: Sequence[str] = ()) -> pl.DataFrame:
+        """A polars data frame with a row per point: its value in each objective, then ``jobs``, the positions chosen.
+
+        Parameters
+        ----------
+        terms : names of the objectives (:attr:`Selection.terms <transom.models.Selection.terms>`); ``o0``, ``o1`` ...
+            by default.
+        """
+        import polars as pl
+
+        names = terms or [f"o{k}" for k in range(self.values.shape[1])]
+        columns = {name: np.ascontiguousarray(column) for name, column in zip(names, self.values.T, strict=True)}
+        chosen = [row.nonzero()[0].tolist() for row in self.selections]
+        return pl.DataFrame(columns).with_columns(pl.Series("jobs", chosen, pl.List(pl.Int64)))
+
+    def _repr_html_(self) -> str:
+        return self.to_frame()._repr_html_()
 
 
 def pareto_front(values: ArrayLike, selections: ArrayLike) -> ParetoFront:

@@ -1,6 +1,6 @@
 """Figures of schedules, allocations and solvers, readable at print size; matplotlib is loaded when one is drawn."""
 
-from transom.plot.all_figures import figures
+from transom.plot.all_figures import figures, save_figures
 from transom.plot.annealing import Search, costs_by_steps, gap_by_seconds
 from transom.plot.anytime import anytime
 from transom.plot.cluster import allocation_figure
@@ -50,6 +50,7 @@ __all__ = [
     "performance_profile",
     "proofs_over_time",
     "save",
+    "save_figures",
     "targets_reached",
     "timeline",
     "utilisation_kiviat",

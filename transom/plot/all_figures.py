@@ -15,20 +15,21 @@ from transom.plot.timeline import timeline
 from transom.plot.waits import wait_by_mode, wait_by_size
 from transom.plot.weekly import weekly
 from transom.simulation.core.schedule import Schedule
+from transom.simulation.nodes.lowest_idle import assign_nodes
 from transom.simulation.output.metrics import WEEK, Trim, makespan
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def figures(
+def save_figures(
     schedules: Sequence[Schedule],
     folder: str | os.PathLike[str],
     formats: Sequence[str] = ("png",),
     trim: Trim | None = None,
     progress: Callable[[Path], None] = lambda path: None,
 ) -> list[Path]:
-    """Draw everything that these schedules allow.
+    """Write the :func:`figures` of schedules.
 
     Parameters
     ----------
@@ -40,23 +41,40 @@ def figures(
 
     Returns
     -------
-    The paths: a Gantt chart per policy, and one of the busiest week in longer schedules; timeline;
-    waiting times by size and by mode; with two policies or more the Kiviat graph, on a tree with the hop
-    cost; beyond a week the weeks.
+    The paths, ``NAME.FORMAT``.
 
     Raises
     ------
     ModelError : the schedules cannot share a figure (:func:`~transom.plot.style.comparable`), or a
         format is unknown.
     """
-    comparable(schedules)
     written = []
-    for name, figure in _drawn(schedules, trim):
-        _remark(figure, schedules[0])
+    for name, figure in figures(schedules, trim):
         for kind in formats:
             written.append(save(figure, Path(folder) / f"{name}.{kind}"))
             progress(written[-1])
     return written
+
+
+def figures(schedules: Sequence[Schedule], trim: Trim | None = None) -> Iterator[tuple[str, Figure]]:
+    """Draw everything that these schedules allow, one figure at a time, each with its name.
+
+    A timeline; waiting times by size and by mode; with two policies or more the Kiviat graph, on a tree with the hop
+    cost; beyond a week the weeks; a Gantt chart per policy, and one of the busiest week in longer schedules.
+
+    Parameters
+    ----------
+    schedules : one per policy, of one workload, each under its own name.
+    trim : which jobs do not count for the waiting times and the Kiviat graph.
+
+    Raises
+    ------
+    ModelError : the schedules cannot share a figure (:func:`~transom.plot.style.comparable`).
+    """
+    comparable(schedules)
+    for name, figure in _drawn(schedules, trim):
+        _remark(figure, schedules[0])
+        yield name, figure
 
 
 def _remark(figure: Figure, schedule: Schedule) -> None:
@@ -67,8 +85,6 @@ def _remark(figure: Figure, schedule: Schedule) -> None:
 
 
 def _drawn(schedules: Sequence[Schedule], trim: Trim | None) -> Iterator[tuple[str, Figure]]:
-    from transom.simulation.nodes.lowest_idle import assign_nodes
-
     long = max(makespan(schedule) for schedule in schedules) > WEEK
     yield "timeline", timeline(schedules)
     yield "wait_by_size", wait_by_size(schedules, trim)

@@ -21,6 +21,7 @@ from transom.plot.style import (
     told,
 )
 from transom.simulation.core.schedule import MODES, Schedule
+from transom.simulation.nodes.lowest_idle import assign_nodes
 from transom.simulation.output.breakdowns import queue_length, step_means
 from transom.simulation.output.metrics import WEEK, span
 
@@ -38,7 +39,7 @@ _PIXELS = (1250, 540)  # what the axes have at 200 dots per inch
 @styled
 def gantt(
     schedule: Schedule,
-    runs: NodeRuns,
+    runs: NodeRuns | None = None,
     start: float | None = None,
     end: float | None = None,
     colour: Literal["mode", "job"] = "mode",
@@ -52,7 +53,7 @@ def gantt(
     Parameters
     ----------
     schedule : what happened.
-    runs : the nodes of each job.
+    runs : the nodes of each job; by default those of the schedule, or the lowest idle ones.
     start, end : what part to show [s], by default from the first submission to the last end.
     colour : by start mode, or by job (neighbours differ, colours recur).
 
@@ -61,6 +62,7 @@ def gantt(
     ModelError : there are no jobs, or ``end <= start``.
     """
     comparable([schedule])
+    runs = runs or schedule.runs or assign_nodes(schedule)
     first, last = span(schedule)
     start, end = (first if start is None else start), (last if end is None else end)
     if end <= start:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -101,10 +101,12 @@ def mode_legend(axes: Axes, outages: bool = False) -> None:
 
 
 def new_figure(height: float, width: float = WIDTH) -> Figure:
-    """An empty figure [inch] outside pyplot's global state."""
+    """An empty figure [inch] outside pyplot's global state, which notebooks show as it is saved."""
     from matplotlib.figure import Figure
 
-    return Figure(figsize=(width, height), layout="constrained")
+    figure = Figure(figsize=(width, height), layout="constrained")
+    vars(figure)["_repr_png_"] = partial(encoded, figure, "png")  # where pyplot is not imported
+    return figure
 
 
 @styled

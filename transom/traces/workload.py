@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +15,9 @@ from transom.errors import ModelError
 from transom.models import Cluster, Job, JobTable
 from transom.models.arrays import BoolArray, Frozen, IntArray, Like, as_array, expected, frozen_ints, model
 from transom.traces.origin import Diagnostic, Origin, Partition, diagnostics, facts
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +138,12 @@ class Workload(Frozen):
             kept = {job: tuple(p for p in parents if p in here) for job, parents in jobs.depends_on.items()}
             jobs = JobTable(jobs.data, kept)
         return replace(self, jobs=jobs, runtime=self.runtime[index], origin=self.origin.take(index))
+
+    def to_frame(self) -> pl.DataFrame:
+        """A polars data frame with a row per job: the columns of :meth:`JobTable.to_frame`, then ``runtime`` [s]."""
+        import polars as pl
+
+        return self.jobs.to_frame(self.cluster.resources).with_columns(pl.Series("runtime", self.runtime))
 
     def jittered(self, seconds: int, rng: np.random.Generator) -> Workload:
         """A copy whose submissions are moved by uniform whole seconds from -seconds to +seconds.

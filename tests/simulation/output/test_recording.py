@@ -134,7 +134,7 @@ def test_an_interrupt_leaves_no_part(tmp_path: Path, monkeypatch: pytest.MonkeyP
         raise KeyboardInterrupt
 
     schedule = recorded(tmp_path)
-    monkeypatch.setattr(recording, "_job_columns", interrupted)
+    monkeypatch.setattr(Schedule, "to_frame", interrupted)
     with pytest.raises(KeyboardInterrupt):
         write_schedule(schedule, tmp_path, RUNS)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["decisions.parquet", "jobs.parquet"]

@@ -233,9 +233,9 @@ def _advance(bars: Progress, task: TaskID, started: int) -> None:
 
 
 def _draw(schedules: list[Schedule], folder: Path, formats: list[Format], trim: Trim) -> list[Path]:
-    from transom.plot import figures
+    from transom.plot import save_figures
 
-    return figures(schedules, folder, [each.value for each in formats], trim)
+    return save_figures(schedules, folder, [each.value for each in formats], trim)
 
 
 def _allocations(schedule: Schedule) -> dict[str, int]:

@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from transom._system.html import html_table
 from transom.errors import ModelError
 from transom.models import Cluster, JobTable
 from transom.models.arrays import FloatArray, Frozen, IntArray, Like, frozen_floats, frozen_ints, model
+from transom.models.problem import found
 from transom.simulation.core.node_runs import NodeRuns
 from transom.simulation.core.outage_log import OutageLog
 from transom.traces.origin import Diagnostic
+
+if TYPE_CHECKING:
+    import polars as pl
 
 MODES = ("ready", "reserved", "backfilled")
 """How a job came to start; ``mode`` holds positions in this tuple.
@@ -31,6 +36,9 @@ COLUMNS = ("time", "queued", "free", "started", "backfilled", "reserved_job", "r
 
 PROMISED = ("promised_jobs", "promised_starts")
 """Columns of lists that recorded decisions have beside them."""
+
+SPREAD = ("hop_cost", "leaves", "pods")
+"""The fields of :class:`Spread`."""
 
 
 @model
@@ -119,3 +127,31 @@ class Schedule(Frozen):
     def runtime(self) -> IntArray:
         """End minus start [s], shape ``(jobs,)``."""
         return self.end - self.start
+
+    def summary(self, **options: Any) -> dict[str, float]:
+        """The figures of :func:`transom.simulation.output.metrics.summary`, by name, under its options."""
+        figures: dict[str, float] = found("transom.simulation.output.metrics:summary")(self, **options)
+        return figures
+
+    def to_frame(self) -> pl.DataFrame:
+        """A polars data frame with a row per job, the columns of ``jobs.parquet`` without the ids of nodes."""
+        import polars as pl
+
+        jobs = self.jobs.to_frame(self.cluster.resources)
+        more = {"start": self.start, "end": self.end, "mode": np.array(MODES)[self.mode], "order": self.order}
+        spread = {} if self.spread is None else {name: getattr(self.spread, name) for name in SPREAD}
+        first = ("job_id", "submit", "start", "end", "nodes", "walltime", "mode", "user", "priority", "order", *spread)
+        frame = jobs.with_columns(pl.Series(name, column) for name, column in {**more, **spread}.items())
+        return frame.select(*first, pl.exclude(first))
+
+    def _repr_html_(self) -> str:
+        figures = self.summary()
+        times = ("mean_wait", "median_wait", "max_wait", "makespan")
+        rows = [
+            ("jobs", f"{len(self):,}"),
+            *((name.replace("_", " "), f"{figures[name] / 3600:,.2f} h") for name in times),
+            ("mean bounded slowdown", f"{figures['mean_bounded_slowdown']:,.2f}"),
+            ("utilisation", f"{100 * figures['utilisation']:.1f} %"),
+            *(("note", each.short) for each in self.diagnostics),
+        ]
+        return html_table(f"{self.policy} on {self.workload}", rows)

@@ -34,7 +34,7 @@ from transom.models import Cluster, FatTree, JobTable
 from transom.models.arrays import IntArray
 from transom.result import versions
 from transom.simulation.core.promise_log import PIECE, Changes, PromiseLog, pieces_of
-from transom.simulation.core.schedule import MODES, PROMISED, Schedule, Spread
+from transom.simulation.core.schedule import MODES, PROMISED, SPREAD, Schedule, Spread
 from transom.simulation.output.outage_recording import read_outages, write_outages
 from transom.traces.origin import Diagnostic
 
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
 FORMAT = "transom/schedule/1"
 _PIECE = 2_000_000  # node ids that are expanded at once
-_SPREAD = ("hop_cost", "leaves", "pods")
 _GROUP = 4_000_000  # node ids or promises in a row group, which the writer holds in memory
 
 
@@ -82,7 +81,7 @@ def write_schedule(
         job = wrong[0]
         raise ModelError(f"job {schedule.jobs.id[job]}: asks for {schedule.jobs.nodes[job]} nodes, has other runs")
     card = {"transom": json.dumps(_card(schedule, details or {}))}
-    table = _job_columns(schedule)
+    table = schedule.to_frame()
     target = Path(folder)
 
     frame, log = _frame(schedule.decisions), promises
@@ -287,32 +286,6 @@ def _frame(columns: Mapping[str, NDArray[Any]]) -> pl.DataFrame:
     return pl.DataFrame({name: pl.Series(name, np.ascontiguousarray(column)) for name, column in columns.items()})
 
 
-def _job_columns(schedule: Schedule) -> pl.DataFrame:
-    import polars as pl
-
-    jobs = schedule.jobs
-    frame = _frame(
-        {
-            "job_id": jobs.id,
-            "submit": jobs.submit,
-            "start": schedule.start,
-            "end": schedule.end,
-            "nodes": jobs.nodes,
-            "walltime": jobs.walltime,
-            "mode": np.array(MODES)[schedule.mode],
-            "user": jobs.user,
-            "priority": jobs.priority,
-            "order": schedule.order,
-            **({} if schedule.spread is None else {name: getattr(schedule.spread, name) for name in _SPREAD}),
-            **{f"demand_{name}": jobs.demand[:, i] for i, name in enumerate(schedule.cluster.resources)},
-        }
-    )
-    if jobs.depends_on:
-        parents = [list(jobs.depends_on.get(job, ())) for job in jobs.id.tolist()]
-        frame = frame.with_columns(pl.Series("depends_on", parents, pl.List(pl.Int64)))
-    return frame
-
-
 def _with_nodes(rows: pl.DataFrame, runs: NodeRuns, begin: int, end: int) -> pl.DataFrame:
     """The rows of jobs ``begin`` to ``end - 1`` with their node ids as the sixth column."""
     import polars as pl
@@ -379,5 +352,5 @@ def _schedule(
         decisions=decisions,
         rules=card["rules"],
         diagnostics=tuple(Diagnostic(**each) for each in card.get("remarks", ())),
-        spread=None if cluster.topology is None else Spread(*(rows[name] for name in _SPREAD)),
+        spread=None if cluster.topology is None else Spread(*(rows[name] for name in SPREAD)),
     )
