@@ -1,10 +1,10 @@
-# `make demo`, `make test` and `make test-long` make .venv and install what they need into it.
+# `make demo`, `make test`, `make test-long` and `make docs` make .venv and install what they need into it.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 DEMO ?= out/demo
 
-.PHONY: demo test test-long clean
+.PHONY: demo test test-long docs figures clean
 
 demo: $(VENV)/.installed
 	$(BIN)/transom simulate instances/workloads/lublin_5000.swf.gz \
@@ -32,6 +32,15 @@ test: $(VENV)/.tested
 	$(BIN)/python -m pytest -m "not long" -n 3 --dist loadgroup $(ARGS)
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n 2 --dist loadgroup -m fast
 
+# The site: pages in docs/ and the docstrings of the package.
+docs: $(VENV)/.documented
+	$(BIN)/python -m sphinx -q -W --keep-going docs out/docs
+	@echo "The site is out/docs/index.html: open it in a browser."
+
+# The pictures of the site, drawn again.
+figures: $(VENV)/.installed
+	$(BIN)/python docs/figures/draw.py
+
 # Tests that take minutes each.
 test-long: $(VENV)/.tested
 	$(BIN)/python -m pytest -m long --timeout 3600 $(ARGS)
@@ -54,6 +63,12 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 $(VENV)/.tested: $(VENV)/.installed
 	@echo "Installing what the tests need; this takes a minute or two."
 	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
+	$(COMPILE)
+	touch $@
+
+$(VENV)/.documented: $(VENV)/.installed
+	@echo "Installing what the documentation needs."
+	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
 	$(COMPILE)
 	touch $@
 

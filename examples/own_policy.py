@@ -1,4 +1,4 @@
-"""A policy of your own: start what ends soonest, but never let the oldest job wait for more than a day.
+"""A policy of your own: short jobs first, waiting jobs move up, EASY backfilling around the first that does not fit.
 
 Run it: python examples/own_policy.py [TRACE.swf.gz]
 """
@@ -7,33 +7,46 @@ from __future__ import annotations
 
 import sys
 
-from transom import Decision, Window, read_swf, simulate
+import numpy as np
 
-DAY = 86_400
+from transom import Decision, Reservation, Window, read_swf, simulate
 
 
-class ShortestUnlessOld:
-    """Shortest walltime first over the whole queue; once the oldest job has waited a day, nothing passes it."""
-
-    order = "fcfs"  # window.queue is in this order
+class ShortestAged:
+    """Order by walltime / (waiting time + 1 h); the first job that does not fit holds a reservation."""
 
     def decide(self, window: Window, /) -> Decision:
-        """Choose jobs that fit, in our own order."""
-        order: list[int] = window.queue.walltime.argsort(kind="stable").tolist()
-        if window.wait[0] > DAY:
-            order = [0]
-        free, started = window.free_nodes, []
-        for position in order:
-            if window.queue.nodes[position] <= free:
-                free -= int(window.queue.nodes[position])
-                started.append(int(window.queue.id[position]))
-        return Decision(start=tuple(started))
+        """Start jobs in that order; behind the reservation, start what does not delay it."""
+        jobs, free = window.queue, window.free_nodes
+        order = np.argsort(jobs.walltime / (window.wait + 3600), kind="stable")
+        started, backfilled, reserved = [], [], None
+        for i in order:
+            job, nodes = int(jobs.id[i]), int(jobs.nodes[i])
+            end = window.now + int(jobs.walltime[i])
+            if reserved is None and nodes <= free:
+                started.append(job)
+                free -= nodes
+            elif reserved is None:  # it starts at the shadow time, when enough nodes are free
+                now = order[: len(started)]
+                ends = np.append(window.running_end, window.now + jobs.walltime[now])
+                released = np.append(window.running.nodes, jobs.nodes[now])
+                by_end = np.argsort(ends)
+                enough = free + np.cumsum(released[by_end]) >= nodes
+                shadow = int(ends[by_end][np.argmax(enough)])
+                reserved = Reservation(job, shadow)
+                extra = free + int(released[ends <= shadow].sum()) - nodes
+            elif nodes <= free and (end <= shadow or nodes <= extra):
+                backfilled.append(job)
+                free -= nodes
+                extra -= nodes if end > shadow else 0
+        reservations = () if reserved is None else (reserved,)
+        return Decision(tuple(started), tuple(backfilled), reservations)
 
 
 if __name__ == "__main__":
     workload = read_swf(sys.argv[1] if len(sys.argv) > 1 else "instances/workloads/lublin_5000.swf.gz")
-    for policy in ("fcfs-easy", "sjf-easy", ShortestUnlessOld()):
+    for policy in ("fcfs-easy", "sjf-easy", "saf-easy", ShortestAged()):
         schedule = simulate(workload, policy)
         figures = schedule.summary()
         mean, longest = figures["mean_wait"] / 3600, figures["max_wait"] / 3600
-        print(f"{schedule.policy:<20} mean wait {mean:6.2f} h, max {longest:6.1f} h")
+        print(f"{schedule.policy:<12} mean wait {mean:5.2f} h, longest {longest:7.1f} h")

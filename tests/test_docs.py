@@ -15,7 +15,7 @@ import pytest
 from tests.packages import install
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```\n(?:\s*^```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
 PACKAGES = {"problems.md": "makespan"}  # of tests/packages, installed for the commands of a page
 LEARNED = ("learned-repair.md", "dras.md")  # pages whose commands need the extra of that name

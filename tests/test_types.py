@@ -20,13 +20,19 @@ def test_examples_are_typed(tmp_path: Path, pytestconfig: pytest.Config) -> None
             (tmp_path / f"{PACKAGES[page.name]}.py").write_text(blocks.pop(0), encoding="utf-8")
         if blocks:
             (tmp_path / f"page_{page.stem.replace('-', '_')}.py").write_text("\n".join(blocks), encoding="utf-8")
+    (tmp_path / "examples").mkdir()
     for example in (ROOT / "examples").glob("*.py"):
-        (tmp_path / example.name).write_bytes(example.read_bytes())
+        (tmp_path / "examples" / example.name).write_bytes(example.read_bytes())
     (tmp_path / "solutions.py").write_text(SOLUTIONS, encoding="utf-8")
-    files = sorted(path.name for path in tmp_path.glob("*.py"))
+    files = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.py"))
     assert len(files) > 12
     assert pytestconfig.cache is not None
-    options = ["--strict", "--config-file=", f"--cache-dir={pytestconfig.cache.mkdir('mypy')}"]
+    options = [
+        "--strict",
+        "--config-file=",
+        "--explicit-package-bases",
+        f"--cache-dir={pytestconfig.cache.mkdir('mypy')}",
+    ]
     done = subprocess.run(
         [sys.executable, "-m", "mypy", *options, *files], capture_output=True, text=True, cwd=tmp_path, timeout=600
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from examples.own_policy import ShortestUnlessOld
+from examples.own_policy import ShortestAged
+from transom import read_swf, simulate
 from transom.models import Window
 from transom.simulation import Decision, policy_names
 from transom.testing import check_policy
@@ -23,7 +25,14 @@ def test_every_policy_passes(name: str) -> None:
 
 
 def test_the_one_of_the_example_passes() -> None:
-    check_policy(ShortestUnlessOld())
+    check_policy(ShortestAged())
+
+
+def test_the_one_of_the_example_waits_less_than_fcfs_with_easy() -> None:
+    workload = read_swf(Path(__file__).parents[2] / "instances" / "workloads" / "lublin_5000.swf.gz")
+    ours, theirs = (simulate(workload, policy) for policy in (ShortestAged(), "fcfs-easy"))
+    assert ours.wait.mean() < theirs.wait.mean()
+    assert ours.summary()["mean_bounded_slowdown"] < theirs.summary()["mean_bounded_slowdown"]
 
 
 class First:
