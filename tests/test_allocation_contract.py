@@ -340,7 +340,7 @@ def test_an_interrupt_gets_through() -> None:
 
 def test_other_problems_and_rules_are_refused() -> None:
     with pytest.raises(UnsupportedError, match="it solves Allocation problems"):
-        solve(Knapsack([1], [1], 1), "scas-dp")  # type: ignore[arg-type]
+        solve(Knapsack([1], [1], 1), "scas-dp")
     for rule, name in (("dynamic", "scas-dp"), ("free", "dcas-exact"), ("static", "free-exact"), ("free", "scas-flow")):
         with pytest.raises(UnsupportedError, match="rule"):
             solve(medium(rule), name)

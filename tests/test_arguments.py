@@ -41,7 +41,7 @@ KNAPSACK = Knapsack([3, 2, 1], [1, 2, 3], 4)
 PATH = ConstrainedPath.from_allocation(Allocation(TREE, [0, 1, 2, 5], [2, 2], "static", False))
 JOBS = JobTable.of([Job(1, 0, 2, 10), Job(2, 0, 2, 10)])
 CLUSTER = Cluster(4)
-WINDOW = Window(0, CLUSTER, JOBS, JobTable([]), [], [4])  # type: ignore[arg-type]
+WINDOW = Window(0, CLUSTER, JOBS, JobTable([]), [], [4])
 TRACE = Path(__file__).parents[1] / "instances" / "workloads" / "lublin_5000.swf.gz"
 SELECTION = {
     "demands": [[3, 1], [1, 3]],

@@ -12,7 +12,7 @@ from transom.errors import ModelError, SpecError, UnsupportedError
 from transom.models import Knapsack
 from transom.rng import stream
 
-PROBLEM = Knapsack([5, 4, 3], [3, 2, 2], 4)  # type: ignore[arg-type]  # the optimum is 7
+PROBLEM = Knapsack([5, 4, 3], [3, 2, 2], 4)  # the optimum is 7
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def test_the_start_is_never_made_worse_and_must_be_feasible() -> None:
 
 def test_what_cannot_be_solved_is_refused() -> None:
     with pytest.raises(UnsupportedError, match="solver 'scripted' cannot take this knapsack: it is too large"):
-        solve(Knapsack([1] * 6, [1] * 6, 2), Scripted(None))  # type: ignore[arg-type]
+        solve(Knapsack([1] * 6, [1] * 6, 2), Scripted(None))
     with pytest.raises(SpecError, match="unknown solver 'nobody'"):
         solve(PROBLEM, "nobody")
     with pytest.raises(ModelError, match="seed must be >= 0"):

@@ -10,7 +10,7 @@ from transom.stop import Budget, Stop, WrongAnswer, relative_gap
 
 pytestmark = pytest.mark.fast
 
-PROBLEM = Knapsack([5, 4, 3], [3, 2, 2], 4)  # type: ignore[arg-type]  # the optimum is 7
+PROBLEM = Knapsack([5, 4, 3], [3, 2, 2], 4)  # the optimum is 7
 
 
 class Clock:

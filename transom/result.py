@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Literal
 
 from transom._system.html import html_table
@@ -56,7 +58,7 @@ class Result(Frozen, Generic[SolutionT]):
     instance: str
     problem: str
     solver: str
-    parameters: dict[str, Any]
+    parameters: Mapping[str, Any]
     status: Status
     reason: Reason
     solution: SolutionT | None
@@ -68,9 +70,11 @@ class Result(Frozen, Generic[SolutionT]):
     stop: Stop = field(default_factory=Stop)
     curve: tuple[tuple[float, float | None, float | None], ...] = ()
     error: str | None = None
-    versions: dict[str, str] = field(default_factory=versions)
+    versions: Mapping[str, str] = field(default_factory=versions)
 
-    __hash__ = None  # type: ignore[assignment]  # its parameters can be changed
+    def __post_init__(self) -> None:
+        for name in ("parameters", "versions"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     @property
     def gap(self) -> float | None:

@@ -17,12 +17,12 @@ pytestmark = pytest.mark.fast
 def window() -> Window:
     queue = JobTable.of([Job(1, 0, 2, 60, (1,)), Job(2, 5, 1, 30, (0,), user=7, depends_on=(9,))])
     running = JobTable.of([Job(3, 0, 1, 90, (2,))])
-    return Window(10, Cluster(4, ("gpu",), (4,)), queue, running, [90], [3, 2])  # type: ignore[arg-type]
+    return Window(10, Cluster(4, ("gpu",), (4,)), queue, running, [90], [3, 2])
 
 
 def test_arrays_are_copied_and_read_only_also_after_pickling(window: Window) -> None:
     given = np.array([3, 4])
-    problem = Knapsack(given, [1, 2], 2)  # type: ignore[arg-type]
+    problem = Knapsack(given, [1, 2], 2)
     given[0] = 99
     assert problem.values.tolist() == [3, 4]
     for thing in (problem, window):
@@ -38,12 +38,12 @@ def test_arrays_are_copied_and_read_only_also_after_pickling(window: Window) -> 
 
 
 def test_equality_and_digest_see_every_field(window: Window) -> None:
-    base = Knapsack([3, 4], [1, 2], 2)  # type: ignore[arg-type]
+    base = Knapsack([3, 4], [1, 2], 2)
     others = [
-        Knapsack([3, 5], [1, 2], 2),  # type: ignore[arg-type]
-        Knapsack([3, 4], [1, 1], 2),  # type: ignore[arg-type]
-        Knapsack([3, 4], [1, 2], 3),  # type: ignore[arg-type]
-        Knapsack([3, 4], [1, 2], 2, scale=10),  # type: ignore[arg-type]
+        Knapsack([3, 5], [1, 2], 2),
+        Knapsack([3, 4], [1, 1], 2),
+        Knapsack([3, 4], [1, 2], 3),
+        Knapsack([3, 4], [1, 2], 2, scale=10),
     ]
     assert all(base != other and base.digest() != other.digest() for other in others)
     assert base != "knapsack"
@@ -51,7 +51,7 @@ def test_equality_and_digest_see_every_field(window: Window) -> None:
 
 def test_digests_do_not_depend_on_the_process() -> None:
     # Written down once: stored results name their instance by it.
-    assert Knapsack([3, 4, 5], [2, 3, 4], 5).digest() == "759cef9c459f21cd070cefaa95d1c7b6"  # type: ignore[arg-type]
+    assert Knapsack([3, 4, 5], [2, 3, 4], 5).digest() == "759cef9c459f21cd070cefaa95d1c7b6"
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ CLUSTER = Cluster(8)
 
 
 def window(*queue: Job, now: int = 100, free: int = 5) -> Window:
-    return Window(now, CLUSTER, JobTable.of(queue), JobTable([]), [], [free])  # type: ignore[arg-type]
+    return Window(now, CLUSTER, JobTable.of(queue), JobTable([]), [], [free])
 
 
 QUEUE = (Job(1, 0, 4, 3600), Job(2, 50, 2, 7200), Job(3, 100, 3, 1800))
@@ -97,13 +97,13 @@ def test_objectives_by_hand() -> None:
 
 def test_the_knapsack_of_a_window() -> None:
     problem = Knapsack.from_window(window(*QUEUE))
-    assert problem == Knapsack([4, 2, 3], [4, 2, 3], 5)  # type: ignore[arg-type]
+    assert problem == Knapsack([4, 2, 3], [4, 2, 3], 5)
     scaled = Knapsack.from_window(window(*QUEUE), DrasCapacity(), jobs=[2, 0])
-    assert scaled == Knapsack([2_000_000, 1_000_000], [3, 4], 5, 1_000_000)  # type: ignore[arg-type]
+    assert scaled == Knapsack([2_000_000, 1_000_000], [3, 4], 5, 1_000_000)
 
 
 def test_value_and_violations() -> None:
-    problem = Knapsack([4, 2, 3], [4, 2, 3], 5)  # type: ignore[arg-type]
+    problem = Knapsack([4, 2, 3], [4, 2, 3], 5)
     assert problem.value([0, 1, 1]) == 5
     assert problem.violations([0, 1, 1]) == []
     assert problem.violations([1, 1, 0]) == ["weight 6 exceeds the capacity 5"]
@@ -130,5 +130,5 @@ def test_equal_models_have_equal_digests() -> None:
 
 
 def test_what_is_worth_something_stays_worth_something() -> None:
-    tiny = Window(9, Cluster(10_000_000), JobTable.of([Job(1, 9, 1, 60)]), JobTable([]), [], [5])  # type: ignore[arg-type]
+    tiny = Window(9, Cluster(10_000_000), JobTable.of([Job(1, 9, 1, 60)]), JobTable([]), [], [5])
     assert Knapsack.from_window(tiny, DrasCapability()).values.tolist() == [1]

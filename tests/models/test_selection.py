@@ -202,7 +202,7 @@ def a_window() -> Window:
         Job(4, 100, 1, 60, (10, 0), depends_on=(8, 1)),
     ]
     running = JobTable.of([Job(9, 0, 3, 500, (20, 1))])
-    return Window(100, cluster, JobTable.of(queue), running, [500], [5, 80, 3])  # type: ignore[arg-type]
+    return Window(100, cluster, JobTable.of(queue), running, [500], [5, 80, 3])
 
 
 def test_of_a_window() -> None:

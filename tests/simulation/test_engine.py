@@ -196,7 +196,7 @@ def test_a_policy_that_starts_what_does_not_fit_is_an_error() -> None:
 
 
 def test_an_empty_workload_has_an_empty_schedule() -> None:
-    empty = Workload("none", Cluster(4), JobTable([]), [])  # type: ignore[arg-type]
+    empty = Workload("none", Cluster(4), JobTable([]), [])
     for policy in ("fcfs-easy", "wfp3-conservative", "random"):
         assert len(simulate(empty, policy)) == 0
 

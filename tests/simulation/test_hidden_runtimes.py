@@ -44,7 +44,7 @@ def holds(things: list[Any], number: int) -> bool:
 
 def test_no_window_leads_to_a_runtime_or_to_the_future() -> None:
     data = [[1, 10, 3, 8_000_000, 5, -1], [2, 10, 3, 8_000_000, 5, -1], [3, 50, 2, FUTURE, 5, -1]]
-    workload = Workload("secret", Cluster(4), JobTable(data), [SECRET, SECRET, SECRET])  # type: ignore[arg-type]
+    workload = Workload("secret", Cluster(4), JobTable(data), [SECRET, SECRET, SECRET])
     looked = []
 
     class Spy:

@@ -125,8 +125,8 @@ def test_figures_of_hops(workload: Workload) -> None:
 def test_a_spread_is_of_the_jobs_of_its_schedule(workload: Workload) -> None:
     schedule = simulate(on(REGULAR, workload), "fcfs")
     with pytest.raises(ModelError, match="the spread of 1 jobs, it has 80"):
-        replace(schedule, spread=Spread([1.0], [1], [1]))  # type: ignore[arg-type]
+        replace(schedule, spread=Spread([1.0], [1], [1]))
     with pytest.raises(ModelError, match="spread: leaves"):
-        Spread([1.0], [1, 2], [1])  # type: ignore[arg-type]
+        Spread([1.0], [1, 2], [1])
     assert isinstance(schedule, Schedule)
     assert schedule.digest() == replace(schedule, runs=None).digest()

@@ -71,7 +71,7 @@ def test_a_window_of_the_code_ends_at_the_first_job_that_does_not_fit() -> None:
 
 def test_decides_on_a_window_of_its_own() -> None:
     queue = JobTable.of([Job(1, 0, 4, 10), Job(2, 0, 3, 10), Job(3, 0, 1, 10)])
-    window = Window(0, Cluster(5), queue, JobTable([]), [], [5])  # type: ignore[arg-type]
+    window = Window(0, Cluster(5), queue, JobTable([]), [], [5])
     policy = PeriodPolicy()
     assert policy.decide(window).start == (3, 2)
     # Jobs 1 is before them now, having waited for a period.

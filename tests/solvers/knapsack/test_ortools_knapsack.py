@@ -29,7 +29,7 @@ def test_the_worker_is_used_again() -> None:
     solve(EASY, "ortools-knapsack")
     before = workers()
     for algorithm in ("dp", "64items", "branch-and-bound", "divide-and-conquer"):
-        assert solve(EASY, OrToolsKnapsack(algorithm=algorithm)).status == "optimal"  # type: ignore[arg-type]
+        assert solve(EASY, OrToolsKnapsack(algorithm=algorithm)).status == "optimal"
     assert workers() == before
 
 

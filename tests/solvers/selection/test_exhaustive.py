@@ -231,13 +231,13 @@ def test_the_limit_follows_memory_and_objectives() -> None:
 
 def test_edges() -> None:
     for demands, capacity in (([[1]], [0]), ([[0]], [0]), ([[3], [3]], [2]), ([[2], [2]], [2])):
-        result = solve(Selection(demands, capacity), "exhaustive")  # type: ignore[arg-type]
+        result = solve(Selection(demands, capacity), "exhaustive")
         assert result.status == "optimal"
-    nobody = Selection(np.zeros((0, 2), int), [5, 5])  # type: ignore[arg-type]
+    nobody = Selection(np.zeros((0, 2), int), [5, 5])
     budget = Stop().start(nobody)
     Exhaustive()(nobody, budget, np.random.default_rng(0))
     assert budget.optimal
-    impossible = Selection([[3], [1]], [2], forced=[True, False])  # type: ignore[arg-type]
+    impossible = Selection([[3], [1]], [2], forced=[True, False])
     budget = Stop().start(impossible)
     Exhaustive()(impossible, budget, np.random.default_rng(0))
     assert budget.infeasible

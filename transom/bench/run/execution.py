@@ -6,7 +6,7 @@ import contextlib
 import gc
 import math
 import resource
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
@@ -190,7 +190,7 @@ def _plain(thing: Any) -> Any:
         return None
     if thing is None or isinstance(thing, (bool, int, float)):
         return thing
-    if isinstance(thing, dict):
+    if isinstance(thing, Mapping):
         return {_text(name): _plain(value) for name, value in thing.items()}
     if isinstance(thing, (list, tuple)):
         return [_plain(value) for value in thing]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -37,7 +38,7 @@ class ResultFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lines: list[bytes] = []
-        self._parameters: list[dict[str, Any]] = []
+        self._parameters: list[Mapping[str, Any]] = []
         self._places: defaultdict[Terms, list[int]] = defaultdict(list)
         self._unsaved = False
         self._next = perf_counter() + _EVERY

@@ -311,7 +311,7 @@ def test_what_it_refuses() -> None:
         solve(window(1, 3).with_rule("static"), SOLVER)
     for wrong in ({"steps": 0}, {"memory": 0}, {"contiguous": -1.0}):
         with pytest.raises(SpecError):
-            FreeExact(**wrong)  # type: ignore[arg-type]
+            FreeExact(**wrong)
 
 
 @pytest.mark.reference
