@@ -41,6 +41,7 @@ autodoc_type_aliases = {
 }
 napoleon_google_docstring = False
 napoleon_use_rtype = False
+napoleon_attr_annotations = False  # types stand in signatures only
 maximum_signature_line_length = 88
 python_use_unqualified_type_names = True
 
@@ -71,5 +72,11 @@ def process_docstring(app: Any, what: str, name: str, obj: Any, options: Any, li
     lines[:] = described(lines)
 
 
+def process_signature(app: Any, what: str, name: str, obj: Any, options: Any, *parts: str | None) -> tuple[Any, ...]:
+    """Name aliases inside of other types as those alone are named."""
+    return tuple(part and re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", part) for part in parts)
+
+
 def setup(app: Any) -> None:
+    app.connect("autodoc-process-signature", process_signature)
     app.connect("autodoc-process-docstring", process_docstring, priority=100)  # before napoleon

@@ -62,6 +62,12 @@ def test_internal_links_lead_to_files_and_anchors(site: Path) -> None:
     assert not broken, "\n".join(broken)
 
 
+def test_types_are_named_as_in_the_code(site: Path) -> None:
+    pages = [path.read_text(encoding="utf-8") for path in (site / "api").glob("*.html")]
+    assert not any("TypeAliasForwardRef" in page or "Like[" in page for page in pages)
+    assert any("ArrayLike" in page for page in pages)
+
+
 @pytest.mark.parametrize(
     "anchor",
     ["transom.solve", "transom.simulate", "transom.check", "transom.models.Knapsack", "transom.simulation.Policy"],

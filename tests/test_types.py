@@ -14,12 +14,14 @@ from tests.test_docs import FENCE, PACKAGES, PAGES, ROOT
 
 @pytest.mark.slow
 def test_examples_are_typed(tmp_path: Path, pytestconfig: pytest.Config) -> None:
-    for page in PAGES:
+    for number, page in enumerate(PAGES):
         blocks = [match[2] for match in FENCE.finditer(page.read_text(encoding="utf-8")) if match[1] == "python"]
         if page.name in PACKAGES:  # the first one is the module that those below import
             (tmp_path / f"{PACKAGES[page.name]}.py").write_text(blocks.pop(0), encoding="utf-8")
         if blocks:
-            (tmp_path / f"page_{page.stem.replace('-', '_')}.py").write_text("\n".join(blocks), encoding="utf-8")
+            (tmp_path / f"page_{number}_{page.stem.replace('-', '_')}.py").write_text(
+                "\n".join(blocks), encoding="utf-8"
+            )
     (tmp_path / "examples").mkdir()
     for example in (ROOT / "examples").glob("*.py"):
         (tmp_path / "examples" / example.name).write_bytes(example.read_bytes())

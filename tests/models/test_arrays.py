@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import dataclass
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -47,6 +48,11 @@ def test_equality_and_digest_see_every_field(window: Window) -> None:
     ]
     assert all(base != other and base.digest() != other.digest() for other in others)
     assert base != "knapsack"
+
+
+def test_constructors_say_what_they_take() -> None:
+    told = {name: each.annotation for name, each in signature(Knapsack).parameters.items()}
+    assert told == {"values": "ArrayLike", "weights": "ArrayLike", "capacity": "int", "scale": "int"}
 
 
 def test_digests_do_not_depend_on_the_process() -> None:

@@ -140,8 +140,11 @@ def expected(value: Any, kind: Any, what: str, words: str) -> None:
 
 @dataclass_transform(eq_default=False, frozen_default=True, field_specifiers=(field,))
 def model(cls: type[ModelT], /) -> type[ModelT]:
-    """``dataclass(frozen=True, eq=False, slots=True)`` for type checkers that know :class:`Like`."""
-    return dataclass(frozen=True, eq=False, slots=True)(cls)
+    """``dataclass(frozen=True, eq=False, slots=True)`` whose constructor takes arrays for fields of :class:`Like`."""
+    made = dataclass(frozen=True, eq=False, slots=True)(cls)
+    told = made.__init__.__annotations__  # what help() and notebooks show
+    told |= {name: "ArrayLike" for name, given in told.items() if str(given).startswith("Like[")}
+    return made
 
 
 class Frozen:
