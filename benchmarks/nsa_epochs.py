@@ -1,4 +1,4 @@
-"""Epochs of papers/nsa, section VI, on which methods are measured, and the table that keeps what was measured.
+"""Epochs of Lan et al. (2023), section VI, on which methods are measured, and the table that keeps what was measured.
 
 An epoch is a stream of windows that begins on an empty cluster. It is the unit of all comparisons: windows of one
 epoch depend on each other, epochs do not. Every method solves the same windows, one thread, the policy named in

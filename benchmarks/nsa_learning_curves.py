@@ -1,4 +1,4 @@
-"""Figure 4 of papers/nsa, as measured here: how the six networks of Table II learn to repair, at equal decisions.
+"""Figure 4 of Lan et al. (2023), measured here: how the six networks of Table II learn to repair, at equal decisions.
 
     python -m benchmarks.nsa_learning_curves --out out/nsa [--decisions 400000] [--seed 0] [--networks cnn-3 fcn-1]
     python -m benchmarks.nsa_learning_curves --from benchmarks/results/nsa_learning_curves.csv

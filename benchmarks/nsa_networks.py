@@ -1,4 +1,4 @@
-"""Figure 5 of papers/nsa: the six networks with 500 to 1,000 steps against annealing with twice as many.
+"""Figure 5 of Lan et al. (2023): the six networks with 500 to 1,000 steps against annealing with twice as many.
 
     python -m benchmarks.nsa_networks --stored --figure out/figures/nsa_figure_5.png
     python -m benchmarks.nsa_networks --table out/networks.csv          # measure; goes on where it was interrupted

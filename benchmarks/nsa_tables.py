@@ -1,4 +1,4 @@
-"""Tables III and IV of papers/nsa on epochs of our own, with exact solvers beside them.
+"""Tables III and IV of Lan et al. (2023) on epochs of our own, with exact solvers beside them.
 
     python -m benchmarks.nsa_tables --stored                       # print what was measured
     python -m benchmarks.nsa_tables --table out/tables.csv         # measure; goes on where it was interrupted

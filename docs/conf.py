@@ -45,38 +45,50 @@ napoleon_attr_annotations = False  # types stand in signatures only
 maximum_signature_line_length = 88
 python_use_unqualified_type_names = True
 
-SECTIONS = {"Parameters", "Returns", "Raises", "Attributes"}
+SECTIONS = {"Parameters", "Raises", "Attributes"}
 ENTRY = re.compile(r"^(?P<names>\*{0,2}\w[\w.*, ]*?) : (?P<text>.*)$")
+ALIAS = re.compile(r"TypeAliasForwardRef\('(\w+)'\)")
 
 
-def described(lines: list[str]) -> list[str]:
-    """Turn entries `name : description` of our docstrings into what numpydoc knows: a name, then its description.
+RETURNED: list[str] = []
 
-    Types stand in signatures only, so what follows a colon is never one.
+
+def before_napoleon(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Turn sections of our docstrings into what numpydoc knows.
+
+    Types stand in signatures only: what follows `name :` is a description, never a type, and what is returned is
+    described in prose, which is kept for :func:`after_napoleon`.
     """
-    out: list[str] = []
-    inside = False
-    for number, line in enumerate(lines):
-        if number + 1 < len(lines) and set(lines[number + 1]) == {"-"} and lines[number + 1]:
-            inside = line.strip() in SECTIONS
-        entry = ENTRY.match(line) if inside else None
-        if entry:
-            names = entry["names"]
-            out += [names, f"    {entry['text']}"]
+    given, section = lines[:], ""
+    lines.clear()
+    RETURNED.clear()
+    for line, below in zip(given, [*given[1:], ""], strict=True):
+        if below and set(below) == {"-"}:
+            section = line
+        entry = ENTRY.match(line) if section in SECTIONS else None
+        if section == "Returns":
+            RETURNED.append(line)
         else:
-            out.append(line)
-    return out
+            lines += [entry["names"], f"    {entry['text']}"] if entry else [line]
 
 
-def process_docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    lines[:] = described(lines)
+def after_napoleon(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Put what is returned behind the parameters."""
+    if RETURNED:
+        field = [":returns:", *(f"    {line}" for line in RETURNED[2:] if line), ""]
+        later = [n for n, line in enumerate(lines) if line.startswith((":raises", ".. rubric::"))]
+        at = later[0] if later else len(lines)
+        lines[at:at] = field if at and not lines[at - 1] else ["", *field]
 
 
 def process_signature(app: Any, what: str, name: str, obj: Any, options: Any, *parts: str | None) -> tuple[Any, ...]:
-    """Name aliases inside of other types as those alone are named."""
-    return tuple(part and re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", part) for part in parts)
+    """Name aliases inside of other types as those alone are named; nobody constructs a protocol."""
+    if getattr(obj, "_is_protocol", False):
+        return "", None
+    return tuple(part and ALIAS.sub(r"\1", part).replace("<factory>", "...") for part in parts)
 
 
 def setup(app: Any) -> None:
+    app.connect("autodoc-process-docstring", before_napoleon, priority=100)
+    app.connect("autodoc-process-docstring", after_napoleon, priority=900)
     app.connect("autodoc-process-signature", process_signature)
-    app.connect("autodoc-process-docstring", process_docstring, priority=100)  # before napoleon

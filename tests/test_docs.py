@@ -67,7 +67,7 @@ def test_a_block_runs_and_prints_what_is_shown(
             assert printed.strip() == expected.strip()
         return
     # A console block: each line with a dollar is a command, what follows is its output.
-    for part in re.split(r"^\$ ", source, flags=re.MULTILINE)[1:]:
+    for part in re.split(r"^\$ ", source.replace("\\\n", " "), flags=re.MULTILINE)[1:]:
         command, _, shown = part.partition("\n")
         printed = run(shlex.split(command), folder, page)
         if shown.strip():

@@ -1,4 +1,4 @@
-"""Experiments of papers/dras, one command each.
+"""Experiments of Fan et al. (2021), one command each.
 
 python -m benchmarks.dras protocol theta_2022.swf.gz --agents out/dras --rows out/theta.csv
 """

@@ -195,7 +195,7 @@ def front() -> Figure:
                 left = left - problem.demands[job]
                 values += problem.demands[job]
         others.append(values)
-    figure = new_figure(3.0, 4.6)
+    figure = new_figure(3.2)
     axes = figure.subplots()
     axes.scatter(*(100 * np.array(others) / totals).T, s=5, color=GREY, label="jobs taken at random until none fits")
     axes.step(*(100 * best / totals)[np.argsort(best[:, 0])].T, where="pre", color=BLUE, linewidth=0.8)
@@ -228,7 +228,7 @@ def operator_timeline() -> Figure:
 def student() -> Figure:
     """The policy of the tutorial against others: mean and longest wait."""
     trace = read_swf(TRACE)
-    figure = new_figure(3.2, 5.2)
+    figure = new_figure(3.2)
     axes = figure.subplots()
     for policy in (*RIVALS[1:], ShortestAged()):
         schedule = simulate(trace, policy)

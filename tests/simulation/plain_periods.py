@@ -6,7 +6,7 @@ from transom.traces import Workload
 
 
 def replay_periods(workload: Workload, period: int, window: str, limit: int | None) -> dict[int, int]:
-    """Start [s] per job id under windows of that period (papers/nsa, section III-C)."""
+    """Start [s] per job id under windows of that period (Lan et al. 2023, section III-C)."""
     jobs = [workload[i] for i in range(len(workload))]
     runtime = {t.job.id: t.runtime for t in jobs}
     capacity = [workload.cluster.num_nodes, *workload.cluster.capacities]

@@ -3,7 +3,7 @@
 Windows, lines of a topology-aware stream and some problems can be read as several kinds of problem, under *options*:
 ``objective``, what a job of a window is worth (by default its nodes); ``objectives``, what a selection of a window
 maximises, names with slashes between (by default the use of every resource); ``cost_model``, what hops cost (by default
-eq. (1) of papers/nsa); ``wrap``, whether blocks wrap around (by default they do). Which of them apply, the type of the
+eq. (1) of Lan et al. 2023); ``wrap``, whether blocks wrap around (by default they do). Which apply, the type of the
 problem says.
 """
 

@@ -1,7 +1,7 @@
 """The windows of a topology-aware stream as plain JSON lines: one period each, with the jobs already selected.
 
 ``{"epoch": 1, "period": 2, "nodes": 1000, "leaf_nodes": 10, "pod_nodes": 100, "idle": [...],
-"jobs": [{"id": 5, "nodes": 30}, ...]}``, without a tag: the form in which the windows of papers/nsa are passed on.
+"jobs": [{"id": 5, "nodes": 30}, ...]}``, without a tag: how the windows of Lan et al. (2023) are passed on.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ class Allocation(Frozen):
 
     References
     ----------
-    papers/nsa, sections III-B and IV-A.
+    Lan et al. (2023), sections III-B and IV-A.
     """
 
     sense: ClassVar[str] = "min"

@@ -29,7 +29,7 @@ class FatTree(Frozen):
 
     References
     ----------
-    papers/nsa, section III-A and figure 1.
+    Lan et al. (2023), section III-A and figure 1.
     """
 
     leaf: Like[IntArray]

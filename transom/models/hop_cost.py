@@ -39,7 +39,7 @@ class HopCost:
 
     References
     ----------
-    papers/nsa, section III-A, eq. (1).
+    Lan et al. (2023), section III-A, eq. (1).
     """
 
     same_leaf: int = 2

@@ -47,7 +47,7 @@ class ConstrainedPath(Frozen):
 
     References
     ----------
-    papers/nsa, section IV-B and figure 3.
+    Lan et al. (2023), section IV-B and figure 3.
     """
 
     kind: ClassVar[str] = "csp"

@@ -93,7 +93,7 @@ def costs_by_steps(
 
     References
     ----------
-    papers/nsa, section VI-C, Figure 5.
+    Lan et al. (2023), section VI-C, Figure 5.
     """
     if not costs or {len(steps)} != {len(each) for each in (rival, *costs.values())}:
         raise ModelError("figure: every line must have one cost for each number of steps")

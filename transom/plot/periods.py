@@ -36,7 +36,7 @@ def hops_and_waits(
 
     References
     ----------
-    papers/nsa, section VI-E, Figure 6.
+    Lan et al. (2023), section VI-E, Figure 6.
     """
     if not methods or not costs or {len(methods)} != {len(each) for each in (waits, *costs.values())}:
         raise ModelError("figure: every line and the waiting times must have one number per method")

@@ -72,7 +72,7 @@ class Repairs:
 
 
 def seen_in(problem: Allocation, left: list[int], out: list[int], rows: int, largest: int) -> Any:
-    """The observation, from the words of papers/nsa, section V-B1."""
+    """The observation, from the words of Lan et al. (2023), section V-B1."""
     tree = problem.tree
     seen = np.zeros((rows, 100))
     sizes = problem.sizes.tolist()
@@ -245,7 +245,7 @@ def test_all_windows_are_drawn() -> None:
 
 
 def test_figure_2() -> None:
-    """Job 1 is on nodes 5 to 8 of ten idle ones: job 2 of four nodes has six places (papers/nsa, figure 2)."""
+    """Job 1 is on nodes 5 to 8 of ten idle ones: job 2 of four nodes has six places (Lan et al. 2023, figure 2)."""
     problem = figure_2().with_rule("dynamic")
     left = np.array([0, 1, 2, 3, 8, 9, 0, 0, 0, 0])
     seen = np.ones((5, 100), np.float32)

@@ -2,7 +2,7 @@
 
 References
 ----------
-papers/nsa, sections III-C and VI-A. What the paper leaves open follows its authors' public code, and where the
+Lan et al. (2023), sections III-C and VI-A. What the paper leaves open follows its authors' public code, and where the
 two differ the paper's way is the default: the tree, which jobs a window takes, and what becomes of one-node jobs.
 """
 

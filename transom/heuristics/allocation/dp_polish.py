@@ -50,7 +50,7 @@ class DpPolish:
 
     References
     ----------
-    papers/nsa, section V (static solutions are dynamic ones) and algorithm 1 (the moves).
+    Lan et al. (2023), section V (static solutions are dynamic ones) and algorithm 1 (the moves).
     """
 
     name: ClassVar[str] = "dp-polish"

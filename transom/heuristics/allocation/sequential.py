@@ -24,7 +24,7 @@ class Sequential:
 
     References
     ----------
-    papers/nsa, section V-A (the initial solution) and table III.
+    Lan et al. (2023), section V-A (the initial solution) and table III.
     """
 
     name: ClassVar[str] = "sequential"

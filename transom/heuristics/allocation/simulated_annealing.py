@@ -91,7 +91,7 @@ class AllocationAnnealing(_PlainRepair):
 
     References
     ----------
-    papers/nsa, section V-A, algorithm 1 and table I.
+    Lan et al. (2023), section V-A, algorithm 1 and table I.
     """
 
     name: ClassVar[str] = "sa"
@@ -146,7 +146,7 @@ class PathAnnealing(_PlainRepair):
 
     References
     ----------
-    papers/nsa, sections IV-B and V-A.
+    Lan et al. (2023), sections IV-B and V-A.
     """
 
     name: ClassVar[str] = "sa"

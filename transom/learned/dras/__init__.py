@@ -1,1 +1,1 @@
-"""Agents that schedule by selecting job after job: papers/dras."""
+"""Agents that schedule by selecting job after job: Fan et al. (2021)."""

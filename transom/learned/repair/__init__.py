@@ -1,1 +1,1 @@
-"""Learned repair of allocations: the neural simulated annealing of papers/nsa, section V."""
+"""Learned repair of allocations: the neural simulated annealing of Lan et al. (2023), section V."""

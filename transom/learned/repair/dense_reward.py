@@ -15,7 +15,7 @@ from transom.models.arrays import BoolArray
 class DenseRewardVecEnv(RepairVecEnv):
     """A :class:`RepairVecEnv` that gives minus the cost of every job when it is placed.
 
-    Section V-B3 of papers/nsa gives 0 until the last job, and then minus the cost of all. For the choices made
+    Section V-B3 of Lan et al. (2023) gives 0 until the last job, and then minus the cost of all. For the choices made
     before a job comes that is the same sum; for the last one, what the jobs before it cost is a number that it cannot
     change and that no observation shows, so that no critic can take it off. As the mean of the gradient is the same
     and its variance is not, training is quicker. The discount apart: the cost of the first jobs comes earlier here.

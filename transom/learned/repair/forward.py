@@ -1,4 +1,4 @@
-"""The six networks of papers/nsa, Table II, compiled: one observation in, a score for each of 100 first nodes out.
+"""The six networks of Lan et al. (2023), Table II, compiled: observation in, a score for each of 100 first nodes out.
 
 A pass costs some ten microseconds, less than calling a library for it would: all inner loops add a multiple of one
 contiguous row to another, and where nothing stands between two linear layers they are multiplied out beforehand.

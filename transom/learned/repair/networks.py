@@ -1,4 +1,4 @@
-"""The six networks of papers/nsa, Table II: what observes a destroyed window and scores the first nodes."""
+"""The six networks of Lan et al. (2023), Table II: what observes a destroyed window and scores the first nodes."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def network(name: str, rows: int = 5, outputs: int = SEEN) -> nn.Sequential:
 
     References
     ----------
-    papers/nsa, Table II, layer by layer as printed: between the two last layers of the ``cnn`` stands nothing.
+    Lan et al. (2023), Table II, layer by layer as printed: between the two last layers of the ``cnn`` stands nothing.
     """
     import torch
     from torch import nn

@@ -52,7 +52,7 @@ class Nsa(Annealing):
 
     References
     ----------
-    papers/nsa, section V and table II. ``acceptance=walk,order=window`` is what the authors' code does.
+    Lan et al. (2023), section V and table II. ``acceptance=walk,order=window`` is what the authors' code does.
     """
 
     name: ClassVar[str] = "nsa"

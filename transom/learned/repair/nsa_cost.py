@@ -54,7 +54,7 @@ class NsaCost(Annealing):
 
     References
     ----------
-    papers/nsa, section V, whose network does not see costs.
+    Lan et al. (2023), section V, whose network does not see costs.
     """
 
     name: ClassVar[str] = "nsa-cost"

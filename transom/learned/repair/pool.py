@@ -22,7 +22,7 @@ CLUSTERS: dict[ClusterName, tuple[StreamModel, HopCost]] = {
     "paper": (StreamModel(), PAPER),
     "authors": (StreamModel(pod_nodes=40, window="code", most=CODE_LIMIT, one_node="lost"), AUTHORS),
 }
-"""Jobs, cluster and cost model: as papers/nsa says, and as in its authors' code, which made the tables."""
+"""Jobs, cluster and cost model: as Lan et al. (2023) say, and as in its authors' code, which made the tables."""
 
 
 def stream_windows(

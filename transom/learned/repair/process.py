@@ -9,7 +9,7 @@ The states of many repairs lie in arrays, the *batch*, and one call steps all of
 
 References
 ----------
-papers/nsa, section V-B.
+Lan et al. (2023), section V-B.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def scale_of(tree: FatTree, largest: int) -> NDArray[np.float32]:
 def observe(
     left: IntArray, leaf: IntArray, pod: IntArray, out: IntArray, sizes: IntArray, scale: SingleArray, seen: SingleArray
 ) -> None:
-    r"""Fill what a network sees, float32, shape ``(5, 100)`` or ``(4, 100)`` (papers/nsa, section V-B1).
+    r"""Fill what a network sees, float32, shape ``(5, 100)`` or ``(4, 100)`` (Lan et al. 2023, section V-B1).
 
     The columns are the first 100 entries of ``left``, what is left of Q; those behind it are 0. The rows:
     leaf switch and pod of the entry, :math:`(i + 1) / (\text{number of them})`, so that none looks like a missing one;

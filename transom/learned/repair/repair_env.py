@@ -39,7 +39,7 @@ class RepairEnv(Env):
 
     References
     ----------
-    papers/nsa, section V-B.
+    Lan et al. (2023), section V-B.
     """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": []}

@@ -48,7 +48,7 @@ class RepairTask:
 
     References
     ----------
-    papers/nsa, section V-B3, which speaks of the inverse, and of the opposite value.
+    Lan et al. (2023), section V-B3, which speaks of the inverse, and of the opposite value.
     """
 
     rows: int = 5

@@ -2,7 +2,7 @@
 
 References
 ----------
-papers/nsa, section V-B. The algorithm is that of sb3-contrib (``MaskablePPO``); what is here makes it go on where it
+Lan et al. (2023), section V-B. The algorithm is that of sb3-contrib (``MaskablePPO``); what is here resumes it where it
 stopped, number for number, for the library itself keeps neither generators nor environments.
 """
 

@@ -26,7 +26,7 @@ MODES = ("ready", "reserved", "backfilled")
 """How a job came to start; ``mode`` holds positions in this tuple.
 
 ``backfilled``: it started ahead of a job that holds a reservation; ``reserved``: it held a
-reservation from an earlier instant on; ``ready``: neither (papers/dras, section III-B).
+reservation from an earlier instant on; ``ready``: neither (Fan et al. 2021, section III-B).
 """
 
 READY, RESERVED, BACKFILLED = range(3)

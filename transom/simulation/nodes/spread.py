@@ -23,7 +23,7 @@ def spread_of(runs: NodeRuns, tree: FatTree, cost: HopCost) -> Spread:
 
     References
     ----------
-    papers/nsa, section III-A, eq. (1).
+    Lan et al. (2023), section III-A, eq. (1).
     """
     costs, leaves, pods = _spread(runs.offsets, runs.first, runs.last, tree.leaf, tree.pod, cost.weights)
     return Spread(costs, leaves, pods)

@@ -1,4 +1,4 @@
-"""Policies that start runnable jobs until none fits, without reservations (papers/dras, section IV-A)."""
+"""Policies that start runnable jobs until none fits, without reservations (Fan et al. 2021, section IV-A)."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class PeriodPolicy:
 
     References
     ----------
-    papers/nsa, section III-C.
+    Lan et al. (2023), section III-C.
     """
 
     period: int = 60
@@ -97,7 +97,7 @@ def take_window(requests: IntArray, free: IntArray, window: WindowRule, limit: i
 
     References
     ----------
-    papers/nsa, section III-C.
+    Lan et al. (2023), section III-C.
     """
     left, several = free.copy(), 0
     taken: list[int] = []

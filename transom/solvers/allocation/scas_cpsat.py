@@ -48,7 +48,7 @@ class ScasCpSat:
 
     References
     ----------
-    papers/nsa, section IV-A. Perron and Didier, CP-SAT, in OR-Tools (2024).
+    Lan et al. (2023), section IV-A. Perron and Didier, CP-SAT, in OR-Tools (2024).
     """
 
     name: ClassVar[str] = "scas-cpsat"
@@ -83,7 +83,7 @@ class CspCpSat(ScasCpSat):
 
     References
     ----------
-    papers/nsa, section IV-B.
+    Lan et al. (2023), section IV-B.
     """
 
     name: ClassVar[str] = "csp-cpsat"

@@ -50,7 +50,7 @@ class ScasDp:
 
     References
     ----------
-    papers/nsa, section IV-A (the problem) and IV-B (its form as a constrained shortest path).
+    Lan et al. (2023), section IV-A (the problem) and IV-B (its form as a constrained shortest path).
     """
 
     name: ClassVar[str] = "scas-dp"
@@ -104,7 +104,7 @@ class CspDp(ScasDp):
 
     References
     ----------
-    papers/nsa, section IV-B.
+    Lan et al. (2023), section IV-B.
     """
 
     name: ClassVar[str] = "csp-dp"

@@ -75,7 +75,7 @@ class ScasFlow:
 
     References
     ----------
-    papers/nsa, section IV-B. Huangfu and Hall, Parallelizing the dual revised simplex method (2018).
+    Lan et al. (2023), section IV-B. Huangfu and Hall, Parallelizing the dual revised simplex method (2018).
     """
 
     name: ClassVar[str] = "scas-flow"
@@ -122,7 +122,7 @@ class CspFlow(ScasFlow):
 
     References
     ----------
-    papers/nsa, section IV-B.
+    Lan et al. (2023), section IV-B.
     """
 
     name: ClassVar[str] = "csp-flow"

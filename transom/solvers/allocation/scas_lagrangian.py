@@ -71,7 +71,7 @@ class ScasLagrangian:
 
     References
     ----------
-    papers/nsa, section IV-B. Held and Karp (1971) for the dual; Kiwiel, Proximity control in bundle methods,
+    Lan et al. (2023), section IV-B. Held and Karp (1971) for the dual; Kiwiel, Proximity control in bundle methods,
     Mathematical Programming 46 (1990); Handler and Zang, A dual algorithm for the constrained shortest
     path problem, Networks 10 (1980).
     """
@@ -139,7 +139,7 @@ class CspLagrangian(ScasLagrangian):
 
     References
     ----------
-    papers/nsa, section IV-B; Handler and Zang, A dual algorithm for the constrained shortest path problem,
+    Lan et al. (2023), section IV-B; Handler and Zang, A dual algorithm for the constrained shortest path problem,
     Networks 10 (1980).
     """
 

@@ -41,7 +41,7 @@ class CspScip:
 
     References
     ----------
-    papers/nsa, sections IV-A and IV-B.
+    Lan et al. (2023), sections IV-A and IV-B.
     """
 
     name: ClassVar[str] = "csp-scip"
@@ -91,7 +91,7 @@ class ScasScip(CspScip):
 
     References
     ----------
-    papers/nsa, section IV-A, eq. (2)-(5).
+    Lan et al. (2023), section IV-A, eq. (2)-(5).
     """
 
     name: ClassVar[str] = "scas-scip"

@@ -45,7 +45,7 @@ class CspNetworkx:
 
     References
     ----------
-    papers/nsa, section IV-B.
+    Lan et al. (2023), section IV-B.
     """
 
     name: ClassVar[str] = "csp-networkx"

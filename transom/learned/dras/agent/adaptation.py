@@ -1,4 +1,4 @@
-"""An agent that goes on learning while it schedules: papers/dras, sections III-C and V-D.
+"""An agent that goes on learning while it schedules: Fan et al. (2021), sections III-C and V-D.
 
 It remembers its decisions and what followed from them, updates its weights after some scheduling instances by the rule
 that trained it, and forgets. Everything that an update uses is known to a scheduler by then: a reward that is made of
@@ -66,7 +66,7 @@ class Adaptation:
 
     References
     ----------
-    papers/dras, section III-C (an update after ten scheduling instances) and section V-D.
+    Fan et al. (2021), section III-C (an update after ten scheduling instances) and section V-D.
     """
 
     def __init__(

@@ -187,7 +187,7 @@ def dras_pg(
 
     References
     ----------
-    papers/dras, section III.
+    Fan et al. (2021), section III.
     """
     checkpoint = _trained(model, ("pg", "ppo"), 2)
     return _policy(checkpoint, -1.0 if choose == "sample" else 0.0, anywhere, adapt, instances, learning_rate, reward)
@@ -215,7 +215,7 @@ def dras_dql(
 
     References
     ----------
-    papers/dras, section III.
+    Fan et al. (2021), section III.
     """
     if not 0 <= epsilon <= 1:
         raise SpecError(f"dras-dql: epsilon must be from 0 to 1, got {epsilon}")
@@ -243,7 +243,7 @@ def decima_pg(
 
     References
     ----------
-    papers/dras, section IV-A.
+    Fan et al. (2021), section IV-A.
     """
     checkpoint = _trained(model, ("pg", "ppo"), 1)
     return _policy(checkpoint, -1.0 if choose == "sample" else 0.0, anywhere, adapt, instances, learning_rate, reward)

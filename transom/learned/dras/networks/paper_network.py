@@ -29,7 +29,7 @@ class PaperNetwork(nn.Module):
 
     References
     ----------
-    papers/dras, section III-B and Table III; He et al., Delving deep into rectifiers, ICCV 2015, section 2.2.
+    Fan et al. (2021), section III-B and Table III; He et al., Delving deep into rectifiers, ICCV 2015, section 2.2.
     """
 
     def __init__(self, shape: PaperShape, rng: np.random.Generator | None = None) -> None:

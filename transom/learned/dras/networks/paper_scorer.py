@@ -11,7 +11,7 @@ first layer is one number times the sum of their rows of weights, and with the r
 
 References
 ----------
-papers/dras, section III-B and Table III.
+Fan et al. (2021), section III-B and Table III.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ def phased(workload: Workload, phases: str, seed: int, jobs: int | None = None) 
 
     References
     ----------
-    papers/dras, section III-C.
+    Fan et al. (2021), section III-C.
     """
     made: list[Workload] = []
     for number, part in enumerate(phases.split(",")):

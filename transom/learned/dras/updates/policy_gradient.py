@@ -1,4 +1,4 @@
-"""The policy gradient of DRAS-PG, papers/dras eq. 3, with what the paper leaves open settled."""
+"""The policy gradient of DRAS-PG, Fan et al. (2021) eq. 3, with what the paper leaves open settled."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class PolicyGradient(Learner):
 
     References
     ----------
-    papers/dras, section III-B, eq. 3.
+    Fan et al. (2021), section III-B, eq. 3.
     """
 
     looks_ahead = False

@@ -1,4 +1,4 @@
-"""The Q-learning of DRAS-DQL, papers/dras eq. 4, with its errors corrected."""
+"""The Q-learning of DRAS-DQL, Fan et al. (2021) eq. 4, with its errors corrected."""
 
 from __future__ import annotations
 
@@ -71,9 +71,9 @@ class QLearning(Learner):
 
     References
     ----------
-    papers/dras, section III-B, eq. 4 (which ascends as printed); Wang et al., Dueling network architectures for deep
-    reinforcement learning, ICML 2016, eq. 9; van Hasselt et al., Deep reinforcement learning with double Q-learning,
-    AAAI 2016, for the network that new values are taken from.
+    Fan et al. (2021), section III-B, eq. 4 (which ascends as printed); Wang et al., Dueling network architectures for
+    deep reinforcement learning, ICML 2016, eq. 9; van Hasselt et al., Deep reinforcement learning with double
+    Q-learning, AAAI 2016, for the network that new values are taken from.
     """
 
     def __init__(self, network: nn.Module, settings: QLearningSettings) -> None:

@@ -74,7 +74,7 @@ class DcasExact:
 
     References
     ----------
-    papers/nsa, sections III-B and V (which holds that no solver can do this).
+    Lan et al. (2023), sections III-B and V (which holds that no solver can do this).
     """
 
     name: ClassVar[str] = "dcas-exact"

@@ -38,7 +38,7 @@ class FreeCpSat:
 
     References
     ----------
-    papers/nsa, section III-A, eq. (1). Perron and Didier, CP-SAT, in OR-Tools (2024).
+    Lan et al. (2023), section III-A, eq. (1). Perron and Didier, CP-SAT, in OR-Tools (2024).
     """
 
     name: ClassVar[str] = "free-cpsat"
