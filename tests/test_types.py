@@ -44,13 +44,15 @@ def test_examples_are_typed(tmp_path: Path, pytestconfig: pytest.Config) -> None
 SOLUTIONS = """
 from typing import assert_type
 
-from transom import Allocation, ConstrainedPath, FatTree, Knapsack, ParetoFront, Result, Selection, check, solve
+from transom import Allocation, Cluster, ConstrainedPath, FatTree, Knapsack, ParetoFront, Result, Selection
+from transom import check, solve
 from transom.models.arrays import BoolArray, IntArray
 
 knapsack = Knapsack([3, 4], weights=(1, 2), capacity=2)
 assert_type(knapsack.values, IntArray)
 assert_type(solve(knapsack), Result[BoolArray])
-assert_type(solve(Selection([[1, 2]], [3, 4], forced=[True])).solution, ParetoFront | None)
+assert_type(Cluster(4, ["gpu"], [2]).resources, tuple[str, ...])
+assert_type(solve(Selection([[1, 2]], [3, 4], resources=["nodes", "gpu"], forced=[True])).solution, ParetoFront | None)
 allocation = Allocation(FatTree([0, 0, 1], [0, 0, 0]), idle=range(3), sizes=[2])
 assert_type(solve(allocation).solution, IntArray | None)
 assert_type(solve(ConstrainedPath.from_allocation(allocation)).solution, IntArray | None)

@@ -53,6 +53,7 @@ def test_equality_and_digest_see_every_field(window: Window) -> None:
 def test_constructors_say_what_they_take() -> None:
     told = {name: each.annotation for name, each in signature(Knapsack).parameters.items()}
     assert told == {"values": "ArrayLike", "weights": "ArrayLike", "capacity": "int", "scale": "int"}
+    assert signature(Cluster).parameters["resources"].annotation == "Sequence[str]"
 
 
 def test_digests_do_not_depend_on_the_process() -> None:

@@ -29,7 +29,11 @@ BitArray = NDArray[np.uint64]
 """Words of 64 bits, each a decision."""
 
 ArrayT = TypeVar("ArrayT", bound=NDArray[Any])
+ItemT = TypeVar("ItemT")
 ModelT = TypeVar("ModelT")
+
+NONE: Any = ()
+"""The default of a field of :class:`Several`."""
 
 
 class Like(Generic[ArrayT]):
@@ -39,6 +43,15 @@ class Like(Generic[ArrayT]):
 
         def __get__(self, model: object, owner: type | None = None) -> ArrayT: ...
         def __set__(self, model: object, values: ArrayLike) -> None: ...
+
+
+class Several(Generic[ItemT]):
+    """Type of a field that takes a tuple or a list, and holds a tuple."""
+
+    if TYPE_CHECKING:
+
+        def __get__(self, model: object, owner: type | None = None) -> tuple[ItemT, ...]: ...
+        def __set__(self, model: object, values: tuple[ItemT, ...] | list[ItemT]) -> None: ...
 
 
 def frozen_ints(values: ArrayLike, what: str, shape: tuple[int, ...] | None = None) -> IntArray:
@@ -140,10 +153,11 @@ def expected(value: Any, kind: Any, what: str, words: str) -> None:
 
 @dataclass_transform(eq_default=False, frozen_default=True, field_specifiers=(field,))
 def model(cls: type[ModelT], /) -> type[ModelT]:
-    """``dataclass(frozen=True, eq=False, slots=True)`` whose constructor takes arrays for fields of :class:`Like`."""
+    """``dataclass(frozen=True, eq=False, slots=True)`` that takes what :class:`Like` and :class:`Several` say."""
     made = dataclass(frozen=True, eq=False, slots=True)(cls)
     told = made.__init__.__annotations__  # what help() and notebooks show
     told |= {name: "ArrayLike" for name, given in told.items() if str(given).startswith("Like[")}
+    told |= {name: given.replace("Several", "Sequence") for name, given in told.items() if "Several[" in str(given)}
     return made
 
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from transom.errors import ModelError
-from transom.models.arrays import Frozen, expected, whole
+from transom.models.arrays import NONE, Frozen, Several, expected, model, whole
 from transom.models.fat_tree import FatTree
 
 LARGEST = 2**40
 """The most nodes that a cluster may have, so that node-seconds of long traces stay exact."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@model
 class Cluster(Frozen):
     """A cluster of equal nodes with further, cluster-wide resources.
 
@@ -30,8 +28,8 @@ class Cluster(Frozen):
     """
 
     num_nodes: int
-    resources: tuple[str, ...] = ()
-    capacities: tuple[int, ...] = ()
+    resources: Several[str] = NONE
+    capacities: Several[int] = NONE
     topology: FatTree | None = None
 
     def __post_init__(self) -> None:

@@ -9,7 +9,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from transom.errors import ModelError, shown
-from transom.models.arrays import BoolArray, FloatArray, Frozen, IntArray, Like, expected, frozen_ints, model, whole
+from transom.models.arrays import (
+    NONE,
+    BoolArray,
+    FloatArray,
+    Frozen,
+    IntArray,
+    Like,
+    Several,
+    expected,
+    frozen_ints,
+    model,
+    whole,
+)
 from transom.models.objectives import SCALE, Objective
 from transom.models.pareto_front import ParetoFront, hypervolume_share, nondominated, pareto_front, prepare
 from transom.models.window import Window
@@ -59,13 +71,13 @@ class Selection(Frozen):
     demands: Like[IntArray]
     capacity: Like[IntArray]
     objectives: Like[IntArray] = _DEFAULT
-    resources: tuple[str, ...] = ()
-    terms: tuple[str, ...] = ()
-    scales: tuple[int, ...] = ()
+    resources: Several[str] = NONE
+    terms: Several[str] = NONE
+    scales: Several[int] = NONE
     totals: Like[IntArray] = _DEFAULT
     forced: Like[BoolArray] = _DEFAULT
     excluded: Like[BoolArray] = _DEFAULT
-    requires: tuple[tuple[int, int], ...] = ()
+    requires: Several[tuple[int, int]] = NONE
 
     def __post_init__(self) -> None:
         demands = _amounts(self.demands, "demands", (-1, -1))
