@@ -48,8 +48,6 @@ python_use_unqualified_type_names = True
 SECTIONS = {"Parameters", "Raises", "Attributes"}
 ENTRY = re.compile(r"^(?P<names>\*{0,2}\w[\w.*, ]*?) : (?P<text>.*)$")
 ALIAS = re.compile(r"TypeAliasForwardRef\('(\w+)'\)")
-
-
 RETURNED: list[str] = []
 
 
@@ -88,7 +86,13 @@ def process_signature(app: Any, what: str, name: str, obj: Any, options: Any, *p
     return tuple(part and ALIAS.sub(r"\1", part).replace("<factory>", "...") for part in parts)
 
 
+def skip_member(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out fields of named tuples, whose docstrings only number them: they stand among the parameters."""
+    return True if (getattr(obj, "__doc__", None) or "").startswith("Alias for field number") else None
+
+
 def setup(app: Any) -> None:
+    app.connect("autodoc-skip-member", skip_member)
     app.connect("autodoc-process-docstring", before_napoleon, priority=100)
     app.connect("autodoc-process-docstring", after_napoleon, priority=900)
     app.connect("autodoc-process-signature", process_signature)

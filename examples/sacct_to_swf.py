@@ -18,6 +18,7 @@ import os
 import sys
 from pathlib import Path
 
+NEEDED = ("JobIDRaw", "Submit", "Start", "End", "TimelimitRaw", "UID", "GID", "Partition", "State")
 STATUS = {"COMPLETED": 1, "CANCELLED": 5}  # every other end is a failure: 0
 
 
@@ -33,9 +34,9 @@ def swf_line(row: dict[str, str], partitions: dict[str, int]) -> str | None:
         return None
     limit = whole(row["TimelimitRaw"])  # minutes
     allocated, requested = (whole(row.get(f"{kind}Nodes") or row.get(f"{kind}CPUS", "")) for kind in ("Alloc", "Req"))
-    status = STATUS.get(row["State"].split()[0], 0)  # "CANCELLED by 1000"
+    status = STATUS.get(row["State"].partition(" ")[0], 0)  # "CANCELLED by 1000"
     partition = partitions.setdefault(row["Partition"], len(partitions) + 1)
-    fields = [int(row["JobIDRaw"]), submit, start - submit, end - start, allocated, -1, -1, requested]
+    fields = [whole(row["JobIDRaw"]), submit, start - submit, end - start, allocated, -1, -1, requested]
     fields += [limit * 60 if limit > 0 else -1, -1, status, whole(row["UID"]), whole(row["GID"]), -1, -1, partition]
     return " ".join(map(str, [*fields, -1, -1]))
 
@@ -44,7 +45,11 @@ def convert(source: Path, target: Path, nodes: int) -> tuple[int, int]:
     """Write a trace in the order of submission; the number of jobs in it, and of those left out."""
     partitions: dict[str, int] = {}
     with source.open(newline="", encoding="utf-8") as file:
-        rows = sorted(csv.DictReader(file, delimiter="|"), key=lambda row: (whole(row["Submit"]), int(row["JobIDRaw"])))
+        reader = csv.DictReader(file, delimiter="|")
+        for name in NEEDED:
+            if name not in (reader.fieldnames or ()):
+                sys.exit(f"{source}: the header has no {name}; ask sacct for it with --format")
+        rows = sorted(reader, key=lambda row: (whole(row["Submit"]), whole(row["JobIDRaw"])))
     lines = [line for row in rows if (line := swf_line(row, partitions)) is not None]
     header = [f"; MaxNodes: {nodes}", *(f"; Partition: {number} {name}" for name, number in partitions.items())]
     target.parent.mkdir(parents=True, exist_ok=True)

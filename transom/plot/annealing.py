@@ -20,7 +20,10 @@ _POINTS = "*Xph"
 class Search(NamedTuple):
     """A search with several numbers of steps.
 
-    ``seconds`` : mean time for a window [s].  ``gap`` : mean of cost / optimum - 1, of the same length.
+    Parameters
+    ----------
+    seconds : mean time for a window [s], one per number of steps.
+    gap : mean of cost / optimum - 1, of the same length.
     """
 
     seconds: Sequence[float]

@@ -29,7 +29,10 @@ _POINTS = 400  # of a line at most: more are not seen
 class Line(NamedTuple):
     """A step function.
 
-    ``x`` : where it changes, ascending, shape ``(points,)``.  ``y`` : its value from there on.
+    Parameters
+    ----------
+    x : where it changes, ascending, shape ``(points,)``.
+    y : its value from there on, shape ``(points,)``.
     """
 
     x: ArrayLike
