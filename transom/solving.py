@@ -29,10 +29,11 @@ _SHORT = 1.0
 class Solver(Protocol):
     """Anything that searches for solutions of one type of problem.
 
-    A solver may also have ``warm_up()``, called before the clock starts: it imports the back end
-    and compiles kernels, and does nothing that depends on the problem; one of several types of problems may have
-    ``warm_up_for(type)`` instead. One with a true ``skip_presolve``, because it
-    has conditions or notes of its own, is called even where the problem itself knows the answer (``trivial()``).
+    A solver may also have ``warm_up()``, called before the clock starts: it imports the back end and compiles kernels,
+    and does nothing that depends on the problem; one of several types of problems may have ``warm_up_for(type)``
+    instead. With a true ``prepares_itself`` it is called without that, and prepares what a problem needs when it comes
+    to it (:meth:`~transom.stop.Budget.uncounted`). One with a true ``skip_presolve``, because it has conditions or
+    notes of its own, is called even where the problem itself knows the answer (``trivial()``).
     ``digest``, if there is one, is a text that differs where the solver searches differently for reasons that its
     specification does not tell, such as weights in a file.
     """
@@ -94,7 +95,8 @@ def solve(
         raise UnsupportedError(f"solver {chosen.name!r} cannot take this {problem.kind}: {reason}")
     if start is not None and (broken := problem.violations(start)):
         raise ModelError(f"start is not feasible: {'; '.join(broken)}")
-    warm_up(chosen, type(problem))
+    if not getattr(chosen, "prepares_itself", False):
+        warm_up(chosen, type(problem))
     warm_up(problem)
     stated = parameters(chosen)  # now: a file may have gone when the time is over
 

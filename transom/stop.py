@@ -8,7 +8,8 @@ check and score each solution, so that no solver reports its own value.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Integral, Real
 from time import perf_counter
@@ -173,6 +174,13 @@ class Budget:
     def nested(self, stop: Stop, problem: Problem) -> Budget:
         """A budget of its own, on the same clock, for a solver that is called by a solver; it starts now."""
         return stop.start(problem, self.threads, self.clock)
+
+    @contextmanager
+    def uncounted(self) -> Iterator[None]:
+        """A stretch that the clock does not count: imports and compilation, which no later run has."""
+        began = self.clock()
+        yield
+        self._started += self.clock() - began
 
     def iterations_left(self) -> int | None:
         """Iterations left until the limit or the stall, None without either."""

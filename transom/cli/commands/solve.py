@@ -115,7 +115,7 @@ def command(
     from transom.errors import SpecError, UnsupportedError
     from transom.io.instances import read_labelled
     from transom.solvers.named import NamedSolver
-    from transom.solving import parameters, refusal, solve, warm_up
+    from transom.solving import parameters, refusal, solve
     from transom.stop import Stop
 
     if seconds is None and iterations is None and stall is None:
@@ -147,8 +147,6 @@ def command(
         if reason := refusal(named.for_type(type(instance)), instance):
             raise UnsupportedError(f"{label}: solver {named.name!r} cannot take this {instance.kind}: {reason}")
     kept = None if out is None else ResultFile(out)
-    for kind in {type(instance): None for _, instance, _ in instances}:
-        warm_up(named.for_type(kind), kind)
 
     rows: list[tuple[Instance, Result]] = []
     found = 0

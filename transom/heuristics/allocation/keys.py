@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from transom._system.compiling import compiled
+from transom._system.sorting import stable_order
 from transom.heuristics.allocation.arrays import AllocationArrays, block_cost, counting, take
 from transom.models.allocation import Allocation
 from transom.models.arrays import FloatArray, IntArray
@@ -29,7 +30,7 @@ def decode_left(rows: FloatArray, arrays: AllocationArrays, wrap: bool, owners: 
             left[i] = i
         m = n
         values[row] = 0.0
-        for job in np.argsort(rows[row, :jobs], kind="mergesort"):
+        for job in stable_order(rows[row, :jobs]):
             size = sizes[job]
             last = m if wrap else m - size + 1
             start = min(int(rows[row, jobs + job] * last), last - 1)
@@ -64,7 +65,7 @@ def decode_blocks(
         turn = min(int(rows[row, 2 * jobs] * n), n - 1) if wrap else 0
         earliest, latest = 0, n - sizes.sum()
         values[row] = 0.0
-        for job in np.argsort(rows[row, :jobs], kind="mergesort"):
+        for job in stable_order(rows[row, :jobs]):
             start = min(max(int(rows[row, jobs + job] * n), earliest), latest)
             earliest = start + sizes[job]
             latest += sizes[job]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from transom._system.compiling import compiled
+from transom._system.sorting import ascending, reordered, stable_order
 from transom.models.arrays import IntArray
 from transom.models.hop_cost import hop_cost
 
@@ -76,8 +77,8 @@ def _best_pods(free: IntArray, room: IntArray, places: IntArray, size: int, weig
     for k in range(len(some)):
         first, end = _leaves_of(places, some[k])
         most = min(room[some[k]], size)
-        saved[k] = -_gains(np.sort(free[first:end]), most, weights)[most]
-    ranked = some[np.argsort(saved, kind="mergesort")]
+        saved[k] = -_gains(ascending(free[first:end]), most, weights)[most]
+    ranked = reordered(some, stable_order(saved))
     kept, held = 0, 0
     while kept < len(ranked) and (kept < _MOST or held < size):
         held += room[ranked[kept]]
@@ -112,7 +113,7 @@ def _share_out(
     for k in range(len(chosen)):
         first, end = _leaves_of(places, chosen[k])
         most = min(room[chosen[k]], size)
-        gains = _gains(np.sort(free[first:end]), most, weights)
+        gains = _gains(ascending(free[first:end]), most, weights)
         reach = min(size, reach + most)
         for total in range(reach, 0, -1):
             for here in range(1, min(most, total) + 1):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from transom._system.compiling import compiled
+from transom._system.sorting import stable_order
 from transom.heuristics.allocation.arrays import AllocationArrays, counting, gather, slide, take
 from transom.models.allocation import placing_order
 from transom.models.arrays import FloatArray, IntArray
@@ -79,7 +80,7 @@ def reinsert_two(
     m = gather(rest, left)
     last = m if wrap else m - sizes[one] + 1
     slide(left, m, last, sizes[one], switches, of_one)
-    ranked = np.argsort(of_one[:last], kind="mergesort")
+    ranked = stable_order(of_one[:last])
     best = (costs[one] + costs[other]) * (1 - _LESS)
     paid, end = False, False
     for place in range(first, min(first + count, last)):

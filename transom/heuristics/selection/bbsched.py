@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from transom._system.compiling import compiled
+from transom._system.sorting import ascending, stable_order
 from transom.errors import SpecError
 from transom.heuristics.selection.archive import Archive
 from transom.heuristics.selection.incumbent_reporter import IncumbentReporter, undecided
@@ -324,8 +325,8 @@ def _survive(rows: BoolArray, values: IntArray, born: IntArray, count: int, size
                 places[i] = 1
         alive += places[i] < 2
     # By place, then the youngest first; the sort is stable.
-    order = np.argsort(places * (born.max() + 1) - born[:count], kind="mergesort")
-    kept = np.sort(order[: min(alive, size)])
+    order = stable_order(places * (born.max() + 1) - born[:count])
+    kept = ascending(order[: min(alive, size)])
     for place in range(len(kept)):
         rows[place] = rows[kept[place]]
         values[place] = values[kept[place]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from transom._system.compiling import compiled
+from transom._system.sorting import reordered, stable_order
 from transom.models.arrays import FloatArray, IntArray
 
 
@@ -27,7 +28,7 @@ def survivors(costs: FloatArray, keep: int) -> tuple[IntArray, IntArray, FloatAr
     """
     count = len(costs)
     ranks = _ranks(costs, keep)
-    order = np.argsort(ranks, kind="mergesort")
+    order = stable_order(ranks)
     distances = np.zeros(count)
     begin = 0
     while begin < count and begin < keep:
@@ -36,12 +37,12 @@ def survivors(costs: FloatArray, keep: int) -> tuple[IntArray, IntArray, FloatAr
             end += 1
         members = order[begin:end].copy()
         crowding = _crowding(costs, members)
-        places = np.argsort(-crowding, kind="mergesort")
+        places = stable_order(-crowding)
         for place in range(len(members)):
             order[begin + place] = members[places[place]]
             distances[begin + place] = crowding[places[place]]
         begin = end
-    return order[:keep], ranks[order[:keep]], distances[:keep]
+    return order[:keep], reordered(ranks, order[:keep]), distances[:keep]
 
 
 @compiled
@@ -99,7 +100,7 @@ def _crowding(costs: FloatArray, members: IntArray) -> FloatArray:
     for k in range(objectives):
         for place in range(count):
             column[place] = costs[members[place], k]
-        order = np.argsort(column, kind="mergesort")
+        order = stable_order(column)
         spread = column[order[-1]] - column[order[0]]
         if spread <= 0:
             continue

@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from transom._system.compiling import compiled
+from transom._system.sorting import stable_order
 from transom.models.arrays import FloatArray, IntArray
 
 
@@ -172,7 +173,15 @@ def split_bounds(left: FloatArray, right: FloatArray, blocks: Blocks, slack: int
                 bounds[kept, 0], bounds[kept, 1], bounds[kept, 2] = bound, r, head
                 kept += 1
         stride *= counts[r] + 1
-    return bounds[np.argsort(-bounds[:kept, 0], kind="mergesort")].copy()
+    falling = np.empty(kept)
+    for i in range(kept):
+        falling[i] = -bounds[i, 0]
+    ranked = stable_order(falling)
+    found = np.empty((kept, 3))
+    for i in range(kept):
+        for k in range(3):
+            found[i, k] = bounds[ranked[i], k]
+    return found
 
 
 @compiled

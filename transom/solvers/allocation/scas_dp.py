@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from transom._system.compiling import compiled
+from transom._system.sorting import reordered, stable_order
 from transom.errors import SpecError
 from transom.models.allocation import Allocation
 from transom.models.arrays import IntArray
@@ -274,8 +275,9 @@ def solve_small(
     block_dp.advance(state, np.empty((0, 3)), blocks, mirror, work)
     if state.at[block_dp.PHASE] != block_dp.FINISHED:
         return False, np.inf, np.empty(0, np.int64)
-    order = np.argsort(state.starts, kind="mergesort")
-    return True, state.best[0], block_owners(sizes, length, state.rows[order], state.starts[order])
+    order = stable_order(state.starts)
+    rows, starts = reordered(state.rows, order), reordered(state.starts, order)
+    return True, state.best[0], block_owners(sizes, length, rows, starts)
 
 
 @cache

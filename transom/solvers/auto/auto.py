@@ -24,6 +24,7 @@ class Auto:
 
     name: ClassVar[str] = "auto"
     solves: ClassVar[type] = object
+    prepares_itself: ClassVar[bool] = True
 
     def supports(self, problem: Any, /) -> str | None:
         """Every problem whose kind is in the table or whose type names a solver."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from transom import registry
-from transom.problems import known_type
+from transom.problems import known_type, problem_type
 from transom.solvers.auto.features import features
 from transom.solvers.auto.machine_speed import seconds_of_a_probe
 from transom.solvers.auto.sub_budget import SubBudget
@@ -43,8 +43,9 @@ def solvers_for(kind: str) -> list[str]:
 def run(problem: Any, budget: Budget, rng: np.random.Generator, start: Any = None) -> None:
     """Run the schedule that the table has for the problem and the budget.
 
-    What was found so far is the next solver's start. Solvers that refuse the problem are passed over, and one that has
-    come to its own end is not called again. What was used is noted as ``chose``.
+    What was found so far is the next solver's start, and each is prepared when it is reached. Solvers that refuse the
+    problem are passed over, and one that has come to its own end is not called again. What was used is noted as
+    ``chose``.
     """
     if start is not None:
         budget.found(start)
@@ -56,6 +57,8 @@ def run(problem: Any, budget: Budget, rng: np.random.Generator, start: Any = Non
             continue
         if chose and budget.seconds_left() < _WORTH_IT * (budget.stop.seconds or 0.0):
             return
+        with budget.uncounted():
+            warm_up(solver, type(problem))
         chose.append(solver.name)
         budget.notes["chose"] = "+".join(chose)
         part = budget if share == 1 else SubBudget(problem, budget, share)
@@ -64,6 +67,14 @@ def run(problem: Any, budget: Budget, rng: np.random.Generator, start: Any = Non
             return
         if not part.done() and not part.ran_short:
             ended.add(spec)
+
+
+@cache
+def _ready_for(kind: str) -> None:
+    """Compile what features need, on small examples."""
+    for problem in problem_type(kind).part("examples")():
+        if problem.kind == kind:
+            features(problem)
 
 
 @cache
@@ -79,9 +90,11 @@ def _steps(problem: Any, budget: Budget) -> Iterator[tuple[str, float]]:
     if choice is None:
         yield from ((spec, 1.0) for spec in solvers_for(problem.kind))
         return
+    with budget.uncounted():
+        _ready_for(problem.kind)
+        probe = seconds_of_a_probe()
     if seconds is not None:
-        # A machine half as fast has half the time.
-        seconds *= table.made.probe / seconds_of_a_probe()
+        seconds *= table.made.probe / probe  # a machine half as fast has half the time
     for step in leaf_of(choice, features(problem), seconds).steps:
         yield step.solver, step.share
     yield choice.otherwise, 1.0

@@ -1,0 +1,49 @@
+"""``auto`` compiles what a problem needs, when it comes to it, and no clock counts that."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from transom import Stop
+from transom.models import Knapsack
+
+PROGRAM = """
+from numba.core import event
+import numpy as np
+from transom import Allocation, FatTree, Stop, solve
+
+class Listener(event.Listener):
+    def on_start(self, event):
+        compiled.add(event.data["dispatcher"].py_func.__module__)
+    def on_end(self, event):
+        pass
+
+compiled = set()
+event.register("numba:compile", Listener())
+problem = Allocation(FatTree.uniform(24, 4, 12), np.arange(20), np.array([6, 4, 3]), "static")
+result = solve(problem, "auto", Stop(seconds=1))
+assert result.status == "optimal", result
+print(result.seconds < 1, *sorted(name for name in compiled if name.startswith("transom.")))
+"""
+
+
+def test_a_static_allocation_compiles_nothing_of_the_other_rules(tmp_path: Path) -> None:
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "NUMBA_CACHE_DIR": ""}
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True, env=environment)
+    in_time, *compiled = done.stdout.split()
+    assert in_time == "True"
+    assert "transom.solvers.allocation.block_dp" in compiled
+    assert not [name for name in compiled if ".dcas" in name or ".free" in name or ".heuristics." in name]
+
+
+def test_what_is_prepared_is_not_counted() -> None:
+    now = [0.0]
+    budget = Stop(seconds=10).start(Knapsack([1], [1], 1), clock=lambda: now[0])
+    now[0] = 3.0
+    with budget.uncounted():
+        now[0] = 50.0
+    now[0] = 52.0
+    assert (budget.seconds(), budget.seconds_left(), budget.done()) == (5.0, 5.0, False)

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hn
+
+from transom._system.sorting import ascending, reordered, stable_order
+
+pytestmark = pytest.mark.fast
+
+
+@given(
+    st.one_of(
+        hn.arrays(np.int64, st.integers(0, 70), elements=st.integers(-3, 3)),
+        hn.arrays(np.float64, st.integers(0, 70), elements=st.sampled_from([-np.inf, -1.5, 0.0, 2.0, np.inf])),
+    )
+)
+def test_orders_are_those_of_numpy(keys: np.ndarray) -> None:
+    order = stable_order(keys)
+    assert order.tolist() == np.argsort(keys, kind="stable").tolist()
+    assert reordered(keys, order).tolist() == ascending(keys).tolist() == np.sort(keys).tolist()
+    assert ascending(keys).dtype == keys.dtype
+
+
+def test_long_runs_and_strides() -> None:
+    keys = np.random.default_rng(1).integers(0, 500, (3000, 2))[:, 1]
+    assert stable_order(keys).tolist() == np.argsort(keys, kind="stable").tolist()
