@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -66,6 +67,14 @@ def test_types_are_named_as_in_the_code(site: Path) -> None:
     pages = [path.read_text(encoding="utf-8") for path in (site / "api").glob("*.html")]
     assert not any("TypeAliasForwardRef" in page or "Like[" in page for page in pages)
     assert any("ArrayLike" in page for page in pages)
+
+
+def test_pictures_are_drawn_by_the_script_and_small() -> None:
+    script = runpy.run_path(str(ROOT / "docs" / "figures" / "draw.py"))
+    drawn = {draw.__name__ for draw in script["FIGURES"] if draw().axes}
+    pictures = list((ROOT / "docs" / "figures").glob("*.png"))
+    assert {path.stem for path in pictures} == drawn
+    assert all(path.stat().st_size < 150_000 for path in pictures)
 
 
 @pytest.mark.parametrize(
