@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -247,7 +246,7 @@ def student() -> Figure:
 def window_anytime() -> Figure:
     """Solvers of one dynamic allocation against time."""
     problem = list(read_allocations("instances/tjap/fragmented_2000.jsonl.gz"))[2]
-    problem = replace(problem, rule="dynamic")
+    problem = problem.with_rule("dynamic")
     solvers = ("dcas-exact", "dp-polish", "sa:repair=cheapest,restarts=yes", "best-fit")
     results = {solver: solve(problem, solver, Stop(seconds=1), seed=1) for solver in solvers}
     return anytime(results, "12 jobs on 600 idle nodes of 2,000", sense="min")
@@ -258,8 +257,8 @@ def window_nodes() -> Figure:
     problem = list(read_allocations("instances/tjap/code_stream.jsonl.gz"))[39]
     solved = {
         "static": solve(problem, "scas-dp").solution,
-        "dynamic": solve(replace(problem, rule="dynamic"), "dcas-exact").solution,
-        "any nodes": solve(replace(problem, rule="free"), "free-exact").solution,
+        "dynamic": solve(problem.with_rule("dynamic"), "dcas-exact").solution,
+        "any nodes": solve(problem.with_rule("free"), "free-exact").solution,
     }
     return allocation_figure(problem, solved, title="Five jobs on 138 idle nodes", before=False, every_pod=False)
 
