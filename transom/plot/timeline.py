@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from transom.plot.style import comparable, heading, new_figure, policy_styles, styled, thousands, time_unit, told
+from transom.plot.shared_scale import share_scale
+from transom.plot.style import comparable, heading, new_figure, policy_styles, styled, time_unit, told
 from transom.simulation.core.schedule import Schedule
 from transom.simulation.output.breakdowns import queue_length, step_means, used_nodes
 from transom.simulation.output.metrics import span
@@ -22,7 +23,8 @@ _BINS = 250
 def timeline(schedules: Sequence[Schedule]) -> Figure:
     """Utilisation (grey, left) and waiting jobs (line, right) over time, a panel per policy.
 
-    Both are means over equal bins of time; all panels share their scales.
+    Both are means over equal bins of time; all panels share their scales
+    (:func:`~transom.plot.shared_scale.share_scale`).
 
     Raises
     ------
@@ -45,16 +47,15 @@ def timeline(schedules: Sequence[Schedule]) -> Figure:
         panel.set(ylim=(0, 105), yticks=(0, 50, 100))
         queued = panel.twinx()
         queued.stairs(queue, times, baseline=None, color=styles[schedule.policy]["color"])
-        queued.set_ylim(0, max(1.0, 1.05 * max(each.max() for each in waiting)))
+        label = share_scale(queued.yaxis, waiting, "waiting [jobs] (line)", whole=True)
         queued.spines["right"].set_visible(True)
-        thousands(queued.yaxis, whole=True)
         what = f"{schedule.policy} on {schedule.workload}" if count == 1 else schedule.policy
         heading(panel, told(schedule, what))
         if panel is panels[count // 2]:
             # One label per side, in the middle panel or at the edge between the two in the middle.
             height = 0.5 if count % 2 else 1.15
             panel.set_ylabel("utilisation [%] (grey)", y=height)
-            queued.set_ylabel("waiting [jobs] (line)", y=height)
+            queued.set_ylabel(label, y=height)
     panels[-1].set_xlim(0, times[-1])
     panels[-1].set_xlabel(f"time since the first submission [{name}]")
     return figure

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from transom.plot.shared_scale import share_scale
 from transom.plot.style import (
     MODE_COLOURS,
     WIDTH,
@@ -16,7 +17,6 @@ from transom.plot.style import (
     new_figure,
     shortened,
     styled,
-    thousands,
     told,
 )
 from transom.simulation.core.schedule import MODES, Schedule
@@ -34,7 +34,8 @@ _SPREAD = 0.05  # points are moved sideways by up to 5 %, or the common sizes wo
 def wait_by_size(schedules: Sequence[Schedule], trim: Trim | None = None) -> Figure:
     """Waiting time against job size, a panel per policy, coloured by start mode.
 
-    Points are spread sideways by a few per cent, so that common sizes stay readable.
+    Points are spread sideways by a few per cent, so that common sizes stay readable. All panels share their scales
+    (:func:`~transom.plot.shared_scale.share_scale`).
 
     Raises
     ------
@@ -54,20 +55,20 @@ def wait_by_size(schedules: Sequence[Schedule], trim: Trim | None = None) -> Fig
     grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
     for axes in grid.flat[len(schedules) :]:
         axes.remove()
+    drawn = [schedule.wait[(trim or Trim()).kept(schedule)] / 3600 for schedule in schedules]
+    label = share_scale(grid.flat[0].yaxis, drawn, "wait [h]")
     for place, (axes, schedule) in enumerate(zip(grid.flat, schedules, strict=False)):
         _scatter(axes, schedule, trim or Trim())
         name = f"{schedule.policy} on {schedule.workload}" if len(schedules) == 1 else schedule.policy
         heading(axes, told(schedule, name))
         if place % columns == 0:
-            axes.set_ylabel("wait [h]")
+            axes.set_ylabel(label)
         if place + columns >= len(schedules):
             axes.set_xlabel("job size [nodes]")
             axes.tick_params(labelbottom=True)
     last = grid.flat[0]  # the others share its scales
     last.set_xscale("log", base=2)
     last.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    last.set_ylim(0, None)
-    thousands(last.yaxis)
     dots = [
         Line2D([], [], linestyle="", marker="o", markersize=4, color=MODE_COLOURS[mode], label=mode) for mode in MODES
     ]
@@ -91,6 +92,8 @@ def _scatter(axes: Axes, schedule: Schedule, trim: Trim) -> None:
 def wait_by_mode(schedules: Sequence[Schedule], trim: Trim | None = None) -> Figure:
     """Mean waiting time by start mode, a group of bars per policy; the share of the jobs stands on each.
 
+    The scale is that of :func:`~transom.plot.shared_scale.share_scale`.
+
     Raises
     ------
     ModelError : the schedules cannot share a figure (:func:`~transom.plot.style.comparable`).
@@ -103,20 +106,19 @@ def wait_by_mode(schedules: Sequence[Schedule], trim: Trim | None = None) -> Fig
     figure = new_figure(0.9 + 0.46 * len(schedules))
     axes = figure.add_subplot()
     width = 0.27
+    drawn = []
     for place, schedule in enumerate(schedules):
         groups = {mode: group for mode, group in by_mode(schedule, trim).items() if group.jobs}
         at = place + width * (np.arange(len(groups)) - (len(groups) - 1) / 2)
-        heights = [group.mean_wait / 3600 for group in groups.values()]
-        bars = axes.barh(at, heights, width * 0.94, color=[MODE_COLOURS[mode] for mode in groups])
+        drawn.append(np.array([group.mean_wait / 3600 for group in groups.values()]))
+        bars = axes.barh(at, drawn[-1], width * 0.94, color=[MODE_COLOURS[mode] for mode in groups])
         labels = [_percent(group.job_share) for group in groups.values()]
         axes.bar_label(bars, labels, padding=2, fontsize=7)
     axes.set_yticks(range(len(schedules)), [shortened(schedule.policy) for schedule in schedules])
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(len(schedules) - 0.5, -0.5)
-    axes.set_xlabel("mean wait [h]")
-    axes.margins(x=0.06)
+    axes.set_xlabel(share_scale(axes.xaxis, drawn, "mean wait [h]"))
     axes.grid(axis="x")
-    thousands(axes.xaxis)
     heading(axes, f"{told(schedules[0], schedules[0].workload)} (%: share of the jobs)")
     mode_legend(axes)
     return figure

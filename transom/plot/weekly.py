@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from transom.plot.shared_scale import share_scale
 from transom.plot.style import comparable, heading, new_figure, policy_styles, shortened, styled, thousands, told
 from transom.simulation.core.schedule import Schedule
 from transom.simulation.output.breakdowns import by_week
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 def weekly(schedules: Sequence[Schedule], trim: Trim | None = None) -> Figure:
     """Node-hours submitted each week, and the mean waiting time of that week's jobs per policy.
 
-    The dashed line is what the machine offers in a week.
+    The dashed line is what the machine offers in a week. The scale of the waits is that of
+    :func:`~transom.plot.shared_scale.share_scale`.
 
     Raises
     ------
@@ -41,19 +43,18 @@ def weekly(schedules: Sequence[Schedule], trim: Trim | None = None) -> Figure:
     demand.text(1, 1.02, "dashed: capacity", transform=demand.transAxes, ha="right", va="bottom", color="#444444")
     demand.set_ylabel("submitted\n[1,000 node-hours]")
     styles = policy_styles([schedule.policy for schedule in schedules])
-    for schedule in schedules:
-        means = [week.group.mean_wait / 3600 for week in by_week(schedule, trim)]
+    drawn = [np.array([week.group.mean_wait / 3600 for week in by_week(schedule, trim)]) for schedule in schedules]
+    for schedule, means in zip(schedules, drawn, strict=True):
         waits.plot(
             numbers, means, marker="o", markersize=2.5, label=shortened(schedule.policy), **styles[schedule.policy]
         )
-    waits.set_ylabel("mean wait [h]")
+    waits.set_ylabel(share_scale(waits.yaxis, drawn, "mean wait [h]"))
     waits.set_xlabel("week of the submission")
     waits.set_xlim(0.4, numbers[-1] + 0.6)
-    waits.set_ylim(bottom=0)
     waits.xaxis.get_major_locator().set_params(integer=True)
+    thousands(demand.yaxis)
     for axes in (demand, waits):
         axes.grid(axis="y")
-        thousands(axes.yaxis)
     heading(demand, told(schedules[0], schedules[0].workload))
     figure.legend(*waits.get_legend_handles_labels(), loc="outside lower center", ncols=4, handlelength=1.6)
     return figure
