@@ -19,8 +19,8 @@ from transom.simulation.core.events import DEMAND, NEVER, WALLTIME
 WIDTH = 64
 """Steps in a block at most."""
 
-TAKEN, FREED, FOREVER = np.array((-1, 1, NEVER))
-"""Signs of :func:`add`, and an end that does not come.
+TAKEN, FREED = np.array((-1, 1))
+"""Signs of :func:`add`.
 
 For each Python number that is handed over, the compiler makes code of its own.
 """

@@ -35,7 +35,6 @@ from transom.simulation.core.events import (
 from transom.simulation.core.noted_promises import Noted, new_noted, note
 from transom.simulation.core.schedule import BACKFILLED, READY, RESERVED
 from transom.simulation.passes.availability import (
-    FOREVER,
     FREED,
     TAKEN,
     Profile,
@@ -162,9 +161,9 @@ def conservative_pass(
 def _reserve(s: State, p: Plan, job: int, reordered: bool) -> None:
     now, f = s.at[NOW], p.freed
     plan(f, p.profile, s.jobs, job)
-    begin = first_stretch(f.stretches, p.profile, s.jobs, job, FOREVER)
+    begin = first_stretch(f.stretches, p.profile, s.jobs, job, NEVER)
     if begin == now and not stays(s.jobs, s.at, job):
-        begin = earliest(p.profile, s.jobs, job, next_release(s.expected, s.at), FOREVER, FOREVER)
+        begin = earliest(p.profile, s.jobs, job, next_release(s.expected, s.at), NEVER, NEVER)
     _note_begin(s, p, job, begin)
     if begin < NEVER:  # where nodes are out of service, some jobs fit never
         add(p.profile, s.jobs, job, begin, begin + s.jobs[job, WALLTIME], TAKEN)
@@ -286,7 +285,7 @@ def _forget(s: State, p: Plan, reordered: bool) -> None:
     clear(p.profile, now, s.free)
     for i in range(s.at[RUNNING]):
         end = max(s.expected[i, 0], now + 1)
-        add(p.profile, s.jobs, s.expected[i, 1], end, FOREVER, FREED)
+        add(p.profile, s.jobs, s.expected[i, 1], end, NEVER, FREED)
     for i in range(s.at[QUEUED]):
         job = s.queue[i]
         if p.begin[job] >= 0:

@@ -7,6 +7,8 @@ failed node comes back nobody knows when: plans go without it.
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 
 from transom._system.compiling import compiled, no_refcount
@@ -22,7 +24,9 @@ from transom.simulation.core.events import (
     RUNNING,
     WALLTIME,
 )
-from transom.simulation.passes.availability import FOREVER, FREED, Profile, add
+from transom.simulation.passes.availability import FREED, Profile, add
+
+_ROW = cast(int, np.int64(0))  # of a table of one
 
 
 @no_refcount
@@ -45,7 +49,7 @@ def shadow_beside_maintenance(
     amounts = len(free) - at[LIMITED]
     for r in range(len(free)):
         extra[r] = free[r]
-    shadow, i, c = int(NEVER), 0, 0
+    shadow, i, c = NEVER, 0, 0
     while shadow == NEVER:
         time = _next_instant(expected, at, i, c)
         if time == NEVER:
@@ -75,7 +79,7 @@ def shadow_beside_maintenance(
 @no_refcount
 def _next_instant(expected: IntArray, at: IntArray, i: int, c: int) -> int:
     """The next instant at which something becomes free or service changes, after the first ``i`` and ``c`` of them."""
-    time = int(NEVER)
+    time = NEVER
     if i < at[RUNNING]:
         time = max(expected[i, 0], at[NOW] + 1)
     if c < at[CHANGES]:
@@ -120,7 +124,7 @@ def enter_changes(profile: Profile, at: IntArray) -> None:
     row = np.zeros((1, DEMAND + profile.low.shape[1]), np.int64)
     for c in range(at[CHANGES]):
         row[0, DEMAND] = at[COUNTERS + 2 * c + 1]
-        add(profile, row, 0, at[COUNTERS + 2 * c], FOREVER, FREED)
+        add(profile, row, _ROW, at[COUNTERS + 2 * c], NEVER, FREED)
 
 
 @no_refcount
@@ -145,7 +149,7 @@ def use_limits(jobs: IntArray, at: IntArray, job: int) -> None:
 @no_refcount
 def next_release(expected: IntArray, at: IntArray) -> int:
     """When nodes become free next, by expected ends or as they come back into service."""
-    time = int(NEVER)
+    time = NEVER
     if at[RUNNING]:
         time = max(expected[0, 0], at[NOW] + 1)
     for c in range(at[CHANGES]):

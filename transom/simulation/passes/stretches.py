@@ -8,14 +8,14 @@ first bound that is long enough and puts what it finds in its place, so that the
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from transom._system.compiling import inlined, no_refcount
 from transom.models.arrays import IntArray
 from transom.simulation.core.events import DEMAND, NEVER, WALLTIME
-from transom.simulation.passes.availability import FOREVER, Profile, block_of, earliest, step_of
+from transom.simulation.passes.availability import Profile, block_of, earliest, step_of
 
 CLASSES = 256
 """Requests that are told apart, at most; others count as the next smaller one."""
@@ -27,6 +27,7 @@ BOUNDS = 64
 """Bounds of a class, at most."""
 
 TIME, BELOW = range(2)
+_NONE = cast(int, np.int64(0))  # the compiler makes code of its own for each Python number
 
 
 class Stretches(NamedTuple):
@@ -172,7 +173,7 @@ def first_stretch(t: Stretches, p: Profile, jobs: IntArray, job: int, limit: int
     most = t.length[c, k - 1] if k else 0
     b = block_of(p, start)
     i = step_of(p, b, start)
-    found, count, time = limit, 0, NEVER
+    found, count, time = limit, _NONE, NEVER
     while True:
         b, i = _next_room(p, b, i, floor)
         if b == p.number[0]:
@@ -194,7 +195,7 @@ def first_stretch(t: Stretches, p: Profile, jobs: IntArray, job: int, limit: int
             t.met[count - 1, 1] = most
     _put(t, c, k, count, time)
     if found < limit and not t.exact[job]:
-        return earliest(p, jobs, job, found, limit, FOREVER)
+        return earliest(p, jobs, job, found, limit, NEVER)
     return found
 
 
