@@ -3,6 +3,7 @@
 from transom.plot.all_figures import figures, save_figures
 from transom.plot.annealing import Search, costs_by_steps, gap_by_seconds
 from transom.plot.anytime import anytime
+from transom.plot.bands import bands
 from transom.plot.cluster import allocation_figure
 from transom.plot.front import front_figure
 from transom.plot.gantt import gantt
@@ -30,6 +31,7 @@ __all__ = [
     "Search",
     "allocation_figure",
     "anytime",
+    "bands",
     "costs_by_steps",
     "decision_times",
     "encoded",

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from transom.plot.bands import bands
 from transom.plot.gantt import busiest, gantt
 from transom.plot.kiviat import SPOKES, kiviat
 from transom.plot.style import comparable, save
@@ -60,7 +61,8 @@ def figures(schedules: Sequence[Schedule], trim: Trim | None = None) -> Iterator
     """Draw everything that these schedules allow, one figure at a time, each with its name.
 
     A timeline; waiting times by size and by mode; with two policies or more the Kiviat graph, on a tree with the hop
-    cost; beyond a week the weeks; a Gantt chart per policy, and one of the busiest week in longer schedules.
+    cost; a Gantt chart per policy. Beyond a week: the weeks, and instead of the Gantt chart
+    :func:`~transom.plot.bands.bands` of the whole and a Gantt chart of the busiest week.
 
     Parameters
     ----------
@@ -98,7 +100,8 @@ def _drawn(schedules: Sequence[Schedule], trim: Trim | None) -> Iterator[tuple[s
     week = busiest(schedules[0])
     for schedule, name in zip(schedules, file_names([s.policy for s in schedules]), strict=True):
         runs = schedule.runs or assign_nodes(schedule)
-        yield f"gantt_{name}", gantt(schedule, runs)
+        # The jobs of weeks are too many to tell apart.
+        yield f"gantt_{name}", bands(schedule) if long else gantt(schedule, runs)
         if long:
             yield f"gantt_week_{name}", gantt(schedule, runs, *week)
 

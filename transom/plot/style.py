@@ -83,13 +83,15 @@ def styled(draw: Callable[P, T]) -> Callable[P, T]:
     return inner
 
 
-def mode_legend(axes: Axes, outages: bool = False) -> None:
-    """The colours of the start modes and, with outages, of nodes out of service, above the axes to the right."""
+def mode_legend(axes: Axes, outages: bool = False, idle: bool = False) -> None:
+    """Colours of the start modes and, if asked for, of nodes out of service or idle, above the axes to the right."""
     from matplotlib.patches import Patch
 
     handles = [Patch(color=MODE_COLOURS[mode], label=mode) for mode in MODES]
     if outages:
         handles.append(Patch(color=OUT_OF_SERVICE, label="out of service"))
+    if idle:
+        handles.append(Patch(facecolor="white", edgecolor="#999999", label="idle"))
     axes.legend(
         handles=handles,
         loc="lower right",

@@ -144,14 +144,21 @@ def queue_length(schedule: Schedule) -> tuple[IntArray, IntArray]:
     return _steps(schedule.jobs.submit, schedule.start, np.ones(len(schedule), np.int64))
 
 
-def used_nodes(schedule: Schedule) -> tuple[IntArray, IntArray]:
-    """Nodes in use, as steps: instants [s], ascending, and how many are used from each one on."""
-    start, end, nodes = schedule.start, schedule.end, schedule.jobs.nodes
+def used_nodes(schedule: Schedule, mode: int | None = None) -> tuple[IntArray, IntArray]:
+    """Nodes in use, as steps: instants [s], ascending, and how many are used from each one on.
+
+    Parameters
+    ----------
+    schedule : what happened.
+    mode : count only the jobs of that start mode, by its position in :data:`MODES`.
+    """
+    start, end, nodes, modes = schedule.start, schedule.end, schedule.jobs.nodes, schedule.mode
     if (log := schedule.outages) is not None:
         again = log.requeued()
         start, end = np.append(start, log.start[again]), np.append(end, log.stop[again])
-        nodes = np.append(nodes, nodes[log.job[again]])
-    return _steps(start, end, nodes)
+        nodes, modes = (np.append(each, each[log.job[again]]) for each in (nodes, modes))
+    chosen = slice(None) if mode is None else modes == mode
+    return _steps(start[chosen], end[chosen], nodes[chosen])
 
 
 def step_means(times: IntArray, levels: IntArray, edges: IntArray) -> FloatArray:

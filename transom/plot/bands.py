@@ -1,0 +1,64 @@
+"""A long schedule as bands: how many nodes are used, by how their jobs started, and how many are idle."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from transom.plot.style import (
+    MODE_COLOURS,
+    OUT_OF_SERVICE,
+    comparable,
+    heading,
+    mode_legend,
+    new_figure,
+    styled,
+    thousands,
+    time_unit,
+    told,
+)
+from transom.simulation.core.schedule import MODES, Schedule
+from transom.simulation.output.breakdowns import step_means, used_nodes
+from transom.simulation.output.metrics import span
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_BINS = 300  # over the width of the figure: a bin is four pixels of the PNG wide
+
+
+@styled
+def bands(schedule: Schedule) -> Figure:
+    """Nodes over time, stacked: out of service, used by jobs of each start mode, idle; means over equal bins of time.
+
+    Every attempt of a job counts, under the start mode of the last one.
+
+    Raises
+    ------
+    ModelError : there are no jobs.
+    """
+    comparable([schedule])
+    first, last = span(schedule)
+    unit, name = time_unit(last - first)
+    edges = np.unique(np.linspace(first, max(last, first + 1), _BINS + 1).round().astype(np.int64))
+    times = (edges - first) / unit
+    parts = [(MODE_COLOURS[mode], used_nodes(schedule, place)) for place, mode in enumerate(MODES)]
+    if schedule.outages is not None:
+        parts.insert(0, (OUT_OF_SERVICE, schedule.outages.out_of_service()))
+    figure = new_figure(2.6)
+    axes = figure.add_subplot()
+    floor = np.zeros(len(edges) - 1)
+    for colour, steps in parts:
+        top = floor + step_means(*steps, edges)
+        axes.stairs(top, times, baseline=floor, fill=True, color=colour, linewidth=0)
+        floor = top
+    axes.set(xlim=(0, times[-1]), ylim=(0, schedule.cluster.num_nodes))
+    length = float(np.diff(edges).mean())
+    bin_unit, short = time_unit(length)
+    axes.set_xlabel(f"time since the first submission [{name}]")
+    axes.set_ylabel(f"nodes, means over {length / bin_unit:.3g} {short}")
+    thousands(axes.yaxis, whole=True)
+    heading(axes, told(schedule, f"{schedule.policy} on {schedule.workload}"))
+    mode_legend(axes, schedule.outages is not None, idle=True)
+    return figure
