@@ -21,6 +21,7 @@ from transom.cli.commands import (
     solvers,
     train,
 )
+from transom.cli.output.console import print_wide
 from transom.cli.output.help import explain
 
 app = typer.Typer(
@@ -45,8 +46,9 @@ def _options(
     version: Annotated[
         bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
+    wide: Annotated[bool, typer.Option("--wide", help="Print tables as wide as they are, on a terminal, too.")] = False,
 ) -> None:
-    pass
+    print_wide(wide)
 
 
 app.command("simulate")(simulate.command)

@@ -10,7 +10,7 @@ import pytest
 
 from transom.cli.output import compiling, progress_lines
 from transom.cli.output.compiling import CompilerNotice
-from transom.cli.output.console import print_json, print_table, progress
+from transom.cli.output.console import print_json, print_table, print_wide, progress
 
 ROWS = [["somewhere/very_long_name.jsonl:17", "128,375,960", "0.003"], ["b", "1", "12.000"]]
 
@@ -22,11 +22,32 @@ def test_no_width_breaks_a_number(
     monkeypatch.setenv("COLUMNS", columns)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     print_table("A title", ["instance", "mean bounded slowdown", "gap [%]"], ROWS)
-    shown = capsys.readouterr().out
+    shown, notes = capsys.readouterr()
     lines = shown.splitlines()
     assert "A title" in lines[0]
-    assert [line.split() for line in lines[-3:-1]] == ROWS
+    parts = [[row[:2] for row in ROWS], [[row[0], row[2]] for row in ROWS]] if columns == "30" else [ROWS]
+    bodies = [line.split() for line in lines if line.split()[:1] in ([ROWS[0][0]], [ROWS[1][0]])]
+    assert bodies == [row for part in parts for row in part]
     assert ("mean bounded slowdown" in shown) == (columns != "30")
+    assert ("--wide" in notes) == (columns == "30")
+
+
+def test_a_wide_table_goes_on_below_itself(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "70")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    columns = ["policy", *(f"figure {i}" for i in range(12))]
+    rows = [[name, *(f"{i * 1234.5:,.1f}" for i in range(12))] for name in ("fcfs-easy", "window:solver=dp")]
+    print_table("Policies", columns, rows)
+    stacked = capsys.readouterr().out
+    assert max(map(len, stacked.splitlines())) <= 70
+    for row in rows:
+        assert [f for line in stacked.splitlines() if line.split()[:1] == row[:1] for f in line.split()[1:]] == row[1:]
+    try:
+        print_wide(True)
+        print_table("Policies", columns, rows)
+        assert max(map(len, capsys.readouterr().out.splitlines())) > 100
+    finally:
+        print_wide(False)
 
 
 def test_plain_text_where_nobody_watches(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from transom.traces import Workload
 
 _WIDEST = 400  # of a line that nobody watches [characters]
+_GAP = 3  # between columns, with the margin
+_asked = {"wide": False}
+
+
+def print_wide(asked: bool) -> None:
+    """Whether tables are printed as wide as they are, on a narrow terminal, too."""
+    _asked["wide"] = asked
 
 
 def note(text: str) -> None:
@@ -30,22 +37,47 @@ def print_json(thing: Any) -> None:
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> None:
-    """A table: the first ``left`` columns to the left, the others to the right. Plain text where nobody watches."""
+    """A table: the first ``left`` columns to the left, the others to the right. Plain text where nobody watches.
+
+    What is wider than the terminal goes on below, the first ``left`` columns again, unless ``--wide`` was asked for.
+    """
     from shutil import get_terminal_size
 
+    listed = [list(row) for row in rows]
+    # Headings may be wrapped; what stands below them is not broken, whatever the width of the terminal.
+    widths = [max([len(word) for word in c.split()] + [len(row[i]) for row in listed]) for i, c in enumerate(columns)]
+    watched = sys.stdout.isatty() and not _asked["wide"]
+    width = get_terminal_size().columns if watched else _WIDEST
+    parts = _parts(widths, left, width) if watched else [list(range(len(columns)))]
+    for i, part in enumerate(parts):
+        text = [columns[c] for c in part], [[row[c] for c in part] for row in listed], [widths[c] for c in part]
+        _print_part("" if i else title, *text, left, width)
+    if len(parts) > 1:
+        note("split to fit the terminal: transom --wide prints the table in one piece")
+
+
+def _parts(widths: Sequence[int], left: int, width: int) -> list[list[int]]:
+    """Which columns stand side by side: the first ``left`` ones with as many of the others as there is room for."""
+    parts = [list(range(left))]
+    for column in range(left, len(widths)):
+        if len(parts[-1]) > left and sum(widths[c] + _GAP for c in (*parts[-1], column)) > width:
+            parts.append(list(range(left)))
+        parts[-1].append(column)
+    return parts
+
+
+def _print_part(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], widths: Sequence[int], left: int, width: int
+) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
-    listed = [list(row) for row in rows]
     table = Table(title=title or None, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
-    for i, column in enumerate(columns):
-        # Headings may be wrapped; what stands below them is not broken, whatever the width of the terminal.
-        widest = max([len(word) for word in column.split()] + [len(row[i]) for row in listed])
+    for i, (column, widest) in enumerate(zip(columns, widths, strict=True)):
         table.add_column(column, justify="left" if i < left else "right", min_width=widest)
-    for row in listed:
+    for row in rows:
         table.add_row(*row)
-    width = get_terminal_size().columns if sys.stdout.isatty() else _WIDEST
     console = Console(width=width, highlight=False, markup=False)
     with console.capture() as text:
         console.print(table, crop=False)
