@@ -38,7 +38,7 @@ def test_a_wide_table_goes_on_below_itself(capsys: pytest.CaptureFixture[str], m
     columns = ["policy", *(f"figure {i}" for i in range(12))]
     rows = [[name, *(f"{i * 1234.5:,.1f}" for i in range(12))] for name in ("fcfs-easy", "window:solver=dp")]
     print_table("Policies", columns, rows)
-    stacked = capsys.readouterr().out
+    stacked = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
     assert max(map(len, stacked.splitlines())) <= 70
     for row in rows:
         assert [f for line in stacked.splitlines() if line.split()[:1] == row[:1] for f in line.split()[1:]] == row[1:]
