@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from collections.abc import Callable
 from importlib.abc import MetaPathFinder
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,3 +28,45 @@ def test_ctrl_c_while_commands_are_imported(transom: Callable[..., Ran], monkeyp
     monkeypatch.setattr(sys, "meta_path", [Pressed(), *sys.meta_path])
     ran = transom("solvers")
     assert (ran.status, ran.out, ran.err) == (130, "", "interrupted: what was finished is kept\n")
+
+
+def shell(line: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a line of the shell in which ``transom`` is the command."""
+    defined = f'transom() {{ {sys.executable} -m transom "$@"; }}; {line}'
+    given = {**os.environ, **environment}
+    return subprocess.run(["bash", "-c", defined], capture_output=True, text=True, check=False, env=given)
+
+
+@pytest.mark.parametrize("command", [[], ["generate"], ["-h"]])
+def test_help_that_nobody_reads(command: list[str]) -> None:
+    reads, writes = os.pipe()
+    os.close(reads)
+    with os.fdopen(writes, "w") as pipe:
+        run = [sys.executable, "-m", "transom", *command]
+        done = subprocess.run(run, stdout=pipe, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_help_on_a_full_disk() -> None:
+    done = shell("transom > /dev/full")
+    assert (done.returncode, done.stderr) == (2, "error: [Errno 28] No space left on device\n")
+
+
+def test_standard_output_is_closed() -> None:
+    done = shell("transom --version >&-")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_standard_error_is_closed(tmp_path: Path, root: Path) -> None:
+    solve = f"transom solve {root}/instances/windows/lublin.jsonl --solver greedy --json"
+    cold = shell(f"{solve} 2>&-", XDG_CACHE_HOME=str(tmp_path), NUMBA_CACHE_DIR="")
+    assert cold.returncode == 0
+    assert {line[0] for line in cold.stdout.splitlines()} == {"{"}
+    wrong = shell("transom nope 2>&-")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+
+
+@pytest.mark.parametrize("asked", [{}, {"COMP_WORDS": "transom s"}, {"COMP_WORDS": "transom s", "COMP_CWORD": "x"}])
+def test_completion_never_shows_a_traceback(asked: dict[str, str]) -> None:
+    done = shell("transom", _TRANSOM_COMPLETE="complete_bash", **asked)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")

@@ -12,10 +12,15 @@ from transom.cli.output.compiling import CompilerNotice
 from transom.errors import TransomError
 
 _CTRL_C = 130
+_COMPLETES = "_TRANSOM_COMPLETE"
+"""Set by shells that ask for what can stand next."""
 
 
 def main() -> None:
     """Run the command line and leave with its status."""
+    for stream in ("stdout", "stderr"):
+        if getattr(sys, stream) is None:  # closed by whoever called: what is said there is not for the other one
+            setattr(sys, stream, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
     notices.compiling.append(CompilerNotice())
     status = run(sys.argv[1:])
     if status == _CTRL_C:
@@ -36,9 +41,7 @@ def run(arguments: Sequence[str]) -> int:
     standard error; 130 after Ctrl-C.
     """
     try:
-        from transom.cli.app import command_line  # which takes long enough for Ctrl-C to fall into it
-
-        status = command_line()(list(arguments), prog_name="transom", standalone_mode=False)
+        status = _command(list(arguments))
         sys.stdout.flush()
         # The parser may turn Ctrl-C into a status of its own.
         return _interrupted() if status == _CTRL_C else status if isinstance(status, int) else 0
@@ -60,10 +63,21 @@ def run(arguments: Sequence[str]) -> int:
         usage = getattr(error, "format_message", None)  # what the parser of the command line raises
         if usage is None:
             raise
-        if type(error).__name__ == "NoArgsIsHelpError":
-            print(usage())  # nothing was asked for: the message is the help
-            return 0
         return _fail(usage())
+
+
+def _command(arguments: list[str]) -> object:
+    from transom.cli.app import command_line  # which takes long enough for Ctrl-C to fall into it
+
+    try:
+        return command_line()(arguments, prog_name="transom", standalone_mode=False)
+    except Exception as error:
+        if _COMPLETES in os.environ:  # a shell asks in the middle of a line: better no answer than a traceback there
+            return 1
+        if type(error).__name__ != "NoArgsIsHelpError":
+            raise
+        print(error.format_message())  # type: ignore[attr-defined]  # nothing was asked for: the message is the help
+        return 0
 
 
 def _nobody_reads() -> int:
