@@ -42,6 +42,7 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
     What is wider than the terminal goes on below, the first ``left`` columns again, unless ``--wide`` was asked for.
     """
     from shutil import get_terminal_size
+    from textwrap import wrap
 
     listed = [list(row) for row in rows]
     # Headings may be wrapped; what stands below them is not broken, whatever the width of the terminal.
@@ -49,9 +50,11 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
     watched = sys.stdout.isatty() and not _asked["wide"]
     width = get_terminal_size().columns if watched else _WIDEST
     parts = _parts(widths, left, width) if watched else [list(range(len(columns)))]
+    headings = list(columns)
+    if sum(max(least, len(c)) + _GAP for least, c in zip(widths, columns, strict=True)) > width:
+        headings = ["\n".join(wrap(c, least)) for least, c in zip(widths, columns, strict=True)]
     for i, part in enumerate(parts):
-        text = [columns[c] for c in part], [[row[c] for c in part] for row in listed], [widths[c] for c in part]
-        _print_part("" if i else title, *text, left, width)
+        _print_part("" if i else title, [headings[c] for c in part], [[row[c] for c in part] for row in listed], left)
     if len(parts) > 1:
         note("split to fit the terminal: transom --wide prints the table in one piece")
 
@@ -66,19 +69,17 @@ def _parts(widths: Sequence[int], left: int, width: int) -> list[list[int]]:
     return parts
 
 
-def _print_part(
-    title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], widths: Sequence[int], left: int, width: int
-) -> None:
+def _print_part(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
     table = Table(title=title or None, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
-    for i, (column, widest) in enumerate(zip(columns, widths, strict=True)):
-        table.add_column(column, justify="left" if i < left else "right", min_width=widest)
+    for i, heading in enumerate(headings):
+        table.add_column(heading, justify="left" if i < left else "right", no_wrap=True)
     for row in rows:
         table.add_row(*row)
-    console = Console(width=width, highlight=False, markup=False)
+    console = Console(width=_WIDEST, highlight=False, markup=False)
     with console.capture() as text:
         console.print(table, crop=False)
     print("\n".join(line.rstrip() for line in text.get().strip("\n").splitlines()))
