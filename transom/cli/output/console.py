@@ -54,17 +54,22 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
     if sum(max(least, len(c)) + _GAP for least, c in zip(widths, columns, strict=True)) > width:
         headings = ["\n".join(wrap(c, least)) for least, c in zip(widths, columns, strict=True)]
     for i, part in enumerate(parts):
-        _print_part("" if i else title, [headings[c] for c in part], [[row[c] for c in part] for row in listed], left)
+        shown = [[row[c] for c in part] for row in listed]
+        _print_part("" if i else title, [headings[c] for c in part], shown, sum(c < left for c in part))
     if len(parts) > 1:
         note("split to fit the terminal: transom --wide prints the table in one piece")
 
 
 def _parts(widths: Sequence[int], left: int, width: int) -> list[list[int]]:
-    """Which columns stand side by side: the first ``left`` ones with as many of the others as there is room for."""
-    parts = [list(range(left))]
-    for column in range(left, len(widths)):
-        if len(parts[-1]) > left and sum(widths[c] + _GAP for c in (*parts[-1], column)) > width:
-            parts.append(list(range(left)))
+    """Which columns stand side by side: the first ``left`` ones with as many of the others as there is room for.
+
+    Of wide ones only the first is printed again.
+    """
+    again = left if 2 * sum(each + _GAP for each in widths[:left]) <= width else 1
+    parts = [list(range(again))]
+    for column in range(again, len(widths)):
+        if len(parts[-1]) > again and sum(widths[c] + _GAP for c in (*parts[-1], column)) > width:
+            parts.append(list(range(again)))
         parts[-1].append(column)
     return parts
 
