@@ -11,7 +11,8 @@ from benchmarks.dras.tables import RESULTS, estimate
 from transom.cli.output.console import print_table
 from transom.errors import DocumentError
 from transom.plot import kiviat_of, save
-from transom.plot.kiviat import SPOKES, normalised
+from transom.plot.kiviat import SPOKES
+from transom.plot.kiviat_scales import scales
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +28,10 @@ def run(arguments: argparse.Namespace) -> None:
     means = {label: {name: estimate(rows, label, name).mean for name in SPOKES} for label in PAPER if label in here}
     if not means:
         raise DocumentError(f"{arguments.rows}: holds none of {', '.join(PAPER)}")
-    scores = normalised(list(means.values()), SPOKES)
-    cells = [[label, *(f"{share:.2f}" for share in line)] for label, line in zip(means, scores, strict=True)]
-    print_table(f"{rows[0].workload}: 1 is the best of these, 0 the worst", ["method", *SPOKES], cells)
+    of = scales(list(means.values()), SPOKES)
+    cells = [
+        [label, *(f"{mean[name] / scale.unit:,.2f}" for name, scale in zip(SPOKES, of, strict=True))]
+        for label, mean in means.items()
+    ]
+    print_table(rows[0].workload, ["method", *(scale.quantity for scale in of)], cells)
     print(f"figure: {save(kiviat_of(means), arguments.out)}")
