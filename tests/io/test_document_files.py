@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from transom.errors import DocumentError
+from transom.errors import DocumentError, ModelError
 from transom.io import (
     encode,
     read_allocations,
@@ -98,6 +98,12 @@ def test_missing_files_and_folders_are_named(tmp_path: Path) -> None:
         list(read_documents(tmp_path / "nowhere.json"))
     with pytest.raises(DocumentError, match="is a folder, not a file"):
         list(read_documents(tmp_path))
+
+
+@pytest.mark.parametrize("path", [None, 5, b"windows.jsonl"])
+def test_what_is_no_path_is_refused(path: Any) -> None:
+    with pytest.raises(ModelError, match="path: expected the path of a file, got"):
+        next(read_knapsacks(path))
 
 
 def test_what_cannot_be_written_leaves_no_file(tmp_path: Path) -> None:

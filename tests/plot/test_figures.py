@@ -186,6 +186,8 @@ def test_schedules_that_do_not_compare_are_refused() -> None:
     one = by_hand()
     empty = Schedule("p", "w", Cluster(4), JobTable(np.empty((0, 6))), [], [], [], [])
     for schedules, condition in [
+        (one, "schedules: expected a list of schedules, got Schedule"),
+        (["fcfs-easy"], "schedule: expected what simulate returns, got str 'fcfs-easy'"),
         ([], "no schedule"),
         ([empty], "the schedule of 'p' has no jobs"),
         ([one, one], "two schedules have one name: fcfs-easy, fcfs-easy"),
@@ -203,6 +205,14 @@ def test_styles_differ_and_units_fit() -> None:
     styles = policy_styles([str(i) for i in range(28)])
     assert len({tuple(style.values()) for style in styles.values()}) == 28
     assert [time_unit(s)[1] for s in (60, 3600, 86_400, 5 * 86_400, 30 * 86_400)] == ["s", "min", "h", "days", "weeks"]
+
+
+def test_a_dollar_in_a_name_begins_no_formula(tmp_path: Path) -> None:
+    odd = replace(long_schedule(r"$\frac{$"), workload=r"a$\frac{$b" + 60 * "$")
+    schedules = [odd, replace(odd, policy=28 * "$^"), replace(odd, policy="fcfs")]
+    for name, figure in [*figures(schedules), *figures(schedules[:1])]:
+        save(figure, tmp_path / f"{name}.svg")
+    assert r"$\frac{$ on a$\frac{$b" in (tmp_path / "timeline.svg").read_text()
 
 
 def test_file_names_are_plain_and_distinct() -> None:

@@ -15,6 +15,7 @@ from transom.io.kplib import read_kplib
 from transom.io.mokp import read_mokp
 from transom.io.opening import open_document
 from transom.models import Allocation, Knapsack, Selection, Window
+from transom.models.arrays import expected
 
 ModelT = TypeVar("ModelT", Window, Knapsack, Selection, Allocation)
 
@@ -36,7 +37,9 @@ def read_documents(path: str | os.PathLike[str]) -> Iterator[tuple[str, Document
     Raises
     ------
     DocumentError : the file cannot be read, holds no document, or one of them breaks a condition.
+    ModelError : this is no path.
     """
+    expected(path, (str, os.PathLike), "read_documents: path", "the path of a file")
     kind = _kind(path)
     if kind == ".kp":
         yield os.fspath(path), read_kplib(path)

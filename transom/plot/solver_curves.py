@@ -208,8 +208,8 @@ def _share(axes: Axes, label: str) -> None:
 
 
 def _plain(name: str) -> str:
-    """A name for a legend as it stands: dollars would begin a formula, and what begins with a line is left out."""
-    text = shortened(name, _NAME).replace("$", r"\$")
+    """A name for a legend as it stands: what begins with a line would be left out."""
+    text = shortened(name, _NAME)
     return f" {text}" if text.startswith("_") else text
 
 

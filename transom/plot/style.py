@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from collections.abc import Callable, Sequence
 from functools import partial, wraps
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from transom._system.files import atomic_path
 from transom.errors import ModelError
+from transom.models.arrays import expected
 from transom.simulation.core.schedule import MODES, Schedule
 
 if TYPE_CHECKING:
@@ -152,9 +154,12 @@ def comparable(schedules: Sequence[Schedule]) -> None:
 
     Raises
     ------
-    ModelError : there is none, one has no jobs, two have one name, or they differ in workload,
+    ModelError : these are no schedules, there is none, one has no jobs, two have one name, or they differ in workload,
         machine or event rules.
     """
+    expected(schedules, Sequence, "figure: schedules", "a list of schedules")
+    for schedule in schedules:
+        expected(schedule, Schedule, "figure: schedule", "what simulate returns")
     if not schedules:
         raise ModelError("figure: there is no schedule to draw")
     for schedule in schedules:
@@ -191,8 +196,9 @@ def told(schedule: Schedule, what: str) -> str:
 
 
 def shortened(name: str, length: int = 28) -> str:
-    """A name that fits into a legend."""
-    return name if len(name) <= length else name[: length - 3] + "..."
+    """A name that fits into a legend, as it stands: a dollar sign in it does not begin a formula."""
+    short = name if len(name) <= length else name[: length - 3] + "..."
+    return re.sub(r"(?<!\\)\$", r"\$", short)
 
 
 def thousands(axis: Any, whole: bool = False) -> None:
