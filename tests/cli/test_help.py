@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.conftest import Ran
 
-ALONE = ("simulate", "solve", "check", "snapshot", "report", "solvers", "models", "schema")
+ALONE = ("demo", "simulate", "solve", "check", "snapshot", "report", "solvers", "models", "schema")
 GROUPS = {
     "generate": ("workload", "knapsack", "selection", "tjap", "csp", "dataset"),
     "bench": ("run", "plan", "score", "compare", "portfolio"),
@@ -37,7 +37,7 @@ def test_each_command_has_help(transom: Callable[..., Ran], command: str) -> Non
     ran = transom(*command.split(), "--help")
     assert (ran.status, ran.err) == (0, "")
     assert ran.out.startswith(f"Usage: transom {command} ")
-    assert "--json" in ran.out or command.split()[0] in ("report", "library")
+    assert "--json" in ran.out or command.split()[0] in ("demo", "report", "library")
 
 
 def test_help_imports_nothing_heavy() -> None:

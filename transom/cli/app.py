@@ -10,6 +10,7 @@ from typer.main import get_command
 from transom.cli.commands import (
     bench,
     check,
+    demo,
     generate,
     library,
     models,
@@ -51,6 +52,7 @@ def _options(
     print_wide(wide)
 
 
+app.command("demo")(demo.command)
 app.command("simulate")(simulate.command)
 app.command("solve")(solve.command)
 app.command("check")(check.command)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from transom.cli.commands.sequences import compare_sequences
 from transom.cli.options import common as options
 from transom.cli.options import completion
 from transom.cli.options.events import Rules, read_under
@@ -19,6 +18,7 @@ from transom.cli.options.outages import OnFailure, OnFailureOption, OutagesOptio
 from transom.cli.options.resources import Resources, equipped
 from transom.cli.output.console import check_writable, describe, note, print_json, progress, remarked
 from transom.cli.output.schedule_tables import By, breakdowns_of, print_breakdown, print_summaries
+from transom.cli.output.sequences import compare_sequences
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
