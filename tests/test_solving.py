@@ -145,3 +145,23 @@ def test_check_finds_every_false_claim() -> None:
     }
     for says, change in claims.items():
         assert any(says in line for line in check(PROBLEM, replace(good, **change))), says
+
+
+def test_what_the_collector_makes_up_for_does_not_count() -> None:
+    passes: list[str] = []
+    kept: list[list[int]] = []
+
+    def prove(problem, budget, rng, start):  # type: ignore[no-untyped-def]
+        gc.callbacks.append(watch)
+        kept.extend([number] for number in range(100_000))  # as much as compilation leaves behind
+        budget.prove(7)
+        return [0, 1, 1]
+
+    def watch(phase: str, info: Any) -> None:
+        passes.append(phase)
+
+    try:
+        result = run(prove, stop=Stop(seconds=0.1), clock=lambda: 60.0 if passes else 0.0)
+    finally:
+        gc.callbacks.remove(watch)
+    assert (result.status, result.seconds, bool(passes)) == ("optimal", 0.0, True)
