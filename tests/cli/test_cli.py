@@ -70,3 +70,12 @@ def test_standard_error_is_closed(tmp_path: Path, root: Path) -> None:
 def test_completion_never_shows_a_traceback(asked: dict[str, str]) -> None:
     done = shell("transom", _TRANSOM_COMPLETE="complete_bash", **asked)
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
+
+
+def test_kernels_that_no_disk_has_room_for_do_their_work(tmp_path: Path, root: Path) -> None:
+    solve = f"transom solve {root}/instances/windows/lublin.jsonl --solver greedy --json"
+    for line in (f"ulimit -f 4; {solve}", solve):  # no file may be longer than a few kB; then any
+        # Python would leave bytecode cut off.
+        done = shell(line, XDG_CACHE_HOME=str(tmp_path), NUMBA_CACHE_DIR="", PYTHONDONTWRITEBYTECODE="1")
+        assert (done.returncode, done.stderr.count("\n")) == (0, 1)
+        assert {line[0] for line in done.stdout.splitlines()} == {"{"}

@@ -191,6 +191,10 @@ def _cache_of(function: Callable[..., Any], digest: str) -> Any:
                 self.flush()
                 return None
 
+        def save_overload(self, *given: Any) -> None:
+            with suppress(OSError):  # the disk or a quota is full: the next process compiles it again
+                super().save_overload(*given)
+
     kept = Kept(function)
     with suppress(OSError):  # there is none yet
         os.utime(kept._cache_file._index_path)
