@@ -158,9 +158,44 @@ def test_a_bound_is_drawn_beside_the_value(page: Any) -> None:
     assert sum(line != "" for line in lines) == 2, "exact proves, with two seeds"
 
 
-@pytest.mark.parametrize("width", [360, 800])
+CONTRAST = """
+    const part = (c) => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+    const light = (colour) => {
+        const [r, g, b] = colour.match(/[0-9.]+/g).map(Number);
+        return 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
+    };
+    const back = (e) => {
+        const own = getComputedStyle(e).backgroundColor;
+        return own === "rgba(0, 0, 0, 0)" ? back(e.parentElement) : own;
+    };
+    return [...document.querySelectorAll(arguments[0])].map(e => {
+        const both = [getComputedStyle(e)[arguments[1]], back(e)].map(light);
+        return (Math.max(...both) + 0.05) / (Math.min(...both) + 0.05);
+    });
+"""
+"""Contrast, after the Web Content Accessibility Guidelines, of a property of elements with the ground behind them."""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_all_can_be_read_in_the_reader_s_scheme(page: Any, scheme: str) -> None:
+    feature = {"name": "prefers-color-scheme", "value": scheme}
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+    try:
+        ground = page.execute_script("return getComputedStyle(document.querySelector('main table th')).backgroundColor")
+        assert (ground == "rgb(255, 255, 255)") == (scheme == "light")
+        text = "h1, h2, .answer, a, dt, dd, th, td, li, caption, .note, input, select"
+        assert min(page.execute_script(CONTRAST, text, "color")) >= 4.5
+        for figures in ("figure", ".chart"):
+            assert min(page.execute_script(CONTRAST, f"{figures} svg text", "fill")) >= 4.5
+        lines = "figure path[style*='stroke-width: 2.4'], figure path[style*='stroke-width: 0.9']"
+        assert min(page.execute_script(CONTRAST, f"{lines}, .legend path", "stroke")) >= 2.2
+    finally:
+        page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+@pytest.mark.parametrize("width", [360, 420, 800, 1400])
 def test_only_tables_scroll_sideways(page: Any, width: int) -> None:
-    size = {"width": width, "height": 740, "deviceScaleFactor": 2, "mobile": True}
+    size = {"width": width, "height": 740, "deviceScaleFactor": 2, "mobile": True}  # bars of no width
     page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     page.refresh()
     assert page.execute_script("return [innerWidth, document.documentElement.scrollWidth]") == [width, width]

@@ -52,6 +52,7 @@ class Picture(NamedTuple):
         text = text[text.index("<svg") :]
         text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
         text = re.sub(r"<style .*?</style>", "", text, flags=re.DOTALL)  # it would hold for the whole page
+        text = re.sub(r"(?<=: )#([0-9a-f]{6})\b", r"var(--on-\1, \g<0>)", text)  # the page's scheme may set another
         text = re.sub(r' id="[A-Za-z0-9]+_[0-9]+"', "", text)
         text = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{self.name}-", text)
         return Markup(text.replace("<svg ", '<svg aria-hidden="true" ', 1))

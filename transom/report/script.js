@@ -18,6 +18,9 @@
     return made;
   }
 
+  // The colour of a figure on white paper, or what the page's scheme has for it.
+  const shade = (colour) => `var(--on-${colour.slice(1).toLowerCase()}, ${colour})`;
+
   // Tables ----------------------------------------------------------------------------------------
 
   const key = (cell) => cell.dataset.v ?? cell.textContent.trim();
@@ -174,7 +177,7 @@
       ...solvers.map((solver) => {
         const [colour, dash] = data.looks[instance.problem][solver];
         const swatch = drawn("svg", { width: 26, height: 10, "aria-hidden": "true" });
-        swatch.append(drawn("path", { d: "M1 5H25", stroke: colour, "stroke-width": 2.5, "stroke-dasharray": dash }));
+        swatch.append(drawn("path", { d: "M1 5H25", stroke: shade(colour), "stroke-width": 2.5, "stroke-dasharray": dash }));
         const button = element("button", { type: "button", "aria-pressed": String(!off.has(solver)) });
         button.append(swatch, element("span", {}, data.solvers[solver]));
         button.addEventListener("click", () => {
@@ -272,27 +275,27 @@
     const inside = { x: LEFT, y: TOP - 5, width: WIDE - LEFT - RIGHT + 5, height: HIGH - TOP - BOTTOM + 5 };
     svg.append(drawn("clipPath", { id: "inside" }, drawn("rect", inside)));
     for (const tick of steps(low, high, 5)) {
-      svg.append(drawn("path", { d: `M${LEFT} ${y(tick)}H${WIDE - RIGHT}`, stroke: "#dddddd" }));
+      svg.append(drawn("path", { d: `M${LEFT} ${y(tick)}H${WIDE - RIGHT}`, stroke: shade("#dddddd") }));
       svg.append(drawn("text", { x: LEFT - 5, y: y(tick) + 4, "text-anchor": "end" }, number(tick)));
     }
     for (let power = Math.ceil(Math.log10(first) - 1e-9); 10 ** power <= last * 1.0001; power += 1) {
       const at = x(10 ** power);
-      svg.append(drawn("path", { d: `M${at} ${HIGH - BOTTOM}v4`, stroke: "#444444" }));
+      svg.append(drawn("path", { d: `M${at} ${HIGH - BOTTOM}v4`, stroke: shade("#444444") }));
       svg.append(drawn("text", { x: at, y: HIGH - BOTTOM + 16, "text-anchor": "middle" }, number(10 ** power)));
     }
-    svg.append(drawn("path", { d: `M${LEFT} ${TOP}V${HIGH - BOTTOM}H${WIDE - RIGHT}`, stroke: "#444444", fill: "none" }));
+    svg.append(drawn("path", { d: `M${LEFT} ${TOP}V${HIGH - BOTTOM}H${WIDE - RIGHT}`, stroke: shade("#444444"), fill: "none" }));
     svg.append(drawn("text", { x: (LEFT + WIDE - RIGHT) / 2, y: HIGH - 3, "text-anchor": "middle" }, "time [s]"));
     const lines = drawn("g", { "clip-path": "url(#inside)", fill: "none" });
     for (const run of shown) {
       const [colour, dash] = data.looks[instance.problem][run.solver];
       const label = drawn("title", {}, `${data.solvers[run.solver]}, seed ${run.seed}: ${run.status}`);
-      const group = drawn("g", { stroke: colour, class: "run" }, label);
+      const group = drawn("g", { stroke: shade(colour), class: "run" }, label);
       group.append(drawn("path", { d: path(run, 2), "stroke-width": 1, "stroke-dasharray": "1 3", class: "bound" }));
       group.append(drawn("path", { d: path(run, 1), "stroke-width": 1.8, "stroke-dasharray": dash, class: "value" }));
       const value = run.curve.at(-1)[1];
       if (value !== null) {
         const proved = run.proved;
-        group.append(drawn("circle", { cx: x(end(run)), cy: y(value), r: proved ? 4 : 2.5, fill: proved ? "#fff" : colour }));
+        group.append(drawn("circle", { cx: x(end(run)), cy: y(value), r: proved ? 4 : 2.5, fill: shade(proved ? "#ffffff" : colour) }));
       }
       lines.append(group);
     }
