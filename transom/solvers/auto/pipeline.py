@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from transom import registry
-from transom.problems import known_type, problem_type
+from transom.problems import known_type
 from transom.solvers.auto.features import features
 from transom.solvers.auto.machine_speed import seconds_of_a_probe
 from transom.solvers.auto.sub_budget import SubBudget
@@ -47,6 +47,8 @@ def run(problem: Any, budget: Budget, rng: np.random.Generator, start: Any = Non
     problem are passed over, and one that has come to its own end is not called again. What was used is noted as
     ``chose``.
     """
+    with budget.uncounted():
+        _ready_for(problem.kind, type(problem))  # type: ignore[arg-type]  # classes can be hashed
     if start is not None:
         budget.found(start)
     chose: list[str] = []
@@ -70,11 +72,18 @@ def run(problem: Any, budget: Budget, rng: np.random.Generator, start: Any = Non
 
 
 @cache
-def _ready_for(kind: str) -> None:
-    """Compile what features need, on small examples."""
-    for problem in problem_type(kind).part("examples")():
+def _ready_for(kind: str, model: type) -> None:
+    """Import and compile what comes before any solver: features, the solvers' own objects and what they refuse."""
+    known = known_type(kind)
+    examples: Any = None if known is None else known.part("examples")
+    solvers = [made(spec, model) for spec in solvers_for(kind)]
+    for problem in () if examples is None else examples():
         if problem.kind == kind:
-            features(problem)
+            if kind in packaged().problems:
+                features(problem)
+            for solver in solvers:
+                refusal(solver, problem)
+    seconds_of_a_probe()
 
 
 @cache
@@ -90,11 +99,9 @@ def _steps(problem: Any, budget: Budget) -> Iterator[tuple[str, float]]:
     if choice is None:
         yield from ((spec, 1.0) for spec in solvers_for(problem.kind))
         return
-    with budget.uncounted():
-        _ready_for(problem.kind)
-        probe = seconds_of_a_probe()
     if seconds is not None:
-        seconds *= table.made.probe / probe  # a machine half as fast has half the time
+        # A machine half as fast has half the time.
+        seconds *= table.made.probe / seconds_of_a_probe()
     for step in leaf_of(choice, features(problem), seconds).steps:
         yield step.solver, step.share
     yield choice.otherwise, 1.0
