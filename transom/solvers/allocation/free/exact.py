@@ -355,6 +355,11 @@ def _warm_up() -> None:
         search.pay(prices, 5)
         prices.pod_multipliers[:, 1] += 1.0  # the kernels of payments, too
         search.deal_out(prices, 5, 2**22)
+        layers = Layers(prices, 2**22)
+        layers.begin(math.inf, _WIDTH)
+        while not layers.advance():
+            pass
+        assert layers.solutions(1)  # which a pass need not have
         _all_splits(prices)
     # Windows on which neither prices nor the first deal are enough: the pass over leaves finds the optimum.
     tree = FatTree.uniform(40, 5, 20)
