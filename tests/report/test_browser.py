@@ -71,7 +71,7 @@ def test_it_loads_without_a_word_or_a_request(page: Any, address: str) -> None:
     assert address in asked, "the log has requests"
     assert {url.partition(":")[0] for url in asked} <= {"file", "data", "chrome", "about"}
     assert {url for url in asked if url.startswith("file:")} == {address}
-    assert page.execute_script("return document.querySelectorAll('.figures svg').length") == 5
+    assert page.execute_script("return document.querySelectorAll('.figures svg').length") == 6
 
 
 def test_what_a_cause_holds_does_not_run(page: Any) -> None:
@@ -183,7 +183,7 @@ def test_all_can_be_read_in_the_reader_s_scheme(page: Any, scheme: str) -> None:
     try:
         ground = page.execute_script("return getComputedStyle(document.querySelector('main table th')).backgroundColor")
         assert (ground == "rgb(255, 255, 255)") == (scheme == "light")
-        text = "h1, h2, .answer, a, dt, dd, th, td, li, caption, .note, input, select"
+        text = "h1, h2, .lead, .answer, a, dt, dd, th, td, li, caption, .note, input, select"
         assert min(page.execute_script(CONTRAST, text, "color")) >= 4.5
         for figures in ("figure", ".chart"):
             assert min(page.execute_script(CONTRAST, f"{figures} svg text", "fill")) >= 4.5

@@ -18,7 +18,7 @@ from tests.report.rows import EVIL, MACHINE, failed, replaced, replays, solves
 from transom.bench.plan.task import Row
 from transom.bench.store.frame import to_frame
 from transom.errors import DocumentError
-from transom.report import comparison, failures, pictures, render, runs, sequences, write_report
+from transom.report import comparison, failures, lead, pictures, render, runs, sequences, write_report
 from transom.report import page as pages
 from transom.report.page import Page
 from transom.stop import Stop
@@ -93,19 +93,55 @@ def test_the_front_says_who_is_best_and_by_how_much(made: Page) -> None:
     assert re.search(r"The difference to walk \(\d\.\d\d\u00a0%\) is significant \(p = 0\.\d+\)\.$", answers[1])
 
 
+def lead_of(rows: Iterable[Row]) -> str:
+    table = _scored(rows)
+    return lead.sentence(table, comparison.standings(table), [])
+
+
+def test_the_page_opens_with_one_sentence_and_a_picture(made: Page) -> None:
+    (said,) = re.findall(r'<p class="lead">(.*?)</p>', made.html)
+    assert said == (
+        "102 runs of 4 solvers on 8 instances of knapsack: first at the largest budget are, with significance, exact "
+        "(knapsack); 2 policies on 1 trace: the least mean bounded slowdown is that of sjf-easy on lublin."
+    )
+    picture = made.html.index('aria-label="Mean primal gaps of the best solvers')
+    assert made.html.index(said) < picture < made.html.index("<table")
+    assert "knapsack: exact 0.00 %, walk" in made.pictures[0].alt
+
+
+def test_the_sentence_never_claims_what_the_numbers_do_not_show() -> None:
+    assert lead_of(solves(instances=2)).endswith("are, on too few differing instances for a test, exact (knapsack).")
+    only = (row for row in solves() if row.name == "exact")
+    assert lead_of(only).endswith("are, alone on all instances, exact (knapsack).")
+    same = (replaced(row, value=1.0, curve=(), bound=None, status="feasible") for row in solves())
+    assert lead_of(same).endswith("are, level with the next, exact, greedy and walk (knapsack).")
+    even = (
+        replaced(row, name=name, spec=name, value=1000.0 - 10 * (i % 2 == place), curve=(), bound=None)
+        for i, row in enumerate(solves(instances=50, seeds=1, budgets=(1.0,)))
+        for place, name in enumerate(("a", "b"))
+        if row.name == "walk" and i < 147
+    )
+    assert "with significance" not in lead_of(even)
+    assert lead_of(failed()).endswith("are, nobody on knapsack, with mean gaps of 100\u00a0%.")
+
+
+def answers_of_table(scored: Any) -> list[str]:
+    return comparison.answers(comparison.standings(scored))
+
+
 def answers_of(rows: Iterable[Row]) -> list[str]:
-    return comparison.answers(_scored(rows))
+    return answers_of_table(_scored(rows))
 
 
 def test_answers_never_claim_what_the_numbers_do_not_show() -> None:
-    few = comparison.answers(_scored(solves(instances=2)))
+    few = answers_of_table(_scored(solves(instances=2)))
     assert all("cannot be told: they differ on 2 instances" in answer for answer in few)
-    alone = comparison.answers(_scored(row for row in solves() if row.name == "exact"))
+    alone = answers_of_table(_scored(row for row in solves() if row.name == "exact"))
     assert all(answer.endswith("No other solver met all of these instances.") for answer in alone)
     partly = (row for row in solves() if row.name == "exact" or row.instance == "knapsack0")
     assert all("exact has the" in told and told.endswith("met all of these instances.") for told in answers_of(partly))
     same = (replaced(row, value=1.0, curve=(), bound=None, status="feasible") for row in solves())
-    assert all("exact, greedy, walk share the smallest" in answer for answer in comparison.answers(_scored(same)))
+    assert all("exact, greedy, walk share the smallest" in answer for answer in answers_of_table(_scored(same)))
     # The same gaps on all instances, up and down: no test can tell these two apart.
     even = (
         replaced(row, name=name, spec=name, value=1000.0 - 10 * (i % 2 == place), curve=(), bound=None)
@@ -113,13 +149,13 @@ def test_answers_never_claim_what_the_numbers_do_not_show() -> None:
         for place, name in enumerate(("a", "b"))
         if row.name == "walk"
     )
-    (told,) = comparison.answers(_scored(even))
+    (told,) = answers_of_table(_scored(even))
     assert "significant" not in told or "not significant" in told
 
 
 def test_many_problems_get_one_answer_each() -> None:
     frame = to_frame(row for problem in "abcde" for row in solves(2, 1, (0.1, 1.0), problem))
-    answers = comparison.answers(_scored_frame(frame))
+    answers = answers_of_table(_scored_frame(frame))
     assert len(answers) == comparison.ANSWERS + 1
     assert all(answer.startswith("At 1 s") for answer in answers[:-1])
     assert answers[-1] == "1 more problem: see the tables."
@@ -196,6 +232,7 @@ def test_each_figure_can_be_saved_as_svg_and_pdf(made: Page, read: Read) -> None
     names = {"gap over time", "targets", "profile", "proofs"}
     assert {picture.name for picture in made.pictures} == {
         *(f"knapsack-{budget}-s-{name.replace(' ', '-')}" for budget in ("0-1", "1") for name in names),
+        "leaders",
         *(f"overshoot-all-problems-{budget}-s" for budget in ("0-1", "1")),
     }
     links = [value for tag, _, value in read.loads if tag == "a" and value.startswith("data:")]
@@ -352,11 +389,12 @@ def test_no_rows_are_an_error() -> None:
 
 
 def test_a_figure_is_inline_without_what_would_leak_into_the_page(made: Page) -> None:
-    drawing = str(made.pictures[0].inline)
-    assert drawing.startswith('<svg aria-hidden="true"')
-    assert "<style" not in drawing
-    assert "<metadata" not in drawing
-    assert not re.search(r'id="(?!knapsack-)', drawing)
+    for picture in made.pictures:
+        drawing = str(picture.inline)
+        assert drawing.startswith('<svg aria-hidden="true"')
+        assert "<style" not in drawing
+        assert "<metadata" not in drawing
+        assert not re.search(rf'id="(?!{picture.name}-)', drawing)
 
 
 def test_files_of_the_page_are_those_of_the_package() -> None:

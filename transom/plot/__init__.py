@@ -8,6 +8,7 @@ from transom.plot.cluster import allocation_figure
 from transom.plot.front import front_figure
 from transom.plot.gantt import gantt
 from transom.plot.kiviat import kiviat, kiviat_of
+from transom.plot.leaders import Leader, leaders
 from transom.plot.learning import learning
 from transom.plot.parallel import parallel
 from transom.plot.periods import hops_and_waits
@@ -27,6 +28,7 @@ from transom.plot.waits import wait_by_mode, wait_by_size
 from transom.plot.weekly import weekly
 
 __all__ = [
+    "Leader",
     "Line",
     "Search",
     "allocation_figure",
@@ -46,6 +48,7 @@ __all__ = [
     "kiviat",
     "kiviat_of",
     "knob_sweep",
+    "leaders",
     "learning",
     "overshoots",
     "parallel",

@@ -155,7 +155,7 @@ def overshoots(seconds: Mapping[str, ArrayLike], title: str, limit: float | None
         axes.plot([max(0.0, worst)], [place], "x", color="#D55E00", markersize=4, label="_" if place else "worst")
     if limit is not None:
         axes.axvline(1000 * limit, color="#444444", linestyle=":", linewidth=0.9, label=f"limit, {1000 * limit:.0f} ms")
-    axes.set_yticks(range(len(samples)), [_plain(name) for name in samples])
+    axes.set_yticks(range(len(samples)), [plain(name) for name in samples])
     axes.set_ylim(len(samples) - 0.5, -0.5)
     axes.set_xscale("symlog", linthresh=1, linscale=0.5)
     axes.set_xlim(-0.1, None if limit is None else max(axes.get_xlim()[1], 1500 * limit))
@@ -182,7 +182,7 @@ def _drawn(lines: Mapping[str, Line], title: str, order: Sequence[str], scale: f
         if len(x) != len(y):
             raise ModelError(f"figure: {name!r} has arrays of different lengths")
         kept = _seen(x)
-        axes.step(x[kept], y[kept], where="post", label=_plain(name), linewidth=width, **looks[name])
+        axes.step(x[kept], y[kept], where="post", label=plain(name), linewidth=width, **looks[name])
     axes.grid(axis="y")
     heading(axes, title)
     figure.legend(loc="outside lower left", ncols=2, handlelength=1.8, columnspacing=1)
@@ -207,7 +207,7 @@ def _share(axes: Axes, label: str) -> None:
     axes.set_ylabel(label)
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
     """A name for a legend as it stands: what begins with a line would be left out."""
     text = shortened(name, _NAME)
     return f" {text}" if text.startswith("_") else text

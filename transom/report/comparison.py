@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from transom.bench.score.limits import FEWEST_FOR_MEAN, FEWEST_FOR_MEDIAN
 from transom.bench.score.statistics import FEWEST, TOLERANCE, Pair, pairs
@@ -23,6 +24,10 @@ from transom.report.table import (
 
 if TYPE_CHECKING:
     import polars as pl
+
+Verdict = Literal["significant", "insignificant", "untold", "level", "contradicted", "alone"]
+"""Of a lead: more than chance, not significant, of too few instances to test, none at all, against the ranks, or over
+nobody."""
 
 ANSWERS = 4
 """Answers in the head of the page at most."""
@@ -59,65 +64,108 @@ def pair_tables(scored: pl.DataFrame) -> list[Table]:
     return [_paired(found, f"{problem}: two at a time", anchor("pairs", problem), scored["threads"].n_unique() > 1)]
 
 
-def answers(scored: pl.DataFrame) -> list[str]:
-    """Which solver is best for each problem and budget, and whether by more than chance: two sentences each.
+class Standing(NamedTuple):
+    """Who leads on a problem under one budget and number of threads.
 
-    Where these would be more than :data:`ANSWERS`, only the largest budget in seconds of each problem is told.
+    Parameters
+    ----------
+    problem : its name.
+    lines : of :func:`transom.bench.score.summaries.summaries`, the smallest mean gap first.
+    pair : the first of the best solvers against the next that met every instance, where both were compared.
+    largest : whether no budget in seconds of this problem is larger, and no number of threads under it.
+    threaded : whether there are several numbers of threads.
+    """
+
+    problem: str
+    lines: list[dict[str, Any]]
+    pair: Pair | None
+    largest: bool
+    threaded: bool
+
+    @property
+    def best(self) -> list[dict[str, Any]]:
+        """The lines of those who share the first place; empty where nobody met every instance."""
+        return [line for line in self.lines if line["best"]]
+
+    @property
+    def second(self) -> dict[str, Any] | None:
+        """The line of the next one that met every instance."""
+        return next((line for line in self.lines if line["complete"] and not line["best"]), None)
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the numbers say of the lead over the next one."""
+        if self.second is None:
+            return "level" if 1 < len(self.lines) == len(self.best) else "alone"
+        if self.pair is not None and self.pair.verdict == "all ties":
+            return "level"
+        if self.pair is None or self.pair.p_corrected is None:
+            return "untold"
+        if self.pair.verdict not in ("better", "worse"):
+            return "insignificant"
+        # The test is of ranks: whoever is better on most instances may still have the larger mean.
+        agrees = (self.pair.verdict == "better") == (self.pair.first == self.best[0]["solver"])
+        return "significant" if agrees else "contradicted"
+
+
+def standings(scored: pl.DataFrame) -> list[Standing]:
+    """Who leads on each problem, under each budget and number of threads; nothing where nobody met every instance.
 
     Parameters
     ----------
     scored : of :func:`transom.bench.score.score.scored`.
     """
-    told: list[tuple[str, bool, str]] = []
+    told = []
+    threaded = scored["threads"].n_unique() > 1
     for (problem,), table in scored.group_by("problem", maintain_order=True):
-        lines = summaries(table, "problem")
         longest = table.sort("budget_seconds", "budget", nulls_last=False)["budget"][-1]
-        found = {(key, pair.first, pair.second): pair for key, pair in _all_pairs(table)}
-        groups = lines.partition_by("budget", "threads", maintain_order=True)
+        found = {(key, frozenset((pair.first, pair.second))): pair for key, pair in _all_pairs(table)}
+        groups = summaries(table, "problem").partition_by("budget", "threads", maintain_order=True)
         for place, group in enumerate(groups):
-            answer = _answer(group.to_dicts(), found, f"on {problem}", scored["threads"].n_unique() > 1)
-            last = all(group["budget"][0] != later["budget"][0] for later in groups[place + 1 :])
-            told.append((str(problem), last and group["budget"][0] == longest, answer))
-    told = [each for each in told if each[2]]
+            budget, threads = group["budget"][0], group["threads"][0]
+            last = all(budget != later["budget"][0] for later in groups[place + 1 :])
+            each = Standing(str(problem), group.to_dicts(), None, last and budget == longest, threaded)
+            if each.best and each.second is not None:
+                two = frozenset((each.best[0]["solver"], each.second["solver"]))
+                each = each._replace(pair=found.get(((budget, threads), two)))
+            told += [each] if each.best else []
+    return told
+
+
+def answers(told: Sequence[Standing]) -> list[str]:
+    """Which solver is best for each problem and budget, and whether by more than chance: two sentences each.
+
+    Where these would be more than :data:`ANSWERS`, only the largest budget in seconds of each problem is told.
+    """
     if len(told) > ANSWERS:
-        told = [each for each in told if each[1]]
-    shown = [answer.replace(" %", "\u00a0%") for _, _, answer in told[:ANSWERS]]  # lines do not end before it
+        told = [each for each in told if each.largest]
+    shown = [_answer(each).replace(" %", "\u00a0%") for each in told[:ANSWERS]]  # lines do not end before it
     if more := len(told) - len(shown):
         shown.append(f"{more} more problem{'s' * (more != 1)}: see the tables.")
     return shown
 
 
-def _answer(lines: list[dict[str, Any]], found: dict[Any, Pair], where: str, threaded: bool) -> str:
-    best = [line for line in lines if line["best"]]
-    if not best:
-        return ""
+def _answer(standing: Standing) -> str:
+    best, second, pair, verdict = standing.best, standing.second, standing.pair, standing.verdict
     first = best[0]
-    under = _under(first["budget"]) + (f" with {first['threads']} threads" if threaded else "")
+    under = _under(first["budget"]) + (f" with {first['threads']} threads" if standing.threaded else "")
     over = f"{percentage(first['gap'])} % over {first['instances']:,} instance{'s' * (first['instances'] != 1)}"
     names = several([line["solver"] for line in best], 4)
     has = "has" if len(best) == 1 else "share"
-    said = f"{under}, {names} {has} the smallest mean primal gap {where} ({over})."
-    others = [line for line in lines if line["complete"] and not line["best"]]
-    if not others:
-        alone = len(lines) == 1 or len(lines) > len(best)  # else all others share the first place
-        return said + (" No other solver met all of these instances." if alone else "")
-    second = others[0]
-    key = (first["budget"], first["threads"])
-    pair = found.get((key, first["solver"], second["solver"])) or found.get((key, second["solver"], first["solver"]))
+    said = f"{under}, {names} {has} the smallest mean primal gap on {standing.problem} ({over})."
+    if second is None:
+        return said + (" No other solver met all of these instances." if verdict == "alone" else "")
     to = f"{second['solver']} ({percentage(second['gap'])} %)"
-    if pair is not None and pair.verdict == "all ties":
+    if verdict == "level":
         return f"{said} {to} ties with it on every instance."
     if pair is None or pair.p_corrected is None:
         differing = 0 if pair is None else pair.wins + pair.losses
         told = f"{differing} instance{'s' * (differing != 1)}"
         return f"{said} Whether the difference to {to} is more than chance cannot be told: they differ on {told}."
-    if pair.verdict not in ("better", "worse"):
-        return f"{said} The difference to {to} is not significant (p = {_p(pair.p_corrected)})."
-    # The test is of ranks: whoever is better on most instances may still have the larger mean.
-    agrees = (pair.verdict == "better") == (pair.first == first["solver"])
-    if agrees:
-        return f"{said} The difference to {to} is significant (p = {_p(pair.p_corrected)})."
-    return f"{said} But {to} is better on significantly more instances (p = {_p(pair.p_corrected)})."
+    if verdict == "contradicted":
+        return f"{said} But {to} is better on significantly more instances (p = {_p(pair.p_corrected)})."
+    negated = "" if verdict == "significant" else "not "
+    return f"{said} The difference to {to} is {negated}significant (p = {_p(pair.p_corrected)})."
 
 
 def _under(budget: str) -> str:

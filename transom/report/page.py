@@ -16,7 +16,7 @@ from transom.bench.plan.task import FAILED
 from transom.bench.score.diagnostics import diagnostics
 from transom.bench.score.score import BestKnown, references, scored
 from transom.errors import DocumentError
-from transom.report import comparison, facts, failures, sequences
+from transom.report import comparison, facts, failures, lead, sequences
 from transom.report.pictures import Picture, comparison_pictures, overshoot_pictures
 from transom.report.runs import embedded, solvers_of
 from transom.report.table import Table, anchor
@@ -110,6 +110,8 @@ def render(
     progress("overshoots")
     data, runs_left_out = embedded(table)
     replays = sequences.sequence_tables(frame)
+    standings = comparison.standings(table)
+    opening = [first] if (first := lead.picture_of(standings)) is not None else []
     sections = [("what", "What ran"), *((part.name, part.heading) for part in parts)]
     sections += [("sequences", "Window sequences")] if replays else []
     sections += [("instances", "Instance by instance")] if len(table) else []
@@ -117,7 +119,9 @@ def render(
     script = _file("script.js")
     html = _template().render(
         title=title,
-        answers=comparison.answers(table),
+        lead=lead.sentence(table, standings, replays),
+        opening=opening,
+        answers=comparison.answers(standings),
         warnings=[*notes, *_remarks(table), *facts.warnings(frame), *([left_out] if left_out else [])],
         sections=sections,
         facts=facts.facts(frame, plans),
@@ -134,7 +138,7 @@ def render(
         script=_own(script),
         script_digest=b64encode(sha256(script.encode()).digest()).decode(),
     )
-    return Page(html, [picture for part in parts for picture in part.pictures] + past)
+    return Page(html, [*opening, *(picture for part in parts for picture in part.pictures), *past])
 
 
 def write_report(path: str | os.PathLike[str], page: Page, figures: str | os.PathLike[str] | None = None) -> list[Path]:
