@@ -99,7 +99,7 @@ def progress(hidden: bool = False) -> Progress:
 
     console = Console(stderr=True)
     if not hidden and not console.is_terminal:
-        return ProgressLines()
+        return ProgressLines(console)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     return Progress(*columns, console=console, disable=hidden)
 

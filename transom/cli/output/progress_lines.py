@@ -6,6 +6,7 @@ import sys
 import time
 from typing import Any
 
+from rich.console import Console
 from rich.progress import Progress, TaskID
 
 EVERY = 30.0
@@ -15,8 +16,8 @@ EVERY = 30.0
 class ProgressLines(Progress):
     """Progress in lines on standard error, one every half minute, for logs and pipes."""
 
-    def __init__(self) -> None:
-        super().__init__(disable=True)
+    def __init__(self, console: Console) -> None:
+        super().__init__(console=console, disable=True)
         self._told = time.monotonic()
 
     def update(self, task_id: TaskID, **changes: Any) -> None:
