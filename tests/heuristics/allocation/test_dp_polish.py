@@ -82,6 +82,7 @@ def test_the_answer_does_not_depend_on_the_chunks(monkeypatch: pytest.MonkeyPatc
 
 def test_a_solver_that_refuses_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = figure_2().with_rule("dynamic")
+    dp_polish.DpPolish().warm_up()  # before dcas-exact stands below, which prepares dp-polish in its turn
     monkeypatch.setattr(dp_polish, "_STATIC", ("dcas-exact",))  # refuses the static rule
     result = solve(problem, "dp-polish", Stop(seconds=1))
     assert result.error is None
