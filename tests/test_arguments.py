@@ -155,7 +155,13 @@ def test_whole_floats_are_whole_numbers() -> None:
 
 def test_a_result_equals_its_copy() -> None:
     selection = Selection([[3, 1], [1, 3], [2, 2]], [4, 4])
-    for problem, solver in ((KNAPSACK, "dp"), (selection, "exhaustive"), (PATH, "csp-dp")):
+    for problem, solver in (
+        (KNAPSACK, "dp"),
+        (KNAPSACK, "auto"),
+        (selection, "exhaustive"),
+        (selection, "auto"),
+        (PATH, "csp-dp"),
+    ):
         result = solve(problem, solver)
         for other in (copy.copy(result), copy.deepcopy(result), pickle.loads(pickle.dumps(result))):  # noqa: S301
             assert other == result
