@@ -179,8 +179,10 @@ class Budget:
     def uncounted(self) -> Iterator[None]:
         """A stretch that the clock does not count: imports and compilation, which no later run has."""
         began = self.clock()
-        yield
-        self._started += self.clock() - began
+        try:
+            yield
+        finally:
+            self._started += self.clock() - began
 
     def iterations_left(self) -> int | None:
         """Iterations left until the limit or the stall, None without either."""

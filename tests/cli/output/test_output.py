@@ -82,7 +82,7 @@ def test_the_compiler_is_told_of(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     notice = CompilerNotice()
     notice()
     notice()
-    monkeypatch.setattr(compiling, "_EVERY", 0.0)
+    monkeypatch.setattr(compiling, "EVERY", 0.0)
     notice()
     first, second = capsys.readouterr().err.splitlines()
     assert first == "compiling kernels for this machine, once: later commands load them"

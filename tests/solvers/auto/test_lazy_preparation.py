@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -47,3 +48,7 @@ def test_what_is_prepared_is_not_counted() -> None:
         now[0] = 50.0
     now[0] = 52.0
     assert (budget.seconds(), budget.seconds_left(), budget.done()) == (5.0, 5.0, False)
+    with contextlib.suppress(RuntimeError), budget.uncounted():
+        now[0] = 60.0
+        raise RuntimeError
+    assert budget.seconds() == 5.0

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import time
 
-_EVERY = 30.0  # [s]
+EVERY = 30.0
+"""Seconds between two lines that tell of long work."""
 
 
 class CompilerNotice:
@@ -21,7 +22,7 @@ class CompilerNotice:
         if not self._kernels:
             self._begun = self._told = now
             print("compiling kernels for this machine, once: later commands load them", file=sys.stderr)
-        elif now - self._told >= _EVERY:
+        elif now - self._told >= EVERY:
             self._told = now
             print(f"{self._kernels} kernels compiled in {now - self._begun:.0f} s", file=sys.stderr)
         self._kernels += 1

@@ -9,8 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import Progress, TaskID
 
-EVERY = 30.0
-"""Seconds between two lines."""
+from transom.cli.output.compiling import EVERY
 
 
 class ProgressLines(Progress):
