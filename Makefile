@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO ?= out/demo
 
-.PHONY: demo test test-long docs figures clean
+.PHONY: demo test test-long docs links figures clean
 
 demo: $(VENV)/.installed
 	$(BIN)/transom simulate instances/workloads/lublin_5000.swf.gz \
@@ -36,6 +36,10 @@ test: $(VENV)/.tested
 docs: $(VENV)/.documented
 	$(BIN)/python -m sphinx -q -W --keep-going docs out/docs
 	@echo "The site is out/docs/index.html: open it in a browser."
+
+# Whether the addresses that the pages name outside of the site answer; takes a network.
+links: $(VENV)/.documented
+	$(BIN)/python -m sphinx -q -b linkcheck docs out/links
 
 # The pictures of the site, drawn again.
 figures: $(VENV)/.installed

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+import sys
+from pathlib import Path
 from typing import Any
 
 import transom
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 project = "Transom"
 author = copyright = "The Transom developers"
@@ -16,7 +20,9 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
+    "formulas",
 ]
+html_math_renderer = "drawn"
 exclude_patterns = ["figures/*"]
 
 html_theme = "furo"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 import subprocess
 import sys
@@ -61,6 +62,16 @@ def test_internal_links_lead_to_files_and_anchors(site: Path) -> None:
                 broken.append(f"{path.relative_to(site.resolve())}: {target}")
     assert checked > 1000
     assert not broken, "\n".join(broken)
+
+
+def test_pages_request_nothing_from_the_network(site: Path) -> None:
+    """Scripts, styles, fonts and formulas come with the site; only links that a reader follows lead out of it."""
+    loading = re.compile(
+        r"<(?!a\b)[^>]*\b(?:src|href)=\"(?:https?:)?//[^\"]*|@import[^;]*//|url\([\"']?(?:https?:)?//[^)]*"
+    )
+    for path in (*site.rglob("*.html"), *site.rglob("*.css")):
+        assert not loading.findall(path.read_text(encoding="utf-8")), path
+    assert '<svg role="img" aria-label="' in (site / "api" / "models.html").read_text(encoding="utf-8")
 
 
 def test_types_are_named_as_in_the_code(site: Path) -> None:
