@@ -97,9 +97,8 @@ def test_a_window_is_read_as_it(transom: Callable[..., Ran]) -> None:
     (line,) = transom("solve", "window.json", "--problem", "makespan", "--json").out.splitlines()
     assert json.loads(line)["value"] == 7  # 5 and 4 + 3 on two nodes
     refused = transom("solve", "window.json", "--problem", "makespan", "--objective", "wait")
-    assert (
-        refused.err == "error: window.json: --objective is for knapsacks or bare problems, this is a makespan problem\n"
-    )
+    takers = "knapsacks or placements or bare problems"
+    assert refused.err == f"error: window.json: --objective is for {takers}, this is a makespan problem\n"
     assert transom("solve", "jobs.jsonl", "--problem", "scas").err.startswith(
         "error: jobs.jsonl:1: holds a makespan problem, not a scas problem"
     )
@@ -181,12 +180,12 @@ def test_the_page_shows_the_package(root: Path) -> None:
 
 
 def test_the_types_of_this_package() -> None:
-    own = ["knapsack", "selection", "scas", "dcas", "free", "csp"]
+    own = ["knapsack", "selection", "scas", "dcas", "free", "csp", "placement"]
     assert [kind for kind in kinds() if kind in own] == own
     assert kinds()[: len(own)] == own
     assert [each.kind for each in types_of(problem_type("free").model)] == ["scas", "dcas", "free"]
     assert documents()["allocation"].kind == "scas"
-    assert [has_fronts(kind) for kind in (*own, "unknown")] == [False, True, *[False] * 5]
+    assert [has_fronts(kind) for kind in (*own, "unknown")] == [False, True, *[False] * 6]
     assert known_type("unknown") is None
     with pytest.raises(SpecError, match="unknown problem 'knapsak'; did you mean 'knapsack'"):
         problem_type("knapsak")

@@ -44,7 +44,7 @@ def test_examples_are_typed(tmp_path: Path, pytestconfig: pytest.Config) -> None
 SOLUTIONS = """
 from typing import assert_type
 
-from transom import Allocation, Cluster, ConstrainedPath, FatTree, Knapsack, ParetoFront, Result, Selection
+from transom import Allocation, Cluster, ConstrainedPath, FatTree, Knapsack, ParetoFront, Placement, Result, Selection
 from transom import check, solve
 from transom.models.arrays import BoolArray, IntArray
 
@@ -56,6 +56,8 @@ assert_type(solve(Selection([[1, 2]], [3, 4], resources=["nodes", "gpu"], forced
 allocation = Allocation(FatTree([0, 0, 1], [0, 0, 0]), idle=range(3), sizes=[2])
 assert_type(solve(allocation).solution, IntArray | None)
 assert_type(solve(ConstrainedPath.from_allocation(allocation)).solution, IntArray | None)
+assert_type(Placement([[4, 1]], [[1, 0]], [3], resources=["cpu", "memory"]).resources, tuple[str, ...])
+assert_type(solve(Placement([[4, 1]], [[1, 0]], waiting=[3])).solution, IntArray | None)
 anything: Result = solve(knapsack)
 check(knapsack, anything)
 """

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         read_allocations,
         read_documents,
         read_knapsacks,
+        read_placements,
         read_selections,
         read_windows,
         write_documents,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         JobTable,
         Knapsack,
         ParetoFront,
+        Placement,
         Selection,
         Window,
     )
@@ -50,6 +52,7 @@ __all__ = [
     "JobTable",
     "Knapsack",
     "ParetoFront",
+    "Placement",
     "Reservation",
     "Result",
     "Schedule",
@@ -62,6 +65,7 @@ __all__ = [
     "read_allocations",
     "read_documents",
     "read_knapsacks",
+    "read_placements",
     "read_selections",
     "read_swf",
     "read_windows",
@@ -72,12 +76,15 @@ __all__ = [
 ]
 
 _HOMES = {
-    "models": ("Allocation Cluster ConstrainedPath FatTree HopCost Job JobTable Knapsack ParetoFront Selection Window"),
+    "models": (
+        "Allocation Cluster ConstrainedPath FatTree HopCost Job JobTable "
+        "Knapsack ParetoFront Placement Selection Window"
+    ),
     "stop": "Budget Stop",
     "result": "Result",
     "solving": "check solve",
     "traces": "TracedJob Workload read_swf write_swf",
-    "io": "read_allocations read_documents read_knapsacks read_selections read_windows write_documents",
+    "io": "read_allocations read_documents read_knapsacks read_placements read_selections read_windows write_documents",
     "simulation": "Decision Reservation Schedule simulate",
 }
 

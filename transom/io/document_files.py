@@ -14,10 +14,10 @@ from transom.io.documents import decode, encode
 from transom.io.kplib import read_kplib
 from transom.io.mokp import read_mokp
 from transom.io.opening import open_document
-from transom.models import Allocation, Knapsack, Selection, Window
+from transom.models import Allocation, Knapsack, Placement, Selection, Window
 from transom.models.arrays import expected
 
-ModelT = TypeVar("ModelT", Window, Knapsack, Selection, Allocation)
+ModelT = TypeVar("ModelT", Window, Knapsack, Selection, Allocation, Placement)
 
 
 def read_documents(path: str | os.PathLike[str]) -> Iterator[tuple[str, Document]]:
@@ -80,6 +80,11 @@ def read_selections(path: str | os.PathLike[str]) -> Iterator[Selection]:
 def read_allocations(path: str | os.PathLike[str]) -> Iterator[Allocation]:
     """Allocations out of a file (:func:`read_documents`), one at a time; anything else in it is a DocumentError."""
     return _only(path, Allocation, "an allocation")
+
+
+def read_placements(path: str | os.PathLike[str]) -> Iterator[Placement]:
+    """Placements out of a file (:func:`read_documents`), one at a time; anything else in it is a DocumentError."""
+    return _only(path, Placement, "a placement")
 
 
 def _only(path: str | os.PathLike[str], model: type[ModelT], name: str) -> Iterator[ModelT]:

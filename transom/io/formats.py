@@ -18,7 +18,7 @@ Natural = Annotated[int, Meta(ge=0, le=LARGEST)]
 Positive = Annotated[int, Meta(ge=1, le=LARGEST)]
 Number = Int | float
 # Not a tuple of fixed length: msgspec 0.22 crashes on those within another tuple.
-Arc = Annotated[tuple[Natural, ...], Meta(min_length=2, max_length=2, description="[start, size]")]
+Row = Annotated[tuple[Int, ...], Meta(description="numbers that belong together, such as an arc or a row of a matrix")]
 Pair = Annotated[tuple[Natural, ...], Meta(min_length=2, max_length=2, description="[job, other]")]
 Amounts = tuple[Natural, ...] | dict[str, Natural]
 # A document may claim any number of items; this many are believed before memory is set aside.
@@ -27,7 +27,7 @@ Items = Annotated[
     Meta(
         ge=0,
         le=100_000_000,
-        description="length of what the solution chooses from: items, idle nodes, operation arcs, jobs",
+        description="length of what the solution chooses from: items, idle nodes, operation arcs, jobs, tasks",
     ),
 ]
 Nodes = Annotated[int, Meta(ge=1, le=10_000_000)]  # of a tree
@@ -189,6 +189,42 @@ class CspDocument(msgspec.Struct, forbid_unknown_fields=True, tag_field="format"
     ]
 
 
+class PlacementDocument(
+    msgspec.Struct,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+    tag_field="format",
+    tag="transom/placement/1",
+    frozen=True,
+):
+    """Instances of tasks on machines: place those that are worth the most without exceeding a capacity."""
+
+    free: Annotated[
+        tuple[Amounts, ...],
+        Meta(description="for each machine what is free of each resource, or by name; those not named count 0"),
+    ]
+    demands: Annotated[
+        tuple[Amounts, ...],
+        Meta(description="for each task what an instance needs of each resource, or by name; those not named count 0"),
+    ]
+    waiting: Annotated[tuple[Natural, ...], Meta(description="for each task how many identical instances wait")]
+    values: Annotated[
+        tuple[Natural, ...] | None, Meta(description="for each task what an instance is worth; null: 1")
+    ] = None
+    durations: Annotated[
+        tuple[Natural, ...] | None, Meta(description="for each task the expected runtime of an instance [s]; null: 1")
+    ] = None
+    maximal: Annotated[bool, Meta(description="whether no waiting instance may be left out that still fits")] = False
+    scale: Annotated[Positive, Meta(description="what real values were multiplied by")] = 1
+    capacities: Annotated[
+        tuple[Amounts, ...] | None,
+        Meta(description="for each machine what it has of each resource when it is empty; null: free"),
+    ] = None
+    resources: Annotated[
+        tuple[str, ...], Meta(description="names of the resources, distinct; r0, r1 ... if empty")
+    ] = ()
+
+
 class StopDocument(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, frozen=True):
     """When the solver had to stop; what is left out did not limit it."""
 
@@ -220,11 +256,11 @@ class ResultDocument(
     status: Status
     reason: Reason
     solution: Annotated[
-        tuple[Int | Arc, ...] | FrontDocument | None,
+        tuple[Int | Row, ...] | FrontDocument | None,
         Meta(
             description="knapsack: positions of the chosen items, ascending; scas, dcas, free: for each idle node the "
-            "job that gets it, from 0, or -1; csp: [start, size] of each operation arc; selection: a front; null if "
-            "there is none"
+            "job that gets it, from 0, or -1; csp: [start, size] of each operation arc; placement: for each task its "
+            "instances on each machine; selection: a front; null if there is none"
         ),
     ]
     items: Items | None

@@ -9,7 +9,7 @@ from transom import registry
 from transom.errors import SpecError
 from transom.io.nsa_windows import PeriodWindow
 from transom.io.objective_names import named_terms
-from transom.models import Allocation, ConstrainedPath, FatTree, Knapsack, Selection, Window
+from transom.models import Allocation, ConstrainedPath, FatTree, Knapsack, Placement, Selection, Window
 from transom.models.allocation import RULES
 
 Jobs = list[int] | None
@@ -31,6 +31,16 @@ def knapsack_of_line(line: PeriodWindow, objective: str = "nodes") -> tuple[Knap
 def selection(window: Window, objectives: str = "") -> tuple[Selection, Jobs]:
     """Which jobs of the queue use nodes and further resources best."""
     return Selection.from_window(window, named_terms(objectives, window.cluster)), window.queue.id.tolist()
+
+
+def placement(window: Window, objective: str = "nodes") -> tuple[Placement, Jobs]:
+    """Which jobs of the queue to start, on nodes and further resources, as on one machine."""
+    return Placement.from_window(window, _made(registry.OBJECTIVES, objective)), window.queue.id.tolist()
+
+
+def placement_of_knapsack(stated: Knapsack) -> tuple[Placement, Jobs]:
+    """A knapsack as one machine with one resource."""
+    return Placement.from_knapsack(stated), None
 
 
 def allocation(window: Window, problem: str, cost_model: str = "paper", wrap: bool = True) -> tuple[Allocation, Jobs]:

@@ -82,9 +82,31 @@ def _decode_arcs(told: tuple[Any, ...], items: int) -> IntArray:
     for i, arc in enumerate(told):
         if not isinstance(arc, tuple):
             raise DocumentError(f"$.solution[{i}]: expected `array` [start, size], got {arc!r}")
+        if len(arc) != 2:
+            raise DocumentError(f"$.solution[{i}]: expected `array` of length {'>=' if len(arc) < 2 else '<='} 2")
+        for k, value in enumerate(arc):
+            if value < 0:
+                raise DocumentError(f"$.solution[{i}][{k}]: expected `int` >= 0, got {value}")
     arcs = np.array(told, np.int64).reshape(-1, 2)
     arcs.flags.writeable = False
     return arcs
+
+
+def _encode_matrix(solution: Any) -> tuple[Any, ...]:
+    return tuple(tuple(row) for row in np.asarray(solution, np.int64).tolist())
+
+
+def _decode_matrix(told: tuple[Any, ...], items: int) -> IntArray:
+    if len(told) != items:
+        raise DocumentError(f"solution: {len(told)} rows, but items = {items}")
+    for i, row in enumerate(told):
+        if not isinstance(row, tuple):
+            raise DocumentError(f"$.solution[{i}]: expected `array`, got {row!r}")
+        if len(row) != len(told[0]):
+            raise DocumentError(f"$.solution[{i}]: {len(row)} numbers, but {len(told[0])} before")
+    matrix = np.array(told, np.int64).reshape(items, -1 if items else 0)
+    matrix.flags.writeable = False
+    return matrix
 
 
 def _ints(told: tuple[Any, ...], least: int) -> list[int]:
@@ -98,5 +120,6 @@ def _ints(told: tuple[Any, ...], least: int) -> list[int]:
 
 POSITIONS = SolutionCodec(_encode_positions, len, _decode_positions)
 OWNERS = SolutionCodec(_encode_owners, len, _decode_owners)
+MATRIX = SolutionCodec(_encode_matrix, len, _decode_matrix)
 ARCS = SolutionCodec(_encode_arcs, lambda arcs: len(np.reshape(arcs, (-1, 2))), _decode_arcs)
 FRONT = SolutionCodec(_encode_front, lambda front: front.selections.shape[1], _decode_front, front=True)

@@ -16,6 +16,7 @@ from transom.models.objectives import (
     WaitingNodes,
 )
 from transom.models.pareto_front import ParetoFront
+from transom.models.placement import Placement
 from transom.models.selection import Selection
 from transom.models.shortest_path import ConstrainedPath
 from transom.models.window import Window
@@ -35,6 +36,7 @@ __all__ = [
     "Knapsack",
     "Objective",
     "ParetoFront",
+    "Placement",
     "Selection",
     "SitePriority",
     "UsedNodes",

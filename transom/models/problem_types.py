@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from transom.models.allocation import Allocation
 from transom.models.knapsack import Knapsack
+from transom.models.placement import Placement
 from transom.models.problem import ProblemType
 from transom.models.selection import Selection
 from transom.models.shortest_path import ConstrainedPath
@@ -103,4 +104,18 @@ CSP = ProblemType(
     recipes={"csp": "transom.generate.instances.csp_recipes:recipe_for"},
     examples="transom.generate.instances.examples:paths",
     exact=("csp-dp", "csp-cpsat"),
+)
+
+PLACEMENT = ProblemType(
+    kind="placement",
+    model=Placement,
+    name="a placement",
+    plural="placements",
+    about="placements of task instances on machines",
+    place=6,
+    codec="transom.io.placement_conversion:PLACEMENT",
+    solution="transom.io.solutions:MATRIX",
+    words="transom.cli.output.solutions:machines_of_tasks",
+    made_from={"window": "transom.io.posing:placement", "knapsack": "transom.io.posing:placement_of_knapsack"},
+    states="a placement states its values",
 )

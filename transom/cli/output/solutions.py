@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from transom.io.instances import Instance
-    from transom.models import Allocation, ConstrainedPath
+    from transom.models import Allocation, ConstrainedPath, Placement
 
 
 def told_solution(instance: Instance, solution: Any) -> dict[str, Any]:
@@ -33,3 +33,11 @@ def nodes_of_jobs(problem: Allocation, jobs: list[int] | None, owners: Any) -> d
 def arcs(problem: ConstrainedPath, jobs: list[int] | None, path: Any) -> dict[str, Any]:
     """The operation arcs of a path."""
     return {"arcs": None if path is None else path.tolist()}
+
+
+def machines_of_tasks(problem: Placement, jobs: list[int] | None, placed: Any) -> dict[str, Any]:
+    """Instances of each task on each machine, those that are placed: ``[machine, instances]``."""
+    told: dict[str, Any] = {} if jobs is None else {"jobs": jobs}
+    rows = None if placed is None else placed.tolist()
+    told["placed"] = rows and [[[m, count] for m, count in enumerate(row) if count] for row in rows]
+    return told

@@ -1,0 +1,292 @@
+"""Placement: how many instances of each waiting task to start on which machine."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from transom.errors import ModelError, shown
+from transom.models.arrays import NONE, Frozen, IntArray, Like, Several, as_array, frozen_ints, model
+from transom.models.knapsack import Knapsack
+from transom.models.objectives import SCALE, Objective, UsedNodes
+from transom.models.window import Window
+
+AMOUNT = 2**62
+"""What an amount of a resource must stay below: a machine of 2**61 units leaves room to add two of them in 64 bits."""
+
+INSTANCES = 2**31
+"""What the waiting instances of a task must stay below."""
+
+OBJECTIVES = ("count", "area", "area-duration")
+"""What an instance can be worth by name; see :meth:`Placement.with_objective`."""
+
+_DEFAULT: Any = None  # stands for an array that follows from the others
+_SHOWN = 3  # lines of a kind in a list of violations
+
+
+@model
+class Placement(Frozen):
+    r"""Place instances of tasks on machines so that no capacity is exceeded and the placed ones are worth the most.
+
+    .. math:: \max \sum_t v_t \sum_m x_{tm} \quad\text{s.t.}\quad \sum_t d_{tr} x_{tm} \le c_{mr},\quad
+        \sum_m x_{tm} \le n_t,\quad x_{tm} \in \{0, 1, \dots\}
+
+    A solution is an integer array of shape ``(T, M)``: instances of task t on machine m. All amounts are integers, in
+    units that are as small as they have to be: memory in 2**-61 of a machine holds every share that is stored in double
+    precision. Amounts of one machine are added up in 64 bits, those of several machines in integers of any length.
+
+    Parameters
+    ----------
+    free : :math:`c`, what each machine has left of each resource, int64, >= 0 and < 2**62, shape ``(M, R)``.
+    demands : :math:`d`, what an instance of each task needs, int64, >= 0 and < 2**62, shape ``(T, R)``.
+    waiting : :math:`n`, instances of each task that wait, int64, >= 0 and < 2**31, shape ``(T,)``.
+    values : :math:`v`, what an instance is worth, int64, >= 0, shape ``(T,)``; by default 1.
+    durations : expected runtime of an instance of each task [s], int64, >= 0, shape ``(T,)``; by default 1.
+    maximal : whether a solution is refused in which a waiting instance still fits on a machine (a non-delay schedule).
+    scale : what real values were multiplied by before they became integers.
+    capacities : what each machine has of each resource when it is empty, at least ``free``, shape ``(M, R)``;
+        by default ``free``.
+    resources : names of the resources; by default ``r0``, ``r1`` and so on.
+
+    Raises
+    ------
+    ModelError : shapes differ, an amount is out of range, or all waiting instances together are worth 2**62 or more.
+    """
+
+    kind: ClassVar[str] = "placement"
+    sense: ClassVar[str] = "max"
+
+    free: Like[IntArray]
+    demands: Like[IntArray]
+    waiting: Like[IntArray]
+    values: Like[IntArray] = _DEFAULT
+    durations: Like[IntArray] = _DEFAULT
+    maximal: bool = False
+    scale: int = 1
+    capacities: Like[IntArray] = _DEFAULT
+    resources: Several[str] = NONE
+
+    def __post_init__(self) -> None:
+        free = _amounts(self.free, "free", (-1, -1), "machine", AMOUNT)
+        machines, resources = free.shape
+        if not machines or not resources:
+            raise ModelError(f"placement: there must be a machine and a resource, free has shape {free.shape}")
+        given = as_array(self.demands)
+        rows = given.reshape(0, resources) if given.size == 0 else self.demands
+        demands = _amounts(rows, "demands", (-1, resources), "task", AMOUNT)
+        tasks = (len(demands),)
+        waiting = _amounts(self.waiting, "waiting", tasks, "task", INSTANCES)
+        ones = np.ones(tasks, np.int64)
+        values = _amounts(ones if self.values is None else self.values, "values", tasks, "task", AMOUNT)
+        durations = _amounts(ones if self.durations is None else self.durations, "durations", tasks, "task", 2**63)
+        capacities = self.free if self.capacities is None else self.capacities
+        capacities = _amounts(capacities, "capacities", free.shape, "machine", AMOUNT)
+        if (free > capacities).any():
+            machine, resource = np.argwhere(free > capacities)[0].tolist()
+            raise ModelError(
+                f"placement: machine {machine}: {free[machine, resource]} of resource {resource} are free, but its "
+                f"capacity is {capacities[machine, resource]}"
+            )
+        if (values.astype(np.float64) @ waiting.astype(np.float64)) >= 2.0**62:
+            raise ModelError("placement: what all waiting instances are worth does not fit into 62 bits")
+        scale = int(frozen_ints(self.scale, "placement: scale", ()))
+        if scale <= 0:
+            raise ModelError(f"placement: scale must be > 0, got {scale}")
+        if not isinstance(self.maximal, (bool, np.bool_)):
+            raise ModelError(f"placement: maximal must be true or false, got {shown(self.maximal)}")
+        for name, value in (
+            ("free", free), ("demands", demands), ("waiting", waiting), ("values", values), ("durations", durations),
+            ("maximal", bool(self.maximal)), ("scale", scale), ("capacities", capacities),
+            ("resources", _names(self.resources, resources)),
+        ):  # fmt: skip
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def from_window(cls, window: Window, objective: Objective | None = None) -> Placement:
+        """The placement of a window: jobs are tasks of one instance, all that is free is one machine.
+
+        Parameters
+        ----------
+        window : the window. A job whose parent waits or runs in it cannot start now: none of it waits.
+        objective : value per queued job, by default the used nodes; floats are scaled by
+            :data:`~transom.models.objectives.SCALE` and rounded, positive ones to 1 at least.
+        """
+        worth = np.asarray((objective or UsedNodes())(window))
+        values, scale = _scaled(worth) if worth.dtype.kind == "f" else (worth, 1)
+        present = {*window.queue.id.tolist(), *window.running.id.tolist()}
+        parents = window.queue.depends_on
+        blocked = [bool(present.intersection(parents.get(job, ()))) for job in window.queue.id.tolist()]
+        return cls(
+            free=window.available[None, :],
+            demands=window.requests(),
+            waiting=1 - np.array(blocked, np.int64),
+            values=np.maximum(values, 0),
+            durations=window.queue.walltime,
+            scale=scale,
+            capacities=[[window.cluster.num_nodes, *window.cluster.capacities]],
+            resources=("nodes", *window.cluster.resources),
+        )
+
+    @classmethod
+    def from_knapsack(cls, problem: Knapsack) -> Placement:
+        """A knapsack as one machine with one resource; items of negative value do not wait."""
+        return cls(
+            free=[[problem.capacity]],
+            demands=problem.weights[:, None],
+            waiting=(problem.values >= 0).astype(np.int64),
+            values=np.maximum(problem.values, 0),
+            scale=problem.scale,
+        )
+
+    def with_objective(self, objective: str) -> Placement:
+        r"""The same placement with other values.
+
+        Parameters
+        ----------
+        objective : ``count``, 1 for every instance; ``area``, :math:`a_t = \sum_r d_{tr} / C_r` with the capacity
+            :math:`C_r` of all machines together; ``area-duration``, :math:`a_t` times the duration. The latter two are
+            scaled by :data:`~transom.models.objectives.SCALE` and rounded, positive ones to 1 at least; resources of
+            which there are none do not count.
+
+        Raises
+        ------
+        ModelError : there is no such objective, or the values are too large.
+        """
+        if objective not in OBJECTIVES:
+            raise ModelError(f"placement: unknown objective {objective!r}. Known: {', '.join(OBJECTIVES)}")
+        values: ArrayLike = np.ones(len(self), np.int64)
+        scale = 1
+        if objective != "count":
+            totals = self.capacities.astype(np.float64).sum(axis=0)  # in double precision: 64 bits may not hold the sum
+            worth = (self.demands[:, totals > 0] / totals[totals > 0]).sum(axis=1)
+            values, scale = _scaled(worth * (self.durations if objective == "area-duration" else 1))
+        return Placement(
+            self.free, self.demands, self.waiting, values, self.durations,
+            self.maximal, scale, self.capacities, self.resources,
+        )  # fmt: skip
+
+    def __len__(self) -> int:
+        return len(self.demands)
+
+    def value(self, solution: ArrayLike) -> int:
+        """What the placed instances are worth."""
+        return int(np.einsum("i,ij->", self.values, self._matrix(solution)))
+
+    def used(self, solution: ArrayLike) -> IntArray:
+        """What a feasible solution takes of each machine's resources, shape ``(M, R)``."""
+        taken: IntArray = self._matrix(solution).T @ self.demands
+        return taken
+
+    def fitting(self, room: IntArray) -> IntArray:
+        """How many instances of each task fit on each machine alone, without regard to how many wait.
+
+        Parameters
+        ----------
+        room : what is free, shape ``(M, R)``.
+
+        Returns
+        -------
+        Shape ``(T, M)``; :data:`INSTANCES` where nothing limits them.
+        """
+        limits = np.full((len(self), len(room)), INSTANCES, np.int64)
+        for needed, left in zip(self.demands.T, room.T, strict=True):
+            asked = needed > 0
+            limits[asked] = np.minimum(limits[asked], left // needed[asked, None])
+        return limits
+
+    def violations(self, solution: ArrayLike) -> list[str]:
+        """Every condition that ``solution`` breaks, in words; empty if it is feasible."""
+        given = as_array(solution)
+        shape = (len(self), len(self.free))
+        if given.shape != shape and (len(self) or given.size):
+            return [f"a solution has shape {shape}, got {given.shape}"]
+        if given.size and given.dtype.kind not in "iub":
+            return ["a solution holds whole numbers"]
+        placed = given.astype(np.int64).reshape(shape)
+        if placed.size and placed.min() < 0:
+            task, machine = np.argwhere(placed < 0)[0].tolist()
+            return [f"task {task}: {placed[task, machine]} instances on machine {machine}"]
+        over = np.any(placed > self.waiting[:, None], axis=1)  # before they are added up, which might overflow
+        over |= np.where(over[:, None], 0, placed).sum(axis=1) > self.waiting
+        broken = [f"task {t}: {self.waiting[t]} instances wait, but more are placed" for t in np.flatnonzero(over)]
+        if broken:
+            return _first(broken)
+        amounts = placed.T.astype(np.float64) @ self.demands.astype(np.float64)
+        # Below 2**62 in double precision is below 2**63 in truth: 64 bits hold the sum.
+        wide = amounts.size and amounts.max() >= 2.0**62
+        taken: Any = (placed.T.astype(object) @ self.demands.astype(object)) if wide else placed.T @ self.demands
+        broken = [
+            f"machine {m}: {taken[m, r]} of {self.resources[r]} are taken, {self.free[m, r]} are free"
+            for m, r in np.argwhere(taken > self.free).tolist()
+        ]
+        if broken or not self.maximal:
+            return _first(broken)
+        left = self.waiting > placed.sum(axis=1)
+        fits = (self.fitting(self.free - taken) > 0) & left[:, None]
+        return _first([f"task {t} still fits on machine {m}" for t, m in np.argwhere(fits).tolist()])
+
+    def frozen(self, solution: ArrayLike) -> IntArray:
+        """``solution`` as a read-only array of its own."""
+        array = self._matrix(solution).copy()
+        array.flags.writeable = False
+        return array
+
+    def trivial(self) -> IntArray | None:
+        """All waiting instances where first-fit finds room for all of them, none where nothing fits, else None."""
+        room, placed = self.free.copy(), np.zeros((len(self), len(self.free)), np.int64)
+        open_ = (self.waiting > 0) & (self.fitting(room) > 0).any(axis=1)
+        wanted = np.where(open_, self.waiting, 0)
+        asked = wanted.astype(np.float64) @ self.demands.astype(np.float64)
+        if (asked > self.free.astype(np.float64).sum(axis=0) * (1 + 1e-9)).any():
+            return None
+        for task in np.flatnonzero(open_).tolist():
+            needed, left = self.demands[task], int(wanted[task])
+            for machine in range(len(room)):
+                count = min(
+                    [left, *(int(has // need) for has, need in zip(room[machine], needed, strict=True) if need)]
+                )
+                placed[task, machine] = count
+                room[machine] -= count * needed
+                left -= count
+            if left:
+                return None
+        return placed
+
+    def _matrix(self, solution: ArrayLike) -> IntArray:
+        return np.asarray(solution, np.int64).reshape(len(self), len(self.free))
+
+
+def _amounts(given: ArrayLike, name: str, shape: tuple[int, ...], row: str, below: int) -> IntArray:
+    array = frozen_ints(given, f"placement: {name}", shape)
+    wrong = (array < 0) | (array >= below)
+    if wrong.any():
+        at = np.argwhere(wrong)[0].tolist()
+        value = array[tuple(at)]
+        condition = ">= 0" if value < 0 else f"< 2**{below.bit_length() - 1}"
+        raise ModelError(f"placement: {row} {at[0]}: {name} must be {condition}, got {value}")
+    return array
+
+
+def _scaled(worth: Any) -> tuple[ArrayLike, int]:
+    # What is worth something stays worth something, or it would not count at all.
+    return frozen_ints(np.where(worth > 0, np.maximum(np.rint(worth * SCALE), 1), 0), "placement: values"), SCALE
+
+
+def _names(given: Any, resources: int) -> tuple[str, ...]:
+    names = tuple(given) if isinstance(given, (tuple, list)) else (given,)
+    if isinstance(given, (tuple, list)) and not names:
+        return tuple(f"r{r}" for r in range(resources))
+    if (
+        not all(isinstance(name, str) and name for name in names)
+        or len({*names}) != resources
+        or len(names) != resources
+    ):
+        raise ModelError(f"placement: resources must be {resources} distinct names, got {shown(given)}")
+    return names
+
+
+def _first(broken: list[str]) -> list[str]:
+    more = len(broken) - _SHOWN
+    return broken if more <= 0 else [*broken[:_SHOWN], f"and {more} more such"]
