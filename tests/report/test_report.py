@@ -94,35 +94,62 @@ def test_the_front_says_who_is_best_and_by_how_much(made: Page) -> None:
 
 
 def lead_of(rows: Iterable[Row]) -> str:
-    table = _scored(rows)
-    return lead.sentence(table, comparison.standings(table), [])
+    frame = to_frame(rows)
+    return lead.sentence(comparison.standings(_scored_frame(frame)), sequences.replayed(frame)).replace("\u00a0", " ")
 
 
 def test_the_page_opens_with_one_sentence_and_a_picture(made: Page) -> None:
     (said,) = re.findall(r'<p class="lead">(.*?)</p>', made.html)
-    assert said == (
-        "102 runs of 4 solvers on 8 instances of knapsack: first at the largest budget are, with significance, exact "
-        "(knapsack); 2 policies on 1 trace: the least mean bounded slowdown is that of sjf-easy on lublin."
+    assert re.fullmatch(
+        r"On knapsack, at 1 s, exact comes closest to the best known values: a mean gap of 0\.00\u00a0% over "
+        r"8 instances, against \d\.\d\d\u00a0% for walk, the next \(a significant difference\); "
+        r"on lublin, sjf-easy has the lowest mean bounded slowdown of 2 policies: 4\.00, against 10\.0 "
+        r"under fcfs, the next\.",
+        said,
     )
-    picture = made.html.index('aria-label="Mean primal gaps of the best solvers')
-    assert made.html.index(said) < picture < made.html.index("<table")
+    assert made.html.index(said) < made.html.index('aria-label="Mean primal gaps') < made.html.index("<table")
     assert "knapsack: exact 0.00 %, walk" in made.pictures[0].alt
+    assert made.pictures[1].alt == "Mean bounded slowdown of the best policies. lublin: sjf-easy 4.00, fcfs 10.0."
+
+
+def test_a_page_of_replays_opens_with_a_picture_too() -> None:
+    page = render(to_frame(replays()))
+    assert [picture.name for picture in page.pictures] == ["policies"]
+    assert page.html.index('aria-label="Mean bounded slowdown') < page.html.index("<table")
 
 
 def test_the_sentence_never_claims_what_the_numbers_do_not_show() -> None:
-    assert lead_of(solves(instances=2)).endswith("are, on too few differing instances for a test, exact (knapsack).")
+    assert lead_of(solves(instances=2)).endswith("for walk, the next (too few instances for a test).")
     only = (row for row in solves() if row.name == "exact")
-    assert lead_of(only).endswith("are, alone on all instances, exact (knapsack).")
+    assert "exact alone answered every instance without a failure, with a mean gap of 0.00 %" in lead_of(only)
     same = (replaced(row, value=1.0, curve=(), bound=None, status="feasible") for row in solves())
-    assert lead_of(same).endswith("are, level with the next, exact, greedy and walk (knapsack).")
+    assert "exact, greedy and walk are level with a mean gap of 0.00 % over 8 instances." in lead_of(same)
     even = (
         replaced(row, name=name, spec=name, value=1000.0 - 10 * (i % 2 == place), curve=(), bound=None)
         for i, row in enumerate(solves(instances=50, seeds=1, budgets=(1.0,)))
         for place, name in enumerate(("a", "b"))
         if row.name == "walk" and i < 147
     )
-    assert "with significance" not in lead_of(even)
-    assert lead_of(failed()).endswith("are, nobody on knapsack, with mean gaps of 100\u00a0%.")
+    assert "(a significant difference)" not in lead_of(even)
+    many = (row for problem in "abcde" for row in solves(2, 1, (1.0,), problem))
+    assert lead_of(many).endswith("; 2 more problems are below.")
+    failed_once = [replaced(each, outcome="error", metrics={}) if each.key == "fcfs-2" else each for each in replays()]
+    assert lead_of(failed_once) == "On lublin, fewer than two of 2 policies finished every replay."
+    assert lead_of(row for row in replays() if row.name == "fcfs") == "On lublin, fcfs alone was replayed."
+
+
+@pytest.mark.parametrize("outcome", ["crash", "timeout", "memory", "error", "wrong", "refused"])
+def test_a_solver_that_failed_or_was_refused_never_leads(outcome: str) -> None:
+    assert lead_of(failed()) == "On knapsack, at 1 s, no solver answered every instance without a failure."
+    fault = {"outcome": outcome, "status": "unknown", "value": None, "bound": None, "curve": ()}
+    once = [replaced(row, **fault) if row.name == "exact" and row.instance == "knapsack0" else row for row in solves()]
+    assert " walk comes closest to the best known values" in lead_of(once)
+    table = _scored(once)
+    assert all(", walk has the smallest mean primal gap" in answer for answer in answers_of_table(table))
+    (compared, *_) = comparison.comparison_tables(table)
+    assert {row[0].text for row in compared.rows for cell in row if cell.best} == {"walk"}
+    for picture in lead.pictures_of(comparison.standings(table), []):
+        assert "exact" not in picture.alt
 
 
 def answers_of_table(scored: Any) -> list[str]:
@@ -137,9 +164,14 @@ def test_answers_never_claim_what_the_numbers_do_not_show() -> None:
     few = answers_of_table(_scored(solves(instances=2)))
     assert all("cannot be told: they differ on 2 instances" in answer for answer in few)
     alone = answers_of_table(_scored(row for row in solves() if row.name == "exact"))
-    assert all(answer.endswith("No other solver met all of these instances.") for answer in alone)
+    assert all(
+        answer.endswith("No other solver answered all of these instances without a failure.") for answer in alone
+    )
     partly = (row for row in solves() if row.name == "exact" or row.instance == "knapsack0")
-    assert all("exact has the" in told and told.endswith("met all of these instances.") for told in answers_of(partly))
+    assert all(
+        "exact has the" in told and told.endswith("all of these instances without a failure.")
+        for told in answers_of(partly)
+    )
     same = (replaced(row, value=1.0, curve=(), bound=None, status="feasible") for row in solves())
     assert all("exact, greedy, walk share the smallest" in answer for answer in answers_of_table(_scored(same)))
     # The same gaps on all instances, up and down: no test can tell these two apart.
@@ -233,6 +265,7 @@ def test_each_figure_can_be_saved_as_svg_and_pdf(made: Page, read: Read) -> None
     assert {picture.name for picture in made.pictures} == {
         *(f"knapsack-{budget}-s-{name.replace(' ', '-')}" for budget in ("0-1", "1") for name in names),
         "leaders",
+        "policies",
         *(f"overshoot-all-problems-{budget}-s" for budget in ("0-1", "1")),
     }
     links = [value for tag, _, value in read.loads if tag == "a" and value.startswith("data:")]
@@ -273,23 +306,23 @@ def test_sequences_have_tables_of_their_own(read: Read) -> None:
 
 def test_a_policy_that_failed_on_some_seeds_is_not_marked() -> None:
     hard = [replaced(each, outcome="error", metrics={}) if each.key == "sjf-easy-2" else each for each in replays()]
-    (table,) = sequences.sequence_tables(to_frame(hard))
+    (table,) = map(sequences.table_of, sequences.replayed(to_frame(hard)))
     marked = {row[0].text for row in table.rows for cell in row if cell.best}
     assert marked == set(), "one is left, which beats nobody"
-    assert "most finished replays" in table.note
+    assert "those that finished every replay" in table.note
 
 
 def test_the_table_of_a_sequence_says_that_estimates_are_perfect() -> None:
     perfect = [replaced(each, metrics={**each.metrics, "perfect_estimates": 0.71}) for each in replays()]
-    (table,) = sequences.sequence_tables(to_frame(perfect))
+    (table,) = map(sequences.table_of, sequences.replayed(to_frame(perfect)))
     assert "PERFECT ESTIMATES: 71.0 % of the jobs ask for exactly their runtime." in table.note
-    (table,) = sequences.sequence_tables(to_frame(replays()))
+    (table,) = map(sequences.table_of, sequences.replayed(to_frame(replays())))
     assert "PERFECT" not in table.note
 
 
 def test_a_name_that_stands_for_two_policies_is_told_apart() -> None:
     other = [replaced(each, key=f"{each.key}-2", spec="fcfs:x=2") for each in replays() if each.name == "fcfs"]
-    (table,) = sequences.sequence_tables(to_frame([*replays(), *other]))
+    (table,) = map(sequences.table_of, sequences.replayed(to_frame([*replays(), *other])))
     assert [row[0].text for row in table.rows] == ["fcfs (fcfs)", "fcfs (fcfs:x=2)", "sjf-easy"]
 
 

@@ -1,4 +1,4 @@
-"""The best solvers of several problems side by side: their mean gaps with limits."""
+"""The best solvers or policies side by side: a figure of each with its limits."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _LEAST_GAP = 0.01  # below it the axis is linear [%]
+_SPREAD = 10  # factor between figures from which their axis is logarithmic
 
 
 class Leader(NamedTuple):
-    """A solver on one problem.
+    """A solver on one problem, or a policy on one trace.
 
     Parameters
     ----------
-    name : of the solver.
-    gap : its mean primal gap, from 0 to 1.
-    low, high : 95 % limits of the gap, None where the instances are too few.
+    name : of the solver or policy.
+    gap : its mean primal gap, from 0 to 1, or another figure.
+    low, high : limits of that figure, None where there are none.
     best : whether none is better.
     """
 
@@ -34,12 +35,13 @@ class Leader(NamedTuple):
 
 
 @styled
-def leaders(problems: Mapping[str, Sequence[Leader]]) -> Figure:
-    """Mean gaps of the best solvers of each problem, a row per solver.
+def leaders(problems: Mapping[str, Sequence[Leader]], figure_of: str = "") -> Figure:
+    """Mean gaps of the best solvers of each problem, or another figure of policies, a row each.
 
     Parameters
     ----------
     problems : the solvers that are drawn, by the name of their problem, in the order of the rows.
+    figure_of : what the figures are, with their unit, where they are no gaps.
 
     Raises
     ------
@@ -52,6 +54,7 @@ def leaders(problems: Mapping[str, Sequence[Leader]]) -> Figure:
     axes = figure.subplots()
     names: list[str] = []
     heads = []
+    unit = 1 if figure_of else 100
     for problem, solvers in problems.items():
         heads.append(len(names))
         names.append(plain(problem))
@@ -59,18 +62,25 @@ def leaders(problems: Mapping[str, Sequence[Leader]]) -> Figure:
             place = len(names)
             names.append(plain(each.name))
             if each.low is not None and each.high is not None:
-                axes.plot([100 * each.low, 100 * each.high], [place, place], color="#999999", linewidth=0.9, zorder=1)
+                axes.plot([unit * each.low, unit * each.high], [place, place], color="#999999", linewidth=0.9, zorder=1)
             inside, edge = ("#0072B2", "#0072B2") if each.best else ("#FFFFFF", "#000000")
-            axes.plot([100 * each.gap], [place], "o", markersize=4.5, mfc=inside, mec=edge, clip_on=False)
+            axes.plot([unit * each.gap], [place], "o", markersize=4.5, mfc=inside, mec=edge, clip_on=False)
     axes.set_yticks(range(rows), names)
     for row in heads:
         axes.get_yticklabels()[row].set_fontweight("bold")
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(rows - 0.4, -0.6)
-    axes.set_xscale("symlog", linthresh=_LEAST_GAP, linscale=0.5)
-    axes.set_xlim(0, 110)
-    axes.xaxis.set_major_formatter(lambda gap, _: f"{gap:g}")
-    axes.set_xticks([], minor=True)
-    axes.set_xlabel("mean primal gap [%]")
+    if not figure_of:
+        axes.set_xscale("symlog", linthresh=_LEAST_GAP, linscale=0.5)
+        axes.set_xlim(0, 110)
+        axes.set_xticks([], minor=True)
+    else:
+        figures = [each.gap for solvers in problems.values() for each in solvers]
+        if 0 < _SPREAD * min(figures) < max(figures):
+            axes.set_xscale("log")
+        else:
+            axes.set_xlim(0, None)
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.set_xlabel(figure_of or "mean primal gap [%]")
     axes.grid(axis="x")
     return figure

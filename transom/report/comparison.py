@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 Verdict = Literal["significant", "insignificant", "untold", "level", "contradicted", "alone"]
-"""Of a lead: more than chance, not significant, of too few instances to test, none at all, against the ranks, or over
-nobody."""
+"""Of a lead: significant, not significant, of too few instances to test, none at all, against the ranks, or over no
+other eligible solver."""
 
 ANSWERS = 4
 """Answers in the head of the page at most."""
@@ -71,7 +71,7 @@ class Standing(NamedTuple):
     ----------
     problem : its name.
     lines : of :func:`transom.bench.score.summaries.summaries`, the smallest mean gap first.
-    pair : the first of the best solvers against the next that met every instance, where both were compared.
+    pair : the first of the best solvers against the next eligible one, where both were compared.
     largest : whether no budget in seconds of this problem is larger, and no number of threads under it.
     threaded : whether there are several numbers of threads.
     """
@@ -83,20 +83,26 @@ class Standing(NamedTuple):
     threaded: bool
 
     @property
+    def under(self) -> str:
+        """The budget and, where there are several, the number of threads, as a sentence begins."""
+        line = self.lines[0]
+        return _under(line["budget"]) + (f" with {line['threads']} threads" if self.threaded else "")
+
+    @property
     def best(self) -> list[dict[str, Any]]:
-        """The lines of those who share the first place; empty where nobody met every instance."""
+        """The lines of those who share the first place; empty where no solver is eligible."""
         return [line for line in self.lines if line["best"]]
 
     @property
     def second(self) -> dict[str, Any] | None:
-        """The line of the next one that met every instance."""
-        return next((line for line in self.lines if line["complete"] and not line["best"]), None)
+        """The line of the next eligible solver."""
+        return next((line for line in self.lines if line["eligible"] and not line["best"]), None)
 
     @property
     def verdict(self) -> Verdict:
         """What the numbers say of the lead over the next one."""
         if self.second is None:
-            return "level" if 1 < len(self.lines) == len(self.best) else "alone"
+            return "level" if len(self.best) > 1 else "alone"
         if self.pair is not None and self.pair.verdict == "all ties":
             return "level"
         if self.pair is None or self.pair.p_corrected is None:
@@ -109,7 +115,10 @@ class Standing(NamedTuple):
 
 
 def standings(scored: pl.DataFrame) -> list[Standing]:
-    """Who leads on each problem, under each budget and number of threads; nothing where nobody met every instance.
+    """Who leads on each problem, under each budget and number of threads.
+
+    A solver that failed, was refused, or found nothing at all does not lead (``eligible`` of
+    :func:`transom.bench.score.summaries.summaries`).
 
     Parameters
     ----------
@@ -128,7 +137,7 @@ def standings(scored: pl.DataFrame) -> list[Standing]:
             if each.best and each.second is not None:
                 two = frozenset((each.best[0]["solver"], each.second["solver"]))
                 each = each._replace(pair=found.get(((budget, threads), two)))
-            told += [each] if each.best else []
+            told.append(each)
     return told
 
 
@@ -147,14 +156,17 @@ def answers(told: Sequence[Standing]) -> list[str]:
 
 def _answer(standing: Standing) -> str:
     best, second, pair, verdict = standing.best, standing.second, standing.pair, standing.verdict
+    if not best:
+        return f"{standing.under}, no solver answered every instance of {standing.problem} without a failure."
     first = best[0]
-    under = _under(first["budget"]) + (f" with {first['threads']} threads" if standing.threaded else "")
     over = f"{percentage(first['gap'])} % over {first['instances']:,} instance{'s' * (first['instances'] != 1)}"
     names = several([line["solver"] for line in best], 4)
     has = "has" if len(best) == 1 else "share"
-    said = f"{under}, {names} {has} the smallest mean primal gap on {standing.problem} ({over})."
+    said = f"{standing.under}, {names} {has} the smallest mean primal gap on {standing.problem} ({over})."
     if second is None:
-        return said + (" No other solver met all of these instances." if verdict == "alone" else "")
+        return said + (
+            " No other solver answered all of these instances without a failure." if verdict == "alone" else ""
+        )
     to = f"{second['solver']} ({percentage(second['gap'])} %)"
     if verdict == "level":
         return f"{said} {to} ties with it on every instance."
@@ -224,8 +236,8 @@ def _summed(lines: pl.DataFrame, by: str, caption: str, name: str) -> Table:
         ]  # fmt: skip
         rows.append(row)
     note = (
-        "A star marks the smallest mean gap among the solvers that met every instance of the comparison. Limits of a "
-        f"mean take {FEWEST_FOR_MEAN} instances, those of a median {FEWEST_FOR_MEDIAN}."
+        "A star marks the smallest mean gap among the solvers that answered every instance without a failure. Limits "
+        f"of a mean take {FEWEST_FOR_MEAN} instances, those of a median {FEWEST_FOR_MEDIAN}."
     )
     if len(lines) > LISTED:
         note = f"The first {LISTED:,} of {len(lines):,} lines. {note}"

@@ -1,108 +1,154 @@
-"""What the page opens with: one sentence that says what ran and who leads, and a picture of the leaders."""
+"""What the page opens with: one sentence that can be forwarded as it stands, and pictures of the leaders."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from transom.plot import Leader, leaders
 from transom.report.comparison import Standing
 from transom.report.pictures import Picture, picture
-from transom.report.table import Table, percentage, several
-
-if TYPE_CHECKING:
-    import polars as pl
+from transom.report.sequences import Replayed, unit
+from transom.report.table import percentage, several, significant
+from transom.simulation.output.metrics import known_metrics
 
 PROBLEMS, SOLVERS = 8, 4
-"""Problems in the picture, and solvers of each, at most."""
+"""Problems or traces in a picture, and solvers or policies of each, at most."""
 
-_SLOWDOWN = "mean bounded slowdown"
-_SAID = {
-    "significant": "with significance",
-    "insignificant": "without significance",
-    "untold": "on too few differing instances for a test",
-    "contradicted": "though worse than the next on significantly more instances",
-    "level": "level with the next",
-    "alone": "alone on all instances",
+NAMED = 3
+"""Problems or traces that the sentence names at most."""
+
+_TESTED = {
+    "significant": "a significant difference",
+    "insignificant": "not a significant difference",
+    "untold": "too few instances for a test",
+    "contradicted": "which is better on more instances",
 }
 
 
-def sentence(scored: pl.DataFrame, told: Sequence[Standing], sequences: Sequence[Table]) -> str:
-    """One sentence: what ran, and who leads at the largest budget of each problem, as far as the tests bear it out.
+def sentence(told: Sequence[Standing], traces: Sequence[Replayed]) -> str:
+    """Who is best at the largest budget of each problem and on each trace, as far as the tests bear it out.
 
     Parameters
     ----------
-    scored : of :func:`transom.bench.score.score.scored`.
     told : of :func:`transom.report.comparison.standings`.
-    sequences : of :func:`transom.report.sequences.sequence_tables`.
+    traces : of :func:`transom.report.sequences.replayed`.
     """
-    parts = [part for part in (_solved(scored, told) if len(scored) else "", _replayed(sequences)) if part]
-    text = "; ".join(parts) + "."
+    ends = [each for each in told if each.largest]
+    clauses = [_solved(each) for each in ends[:NAMED]]
+    clauses += [f"{more} more problems are below"] if (more := len(ends) - NAMED) > 0 else []
+    clauses += [_replayed(each) for each in traces[:NAMED]]
+    clauses += [f"{more} more traces are below"] if (more := len(traces) - NAMED) > 0 else []
+    text = "; ".join(clauses) + "."
     return (text[0].upper() + text[1:]).replace(" %", "\u00a0%")
 
 
-def picture_of(told: Sequence[Standing]) -> Picture | None:
-    """The mean gaps of the best solvers at the largest budget of each problem; None where there are none."""
-    shown = [each for each in told if each.largest][:PROBLEMS]
-    if not shown:
-        return None
-    drawn = {each.problem: _leaders(each) for each in shown}
-    gaps = "; ".join(
-        f"{problem}: " + ", ".join(f"{line.name} {percentage(line.gap)} %" for line in lines)
-        for problem, lines in drawn.items()
-    )
-    return picture(
-        leaders(drawn),
-        "leaders",
-        "Smallest mean gaps at the largest budget, with 95 % limits where the instances are enough; filled: the best. "
-        "Further left is better.",
-        f"Mean primal gaps of the best solvers at the largest budget. {gaps}.",
-    )
+def pictures_of(told: Sequence[Standing], traces: Sequence[Replayed]) -> list[Picture]:
+    """The best solvers at the largest budget of each problem, and the best policies on each trace."""
+    ends = [each for each in told if each.largest and each.best][:PROBLEMS]
+    gaps = {each.problem: _leaders(each) for each in ends}
+    drawn = []
+    if gaps:
+        drawn.append(
+            picture(
+                leaders(gaps),
+                "leaders",
+                "Smallest mean gaps at the largest budget, with 95 % limits where the instances are enough; filled: "
+                "the best. Further left is better.",
+                f"Mean primal gaps of the best solvers at the largest budget. {_spelt(gaps, percentage, ' %')}.",
+            )
+        )
+    ranked = [(each, *each.ranked()) for each in traces]
+    metrics = [metric for _, metric, _ in ranked if metric]
+    if metrics:
+        metric = metrics[0]
+        title, unit_of, _ = _quantity(metric)
+        kept = [(trace, order[:SOLVERS]) for trace, found, order in ranked if found == metric][:PROBLEMS]
+        figures = {trace.name: _policies(trace, metric, order) for trace, order in kept}
+        better = "left" if known_metrics()[metric].better == "lower" else "right"
+        drawn.append(
+            picture(
+                leaders(figures, f"{title} [{unit_of}]" if unit_of else title),
+                "policies",
+                f"{title.capitalize()} of the best policies on each trace; lines run from the least to the largest of "
+                f"the seeds; filled: the best. Further {better} is better.",
+                f"{title.capitalize()} of the best policies. {_spelt(figures, _figure, f' {unit_of}')}.",
+            )
+        )
+    return drawn
+
+
+def _solved(standing: Standing) -> str:
+    best, second, verdict = standing.best, standing.second, standing.verdict
+    under = f"on {standing.problem}, {standing.under[0].lower()}{standing.under[1:]}"
+    if not best:
+        return f"{under}, no solver answered every instance without a failure"
+    instances = best[0]["instances"]
+    over = f"{instances:,} instance{'s' * (instances != 1)}"
+    gap = f"a mean gap of {percentage(best[0]['gap'])} % over {over}"
+    if verdict == "level":
+        names = [line["solver"] for line in best]
+        names += [second["solver"]] if second is not None else []
+        return f"{under}, {_listed(names)} are level with {gap}"
+    if second is None:
+        return f"{under}, {_names(best)} alone answered every instance without a failure, with {gap}"
+    against = f"{percentage(second['gap'])} % for {second['solver']}, the next"
+    comes = f"{_names(best)} come{'s' * (len(best) == 1)} closest to the best known values"
+    return f"{under}, {comes}: {gap}, against {against} ({_TESTED[verdict]})"
+
+
+def _replayed(trace: Replayed) -> str:
+    metric, order = trace.ranked()
+    if not metric:
+        if len(trace.policies) == 1:
+            return f"on {trace.name}, {_listed([*trace.policies])} alone was replayed"
+        return f"on {trace.name}, fewer than two of {len(trace.policies)} policies finished every replay"
+    title, unit_of, scale = _quantity(metric)
+    means = trace.means(metric)
+    shown = {policy: f"{_figure(means[policy] / scale)} {unit_of}".rstrip() for policy in order}
+    level = [policy for policy in order if means[policy] == means[order[0]]]
+    end = "lowest" if known_metrics()[metric].better == "lower" else "highest"
+    has = "has" if len(level) == 1 else "share"
+    said = f"on {trace.name}, {_listed(level)} {has} the {end} {title} of {len(order)} policies: {shown[order[0]]}"
+    rest = order[len(level) :]
+    return f"{said}, against {shown[rest[0]]} under {rest[0]}, the next" if rest else said
 
 
 def _leaders(standing: Standing) -> list[Leader]:
-    met = [line for line in standing.lines if line["complete"]][:SOLVERS]
+    met = [line for line in standing.lines if line["eligible"]][:SOLVERS]
     return [Leader(line["solver"], line["gap"], line["gap_low"], line["gap_high"], line["best"]) for line in met]
 
 
-def _solved(scored: pl.DataFrame, told: Sequence[Standing]) -> str:
-    problems = sorted(scored["problem"].unique())
-    runs, solvers, instances = len(scored), scored["solver"].n_unique(), scored["instance"].n_unique()
-    said = f"{_counted(runs, 'run')} of {_counted(solvers, 'solver')} on {_counted(instances, 'instance')} of "
-    ends = [each for each in told if each.largest]
-    clauses = []
-    for verdict, said_of in _SAID.items():
-        those = [each for each in ends if each.verdict == verdict and each.best[0]["gap"] < 1]
-        names = ", ".join(f"{_names(each)} ({each.problem})" for each in those)
-        clauses += [f"{said_of}, {names}"] if names else []
-    if nothing := [each.problem for each in ends if each.best[0]["gap"] >= 1]:
-        clauses.append(f"nobody on {_listed(nothing)}, with mean gaps of 100 %")
-    return said + _listed(problems) + (": first at the largest budget are, " + "; ".join(clauses) if clauses else "")
+def _policies(trace: Replayed, metric: str, order: Sequence[str]) -> list[Leader]:
+    scale = _quantity(metric)[2]
+    drawn: list[Leader] = []
+    for policy in order:
+        mean, low, high = (trace.policies[policy][metric][each] / scale for each in ("mean", "least", "most"))
+        drawn.append(Leader(policy, mean, low, high, not drawn or mean == drawn[0].gap))
+    return drawn
 
 
-def _names(standing: Standing) -> str:
-    names = [line["solver"] for line in standing.best]
-    if standing.verdict == "level" and standing.second is not None:
-        names.append(standing.second["solver"])
-    return _listed(names) if len(names) < 4 else several(names, 2)
+def _quantity(metric: str) -> tuple[str, str, float]:
+    """A metric in words, its unit, and how much of the stored figure that is."""
+    return metric.replace("_", " "), *unit(metric, known_metrics()[metric])
 
 
-def _replayed(sequences: Sequence[Table]) -> str:
-    if not sequences:
-        return ""
-    policies = {row[0].text for table in sequences for row in table.rows}
-    said = f"{_counted(len(policies), 'policy', 'policies')} on {_counted(len(sequences), 'trace')}"
-    least = []
-    for table in sequences:
-        column = next((k for k, each in enumerate(table.columns) if each.title == _SLOWDOWN), None)
-        best = [row[0].text for row in table.rows if column is not None and row[column].best]
-        least += [f"{_listed(best)} on {table.caption.partition(':')[0]}"] if best else []
-    return said + (f": the least {_SLOWDOWN} is that of {several(least, 4)}" if least else "")
+def _spelt(groups: dict[str, list[Leader]], shown: Callable[[float], str], unit_of: str) -> str:
+    return "; ".join(
+        f"{name}: " + ", ".join(f"{each.name} {shown(each.gap)}{unit_of}".rstrip() for each in lines)
+        for name, lines in groups.items()
+    )
 
 
-def _counted(number: int, one: str, more: str = "") -> str:
-    return f"{number:,} {one if number == 1 else more or one + 's'}"
+def _figure(value: float) -> str:
+    return significant(value, 3)
+
+
+def _names(lines: Sequence[dict[str, Any]]) -> str:
+    return _listed([line["solver"] for line in lines])
 
 
 def _listed(things: list[str]) -> str:
+    if len(things) > 4:
+        return several(things, 2)
     return " and ".join([*([", ".join(things[:-1])] if things[1:] else []), things[-1]])

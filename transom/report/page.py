@@ -109,9 +109,9 @@ def render(
     past = list(overshoot_pictures(table))
     progress("overshoots")
     data, runs_left_out = embedded(table)
-    replays = sequences.sequence_tables(frame)
+    replays = sequences.replayed(frame)
     standings = comparison.standings(table)
-    opening = [first] if (first := lead.picture_of(standings)) is not None else []
+    opening = lead.pictures_of(standings, replays)
     sections = [("what", "What ran"), *((part.name, part.heading) for part in parts)]
     sections += [("sequences", "Window sequences")] if replays else []
     sections += [("instances", "Instance by instance")] if len(table) else []
@@ -119,7 +119,7 @@ def render(
     script = _file("script.js")
     html = _template().render(
         title=title,
-        lead=lead.sentence(table, standings, replays),
+        lead=lead.sentence(standings, replays),
         opening=opening,
         answers=comparison.answers(standings),
         warnings=[*notes, *_remarks(table), *facts.warnings(frame), *([left_out] if left_out else [])],
@@ -127,7 +127,7 @@ def render(
         facts=facts.facts(frame, plans),
         about=facts.about(frame),
         comparisons=parts,
-        sequences=replays,
+        sequences=[sequences.table_of(trace) for trace in replays],
         data=_json(data) if len(table) else None,
         runs_left_out=runs_left_out,
         failures=failures.failures(frame),

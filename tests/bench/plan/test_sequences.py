@@ -19,7 +19,7 @@ from transom.bench.store.frame import to_frame
 from transom.bench.store.store import write_results
 from transom.cli import run
 from transom.errors import SpecError
-from transom.report.sequences import sequence_tables
+from transom.report.sequences import replayed, table_of
 
 TRACE = "instances/workloads/lublin_5000.swf.gz"
 
@@ -95,7 +95,7 @@ def test_rows_and_tables_say_where_the_clock_of_f1_to_f4_begins(
         "f4: log10 of the submission on the trace's clock (clock=trace)",
         "own: log10 of the submission on a clock that starts with the jobs that are replayed (clock=sequence)",
     )
-    (table,) = sequence_tables(to_frame(rows))
+    (table,) = map(table_of, replayed(to_frame(rows)))
     assert all(f" {line}." in table.note for line in said)
     write_results(tmp_path / "rows.parquet", to_frame(rows))
     assert run(["bench", "score", str(tmp_path / "rows.parquet")]) == 0
