@@ -46,6 +46,7 @@ ROOMS = {
     "simulation.passes": {"simulation.core"},
     "simulation.nodes": {"simulation.core"},
     "simulation.policies": {"simulation.core", "simulation.passes"},
+    "simulation.placement": set(),
     "simulation.output": {"simulation.core", "simulation.nodes"},
     "learned.dras.process": {"learned"},
     "learned.dras.networks": {"learned"},

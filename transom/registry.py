@@ -34,6 +34,7 @@ PRIORITY_RULES = "transom.priority_rules"
 COST_MODELS = "transom.cost_models"
 DECISION_RULES = "transom.decision_rules"
 EVENT_RULES = "transom.event_rules"
+TASK_POLICIES = "transom.task_policies"
 METRICS = "transom.metrics"
 
 _WORDS = {
@@ -45,6 +46,7 @@ _WORDS = {
     COST_MODELS: "cost model",
     DECISION_RULES: "decision rule",
     EVENT_RULES: "event rules",
+    TASK_POLICIES: "policy for tasks",
     METRICS: "metric",
 }
 
@@ -248,7 +250,7 @@ def _split(text: str, spec: str) -> list[str]:
 
 
 def build(factory: Any, name: str, settings: dict[str, str]) -> Any:
-    """Call a factory with settings given as text, converted to its annotated types.
+    """Call a factory with settings given as text, converted to its annotated types; ``as-coded`` is ``as_coded``.
 
     Raises
     ------
@@ -260,6 +262,7 @@ def build(factory: Any, name: str, settings: dict[str, str]) -> Any:
     # Fields of a dataclass may be inherited from another file, whose names the class itself knows how to find.
     whole = is_dataclass(factory) or not inspect.isclass(factory)
     hints = typing.get_type_hints(factory if whole else factory.__init__)
+    settings = {key.replace("-", "_"): value for key, value in settings.items()}
     for key in settings:
         if key not in parameters:
             known = ", ".join(parameters) or "none"

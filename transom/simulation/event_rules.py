@@ -99,14 +99,27 @@ class Textbook:
         return self.name
 
 
-def parse_rules(text: str) -> EventRules:
-    """The event rules that a specification names: ``textbook``, ``cqsim``, ``rlscheduler:sign=published`` ...
+def rules_by_name(text: str) -> EventRules:
+    """The event rules that a specification names, whatever they are rules of.
 
     Raises
     ------
     SpecError : the name or a parameter is unknown, or a value does not fit.
     """
     rules: EventRules = registry.make(registry.EVENT_RULES, text)
+    return rules
+
+
+def parse_rules(text: str) -> EventRules:
+    """The event rules of jobs on nodes that a specification names: ``textbook``, ``cqsim``, ``rlscheduler:seed=1`` ...
+
+    Raises
+    ------
+    SpecError : the name or a parameter is unknown, a value does not fit, or these are rules for tasks on machines.
+    """
+    rules = rules_by_name(text)
+    if not isinstance(rules, (Textbook, ForeignRules)):
+        raise SpecError(f"{rules.name} rules are for tasks on machines (--machines), not for jobs on nodes")
     return rules
 
 

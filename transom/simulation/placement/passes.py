@@ -1,0 +1,247 @@
+"""What the rules by name do at an instant, compiled: place instances until none fits.
+
+A rule is either an order of the tasks and a choice of a machine for each instance, or a choice among all pairs of task
+and machine. While nothing ends, room only shrinks: a task that did not fit does not fit later in the pass.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from transom._system.compiling import compiled, no_refcount
+from transom.models.arrays import BoolArray, FloatArray, IntArray
+from transom.simulation.placement.state import State, fits, next_instant, note_pass, place
+
+FIRST, TIGHTEST, FREEST, LAST_MACHINE, ALIGNMENT, FAIREST, UNIFORM = range(7)
+"""What a rule chooses: for the next task the first machine, that with least left or that with most free; as
+CloudSimPy's first-fit; or a pair of task and machine by alignment, by dominant share, or at random."""
+
+_QUOTA = 2_000_000  # places of the queue looked at between two looks at the progress bar
+
+
+class Rule(NamedTuple):
+    """A rule and its scratch arrays, for T tasks of J jobs on M machines with R resources.
+
+    ``rank`` ``(T,)``: the place of each task in the rule's order; ``weight`` ``(M, R)``: what a unit of a resource
+    counts in a score; ``job`` ``(T,)`` and ``first_task`` ``(J + 1,)``: which tasks are whose; ``draws``: uniform
+    numbers in [0, 1), one an instance; ``score``, ``choice`` ``(M,)``; ``share`` ``(J,)``: dominant shares; ``fitting``
+    ``(M, T)``.
+    """
+
+    choice_of: int
+    rank: IntArray
+    weight: FloatArray
+    job: IntArray
+    first_task: IntArray
+    draws: FloatArray
+    score: FloatArray
+    choice: IntArray
+    share: FloatArray
+    fitting: BoolArray
+
+
+@compiled
+def run_rule(state: State, rule: Rule) -> bool:
+    """Replay under a rule; False when it is over, True when there is more to do or no room left to record it."""
+    at, looked = state.at, 0
+    while at.batches + at.concurrent <= len(state.batches):
+        if looked > _QUOTA:
+            return True
+        if not next_instant(state):
+            return False
+        looked += at.queued + 1
+        if at.queued:
+            _pass(state, rule)
+    return True
+
+
+@no_refcount
+def _pass(state: State, rule: Rule) -> None:
+    queued = state.at.waiting
+    _keep_order(state, rule.rank)
+    if rule.choice_of == LAST_MACHINE:
+        _machine_by_machine(state)
+    elif rule.choice_of == ALIGNMENT:
+        _best_aligned(state, rule)
+    elif rule.choice_of == FAIREST:
+        _fairest(state, rule)
+    elif rule.choice_of == UNIFORM:
+        _uniform(state, rule)
+    else:
+        _task_by_task(state, rule)
+    note_pass(state, queued)
+
+
+@no_refcount
+def _keep_order(state: State, rank: IntArray) -> None:
+    """Bring new tasks of the queue to their places in the rule's order."""
+    queue, at = state.queue, state.at
+    for new in range(at.ordered, at.queued):
+        task, place_ = queue[new], new
+        while place_ > 0 and rank[queue[place_ - 1]] > rank[task]:
+            queue[place_] = queue[place_ - 1]
+            place_ -= 1
+        queue[place_] = task
+    at.ordered = at.queued
+
+
+@no_refcount
+def _task_by_task(state: State, rule: Rule) -> None:
+    for i in range(state.at.queued):
+        task = state.queue[i]
+        while state.waiting[task] > 0:
+            machine = _machine_for(state, rule, task)
+            if machine < 0:
+                break
+            place(state, task, machine)
+
+
+@no_refcount
+def _machine_for(state: State, rule: Rule, task: int) -> int:
+    """The machine that the rule chooses for an instance, -1 if it fits on none; the first of equal ones."""
+    chosen, least = -1, np.inf
+    for machine in range(len(state.free)):
+        if fits(state, task, machine):
+            if rule.choice_of == FIRST:
+                return machine
+            left = 0.0
+            for r in range(state.free.shape[1]):
+                left += state.free[machine, r] * rule.weight[machine, r]
+            if rule.choice_of == FREEST:
+                left = -left
+            if left < least:
+                chosen, least = machine, left
+    return chosen
+
+
+@no_refcount
+def _machine_by_machine(state: State) -> None:
+    """CloudSimPy's first-fit: the last machine that fits anything takes the first task that fits it."""
+    for back in range(len(state.free)):
+        machine = len(state.free) - 1 - back
+        for i in range(state.at.queued):
+            task = state.queue[i]
+            while state.waiting[task] > 0 and fits(state, task, machine):
+                place(state, task, machine)
+
+
+@no_refcount
+def _best_aligned(state: State, rule: Rule) -> None:
+    """Tetris: the pair with the largest sum over resources of free x demand; of equal ones the first, by machines."""
+    choice, score = rule.choice, rule.score
+    for machine in range(len(state.free)):
+        _align(state, rule, machine)
+    while True:
+        best = -1
+        for machine in range(len(choice)):
+            if choice[machine] >= 0 and state.waiting[choice[machine]] == 0:
+                _align(state, rule, machine)
+            if choice[machine] >= 0 and (best < 0 or score[machine] > score[best]):
+                best = machine
+        if best < 0:
+            return
+        place(state, choice[best], best)
+        _align(state, rule, best)
+
+
+@no_refcount
+def _align(state: State, rule: Rule, machine: int) -> None:
+    """The best task for a machine, -1 if none fits."""
+    rule.choice[machine] = -1
+    for i in range(state.at.queued):
+        task = state.queue[i]
+        if state.waiting[task] > 0 and fits(state, task, machine):
+            aligned = 0.0
+            for r in range(state.free.shape[1]):
+                aligned += state.free[machine, r] * rule.weight[machine, r] * state.demands[task, r]
+            if rule.choice[machine] < 0 or aligned > rule.score[machine]:
+                rule.choice[machine], rule.score[machine] = task, aligned
+
+
+@no_refcount
+def _fairest(state: State, rule: Rule) -> None:
+    """Dominant-resource fairness: the job with the least dominant share gets an instance of its first task that fits.
+
+    ``weight`` states the share of the cluster that a unit of a resource is. A job without a task that fits is out.
+    """
+    share, queue = rule.share, state.queue
+    for i in range(state.at.queued):
+        share[rule.job[queue[i]]] = _dominant_share(state, rule, rule.job[queue[i]])
+    while True:
+        poorest = -1
+        for i in range(state.at.queued):
+            job = rule.job[queue[i]]
+            if state.waiting[queue[i]] > 0 and (poorest < 0 or share[job] < share[poorest]):
+                poorest = job
+        if poorest < 0 or share[poorest] == np.inf:
+            return
+        share[poorest] = _serve(state, rule, poorest)
+
+
+@no_refcount
+def _serve(state: State, rule: Rule, job: int) -> float:
+    """Place one instance of a job; its new dominant share, infinite if none fits."""
+    for i in range(state.at.queued):
+        task = state.queue[i]
+        if rule.job[task] == job and state.waiting[task] > 0:
+            for machine in range(len(state.free)):
+                if fits(state, task, machine):
+                    place(state, task, machine)
+                    return _dominant_share(state, rule, job)
+    return np.inf
+
+
+@no_refcount
+def _dominant_share(state: State, rule: Rule, job: int) -> float:
+    largest = 0.0
+    for r in range(state.free.shape[1]):
+        share = 0.0
+        for task in range(rule.first_task[job], rule.first_task[job + 1]):
+            share += state.running[task] * (state.demands[task, r] * rule.weight[0, r])
+        largest = max(largest, share)
+    return largest
+
+
+@no_refcount
+def _uniform(state: State, rule: Rule) -> None:
+    """Every pair of a waiting task and a machine that it fits on is equally likely."""
+    fitting, counts = rule.fitting, rule.choice
+    for machine in range(len(counts)):
+        _note_fitting(state, rule, machine)
+    while True:
+        total = 0
+        for machine in range(len(counts)):
+            total += counts[machine]
+        if total == 0:
+            return
+        drawn = int(rule.draws[state.at.started] * total)
+        machine = 0
+        while drawn >= counts[machine]:
+            drawn -= counts[machine]
+            machine += 1
+        i = 0
+        while drawn > 0 or not fitting[machine, i]:
+            if fitting[machine, i]:
+                drawn -= 1
+            i += 1
+        task = state.queue[i]
+        place(state, task, machine)
+        if state.waiting[task] == 0:
+            for other in range(len(counts)):
+                if fitting[other, i]:
+                    fitting[other, i] = False
+                    counts[other] -= 1
+        _note_fitting(state, rule, machine)
+
+
+@no_refcount
+def _note_fitting(state: State, rule: Rule, machine: int) -> None:
+    count = 0
+    for i in range(state.at.queued):
+        good = state.waiting[state.queue[i]] > 0 and fits(state, state.queue[i], machine)
+        rule.fitting[machine, i] = good
+        if good:
+            count += 1
+    rule.choice[machine] = count
