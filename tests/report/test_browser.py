@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.report.rows import EVIL, failed, replays, solves
+from tests.report.rows import EVIL, failed, replaced, replays, solves
 from transom.bench.store.frame import to_frame
 from transom.report import render, write_report
 
@@ -149,6 +149,138 @@ def test_an_instance_shows_its_runs_and_curves(page: Any) -> None:
     find.send_keys(" nowhere")
     assert "No instance has all of these words" in page.find_element("id", "drill").text
     assert page.get_log("browser") == []
+
+
+READ = "return arguments[0].querySelector('.reading').textContent"
+
+
+def figure(page: Any, name: str) -> Any:
+    holder = page.find_element("css selector", f'[data-reading*="{name}"]')
+    page.execute_script("arguments[0].scrollIntoView({block: 'center'})", holder)
+    return holder
+
+
+def values(said: str) -> dict[str, float]:
+    """Names and numbers of what a slider says."""
+    return {name: float(value) for name, _, value in (part.rpartition(": ") for part in said.split(", "))}
+
+
+def test_a_pointer_reads_the_curves_of_a_figure(page: Any) -> None:
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    holder = figure(page, "knapsack-1-s-gap-over-time")
+    assert page.execute_script(READ, holder) == ""
+    drawing = holder.find_element("css selector", "svg")
+    ActionChains(page).move_to_element_with_offset(drawing, drawing.size["width"] // 3, 0).perform()
+    said = values(holder.get_attribute("aria-valuetext"))
+    assert set(said) == {"time [s]", "exact", "walk", "greedy", "faulty"}
+    assert page.execute_script(READ, holder).startswith(f"time [s]: {said['time [s]']:g}; mean primal gap [%]")
+    assert (said["exact"], said["faulty"]) == (0, 100)
+    ActionChains(page).move_to_element(page.find_element("css selector", "h1")).perform()
+    assert page.execute_script(READ, holder) == ""
+
+
+def test_values_that_are_read_are_those_that_were_drawn(page: Any) -> None:
+    """At the end of the budget: the same as in the table."""
+    from selenium.webdriver.common.keys import Keys
+
+    holder = figure(page, "knapsack-1-s-gap-over-time")
+    holder.send_keys(Keys.END)
+    said = values(holder.get_attribute("aria-valuetext"))
+    gaps = dict(zip(column(page, "comparison-knapsack", 0), column(page, "comparison-knapsack", 2), strict=True))
+    for solver, gap in gaps.items():
+        assert said[solver] == pytest.approx(float(gap.split()[-1]), abs=0.02 if solver != "faulty" else 100)
+
+
+def test_the_arrow_keys_read_the_curves_of_an_instance(page: Any) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    reader = page.find_element("css selector", ".chart [role=slider]")
+    reader.send_keys(Keys.END)
+    end = values(reader.get_attribute("aria-valuetext").replace(", seed", " seed").replace(", bound", " bound"))
+    assert end["exact seed 0"] == end["exact seed 0 bound"] == 1000
+    for _ in range(60):
+        reader.send_keys(Keys.ARROW_LEFT)
+    begin = values(reader.get_attribute("aria-valuetext").replace(", seed", " seed").replace(", bound", " bound"))
+    assert begin["time [s]"] < end["time [s]"]
+    assert set(begin) < set(end), "what has found nothing yet has no value"
+    reader.send_keys(Keys.ESCAPE)
+    assert page.execute_script(READ, reader) == ""
+
+
+def test_a_finger_reads_the_curves(page: Any) -> None:
+    size = {"width": 420, "height": 740, "deviceScaleFactor": 2, "mobile": True}
+    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    page.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    try:
+        page.refresh()
+        holder = figure(page, "knapsack-1-s-targets")
+        place = holder.find_element("css selector", "svg").rect
+        top = page.execute_script("return scrollY")
+        touch = {"x": place["x"] + 0.9 * place["width"], "y": place["y"] + place["height"] / 2 - top}
+        page.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [touch]})
+        page.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+        assert "exact: 100" in page.execute_script(READ, holder), "a finger that is lifted leaves what was read"
+    finally:
+        page.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
+
+
+@pytest.fixture(scope="module")
+def long_page(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """2,400 runs and names of solvers, sets and instances that would be markup."""
+    folder = tmp_path_factory.mktemp("long")
+    rows = [
+        replaced(row, name=EVIL if row.name == "walk" else row.name, set=EVIL, label=f"{EVIL} {number}", curve=())
+        for number, row in enumerate(solves(4, 200, (1.0,)))
+    ]
+    few = [replaced(row, name=EVIL, problem="scas", instance=EVIL) for row in solves(1, 1, (1.0,))]
+    waits = [replaced(row, set=EVIL, name=f"{row.name} {EVIL}") for row in replays()]
+    write_report(folder / "report.html", render(to_frame([*rows, *few, *waits]), EVIL))
+    return (folder / "report.html").as_uri()
+
+
+def test_a_long_table_is_shown_page_by_page(browser: Any, long_page: str) -> None:
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    browser.get(long_page)
+    pager = browser.find_element("css selector", ".box:has(#all-runs) + .pager")
+    said = pager.find_element("css selector", "output")
+    first, previous, following, last = pager.find_elements("css selector", "button")
+    assert (len(visible(browser, "all-runs")), said.text) == (100, "rows 1 to 100 of 2403")
+    assert not first.is_enabled()
+    assert not previous.is_enabled()
+    following.click()
+    assert said.text == "rows 101 to 200 of 2403"
+    last.click()
+    assert (len(visible(browser, "all-runs")), said.text) == (3, "rows 2401 to 2403 of 2403")
+    assert not following.is_enabled()
+    heading(browser, "all-runs", 6).click()
+    assert set(column(browser, "all-runs", 6)) == {"0", "1", "2", "3", "4", "5", "6", "7", "8"}, "100 of 9 x 12 and 3"
+    heading(browser, "all-runs", 6).click()
+    assert column(browser, "all-runs", 6)[0] == "199"
+    controls = browser.execute_script(
+        "return document.getElementById('all-runs').closest('.box').previousElementSibling"
+    )
+    controls.find_element("css selector", "input").send_keys("greedy 0.9")
+    assert {row[3] for row in visible(browser, "all-runs")} == {"greedy"}
+    assert controls.find_element("css selector", "output").text.endswith(" of 2403 rows")
+
+
+def test_no_name_becomes_markup(browser: Any, long_page: str) -> None:
+    """Names of jobs, solvers, sets, policies, files: in tables, in paged rows, in lists, figures and readings."""
+    from selenium.webdriver.common.keys import Keys
+
+    browser.get(long_page)
+    assert browser.title == EVIL
+    reader = browser.find_element("css selector", ".chart [role=slider], [data-reading]")
+    reader.send_keys(Keys.END)
+    find = browser.find_element("id", "find")
+    find.send_keys("<img")
+    assert browser.execute_script("return document.getElementById('instance').options.length") > 0
+    heading(browser, "all-runs", 3).click()
+    assert set(column(browser, "all-runs", 3)) == {EVIL}
+    assert browser.execute_script("return document.images.length") == 0
+    assert browser.execute_script("return document.querySelectorAll('script:not([type])').length") == 1
+    assert browser.get_log("browser") == []
 
 
 def test_a_bound_is_drawn_beside_the_value(page: Any) -> None:

@@ -389,6 +389,32 @@ def test_paths_are_told_from_their_common_folder_on(monkeypatch: pytest.MonkeyPa
     assert {each["label"] for each in Read(html).data["instances"]} <= {"a/one.jsonl:1", "b/two.jsonl:7"}
 
 
+def test_a_long_table_is_data_with_its_first_rows_in_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "comparison_pictures", lambda *_: iter(()))
+    listed = runs.run_table(_scored(solves(4, 60, (1.0,))))
+    assert len(listed.rows) == 720
+    read = Read(render(to_frame(solves(4, 60, (1.0,)))).html)
+    assert [line[:4] for line in read.tables["all-runs"][1:3]] == [
+        ["knapsack", "knapsack-a", "made up, number 0", "exact"]
+    ] * 2
+    assert len(read.tables["all-runs"]) == 1 + 100
+    told = json.loads(read.scripts[1])
+    assert told["count"] == 720
+    for place, (column, cells) in enumerate(zip(told["columns"], zip(*listed.rows, strict=True), strict=True)):
+        at = range(720) if column["at"] is None else column["at"]
+        assert [column["texts"][k] for k in at] == [cell.text for cell in cells], place
+        sorts = column["sorts"] or column["texts"]
+        assert all(sorts[at[k]] in (cell.sort, cell.text) or cell.sort is not None for k, cell in enumerate(cells))
+
+
+def test_the_table_of_runs_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "LISTED", 20)
+    listed = runs.run_table(_scored([*solves(4, 2, (1.0,)), *failed()]))
+    assert len(listed.rows) == 20
+    assert listed.note == "The first 20 of 30 runs, those that failed first."
+    assert [row[7].text != "ok" for row in listed.rows] == [True] * 6 + [False] * 14
+
+
 def test_thinned_curves_keep_their_ends() -> None:
     curve = tuple((0.001 * step, float(step), None) for step in range(500))
     (row, *_) = solves(1, 1, (1.0,))
@@ -432,9 +458,10 @@ def test_a_figure_is_inline_without_what_would_leak_into_the_page(made: Page) ->
 
 def test_files_of_the_page_are_those_of_the_package() -> None:
     folder = Path(pages.__file__).parent
-    assert {path.name for path in folder.iterdir() if path.is_file()} >= {"page.html.j2", "script.js", "style.css"}
+    assert {path.name for path in folder.iterdir() if path.is_file()} >= {"page.html.j2", "style.css"}
+    assert {path.stem for path in (folder / "script").iterdir()} == set(pages.SCRIPT)
     assert "http" not in (folder / "style.css").read_text()
-    script = (folder / "script.js").read_text()
+    script = pages._script()
     assert set(re.findall(r"https?://[^\"]*", script)) == {"http://www.w3.org/2000/svg"}
     for way_out in ("fetch(", "XMLHttpRequest", "innerHTML", "eval(", "import(", "sendBeacon", "WebSocket"):
         assert way_out not in script
@@ -470,7 +497,7 @@ def test_a_proof_that_was_contradicted_has_no_ring() -> None:
     lie = replaced(true[0], key="lie", name="lie", spec="lie", value=1.0, bound=1.0, curve=((0.1, 1.0, 1.0),))
     data, _ = runs.embedded(_scored([*true, lie]))
     assert [run["proved"] for run in data["instances"][0]["runs"]] == [True, False]
-    assert "run.proved" in pages._file("script.js")
+    assert "run.proved" in pages._script()
 
 
 def test_wrong_answers_stand_before_whatever_is_more_frequent() -> None:

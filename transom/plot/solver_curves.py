@@ -23,6 +23,7 @@ _LEGEND_ROW = 0.17  # [inch]
 _NAME = 24  # characters of a name in a legend of two columns
 _LEAST_GAP = 0.01  # below it the axis is linear [%]
 _THICK, _THIN = 2.4, 0.9  # of lines [points]
+_LABELLED = 100  # factor up to which 2, 3 and 5 are labelled
 _POINTS = 400  # of a line at most: more are not seen
 
 
@@ -94,6 +95,8 @@ def performance_profile(lines: Mapping[str, Line], title: str, target: str, orde
     axes.set_xscale("log")
     axes.set_xlim(1, None)
     axes.xaxis.set_major_formatter(lambda factor, _: f"{factor:g}")
+    few = axes.get_xlim()[1] < _LABELLED  # factors: between powers of ten there is room for labels
+    axes.xaxis.set_minor_formatter(lambda factor, _: f"{factor:g}" if few and factor in (2, 3, 5) else "")
     axes.set_xlabel("time, of the fastest solver's [factor]")
     return figure
 

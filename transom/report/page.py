@@ -18,8 +18,8 @@ from transom.bench.score.score import BestKnown, references, scored
 from transom.errors import DocumentError
 from transom.report import comparison, facts, failures, lead, sequences
 from transom.report.pictures import Picture, comparison_pictures, overshoot_pictures
-from transom.report.runs import embedded, solvers_of
-from transom.report.table import Table, anchor
+from transom.report.runs import embedded, run_table, solvers_of
+from transom.report.table import FIRST, Table, anchor
 
 if TYPE_CHECKING:
     import polars as pl
@@ -58,6 +58,10 @@ WORDS = (
     ),
 )
 """Terms of the page, in short; docs/benchmarking.md defines them with their sources."""
+
+
+SCRIPT = ("elements", "tables", "reading", "instances")
+"""Parts of the page's script, in the order in which they stand."""
 
 
 class Part(NamedTuple):
@@ -116,7 +120,7 @@ def render(
     sections += [("sequences", "Window sequences")] if replays else []
     sections += [("instances", "Instance by instance")] if len(table) else []
     sections += [("failures", "Failures and overshoots"), ("reading", "How to read this")]
-    script = _file("script.js")
+    script = _script()
     html = _template().render(
         title=title,
         lead=lead.sentence(standings, replays),
@@ -128,7 +132,9 @@ def render(
         about=facts.about(frame),
         comparisons=parts,
         sequences=[sequences.table_of(trace) for trace in replays],
-        data=_json(data) if len(table) else None,
+        data=data if len(table) else None,
+        runs=run_table(table),
+        first=FIRST,
         runs_left_out=runs_left_out,
         failures=failures.failures(frame),
         overshoot_pictures=past,
@@ -205,12 +211,17 @@ def _remarks(table: pl.DataFrame) -> list[str]:
     return told[:REMARKS] + ([f"{more} more remarks: transom bench score"] if (more := len(told) - REMARKS) > 0 else [])
 
 
-def _json(data: Any) -> Markup:
-    """Data as JSON that cannot end the element it stands in."""
+def _json(data: Any) -> str:
     import msgspec
+
+    return msgspec.json.encode(data).decode()
+
+
+def _data(data: Any) -> Markup:
+    """Data as JSON that cannot end the element it stands in."""
     from markupsafe import Markup
 
-    text = msgspec.json.encode(data).decode()
+    text = _json(data)
     for sign in "<>&":  # they occur in strings alone
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return Markup(text)
@@ -228,8 +239,15 @@ def _file(name: str) -> str:
 
 
 @cache
+def _script() -> str:
+    parts = "\n".join(_file(f"script/{part}.js") for part in SCRIPT)
+    return f'"use strict";\n(() => {{\n{parts}}})();'
+
+
+@cache
 def _template() -> Template:
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters |= {"json": _json, "data": _data}
     return environment.from_string(_file("page.html.j2"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from transom.bench.score import profiles
 from transom.bench.score.score import ALLOWANCE
@@ -35,13 +35,15 @@ LINES = 14
 
 
 class Picture(NamedTuple):
-    """A figure: a name for files, what stands below it, what it shows for those who do not see it, and its bytes."""
+    """A figure: a name for files, what stands below it, what it shows for those who do not see it, and its bytes;
+    ``reading`` is what the script of the page needs to read values off its curves."""
 
     name: str
     caption: str
     alt: str
     svg: bytes
     pdf: bytes
+    reading: dict[str, Any] | None = None
 
     @property
     def inline(self) -> Markup:
@@ -71,9 +73,31 @@ class Picture(NamedTuple):
 def picture(figure: Figure, name: str, caption: str, alt: str) -> Picture:
     """Draw a figure in both formats; ``name`` becomes letters, digits and dashes."""
     # The layout is the same for both formats, and takes longer than all the rest.
+    curves = [line for axes in figure.axes for line in axes.get_lines() if line.get_drawstyle() == "steps-post"]
+    for place, line in enumerate(curves):
+        line.set_gid(f"curve-{place}")
+        line.get_path().should_simplify = False  # values are read off its corners
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
-    return Picture(anchor(name), caption, alt, encoded(figure, "svg"), encoded(figure, "pdf"))
+    name = anchor(name)
+    reading = {"name": name, **_axes(figure), "curves": [str(line.get_label()).strip() for line in curves]}
+    return Picture(name, caption, alt, encoded(figure, "svg"), encoded(figure, "pdf"), reading if curves else None)
+
+
+def _axes(figure: Figure) -> dict[str, Any]:
+    """Where the axes lie in the drawing [points from its upper left corner], and what stands on them."""
+    from matplotlib.scale import SymmetricalLogTransform
+
+    axes, (width, height) = figure.axes[0], (72 * size for size in map(float, figure.get_size_inches()))
+    left, below, right, above = map(float, axes.get_position().extents)
+    told: dict[str, Any] = {"box": [left * width, (1 - above) * height, right * width, (1 - below) * height]}
+    for name, axis in (("x", axes.xaxis), ("y", axes.yaxis)):
+        low, high = map(float, axis.get_view_interval())
+        told[name] = {"label": axis.get_label_text(), "kind": axis.get_scale(), "low": low, "high": high}
+        bend = axis.get_transform()
+        if isinstance(bend, SymmetricalLogTransform):
+            told[name] |= {"threshold": bend.linthresh, "stretch": bend.linscale}
+    return told
 
 
 def comparison_pictures(runs: pl.DataFrame, references: pl.DataFrame, solvers: Sequence[str]) -> Iterator[Picture]:

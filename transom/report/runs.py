@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from transom.bench.plan.task import FAILED
 from transom.plot.style import policy_styles
+from transom.report.table import Cell, Column, Table, count, number, percent, words
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,6 +21,8 @@ STEPS = 40
 """Steps of a curve at most."""
 ALL_STEPS = 100_000
 """Steps of all curves together: some megabytes."""
+LISTED = 100_000
+"""Runs in the table of runs at most."""
 
 _DASHES = {"-": "", "--": "6 3", ":": "2 2", "-.": "6 2 2 2"}
 
@@ -74,6 +77,43 @@ def embedded(scored: pl.DataFrame) -> tuple[dict[str, Any], str]:
         looks[problem] = {numbers[name]: (styles[name]["color"], _DASHES[styles[name]["linestyle"]]) for name in names}
     data = {"solvers": list(numbers), "looks": looks, "budgets": list(places), "instances": instances}
     return data, _left_out(len(ranked), len(scored), instances)
+
+
+def run_table(scored: pl.DataFrame) -> Table:
+    """Every run in a row, those that failed first; the page shows a long table page by page.
+
+    Parameters
+    ----------
+    scored : of :func:`transom.bench.score.score.scored`.
+    """
+    import polars as pl
+
+    order = ("problem", "set", "label", "solver", "budget_seconds", "budget", "threads", "seed")
+    failed = pl.col("outcome").is_in((*FAILED, "refused"))
+    listed = scored.sort(~failed, *order, nulls_last=True, maintain_order=True).head(LISTED)
+    columns = [
+        Column("Problem", choose=True), Column("Set", choose=True), Column("Instance"), Column("Solver", choose=True),
+        Column("Budget", choose=True), Column("Threads", number=True), Column("Seed", number=True),
+        Column("Outcome", choose=True), Column("Status", choose=True), Column("Value", number=True),
+        Column("Bound", number=True), Column("Gap [%]", number=True, meaning="primal gap"),
+        Column("Time [s]", number=True), Column("Cause"),
+    ]  # fmt: skip
+    rows = [
+        [
+            words(row["problem"]), words(row["set"]), words(row["label"]), words(row["solver"]),
+            Cell(row["budget"], row["budget_seconds"]), count(row["threads"]), count(row["seed"]),
+            words(row["outcome"]), words(row["status"]), _exact(row["value"]), _exact(row["bound"]),
+            percent(row["primal_gap"]), number(row["wall"] if row["wall"] is not None else row["seconds"]),
+            words(row["cause"]),
+        ]
+        for row in listed.iter_rows(named=True)
+    ]  # fmt: skip
+    note = f"The first {LISTED:,} of {len(scored):,} runs, those that failed first." if len(scored) > LISTED else ""
+    return Table("All runs", columns, rows, note, "all-runs")
+
+
+def _exact(value: float | None) -> Cell:
+    return Cell("–", "") if value is None else Cell(f"{value:.12g}", value)
 
 
 def solvers_of(scored: pl.DataFrame) -> dict[str, list[str]]:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+IN_PAGE = 600
+"""Rows of a table up to which all stand in the page; of a longer one only the first do, with data for the script."""
+
+FIRST = 100
+"""Rows of a long table that are there without a script."""
 
 
 class Column(NamedTuple):
@@ -33,6 +40,28 @@ class Table(NamedTuple):
     rows: list[list[Cell]]
     note: str = ""
     name: str = ""
+
+    @property
+    def paged(self) -> dict[str, Any] | None:
+        """What the script needs to show a long table page by page; None of one whose rows all stand in the page."""
+        if len(self.rows) <= IN_PAGE:
+            return None
+        return {"count": len(self.rows), "columns": [_encoded(column) for column in zip(*self.rows, strict=True)]}
+
+
+def _encoded(cells: Sequence[Cell]) -> dict[str, Any]:
+    """A column: its different texts, what each is sorted by, and which of them each row has."""
+    first: dict[str, Cell] = {}
+    places: dict[str, int] = {}
+    for cell in cells:
+        if first.setdefault(cell.text, cell) is cell:
+            places[cell.text] = len(places)
+    sorts = [text if cell.sort is None else cell.sort for text, cell in first.items()]
+    return {
+        "texts": [*first],
+        "sorts": None if all(cell.sort is None for cell in first.values()) else sorts,
+        "at": None if len(first) == len(cells) else [places[cell.text] for cell in cells],
+    }
 
 
 def anchor(*names: str) -> str:
