@@ -57,13 +57,15 @@ _LABELS = "a letter or digit, then up to 99 letters, digits, '.', '_' or '-'"
 
 
 @cache
-def _entries(group: str) -> dict[str, EntryPoint]:
-    return {entry.name: entry for entry in entry_points(group=group)}
+def _entries() -> dict[str, dict[str, EntryPoint]]:
+    """Entries by group and name, all at once: finding them reads a file of every package that is installed."""
+    installed = entry_points()
+    return {group: {entry.name: entry for entry in installed.select(group=group)} for group in _WORDS}
 
 
 def names(group: str) -> list[str]:
     """The registered names of a group, sorted."""
-    return sorted({_stem(entry) for entry in _entries(group)})
+    return sorted({_stem(entry) for entry in _entries()[group]})
 
 
 def entries(group: str, name: str) -> list[str]:
@@ -73,7 +75,7 @@ def entries(group: str, name: str) -> list[str]:
     ------
     SpecError : the name is unknown.
     """
-    found = sorted(entry for entry in _entries(group) if _stem(entry) == name)
+    found = sorted(entry for entry in _entries()[group] if _stem(entry) == name)
     if not found:
         raise unknown(_WORDS.get(group, group), name, names(group))
     return found
@@ -94,7 +96,7 @@ def load(group: str, name: str, problem: type | None = None) -> Any:
     ------
     SpecError : the name is unknown, or what it needs is not installed.
     """
-    if "." in name and name in _entries(group):
+    if "." in name and name in _entries()[group]:
         return _load_entry(group, name)
     found = entries(group, name)
     if problem is not None and len(found) > 1:
@@ -108,7 +110,7 @@ def load(group: str, name: str, problem: type | None = None) -> Any:
 def _load_entry(group: str, entry: str) -> Any:
     title = f"{_WORDS.get(group, group)} {_stem(entry)!r}"
     try:
-        factory = _entries(group)[entry].load()
+        factory = _entries()[group][entry].load()
     except (ImportError, AttributeError) as error:
         raise SpecError(f"{title} cannot be loaded: {error}") from error
     absent = [package for package in getattr(factory, "needs", ()) if find_spec(package) is None]

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from typer.main import get_command
 
 from transom import simulate
-from transom.cli.app import app
+from transom.cli.app import command_line
 from transom.cli.output.console import number, print_table
 from transom.errors import DocumentError
 from transom.learned.checkpoints import Card, Checkpoint, find, load, read_card, save_card, sealed, shipped_names
@@ -75,7 +74,7 @@ def agents() -> list[str]:
 def parameters(command: str) -> dict[str, Any]:
     """The options of a command of ``transom train dras``, by name, with their defaults."""
     words = shlex.split(command.removeprefix("transom train dras "))
-    train = get_command(app).commands["train"].commands["dras"]  # type: ignore[attr-defined]
+    train = command_line(["train", "dras"]).commands["train"].commands["dras"]
     return dict(train.make_context("dras", words).params)
 
 

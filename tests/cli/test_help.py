@@ -54,6 +54,7 @@ WITHOUT_COMPILER = (
     ("library", "list"),
     ("report", "--help"),
     ("bench", "run", "--help"),
+    ("bench", "plan", "--instances", "instances/windows/lublin.jsonl"),
     ("check", "instances/windows/lublin.jsonl", "RESULT"),
 )
 
@@ -68,6 +69,13 @@ def test_what_computes_nothing_imports_no_compiler(root: Path, tmp_path: Path, w
     program = f"import sys; from transom.cli import run; run({words!r}); print({{'numba', 'scipy'}} & set(sys.modules))"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=root)
     assert (ran.stdout.splitlines()[-1], ran.stderr) == ("set()", "")
+
+
+def test_a_command_brings_no_other_one() -> None:
+    program = "import sys; from transom.cli import run; run(['bench', 'run', '-h']); print(*sorted(sys.modules))"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    brought = ran.stdout.splitlines()[-1].split()
+    assert [each for each in brought if each.startswith("transom.cli.commands.")] == ["transom.cli.commands.bench_run"]
 
 
 def test_short_options(transom: Callable[..., Ran]) -> None:

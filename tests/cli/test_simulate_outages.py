@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
-from typer.testing import CliRunner
+import pytest
 
-from transom.cli.app import app
+from tests.cli.conftest import Ran
 
 TRACE = "instances/workloads/lublin_5000.swf.gz"
 
 
-def run(*arguments: str) -> tuple[int, str]:
-    result = CliRunner().invoke(app, list(arguments))
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        return 2, str(result.exception)
-    return result.exit_code, result.output
+Run = Callable[..., tuple[int, str]]
 
 
-def test_a_replay_with_outages_is_recorded_and_judged(tmp_path: Path) -> None:
+@pytest.fixture
+def run(transom: Callable[..., Ran]) -> Run:
+    """Run a command; its status and all that it says."""
+
+    def command(*arguments: str) -> tuple[int, str]:
+        ran = transom(*arguments)
+        return ran.status, ran.out + ran.err
+
+    return command
+
+
+def test_a_replay_with_outages_is_recorded_and_judged(run: Run, tmp_path: Path) -> None:
     stated = tmp_path / "outages.csv"
     stated.write_text("kind,begin,end,nodes,announced\nfailure,100000,140000,0-511,\nmaintenance,200000,210000,300,\n")
     out = tmp_path / "out"
@@ -47,7 +55,7 @@ def test_a_replay_with_outages_is_recorded_and_judged(tmp_path: Path) -> None:
     assert not (out / "fcfs-easy" / "attempts.parquet").exists()
 
 
-def test_what_does_not_go_with_outages_is_refused() -> None:
+def test_what_does_not_go_with_outages_is_refused(run: Run) -> None:
     law = ("--outages", "mtbf=5y,mttr=4h")
     status, text = run("simulate", TRACE, "--policy", "fcfs", "--rules", "cqsim", *law)
     assert (status, "--outages does not go with --rules cqsim" in text) == (2, True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from transom.cli.output.compiling import CompilerNotice
 from transom.errors import TransomError
 
 _CTRL_C = 130
+_OBJECTS = 50_000  # new ones between two passes of the collector of garbage
 _COMPLETES = "_TRANSOM_COMPLETE"
 """Set by shells that ask for what can stand next."""
 
@@ -21,6 +23,10 @@ def main() -> None:
     for stream in ("stdout", "stderr"):
         if getattr(sys, stream) is None:  # closed by whoever called: what is said there is not for the other one
             setattr(sys, stream, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+    # Imports make many objects and little garbage: of a second, a collector that looks for it often takes a tenth.
+    gc.set_threshold(_OBJECTS)
+    # Importing numpy starts a thread for every further core, each of which spins for a while; nothing here needs them.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     notices.compiling.append(CompilerNotice())
     status = run(sys.argv[1:])
     if status == _CTRL_C:
@@ -70,7 +76,7 @@ def _command(arguments: list[str]) -> object:
     from transom.cli.app import command_line  # which takes long enough for Ctrl-C to fall into it
 
     try:
-        return command_line()(arguments, prog_name="transom", standalone_mode=False)
+        return command_line(arguments)(arguments, prog_name="transom", standalone_mode=False)
     except Exception as error:
         if _COMPLETES in os.environ:  # a shell asks in the middle of a line: better no answer than a traceback there
             return 1

@@ -1,37 +1,71 @@
-"""The commands, put together."""
+"""The commands, put together: of a line of words only what it needs, as each command costs time to set up."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 from typer.main import get_command
 
-from transom.cli.commands import (
-    bench,
-    check,
-    demo,
-    generate,
-    library,
-    models,
-    report,
-    schema,
-    simulate,
-    snapshot,
-    solve,
-    solvers,
-    train,
-)
 from transom.cli.output.console import print_wide
 from transom.cli.output.help import explain
 
-app = typer.Typer(
-    help="Solve the scheduling windows of HPC clusters, replay traces, compare policies.",
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
+_COMMANDS = (
+    "demo", "simulate", "solve", "check", "snapshot", "report", "solvers", "models", "schema",
+    "generate workload", "generate knapsack", "generate selection", "generate tjap", "generate csp", "generate dataset",
+    "bench run", "bench plan", "bench score", "bench compare", "bench portfolio",
+    "library list", "library add", "library remove", "library update", "library verify",
+    "train nsa", "train nsa-cost", "train dras",
+)  # fmt: skip
+"""Each stands in a module of its name, those of ``library`` in one."""
+
+_GROUPS = {
+    "generate": "Generate data sets: workloads, knapsacks, selections, allocations, constrained paths.",
+    "bench": "Compare solvers on the same instances within the same time, and policies on the same traces.",
+    "library": "Keep and judge the best known results of instances.",
+    "train": "Train a learned component; an interrupted training goes on where it stopped.",
+}
+_PLAIN: dict[str, Any] = {"no_args_is_help": True, "rich_markup_mode": None}
+
+
+def command_line(arguments: Sequence[str] = ()) -> Any:
+    """What parses and runs a line: the command that it names, all of its group or all where it names none."""
+    app = typer.Typer(
+        help="Solve the scheduling windows of HPC clusters, replay traces, compare policies.",
+        context_settings={"help_option_names": ["-h", "--help"]},
+        pretty_exceptions_enable=False,
+        **_PLAIN,
+    )
+    app.callback()(_options)
+    groups: dict[str, typer.Typer] = {}
+    for name in _named(arguments):
+        group, _, inner = name.rpartition(" ")
+        place = import_module(f"transom.cli.commands.{_module(name)}")
+        if not group:
+            app.command(name)(place.command)
+            continue
+        if group not in groups:
+            groups[group] = typer.Typer(help=_GROUPS[group], **_PLAIN)
+            app.add_typer(groups[group], name=group)
+        command = getattr(place, f"{inner}_command", None) or place.command
+        groups[group].command(inner, cls=getattr(place, "Parser", None))(command)
+    return explain(get_command(app))
+
+
+def _named(arguments: Sequence[str]) -> Sequence[str]:
+    # No option before a command takes a value: the first words are its name.
+    words = [word for word in arguments if not word.startswith("-")]
+    for count in (2, 1):
+        name = " ".join(words[:count])
+        if found := [each for each in _COMMANDS if each == name or each.startswith(f"{name} ")]:
+            return found
+    return _COMMANDS
+
+
+def _module(name: str) -> str:
+    return "library" if name.startswith("library") else name.replace(" ", "_").replace("-", "_")
 
 
 def _version(asked: bool) -> None:
@@ -42,7 +76,6 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _options(
     version: Annotated[
         bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version.")
@@ -50,23 +83,3 @@ def _options(
     wide: Annotated[bool, typer.Option("--wide", help="Print tables as wide as they are, on a terminal, too.")] = False,
 ) -> None:
     print_wide(wide)
-
-
-app.command("demo")(demo.command)
-app.command("simulate")(simulate.command)
-app.command("solve")(solve.command)
-app.command("check")(check.command)
-app.command("snapshot")(snapshot.command)
-app.add_typer(generate.app, name="generate")
-app.add_typer(bench.app, name="bench")
-app.add_typer(library.app, name="library")
-app.add_typer(train.app, name="train")
-app.command("report")(report.command)
-app.command("solvers")(solvers.command)
-app.command("models")(models.command)
-app.command("schema")(schema.command)
-
-
-def command_line() -> Any:
-    """The whole of it, to be called with a list of arguments."""
-    return explain(get_command(app))

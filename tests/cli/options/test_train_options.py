@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.main import get_command
 
 from tests.cli.conftest import Ran
-from transom.cli.commands.train import app
+from transom.cli.app import command_line
 from transom.learned import checkpoints
 from transom.learned.dras.updates.policy_gradient import PolicyGradientSettings
 from transom.learned.dras.updates.ppo import PpoSettings
@@ -32,7 +31,7 @@ ELSEWHERE = {"dras": {"scheme", "hidden"}, "nsa-cost": {"hidden"}, "nsa": set()}
 
 def options(kind: str) -> dict[str, Any]:
     """The options of a training, by the name of the parameter."""
-    command = get_command(app).commands[kind]  # type: ignore[attr-defined]
+    command = command_line(["train", kind]).commands["train"].commands[kind]
     return {each.name: each for each in command.params if each.param_type_name == "option"}
 
 
@@ -99,7 +98,7 @@ def test_help_of_dras_says_what_agents_take(transom: Transom) -> None:
 @pytest.mark.parametrize("name", checkpoints.shipped_names())
 def test_commands_of_cards_are_commands(name: str) -> None:
     kind, *words = shlex.split(checkpoints.read_card(checkpoints.find(name)).command.removeprefix("transom train "))
-    context = get_command(app).commands[kind].make_context(kind, words)  # type: ignore[attr-defined]
+    context = command_line(["train", kind]).commands["train"].commands[kind].make_context(kind, words)
     assert str(context.params["out"]) == "DIR"
 
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from transom.bench.best_known.library import Entry, Library
     from transom.bench.best_known.library_sources import Candidate, Step, Taken
 
-app = typer.Typer(help="Keep and judge the best known results of instances.", no_args_is_help=True)
-
 Folder = Annotated[
     Path, typer.Option("--library", metavar="DIR", help="The folder of instances with its index, index.jsonl.gz.")
 ]
@@ -27,7 +25,6 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-@app.command("list")
 def list_command(
     folder: Folder = _HERE,
     csv: Annotated[bool, typer.Option("--csv", help="Print every entry, as a table with commas between.")] = False,
@@ -57,7 +54,6 @@ def list_command(
         _print_summary(library)
 
 
-@app.command("add")
 def add_command(
     files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Instances as for solve, in the folder.")],
     folder: Folder = _HERE,
@@ -93,7 +89,6 @@ def add_command(
     print(f"{folder}: {len(entries)} new entries, {len(library.entries) + len(entries)} in all")
 
 
-@app.command("remove")
 def remove_command(
     files: Annotated[list[str], typer.Argument(metavar="FILE", help="As the index names them; they may be gone.")],
     folder: Folder = _HERE,
@@ -115,7 +110,6 @@ def remove_command(
     print(f"{folder}: {len(library.entries) - len(left)} entries removed, {len(left)} left")
 
 
-@app.command("update")
 def update_command(
     results: Annotated[
         list[Path],
@@ -180,7 +174,6 @@ def update_command(
         raise typer.Exit(1)
 
 
-@app.command("verify")
 def verify_command(
     folder: Folder = _HERE,
     seconds: Annotated[

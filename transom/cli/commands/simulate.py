@@ -21,8 +21,6 @@ from transom.cli.output.schedule_tables import By, breakdowns_of, print_breakdow
 from transom.cli.output.sequences import compare_sequences
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
-
     from transom.simulation import Schedule
     from transom.simulation.output.metrics import Trim
     from transom.simulation.runs import Run
@@ -228,7 +226,7 @@ def command(
 _BECOME = {"requeue": "requeued", "lose": "lost"}
 
 
-def _advance(bars: Progress, task: TaskID, started: int) -> None:
+def _advance(bars: Any, task: Any, started: int) -> None:
     bars.update(task, completed=started)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from transom.cli.options import common as options
@@ -111,11 +113,16 @@ def _problems(factory: Any) -> dict[str, list[str]]:
         if not issubclass(each.model, getattr(factory, "solves", ())):
             continue
         examples = each.part("examples")
-        small = [] if examples is None else [problem for problem in examples() if problem.kind == each.kind]
+        small = [] if examples is None else [problem for problem in _made(examples) if problem.kind == each.kind]
         kinds = taken.setdefault(each.document, [])
         if not small or any(factory().supports(problem) is None for problem in small):
             kinds.append(each.kind)
     return taken
+
+
+@cache
+def _made(examples: Callable[[], list[Any]]) -> list[Any]:
+    return examples()
 
 
 def _families() -> list[dict[str, Any]]:

@@ -27,6 +27,9 @@ class Reservation(StrEnum):
     head = "head"
 
 
+Parser = train_options.with_old({"--every": "--validate-every"})
+
+
 def command(
     context: typer.Context,
     trace: options.Trace,
@@ -265,7 +268,7 @@ def command(
 
         def looked(at: Training, found: Validation) -> None:
             if not json:
-                bars.console.print(look(at.judge, found), soft_wrap=True, highlight=False, markup=False)
+                note(look(at.judge, found))
 
         try:
             made = run_training(training, out, stated, minutes, told, looked, policies, replaying)

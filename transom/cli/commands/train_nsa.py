@@ -41,6 +41,9 @@ class Reward(StrEnum):
     reciprocal = "reciprocal"
 
 
+Parser = train_options.with_old({"--steps": "--decisions", "--every": "--save-every"})
+
+
 def command(
     context: typer.Context,
     out: train_options.Out,

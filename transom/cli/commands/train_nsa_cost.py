@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from transom.learned.repair.nsa_cost_training import CostUpdate
 
 
+Parser = train_options.with_old({"--steps": "--search-steps", "--every": "--save-every"})
+
+
 def command(
     context: typer.Context,
     out: train_options.Out,

@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from rich.progress import Progress
-
+    from transom.cli.output.progress_lines import ProgressLines
     from transom.traces import Workload
 
-_WIDEST = 400  # of a line that nobody watches [characters]
+_NARROW = 70  # to which a title is not wrapped, however narrow its table [characters]
 _GAP = 3  # between columns, with the margin
 _asked = {"wide": False}
 
@@ -46,13 +45,14 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
 
     listed = [list(row) for row in rows]
     # Headings may be wrapped; what stands below them is not broken, whatever the width of the terminal.
-    widths = [max([len(word) for word in c.split()] + [len(row[i]) for row in listed]) for i, c in enumerate(columns)]
+    words = [[*heading.split(), ""] for heading in columns]
+    widths = [max(map(_width, (*words[i], *(row[i] for row in listed)))) for i in range(len(columns))]
     watched = sys.stdout.isatty() and not _asked["wide"]
-    width = get_terminal_size().columns if watched else _WIDEST
-    parts = _parts(widths, left, width) if watched else [list(range(len(columns)))]
+    room = get_terminal_size().columns if watched else math.inf
+    parts = _parts(widths, left, room)
     headings = list(columns)
-    if sum(max(least, len(c)) + _GAP for least, c in zip(widths, columns, strict=True)) > width:
-        headings = ["\n".join(wrap(c, least)) for least, c in zip(widths, columns, strict=True)]
+    if sum(max(least, _width(c)) + _GAP for least, c in zip(widths, columns, strict=True)) > room:
+        headings = ["\n".join(wrap(c, max(least, 1))) for least, c in zip(widths, columns, strict=True)]
     for i, part in enumerate(parts):
         shown = [[row[c] for c in part] for row in listed]
         _print_part("" if i else title, [headings[c] for c in part], shown, sum(c < left for c in part))
@@ -60,48 +60,72 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
         note("split to fit the terminal: transom --wide prints the table in one piece")
 
 
-def _parts(widths: Sequence[int], left: int, width: int) -> list[list[int]]:
+def _parts(widths: Sequence[int], left: int, room: float) -> list[list[int]]:
     """Which columns stand side by side: the first ``left`` ones with as many of the others as there is room for.
 
     Of wide ones only the first is printed again.
     """
-    again = left if 2 * sum(each + _GAP for each in widths[:left]) <= width else 1
+    again = left if 2 * sum(each + _GAP for each in widths[:left]) <= room else 1
     parts = [list(range(again))]
     for column in range(again, len(widths)):
-        if len(parts[-1]) > again and sum(widths[c] + _GAP for c in (*parts[-1], column)) > width:
+        if len(parts[-1]) > again and sum(widths[c] + _GAP for c in (*parts[-1], column)) > room:
             parts.append(list(range(again)))
         parts[-1].append(column)
     return parts
 
 
 def _print_part(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
+    """The lines of a table: title and headings above a rule, bold on a terminal."""
+    from textwrap import wrap
 
-    table = Table(title=title or None, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
-    for i, heading in enumerate(headings):
-        table.add_column(heading, justify="left" if i < left else "right", no_wrap=True)
+    above = [heading.split("\n") for heading in headings]
+    height = max(map(len, above))
+    head = list(zip(*([""] * (height - len(lines)) + lines for lines in above), strict=True))
+    widths = [max(map(_width, column)) for column in zip(*head, *rows, strict=True)]
+
+    def line(cells: Sequence[str]) -> str:
+        padded = (
+            cell + " " * (width - _width(cell)) if i < left else " " * (width - _width(cell)) + cell
+            for i, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        )
+        return f" {(' ' * _GAP).join(padded)}".rstrip()
+
+    across = sum(widths) + _GAP * (len(widths) - 1)
+    for text in wrap(title, max(across, _NARROW)):
+        print(_bold(text))
+    print()
+    for cells in head:
+        print(_bold(line(cells)))
+    print(" " + "─" * across)
     for row in rows:
-        table.add_row(*row)
-    console = Console(width=_WIDEST, highlight=False, markup=False)
-    with console.capture() as text:
-        console.print(table, crop=False)
-    print("\n".join(line.rstrip() for line in text.get().strip("\n").splitlines()))
+        print(line(row))
+    print()
 
 
-def progress(hidden: bool = False) -> Progress:
+def _width(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    from unicodedata import combining, east_asian_width
+
+    if text.isascii():
+        return len(text)
+    return sum(0 if combining(letter) else 1 + (east_asian_width(letter) in "WF") for letter in text)
+
+
+def _bold(text: str) -> str:
+    return f"\x1b[1m{text}\x1b[0m" if text and sys.stdout.isatty() else text
+
+
+def progress(hidden: bool = False) -> ProgressLines:
     """Progress on standard error, unless ``hidden``: bars on a terminal, elsewhere a line every half minute."""
+    if hidden or not sys.stderr.isatty():
+        from transom.cli.output.progress_lines import ProgressLines
+
+        return ProgressLines(hidden)
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from transom.cli.output.progress_lines import ProgressLines
-
-    console = Console(stderr=True)
-    if not hidden and not console.is_terminal:
-        return ProgressLines(console)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=console, disable=hidden)
+    return cast("ProgressLines", Progress(*columns, console=Console(stderr=True)))  # which takes the same calls
 
 
 def describe(workload: Workload) -> list[str]:
