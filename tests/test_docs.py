@@ -1,4 +1,4 @@
-"""What README and docs show is what comes out: blocks run, and print what stands below them."""
+"""What README and docs show is what comes out: blocks run and print what stands below them, or say why they do not."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.main import get_command
 
 from tests.packages import install
+from transom.cli.app import app
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -72,6 +76,47 @@ def test_a_block_runs_and_prints_what_is_shown(
         printed = run(shlex.split(command), folder, page)
         if shown.strip():
             assert printed.strip() == shown.strip()
+
+
+FENCES = re.compile(r"^(.*)\n```(.*)\n((?:.*\n)*?)```$", re.MULTILINE)
+"""What stands before a block, its language and what is inside."""
+
+
+def unrun() -> Iterator[tuple[str, str, str, str]]:
+    """Blocks that no test runs: page, line before, language, content."""
+    for page in (*PAGES, ROOT / "CONTRIBUTING.md"):
+        for before, language, source in FENCES.findall(page.read_text(encoding="utf-8")):
+            if language not in ("python", "console"):
+                yield page.name, before, language, source
+
+
+def test_every_block_is_run_or_says_why_not() -> None:
+    for page, before, language, source in unrun():
+        assert language in ("sh", "text", "toml", "json") or language.startswith("{"), f"{page}: {source}"
+        if language == "sh":
+            assert re.fullmatch(r"<!-- not run: .+ -->", before), f"{page}: {source}"
+        elif language == "text":
+            assert not re.match(r"(\$ )?(transom|python|make|pip) ", source), f"{page}: {source}"
+
+
+def test_commands_that_are_not_run_have_the_options_they_show() -> None:
+    known, checked = get_command(app), 0
+    for page, _, _, source in (block for block in unrun() if block[2] == "sh"):
+        for line in source.replace("\\\n", " ").splitlines():
+            words = shlex.split(line, comments=True)
+            if words[:2] == ["python", "-m"] and words[2].startswith("benchmarks."):
+                assert (ROOT / Path(*words[2].split("."))).with_suffix(".py").exists() or find_spec(words[2]), line
+            if not words or words[0] != "transom":
+                continue
+            command: Any = known
+            for word in words[1:]:
+                command = getattr(command, "commands", {}).get(word, command)
+            options = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
+            shown = {word.partition("=")[0] for word in words if word.startswith("-")}
+            assert command is not known, f"{page}: {line}"
+            assert shown <= {*options, "--help"}, f"{page}: {line}: {shown - options}"
+            checked += 1
+    assert checked > 30
 
 
 def test_there_are_blocks_to_run() -> None:
