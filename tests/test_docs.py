@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.main import get_command
 
 from tests.packages import install
-from transom.cli.app import app
+from transom.cli.app import command_line
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -100,7 +99,7 @@ def test_every_block_is_run_or_says_why_not() -> None:
 
 
 def test_commands_that_are_not_run_have_the_options_they_show() -> None:
-    known, checked = get_command(app), 0
+    known, checked = command_line(), 0
     for page, _, _, source in (block for block in unrun() if block[2] == "sh"):
         for line in source.replace("\\\n", " ").splitlines():
             words = shlex.split(line, comments=True)
