@@ -233,26 +233,29 @@ class Placement(Frozen):
         array.flags.writeable = False
         return array
 
+    def completed(self, solution: ArrayLike) -> IntArray:
+        """A feasible solution with everything that still fits, tasks of high value first, on the first machines."""
+        placed = self._matrix(solution).copy()
+        room, left = self.free - self.used(placed), self.waiting - placed.sum(axis=1)
+        fits = ((self.fitting(room) > 0) & (left > 0)[:, None]).any(axis=1)
+        for task in sorted(np.flatnonzero(fits).tolist(), key=lambda task: -self.values[task]):
+            needed = self.demands[task]
+            limits = [room[:, r] // need for r, need in enumerate(needed.tolist()) if need]
+            most = np.minimum(np.minimum.reduce(limits), left[task]) if limits else np.full(len(room), left[task])
+            count = np.clip(left[task] - np.cumsum(most) + most, 0, most)
+            placed[task] += count
+            room -= count[:, None] * needed
+        return placed
+
     def trivial(self) -> IntArray | None:
         """All waiting instances where first-fit finds room for all of them, none where nothing fits, else None."""
-        room, placed = self.free.copy(), np.zeros((len(self), len(self.free)), np.int64)
-        open_ = (self.waiting > 0) & (self.fitting(room) > 0).any(axis=1)
-        wanted = np.where(open_, self.waiting, 0)
+        fits = (self.waiting > 0) & (self.fitting(self.free) > 0).any(axis=1)
+        wanted = np.where(fits, self.waiting, 0)
         asked = wanted.astype(np.float64) @ self.demands.astype(np.float64)
         if (asked > self.free.astype(np.float64).sum(axis=0) * (1 + 1e-9)).any():
             return None
-        for task in np.flatnonzero(open_).tolist():
-            needed, left = self.demands[task], int(wanted[task])
-            for machine in range(len(room)):
-                count = min(
-                    [left, *(int(has // need) for has, need in zip(room[machine], needed, strict=True) if need)]
-                )
-                placed[task, machine] = count
-                room[machine] -= count * needed
-                left -= count
-            if left:
-                return None
-        return placed
+        placed = self.completed(np.zeros((len(self), len(self.free)), np.int64))
+        return placed if (placed.sum(axis=1) == wanted).all() else None
 
     def _matrix(self, solution: ArrayLike) -> IntArray:
         return np.asarray(solution, np.int64).reshape(len(self), len(self.free))

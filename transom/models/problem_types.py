@@ -118,4 +118,7 @@ PLACEMENT = ProblemType(
     words="transom.cli.output.solutions:machines_of_tasks",
     made_from={"window": "transom.io.posing:placement", "knapsack": "transom.io.posing:placement_of_knapsack"},
     states="a placement states its values",
+    solver="placement-exact",
+    examples="transom.generate.instances.examples:placements",
+    exact=("placement-exact",),
 )

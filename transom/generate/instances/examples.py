@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from transom.generate.instances.knapsacks import generate_knapsack
 from transom.generate.instances.paths import random_path
 from transom.generate.instances.selections import FAMILIES, family_selection
-from transom.models import ConstrainedPath, Knapsack, Selection
+from transom.models import ConstrainedPath, Knapsack, Placement, Selection
 
 
 def knapsacks() -> list[Knapsack]:
@@ -37,6 +37,26 @@ def selections() -> list[Selection]:
         _selection(np.empty((0, 2)), [4, 5]),
         _selection([[5, 1], [1, 6], [7, 7]], [4, 5]),
         _selection([[2], [3]], [4], forced=[1, 1]),
+    ]
+
+
+def placements() -> list[Placement]:
+    """Up to four tasks on three machines; what is empty, identical, too large, without demand or worthless."""
+    rng = np.random.default_rng(3)
+    drawn = []
+    for i in range(4):
+        free, demands = rng.integers(4, 12, (1 + i % 3, 2)), rng.integers(1, 6, (2 + i % 3, 2))
+        waiting, durations = rng.integers(1, 5, len(demands)), rng.integers(1, 9, len(demands))
+        given = Placement(free, demands, waiting, durations=durations, maximal=i % 2 == 1)
+        drawn.append(given.with_objective(("area", "count", "area-duration")[i % 3]))
+    return [
+        *drawn,
+        Placement([[9, 9]] * 3, [[4, 2], [3, 5]], [4, 4], [5, 7], resources=("cpu", "memory")),
+        Placement([[5], [7]], [], []),
+        Placement([[5], [7]], [[8]], [3]),
+        Placement([[5, 0]], [[2, 0], [0, 0], [1, 1]], [3, 4, 1], [3, 2, 9]),
+        Placement([[5], [6]], [[2], [3]], [4, 1], [0, 2], maximal=True),
+        Placement([[2**61, 64]] * 2, [[2**60 + 1, 1], [2**59 - 1, 2]], [3, 4], [9, 5]),
     ]
 
 

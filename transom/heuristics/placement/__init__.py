@@ -1,0 +1,1 @@
+"""Heuristics of placements: rules of one line, and local search."""

@@ -1,0 +1,180 @@
+"""Filling machines by a rule, until nothing that waits fits any more."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from transom._system.compiling import compiled
+from transom.models.arrays import FloatArray, IntArray
+from transom.models.placement import Placement
+
+_GROUPS = 1024
+
+
+class Filling(NamedTuple):
+    """A placement that grows: every rule changes ``room``, ``left`` and ``placed``.
+
+    Parameters
+    ----------
+    demands : what an instance of each task needs, shape ``(T, R)``.
+    room : what is left of each machine's resources, shape ``(M, R)``.
+    left : instances that wait, shape ``(T,)``.
+    placed : instances of each task on each machine, shape ``(T, M)``.
+    """
+
+    demands: IntArray
+    room: IntArray
+    left: IntArray
+    placed: IntArray
+
+
+def empty(problem: Placement) -> Filling:
+    """Nothing is placed yet."""
+    # Copies, since the kernels would be compiled once more for arrays that are read-only.
+    placed = np.zeros((len(problem), len(problem.free)), np.int64)
+    return Filling(problem.demands.copy(), problem.free.copy(), problem.waiting.copy(), placed)
+
+
+def shares(problem: Placement) -> FloatArray:
+    """One per capacity of each machine and resource, 0 where there is none, shape ``(M, R)``."""
+    capacities = problem.capacities.astype(np.float64)
+    return np.divide(1.0, capacities, out=np.zeros(capacities.shape), where=capacities > 0)
+
+
+@compiled
+def fitting(now: Filling, task: int, machine: int) -> int:
+    """How many waiting instances of a task fit on a machine."""
+    count = now.left[task]
+    for r in range(now.room.shape[1]):
+        needed = now.demands[task, r]
+        if needed > 0:
+            if needed > now.room[machine, r]:
+                return 0
+            count = min(count, now.room[machine, r] // needed)
+    return int(count)
+
+
+@compiled
+def put(now: Filling, task: int, machine: int, count: int) -> None:
+    """Place instances of a task on a machine; a negative number takes them away."""
+    now.left[task] -= count
+    now.placed[task, machine] += count
+    for r in range(now.room.shape[1]):
+        now.room[machine, r] -= count * now.demands[task, r]
+
+
+@compiled
+def one(now: Filling, task: int, machine: int) -> int:
+    """Place an instance, or where more than a thousand fit a thousandth of them, and say how many."""
+    count = max(1, fitting(now, task, machine) // _GROUPS)
+    put(now, task, machine, count)
+    return count
+
+
+@compiled
+def fill_first(now: Filling, order: IntArray) -> None:
+    """Each instance goes on the first machine that it fits on, tasks in an order."""
+    for task in order:
+        for machine in range(len(now.room)):
+            count = fitting(now, task, machine)
+            if count > 0:
+                put(now, task, machine, count)
+
+
+@compiled
+def fill_by_room(now: Filling, order: IntArray, share: FloatArray, most: bool) -> None:
+    """Each instance goes on the machine that has the most or the least room among those that it fits on.
+
+    Parameters
+    ----------
+    share : :func:`shares`; the room is the sum of what is left of each resource as a share of the capacity.
+    most : whether to take the machine with the most room.
+    """
+    machines, resources = now.room.shape
+    free = np.zeros(machines)
+    for m in range(machines):
+        for r in range(resources):
+            free[m] += now.room[m, r] * share[m, r]
+    for task in order:
+        while now.left[task] > 0:
+            best = -1
+            for m in range(machines):
+                if fitting(now, task, m) > 0 and (best < 0 or (free[m] > free[best] if most else free[m] < free[best])):
+                    best = m
+            if best < 0:
+                break
+            one(now, task, best)
+            free[best] = 0.0
+            for r in range(resources):
+                free[best] += now.room[best, r] * share[best, r]
+
+
+@compiled
+def fill_aligned(now: Filling, weights: FloatArray) -> None:
+    """The pair of machine and task with the largest product of room and demand, of equal ones the first, repeatedly.
+
+    Parameters
+    ----------
+    weights : what both are multiplied by, shape ``(M, R)``.
+    """
+    machines, tasks = len(now.room), len(now.demands)
+    score, best = np.zeros(machines), np.full(machines, -1)
+    stale = np.ones(machines, np.bool_)
+    while True:
+        chosen = -1
+        for m in range(machines):
+            if stale[m] or (best[m] >= 0 and now.left[best[m]] == 0):
+                best[m], stale[m] = -1, False
+                for task in range(tasks):
+                    if fitting(now, task, m) > 0:
+                        product = 0.0
+                        for r in range(now.room.shape[1]):
+                            product += (now.room[m, r] * weights[m, r]) * (now.demands[task, r] * weights[m, r])
+                        if best[m] < 0 or product > score[m]:
+                            best[m], score[m] = task, product
+            if best[m] >= 0 and (chosen < 0 or score[m] > score[chosen]):
+                chosen = m
+        if chosen < 0:
+            return
+        one(now, best[chosen], chosen)
+        stale[chosen] = True
+
+
+@compiled
+def fill_fairly(now: Filling, dominant: FloatArray) -> None:
+    """An instance of the task with the least dominant share, again and again, on the first machine that it fits on.
+
+    Parameters
+    ----------
+    dominant : dominant share of an instance of each task, shape ``(T,)``.
+    """
+    tasks, machines = len(now.demands), len(now.room)
+    # Room only shrinks: a machine on which a task does not fit is never looked at again for it.
+    first, held = np.zeros(tasks, np.int64), np.zeros(tasks)
+    while True:
+        chosen = -1
+        for task in range(tasks):
+            while first[task] < machines and fitting(now, task, first[task]) == 0:
+                first[task] += 1
+            if first[task] < machines and (chosen < 0 or held[task] < held[chosen]):
+                chosen = task
+        if chosen < 0:
+            return
+        held[chosen] += one(now, chosen, first[chosen]) * dominant[chosen]
+
+
+@compiled
+def fill_at_random(now: Filling, rng: np.random.Generator) -> None:
+    """A pair of task and machine that fit, each as likely as any other, again and again."""
+    tasks, machines = now.placed.shape
+    pairs, number = np.arange(tasks * machines), tasks * machines
+    while number > 0:
+        at = rng.integers(0, number)
+        task, machine = pairs[at] // machines, pairs[at] % machines
+        if fitting(now, task, machine) > 0:
+            one(now, task, machine)
+        else:  # nor will it later
+            number -= 1
+            pairs[at] = pairs[number]
