@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pkgutil
 import re
 import shlex
 import subprocess
@@ -126,6 +127,15 @@ def test_links_lead_somewhere() -> None:
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_glossary_names_what_is_there() -> None:
+    named = re.findall(r"`(transom\.[\w.]+)`", (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8"))
+    assert len(named) > 60
+    for name in named:
+        if name.startswith("transom.learned") and find_spec("torch") is None:
+            continue
+        assert pkgutil.resolve_name(name) is not None, name
 
 
 def test_the_table_of_solvers_is_what_the_stored_results_say() -> None:
