@@ -50,6 +50,7 @@ def search_scip(
     slack: float,
     unit: float = 1.0,
     ceiling: float | None = None,
+    gain: int = 0,
 ) -> tuple[str, float | None]:
     """Let SCIP minimise until the budget is done; solutions and bounds are handed over as they come.
 
@@ -59,6 +60,8 @@ def search_scip(
     read : makes the problem's solution out of the values of variables, or None if it is none.
     whole, slack : as in ``honest``.
     ceiling : bounds above it are not about solutions, and are kept back.
+    gain : where > 0, the problem maximises values that are multiples of this: the objective is its value, divided by it
+        and negated.
 
     Returns
     -------
@@ -77,6 +80,8 @@ def search_scip(
         if abs(known) >= model.infinity() or (ceiling is not None and known * unit > ceiling):
             return None
         safe = honest(known * unit, whole, slack)
+        if gain:
+            return -gain * safe if budget.value is None else max(-gain * safe, budget.value)
         return safe if budget.value is None else min(safe, budget.value)
 
     def best() -> Any:

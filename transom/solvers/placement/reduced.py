@@ -44,6 +44,21 @@ class Reduced(NamedTuple):
                 count -= some
         return problem.completed(found)
 
+    def merged(self, problem: Placement, solution: IntArray) -> IntArray:
+        """A solution of the problem as one of this, shape ``(T, M)``."""
+        placed = np.zeros(self.fits.shape, np.int64)
+        kept = self.tasks >= 0
+        np.add.at(placed, self.tasks[kept], solution[kept][:, self.machines])
+        return placed
+
+    def holds(self, placed: IntArray) -> bool:
+        """Whether instances of each task on each machine, shape ``(T, M)``, exceed nothing; in exact integers."""
+        if (placed < 0).any() or (placed > self.fits).any() or (placed.sum(axis=1) > self.waiting).any():
+            return False
+        wanted = placed.T.astype(np.float64) @ self.demands.astype(np.float64)
+        # Below 2**62 in double precision is below 2**63 in truth: 64 bits hold the sum.
+        return bool((wanted < 2.0**62).all() and (placed.T @ self.demands <= self.free).all())
+
 
 def reduce(problem: Placement) -> Reduced:
     """What is to be decided."""

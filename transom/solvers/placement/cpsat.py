@@ -1,0 +1,126 @@
+"""OR-Tools' CP-SAT on placements."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from transom import registry
+from transom._system.collector import collector_paused
+from transom.models.arrays import IntArray
+from transom.models.placement import Placement
+from transom.solvers.backends.cpsat import cpsat_solver
+from transom.solvers.backends.native import Handover, defer_destructors, import_back_end, run_deferred, run_native
+from transom.solvers.placement.reduced import Reduced, reduce
+from transom.solvers.placement.rounding import Rounded, rounded
+from transom.solving import presolve
+from transom.stop import Budget
+
+_BITS = 44  # of amounts: with room to add some thousand of them
+_PER_PAIR = 2e-5  # what it takes to build the model, for each pair of task and machine that fit [s]
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementCpSat:
+    """Constraint programming with clause learning, in integers; identical tasks are merged.
+
+    Amounts of more than 44 bits are rounded so that everything that fits still fits: bounds hold, and answers count as
+    far as they fit in truth. Where the best one does not, a second model is searched, in which amounts are rounded the
+    other way. The greedy answer is the hint. An iteration is a conflict; ``stall`` does not apply.
+    """
+
+    name: ClassVar[str] = "cpsat"
+    solves: ClassVar[type] = Placement
+    needs: ClassVar[tuple[str, ...]] = ("ortools",)
+
+    def supports(self, problem: Placement, /) -> str | None:
+        """Every placement."""
+        return None
+
+    def warm_up(self) -> None:
+        """Import OR-Tools."""
+        import_back_end("ortools.sat.python.cp_model")
+        registry.make(registry.SOLVERS, "greedy", Placement).warm_up()
+        run_deferred()
+
+    def __call__(self, problem: Placement, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
+        if presolve(problem, budget):
+            return
+        registry.make(registry.SOLVERS, "greedy", Placement)(problem, budget, rng)
+        reduced = reduce(problem)
+        if not len(reduced.values):
+            budget.prove(int(budget.value or 0))
+            return
+        budget.prove(int(reduced.values @ reduced.waiting))
+        for feasible in (False, True):
+            if budget.done() or budget.short(_PER_PAIR * np.count_nonzero(reduced.fits)):
+                return
+            amounts = rounded(reduced, _BITS, feasible)
+            _search(problem, reduced, amounts, budget, int(rng.integers(2**31)), not feasible or amounts.exact)
+            if amounts.exact:
+                return
+
+
+def _search(problem: Placement, reduced: Reduced, amounts: Rounded, budget: Budget, seed: int, bounding: bool) -> None:
+    from ortools.sat.python import cp_model
+
+    model = cp_model.CpModel()
+    tasks, machines = np.nonzero(reduced.fits)
+    chosen: list[Any] = []
+    defer_destructors(model, chosen)
+    values = reduced.values[tasks]
+    with collector_paused():
+        for most in reduced.fits[tasks, machines].tolist():
+            chosen.append(model.new_int_var(0, most, ""))
+        for rows, limits, factors in (
+            (tasks, reduced.waiting, np.ones((len(reduced.values), 1), np.int64)),
+            *((machines, amounts.free[:, r], amounts.demands[:, r : r + 1]) for r in range(amounts.free.shape[1])),
+        ):
+            for row, limit in enumerate(limits.tolist()):
+                at = np.flatnonzero(rows == row)
+                terms = [chosen[i] for i in at.tolist()]
+                model.add(cp_model.LinearExpr.weighted_sum(terms, factors[tasks[at], 0].tolist()) <= limit)
+            if budget.done():
+                return  # building the model counts
+    model.maximize(cp_model.LinearExpr.weighted_sum(chosen, values.tolist()))
+    for variable, count in zip(chosen, reduced.merged(problem, budget.solution)[tasks, machines].tolist(), strict=True):
+        model.add_hint(variable, count)
+    solver = cpsat_solver(budget, seed)
+    report = Handover(budget)
+
+    def read(solution: Any) -> IntArray | None:
+        placed = np.zeros(reduced.fits.shape, np.int64)
+        placed[tasks, machines] = np.array(solution, np.int64)
+        return reduced.solution(problem, placed) if reduced.holds(placed) else None
+
+    def safe(bound: float) -> int | None:
+        """A bound on values, which comes in double precision: perhaps rounded down, from 2**53 on."""
+        whole = math.floor(bound) if abs(bound) < 2**53 else int(math.nextafter(bound, math.inf))
+        return max(whole, int(budget.value or 0)) if bounding else None
+
+    class Incumbents(cp_model.CpSolverSolutionCallback):
+        def on_solution_callback(self) -> None:
+            proto = self.response_proto
+            if not report(read(proto.solution), safe(proto.best_objective_bound)):
+                self.stop_search()
+
+    def on_bound(bound: float) -> None:
+        if not report(bound=safe(bound)):
+            solver.stop_search()
+
+    solver.best_bound_callback = on_bound
+
+    def search() -> None:
+        solver.solve(model, Incumbents())
+        response = solver.response_proto
+        solution, bound = None, None
+        if response.status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            # The inner objective is an integer, and negated as CP-SAT minimises.
+            solution, bound = read(response.solution), -response.inner_objective_lower_bound
+        report(solution, None if bound is None else safe(bound), int(response.num_conflicts))
+
+    run_native(search, solver.stop_search, budget)
+    report.close()
