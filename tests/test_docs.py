@@ -99,6 +99,12 @@ def test_every_block_is_run_or_says_why_not() -> None:
             assert not re.match(r"(\$ )?(transom|python|make|pip) ", source), f"{page}: {source}"
 
 
+def test_commands_stand_in_fences() -> None:
+    for page in (*PAGES, ROOT / "CONTRIBUTING.md"):
+        outside = FENCES.sub("", page.read_text(encoding="utf-8"))
+        assert not re.search(r"^    (transom|python|pip|make|dask) ", outside, re.MULTILINE), page.name
+
+
 def test_commands_that_are_not_run_have_the_options_they_show() -> None:
     known, checked = command_line(), 0
     for page, _, _, source in (block for block in unrun() if block[2] == "sh"):
