@@ -11,6 +11,7 @@ import numpy as np
 
 from transom import registry
 from transom._system.collector import collector_paused
+from transom._system.notices import timed
 from transom.errors import ModelError, SpecError, TransomError, UnsupportedError, shown
 from transom.models.arrays import expected, whole
 from transom.models.pareto_front import ParetoFront
@@ -241,10 +242,11 @@ def warm_up(thing: Solver | Problem, problem: type | None = None) -> None:
     thing : the solver, or a problem.
     problem : the type of the problems to come, for a solver of several.
     """
-    if problem is not None and hasattr(thing, "warm_up_for"):
-        thing.warm_up_for(problem)
-    elif hasattr(thing, "warm_up"):
-        thing.warm_up()
+    with timed(f"preparing {getattr(thing, 'name', type(thing).__name__)}"):
+        if problem is not None and hasattr(thing, "warm_up_for"):
+            thing.warm_up_for(problem)
+        elif hasattr(thing, "warm_up"):
+            thing.warm_up()
 
 
 def parameters(thing: Any) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from contextlib import suppress
 from functools import cache, update_wrapper
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, ClassVar, Generic, ParamSpec, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, ParamSpec, TypeVar
 
 from numpy.random import Generator
 
@@ -80,7 +80,8 @@ class compiled(Generic[Given, Returned]):
         dispatcher = njit(**self.options)(self._function)
         dispatcher._cache = _cache_of(self._function, kernel_digest(self, source_digest))
         compile_one, load_one = dispatcher.compile, dispatcher._cache.load_overload
-        place = _place(f"{self._function.__module__}.{self._function.__qualname__}")
+        name = f"{self._function.__module__}.{self._function.__qualname__}"
+        place, missing = _place(name), list[Any]()
 
         # The compiler holds its own lock when it asks its cache: threads of one process never wait for each other here.
         def load(signature: Any, target: Any) -> Any:
@@ -88,16 +89,23 @@ class compiled(Generic[Given, Returned]):
             if found is None and _await_turn(place):
                 found = load_one(signature, target)
             if found is None:
+                missing.append(signature)
+                if (reason := _home().refused) is not None:
+                    _tell_not_kept(reason)
                 for tell in notices.compiling:
                     tell()
             return found
 
         def compile_whole(signature: Any) -> Any:
             with uninterrupted():
+                began = time.monotonic()
                 try:
                     return compile_one(signature)
                 finally:
                     _end_turn(place)
+                    if missing:
+                        missing.clear()
+                        notices.log(f"compiled {name}: {time.monotonic() - began:.2f} s")
 
         dispatcher._cache.load_overload = load
         dispatcher.compile = compile_whole
@@ -162,7 +170,7 @@ def _cache_of(function: Callable[..., Any], digest: str) -> Any:
         _py_file = function.__code__.co_filename
 
         def get_cache_path(self) -> str:
-            return str(_folder())
+            return str(_home().folder)
 
         def get_source_stamp(self) -> str:
             return digest
@@ -192,8 +200,10 @@ def _cache_of(function: Callable[..., Any], digest: str) -> Any:
                 return None
 
         def save_overload(self, *given: Any) -> None:
-            with suppress(OSError):  # the disk or a quota is full: the next process compiles it again
+            try:
                 super().save_overload(*given)
+            except OSError as error:  # the disk or a quota is full: the next process compiles it again
+                _tell_not_kept(f"{_home().folder}: {error.strerror}")
 
     kept = Kept(function)
     with suppress(OSError):  # there is none yet
@@ -207,20 +217,34 @@ def _fields(types: Any) -> tuple[Any, ...]:
     return (*getattr(types, "fields", ()), *(_fields(each) for each in inner))
 
 
+class _Home(NamedTuple):
+    """Where compiled functions are kept, and why not for later processes, None if for these too."""
+
+    folder: Path
+    refused: str | None = None
+
+
 @cache
-def _folder() -> Path:
-    """Where compiled functions are kept: the user's cache folder, or one for this process alone."""
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    folder = Path(os.environ.get("NUMBA_CACHE_DIR") or home) / "transom" / "kernels"
+def _home() -> _Home:
+    """The user's cache folder, or one for this process alone."""
+    cache_home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    folder = Path(os.environ.get("NUMBA_CACHE_DIR") or cache_home) / "transom" / "kernels"
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryFile(dir=folder):
             pass
         _sweep(folder)
-    except OSError:
-        folder = Path(tempfile.mkdtemp(prefix="transom-"))
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
+    except OSError as error:
+        alone = Path(tempfile.mkdtemp(prefix="transom-"))
+        atexit.register(shutil.rmtree, alone, ignore_errors=True)
+        return _Home(alone, f"{folder}: {error.strerror}")
+    notices.log(f"compiled kernels are kept in {folder}")
+    return _Home(folder)
+
+
+def _tell_not_kept(reason: str) -> None:
+    for tell in notices.not_kept:
+        tell(reason)
 
 
 def _sweep(folder: Path) -> None:
@@ -245,7 +269,7 @@ def _place(name: str) -> int:
 def _turns() -> int | None:
     """An open file: whoever compiles a kernel holds a lock on a byte of it. None where there is no such file."""
     try:
-        return os.open(_folder() / "turns", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        return os.open(_home().folder / "turns", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError:
         return None
 

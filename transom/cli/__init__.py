@@ -8,8 +8,9 @@ import os
 import sys
 from collections.abc import Sequence
 
-from transom._system import notices
 from transom.cli.output.compiling import CompilerNotice
+from transom.cli.output.console import manner
+from transom.cli.output.steps import steps_told
 from transom.errors import TransomError
 
 _CTRL_C = 130
@@ -27,7 +28,7 @@ def main() -> None:
     gc.set_threshold(_OBJECTS)
     # Importing numpy starts a thread for every further core, each of which spins for a while; nothing here needs them.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    notices.compiling.append(CompilerNotice())
+    CompilerNotice().listen()
     status = run(sys.argv[1:])
     if status == _CTRL_C:
         # A native solver may still be at work in its thread, and aborts when Python is taken down
@@ -47,7 +48,9 @@ def run(arguments: Sequence[str]) -> int:
     standard error; 130 after Ctrl-C.
     """
     try:
-        status = _command(list(arguments))
+        manner.reset()
+        with steps_told():
+            status = _command(list(arguments))
         sys.stdout.flush()
         # The parser may turn Ctrl-C into a status of its own.
         return _interrupted() if status == _CTRL_C else status if isinstance(status, int) else 0

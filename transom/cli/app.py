@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_command
 
-from transom.cli.output.console import print_wide
+from transom.cli.options.output import with_output_options
 from transom.cli.output.help import explain
 
 _COMMANDS = (
@@ -51,7 +51,7 @@ def command_line(arguments: Sequence[str] = ()) -> Any:
             app.add_typer(groups[group], name=group)
         command = getattr(place, f"{inner}_command", None) or place.command
         groups[group].command(inner, cls=getattr(place, "Parser", None))(command)
-    return explain(get_command(app))
+    return explain(with_output_options(get_command(app)))
 
 
 def _named(arguments: Sequence[str]) -> Sequence[str]:
@@ -80,6 +80,5 @@ def _options(
     version: Annotated[
         bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
-    wide: Annotated[bool, typer.Option("--wide", help="Print tables as wide as they are, on a terminal, too.")] = False,
 ) -> None:
-    print_wide(wide)
+    pass

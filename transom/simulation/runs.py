@@ -14,6 +14,7 @@ from typing import Any
 from transom import registry
 from transom._system.compiling import source_digest
 from transom._system.files import atomic_write
+from transom._system.notices import log, timed
 from transom.errors import DocumentError, SpecError
 from transom.models import Allocation
 from transom.rng import stream
@@ -96,9 +97,11 @@ def replay(
     card = _card(workload, run)
     target = folder / run.label if folder else None
     if target and not force and (kept := _recorded(target, card)) is not None:
+        log(f"{run.label}: read from {target}, where it was finished before")
         return kept, True
     promises = PromiseLog(target) if target else None
-    schedule = _computed(workload, run, run.seed, progress, promises)
+    with timed(f"replaying {run.label}"):
+        schedule = _computed(workload, run, run.seed, progress, promises)
     if target:
         runs = schedule.runs or assign_nodes(schedule)
         if schedule.runs is None:

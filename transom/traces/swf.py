@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from transom._system.files import atomic_write
+from transom._system.notices import timed
 from transom.errors import ModelError, SpecError, TraceError
 from transom.models.arrays import expected, whole
 from transom.traces.partitions import selected
@@ -65,8 +66,9 @@ def read_swf(
     where = os.fspath(path)
     if nodes is not None and whole(nodes, "read_swf: nodes") <= 0:
         raise ModelError(f"{where}: the machine must have > 0 nodes, got {nodes}")
-    log, header = read_log(where, rules.size_field)
-    return repaired(log, rules, nodes or _machine(log, header, rules), trace_name(where), where)
+    with timed(f"reading {where}"):
+        log, header = read_log(where, rules.size_field)
+        return repaired(log, rules, nodes or _machine(log, header, rules), trace_name(where), where)
 
 
 def read_log(path: str | os.PathLike[str], size_field: Field | None = None) -> tuple[LoggedJobs, Header]:

@@ -10,7 +10,7 @@ import pytest
 
 from transom.cli.output import compiling, progress_lines
 from transom.cli.output.compiling import CompilerNotice
-from transom.cli.output.console import print_json, print_table, print_wide, progress
+from transom.cli.output.console import manner, print_json, print_table, progress
 
 ROWS = [["somewhere/very_long_name.jsonl:17", "128,375,960", "0.003"], ["b", "1", "12.000"]]
 
@@ -43,11 +43,11 @@ def test_a_wide_table_goes_on_below_itself(capsys: pytest.CaptureFixture[str], m
     for row in rows:
         assert [f for line in stacked.splitlines() if line.split()[:1] == row[:1] for f in line.split()[1:]] == row[1:]
     try:
-        print_wide(True)
+        manner.wide = True
         print_table("Policies", columns, rows)
         assert max(map(len, capsys.readouterr().out.splitlines())) > 100
     finally:
-        print_wide(False)
+        manner.reset()
 
 
 def test_plain_text_where_nobody_watches(capsys: pytest.CaptureFixture[str]) -> None:
@@ -80,10 +80,10 @@ def test_where_no_bar_can_be_drawn_lines_say_how_far_it_is(
 
 def test_the_compiler_is_told_of(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     notice = CompilerNotice()
-    notice()
-    notice()
+    notice.compiling()
+    notice.compiling()
     monkeypatch.setattr(compiling, "EVERY", 0.0)
-    notice()
+    notice.compiling()
     first, second = capsys.readouterr().err.splitlines()
     assert first == "compiling kernels for this machine, once: later commands load them"
     assert re.fullmatch(r"2 kernels compiled in \d+ s", second)
@@ -95,3 +95,16 @@ def test_a_command_tells_of_the_compiler_once(tmp_path: Path, root: Path) -> Non
         environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "NUMBA_CACHE_DIR": ""}
         done = subprocess.run(run, capture_output=True, text=True, check=True, env=environment)
         assert done.stderr.splitlines()[:1] == told
+
+
+def test_kernels_that_cannot_be_kept_are_told_of(tmp_path: Path, root: Path) -> None:
+    (tmp_path / "file").touch()
+    run = [sys.executable, "-m", "transom", "solve", str(root / "instances/windows/lublin.jsonl"), "--solver", "greedy"]
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "file"), "NUMBA_CACHE_DIR": ""}
+    done = subprocess.run(run, capture_output=True, text=True, check=True, env=environment)
+    place = tmp_path / "file" / "transom" / "kernels"
+    assert done.stderr == (
+        f"kernels are compiled for this run alone ({place}: Not a directory); to keep them, set XDG_CACHE_HOME to a "
+        "folder\n"
+    )
+    assert subprocess.run([*run, "-q"], capture_output=True, check=True, env=environment).stderr == b""

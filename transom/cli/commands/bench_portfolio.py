@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transom.cli.output.console import check_writable, note, print_json, print_table
+from transom.cli.output.console import check_writable, note, print_json, print_table, remark
 
 if TYPE_CHECKING:
     from transom.bench.portfolio.scoring import Score
@@ -145,7 +145,7 @@ def _print_scores(found: Sequence[Score], markdown: bool) -> None:
             print("| " + " | ".join(row) + " |")
         return
     print_table("Mean primal gap of auto, of the best solver for each instance, of the best single one", _COLUMNS, rows)
-    print(
+    remark(
         "No solution counts 100 %. Better, worse: instances on which the gap of auto is smaller or larger than that of "
         "the single solver; in brackets exact 95 % limits."
     )

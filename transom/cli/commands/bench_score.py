@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from transom.cli.options import common as options
-from transom.cli.output.console import number, print_json, print_table
+from transom.cli.output.console import number, print_json, print_table, remark
 
 if TYPE_CHECKING:
     import polars as pl
@@ -255,8 +255,8 @@ def _print_replays(replayed: pl.DataFrame) -> None:
             cells.append(line)
         title = f"{name}: a sequence of windows ({str(instance)[:8]}); means over seeds (from the least to the largest)"
         print_table(title, ["policy", "runs", "failed", *_METRICS], cells)
-        for remark in clock_remarks(rows.select("policy", "clock").unique(maintain_order=True).iter_rows()):
-            print(remark)
+        for text in clock_remarks(rows.select("policy", "clock").unique(maintain_order=True).iter_rows()):
+            remark(text)
 
 
 def _replayed(row: dict[str, Any], unit: float, digits: int) -> str:
@@ -274,7 +274,7 @@ def _print_remarks(table: pl.DataFrame, told: list[str]) -> None:
     if told:
         print("\n".join(told), end="\n\n")
     if len(table):
-        print(fill(f"{CONVENTIONS} {_known(table)}", 120))
+        remark(fill(f"{CONVENTIONS} {_known(table)}", 120))
 
 
 def _known(table: pl.DataFrame) -> str:
@@ -312,5 +312,5 @@ def _print_markdown(summed: pl.DataFrame, by: str, told: list[str]) -> None:
     text = f"Mean gap in %, in brackets the share of proved optima in %; behind a {by} its instances."
     text = f"{text} {CONVENTIONS_OF_GAPS}"
     print(fill(text, 120))
-    for remark in told:
-        print(f"- {remark}")
+    for each in told:
+        print(f"- {each}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from transom.cli.options import common as options
-from transom.cli.output.console import check_writable, print_json
+from transom.cli.output.console import check_writable, print_json, remark
 
 if TYPE_CHECKING:
     from transom.models import ConstrainedPath
@@ -61,7 +61,7 @@ def command(
     if json:
         print_json({"out": str(out), "paths": number})
     else:
-        print(f"{out}: {number} paths" if number > 1 else f"{out}: 1 path")
+        remark(f"{out}: {number} paths" if number > 1 else f"{out}: 1 path")
 
 
 def _like(like: Path, count: int | None, cost_model: str | None) -> Iterator[ConstrainedPath]:

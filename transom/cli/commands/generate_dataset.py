@@ -9,7 +9,7 @@ import typer
 
 from transom.cli.options import common as options
 from transom.cli.options.engine import Insecure, Protection, TlsCa, TlsCert, TlsKey, chosen_cluster
-from transom.cli.output.console import note, print_json, print_table, progress
+from transom.cli.output.console import note, print_json, print_table, progress, remark
 
 if TYPE_CHECKING:
     from transom.generate.dataset.dataset import Apply
@@ -93,7 +93,7 @@ def _print(index: DatasetIndex, out: Path, json: bool) -> None:
     rows = [
         [each.name, *(f"{each.splits.get(name, 0):,}" for name in splits), f"{each.removed:,}"] for each in index.sets
     ]
-    print(f"{out}: {index.count:,} instances in {len(index.files):,} files")
+    remark(f"{out}: {index.count:,} instances in {len(index.files):,} files")
     print_table("", ["set", *splits, "repeated"], rows)
 
 

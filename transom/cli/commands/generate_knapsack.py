@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from transom.cli.options import common as options
-from transom.cli.output.console import check_writable, describe, note, print_json
+from transom.cli.output.console import check_writable, describe, note, print_json, remark
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,7 +71,7 @@ def command(
     if json:
         print_json({"out": str(out), "knapsacks": number})
     else:
-        print(f"{out}: {number} knapsacks" if number > 1 else f"{out}: 1 knapsack")
+        remark(f"{out}: {number} knapsacks" if number > 1 else f"{out}: 1 knapsack")
 
 
 def _window_knapsacks(

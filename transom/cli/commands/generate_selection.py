@@ -10,7 +10,7 @@ import typer
 
 from transom.cli.options import common as options
 from transom.cli.options.resources import Resources
-from transom.cli.output.console import check_writable, describe, note, print_json, progress
+from transom.cli.output.console import check_writable, describe, note, print_json, progress, remark
 
 if TYPE_CHECKING:
     from transom.models import Selection
@@ -115,7 +115,7 @@ def _write(out: Path, made: Iterator[Selection], json: bool) -> None:
     if json:
         print_json({"out": str(out), "selections": number})
     else:
-        print(f"{out}: {number} selections" if number != 1 else f"{out}: 1 selection")
+        remark(f"{out}: {number} selections" if number != 1 else f"{out}: 1 selection")
 
 
 def _families(chosen: dict[str, Any], count: int, seed: int) -> Iterator[Selection]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from transom.cli.options import common as options
-from transom.cli.output.console import check_writable, number, print_json, progress
+from transom.cli.output.console import check_writable, number, print_json, progress, remark
 
 if TYPE_CHECKING:
     from transom.generate.instances.tjap import Step
@@ -198,9 +198,9 @@ def _write_stream(out: Path, recipe: StreamAllocations, epochs: int, seed: int, 
     if json:
         print_json({"out": str(out), **facts})
     else:
-        print(f"{out}: {count:,} windows in {epochs * recipe.periods:,} periods, {facts['jobs']} jobs each on average")
+        remark(f"{out}: {count:,} windows in {epochs * recipe.periods:,} periods, {facts['jobs']} jobs each on average")
         costs = ", ".join(f"{where} {number(value)}" for where, value in facts["cost_per_period"].items())
-        print(f"{recipe.policy}, cost per period: {costs}")
+        remark(f"{recipe.policy}, cost per period: {costs}")
 
 
 class _Told:
@@ -243,4 +243,4 @@ def _write_fragmented(out: Path, recipe: FragmentedAllocations, count: int, seed
     if json:
         print_json({"out": str(out), "windows": number})
     else:
-        print(f"{out}: {number} windows" if number > 1 else f"{out}: 1 window")
+        remark(f"{out}: {number} windows" if number > 1 else f"{out}: 1 window")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from transom.cli.options import common as options
-from transom.cli.output.console import check_writable, describe, note, print_json
+from transom.cli.output.console import check_writable, describe, note, print_json, remark
 
 if TYPE_CHECKING:
     from transom.traces import Workload
@@ -90,7 +90,7 @@ def command(
         print_json({"out": str(out), "made_by": command, **facts})
     else:
         over = f"{facts['days']:.1f} days, offered load {facts['load']:.3f}"
-        print(f"{out}: {len(made):,} jobs on {made.cluster.num_nodes:,} nodes over {over}")
+        remark(f"{out}: {len(made):,} jobs on {made.cluster.num_nodes:,} nodes over {over}")
 
 
 def _offered_load(workload: Workload) -> float:

@@ -9,7 +9,7 @@ import typer
 
 from transom.cli.options import common as options
 from transom.cli.options import completion
-from transom.cli.output.console import note, print_json, print_table, progress
+from transom.cli.output.console import note, print_json, print_table, progress, remark
 
 if TYPE_CHECKING:
     from transom.bench.best_known.library import Entry, Library
@@ -69,6 +69,7 @@ def add_command(
     objectives: options.Objectives = None,
     cost_model: options.CostModel = None,
     wrap: options.Wrap = None,
+    json: options.Json = False,
 ) -> None:
     """Make entries for the instances of files; nothing is known of them yet.
 
@@ -86,12 +87,16 @@ def add_command(
         library = read_library(folder)
         entries = made(library)
         write_library(library.with_entries(entries))
-    print(f"{folder}: {len(entries)} new entries, {len(library.entries) + len(entries)} in all")
+    if json:
+        print_json({"library": str(folder), "new": len(entries), "entries": len(library.entries) + len(entries)})
+    else:
+        remark(f"{folder}: {len(entries)} new entries, {len(library.entries) + len(entries)} in all")
 
 
 def remove_command(
     files: Annotated[list[str], typer.Argument(metavar="FILE", help="As the index names them; they may be gone.")],
     folder: Folder = _HERE,
+    json: options.Json = False,
 ) -> None:
     """Forget the entries of files, which themselves stay as they are."""
     from transom.bench.best_known.library import Library, locked, read_library, write_library
@@ -107,7 +112,11 @@ def remove_command(
                 raise DocumentError(f"{given}: {folder} has no entry of such a file")
         left = [entry for entry in library.entries if entry.file not in names.values()]
         write_library(Library(folder, left))
-    print(f"{folder}: {len(library.entries) - len(left)} entries removed, {len(left)} left")
+    removed = len(library.entries) - len(left)
+    if json:
+        print_json({"library": str(folder), "removed": removed, "entries": len(left)})
+    else:
+        remark(f"{folder}: {removed} entries removed, {len(left)} left")
 
 
 def update_command(
@@ -119,6 +128,7 @@ def update_command(
     seconds: Annotated[
         float | None, typer.Option("--seconds", help="Repeat runs with at least so much time [s].")
     ] = None,
+    json: options.Json = False,
 ) -> None:
     """Take in results that are better than what is known, or prove it.
 
@@ -145,10 +155,11 @@ def update_command(
         if foreign:
             note(f"{path}: {foreign} of {foreign + len(found)} results are for instances that {folder} does not have")
     if wrong := contradictions(library, given):
-        _refuse(folder, wrong)
+        _refuse(library, wrong, json)
     given = promising(library, given)
     taken: list[Taken] = []
     faults: list[str] = []
+    changes: list[str] = []
     changed = 0
     with progress() as bar:
         task = bar.add_task("instances", total=len({each.digest for each in given}))
@@ -157,7 +168,8 @@ def update_command(
                 bar.advance(task)
                 for line in (*step.notes, *step.wrong):
                     note(line)
-                for line in _told(step):
+                changes += _told(step)
+                for line in [] if json else _told(step):
                     print(line)
                 changed += step.after is not step.before
                 faults += step.wrong
@@ -168,8 +180,11 @@ def update_command(
             raise
         except Contradiction as error:
             bar.stop()
-            _refuse(folder, [str(error)])
-    print(f"{folder}: {changed} of {len(library.entries)} entries updated")
+            _refuse(library, [str(error)], json)
+    if json:
+        _print_update(library, changed, changes, faults, [])
+    else:
+        remark(f"{folder}: {changed} of {len(library.entries)} entries updated")
     if faults:
         raise typer.Exit(1)
 
@@ -184,6 +199,7 @@ def verify_command(
             help="Repeat every proof, with another exact solver where there is one [s each].",
         ),
     ] = None,
+    json: options.Json = False,
 ) -> None:
     """Judge everything that a library says by its instances.
 
@@ -198,33 +214,54 @@ def verify_command(
     if seconds is not None and not 0 < seconds < float("inf"):
         raise StopError(f"--solve must be > 0 and finite, got {seconds}")
     library = read_library(folder)
-    wrong = tried = again = otherwise = 0
+    faults: list[dict[str, Any]] = []
+    tried = again = otherwise = 0
     with progress() as bar:
         for verdict in bar.track(verify(library, seconds), total=len(library.entries), description="entries"):
-            for fault in verdict.wrong:
-                print(f"{verdict.entry.place}: {verdict.entry.problem}: {fault}")
-            wrong += bool(verdict.wrong)
+            entry = verdict.entry
+            if verdict.wrong:
+                faults.append({"entry": entry.place, "problem": entry.problem, "wrong": list(verdict.wrong)})
+            for fault in [] if json else verdict.wrong:
+                print(f"{entry.place}: {entry.problem}: {fault}")
             tried += verdict.tried
             again += verdict.proved_by is not None
-            otherwise += verdict.proved_by not in (None, verdict.entry.best and verdict.entry.best.solver)
+            otherwise += verdict.proved_by not in (None, entry.best and entry.best.solver)
     others = [*between_entries(library), *without_entry(library)]
-    for line in others:
-        print(line)
     proved = sum(entry.proved for entry in library.entries)
-    if seconds is not None:
-        print(f"{folder}: {again} of {tried} proofs repeated within {seconds:g} s, {otherwise} by another method")
-    if wrong or others:
-        more = f"; further faults: {len(others)}" if others else ""
-        print(f"{folder}: {wrong} of {len(library.entries)} entries wrong{more}")
+    if json:
+        counts = {"library": str(folder), "sound": not (faults or others), "entries": len(library.entries)}
+        repeated = {"tried": tried, "repeated": again, "by_another_method": otherwise}
+        proofs = None if seconds is None else repeated
+        print_json({**counts, "proved": proved, "proofs": proofs, "wrong": faults, "further": others})
+    else:
+        for line in others:
+            print(line)
+        if seconds is not None:
+            print(f"{folder}: {again} of {tried} proofs repeated within {seconds:g} s, {otherwise} by another method")
+        if faults or others:
+            more = f"; further faults: {len(others)}" if others else ""
+            print(f"{folder}: {len(faults)} of {len(library.entries)} entries wrong{more}")
+        else:
+            print(f"{folder}: all sound: {len(library.entries)} entries, {proved} proved")
+    if faults or others:
         raise typer.Exit(1)
-    print(f"{folder}: all sound: {len(library.entries)} entries, {proved} proved")
 
 
-def _refuse(folder: Path, wrong: list[str]) -> None:
+def _refuse(library: Library, wrong: list[str], json: bool) -> None:
+    if json:
+        _print_update(library, 0, [], [], wrong)
+        raise typer.Exit(1)
     for line in wrong:
         print(line)
-    print(f"{folder}: nothing was changed; contradictions: {len(wrong)}")
+    print(f"{library.folder}: nothing was changed; contradictions: {len(wrong)}")
     raise typer.Exit(1)
+
+
+def _print_update(
+    library: Library, updated: int, changes: list[str], wrong: list[str], contradictions: list[str]
+) -> None:
+    counts = {"library": str(library.folder), "updated": updated, "entries": len(library.entries)}
+    print_json({**counts, "changes": changes, "wrong": wrong, "contradictions": contradictions})
 
 
 def _told(step: Step) -> list[str]:

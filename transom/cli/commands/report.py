@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from transom.cli.commands.bench_score import Library, read_library
-from transom.cli.output.console import check_writable, note, progress
+from transom.cli.options import common as options
+from transom.cli.output.console import check_writable, note, print_json, progress
 
 
 def command(
@@ -23,6 +24,7 @@ def command(
     figures: Annotated[
         Path | None, typer.Option("--figures", help="Write every figure as SVG and PDF into this folder, too.")
     ] = None,
+    json: options.Json = False,
 ) -> None:
     """Write one self-contained page: what ran, tables, curves, single instances, failures."""
     check_writable(out, ".html")
@@ -54,4 +56,7 @@ def command(
     note(f"{len(rows):,} runs; {size:.1f} MiB in {out}")
     if len(written) > 1:
         note(f"{len(written) - 1} figures in {figures}")
-    print(out)
+    if json:
+        print_json({"page": str(out), "runs": len(rows), "figures": [str(path) for path in written if path != out]})
+    else:
+        print(out)

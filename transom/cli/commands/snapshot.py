@@ -11,7 +11,7 @@ from transom.cli.options import common as options
 from transom.cli.options import completion
 from transom.cli.options.nodes import machine, on_tree
 from transom.cli.options.resources import Resources, equipped
-from transom.cli.output.console import check_writable, describe, note, print_json, progress
+from transom.cli.output.console import check_writable, describe, note, print_json, progress, remark
 
 
 def command(
@@ -110,4 +110,4 @@ def command(
         more = workload.facts if resources is None else {**workload.facts, "resources": extended.documents}
         print_json({**told, **more, "windows": count, "out": str(out)})
     else:
-        print("; ".join([f"{out}: {count} windows", *(each.short for each in workload.diagnostics)]))
+        remark("; ".join([f"{out}: {count} windows", *(each.short for each in workload.diagnostics)]))

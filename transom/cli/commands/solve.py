@@ -13,7 +13,7 @@ import typer
 
 from transom.cli.options import common as options
 from transom.cli.options import completion
-from transom.cli.output.console import check_writable, note, number, print_json, print_table, progress
+from transom.cli.output.console import check_writable, note, number, print_json, print_table, progress, remark
 
 if TYPE_CHECKING:
     from transom.io.instances import Instance
@@ -225,7 +225,7 @@ def _print_results(rows: list[tuple[Instance, Result]], rules: Mapping[str, Deci
     told = ", ".join(f"{count} {status}" for status, count in statuses.most_common())
     kinds = Counter(result.problem for result in results)
     what = " + ".join(f"{count} x {kind}" for kind, count in kinds.items())
-    print(f"{what}: {told}; {number(sum(r.seconds for r in results), 2)} s in all")
+    remark(f"{what}: {told}; {number(sum(r.seconds for r in results), 2)} s in all")
     if fronts:
         print_fronts(fronts, rules)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 from typer.core import TyperCommand
 
-from transom.cli.output.console import number, print_json, print_table
+from transom.cli.output.console import number, print_json, print_table, remark
 
 if TYPE_CHECKING:
     from transom.learned.checkpoints import Card
@@ -84,10 +84,10 @@ def print_repair(solver: str, card: Card, path: Path, updates: int, title: str, 
     if json:
         print_json({**facts(card, path, updates), "use": use})
         return
-    print(f"{path}: {card.parameters:,} weights after {card.decisions:,} decisions in {card.seconds:,.0f} s")
-    print(title)
+    remark(f"{path}: {card.parameters:,} weights after {card.decisions:,} decisions in {card.seconds:,.0f} s")
+    remark(title)
     print_table("", ("", "cost"), [(rule, number(cost, digits)) for rule, cost in card.scores.items()])
-    print(f"use it: {use}")
+    remark(f"use it: {use}")
 
 
 def facts(card: Card, path: Path, updates: int) -> dict[str, Any]:

@@ -1,12 +1,12 @@
-"""Tell whoever waits for the compiler that it is for once."""
+"""Tell whoever waits for the compiler that it is for once, or that it is for this run alone."""
 
 from __future__ import annotations
 
-import sys
 import time
 
-EVERY = 30.0
-"""Seconds between two lines that tell of long work."""
+from transom._system import notices
+from transom.cli.output.console import note
+from transom.cli.output.progress_lines import EVERY
 
 
 class CompilerNotice:
@@ -15,14 +15,27 @@ class CompilerNotice:
     def __init__(self) -> None:
         self._kernels = 0
         self._begun = self._told = 0.0
+        self._refused = False
 
-    def __call__(self) -> None:
+    def listen(self) -> None:
+        """Be told of what is compiled from now on."""
+        notices.compiling.append(self.compiling)
+        notices.not_kept.append(self.not_kept)
+
+    def compiling(self) -> None:
         """A kernel is about to be compiled."""
         now = time.monotonic()
         if not self._kernels:
             self._begun = self._told = now
-            print("compiling kernels for this machine, once: later commands load them", file=sys.stderr)
+            if not self._refused:
+                note("compiling kernels for this machine, once: later commands load them")
         elif now - self._told >= EVERY:
             self._told = now
-            print(f"{self._kernels} kernels compiled in {now - self._begun:.0f} s", file=sys.stderr)
+            note(f"{self._kernels} kernels compiled in {now - self._begun:.0f} s")
         self._kernels += 1
+
+    def not_kept(self, reason: str) -> None:
+        """Kernels cannot be kept for later commands."""
+        if not self._refused:
+            self._refused = True
+            note(f"kernels are compiled for this run alone ({reason}); to keep them, set XDG_CACHE_HOME to a folder")

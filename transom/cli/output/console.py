@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
@@ -15,17 +16,41 @@ if TYPE_CHECKING:
 
 _NARROW = 70  # to which a title is not wrapped, however narrow its table [characters]
 _GAP = 3  # between columns, with the margin
-_asked = {"wide": False}
 
 
-def print_wide(asked: bool) -> None:
-    """Whether tables are printed as wide as they are, on a narrow terminal, too."""
-    _asked["wide"] = asked
+@dataclass
+class Manner:
+    """How the command in hand prints.
+
+    Parameters
+    ----------
+    quiet : no notes, no progress, no remarks beside results.
+    verbose : also which steps are taken and how long they take.
+    wide : tables as wide as they are, on a narrow terminal, too.
+    """
+
+    quiet: bool = False
+    verbose: bool = False
+    wide: bool = False
+
+    def reset(self) -> None:
+        """Print as is usual again: nothing was asked for."""
+        self.quiet = self.verbose = self.wide = False
+
+
+manner = Manner()
 
 
 def note(text: str) -> None:
-    """Print a note to standard error; standard output stays clean."""
-    print(text, file=sys.stderr)
+    """Print a note to standard error, unless under ``-q``; standard output stays clean."""
+    if not manner.quiet:
+        print(text, file=sys.stderr)
+
+
+def remark(text: str = "") -> None:
+    """Print what stands beside results on standard output, unless under ``-q``."""
+    if not manner.quiet:
+        print(text)
 
 
 def print_json(thing: Any) -> None:
@@ -47,7 +72,7 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
     # Headings may be wrapped; what stands below them is not broken, whatever the width of the terminal.
     words = [[*heading.split(), ""] for heading in columns]
     widths = [max(map(_width, (*words[i], *(row[i] for row in listed)))) for i in range(len(columns))]
-    watched = sys.stdout.isatty() and not _asked["wide"]
+    watched = sys.stdout.isatty() and not manner.wide
     room = get_terminal_size().columns if watched else math.inf
     parts = _parts(widths, left, room)
     headings = list(columns)
@@ -57,7 +82,7 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
         shown = [[row[c] for c in part] for row in listed]
         _print_part("" if i else title, [headings[c] for c in part], shown, sum(c < left for c in part))
     if len(parts) > 1:
-        note("split to fit the terminal: transom --wide prints the table in one piece")
+        note("split to fit the terminal: --wide prints the table in one piece")
 
 
 def _parts(widths: Sequence[int], left: int, room: float) -> list[list[int]]:
@@ -116,11 +141,11 @@ def _bold(text: str) -> str:
 
 
 def progress(hidden: bool = False) -> ProgressLines:
-    """Progress on standard error, unless ``hidden``: bars on a terminal, elsewhere a line every half minute."""
-    if hidden or not sys.stderr.isatty():
+    """Progress on standard error: bars on a terminal, elsewhere a line every half minute; none if hidden or quiet."""
+    if hidden or manner.quiet or not sys.stderr.isatty():
         from transom.cli.output.progress_lines import ProgressLines
 
-        return ProgressLines(hidden)
+        return ProgressLines(hidden or manner.quiet)
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

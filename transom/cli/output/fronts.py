@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transom.cli.output.console import number, print_table
+from transom.cli.output.console import number, print_table, remark
 
 if TYPE_CHECKING:
     from transom.io.instances import Instance
@@ -113,7 +113,7 @@ def _print_points(instance: Instance, result: Result, rules: Mapping[str, Decisi
     print()
     print_table("Points of the front", ["point", "taken by", jobs, *_columns(instance.problem)], table, left=3)
     if more := len(front) - len(shown):
-        print(f"and {more} more; --json --solutions prints all of them")
+        remark(f"and {more} more; --json --solutions prints all of them")
 
 
 def taken(instance: Instance, result: Result, rules: Mapping[str, DecisionRule]) -> dict[str, int]:

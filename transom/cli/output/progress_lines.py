@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
-from transom.cli.output.compiling import EVERY
-
 Item = TypeVar("Item")
+
+EVERY = 30.0
+"""Seconds between two lines that tell of long work."""
 
 
 @dataclass

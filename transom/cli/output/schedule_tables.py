@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from transom.cli.output.console import number, print_table
+from transom.cli.output.console import number, print_table, remark
 
 if TYPE_CHECKING:
     from transom.simulation import Schedule
@@ -100,8 +100,8 @@ def print_breakdown(title: str, kind: By, runs: list[Run], schedules: list[Sched
 def _print_clocks(runs: list[Run]) -> None:
     from transom.simulation.policies.clocks import clock_of, clock_remarks
 
-    for remark in clock_remarks((run.label, clock_of(run.spec)) for run in runs):
-        print(remark)
+    for text in clock_remarks((run.label, clock_of(run.spec)) for run in runs):
+        remark(text)
 
 
 _HOPS = {"hop_cost": 1, "leaves": 2, "pods": 2}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from transom.cli.options import training as train_options
-from transom.cli.output.console import number, print_json, print_table
+from transom.cli.output.console import number, print_json, print_table, remark
 
 if TYPE_CHECKING:
     from transom.learned.checkpoints import Card
@@ -62,22 +62,22 @@ def report(
             }
         )
         return
-    print(f"{path}: {card.parameters:,} weights after {card.decisions:,} decisions in {card.seconds:,.0f} s")
+    remark(f"{path}: {card.parameters:,} weights after {card.decisions:,} decisions in {card.seconds:,.0f} s")
     everybody = sorted({card.name: best, **judge.policies}.items(), key=lambda each: each[1].merit, reverse=True)
     title = f"best snapshot and policies, by {judge.measure}; {card.validated_on}"
     print_table(title, ["", *_SHOWN], [[_short(who), *_cells(found)] for who, found in everybody])
     _print_clocks(judge)
     for title, (figure, _, _) in _SHOWN.items():
         better = judge.better_in(figure, best)
-        print(f"{title}: {_behind(better, len(judge.policies))}")
+        remark(f"{title}: {_behind(better, len(judge.policies))}")
     if shared:
-        print(f"{shared[0].upper()}{shared[1:]} of the validation: trained on, too. On others it may do worse.")
+        remark(f"{shared[0].upper()}{shared[1:]} of the validation: trained on, too. On others it may do worse.")
     if ahead:
-        print(f"{card.name} is behind {_short(ahead[0])} in the {judge.measure} and is not recommended.")
-        print(f"to replay it all the same: {command}")
-        print(f"better: {use}")
+        remark(f"{card.name} is behind {_short(ahead[0])} in the {judge.measure} and is not recommended.")
+        remark(f"to replay it all the same: {command}")
+        remark(f"better: {use}")
     else:
-        print(f"use it: {use}")
+        remark(f"use it: {use}")
 
 
 def _standing(judge: Judge, found: Validation) -> str:
@@ -93,8 +93,8 @@ def _behind(better: list[str], number_of: int) -> str:
 def _print_clocks(judge: Judge) -> None:
     from transom.simulation.policies.clocks import clock_of, clock_remarks
 
-    for remark in clock_remarks((_short(spec), clock_of(spec)) for spec in judge.policies):
-        print(remark)
+    for text in clock_remarks((_short(spec), clock_of(spec)) for spec in judge.policies):
+        remark(text)
 
 
 def _short(spec: str) -> str:

@@ -1,0 +1,173 @@
+"""What holds for every command: ``--json`` is JSON and nothing else, ``-q`` is silent beside it, ``-v`` says more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.bench.in_process import InProcess
+from tests.cli.conftest import Ran
+from tests.learned.repair.made import window
+from tests.report.rows import solves
+from transom.bench.store.store import Store
+from transom.cli.app import command_line
+from transom.generate import generate_knapsack, generate_lublin
+from transom.io import write_documents
+from transom.traces import write_swf
+
+PLAN = """
+format = "transom/dataset/1"
+name = "small"
+licence = "CC0-1.0"
+[[sets]]
+recipe = "knapsack"
+count = 4
+parameters = { class = "circle", items = 8 }
+"""
+BENCH = "--instances {0}/library/packs.jsonl --solver greedy --iterations 10"
+TRAINING = "--decisions 64 --batch 64 --hidden 8,8 --laps 1 --window 20 --against fcfs-easy"
+
+CASES = {
+    "demo": "--out {0}/demo",
+    "simulate": "{0}/trace.swf.gz --policy fcfs-easy --policy sjf --out {0}/replays --by mode",
+    "solve": "{0}/library/packs.jsonl --solver dp --out {0}/solved.jsonl",
+    "check": "{0}/library/packs.jsonl {0}/results.jsonl",
+    "snapshot": "{0}/trace.swf.gz --every 3600 --out {0}/windows.jsonl",
+    "report": "{0}/store -o {0}/page.html",
+    "solvers": "",
+    "models": "",
+    "schema": "",
+    "generate workload": "--jobs 20 --out {0}/made.swf",
+    "generate knapsack": "--class circle --items 8 --out {0}/made.jsonl",
+    "generate selection": "--like {0}/trace.swf.gz --minimum 0 --count 2 --out {0}/made.jsonl",
+    "generate tjap": "--periods 3 --policy sequential --out {0}/made.jsonl",
+    "generate csp": "--length 20 --out {0}/made.jsonl",
+    "generate dataset": "{0}/plan.toml --out {0}/dataset",
+    "bench run": BENCH + " --out {0}/runs",
+    "bench plan": BENCH,
+    "bench score": "{0}/store --pairs",
+    "bench compare": "{0}/store {0}/store",
+    "bench portfolio": "",
+    "library list": "--library {0}/library",
+    "library add": "{0}/library/packs.jsonl --library {0}/library",
+    "library update": "{0}/results.jsonl --library {0}/library",
+    "library verify": "--library {0}/library",
+    "library remove": "{0}/library/other.jsonl --library {0}/library",
+    "train nsa": "--network fcn-1 --decisions 64 --envs 2 --streams 1 --passes 1 --out {0}/nsa",
+    "train nsa-cost": "--updates 1 --windows 2 --runs 2 --search-steps 5 --candidates 4 --out {0}/nsa-cost",
+    "train dras": "{0}/trace.swf.gz " + TRAINING + " --out {0}/dras",
+}
+"""The least that each command can be asked for; ``{0}`` is a folder with what it reads."""
+
+REMOVED = "library remove"  # takes something away, which is put back before each run
+
+
+def commands() -> Iterator[str]:
+    """The commands that there are."""
+    for name, command in command_line().commands.items():
+        below: dict[str, Any] = getattr(command, "commands", {})
+        yield from (f"{name} {each}" for each in below) if below else [name]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the commands read."""
+    folder = tmp_path_factory.mktemp("every")
+    write_swf(generate_lublin(80, 64, np.random.default_rng(1), load=1.2), folder / "trace.swf.gz")
+    (folder / "plan.toml").write_text(PLAN)
+    rng = np.random.default_rng(0)
+    for name in ("packs", "other"):
+        packs = [generate_knapsack("weakly-correlated", 12, 100, rng) for _ in range(2)]
+        write_documents(folder / "library" / f"{name}.jsonl", packs)
+    with Store(folder / "store") as store:
+        for row in solves(2, 1, (1.0,)):
+            store.append(row)
+    return folder
+
+
+@pytest.fixture
+def prepared(folder: Path, transom: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder with results and a library, and no processes and no streams where they are not what is tested."""
+
+    def windows(seed: int, name: str, streams: int) -> dict[str, list[Any]]:
+        return {"paper": [window()], "authors": [window(wrap=False)]}
+
+    for module in ("nsa_cost_evaluation", "nsa_cost_training"):
+        monkeypatch.setattr(f"transom.learned.repair.{module}.dynamic_windows", windows)
+    engine = InProcess()
+    monkeypatch.setattr("transom.cli.commands.bench_run.chosen_engine", lambda *_: engine)
+    packs = folder / "library" / "packs.jsonl"
+    assert transom("solve", packs, "--solver", "dp", "--out", folder / "results.jsonl").status == 0
+    assert transom("library", "add", packs, folder / "library" / "other.jsonl", "--library", packs.parent).status == 0
+    return folder
+
+
+def test_every_command_stands_here() -> None:
+    assert sorted(commands()) == sorted(CASES)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_json_is_all_that_stands_on_standard_output(name: str, prepared: Path, transom: Callable[..., Ran]) -> None:
+    if name.startswith("train"):
+        pytest.importorskip("torch", reason="needs the extra 'learned'")
+    words = [*name.split(), *CASES[name].format(prepared).split()]
+    loud = transom(*words, "--json", "--verbose")
+    assert loud.status == 0, loud.err
+    assert loud.lines
+    assert all(isinstance(line, dict | list) for line in loud.lines)
+    assert loud.err.splitlines()[-1].startswith("in all: ")
+    if name == REMOVED:
+        library = prepared / "library"
+        assert transom("library", "add", library / "other.jsonl", "--library", library).status == 0
+    quiet = transom(*words, "--json", "--quiet")
+    assert (quiet.status, quiet.err) == (0, "")
+    assert quiet.lines
+
+
+@pytest.mark.parametrize("name", ["solve", "simulate", "generate knapsack", "bench run", "library verify"])
+def test_quiet_leaves_results_and_no_remarks(name: str, prepared: Path, transom: Callable[..., Ran]) -> None:
+    words = [*name.split(), *CASES[name].format(prepared).split()]
+    usual, quiet = transom(*words), transom("-q", *words)
+    assert (quiet.status, quiet.err) == (0, "")
+    shown = {
+        "solve": " dp ",
+        "simulate": " fcfs-easy ",
+        "generate knapsack": "",
+        "bench run": " greedy ",
+        "library verify": "all sound",
+    }
+    assert shown[name] in quiet.out
+    assert bool(quiet.out) == bool(shown[name])
+    if name in ("solve", "generate knapsack"):
+        assert len(quiet.out) < len(usual.out)
+    assert len(transom(*words).err.splitlines()) == len(usual.err.splitlines())  # as loud as before
+
+
+def test_verbose_names_steps_and_what_all_of_it_took(prepared: Path, transom: Callable[..., Ran]) -> None:
+    told = transom("simulate", prepared / "trace.swf.gz", "--policy", "fcfs", "-v", "--out", prepared / "told").err
+    assert "in all: " in told
+    again = transom("-v", "simulate", prepared / "trace.swf.gz", "--policy", "fcfs", "--out", prepared / "told").err
+    assert f"fcfs: read from {prepared / 'told' / 'fcfs'}, where it was finished before" in again
+    assert "in all: " not in transom("schema").err
+
+
+def test_quiet_and_verbose_do_not_go_together(transom: Callable[..., Ran]) -> None:
+    for words in (("-q", "schema", "-v"), ("schema", "-qv")):
+        ran = transom(*words)
+        assert (ran.status, ran.out, ran.err) == (2, "", "error: --quiet does not go with --verbose\n")
+
+
+def test_errors_are_printed_under_quiet(transom: Callable[..., Ran]) -> None:
+    assert transom("solve", "-q", "nowhere.json").err == "error: nowhere.json: no such file\n"
+
+
+def test_the_document_of_a_library(prepared: Path, transom: Callable[..., Ran]) -> None:
+    library = prepared / "library"
+    (told,) = transom("library", "verify", "--library", library, "--json").lines
+    assert (told["sound"], told["entries"], told["wrong"], told["further"]) == (True, 4, [], [])
+    (added,) = transom("library", "add", library / "packs.jsonl", "--library", library, "--json").lines
+    assert added == {"library": str(library), "new": 0, "entries": 4}

@@ -1,0 +1,45 @@
+"""What ``-v`` prints on standard error: the steps of a command, and what all of it took."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from transom.cli.output.console import manner
+
+
+@contextmanager
+def steps_told() -> Iterator[None]:
+    """Print what the package logs meanwhile, if that is asked for by then."""
+    logger, handler = logging.getLogger("transom"), _ToStandardError()
+    level, began = logger.level, time.monotonic()
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
+        if manner.verbose and not manner.quiet:
+            _tell_total(time.monotonic() - began)
+
+
+class _ToStandardError(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        if manner.verbose:
+            print(record.getMessage(), file=sys.stderr)
+
+
+def _tell_total(seconds: float) -> None:
+    from resource import RUSAGE_SELF, getrusage
+
+    times, used = os.times(), getrusage(RUSAGE_SELF)
+    spent = times.user + times.system
+    with_children = spent + times.children_user + times.children_system
+    children = f", {with_children:.2f} s with child processes" if with_children - spent >= 0.01 else ""
+    told = f"in all: {seconds:.2f} s; CPU time {spent:.2f} s{children}; memory {used.ru_maxrss / 1024:,.0f} MiB at most"
+    print(told, file=sys.stderr)
