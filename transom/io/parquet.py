@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from transom._system.files import atomic_path
 from transom.errors import DocumentError
 
 if TYPE_CHECKING:
@@ -109,6 +110,20 @@ def readable(path: Path) -> Iterator[None]:
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise DocumentError(f"{path}: not a Parquet file, or damaged ({reason})") from None
+
+
+@contextmanager
+def whole_parquet(target: Path) -> Iterator[Path]:
+    """As :func:`atomic_path`, for polars: its own error neither names the file nor is an :class:`OSError`."""
+    from polars.exceptions import ComputeError
+
+    try:
+        with atomic_path(target) as path:
+            yield path
+    except ComputeError as error:
+        if "os error" not in str(error):
+            raise
+        raise DocumentError(f"{target}: cannot be written: {error}") from None
 
 
 def _array(series: pl.Series) -> NDArray[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -52,8 +52,8 @@ class Run:
     outages: Outages | None = None
 
 
-def parse_runs(policies: list[str], seed: int = 0) -> list[Run]:
-    """Runs from ``[LABEL=]SPEC``; the label is the policy's name unless given.
+def parse_runs(policies: list[str], seed: int = 0, make: Callable[[str], Any] = make_policy) -> list[Run]:
+    """Runs from ``[LABEL=]SPEC``; the label is the policy's name unless given, and ``make`` builds the policy.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def parse_runs(policies: list[str], seed: int = 0) -> list[Run]:
         label, spec = registry.labelled(text)
         if label.lower() == FIGURES:
             raise SpecError(f"label {label!r}: a policy cannot be called so: {FIGURES}/ is the folder of pictures")
-        make_policy(spec)
+        make(spec)
         if label in (run.label for run in runs):
             raise SpecError(f"two policies are called {label!r}; name one by LABEL=SPEC, such as {label}-2={spec}")
         runs.append(Run(label, spec, seed))
@@ -105,7 +105,7 @@ def replay(
     if target:
         runs = schedule.runs or assign_nodes(schedule)
         if schedule.runs is None:
-            _stand(check_nodes(schedule, runs))
+            stand(check_nodes(schedule, runs))
         # From here on the old record is none: an interrupt must not leave halves of two.
         (target / "jobs.parquet").unlink(missing_ok=True)
         write_schedule(schedule, target, runs, {**(details or {}), **card}, promises)
@@ -176,15 +176,16 @@ def _computed(
         promises=promises,
         outages=run.outages,
     )
-    _stand(check_schedule(workload, schedule))
+    stand(check_schedule(workload, schedule))
     if schedule.runs is not None:
-        _stand(check_nodes(schedule, schedule.runs))
+        stand(check_nodes(schedule, schedule.runs))
         if run.outages is not None:
-            _stand(check_outages(workload, schedule, schedule.runs, run.outages, seed))
+            stand(check_outages(workload, schedule, schedule.runs, run.outages, seed))
     return schedule
 
 
-def _stand(wrong: list[str]) -> None:
+def stand(wrong: list[str]) -> None:
+    """Raise a RuntimeError if a judge found something wrong with what was computed here."""
     if wrong:  # our fault, not the user's: it keeps its traceback
         raise RuntimeError(f"the schedule does not stand: {'; '.join(wrong)}")
 
@@ -205,6 +206,11 @@ def _code(run: Run) -> str:
     parts = deciding(make_policy(run.spec))
     if run.allocator is not None and run.allocator.solver is not None:
         parts.append(registry.make(registry.SOLVERS, run.allocator.solver, Allocation))
+    return code_digest(parts)
+
+
+def code_digest(parts: Sequence[Any]) -> str:
+    """A digest of this package, of the files of what others registered among ``parts``, and of weights they hold."""
     state = blake2b(source_digest().encode(), digest_size=8)
     state.update(registry.weights_of(*parts).encode())
     for module in sorted({type(part).__module__ for part in parts}):

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from transom.cli.options import common as options
+from transom.cli.options.events import given as stated_options
+from transom.cli.options.events import spelt
 from transom.cli.options.outages import recorded_outages
 from transom.cli.options.resources import Resources, equipped
+from transom.cli.options.tasks import SUITED, read_chunks
 from transom.cli.output.console import note, print_json
 
 if TYPE_CHECKING:
@@ -67,7 +70,11 @@ def command(
 
     if not result.exists():
         raise DocumentError(f"{result}: no such file or folder")
-    if result.is_dir():
+    if result.is_dir() and _holds_tasks(result):
+        stated = stated_options(context)
+        options.refuse(spelt(stated, *(stated.keys() - SUITED)), f"{result}, which holds tasks")
+        judged = [_judge_tasks(instance, each) for each in _recordings(result)]
+    elif result.is_dir():
         rules: dict[str, Any] = {
             "nodes": nodes, "start": start, "jobs": jobs, "resources": resources, "seed": seed,
             **{name: context.params[name] for name in options.READING},
@@ -157,16 +164,45 @@ def _how_read(instance: Path, problem: str, given: dict[str, Any]) -> str:
 
 
 def _judge_recordings(trace: Path, folder: Path, given: dict[str, Any]) -> list[Judged]:
+    workloads: dict[str, Workload] = {}
+    return [_judge_recording(trace, each, given, workloads) for each in _recordings(folder)]
+
+
+def _recordings(folder: Path) -> list[Path]:
+    """The folder, or those of its folders that hold a recording."""
     from transom.errors import DocumentError
 
     if (folder / "jobs.parquet").exists():
-        folders = [folder]
-    else:
-        folders = sorted(path.parent for path in folder.glob("*/jobs.parquet"))
+        return [folder]
+    folders = sorted(path.parent for path in folder.glob("*/jobs.parquet"))
     if not folders:
         raise DocumentError(f"{folder}: no jobs.parquet, neither in it nor in a folder of it")
-    workloads: dict[str, Workload] = {}
-    return [_judge_recording(trace, each, given, workloads) for each in folders]
+    return folders
+
+
+def _holds_tasks(folder: Path) -> bool:
+    return (_recordings(folder)[0] / "instances.parquet").exists()
+
+
+def _judge_tasks(trace: Path, folder: Path) -> Judged:
+    """Judge a recording of tasks, chunk by chunk, against the trace as the recording says it was cut."""
+    from transom.errors import DocumentError
+    from transom.simulation.placement.recording import read_task_schedules, read_tasks_card
+    from transom.simulation.placement.verification import check_tasks
+
+    details = read_tasks_card(folder)["details"]
+    try:
+        chunks = read_chunks(trace, **details["tasks"])
+        same = details["digests"] == [each.digest() for each in chunks]
+    except (KeyError, TypeError) as error:
+        raise DocumentError(f"{folder / 'jobs.parquet'}: its metadata do not say how the trace was cut") from error
+    if not same:
+        raise DocumentError(f"{folder / 'jobs.parquet'}: is a replay of another workload than {trace}")
+    wrong, instances = [], 0
+    for k, (chunk, schedule) in enumerate(zip(chunks, read_task_schedules(folder, chunks), strict=True)):
+        wrong += [f"chunk {k}: {each}" for each in check_tasks(chunk, schedule)]
+        instances += int(chunk.instances.sum())
+    return Judged(str(folder), str(trace), f"schedule of {instances:,} instances", wrong)
 
 
 def _judge_recording(trace: Path, folder: Path, given: dict[str, Any], workloads: dict[str, Workload]) -> Judged:

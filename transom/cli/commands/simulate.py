@@ -16,9 +16,11 @@ from transom.cli.options.events import Rules, read_under
 from transom.cli.options.nodes import AllocateBy, NodeOptions, Rule, chosen_runs, machine, on_tree
 from transom.cli.options.outages import OnFailure, OnFailureOption, OutagesOption, chosen_outages
 from transom.cli.options.resources import Resources, equipped
+from transom.cli.options.tasks import ChunksOption, MachinesOption
 from transom.cli.output.console import check_writable, describe, note, print_json, progress, remarked
 from transom.cli.output.schedule_tables import By, breakdowns_of, print_breakdown, print_summaries
 from transom.cli.output.sequences import compare_sequences
+from transom.cli.output.tasks import simulate_machines
 
 if TYPE_CHECKING:
     from transom.simulation import Schedule
@@ -82,6 +84,8 @@ def command(
         ),
     ] = None,
     resources: Resources = None,
+    machines: MachinesOption = None,
+    chunks: ChunksOption = None,
     outages: OutagesOption = None,
     on_failure: OnFailureOption = OnFailure.requeue,
     rules: Rules = "textbook",
@@ -132,13 +136,20 @@ def command(
     every policy. With --outages nodes fail and go out for maintenance, the same under every policy; the
     figures are of what is in service. With --rules, events follow the rules of another program, for
     cross-checks with what was published with it; rlscheduler draws random sequences, or replays that of
-    --start and --jobs.
+    --start and --jobs. With --machines the trace holds jobs of tasks of identical instances, which are placed on
+    machines; policies are then first-fit, longest-first, tetris and others of that kind, and --json prints a line for
+    each chunk and policy.
     """
     from transom.errors import SpecError
     from transom.simulation.output.metrics import Trim, summary
     from transom.simulation.runs import repetitions, replay
     from transom.traces.outages import outage_card
 
+    if machines:
+        simulate_machines(context)
+        return
+    if chunks is not None:
+        raise SpecError("--chunks needs --machines, such as count=5,cpu=64,memory=1")
     if jitter and not repeats:
         raise SpecError("--jitter needs --repeats")
     if not 0 < tau < float("inf"):

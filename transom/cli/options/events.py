@@ -20,7 +20,8 @@ Rules = Annotated[
         "--rules",
         metavar="RULES",
         help="Event rules: textbook, or for cross-checks those of another program: cqsim, rlscheduler[:KEY=VALUE,...], "
-        "whose keys are sign (real, published), sequences, length, first and seed, or what a package adds.",
+        "whose keys are sign (real, published), sequences, length, first and seed, for tasks cloudsimpy, or what a "
+        "package adds.",
     ),
 ]
 
@@ -72,7 +73,7 @@ def read_under(text: str, context: typer.Context, trace: Path, nodes: int | None
     card = {"nodes": nodes, "start": start, "jobs": jobs}
     if not isinstance(rules, Textbook):
         card["events"] = rules.name
-        options.refuse(_spelt(stated, "cluster", "resources", "period", "outages", "on_failure"), where)
+        options.refuse(spelt(stated, "cluster", "resources", "period", "outages", "on_failure"), where)
         for run in runs:
             suited_policy(rules, make_policy(run.spec), run.spec)
     if not isinstance(rules, SequenceRules):
@@ -82,12 +83,12 @@ def read_under(text: str, context: typer.Context, trace: Path, nodes: int | None
         workload = options.read_workload(trace, nodes, start, jobs, rules.name, **reading)
         return Read(workload, rules, {**card, **options.told(reading)})
 
-    options.refuse(_spelt(stated, *options.READING, "jitter", "repeats"), where)
+    options.refuse(spelt(stated, *options.READING, "jitter", "repeats"), where)
     if "seed" in stated:
         raise SpecError(f"{where}: --seed draws nothing here; which sequences are drawn says {rules.name}:seed=NUMBER")
     settings = parse(text)[1]
     if not {"start", "jobs"} & stated.keys():
-        options.refuse(_spelt(stated, "by", "figures", "formats", "warm_up", "cool_down"), where)
+        options.refuse(spelt(stated, "by", "figures", "formats", "warm_up", "cool_down"), where)
         return Read(*rules.read(trace, nodes), card, protocol=True)
     for name in rules.protocol:
         if name in settings:
@@ -95,6 +96,6 @@ def read_under(text: str, context: typer.Context, trace: Path, nodes: int | None
     return Read(*read_sequence(trace, rules, nodes, start, jobs), card)
 
 
-def _spelt(stated: dict[str, Any], *names: str) -> dict[str, Any]:
+def spelt(stated: dict[str, Any], *names: str) -> dict[str, Any]:
     """Values of options as they are spelt on the command line, None where an option is not stated."""
     return {"--" + {"formats": "format"}.get(name, name).replace("_", "-"): stated.get(name) for name in names}

@@ -19,7 +19,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,9 +26,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from transom._system.files import atomic_path
 from transom.errors import DocumentError, ModelError
-from transom.io.parquet import list_lengths, read_card, read_columns, scan
+from transom.io.parquet import list_lengths, read_card, read_columns, scan, whole_parquet
 from transom.models import Cluster, FatTree, JobTable
 from transom.models.arrays import IntArray
 from transom.result import versions
@@ -85,7 +83,7 @@ def write_schedule(
     target = Path(folder)
 
     frame, log = _frame(schedule.decisions), promises
-    with _whole_parquet(target / "decisions.parquet") as path:
+    with whole_parquet(target / "decisions.parquet") as path:
         if log is None:
             frame.write_parquet(path, metadata=card)
         else:
@@ -96,7 +94,7 @@ def write_schedule(
         return (_with_nodes(table[i:j], runs, i, j) for i, j in pieces_of(schedule.jobs.nodes, _PIECE))
 
     write_outages(schedule, target, card)
-    with _whole_parquet(target / "jobs.parquet") as path:
+    with whole_parquet(target / "jobs.parquet") as path:
         _sink(parts, _with_nodes(table[:0], runs, 0, 0), schedule.jobs.nodes, path, card)
 
 
@@ -114,20 +112,6 @@ def _sink(
 
     table = register_io_source(pieces, schema=none.schema)
     table.sink_parquet(path, metadata=card, row_group_size=_rows_per_group(items))
-
-
-@contextmanager
-def _whole_parquet(target: Path) -> Iterator[Path]:
-    """As :func:`atomic_path`, for polars: its own error neither names the file nor is an :class:`OSError`."""
-    from polars.exceptions import ComputeError
-
-    try:
-        with atomic_path(target) as path:
-            yield path
-    except ComputeError as error:
-        if "os error" not in str(error):
-            raise
-        raise DocumentError(f"{target}: cannot be written: {error}") from None
 
 
 def read_schedule(folder: str | os.PathLike[str]) -> Schedule:

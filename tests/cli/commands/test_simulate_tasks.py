@@ -1,0 +1,121 @@
+"""``transom simulate --machines``: what it prints, writes and refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Ran
+
+Transom = Callable[..., Ran]
+
+MACHINES = "count=2,cpu=4,memory=1"
+LINES = [
+    "submit_time,duration,cpu,memory,job_id,task_id,instances_num,disk",
+    "4,2.5,1,0.25,1,1,9,0", "4,1.0,1,0.5,1,2,4,0", "8,7,2,0.1,2,1,5,0", "9,3,4,1,3,1,1,0",
+]  # fmt: skip
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    path = tmp_path / "tasks.csv"
+    path.write_text("\n".join([*LINES, ""]))
+    return path
+
+
+def test_a_line_for_each_chunk_and_policy(transom: Transom, trace: Path) -> None:
+    result = transom(
+        "simulate", trace, "--machines", MACHINES, "--chunks", 2, "--policy", "first-fit",
+        "--policy", "long=longest-first", "--json",
+    )  # fmt: skip
+    lines = result.lines
+    assert [(each["chunk"], each["policy"], each["jobs"], each["instances"]) for each in lines] == [
+        (0, "first-fit", 2, 18), (1, "first-fit", 1, 1), (0, "long", 2, 18), (1, "long", 1, 1),
+    ]  # fmt: skip
+    assert all(each["makespan"] >= each["bound"] > 0 for each in lines)
+    assert lines[1]["makespan"] == lines[1]["bound"] == 3
+    assert lines[0]["metrics"]["makespan"] == lines[0]["makespan"]
+    assert lines[0]["rules"] == "textbook"
+
+
+def test_the_whole_trace_without_chunks_and_other_rules(transom: Transom, trace: Path) -> None:
+    common = ("simulate", trace, "--machines", MACHINES, "--policy", "tetris", "--json")
+    (textbook,) = transom(*common).lines
+    (other,) = transom(*common, "--rules", "cloudsimpy").lines
+    assert (textbook["jobs"], other["rules"]) == (3, "cloudsimpy")
+    # The first tick sees an empty cluster.
+    assert other["makespan"] > textbook["makespan"]
+
+
+def test_what_is_recorded_is_read_again_checked_and_drawn(transom: Transom, trace: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    arguments = ("simulate", trace, "--machines", MACHINES, "--policy", "drf", "--policy", "random", "--out", out)
+    table = transom(*arguments)
+    assert "above bound [%]" in table.out
+    for label in ("drf", "random"):
+        assert {each.name for each in (out / label).iterdir()} == {
+            "jobs.parquet", "instances.parquet", "decisions.parquet",
+        }  # fmt: skip
+    names = {each.name for each in (out / "figures").iterdir()}
+    assert names == {"resources.png", "machines_drf.png", "machines_random.png"}
+    before = (out / "drf" / "jobs.parquet").stat().st_mtime_ns
+    assert transom(*arguments).out == table.out
+    assert (out / "drf" / "jobs.parquet").stat().st_mtime_ns == before
+    assert transom(*arguments, "--force").out == table.out
+    assert (out / "drf" / "jobs.parquet").stat().st_mtime_ns > before
+    judged = transom("check", trace, out)
+    assert "all sound: 2 x schedule of 19 instances" in judged.out
+    assert "does not go with" in transom("check", trace, out, "--nodes", 4).err
+    trace.write_text("\n".join([*LINES[:-1], ""]))
+    assert "is a replay of another workload" in transom("check", trace, out).err
+
+
+def test_several_chunks_are_drawn_by_their_gaps(transom: Transom, trace: Path, tmp_path: Path) -> None:
+    transom(
+        "simulate", trace, "--machines", MACHINES, "--chunks", 1, "--policy", "drf", "--out", tmp_path / "out",
+        "--format", "svg",
+    )  # fmt: skip
+    assert [each.name for each in (tmp_path / "out" / "figures").iterdir()] == ["gaps.svg"]
+    assert "all sound" in transom("check", trace, tmp_path / "out" / "drf").out
+
+
+def test_part_of_a_trace_is_replayed(transom: Transom, trace: Path) -> None:
+    result = transom(
+        "simulate", trace, "--machines", MACHINES, "--start", 1, "--jobs", 1, "--policy", "best-fit", "--json",
+    )  # fmt: skip
+    assert [each["instances"] for each in result.lines] == [5]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--policy", "first-fit", "--nodes", 4), "--nodes does not go with --machines"),
+        (("--policy", "first-fit", "--repeats", 1), "--repeats does not go with --machines"),
+        (("--policy", "fcfs"), "unknown policy for tasks 'fcfs'"),
+        (("--policy", "first-fit", "--rules", "cqsim"), "cqsim rules are for jobs on nodes"),
+        ((), "Missing option '--policy'"),
+        (("--policy", "drf", "--start", 7), "there are 3"),
+        (("--policy", "drf", "--policy", "drf"), "two policies are called 'drf'"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(
+    transom: Transom, trace: Path, arguments: tuple[object, ...], says: str
+) -> None:
+    assert says in transom("simulate", trace, "--machines", MACHINES, *arguments).err
+
+
+def test_a_bad_line_is_named_with_status_2(transom: Transom, trace: Path) -> None:
+    trace.write_text("\n".join([*LINES, "9,-3,4,1,4,1,1,0", ""]))
+    told = transom("simulate", trace, "--machines", MACHINES, "--policy", "drf")
+    assert told.status == 2
+    assert told.out == ""
+    assert told.err == f"error: {trace}:6: duration: must be > 0 s and < 2**40 s, got -3\n"
+
+
+def test_traces_of_nodes_take_no_chunks(transom: Transom, trace: Path) -> None:
+    assert "--chunks needs --machines" in transom("simulate", trace, "--chunks", 2, "--policy", "fcfs").err
+    assert (
+        "cloudsimpy rules are for tasks" in transom("simulate", trace, "--policy", "fcfs", "--rules", "cloudsimpy").err
+    )

@@ -1,0 +1,80 @@
+"""Replays of tasks that are kept: chunk by chunk, verified, recorded in a folder, and not computed twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from transom.errors import DocumentError
+from transom.simulation.placement.event_rules import task_rules
+from transom.simulation.placement.recording import read_task_schedules, read_tasks_card, write_tasks
+from transom.simulation.placement.replay import make_task_policy, simulate_tasks
+from transom.simulation.placement.schedule import TaskSchedule
+from transom.simulation.placement.verification import check_tasks
+from transom.simulation.runs import Run, code_digest, stand
+from transom.traces.tasks.workload import TaskWorkload
+
+
+def replay_tasks(
+    chunks: Sequence[TaskWorkload],
+    run: Run,
+    folder: Path | None = None,
+    details: dict[str, Any] | None = None,
+    force: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> tuple[list[TaskSchedule], bool]:
+    """Replay each chunk by itself and verify it; with a folder, record there, or read what a finished run left there.
+
+    Parameters
+    ----------
+    chunks : the workloads, each on empty machines; chunk ``k`` draws random numbers from the seed of the run + ``k``.
+    run : policy, seed and event rules.
+    folder : where the run is recorded (``FOLDER/LABEL``); None keeps nothing.
+    details : what else belongs in the record.
+    force : replay even if a finished run of the same workload, policy, seed and code is there.
+    progress : called with the number of started instances of all chunks.
+
+    Returns
+    -------
+    The schedules, and whether they were read rather than computed.
+    """
+    card = {
+        "digests": [each.digest() for each in chunks],
+        "spec": run.spec,
+        "seed": run.seed,
+        "events": run.rules,
+        "code": code_digest([make_task_policy(run.spec), task_rules(run.rules)]),
+    }
+    target = folder / run.label if folder else None
+    if target and not force and (kept := _recorded(target, card, chunks)) is not None:
+        return kept, True
+    schedules: list[TaskSchedule] = []
+    done = 0
+    for k, chunk in enumerate(chunks):
+        report = None if progress is None else _from(progress, done)
+        schedule = simulate_tasks(chunk, run.spec, seed=run.seed + k, label=run.label, rules=run.rules, progress=report)
+        stand(check_tasks(chunk, schedule))
+        schedules.append(schedule)
+        done += int(chunk.instances.sum())
+        if progress is not None:
+            progress(done)
+    if target:
+        # From here on the old record is none: an interrupt must not leave halves of two.
+        (target / "jobs.parquet").unlink(missing_ok=True)
+        write_tasks(schedules, target, {**(details or {}), **card})
+    return schedules, False
+
+
+def _from(progress: Callable[[int], None], done: int) -> Callable[[int], None]:
+    return lambda started: progress(done + started)
+
+
+def _recorded(folder: Path, card: dict[str, Any], chunks: Sequence[TaskWorkload]) -> list[TaskSchedule] | None:
+    try:
+        details = read_tasks_card(folder)["details"]
+        if any(details.get(key) != value for key, value in card.items()):
+            return None
+        return read_task_schedules(folder, chunks)
+    except (DocumentError, KeyError):
+        return None  # missing, damaged or of other versions: no record
