@@ -147,7 +147,7 @@ def test_an_instance_shows_its_runs_and_curves(page: Any) -> None:
     assert len(visible(page, "runs")) == 1, "of this one there is the failed run alone"
     assert "No run under this budget" in page.find_element("css selector", ".chart").text
     find.send_keys(" nowhere")
-    assert "No instance has all of these words" in page.find_element("id", "drill").text
+    assert "No instance matches all of these words" in page.find_element("id", "drill").text
     assert page.get_log("browser") == []
 
 

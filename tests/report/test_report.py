@@ -354,8 +354,8 @@ def test_what_makes_times_incomparable_is_told() -> None:
 
     told = " ".join(warnings(mixed))
     for part in (
-        "of 2 machines",
-        "of 2 states of Transom's code",
+        "from 2 machines",
+        "from 2 states of Transom's code",
         "python (3.11.7, 3.12.1)",
         "6 of 18 runs began on a",
     ):

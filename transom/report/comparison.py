@@ -203,21 +203,21 @@ def _summed(lines: pl.DataFrame, by: str, caption: str, name: str) -> Table:
     columns += [Column("Threads", number=True, choose=True)] if threaded else []
     columns += [
         Column("Mean gap [%]", number=True, meaning="mean primal gap over instances; smaller is better"),
-        Column("Mean: 95 %", number=True, meaning="limits of the mean gap over instances drawn like these"),
+        Column("Mean: 95 %", number=True, meaning="confidence limits of the mean gap"),
         Column("Behind [%]", number=True, meaning="instances with a gap to the best known value"),
-        Column("Behind: 95 %", number=True, meaning="limits of their share among instances drawn like these"),
+        Column("Behind: 95 %", number=True, meaning="confidence limits of that share"),
         Column("Median gap [%]", number=True),
-        Column("Median: 95 %", number=True, meaning="limits of the median gap over instances drawn like these"),
+        Column("Median: 95 %", number=True, meaning="confidence limits of the median gap"),
         Column("Integral [%]", number=True, meaning="mean primal gap over the time of the budget"),
-        Column("Solved [%]", number=True, meaning="runs that had a solution when the budget was over"),
-        Column("Proved [%]", number=True, meaning="runs that had proved their answer"),
-        Column("Proved gap [%]", number=True, meaning="mean gap between value and own bound"),
+        Column("Solved [%]", number=True, meaning="runs with a solution at the end of the budget"),
+        Column("Proved [%]", number=True, meaning="runs with a proof"),
+        Column("Proved gap [%]", number=True, meaning="mean gap between a run's value and its own bound"),
         Column("Time [s]", number=True, meaning="shifted geometric mean of the time used"),
         Column("Runs", number=True),
         Column("Instances", number=True),
         Column("Failed", number=True, meaning="errors, wrong answers, time-outs, out of memory, crashes"),
         Column("Wrong", number=True, meaning="wrong answers and contradicted bounds"),
-        Column("Refused", number=True, meaning="instances that the solver said it cannot take"),
+        Column("Refused", number=True, meaning="instances that the solver does not support"),
     ]
     rows = []
     for place, line in enumerate(lines.head(LISTED).iter_rows(named=True)):
@@ -250,10 +250,10 @@ def _paired(found: list[tuple[tuple[str, int], Pair]], caption: str, name: str, 
     columns += [
         Column("Instances", number=True), Column("Wins", number=True), Column("Ties", number=True),
         Column("Losses", number=True),
-        Column("Mean difference [points]", number=True, meaning="gap of the first less that of the second"),
+        Column("Mean difference [points]", number=True, meaning="gap of the first minus gap of the second"),
         Column("Median [points]", number=True, meaning="of the differences"),
-        Column("Median: 95 %", number=True, meaning="limits of the median over instances drawn like these"),
-        Column("p", number=True, meaning="Wilcoxon signed-rank, after Holm"),
+        Column("Median: 95 %", number=True, meaning="confidence limits of the median"),
+        Column("p", number=True, meaning="Wilcoxon signed-rank test, Holm's correction"),
         Column("The first is", choose=True),
     ]  # fmt: skip
     rows = []
@@ -267,8 +267,8 @@ def _paired(found: list[tuple[tuple[str, int], Pair]], caption: str, name: str, 
         rows.append(row)
     tie = f"{100 * TOLERANCE['primal_gap']:g}"
     note = (
-        f"Primal gaps, a figure per instance. A tie is a difference of up to {tie} points; the test needs "
-        f"{FEWEST} instances without one."
+        f"Primal gaps, one per instance. A tie is a difference of up to {tie} points; the test needs "
+        f"{FEWEST} instances that are not ties."
     )
     if len(found) > LISTED:
         note = f"The first {LISTED:,} of {len(found):,} pairs. {note}"

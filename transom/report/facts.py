@@ -37,15 +37,15 @@ def facts(frame: pl.DataFrame, plans: Sequence[Plan] = ()) -> list[tuple[str, st
         ("runs", f"{len(frame):,} on {frame['instance'].n_unique():,} instances, {len(failed):,} failed"),
         ("outcomes", several([f"{name} {runs:,}" for name, runs in outcomes.iter_rows()])),
         ("seeds", several([str(seed) for seed in frame["seed"].unique().sort()])),
-        ("threads of a run", several([str(threads) for threads in frame["threads"].unique().sort()])),
-        ("side by side", several([str(workers) for workers in frame["workers"].unique().sort()])),
+        ("threads per run", several([str(threads) for threads in frame["threads"].unique().sort()])),
+        ("concurrent runs", several([str(workers) for workers in frame["workers"].unique().sort()])),
         ("began", _moment(begun)),
         ("ended", _moment(ended)),
         ("time of all runs", _span(float(frame["wall"].fill_null(0).sum()))),
-        ("load, over a minute", _load(frame)),
-        ("memory of a run, at most", _most(frame["memory"], "MiB")),
-        ("overhead of the bench, median", _median(frame["overhead"])),
-        ("cold start, longest", _most(frame["cold"], "s")),
+        ("load average, 1 min", _load(frame)),
+        ("memory per run, maximum", _most(frame["memory"], "MiB")),
+        ("bench overhead, median", _median(frame["overhead"])),
+        ("cold start, maximum", _most(frame["cold"], "s")),
         ("code", several([code[:12] or "unknown" for code in _different(frame["code"])])),
     ]
     return [(term, fact) for term, fact in told if fact]
@@ -81,7 +81,7 @@ def about(frame: pl.DataFrame) -> list[Table]:
                 [words(name), words(spec), words(several(problems)), count(runs), words(_parameters(noted))]
                 for name, spec, _, problems, noted, runs in solvers.iter_rows()
             ],
-            note="Parameters are those that were the same in all runs.",
+            note="Only parameters with the same value in all runs.",
         ),
         Table(
             "Machines",
@@ -93,7 +93,7 @@ def about(frame: pl.DataFrame) -> list[Table]:
         ),
         Table(
             "Versions",
-            [Column("Of"), Column("Version")],
+            [Column("Package"), Column("Version")],
             [[words(name), words(", ".join(found))] for name, found in sorted(_versions(frame).items())],
         ),
     ]
@@ -104,18 +104,18 @@ def warnings(frame: pl.DataFrame) -> list[str]:
     told = []
     for column, what in (("machine", "machines"), ("code", "states of Transom's code")):
         if (different := frame[column].n_unique()) > 1:
-            told.append(f"The runs are of {different} {what}; times between them are not comparable.")
+            told.append(f"The runs are from {different} {what}; times are not comparable between them.")
     mixed = [f"{name} ({', '.join(found)})" for name, found in sorted(_versions(frame).items()) if len(found) > 1]
     if mixed:
-        told.append(f"Several versions were in use: {several(mixed)}.")
+        told.append(f"The runs used several versions: {several(mixed)}.")
     loaded = _loaded(frame)
     if loaded:
         told.append(
-            f"{loaded:,} of {len(frame):,} runs began on a machine with more to do than it has cores; "
-            "their times say less."
+            f"{loaded:,} of {len(frame):,} runs began on a machine with more load than cores; "
+            "their times are less reliable."
         )
     if frame["workers"].n_unique() > 1:
-        told.append("Not all runs had equally many others beside them.")
+        told.append("The number of concurrent runs varied.")
     return told
 
 

@@ -51,7 +51,7 @@ def failures(frame: pl.DataFrame) -> list[Table]:
                 for outcome, name, problem, cause, runs, instances in kinds.head(LISTED).iter_rows()
             ],
             note=_more(len(kinds), "causes")
-            + "Refused is what a solver said it cannot take; it counts as no solution and not as a failure.",
+            + "Refused instances are those that a solver does not support; they count as no solution, not as failures.",
             name="causes",
         ),
         Table(
@@ -136,7 +136,7 @@ def overshoots(scored: pl.DataFrame) -> list[Table]:
                 for row in each.head(LISTED).iter_rows(named=True)
             ],
             note=_more(len(each), "rows")
-            + f"Measured outside the solver; negative where it ended before. The allowance is {1000 * second:.0f} ms "
+            + f"Measured outside the solver; negative if it ended earlier. The allowance is {1000 * second:.0f} ms "
             f"+ {100 * share:.0f} % of the budget.",
             name="overshoots",
         ),

@@ -37,24 +37,27 @@ DRAWN = 12
 WORDS = (
     (
         "Primal gap",
-        "how far a value is from the best known one: 0 % is as good, 100 % is no solution or the wrong sign.",
+        "the relative distance to the best known value: 0 % is equal, 100 % means no solution or the wrong sign.",
     ),
-    ("Integral", "the mean primal gap over the time of the budget: what is found early counts more."),
-    ("Proved gap", "the gap between a value and the bound that its own solver proved; a dash where it states none."),
+    ("Integral", "the mean primal gap over the time of the budget; early solutions lower it."),
+    ("Proved gap", "the gap between a value and the bound proved by the same solver; a dash without a bound."),
     (
         "Best known",
-        "the best value of any run on this page, or of the library of best-known values where one was given.",
+        "the best value of any run on this page, or of the library of best known values if one was given.",
     ),
     (
         "Limits",
-        "95 %, over instances drawn like these: exact for shares (Clopper, Pearson) and medians (two of the sorted "
-        "values), by betting for means, where what is not seen among some tens of instances weighs most. Seeds are "
-        "averaged first, for the sample is the instances.",
+        "95 % confidence limits for instances from the same population: exact for shares (Clopper and Pearson) and "
+        "medians (order statistics), by betting for means, where unseen instances dominate small samples. Seeds are "
+        "averaged first, because instances are the sample.",
     ),
-    ("p", "of the Wilcoxon signed-rank test over instances, corrected after Holm for all pairs of the comparison."),
+    (
+        "p",
+        "of the Wilcoxon signed-rank test over instances, corrected by Holm's method for all pairs of the comparison.",
+    ),
     (
         "A run without a solution",
-        "found nothing, was wrong, failed or was refused: 100 %, and all of the budget.",
+        "counts as a gap of 100 % and the full budget, whether it found nothing, was wrong, failed or was refused.",
     ),
 )
 """Terms of the page, in short; docs/benchmarking.md defines them with their sources."""
@@ -116,7 +119,7 @@ def render(
     replays = sequences.replayed(frame)
     standings = comparison.standings(table)
     opening = lead.pictures_of(standings, replays)
-    sections = [("what", "What ran"), *((part.name, part.heading) for part in parts)]
+    sections = [("what", "Runs and machines"), *((part.name, part.heading) for part in parts)]
     sections += [("sequences", "Window sequences")] if replays else []
     sections += [("instances", "Instance by instance")] if len(table) else []
     sections += [("failures", "Failures and overshoots"), ("reading", "How to read this")]

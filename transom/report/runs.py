@@ -173,5 +173,5 @@ def _left_out(instances: int, runs: int, shown: Sequence[dict[str, Any]]) -> str
         return ""
     return (
         f"Of {instances:,} instances {len(shown):,} are here, with {here:,} of {runs:,} runs: those with failures "
-        "first, then those on which the solvers differ most. All runs are in the store, and count in the tables above."
+        "first, then those on which the solvers differ most. The tables above include all runs."
     )

@@ -53,7 +53,7 @@ function budgets() {
 
 function show(listing) {
   if (choose.selectedIndex < 0) {
-    about.textContent = "No instance has all of these words.";
+    about.textContent = "No instance matches all of these words.";
     for (const part of [chart, legend, runs]) part.replaceChildren();
     return;
   }
@@ -62,7 +62,7 @@ function show(listing) {
   const best = instance.best === null ? "no solution is known" : `best known value ${number(instance.best, 12)}`;
   about.textContent =
     `${instance.problem}, size ${instance.size}, ${instance.sense === "max" ? "larger" : "smaller"} is better, ${best}.` +
-    (instance.left_out ? ` ${instance.left_out} more runs are in the store, not on this page.` : "");
+    (instance.left_out ? ` ${instance.left_out} more runs are in the store, but not on this page.` : "");
   const drawnRuns = instance.runs.filter((run) => run.budget === Number(under.value));
   const solvers = [...new Set(drawnRuns.map((run) => run.solver))].sort((a, b) => a - b);
   legend.replaceChildren(
@@ -197,7 +197,7 @@ function curves(instance, listed) {
   }
   svg.append(lines);
   const reader = element("div", { "aria-label": svg.getAttribute("aria-label") }, svg);
-  chart.append(reader, element("p", { class: "note" }, "Values are thick, proved bounds dotted; a ring ends a run that proved its value."));
+  chart.append(reader, element("p", { class: "note" }, "Values are thick, proved bounds dotted; a ring marks a proof."));
 
   const axes = {
     box: [LEFT, TOP, WIDE - RIGHT, HIGH - BOTTOM],
