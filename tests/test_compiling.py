@@ -12,7 +12,7 @@ import numba
 import numpy as np
 import pytest
 
-from transom._system.compiling import no_refcount, source_digest
+from transom._system.compiling import compiled, no_refcount, source_digest
 
 # Ctrl-C comes while the kernel that another one calls is compiled, as the compiler's own events say.
 INTERRUPTED = """
@@ -322,3 +322,56 @@ def test_what_borrows_its_arrays_makes_none() -> None:
     assert given.tolist() == [2, 3, 4]
     with pytest.raises(NumbaError, match="Only accept returning of array"):
         filled(1)
+
+
+# Python calls what another kernel had compiled first; arrays go in and come out, references counted or not.
+ENTERED = """
+import numpy as np
+from transom._system.compiling import compiled, no_refcount
+
+@compiled
+def doubled(x):
+    return 2 * x[0], x + x
+
+@no_refcount
+def total(x):
+    return x.sum()
+
+@compiled
+def caller(x):
+    return total(doubled(x)[1])
+
+values = np.arange(4)
+print(caller(values), [len(kernel.signatures) for kernel in (doubled, total)])
+print(doubled(values)[1], doubled(values)[0], total(values), total(values), total(values.astype(float)))
+"""
+
+
+def test_python_calls_what_only_kernels_called_before(tmp_path: Path) -> None:
+    (tmp_path / "entered.py").write_text(ENTERED)
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, str(tmp_path / "entered.py")]
+
+    def said() -> list[str]:
+        return subprocess.run(command, capture_output=True, text=True, env=environment, check=True).stdout.splitlines()
+
+    first = ["12 [1, 1]", "[0 2 4 6] 0 6 6 6.0"]
+    assert said() == first
+    for path in tmp_path.rglob("entered.caller*"):  # so that what Python calls and what kernels call are loaded and linked
+        path.unlink()
+    assert said() == first
+    assert said() == ["12 [0, 0]", first[1]]
+
+
+def test_no_way_in_is_made_for_what_only_kernels_call() -> None:
+    @compiled
+    def inner(x: int) -> int:
+        return x + 1
+
+    @compiled
+    def outer(x: int) -> int:
+        return inner(x) + 1
+
+    assert outer(1) == 3
+    assert not any(name in code for name in ("cpython", "cfunc") for code in inner.inspect_llvm().values())
+    assert inner(1) == 2

@@ -44,7 +44,7 @@ class compiled(Generic[Given, Returned]):
     The compiler itself is imported then too: whoever only looks at a model does not wait for it.
     """
 
-    options: ClassVar[dict[str, Any]] = {}
+    options: ClassVar[dict[str, Any]] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     """For the compiler."""
 
     def __init__(self, function: Callable[Given, Returned]) -> None:
@@ -74,14 +74,19 @@ class compiled(Generic[Given, Returned]):
     def _compiler(self) -> Any:
         with uninterrupted():
             from numba import config, njit
+            from numba.core.compiler_lock import global_compiler_lock
+
+            from transom._system.entry_points import entry_point
         if config.DISABLE_JIT:  # plain Python, slowly: for debuggers and coverage
             self._dispatcher = self._function
             return self._function
         dispatcher = njit(**self.options)(self._function)
-        dispatcher._cache = _cache_of(self._function, kernel_digest(self, source_digest))
+        digest = kernel_digest(self, source_digest)
+        dispatcher._cache = _cache_of(self._function, digest)
         compile_one, load_one = dispatcher.compile, dispatcher._cache.load_overload
         name = f"{self._function.__module__}.{self._function.__qualname__}"
         place, missing = _place(name), list[Any]()
+        compile_for_call, entries = dispatcher._compile_for_args, list[Any]()
 
         # The compiler holds its own lock when it asks its cache: threads of one process never wait for each other here.
         def load(signature: Any, target: Any) -> Any:
@@ -107,8 +112,23 @@ class compiled(Generic[Given, Returned]):
                         missing.clear()
                         notices.log(f"compiled {name}: {time.monotonic() - began:.2f} s")
 
+        def compile_for_python(*args: Any, **kwargs: Any) -> Any:
+            compile_for_call(*args, **kwargs)
+            with uninterrupted(), global_compiler_lock:
+                signature = tuple(map(dispatcher.typeof_pyval, args))
+                result = dispatcher.overloads[signature]
+                # A file for each: processes that add to one index side by side would lose what the others add.
+                symbol = blake2b(result.fndesc.mangled_name.encode(), digest_size=8).hexdigest()
+                kept = _cache_of(self._function, f"{digest}-{symbol}")
+                entry = entry_point(result, kept, self.options.get("_nrt", True))
+                entries.append(entry)  # the dispatcher holds no reference
+                dispatcher._insert([each._code for each in signature], entry)
+                return entry
+
         dispatcher._cache.load_overload = load
         dispatcher.compile = compile_whole
+        dispatcher._compile_for_args = compile_for_python
+        dispatcher.add_overload = lambda result: dispatcher.overloads.update({tuple(result.signature.args): result})
         self._dispatcher = dispatcher
         return dispatcher
 
@@ -120,7 +140,7 @@ class no_refcount(compiled[Given, Returned]):
     function is an error when it is compiled.
     """
 
-    options: ClassVar[dict[str, Any]] = {"_nrt": False}
+    options: ClassVar[dict[str, Any]] = {**compiled.options, "_nrt": False}
 
 
 class inlined(no_refcount[Given, Returned]):
@@ -130,7 +150,7 @@ class inlined(no_refcount[Given, Returned]):
     than a small function does. For what stands in few places; the callers' code grows with each.
     """
 
-    options: ClassVar[dict[str, Any]] = {"_nrt": False, "forceinline": True}
+    options: ClassVar[dict[str, Any]] = {**no_refcount.options, "forceinline": True}
 
 
 @cache
@@ -142,13 +162,15 @@ def as_argument(kernel: Callable[..., Any], signature: str) -> Any:
     with uninterrupted():
         from numba import types
         from numba.core.sigutils import normalize_signature
+
+        from transom._system.entry_points import with_address
     function = kernel if isinstance(kernel, compiled) else no_refcount(kernel)
     dispatcher = function._dispatcher or function._compiler()
     if dispatcher is function._function:  # plain Python
         return dispatcher
     arguments, _ = normalize_signature(signature)
     dispatcher.compile(arguments)
-    return types.CompileResultWAP(dispatcher.overloads[arguments])
+    return types.CompileResultWAP(with_address(dispatcher.overloads[arguments]))
 
 
 @cache

@@ -40,8 +40,8 @@ def kernel_digest(kernel: Callable[..., Any], otherwise: Callable[[], str]) -> s
 
 def _name(wrapped: Callable[..., Any]) -> str:
     function = unwrap(wrapped)
-    # The kind of wrapper says how it is compiled.
-    return f"{type(wrapped).__name__} {function.__module__}.{function.__qualname__}"
+    how = getattr(wrapped, "options", "")  # what the compiler is told
+    return f"{type(wrapped).__name__} {how} {function.__module__}.{function.__qualname__}"
 
 
 def _mentions(wrapped: Callable[..., Any], found: list[Callable[..., Any]], otherwise: Callable[[], str]) -> list[str]:
