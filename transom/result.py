@@ -35,24 +35,24 @@ def versions() -> dict[str, str]:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Result(Frozen, Generic[SolutionT]):
-    """Status, reason of stopping and proved bound are three facts, kept apart.
+    """The outcome of one call of ``solve``; status, stop reason and proved bound are separate.
 
     Parameters
     ----------
     instance : digest of the problem.
     problem : its kind, such as ``knapsack``.
     solver : name of the solver.
-    parameters : its parameters, and what it noted (``chose`` of ``auto``).
+    parameters : its parameters and notes (such as ``chose`` of ``auto``).
     status : ``optimal`` (the bound meets the value; a front is complete), ``feasible``, ``infeasible`` (proved)
         or ``unknown``.
-    reason : why it stopped; ``finished`` is a method that simply came to its end.
+    reason : why it stopped; ``finished`` means that the method ended by itself.
     solution : the best feasible solution; None if there is none.
-    value : its value as the judge computed it; None without a solution.
+    value : its value, computed by the problem; None without a solution.
     bound : the best proved bound; None if nothing is proved.
     seconds : wall-clock time of the call without imports and compilation [s].
     curve : (seconds, value, bound) at each improvement of either.
     seed, threads, stop : as given.
-    error : what the solver raised or did wrong, in one line; None otherwise.
+    error : the exception or violation of the solver, in one line; None otherwise.
     """
 
     instance: str

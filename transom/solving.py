@@ -266,9 +266,9 @@ def check(problem: Problem, result: Result) -> list[str]:
 
     Returns
     -------
-    Everything that is wrong with it, in words; empty if it stands: the digest is the problem's, the
-    solution is feasible and worth what is claimed, the bound is no worse than the value, and
-    ``optimal`` is claimed only where both meet.
+    Every violation, in words; empty if the result is valid: its digest is the problem's, the
+    solution is feasible and has the stated value, the bound is no worse than the value, and
+    ``optimal`` is stated only if both meet.
     """
     check_problem(problem, "check")
     expected(result, Result, "check", "a Result")

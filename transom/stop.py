@@ -64,15 +64,15 @@ class WrongAnswer(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """When a solver has to stop; it stops at whatever comes first, a proof always included.
+    """Stopping criteria. A solver stops at the first one that holds, and at a proof in any case.
 
     Parameters
     ----------
     seconds : wall-clock time of the whole call of ``solve``, > 0 [s].
-    iterations : steps of a loop-based solver (what a step is, its docstring says), >= 0.
+    iterations : steps of an iterative solver (its docstring defines a step), >= 0.
     target : stop at a value at least as good.
     gap : stop at ``|bound - value| / max(|value|, 1e-9)`` at most this, >= 0.
-    stall : stop after so many iterations without a better value, > 0.
+    stall : stop after this many iterations without an improvement, > 0.
 
     Raises
     ------
@@ -117,20 +117,20 @@ def relative_gap(value: float | None, bound: float | None) -> float | None:
 
 
 class Budget:
-    """What is left of a :class:`Stop`, and what has been found and proved so far.
+    """The state of a run: what remains of a :class:`Stop`, the incumbent and the best bound.
 
     Attributes
     ----------
     stop : the criteria.
     threads : how many threads a solver may use.
-    clock : what seconds are read from.
-    solution, value : the best feasible solution handed over so far and its value; None before.
+    clock : the source of the time.
+    solution, value : the incumbent and its value; None before the first solution.
     bound : the best proved bound so far; None while nothing is proved.
-    infeasible : whether a solver proved that there is no solution.
-    reason : why :meth:`done` said yes; None before.
-    ran_short : whether a solver found the time that is left too short for its next step (:meth:`short`).
+    infeasible : whether a solver proved that no solution exists.
+    reason : why :meth:`done` returned True; None before.
+    ran_short : whether the remaining time was too short for a solver's next step (:meth:`short`).
     curve : (seconds, value, bound) at every improvement of either.
-    notes : what a solver wants to be known, such as the method that ``auto`` chose.
+    notes : what a solver reports, such as the method that ``auto`` chose.
     """
 
     def __init__(

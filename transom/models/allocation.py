@@ -40,27 +40,27 @@ class Allocation(Frozen):
     A solution is the *owner* of each idle node: an int array of shape ``(idle nodes,)`` with the
     position of the job in ``sizes``, or -1 for a node that stays idle.
 
-    *Which dynamic solutions exist.* Placing a job only removes entries of Q, so that what was consecutive
-    stays so: jobs can be placed greedily, in any order in which each is consecutive when its turn comes,
-    and an order exists exactly if this places all. Equivalently: no two blocks cross on the circle (on the
-    line without wrap-around), and of the gaps between the nodes of a block at most one holds a node that
-    stays idle (without wrap-around: none but the outer one). Both forms are tested against each other and
-    against all orders.
+    *Feasibility under the dynamic rule.* Placing a job only removes entries of Q, so consecutive entries
+    remain consecutive. Therefore a greedy test suffices: place any job that is consecutive, and repeat; all
+    jobs are placed exactly if an order exists. Equivalently, no two blocks cross on the circle (on the
+    line without wrap-around), and at most one of the gaps between the nodes of a block contains a node that
+    stays idle (without wrap-around: none but the outer one). Tests compare both forms with each other and
+    with all orders.
 
     Parameters
     ----------
     tree : the fat tree.
     idle : ids of the idle nodes, ascending and distinct, shape ``(idle nodes,)``: the sequence Q.
     sizes : nodes of each job, >= 2, in the window's order, shape ``(jobs,)``. Jobs of one node have no hops
-        and are not part of the problem: they go on any node that is left.
+        and are not part of the problem: any remaining node serves them.
     rule : ``static``, ``dynamic`` or ``free``.
-    wrap : whether a block that reaches the end of Q goes on at its head; ``free`` does not ask.
+    wrap : whether a block that reaches the end of Q continues at its head; irrelevant for ``free``.
     cost : the cost of a node set.
 
     Raises
     ------
-    ModelError : an idle node is outside the tree, named twice or out of order, a size is below 2, or
-        the rule is unknown. More nodes asked for than idle is not an error but an infeasible problem.
+    ModelError : an idle node is outside the tree, duplicate or out of order, a size is below 2, or
+        the rule is unknown. Requests beyond the idle nodes are no error: the problem is infeasible.
 
     References
     ----------

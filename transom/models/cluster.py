@@ -18,9 +18,9 @@ class Cluster(Frozen):
     ----------
     num_nodes : number of nodes, > 0 and at most :data:`LARGEST`.
     resources : names of the further resources (``"burst_buffer"``, ``"gpu"`` ...), distinct; not ``nodes``, and none
-        that begins with ``submitting``, which metrics are called by.
+        that begins with ``submitting``, a prefix of metrics.
     capacities : amount of each further resource, >= 0, in the unit of the jobs' demands.
-    topology : where each node hangs; None where nodes have no identity that matters.
+    topology : the network position of each node; None if nodes are interchangeable.
 
     Raises
     ------

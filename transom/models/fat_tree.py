@@ -13,9 +13,9 @@ from transom.models.arrays import Frozen, IntArray, Like, frozen_ints, model, wh
 class FatTree(Frozen):
     r"""Nodes 0 to ``num_nodes - 1``, from left to right, below leaf switches, below pods.
 
-    Two nodes are as far apart as the lowest level that joins them: leaf switch, pod or core. Any
-    three-level shape can be given by the switch and the pod of each node; :meth:`k_ary` and
-    :meth:`uniform` make the regular ones.
+    The distance of two nodes is given by the lowest level that joins them: leaf switch, pod or core. The
+    switch and the pod of each node define any three-level shape; :meth:`k_ary` and :meth:`uniform` build
+    regular ones.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class FatTree(Frozen):
 
     Raises
     ------
-    ModelError : there is no node, shapes differ, or a leaf switch lies in two pods.
+    ModelError : there is no node, shapes differ, or a leaf switch belongs to two pods.
 
     References
     ----------

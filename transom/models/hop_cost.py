@@ -17,20 +17,20 @@ class HopCost:
 
     .. math:: C(N_j) = \frac{c}{n_j} \sum_{i \in N_j} \sum_{k \in N_j,\, k \ne i} h_{ik}
 
-    over ordered pairs, or over unordered ones. Hops are an ultrametric, so that the sum follows
-    from the counts :math:`a_s` per leaf switch and :math:`b_p` per pod alone:
+    over ordered or unordered pairs. Hops are an ultrametric, so the sum depends only on the
+    counts :math:`a_s` per leaf switch and :math:`b_p` per pod:
 
     .. math:: \sum_{i<k} h_{ik} = h_3 \tbinom{n}{2} - (h_3 - h_2) \sum_p \tbinom{b_p}{2}
               - (h_2 - h_1) \sum_s \tbinom{a_s}{2}
 
-    A job of one node has no pairs and costs nothing, under every model.
+    A job of one node has no pairs and costs nothing under every model.
 
     Parameters
     ----------
     same_leaf, same_pod, other : hops :math:`h_1 \le h_2 \le h_3` between nodes below one leaf switch, in one
         pod, in two pods; whole numbers >= 0.
     ordered : whether each pair counts twice.
-    floored : whether the cost of a job is rounded down, to 1 at least.
+    floored : whether the cost of a job is rounded down, but to at least 1.
     unit : cost :math:`c` of one hop, a whole number > 0.
 
     Raises

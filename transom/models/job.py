@@ -25,7 +25,7 @@ ID, SUBMIT, NODES, WALLTIME, USER, PRIORITY, DEMAND = range(7)
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One rigid job, with what its user told the scheduler and nothing else.
+    """One rigid job, with only what its user told the scheduler.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class JobTable(Frozen, Sequence[Job]):
 
     Raises
     ------
-    ModelError : a job breaks a condition of :class:`Job`, or an id stands twice.
+    ModelError : a job breaks a condition of :class:`Job`, or an id occurs twice.
     """
 
     data: IntArray

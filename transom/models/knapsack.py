@@ -15,7 +15,7 @@ from transom.models.window import Window
 
 @model
 class Knapsack(Frozen):
-    r"""Choose items of the largest total value that fit into a capacity.
+    r"""Choose items with the largest total value that fit into a capacity.
 
     .. math:: \max v \cdot x \quad\text{s.t.}\quad w \cdot x \le W,\ x \in \{0, 1\}^n
 
@@ -26,7 +26,7 @@ class Knapsack(Frozen):
     values : :math:`v`, int64, shape ``(n,)``; negative values are allowed and never worth taking.
     weights : :math:`w`, int64, >= 0, shape ``(n,)``; nodes where the items are jobs.
     capacity : :math:`W`, >= 0; free nodes where the items are jobs.
-    scale : what real values were multiplied by before they became integers.
+    scale : the factor by which real values were multiplied before rounding to integers.
 
     Raises
     ------

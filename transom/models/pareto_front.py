@@ -22,13 +22,13 @@ EXACT_OBJECTIVES = 5
 
 @model
 class ParetoFront(Frozen):
-    """Selections of jobs and their exact values, best first objective first.
+    """Selections of jobs and their exact values, sorted by the first objective, best first.
 
-    Whether it is the whole front of a problem is a statement of the :class:`~transom.result.Result` it stands in.
+    The :class:`~transom.result.Result` that contains it states whether it is the complete front of a problem.
 
     Parameters
     ----------
-    values : worth of each point in each objective, int64, shape ``(points, objectives)``.
+    values : value of each point in each objective, int64, shape ``(points, objectives)``.
     selections : the jobs of each point, bool, shape ``(points, jobs)``.
 
     Raises

@@ -33,26 +33,26 @@ _SHOWN = 3  # broken conditions of one kind that a message names
 
 @model
 class Selection(Frozen):
-    r"""Choose jobs that fit together, so that no other choice is better in every objective.
+    r"""Choose jobs that fit together such that no other selection is better in every objective.
 
     .. math:: \max \left(o_1 \cdot x, \dots, o_p \cdot x\right) \quad\text{s.t.}\quad
         d_r \cdot x \le C_r\ (r = 1 \dots m),\ x_j \le x_i \text{ where } j \text{ requires } i,\ x \in \{0, 1\}^n
 
-    A solution is a :class:`~transom.models.ParetoFront` of feasible selections: no two points of one value,
-    none that another is at least as good as, and to none of them a further job can be added. As a number, for gaps
-    and curves, it counts by :func:`~transom.models.pareto_front.hypervolume_share` of :attr:`ceiling`.
+    A solution is a :class:`~transom.models.ParetoFront` of feasible selections with distinct values. None dominates
+    another, and no further job can be added to any. For gaps and curves, its value is the
+    :func:`~transom.models.pareto_front.hypervolume_share` relative to :attr:`ceiling`.
 
     Parameters
     ----------
-    demands : what each job asks for, int64, >= 0, shape ``(jobs, resources)``.
-    capacity : what is free of each resource, >= 0, shape ``(resources,)``.
-    objectives : worth of each job in each objective, int64, >= 0, shape ``(jobs, objectives)``; the demands by default.
+    demands : the requests of each job, int64, >= 0, shape ``(jobs, resources)``.
+    capacity : the free amount of each resource, >= 0, shape ``(resources,)``.
+    objectives : value of each job in each objective, int64, >= 0, shape ``(jobs, objectives)``; the demands by default.
     resources : names of the resources, distinct; ``r0``, ``r1`` ... by default.
     terms : names of the objectives, distinct; by default those of the resources. An objective with the name of a
         resource is the demand on it and is shown as its utilisation.
-    scales : what each objective was multiplied by before it became an integer, > 0; 1 by default.
-    totals : what utilisation is relative to, >= capacity, shape ``(resources,)``; the capacity by default.
-    forced, excluded : jobs that are chosen in any case or in none, bool, shape ``(jobs,)``; none by default.
+    scales : the factor by which each objective was multiplied before rounding, > 0; 1 by default.
+    totals : the reference of utilisation, >= capacity, shape ``(resources,)``; the capacity by default.
+    forced, excluded : jobs that must or must not be chosen, bool, shape ``(jobs,)``; none by default.
     requires : pairs ``(job, other)`` of positions: the job may only be chosen together with the other one.
 
     Raises
@@ -62,7 +62,7 @@ class Selection(Frozen):
 
     References
     ----------
-    Fan, Lan, MultiSched, section 2.2.
+    Fan and Lan (2019), section 2.2.
     """
 
     kind: ClassVar[str] = "selection"

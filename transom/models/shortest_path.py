@@ -39,7 +39,7 @@ class ConstrainedPath(Frozen):
     sizes : the distinct sizes r, >= 2, ascending, shape ``(sizes,)``.
     counts : :math:`\epsilon_r`, >= 1, shape ``(sizes,)``; neither a size nor a count is above :math:`2^{40}`.
     costs : cost of the operation arc of each size from each node, from -1e300 to 1e300, shape ``(sizes, n)``;
-        infinite where there is no arc, which is wherever it would end beyond n.
+        infinite without an arc, which includes every arc that would end beyond n.
 
     Raises
     ------

@@ -21,9 +21,9 @@ class Window(Frozen):
     cluster : the machine.
     queue : the waiting jobs that may start now, in the site's order.
     running : the running jobs, by expected end.
-    running_end : when each running job will have ended at the latest, start + walltime [s],
-        shape ``(running jobs,)``, ascending; a job that outran its walltime counts as ``now + 1``.
-    available : what is free now, shape ``(1 + resources,)``: nodes, then the further resources.
+    running_end : the latest end of each running job, start + walltime [s], shape ``(running jobs,)``,
+        ascending; ``now + 1`` for a job that has exceeded its walltime.
+    available : the free resources, shape ``(1 + resources,)``: nodes, then the further resources.
     idle : ids of the idle nodes, ascending, shape ``(free nodes,)``; None where the cluster has no topology.
 
     Raises

@@ -50,38 +50,38 @@ def simulate(
 ) -> Schedule:
     """Replay a workload under a policy.
 
-    On a cluster with a topology jobs get nodes: those that the policy states (:class:`Decision`), else those
-    that the allocator finds for the jobs that start at one instant. They never change when jobs run.
+    On a cluster with a topology, jobs get the nodes that the policy states (:class:`Decision`), otherwise those
+    that the allocator chooses for the jobs that start at one instant. Nodes never affect when jobs run.
 
     Parameters
     ----------
     workload : jobs with their real runtimes, and the machine.
     policy : a name or specification (``"fcfs-easy"``, ``"window:solver=dp,size=20"``) or an object.
     seed : >= 0, for policies that draw random numbers.
-    label : what to call the policy in the schedule, by default its name or specification.
+    label : name of the policy in the schedule, by default its name or specification.
     progress : called with the number of started jobs.
-    allocator : how jobs get their nodes on a cluster with a topology, by default the lowest idle ids.
+    allocator : assigns nodes on a cluster with a topology, by default the lowest idle ids.
     rules : the event rules, by a specification (:func:`~transom.simulation.event_rules.parse_rules`) or as an object.
-        Others than the textbook's are for cross-checks: they take priority rules without or with EASY backfilling, and
-        workloads of jobs that ask for nodes alone and wait for no other job.
-    promises : takes down every reservation that a pass makes, moves or withdraws.
-    outages : nodes that fail or go out for maintenance. A job that by its walltime would run into announced maintenance
-        does not start; one that a policy written in Python starts all the same waits.
+        Rules other than the textbook's are for cross-checks: they support priority rules without or with EASY
+        backfilling, and jobs without further resources or dependencies.
+    promises : records every reservation that a pass makes, moves or withdraws.
+    outages : nodes that fail or go out for maintenance. A job whose walltime would run into announced maintenance
+        does not start, even if a Python policy starts it.
 
     Returns
     -------
-    The schedule, one row per job. With an allocator that has a solver, its decisions have three more columns
-    about the jobs that started: ``allocated`` (how many have more than one node and were placed by it),
-    ``allocation_cost`` (of those), ``allocation_proved`` (whether no choice costs less).
+    The schedule, one row per job. With an allocator that has a solver, its decisions have three further columns:
+    ``allocated`` (started jobs of several nodes that it placed), ``allocation_cost`` (their cost) and
+    ``allocation_proved`` (whether that cost is proved optimal).
 
     Raises
     ------
-    SpecError : the policy's name or a parameter is unknown, the seed is negative, or there is an allocator but
-        no topology, or one that does not fit it; or the event rules are unknown or do not take this replay; or
-        outages are of nodes that the machine lacks.
+    SpecError : the policy's name or a parameter is unknown, the seed is negative, an allocator has no topology or
+        does not support it, the event rules are unknown or do not support this replay, or outages name nodes that
+        the machine does not have.
     PolicyError : the policy starts a job that is not waiting or does not fit, states nodes that are not idle, or
-        leaves jobs waiting on an empty machine at the end of the trace; or its period is not a time.
-    UnsupportedError : the allocator's solver cannot take the jobs that start at one instant.
+        leaves jobs waiting on an empty machine at the end of the trace; or its period is invalid.
+    UnsupportedError : the allocator's solver does not support the jobs that start at one instant.
     """
     expected(workload, Workload, "simulate: workload", "a Workload such as read_swf gives")
     if whole(seed, "simulate: seed") < 0:

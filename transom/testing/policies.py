@@ -19,22 +19,21 @@ from transom.traces import TracedJob, Workload
 def check_policy(
     policy: str | Policy, workloads: Iterable[Workload] | None = None, *, seed: int = 0, repeats: bool = True
 ) -> None:
-    """Hold a policy to what :func:`~transom.simulate` and the bench rely on.
+    """Check that a policy satisfies what :func:`~transom.simulate` and the bench require.
 
-    Every job starts once, not before its submission, and nothing is oversubscribed; decisions do not depend on
-    runtimes that lie ahead, nor on a replay before: the same seed gives the same schedule, so one that keeps state
-    resets it.
+    Every job starts once, not before its submission, and no resource is oversubscribed. Decisions do not depend on
+    future runtimes or on an earlier replay: the same seed gives the same schedule, so a policy must reset its state.
 
     Parameters
     ----------
     policy : a policy, or the name or specification of one.
-    workloads : what to replay; by default small random ones with many ties, on eight nodes.
+    workloads : workloads to replay; by default small random ones with many ties, on eight nodes.
     seed : >= 0, for policies that draw random numbers, and for the workloads.
-    repeats : whether the same seed gives the same schedule; False for policies that stop at a time.
+    repeats : whether the same seed must give the same schedule; False for policies with a time limit.
 
     Raises
     ------
-    AssertionError : a condition is broken; the message says which, and on which workload.
+    AssertionError : a condition is violated; the message names it and the workload.
     """
     chosen: Any = make_policy(policy) if isinstance(policy, str) else policy
     name = policy if isinstance(policy, str) else str(getattr(policy, "name", type(policy).__name__))

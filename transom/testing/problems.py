@@ -24,21 +24,21 @@ from transom.testing.requiring import require
 
 
 def check_problem(kind: str | ProblemType, problems: Iterable[Problem] | None = None, *, seconds: float = 5.0) -> None:
-    """Hold a type of problem to what ``solve``, ``check``, documents, the bench and ``auto`` rely on.
+    """Check that a type of problem satisfies what ``solve``, ``check``, documents, the bench and ``auto`` require.
 
-    Problems have the type's class and kind, a digest that their documents keep, and a schema; solutions pass their own
-    judge, are frozen, and come back from the document of a result; the exact solvers that the type names agree;
-    ``auto`` answers; features are finite and always the same ones, statistics are numbers.
+    Problems have the type's class and kind, a digest that documents preserve, and a schema. Solutions pass their own
+    judge, are frozen, and survive a round trip through a result document. The type's exact solvers agree, and
+    ``auto`` answers. Features are finite and have fixed names; statistics are numbers.
 
     Parameters
     ----------
     kind : the kind of a registered type, or the type.
-    problems : what to try, small ones; by default the type's examples of this kind.
-    seconds : limit of a solve; exact solvers are given none.
+    problems : small problems to check; by default the type's examples of this kind.
+    seconds : limit of a solve; exact solvers run without one.
 
     Raises
     ------
-    AssertionError : a condition is broken; the message says which, and on which problem.
+    AssertionError : a condition is violated; the message names it and the problem.
     """
     try:
         stated = problem_type(kind if isinstance(kind, str) else kind.kind)

@@ -31,26 +31,26 @@ def check_solver(
     iterations: int = 50,
     seed: int = 0,
 ) -> None:
-    """Hold a solver to what :func:`~transom.solve` and the bench rely on.
+    """Check that a solver satisfies what :func:`~transom.solve` and the bench require.
 
-    It says what it is and takes; answers are feasible, curves never get worse, bounds hold, and ``optimal`` is claimed
-    only of optima; the problem and the start are left alone, and a start is never made worse; the same seed and
-    iterations give the same answer, and the global generators of NumPy are not touched; nothing is printed; seconds are
-    kept, with 5 % and 50 ms to spare; a search without a limit ends only if it is ``exact``, with a proof.
+    It declares its name and problems. Answers are feasible, curves never get worse, bounds hold, and only optima are
+    ``optimal``. It does not modify the problem or the start, and never returns less than the start. The same seed and
+    iterations give the same answer without NumPy's global generators. It prints nothing, exceeds seconds by at most
+    5 % and 50 ms, and ends without a limit only if it is ``exact``, with a proof.
 
     Parameters
     ----------
     solver : a solver, or the specification of a registered one.
-    problems : what to solve, small ones of many kinds; by default the examples of every type of problem that it
-        solves. Those that it refuses are left out.
-    reference : an exact solver that tells the optima; None compares with nothing.
-    exact : whether it proves optima when no limit is set.
+    problems : small problems of many kinds; by default the examples of every type of problem that it
+        solves. Unsupported ones are skipped.
+    reference : an exact solver for comparison; None for no comparison.
+    exact : whether it proves optima without a limit.
     seconds, iterations : limits of the runs, > 0.
     seed : >= 0.
 
     Raises
     ------
-    AssertionError : a condition is broken; the message says which, and on which problem.
+    AssertionError : a condition is violated; the message names it and the problem.
     """
     given = [] if problems is None else list(problems)
     model = type(given[0]) if given else None

@@ -15,11 +15,11 @@ def cut(workload: Workload, start: int = 0, jobs: int | None = None) -> Workload
     ----------
     workload : where to cut.
     start : position of the first job by (submission, id), from 0.
-    jobs : how many, > 0; None takes all that follow. Dependencies on jobs outside are dropped.
+    jobs : number of jobs, > 0; None takes all that follow. Dependencies on jobs outside are dropped.
 
     Raises
     ------
-    ModelError : the stretch does not lie inside the workload.
+    ModelError : the range exceeds the workload.
     """
     number = len(workload)
     if not 0 <= start < number:

@@ -122,14 +122,14 @@ def with_estimates(workload: Workload, spec: str, seed: int = 0, whose: Whose = 
 
     Parameters
     ----------
-    workload : the jobs; which of them request no time it knows itself (``origin``).
+    workload : the jobs; its ``origin`` records which of them request no time.
     spec : the model (:func:`parse_estimates`).
     seed : of the walltimes, >= 0.
     whose : jobs whose walltime is modelled.
 
     Returns
     -------
-    The same jobs; ``repairs`` and ``origin`` say what was done. No walltime that a model gives is below its runtime.
+    The same jobs; ``repairs`` and ``origin`` record the change. No modelled walltime is below its runtime.
 
     Raises
     ------

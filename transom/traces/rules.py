@@ -24,27 +24,27 @@ _HORIZON = 2.0**62
 
 @dataclass(frozen=True, slots=True)
 class ReadingRules:
-    """How to repair the jobs of a log; what a rule changes or leaves out is counted.
+    """How to repair the jobs of a log; changes and omissions are counted.
 
     Parameters
     ----------
     nodes : ``requested``, else allocated (the default); ``allocated``, else requested; or the
         larger one (``max``).
-    walltime : the requested time, and where there is none the real runtime
-        (``requested-else-runtime``) or nothing: the job is left out (``requested``).
-    long_runs : a runtime above the walltime is ``cut`` to it, as a scheduler that kills at the
-        limit does; or stays (``keep``); or the job is left out (``drop``).
+    walltime : the requested time; without one, the real runtime
+        (``requested-else-runtime``), or the job is omitted (``requested``).
+    long_runs : ``cut`` a runtime above the walltime, as a scheduler that kills at the limit does,
+        ``keep`` it, or ``drop`` the job.
     nonpositive : an id, size or runtime <= 0 or a submission before 0: ``drop`` or ``error``.
     oversized : a job larger than the machine: ``drop`` or ``error``.
-    size_field : the field that states the size, instead of what ``nodes`` says: its number from 1, its name in
+    size_field : the field that states the size, instead of ``nodes``: its number from 1, its name in
         the format (``requested-processors``), the name that the header gives it, or ``column19`` ...
-    zero_runtimes : a runtime of 0 of a job that completed (status 1) goes by ``nonpositive`` (``bad``), or counts
-        as a second (``second``): logs round times.
-    partitions : numbers or names of the partitions (field 16) to take; all by default.
-    estimates : the model of walltimes that nobody requested (:mod:`~transom.traces.estimates`): their runtimes
+    zero_runtimes : a runtime of 0 of a completed job (status 1) is treated as ``nonpositive`` (``bad``) or counts
+        as a second (``second``), because logs round times.
+    partitions : numbers or names of the partitions (field 16) to read; all by default.
+    estimates : the model for walltimes that were not requested (:mod:`~transom.traces.estimates`): their runtimes
         (``exact``), ``factor:F``, ``overestimated``, ``tsafrir``, ``trace:FILE``.
-    estimates_for : jobs whose walltime the model gives: those that request none (``missing``), or ``all``.
-    seed : of the walltimes.
+    estimates_for : jobs with modelled walltimes: those without a request (``missing``), or ``all``.
+    seed : seed of the walltimes.
 
     Raises
     ------

@@ -34,27 +34,27 @@ def read_swf(
     rules: ReadingRules = ReadingRules(),  # noqa: B008  (frozen data)
     nodes: int | None = None,
 ) -> Workload:
-    """Read a trace in Standard Workload Format, plain or gzip (told by its content, not its name).
+    """Read a trace in the Standard Workload Format, plain or gzip (detected by content).
 
-    A node is what the file counts sizes in, as a rule processors. Field 17, the preceding job,
-    becomes ``depends_on``; field 18, the think time after it, is not used: the trace's submission
-    stands. Wait, queue and all other fields that the models do not know are checked to be numbers and
-    left. Behind the 18 fields of the format each line may have further ones, whose names a comment
-    states, ``; Columns: gpus energy``; they may hold anything unless a rule asks for one.
+    A node is the unit in which the file counts sizes, usually a processor. Field 17, the preceding job,
+    becomes ``depends_on``; field 18, the think time after it, is not used, because the trace states
+    submissions. All other fields must be numbers and are otherwise ignored. Lines may have further fields
+    after the 18 of the format; a comment names them, ``; Columns: gpus energy``. They may contain anything
+    unless a rule refers to them.
 
     Parameters
     ----------
     path : the file.
-    rules : what to do with jobs that are incomplete or impossible; ``repairs`` of the result
-        counts what was done.
+    rules : how to repair or omit incomplete and impossible jobs; ``repairs`` of the result
+        counts both.
     nodes : size of the machine; None takes the header's MaxProcs, else its MaxNodes, else the
-        largest job (which ``repairs`` then says).
+        largest job (then noted in ``repairs``).
 
     Raises
     ------
     TraceError : the file cannot be read, is empty or not in this format, holds no usable job or
         one id twice, or breaks a rule; the message names file, line and condition.
-    SpecError : a field or partition that the rules name is not there, or the size of the machine has to be stated.
+    SpecError : the rules name a field or partition that does not exist, or the size of the machine is required.
 
     References
     ----------
@@ -127,22 +127,22 @@ def trace_name(path: str) -> str:
 
 
 def write_swf(workload: Workload, path: str | os.PathLike[str], notes: Sequence[str] = ()) -> None:
-    """Write a workload in Standard Workload Format, gzip where ``path`` ends in ``.gz``.
+    """Write a workload in the Standard Workload Format, with gzip if ``path`` ends in ``.gz``.
 
-    Jobs stand by submission, then id; requested and allocated size are the job's nodes, what a
-    workload does not hold is -1. Priorities have no field and are not written. Reading the file
-    gives the same jobs back; a runtime above its walltime needs ``long_runs="keep"`` for that.
+    Jobs are sorted by submission, then id. Requested and allocated size are the job's nodes; missing
+    values are -1. Priorities have no field and are not written. Reading the file returns the same
+    jobs; runtimes above the walltime require ``long_runs="keep"``.
 
     Parameters
     ----------
-    workload : what to write.
-    path : the file; it appears whole or not at all.
-    notes : what a reader of the file should know, one line of the header each.
+    workload : the workload.
+    path : the file, written atomically.
+    notes : comments for the header, one line each.
 
     Raises
     ------
-    TraceError : the format cannot hold the workload: further resources, a job that depends on
-        several others, or no job at all.
+    TraceError : the format cannot represent the workload: further resources, a job that depends on
+        several others, or no job.
     """
     where, jobs, nodes = os.fspath(path), workload.jobs, workload.cluster.num_nodes
     if not len(jobs):

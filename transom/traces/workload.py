@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TracedJob:
-    """A job and its real runtime [s], which no policy ever sees."""
+    """A job and its real runtime [s], which policies never see."""
 
     job: Job
     runtime: int
@@ -34,15 +34,15 @@ class Workload(Frozen):
 
     Parameters
     ----------
-    name : what to call it in tables and figures.
+    name : its name in tables and figures.
     cluster : the machine.
     jobs : the jobs; each fits on the machine.
     runtime : real runtimes [s], > 0, shape ``(jobs,)``; one job after another must end before 2**62 s,
-        and their node-seconds add up to less. A job is killed at its walltime unless the
-        reader was told to keep longer runs, so a runtime may exceed the walltime only on request.
-    repairs : what the reader changed or left out: rule -> number of jobs.
+        and their node-seconds add up to less. By default readers cut runtimes to the walltime, so
+        a runtime exceeds the walltime only on request.
+    repairs : changes and omissions of the reader: rule -> number of jobs.
     origin : where the jobs come from; neither compared nor part of the digest.
-    first_submission : that of the trace which these jobs were cut from [s], never above their own; None: their own.
+    first_submission : first submission of the whole trace [s], at most that of these jobs; None: that of these jobs.
 
     Raises
     ------

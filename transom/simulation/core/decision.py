@@ -29,7 +29,7 @@ class Decision:
     start : ids of queued jobs to start now, in this order.
     backfill : ids of queued jobs to start now ahead of a job that holds a reservation, after ``start``.
     reserve : the reservations that hold from now on.
-    notes : further facts for the row of this decision, the same keys in every decision.
+    notes : further columns for the row of this decision, with the same keys in every decision.
     nodes : on a cluster with a topology, ids of the nodes that started jobs get, by job id; jobs that are not
         stated get theirs from the replay's allocator, by default the lowest idle ids.
     """

@@ -79,12 +79,12 @@ class Schedule(Frozen):
         ``time`` [s], ``queued`` (jobs waiting before it), ``free`` (idle nodes before it),
         ``started``, ``backfilled`` (of those), ``reserved_job`` (id, -1 for none) and
         ``reserved_start`` [s] (-1 for none); a policy may add columns of its own.
-    rules : the event rules that made it; figures made under different rules never share a table.
-    spread : what the nodes of each job cost, on a cluster with a topology; else None.
-    runs : those nodes, where the replay has assigned them; not compared, and not part of the digest.
-    diagnostics : what nobody may overlook about the workload, such as perfect estimates; likewise.
-    outages : what went out of service and which attempts that ended; None in replays without outages; likewise. Starts,
-        ends and modes are those of each job's last attempt.
+    rules : the event rules of the replay; figures under different rules never share a table.
+    spread : hop cost, leaf switches and pods of each job on a cluster with a topology; otherwise None.
+    runs : the nodes of each job, if the replay assigned them; neither compared nor part of the digest.
+    diagnostics : warnings about the workload, such as perfect estimates; likewise.
+    outages : outages and interrupted attempts; None in replays without outages; likewise. Starts, ends and
+        modes are those of each job's last attempt.
     """
 
     policy: str

@@ -50,7 +50,7 @@ class RulePolicy:
 
 
 def policy_names() -> list[str]:
-    """All policies that can be asked for by name."""
+    """The names of all policies."""
     rules = registry.names(registry.PRIORITY_RULES)
     return sorted([*registry.names(registry.POLICIES), *(rule + tail for rule in rules for tail in _TAILS)])
 
