@@ -125,15 +125,18 @@ def _stem(entry: str) -> str:
     return entry.partition(".")[0]
 
 
-def unknown(what: str, name: str, known: Iterable[str]) -> SpecError:
-    """The error for a name that is not known, with the nearest known one, and all of them or the ten nearest."""
+def unknown(what: str, name: str, known: Iterable[str], other: str = "") -> SpecError:
+    """The error for a name that is not known, with the nearest known one, and all of them or the ten nearest.
+
+    ``other`` says what may stand instead of a name.
+    """
     known = sorted(known)
     near = difflib.get_close_matches(name, known, 1)
     hint = f"; did you mean {near[0]!r}?" if near else "."
     if len(known) > _LISTED:
         shown = difflib.get_close_matches(name, known, _LISTED, cutoff=0.0)
-        return SpecError(f"unknown {what} {name!r}{hint} Nearest of {len(known)}: {', '.join(shown)}")
-    return SpecError(f"unknown {what} {name!r}{hint} Known: {', '.join(known)}")
+        return SpecError(f"unknown {what} {name!r}{hint} Nearest of {len(known)}: {', '.join(shown)}{other}")
+    return SpecError(f"unknown {what} {name!r}{hint} Known: {', '.join(known)}{other}")
 
 
 def make(group: str, spec: str, problem: type | None = None) -> Any:

@@ -64,6 +64,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "header.swf": HEADER,
         "nodes.swf": f"; MaxProcs: {2**40 + 1}\n" + JOB,
         "huge.toml": HUGE,
+        "plan.toml": 'format = "transom/plan/1"\nname = 3\n',
         "version.json": changed(format="transom/knapsack/2"),
         "format.json": changed(format="knapsack"),
         "untagged.json": json.dumps({"values": [1], "weights": [1], "capacity": 1}),
@@ -175,10 +176,48 @@ CASES: dict[str, tuple[list[str], tuple[str, ...]]] = {
     ),
     "rule takes no parameters": (["simulate", "good.swf.gz", "--policy", "fcfs:size=5"], ("no parameter 'size'",)),
     "document is not known": (["schema", "windows"], ("unknown document 'windows'", "window, knapsack, sel")),
+    # what the parser of the command line finds
+    "too few jobs": ([*SNAPSHOT, "good.swf.gz", "--jobs", "0"], ("error: --jobs: must be >= 1, got 0",)),
+    "jobs are a word": ([*SNAPSHOT, "good.swf.gz", "--jobs", "all"], ("--jobs: expected a whole number, got 'all'",)),
+    "jobs are half": ([*SNAPSHOT, "good.swf.gz", "--jobs", "1.5"], ("--jobs: expected a whole number, got '1.5'",)),
+    "tau is a word": ([*SIMULATE, "good.swf.gz", "--tau", "long"], ("--tau: expected a number, got 'long'",)),
+    "choice is not known": (
+        [*SIMULATE, "good.swf.gz", "--by", "hour"],
+        ("error: --by: 'hour' is not one of 'mode', 'size', 'week'\n",),
+    ),
+    "option is misspelt": (
+        [*SOLVE, "good.json", "--sedonds", "1"],
+        ("unknown option '--sedonds'; did you mean '--sec",),
+    ),
+    "command is misspelt": (["slove", "good.json"], ("unknown command 'slove'; did you mean 'solve'?",)),
+    "command of a group": (["bench", "ran"], ("unknown command 'ran'; did you mean 'run'? Known: compare, plan,",)),
+    # files and folders
+    "file for a folder": (
+        [*SIMULATE, "good.swf.gz", "--out", "text.json"],
+        ("error: text.json: is a file, not a folder",),
+    ),
+    "folder in a file": ([*SOLVE, "good.json", "--out", "text.json/a.jsonl"], ("error: text.json: is a file, not a",)),
+    "training in a file": (["train", "nsa", "--out", "text.json"], ("error: text.json: is a file, not a folder",)),
+    "checked instance is missing": (
+        ["check", "missing.json", "result.json"],
+        ("missing.json: no such file or folder",),
+    ),
+    "results of a table are missing": (["bench", "portfolio", "missing"], ("missing: no such file or folder",)),
+    # names and numbers
+    "suite is not known": (["bench", "plan", "smok"], ("did you mean 'smoke'?", "tjap, or a file PLAN.toml")),
+    "plan has a number for a name": (["bench", "plan", "plan.toml"], ("plan.toml: name: expected `str`, got `int`",)),
+    "density is too large": (
+        ["generate", "csp", "--density", "9", "--out", "o.jsonl"],
+        ("error: csp: density must be from 0 to 1, got 9",),
+    ),
+    "range is too small": (
+        ["generate", "knapsack", "--class", "circle", "--range", "1", "--out", "o.jsonl"],
+        ("error: circle: the range R must be from 10 to 10**9, got 1",),
+    ),
     # stops and other options
     "more nodes than there can be": (
         [*SIMULATE, "good.swf.gz", "--nodes", str(2**63 - 1)],
-        ("'--nodes'", "1099511627776"),
+        ("--nodes:", "1099511627776"),
     ),
     "more nodes than there can be in the header": (
         [*SIMULATE, "nodes.swf"],
@@ -213,17 +252,17 @@ CASES: dict[str, tuple[list[str], tuple[str, ...]]] = {
     ),
     "seconds are negative": ([*SOLVE, "good.json", "--seconds", "-1"], ("seconds must be > 0 and finite, got -1",)),
     "seconds are infinite": ([*SOLVE, "good.json", "--seconds", "inf"], ("seconds must be > 0 and finite, got inf",)),
-    "seconds are a word": ([*SOLVE, "good.json", "--seconds", "ten"], ("'--seconds'",)),
+    "seconds are a word": ([*SOLVE, "good.json", "--seconds", "ten"], ("--seconds:",)),
     "iterations are negative": ([*SOLVE, "good.json", "--iterations", "-5"], ("iterations must be >= 0",)),
     "gap is negative": ([*SOLVE, "good.json", "--gap", "-0.1"], ("gap must be >= 0",)),
     "target is NaN": ([*SOLVE, "good.json", "--target", "nan"], ("target must be a number",)),
     "target is infinite": ([*SOLVE, "good.json", "--target", "inf"], ("--target must be finite",)),
     "stall is zero": ([*SOLVE, "good.json", "--stall", "0"], ("stall must be > 0",)),
-    "seed is negative": ([*SOLVE, "good.json", "--seed", "-1"], ("'--seed'",)),
-    "no thread": ([*SOLVE, "good.json", "--threads", "0"], ("'--threads'",)),
-    "every zero seconds": (["snapshot", "good.swf.gz", "--every", "0", "--out", "w.jsonl"], ("'--every'",)),
+    "seed is negative": ([*SOLVE, "good.json", "--seed", "-1"], ("--seed:",)),
+    "no thread": ([*SOLVE, "good.json", "--threads", "0"], ("--threads:",)),
+    "every zero seconds": (["snapshot", "good.swf.gz", "--every", "0", "--out", "w.jsonl"], ("--every:",)),
     "every is missing": (["snapshot", "good.swf.gz", "--out", "w.jsonl"], ("'--every'",)),
-    "every is a word": (["snapshot", "good.swf.gz", "--every", "day", "--out", "w.jsonl"], ("'--every'",)),
+    "every is a word": (["snapshot", "good.swf.gz", "--every", "day", "--out", "w.jsonl"], ("--every:",)),
     "file is missing": (["solve"], ("Missing argument",)),
     "option is not known": ([*SOLVE, "good.json", "--sedonds", "1"], ("--sedonds",)),
     "command is not known": (["solv", "good.json"], ("'solv'",)),
@@ -242,7 +281,10 @@ CASES: dict[str, tuple[list[str], tuple[str, ...]]] = {
     ),
     # where the output goes
     "out is a folder": ([*SNAPSHOT[:-1], "folder.jsonl", "good.swf.gz"], ("folder.jsonl: is a folder",)),
-    "out cannot be written": ([*SOLVE, "good.json", "--out", "good.json/r.jsonl"], ("r.jsonl: cannot be written",)),
+    "out cannot be written": (
+        [*SOLVE, "good.json", "--out", "good.json/r.jsonl"],
+        ("error: good.json: is a file, not a folder",),
+    ),
     "out has another ending": ([*SOLVE, "good.json", "--out", "r.csv"], ("r.csv", "must end in .jsonl")),
     "out holds a trace": ([*SOLVE, "good.json", "--out", "trace.jsonl"], ("trace.jsonl:1: not JSON",)),
     # what is checked

@@ -69,10 +69,11 @@ def run(arguments: Sequence[str]) -> int:
     except MemoryError as error:
         return _fail(f"not enough memory: {error}" if str(error) else "not enough memory")
     except Exception as error:
-        usage = getattr(error, "format_message", None)  # what the parser of the command line raises
-        if usage is None:
+        if not hasattr(error, "format_message"):  # which the parser of the command line raises
             raise
-        return _fail(usage())
+        from transom.cli.output.usage import usage_message
+
+        return _fail(usage_message(error))
 
 
 def _command(arguments: list[str]) -> object:

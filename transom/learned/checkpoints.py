@@ -282,7 +282,7 @@ def find(source: str | PathLike[str]) -> Path:
         return path
     known = shipped_names()
     if str(source) not in known:
-        raise registry.unknown("checkpoint", str(source), [*known, "PATH.safetensors"])
+        raise registry.unknown("checkpoint", str(source), known, ", or a file PATH.safetensors")
     return _SHIPPED / f"{source}.safetensors"
 
 

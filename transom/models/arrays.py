@@ -84,7 +84,7 @@ def frozen_ints(values: ArrayLike, what: str, shape: tuple[int, ...] | None = No
     if shape is not None and (
         len(shape) != given.ndim or any(want not in (-1, has) for want, has in zip(shape, given.shape, strict=True))
     ):
-        raise ModelError(f"{what}: expected shape {shape} (-1 is any), got {given.shape}")
+        raise ModelError(f"{what}: expected shape {shape}{' (-1 is any)' * (-1 in shape)}, got {given.shape}")
     array = np.array(given, dtype=np.int64, order="C")
     array.flags.writeable = False
     return array
@@ -105,7 +105,7 @@ def frozen_floats(values: ArrayLike, what: str, shape: tuple[int, ...]) -> Float
     if array.size == 0 and 0 in empty:
         array = array.reshape(empty)
     if len(shape) != array.ndim or any(want not in (-1, has) for want, has in zip(shape, array.shape, strict=True)):
-        raise ModelError(f"{what}: expected shape {shape} (-1 is any), got {array.shape}")
+        raise ModelError(f"{what}: expected shape {shape}{' (-1 is any)' * (-1 in shape)}, got {array.shape}")
     array.flags.writeable = False
     return array
 

@@ -183,7 +183,7 @@ def test_learning_and_scoring_on_the_same_instances_is_told(
     ("arguments", "words"),
     [
         (["--test", "no"], "no such file or folder"),
-        (["no"], "no plan"),
+        (["no"], "no: no such file or folder"),
         (["--test", "no", "--out", "x.json"], "--out needs"),
         (["no", "--require", "5"], "--require needs"),
         (["no", "--out", "x.csv"], "must end in .json"),

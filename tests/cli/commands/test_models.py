@@ -72,7 +72,7 @@ def test_json_is_the_card_and_where_it_lies(transom: Transom, models: Path) -> N
 
 def test_what_is_not_there_is_one_line(transom: Transom, models: Path) -> None:
     for source, message in (
-        ("smal", "unknown checkpoint 'smal'; did you mean 'small'? Known: PATH.safetensors, other, small"),
+        ("smal", "unknown checkpoint 'smal'; did you mean 'small'? Known: other, small, or a file PATH.safetensors"),
         ("none.safetensors", "none.safetensors: its card none.json cannot be read: No such file or directory"),
         (models / "small.json", f"unknown checkpoint '{models / 'small.json'}'"),
     ):

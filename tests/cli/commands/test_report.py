@@ -32,8 +32,8 @@ def test_what_cannot_be_done_is_one_line(tmp_path: Path, transom: Callable[..., 
         ([tmp_path / "none"], "no such file"),
         ([tmp_path / "file"], "file"),
         ([tmp_path / "none", "-o", tmp_path / "page.txt"], "must end in .html"),
-        ([tmp_path / "none", "-o", tmp_path / "file" / "page.html"], "cannot be written"),
-        ([tmp_path / "none", "--figures", tmp_path / "file"], "cannot be written"),
+        ([tmp_path / "none", "-o", tmp_path / "file" / "page.html"], "file: is a file, not a folder"),
+        ([tmp_path / "none", "--figures", tmp_path / "file"], "file: is a file, not a folder"),
     ):
         out = [] if "-o" in arguments else ["-o", tmp_path / "page.html"]
         ran = transom("report", *arguments, *out)

@@ -112,7 +112,7 @@ def test_a_damaged_record_is_computed_again(trace: Path, tmp_path: Path) -> None
         (["--policy", "fcfs", "--tau", "0"], "--tau must be > 0"),
         (["--policy", "fcfs", "--tau", "inf"], "--tau must be > 0 and finite, got inf"),
         (["--policy", "fcfs", "--warm-up", "1e9"], "leave no job of the trace"),
-        (["--policy", "fcfs", "--out", "/dev/null/x"], "cannot be written: Not a directory"),
+        (["--policy", "fcfs", "--out", "/dev/null/x"], "error: /dev/null: is a file, not a folder"),
         (["--policy", "fcfs", "--nodes", "8", "--oversized", "error"], "exceeds the 8 nodes of the machine"),
         ([], "Missing option '--policy'"),
     ],

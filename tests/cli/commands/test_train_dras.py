@@ -203,7 +203,7 @@ def test_months_that_are_shared_are_said(trace: str, tmp_path: Path, capsys: pyt
         (["--loads", "2-1"], "--loads: expected 0 < A <= B"),
         (["--loads", "x"], "--loads: expected two numbers"),
         (["--hidden", "8"], "--hidden: expected two numbers"),
-        (["--window", "1001"], "'--window': Input should be less than or equal to 1000"),
+        (["--window", "1001"], "--window: must be <= 1000, got 1001"),
         (["--months", "a-b"], "--months: expected months"),
         (["--months", "99"], "no job was submitted in months 99 to 99"),
         (["--months", "1"], "--months 1: small: no job was submitted in months 2 to 2, to compare snapshots on; state"),

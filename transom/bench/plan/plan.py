@@ -159,7 +159,7 @@ def read_plan(source: str | os.PathLike[str]) -> Plan:
     elif str(source) in suites():
         text = (files("transom.bench.plan") / "suites" / f"{source}.toml").read_text(encoding="utf-8")
     else:
-        raise registry.unknown("suite", str(source), [*suites(), "or a file PLAN.toml"])
+        raise registry.unknown("suite", str(source), suites(), ", or a file PLAN.toml")
     return parse_plan(text, str(source), path.parent)
 
 
@@ -182,9 +182,8 @@ def parse_plan(text: str, where: str, folder: Path) -> Plan:
         raise DocumentError(f"{where}: not TOML: {error}") from None
     except (msgspec.ValidationError, StopError) as error:
         words, _, place = str(error).partition(" - at ")
-        raise DocumentError(
-            f"{where}: {place.strip('`')}: {words[0].lower() + words[1:]}".replace(": :", ":")
-        ) from None
+        at = place.strip("`").removeprefix("$").removeprefix(".")
+        raise DocumentError(f"{where}: {at and at + ': '}{words[0].lower()}{words[1:]}") from None
     if plan.format != FORMAT:
         raise DocumentError(f"{where}: format {plan.format!r} is not known; known: {FORMAT}")
     plan = _rooted(plan, folder.absolute())

@@ -99,6 +99,8 @@ def make_table(stores: Sequence[Path]) -> Table:
     plans: dict[str, str] = {}
     facts: dict[str, dict[str, float]] = {}
     for store in stores:
+        if not store.exists():
+            raise DocumentError(f"{store}: no such file or folder")
         if not (listed := read_plans(store)):
             raise DocumentError(f"{store}: holds no plan, from which the instances could be made again")
         for plan in listed:

@@ -68,8 +68,9 @@ def command(
     """
     from transom.errors import DocumentError
 
-    if not result.exists():
-        raise DocumentError(f"{result}: no such file or folder")
+    for path in (instance, result):
+        if not path.exists():
+            raise DocumentError(f"{path}: no such file or folder")
     if result.is_dir() and _holds_tasks(result):
         stated = stated_options(context)
         options.refuse(spelt(stated, *(stated.keys() - SUITED)), f"{result}, which holds tasks")

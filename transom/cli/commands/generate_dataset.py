@@ -9,7 +9,7 @@ import typer
 
 from transom.cli.options import common as options
 from transom.cli.options.engine import Insecure, Protection, TlsCa, TlsCert, TlsKey, chosen_cluster
-from transom.cli.output.console import note, print_json, print_table, progress, remark
+from transom.cli.output.console import check_folder, note, print_json, print_table, progress, remark
 
 if TYPE_CHECKING:
     from transom.generate.dataset.dataset import Apply
@@ -58,8 +58,7 @@ def command(
     from transom.generate.dataset.plan import read_dataset_plan
 
     source = read_dataset_plan(plan)
-    if out.exists() and not out.is_dir():
-        raise SpecError(f"{out}: is a file, not a folder")
+    check_folder(out)
     with progress(hidden=json) as bars:
         task = bars.add_task("shards", total=None)
 

@@ -11,7 +11,7 @@ import typer
 
 from transom.cli.options import common as options
 from transom.cli.options import training as train_options
-from transom.cli.output.console import describe, note, progress
+from transom.cli.output.console import check_folder, describe, note, progress
 from transom.cli.output.train_dras_report import look, report
 
 if TYPE_CHECKING:
@@ -218,8 +218,7 @@ def command(
         raise SpecError(f"--minutes must be > 0, got {minutes:g}")
     if name is not None:
         check_name(name)
-    if out.exists() and not out.is_dir():
-        raise SpecError(f"{out}: is a file, not a folder")
+    check_folder(out)
     policies = tuple(against or AGAINST)
     for spec in policies:
         make_policy(spec)

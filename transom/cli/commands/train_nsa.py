@@ -9,7 +9,7 @@ import typer
 
 from transom.cli.options import common as options
 from transom.cli.options import training as train_options
-from transom.cli.output.console import note, progress
+from transom.cli.output.console import check_folder, note, progress
 
 if TYPE_CHECKING:
     from transom.learned.repair.training import Update
@@ -92,6 +92,7 @@ def command(
     from transom.learned.training.loop import train
 
     called = check_name(name or f"nsa-{network.value}")
+    check_folder(out)
     trainer = Trainer(Training(**train_options.settings_of(context, Training)), out, device)
     if trainer.decisions:
         note(f"{out}: goes on after {trainer.decisions:,} decisions")

@@ -8,7 +8,7 @@ import typer
 
 from transom.cli.options import common as options
 from transom.cli.options import training as train_options
-from transom.cli.output.console import note, progress
+from transom.cli.output.console import check_folder, note, progress
 
 if TYPE_CHECKING:
     from transom.learned.repair.nsa_cost_training import CostUpdate
@@ -53,6 +53,7 @@ def command(
     from transom.learned.training.loop import train
 
     check_name(name)
+    check_folder(out)
     given = train_options.settings_of(context, CostTraining)
     settings = CostTraining(**{**given, "hidden": train_options.pair(hidden, "--hidden")})
     trainer = CostTrainer(settings, out, device)

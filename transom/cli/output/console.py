@@ -181,6 +181,20 @@ def _finite(thing: Any) -> Any:
     return thing
 
 
+def check_folder(path: Path) -> None:
+    """Fail early if there cannot be a folder of this name; none is made.
+
+    Raises
+    ------
+    DocumentError : it is a file, or would stand in one.
+    """
+    from transom.errors import DocumentError
+
+    for folder in (path, *path.parents):
+        if folder.exists() and not folder.is_dir():
+            raise DocumentError(f"{folder}: is a file, not a folder")
+
+
 def check_writable(path: Path, *endings: str) -> None:
     """Fail early if a file cannot be written.
 
@@ -199,6 +213,7 @@ def check_writable(path: Path, *endings: str) -> None:
         raise DocumentError(f"{path}: the name of the file must end in {', '.join(known)}")
     if path.is_dir():
         raise DocumentError(f"{path}: is a folder, not a file")
+    check_folder(path.parent)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=path.parent):

@@ -14,8 +14,7 @@ from transom.cli.options.tasks import SUITED, read_chunks
 from transom.cli.output.console import check_writable, note, number, print_json, print_table, progress
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
-
+    from transom.cli.output.progress_lines import ProgressLines
     from transom.simulation.placement.schedule import TaskSchedule
     from transom.simulation.runs import Run
 
@@ -79,7 +78,7 @@ def simulate_machines(context: typer.Context) -> None:
         note(f"figure: {path}")
 
 
-def _advance(bars: Progress, task: TaskID, started: int) -> None:
+def _advance(bars: ProgressLines, task: int, started: int) -> None:
     bars.update(task, completed=started)
 
 

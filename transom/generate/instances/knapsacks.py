@@ -156,8 +156,10 @@ def generate_knapsack(
     """
     if klass not in CLASSES:
         raise unknown("knapsack class", klass, CLASSES)
-    if items <= 0 or not 10 <= value_range <= 10**9:
-        raise SpecError(f"{klass}: expected items > 0 and R from 10 to 10**9, got {items} and {value_range}")
+    if items <= 0:
+        raise SpecError(f"{klass}: items must be > 0, got {items}")
+    if not 10 <= value_range <= 10**9:
+        raise SpecError(f"{klass}: the range R must be from 10 to 10**9, got {value_range}")
     if items * 101.0 * value_range >= _MOST:
         raise SpecError(f"{klass}: {items} items with R = {value_range} do not fit into 62 bits")
     if ratio is not None and not 0 <= ratio <= 1:

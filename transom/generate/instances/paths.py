@@ -41,15 +41,17 @@ def random_path(
     ------
     SpecError : a number is out of range, or so many arcs do not fit even if they are small.
     """
-    if not 0 < sizes <= longest - 1 or arcs < sizes or length <= 0 or length * sizes > _MOST:
-        raise SpecError(
-            f"csp: expected 0 < sizes < longest, arcs >= sizes, length > 0 and sizes x length <= {_MOST}, "
-            f"got sizes={sizes}, longest={longest}, arcs={arcs}, length={length}"
-        )
-    if not 1 <= most < 2**53 or not 0 <= density <= 1 or not 0 < load <= 1:
-        raise SpecError(
-            f"csp: expected 1 <= most < 2**53, density from 0 to 1, 0 < load <= 1, got {most}, {density}, {load}"
-        )
+    for condition, holds, given in (
+        ("length must be > 0", length > 0, length),
+        (f"sizes must be > 0 and below longest, {longest}", 0 < sizes < longest, sizes),
+        (f"arcs must be at least sizes, {sizes}", arcs >= sizes, arcs),
+        (f"length must be at most {_MOST} / sizes, {_MOST // max(sizes, 1)}", length * sizes <= _MOST, length),
+        ("most must be from 1 to 2**53 - 1", 1 <= most < 2**53, most),
+        ("density must be from 0 to 1", 0 <= density <= 1, density),
+        ("load must be > 0 and <= 1", 0 < load <= 1, load),
+    ):
+        if not holds:
+            raise SpecError(f"csp: {condition}, got {given}")
     distinct, counts = _drawn_sizes(rng, sizes, arcs, longest, int(length * load))
     costs = np.full((sizes, length), np.inf)
     planted = rng.permutation(np.repeat(np.arange(sizes), counts))
