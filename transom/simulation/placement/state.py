@@ -39,6 +39,7 @@ class Numbers:
     fresh: int  # the first batch of this instant
     started: int  # instances
     passes: int
+    before: int  # instances that waited before the first start of this instant, where decisions are taken one by one
     concurrent: int  # the most instances that can run at once
     ticks: bool  # whether an instance of exactly one second is seen to have ended a tick late
 
@@ -76,13 +77,13 @@ class Arranged(NamedTuple):
     ticks: bool
 
 
-def new_state(arranged: Arranged, instances: IntArray) -> State:
-    """The state before anything happens, on empty machines."""
+def new_state(arranged: Arranged, instances: IntArray, whole: bool = False) -> State:
+    """The state before anything happens, on empty machines; ``whole``: with room to record all instances."""
     tasks, total = len(instances), int(instances.sum())
     at = record(Numbers)
     at.ticks = arranged.ticks
     at.concurrent = _concurrent(arranged, total)
-    room = min(total, 4 * at.concurrent + tasks)
+    room = total + at.concurrent if whole else min(total, 4 * at.concurrent + tasks)
     return State(
         demands=arranged.demands,
         free=arranged.machines.copy(),
