@@ -1,8 +1,10 @@
-# `make demo`, `make test`, `make test-long` and `make docs` make .venv and install what they need into it.
+# `make demo`, `make test`, `make test-long`, `make docs` and `make wheel` make .venv and install what they need into it.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 DEMO ?= out/demo
+DIST ?= dist
+KERNELS ?= $(CURDIR)/out/kernels
 
 .PHONY: demo test test-long docs links figures clean
 
@@ -45,6 +47,11 @@ links: $(VENV)/.documented
 figures: $(VENV)/.installed
 	$(BIN)/python docs/figures/draw.py
 
+# A wheel for any processor of this kind, with all compiled functions built ahead of time, and the sources.
+wheel: $(VENV)/.packaging
+	$(BIN)/transom compile --processor baseline --out $(KERNELS)
+	TRANSOM_KERNELS=$(KERNELS) $(BIN)/python -m hatchling build -d $(DIST)
+
 # Tests that take minutes each.
 test-long: $(VENV)/.tested
 	$(BIN)/python -m pytest -m long --timeout 3600 $(ARGS)
@@ -74,6 +81,10 @@ $(VENV)/.documented: $(VENV)/.installed
 	@echo "Installing what the documentation needs."
 	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
 	$(COMPILE)
+	touch $@
+
+$(VENV)/.packaging: $(VENV)/.installed
+	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt hatchling
 	touch $@
 
 clean:

@@ -2,9 +2,10 @@
 
     python -m benchmarks.startup            # bytecode and compiled kernels are there; and without bytecode
     python -m benchmarks.startup --cold     # also with an empty cache of kernels, which takes minutes
+    python -m benchmarks.startup --python /elsewhere/bin/python     # of an environment with an installed wheel
 
-Each command runs once unseen, then `--rounds` times; the least counts. Figures of one table are of one moment of one
-machine.
+"compiler" says whether a command imports it. Each command runs once unseen, then `--rounds` times; the least counts.
+Figures of one table are of one moment of one machine.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from transom.cli.output.console import number, print_table
 
@@ -61,43 +63,64 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--cold", action="store_true", help="also with an empty cache of kernels")
+    parser.add_argument("--python", default=sys.executable, help="the interpreter that runs the commands")
     parser.add_argument("--only", default="", help="commands that hold this text")
     arguments = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         given = dict(_small(Path(folder)))
-        seconds([*f"solve {given['knapsack']} --solver dp --out".split(), given["result"]])
+        start = Started(arguments.python, folder)
+        start.seconds([*f"solve {given['knapsack']} --solver dp --out".split(), given["result"]])
         for name in (*PLAIN, *KERNELS):
             if arguments.only not in name:
                 continue
             command = name.format(**given).split()
-            warm = min([seconds(command) for _ in range(arguments.rounds + 1)][1:])
+            warm = min([start.seconds(command) for _ in range(arguments.rounds + 1)][1:])
             # A place for bytecode where there is none, and where none is written.
-            bare = seconds(command, PYTHONPYCACHEPREFIX=f"{folder}/none", PYTHONDONTWRITEBYTECODE="1")
+            bare = start.seconds(command, PYTHONPYCACHEPREFIX=f"{folder}/none", PYTHONDONTWRITEBYTECODE="1")
             cells = [
                 "transom " + re.sub(r"{(\w+)}", lambda found: found[1].upper(), name),
                 number(warm, 2),
                 number(bare, 2),
+                "yes" if start.compiler(command) else "no",
             ]
             if arguments.cold:
                 with tempfile.TemporaryDirectory() as empty:
-                    cells.append(number(seconds(command, XDG_CACHE_HOME=empty), 1) if name in KERNELS else "")
+                    cells.append(number(start.seconds(command, XDG_CACHE_HOME=empty), 1) if name in KERNELS else "")
             rows.append(cells)
-    headings = ["command", "warm [s]", "no bytecode [s]", *(["no kernels [s]"] if arguments.cold else [])]
+    headings = ["command", "warm [s]", "no bytecode [s]", "compiler", *(["no kernels [s]"] if arguments.cold else [])]
     print_table("CPU time of a process and its children", headings, rows)
 
 
-def seconds(arguments: list[str], **environment: str) -> float:
-    """CPU time of a command of ours and of its children [s]."""
-    given = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    before = os.times()
-    done = subprocess.run(
-        [sys.executable, "-m", "transom", *arguments], env={**given, **environment}, capture_output=True, text=True
-    )
-    after = os.times()
-    if done.returncode:
-        sys.exit(f"transom {' '.join(arguments)}: status {done.returncode}\n{done.stderr}")
-    return after.children_user + after.children_system - before.children_user - before.children_system
+class Started(NamedTuple):
+    """How commands of ours are started."""
+
+    python: str
+    folder: str
+
+    def seconds(self, arguments: list[str], **environment: str) -> float:
+        """CPU time of a command and of its children [s]."""
+        before = os.times()
+        self._run(arguments, **environment)
+        after = os.times()
+        return after.children_user + after.children_system - before.children_user - before.children_system
+
+    def compiler(self, arguments: list[str]) -> bool:
+        """Whether a command imports the compiler."""
+        return re.search(r"\| +numba$", self._run(arguments, PYTHONPROFILEIMPORTTIME="1"), re.MULTILINE) is not None
+
+    def _run(self, arguments: list[str], **environment: str) -> str:
+        given = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        done = subprocess.run(
+            [self.python, "-m", "transom", *arguments],
+            env={**given, **environment},
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode:
+            sys.exit(f"transom {' '.join(arguments)}: status {done.returncode}\n{done.stderr}")
+        return done.stderr
 
 
 def _small(folder: Path) -> Iterator[tuple[str, str]]:

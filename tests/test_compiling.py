@@ -12,7 +12,8 @@ import numba
 import numpy as np
 import pytest
 
-from transom._system.compiling import compiled, no_refcount, source_digest
+from transom._system.compiling import compiled, no_refcount
+from transom._system.source_digest import source_digest
 
 # Ctrl-C comes while the kernel that another one calls is compiled, as the compiler's own events say.
 INTERRUPTED = """
@@ -57,7 +58,7 @@ SOLVE = "from transom import Knapsack, solve; print(solve(Knapsack([5, 4, 3], [3
 
 
 def test_the_digest_depends_on_the_sources_alone() -> None:
-    code = "from transom._system.compiling import source_digest; print(source_digest())"
+    code = "from transom._system.source_digest import source_digest; print(source_digest())"
     for seed in ("0", "1"):
         printed = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": seed}
@@ -357,7 +358,8 @@ def test_python_calls_what_only_kernels_called_before(tmp_path: Path) -> None:
 
     first = ["12 [1, 1]", "[0 2 4 6] 0 6 6 6.0"]
     assert said() == first
-    for path in tmp_path.rglob("entered.caller*"):  # so that what Python calls and what kernels call are loaded and linked
+    # Now what Python calls and what kernels call are loaded and linked.
+    for path in tmp_path.rglob("entered.caller*"):
         path.unlink()
     assert said() == first
     assert said() == ["12 [0, 0]", first[1]]

@@ -24,7 +24,7 @@ LAYERS = [
     {"bench", "plot"},
     {"adapters", "report", "testing"},
     {"cli"},
-    {"__main__"},
+    {"__main__", "foreseen"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 

@@ -10,32 +10,32 @@ compiles a kernel, the others wait for it and load it.
 
 from __future__ import annotations
 
-import atexit
 import fcntl
 import os
-import shutil
-import tempfile
 import time
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache, update_wrapper
 from hashlib import blake2b
-from pathlib import Path
-from typing import Any, ClassVar, Generic, NamedTuple, ParamSpec, TypeVar
+from typing import Any, ClassVar, Generic, ParamSpec, TypeVar
 
 from numpy.random import Generator
 
 from transom._system import notices
+from transom._system.argument_types import described
+from transom._system.cache_folder import cache_folder
 from transom._system.kernel_digest import kernel_digest
+from transom._system.prebuilt import prebuilt
 from transom._system.signals import uninterrupted
+from transom._system.source_digest import source_digest
 
 Given = ParamSpec("Given")
 Returned = TypeVar("Returned")
 
-_SOURCES = {".py", ".json", ".safetensors", ".toml"}
-_FORGET = 30 * 86_400  # compiled code that nobody used for so long is removed [s]
-_SWEEP = 86_400  # how often such code is looked for [s]
 _PATIENCE = 60.0  # a process that takes longer to compile a kernel is not waited for [s]
+
+_made: list[compiled[Any, Any]] = []
+_watched: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None
 
 
 class compiled(Generic[Given, Returned]):
@@ -50,10 +50,12 @@ class compiled(Generic[Given, Returned]):
     def __init__(self, function: Callable[Given, Returned]) -> None:
         self._function = function
         self._dispatcher: Any = None
+        self._run: Callable[Given, Returned] | None = None
         update_wrapper(self, function)
+        _made.append(self)
 
     def __call__(self, *args: Given.args, **kwargs: Given.kwargs) -> Returned:
-        run: Callable[Given, Returned] = self._dispatcher or self._compiler()
+        run = self._run or self._choose()
         if Generator in map(type, args) or Generator in map(type, kwargs.values()):
             # The compiler takes a generator apart with Python code, and an exception out of that ends the process.
             with uninterrupted():
@@ -63,15 +65,27 @@ class compiled(Generic[Given, Returned]):
     @property
     def _numba_type_(self) -> Any:
         # What the compiler asks a global for that one of its functions calls.
-        return (self._dispatcher or self._compiler())._numba_type_
+        return self._compiler()._numba_type_
 
     def __getattr__(self, name: str) -> Any:
         # What tests ask a compiled function: its signatures, the plain function.
         if name.startswith("_"):
             raise AttributeError(name)
-        return getattr(self._dispatcher or self._compiler(), name)
+        return getattr(self._compiler(), name)
+
+    def _choose(self) -> Callable[Given, Returned]:
+        """What Python is to call: the function that was built ahead of time, or the compiler's."""
+        if _watched is not None:
+            self._run = _watched(self._function)
+        else:
+            self._run = prebuilt(_name(self._function), self._compiler) or self._compiler()
+        return self._run
 
     def _compiler(self) -> Any:
+        if self._dispatcher is not None:
+            return self._dispatcher
+        if _watched is not None:
+            return self._function
         with uninterrupted():
             from numba import config, njit
             from numba.core.compiler_lock import global_compiler_lock
@@ -84,7 +98,7 @@ class compiled(Generic[Given, Returned]):
         digest = kernel_digest(self, source_digest)
         dispatcher._cache = _cache_of(self._function, digest)
         compile_one, load_one = dispatcher.compile, dispatcher._cache.load_overload
-        name = f"{self._function.__module__}.{self._function.__qualname__}"
+        name = _name(self._function)
         place, missing = _place(name), list[Any]()
         compile_for_call, entries = dispatcher._compile_for_args, list[Any]()
 
@@ -95,7 +109,7 @@ class compiled(Generic[Given, Returned]):
                 found = load_one(signature, target)
             if found is None:
                 missing.append(signature)
-                if (reason := _home().refused) is not None:
+                if (reason := cache_folder().refused) is not None:
                     _tell_not_kept(reason)
                 for tell in notices.compiling:
                     tell()
@@ -165,7 +179,7 @@ def as_argument(kernel: Callable[..., Any], signature: str) -> Any:
 
         from transom._system.entry_points import with_address
     function = kernel if isinstance(kernel, compiled) else no_refcount(kernel)
-    dispatcher = function._dispatcher or function._compiler()
+    dispatcher = function._compiler()
     if dispatcher is function._function:  # plain Python
         return dispatcher
     arguments, _ = normalize_signature(signature)
@@ -173,15 +187,47 @@ def as_argument(kernel: Callable[..., Any], signature: str) -> Any:
     return types.CompileResultWAP(with_address(dispatcher.overloads[arguments]))
 
 
-@cache
-def source_digest() -> str:
-    """16 hexadecimal digits that depend on every source file of the package, shipped weights and tables included."""
-    state = blake2b(digest_size=8)
-    package = Path(__file__).parents[1]
-    for path in sorted(path for path in package.rglob("*") if path.suffix in _SOURCES):
-        state.update(str(path.relative_to(package)).encode())
-        state.update(path.read_bytes())
-    return state.hexdigest()
+@contextmanager
+def watched() -> Iterator[dict[str, list[Any]]]:
+    """Let all functions run as plain Python, and collect the types of arguments that Python calls each with.
+
+    Gives, under module and name of each function, lists of descriptions as
+    :func:`~transom._system.argument_types.described` makes them. For a process that does nothing else afterwards.
+    """
+    global _watched
+    calls: dict[str, list[Any]] = {}
+    depth = 0
+
+    def watch(function: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*args: Any, **kwargs: Any) -> Any:
+            nonlocal depth
+            if depth == 0 and not kwargs:
+                with suppress(TypeError):  # the compiler takes it when it comes to that
+                    types, seen = [described(each) for each in args], calls.setdefault(_name(function), [])
+                    if types not in seen:
+                        seen.append(types)
+            depth += 1
+            try:
+                return function(*args, **kwargs)
+            finally:
+                depth -= 1
+
+        return run
+
+    _watched = watch
+    try:
+        for each in _made:
+            each._run = None
+        yield calls
+    finally:
+        _watched = None
+        for each in _made:
+            each._run = None
+        as_argument.cache_clear()
+
+
+def _name(function: Callable[..., Any]) -> str:
+    return f"{function.__module__}.{function.__qualname__}"
 
 
 def _cache_of(function: Callable[..., Any], digest: str) -> Any:
@@ -192,7 +238,7 @@ def _cache_of(function: Callable[..., Any], digest: str) -> Any:
         _py_file = function.__code__.co_filename
 
         def get_cache_path(self) -> str:
-            return str(_home().folder)
+            return str(cache_folder().path)
 
         def get_source_stamp(self) -> str:
             return digest
@@ -225,7 +271,7 @@ def _cache_of(function: Callable[..., Any], digest: str) -> Any:
             try:
                 super().save_overload(*given)
             except OSError as error:  # the disk or a quota is full: the next process compiles it again
-                _tell_not_kept(f"{_home().folder}: {error.strerror}")
+                _tell_not_kept(f"{cache_folder().path}: {error.strerror}")
 
     kept = Kept(function)
     with suppress(OSError):  # there is none yet
@@ -239,47 +285,9 @@ def _fields(types: Any) -> tuple[Any, ...]:
     return (*getattr(types, "fields", ()), *(_fields(each) for each in inner))
 
 
-class _Home(NamedTuple):
-    """Where compiled functions are kept, and why not for later processes, None if for these too."""
-
-    folder: Path
-    refused: str | None = None
-
-
-@cache
-def _home() -> _Home:
-    """The user's cache folder, or one for this process alone."""
-    cache_home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    folder = Path(os.environ.get("NUMBA_CACHE_DIR") or cache_home) / "transom" / "kernels"
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-        _sweep(folder)
-    except OSError as error:
-        alone = Path(tempfile.mkdtemp(prefix="transom-"))
-        atexit.register(shutil.rmtree, alone, ignore_errors=True)
-        return _Home(alone, f"{folder}: {error.strerror}")
-    notices.log(f"compiled kernels are kept in {folder}")
-    return _Home(folder)
-
-
 def _tell_not_kept(reason: str) -> None:
     for tell in notices.not_kept:
         tell(reason)
-
-
-def _sweep(folder: Path) -> None:
-    """Remove what nobody used for long, once a day."""
-    swept, now = folder / "swept", time.time()
-    if swept.exists() and swept.stat().st_mtime > now - _SWEEP:
-        return
-    swept.touch()
-    used = {path.stem for path in folder.glob("*.nbi") if path.stat().st_mtime >= now - _FORGET}
-    for path in folder.glob("*.nb[ic]"):
-        stem = path.stem if path.suffix == ".nbi" else path.stem.rpartition(".")[0]
-        if stem not in used and path.stat().st_mtime < now - _FORGET:
-            path.unlink(missing_ok=True)
 
 
 def _place(name: str) -> int:
@@ -291,7 +299,7 @@ def _place(name: str) -> int:
 def _turns() -> int | None:
     """An open file: whoever compiles a kernel holds a lock on a byte of it. None where there is no such file."""
     try:
-        return os.open(_home().folder / "turns", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        return os.open(cache_folder().path / "turns", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError:
         return None
 

@@ -13,7 +13,7 @@ from transom.cli.options.output import with_output_options
 from transom.cli.output.help import explain
 
 _COMMANDS = (
-    "demo", "simulate", "solve", "check", "snapshot", "report", "solvers", "models", "schema",
+    "demo", "simulate", "solve", "check", "snapshot", "report", "solvers", "models", "schema", "compile",
     "generate workload", "generate knapsack", "generate selection", "generate tjap", "generate csp", "generate dataset",
     "bench run", "bench plan", "bench score", "bench compare", "bench portfolio",
     "library list", "library add", "library remove", "library update", "library verify",

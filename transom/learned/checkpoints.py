@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transom import registry
-from transom._system.compiling import source_digest
 from transom._system.files import atomic_write
+from transom._system.source_digest import source_digest
 from transom.errors import DocumentError, SpecError
 from transom.learned.card_facts import finite, must, same, text, whole
 

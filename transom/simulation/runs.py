@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from transom import registry
-from transom._system.compiling import source_digest
 from transom._system.files import atomic_write
 from transom._system.notices import log, timed
+from transom._system.source_digest import source_digest
 from transom.errors import DocumentError, SpecError
 from transom.models import Allocation
 from transom.rng import stream

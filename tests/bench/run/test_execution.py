@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.bench.faulty import knapsack, task
-from transom._system.compiling import source_digest
+from transom._system.source_digest import source_digest
 from transom.bench.plan.failures import LONGEST_CAUSE, failed
 from transom.bench.plan.task import Row
 from transom.bench.run import threads

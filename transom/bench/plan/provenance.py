@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import time
 from typing import Any
 
-from transom._system.compiling import source_digest
+from transom._system.source_digest import source_digest
 from transom.bench.plan.machine import load, machine
 from transom.bench.plan.task import Task
 from transom.result import versions

@@ -9,7 +9,7 @@ from threading import Thread
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from transom._system.compiling import source_digest
+from transom._system.source_digest import source_digest
 from transom.bench.run.dask_clusters import Cluster
 from transom.bench.run.dask_worker import code, leave
 from transom.bench.run.engine import EngineError

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from transom._system.compiling import source_digest
+from transom._system.source_digest import source_digest
 from transom.bench.plan.failures import failed
 from transom.bench.plan.task import Row, Task
 from transom.bench.run.batches import Pace, batches

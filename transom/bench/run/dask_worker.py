@@ -8,7 +8,7 @@ from time import sleep
 
 import msgspec
 
-from transom._system.compiling import source_digest
+from transom._system.source_digest import source_digest
 from transom.bench.plan.task import Row, Task
 from transom.bench.run.engine import EngineError
 from transom.bench.run.isolation import Closed, Isolation

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from transom._system.compiling import source_digest
+from transom._system.source_digest import source_digest
 from transom.bench.plan.documents import problem_of
 from transom.bench.plan.failures import failed, one_line
 from transom.bench.plan.machine import machine

@@ -174,7 +174,7 @@ def run_plan(
 
 def states(store: Store | ResultIndex) -> Known:
     """Tells the state of a run from what a store holds."""
-    from transom._system.compiling import source_digest
+    from transom._system.source_digest import source_digest
     from transom.result import versions
 
     current = made_by(source_digest(), versions())

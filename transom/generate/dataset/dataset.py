@@ -12,8 +12,8 @@ from pathlib import Path
 
 import msgspec
 
-from transom._system.compiling import source_digest
 from transom._system.files import atomic_write
+from transom._system.source_digest import source_digest
 from transom.errors import DocumentError
 from transom.generate.dataset.card import card
 from transom.generate.dataset.index import DatasetIndex, Tally, read_index, versions

@@ -16,8 +16,8 @@ from typing import IO, Any
 
 import msgspec
 
-from transom._system.compiling import source_digest
 from transom._system.files import atomic_write
+from transom._system.source_digest import source_digest
 from transom.errors import SpecError
 from transom.generate.dataset.instance_statistics import Summary, statistics
 from transom.generate.dataset.plan import DatasetSet, Shard, Source, Splitting

@@ -144,7 +144,7 @@ class Search:
 
     def settled(self) -> bool:
         """Whether a point reaches what no point exceeds."""
-        return beaten(self._data.most, self._data.terms, self._known.tree)
+        return beaten(self._data.most, self._data.terms, self._known.tree, False)
 
     def hand_over(self) -> None:
         """Tell the budget what is known."""

@@ -1,0 +1,60 @@
+"""Where compiled functions are kept between runs."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+import time
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from transom._system import notices
+
+_FORGET = 30 * 86_400  # compiled code that nobody used for so long is removed [s]
+_SWEEP = 86_400  # how often such code is looked for [s]
+
+
+class CacheFolder(NamedTuple):
+    """Where compiled functions are kept, and why not for later processes, None if for these too."""
+
+    path: Path
+    refused: str | None = None
+
+
+def users_folder() -> Path:
+    """The one in the user's cache, which may not exist."""
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(os.environ.get("NUMBA_CACHE_DIR") or home) / "transom" / "kernels"
+
+
+@cache
+def cache_folder() -> CacheFolder:
+    """The user's cache folder, or one for this process alone."""
+    folder = users_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+        _sweep(folder)
+    except OSError as error:
+        alone = Path(tempfile.mkdtemp(prefix="transom-"))
+        atexit.register(shutil.rmtree, alone, ignore_errors=True)
+        return CacheFolder(alone, f"{folder}: {error.strerror}")
+    notices.log(f"compiled kernels are kept in {folder}")
+    return CacheFolder(folder)
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what nobody used for long, once a day."""
+    swept, now = folder / "swept", time.time()
+    if swept.exists() and swept.stat().st_mtime > now - _SWEEP:
+        return
+    swept.touch()
+    used = {path.stem for path in folder.glob("*.nbi") if path.stat().st_mtime >= now - _FORGET}
+    for path in folder.glob("*.nb[ic]"):
+        stem = path.stem if path.suffix == ".nbi" else path.stem.rpartition(".")[0]
+        if stem not in used and path.stat().st_mtime < now - _FORGET:
+            path.unlink(missing_ok=True)

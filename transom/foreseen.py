@@ -1,0 +1,113 @@
+"""``python -m transom.foreseen``: what users do with the package, on small data.
+
+Printed is which compiled functions Python calls, and with which types of arguments: those are built ahead of time.
+Nothing is compiled for that, so that it takes half a minute.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
+from io import StringIO
+from pathlib import Path
+
+from transom import cli, problems, registry
+from transom._system.compiling import watched
+from transom.errors import TransomError
+from transom.io.instances import read_instances
+from transom.solving import solve, warm_up
+from transom.stop import Stop
+
+_POLICIES = (
+    "fcfs",
+    "fcfs-easy",
+    "fcfs-conservative",
+    "sjf-easy",
+    "sjf-conservative",
+    "saf-easy",
+    "f4-easy",
+    "wfp3-easy",
+    "unicep",
+    "largest-first",
+    "random",
+    "optimization",
+    "nwp",
+    "window:solver=dp,objective=wait,size=20",
+    "small=window:solver=auto,size=8",
+)
+_SELECTING = ("multisched", "bbsched", "weighted", "constrained", "dot-product", "selection:solver=pareto-dp")
+_AGENTS = ("dras-pg", "dras-dql", "decima-pg")
+_TREE = "fat-tree:leaf=4,pod=16,nodes=64"
+_TRACE = "generate workload --jobs 120 --nodes 64 --load 0.95 --seed 1 --out"
+
+
+def _commands() -> Iterator[str]:
+    """Command lines, without the program's name, in the order that they run in."""
+    for trace in ("trace.swf", "trace.swf.gz"):
+        yield f"{_TRACE} {trace}"
+        yield f"simulate {trace} --policy fcfs-easy --no-figures"
+    replay = "simulate trace.swf --no-figures"
+    policies = " ".join(f"--policy {each}" for each in _POLICIES)
+    yield f"{replay} {policies} --by mode --by size --by week --out replays"
+    yield f"{replay} --jobs 30 {policies} --outages mtbf=1d,mttr=4h --estimates tsafrir"
+    yield f"{replay} --jobs 30 --policy fcfs-easy --outages mtbf=1d,mttr=4h --on-failure lose"
+    selecting = " ".join(f"--policy {each}" for each in (*_SELECTING, "fcfs-easy", "fcfs-conservative", "saf-easy"))
+    yield f"{replay} {selecting} --resources bb=[normal:mean=40,deviation=20,load=0.8],gpu=40"
+    yield f"{replay} --jobs 40 {' '.join(f'--policy {each}:anywhere=yes' for each in _AGENTS)}"
+    for solver in ("scas-dp", "best-fit", "sequential", "dcas-exact", "free-exact", "dp-polish"):
+        yield f"{replay} --policy fcfs-easy --cluster {_TREE} --allocate {solver} --allocate-seconds 0.05"
+    yield f"{replay} --policy fcfs-easy --cluster {_TREE} --allocate best-fit --allocate-by job --out placed"
+    yield f"{replay} --rules cqsim --policy fcfs-easy --policy sjf-easy"
+    yield "simulate trace.swf --rules rlscheduler:sequences=2,length=16 --policy fcfs-easy --policy f1"
+    yield f"snapshot trace.swf --every 20000 --limit 4 --cluster {_TREE} --out windows.jsonl"
+    yield "check trace.swf.gz replays/fcfs-easy"
+    yield "check trace.swf placed/fcfs-easy"
+    yield "simulate trace.swf --policy fcfs-easy --policy fcfs --out replays --figures --force"
+    yield "generate knapsack --class all --items 40 --out classes.jsonl"
+    yield "generate knapsack --class strongly-correlated --items 400 --out hard.jsonl"
+    yield "generate knapsack --class windows --items 20 --out jobs.jsonl"
+    yield "generate selection --family all --jobs 12 --out selections.jsonl"
+    yield "generate tjap --nodes 64 --k 8 --periods 12 --out allocations.jsonl"
+    machine = "--nodes 256 --leaf-nodes 4 --pod-nodes 16 --idle 100"
+    yield f"generate tjap --family fragmented {machine} --jobs 12 --out fragmented.jsonl"
+    yield "generate csp --length 40 --out paths.jsonl"
+    for file in ("classes", "jobs", "selections", "allocations", "paths"):
+        yield f"solve {file}.jsonl --seconds 0.02 --out {file}.results.jsonl"
+        yield f"check {file}.jsonl {file}.results.jsonl"
+    yield "solve windows.jsonl --problem selection --seconds 0.1 --decide knee"
+
+
+def _searches() -> None:
+    """Every solver on instances of the kinds that it takes."""
+    for file in ("classes", "hard", "selections", "allocations", "fragmented", "paths"):
+        for _, problem in list(read_instances([Path(f"{file}.jsonl")]))[-3:]:
+            for name in registry.names(registry.SOLVERS):
+                with suppress(TransomError, ImportError):
+                    solve(problem, name, Stop(seconds=0.1))
+
+
+def _solvers() -> None:
+    for kind in problems.problem_types():
+        for name in registry.names(registry.SOLVERS):
+            with suppress(TransomError, ImportError):
+                warm_up(registry.make(registry.SOLVERS, name, kind.model), kind.model)
+
+
+def _run(line: str) -> None:
+    said = StringIO()
+    with redirect_stdout(said), redirect_stderr(said):
+        status = cli.run(line.split())
+    if status:
+        raise RuntimeError(f"transom {line}: {said.getvalue()}")
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder, chdir(folder), watched() as seen:
+        _solvers()
+        for each in _commands():
+            _run(each)
+        _searches()
+    json.dump(seen, sys.stdout)
