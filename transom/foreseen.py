@@ -41,6 +41,13 @@ _POLICIES = (
 _SELECTING = ("multisched", "bbsched", "weighted", "constrained", "dot-product", "selection:solver=pareto-dp")
 _AGENTS = ("dras-pg", "dras-dql", "decima-pg")
 _TREE = "fat-tree:leaf=4,pod=16,nodes=64"
+_TASKS = """submit_time,duration,cpu,memory,job_id,task_id,instances_num,disk
+0,10.0,1,0.1,1,1,8,0
+0,30.0,4,0.2,1,2,3,0
+5,12.5,0.5,0.05,2,1,20,0
+40,3.0,2,0.3,3,1,6,0
+"""
+_RULES = ("first-fit", "best-fit", "tetris", "tetris-as-coded", "drf", "longest-first", "shortest-first", "random")
 _TRACE = "generate workload --jobs 120 --nodes 64 --load 0.95 --seed 1 --out"
 
 
@@ -62,6 +69,11 @@ def _commands() -> Iterator[str]:
     yield f"{replay} --policy fcfs-easy --cluster {_TREE} --allocate best-fit --allocate-by job --out placed"
     yield f"{replay} --rules cqsim --policy fcfs-easy --policy sjf-easy"
     yield "simulate trace.swf --rules rlscheduler:sequences=2,length=16 --policy fcfs-easy --policy f1"
+    tasks = "simulate tasks.csv --machines count=2,cpu=8,memory=1 --no-figures"
+    placing = " ".join(f"--policy {each}" for each in (*_RULES, "window:solver=placement-exact"))
+    yield f"{tasks} {placing} --out tasks"
+    yield "check tasks.csv tasks/first-fit"
+    yield f"{tasks} --policy first-fit --policy tetris-as-coded --rules cloudsimpy"
     yield f"snapshot trace.swf --every 20000 --limit 4 --cluster {_TREE} --out windows.jsonl"
     yield "check trace.swf.gz replays/fcfs-easy"
     yield "check trace.swf placed/fcfs-easy"
@@ -78,6 +90,7 @@ def _commands() -> Iterator[str]:
         yield f"solve {file}.jsonl --seconds 0.02 --out {file}.results.jsonl"
         yield f"check {file}.jsonl {file}.results.jsonl"
     yield "solve windows.jsonl --problem selection --seconds 0.1 --decide knee"
+    yield "solve windows.jsonl --problem placement --seconds 0.1"
 
 
 def _searches() -> None:
@@ -106,6 +119,7 @@ def _run(line: str) -> None:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder, chdir(folder), watched() as seen:
+        Path("tasks.csv").write_text(_TASKS)
         _solvers()
         for each in _commands():
             _run(each)
