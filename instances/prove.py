@@ -55,6 +55,9 @@ SETS = (
     Set("selection/pairs.jsonl.gz", ("selection",)),
     Set("selection/replay.jsonl.gz", ("selection",)),
     Set("selection/replay_waited.jsonl.gz", ("selection",)),
+    Set("placement/small.jsonl", ("placement",)),
+    Set("placement/three.jsonl", ("placement",)),
+    Set("placement/alibaba.jsonl.gz", ("placement",)),
 )
 
 METHODS = {
@@ -64,13 +67,14 @@ METHODS = {
     "free": ("free-exact", "free-cpsat"),
     "csp": ("csp-dp", "csp-cpsat"),
     "selection": ("exhaustive:limit=60", "pareto-dp", "epsilon"),
+    "placement": ("placement-exact", "cpsat", "scip"),
 }
 """Exact methods by problem; ``epsilon`` takes two or three objectives."""
 
 LARGE = {"scas": ("scas-lagrangian", "scas-flow")}
 """Where those above do not reach."""
 
-NEEDED = {"knapsack": 2, "scas": 2, "dcas": 1, "free": 1, "csp": 2, "selection": 2}
+NEEDED = {"knapsack": 2, "scas": 2, "dcas": 1, "free": 1, "csp": 2, "selection": 2, "placement": 2}
 """How many methods have to prove it; the second ones for ``dcas`` and ``free`` reach only a part."""
 
 SECONDS = {"exhaustive": 120.0, "pareto-dp": 120.0, "epsilon": 10.0, "free-cpsat": 3.0}  # of a method; else 60

@@ -18,7 +18,7 @@ from tests.allocation_cases import optimum
 from transom import Stop, read_swf, solve
 from transom.bench.best_known.library import Entry, Library, read_library
 from transom.cli import run
-from transom.models import Allocation, ConstrainedPath
+from transom.models import Allocation, ConstrainedPath, Placement
 from transom.solving import check
 
 FILES = (
@@ -40,6 +40,9 @@ FILES = (
     "selection/pairs.jsonl.gz",
     "selection/replay.jsonl.gz",
     "selection/replay_waited.jsonl.gz",
+    "placement/small.jsonl",
+    "placement/three.jsonl",
+    "placement/alibaba.jsonl.gz",
 )
 SELECTIONS = tuple(name for name in FILES if name.startswith("selection/"))
 
@@ -50,6 +53,7 @@ AGAIN = {
     "dcas": (("dcas-exact", 5),),
     "free": (("free-exact", 7),),
     "csp": (("csp-dp", 1), ("csp-flow", 17)),
+    "placement": (("cpsat", 1), ("placement-exact", 3)),
 }
 
 
@@ -129,7 +133,7 @@ def test_optima_are_proved_again(library: Library, kind: str) -> None:
 
 
 def test_every_optimum_is_proved(library: Library) -> None:
-    assert len(library.entries) == 1341
+    assert len(library.entries) == 1416
     assert [entry.place for entry in library.entries if not prove.settled(entry)] == []
     assert all(library.best(entry.digest) == (entry.value, entry.bound, True, entry.sense) for entry in library.entries)
 
@@ -186,6 +190,8 @@ def test_instances_are_proved_from_nothing(instances: Path, library: Library, mo
 def _capacity(problem: Any) -> int:
     if isinstance(problem, Allocation):
         return len(problem.idle)
+    if isinstance(problem, Placement):
+        return len(problem.free)
     return problem.length if isinstance(problem, ConstrainedPath) else problem.capacity
 
 

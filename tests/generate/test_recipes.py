@@ -14,7 +14,7 @@ from transom.generate import CLASSES, FAMILIES
 from transom.generate.instance_generator import InstanceGenerator
 from transom.generate.recipes import recipe, recipes, rooted
 from transom.io import PeriodWindow
-from transom.models import Allocation, ConstrainedPath, Knapsack, Selection, Window
+from transom.models import Allocation, ConstrainedPath, Knapsack, Placement, Selection, Window
 from transom.traces import Workload, write_swf
 
 SMALL: dict[str, Any] = {"jobs": 300, "nodes": 64, "load": 0.9}
@@ -42,6 +42,8 @@ CASES: list[tuple[str, dict[str, Any], type, bool]] = [
     ("tjap", {"periods": 6, "form": "lines", "window": "code", "pod_nodes": 40}, PeriodWindow, True),
     ("tjap", FRAGMENTED, Allocation, False),
     ("tjap", {**FRAGMENTED, "law": "uniform", "problem": "free"} | {"mean": None}, Allocation, False),
+    ("placement", {"tasks": 5, "maximal": True}, Placement, False),
+    ("placement", {"family": "alibaba", "tasks": 9}, Placement, False),
     ("csp", {"length": 40, "arcs": 4}, ConstrainedPath, False),
     ("csp", {"allocations": {"periods": 6}}, ConstrainedPath, True),
     ("csp", {"allocations": FRAGMENTED}, ConstrainedPath, False),
@@ -160,6 +162,13 @@ def test_nothing_for_ever_is_told() -> None:
         ("tjap", {"k": 8, "pod_nodes": 4}, "pod_nodes does not go with k"),
         ("tjap", {**FRAGMENTED, "law": "uniform"}, "mean does not go with law uniform"),
         ("tjap", {**FRAGMENTED, "jobs": 500}, "500 jobs of 2 nodes are more than"),
+        ("placement", {"family": "alibabb"}, "unknown placement family 'alibabb'; did you mean 'alibaba'"),
+        ("placement", {"family": "alibaba", "largest": 3}, "largest does not go with the family alibaba"),
+        ("placement", {"busy": 0.3}, "busy does not go with the family uniform"),
+        ("placement", {"family": "alibaba", "busy": 1.5}, "busy from 0 to 1"),
+        ("placement", {"tightness": -1.0}, "tightness must be > 0"),
+        ("placement", {"objective": "size"}, "unknown objective of placements 'size'"),
+        ("placement", {"like": "a.csv", "tasks": 3}, "unknown parameter of recipe 'placement': 'tasks'"),
         ("csp", {"density": 2.0}, "density from 0 to 1"),
         ("csp", {"allocations": {"gap": [1, 2]}}, "unknown parameter of recipe 'csp: allocations': 'gap'"),
         ("csp", {"allocations": {"form": "lines"}}, "form does not go with paths"),

@@ -14,15 +14,16 @@ from transom.cli.output.help import explain
 
 _COMMANDS = (
     "demo", "simulate", "solve", "check", "snapshot", "report", "solvers", "models", "schema", "compile",
-    "generate workload", "generate knapsack", "generate selection", "generate tjap", "generate csp", "generate dataset",
+    "generate workload", "generate knapsack", "generate selection", "generate tjap", "generate csp",
+    "generate placement", "generate dataset",
     "bench run", "bench plan", "bench score", "bench compare", "bench portfolio",
     "library list", "library add", "library remove", "library update", "library verify",
     "train nsa", "train nsa-cost", "train dras",
 )  # fmt: skip
-"""Each stands in a module of its name, those of ``library`` in one."""
+"""Each stands in a module of its name, those of ``library`` in one, those of ``generate`` in a folder."""
 
 _GROUPS = {
-    "generate": "Generate data sets: workloads, knapsacks, selections, allocations, constrained paths.",
+    "generate": "Generate data sets: workloads, knapsacks, selections, allocations, constrained paths, placements.",
     "bench": "Compare solvers on the same instances within the same time, and policies on the same traces.",
     "library": "Keep and judge the best known results of instances.",
     "train": "Train a learned component; an interrupted training goes on where it stopped.",
@@ -65,7 +66,9 @@ def _named(arguments: Sequence[str]) -> Sequence[str]:
 
 
 def _module(name: str) -> str:
-    return "library" if name.startswith("library") else name.replace(" ", "_").replace("-", "_")
+    if name.startswith("library"):
+        return "library"
+    return name.replace("generate ", "generate.").replace(" ", "_").replace("-", "_")
 
 
 def _version(asked: bool) -> None:

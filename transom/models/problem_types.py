@@ -119,6 +119,11 @@ PLACEMENT = ProblemType(
     made_from={"window": "transom.io.posing:placement", "knapsack": "transom.io.posing:placement_of_knapsack"},
     states="a placement states its values",
     solver="placement-exact",
+    features=f"{_FEATURES}:PLACEMENT",
+    statistics=f"{_STATISTICS}:of_placement",
+    capacity=lambda problem: len(problem.free),
+    recipes={"placement": "transom.generate.instances.placement_recipes:recipe_for"},
+    figure="transom.plot.placement:placement_figure",
     examples="transom.generate.instances.examples:placements",
     exact=("placement-exact",),
 )

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.conftest import Ran
 from transom.cli import run
-from transom.cli.commands import generate_knapsack
+from transom.cli.commands.generate import knapsack as generate_knapsack
 from transom.generate import CLASSES
 from transom.io import read_documents
 from transom.models import Knapsack

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.placement_cases import random_placement
 from transom.generate.instances.knapsacks import CLASSES, generate_knapsack
 from transom.generate.instances.paths import random_path
 from transom.generate.instances.selections import FAMILIES, family_selection
-from transom.models import Allocation, ConstrainedPath, FatTree, Knapsack, Selection
+from transom.models import Allocation, ConstrainedPath, FatTree, Knapsack, Placement, Selection
 from transom.models.reduction import reduce
 from transom.solvers.auto import features as module
 from transom.solvers.auto.features import features, names_for
@@ -206,3 +207,36 @@ def test_of_many_items_a_share_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> 
             exact = features(problem)
         assert looked.pop() == 100_000
         assert sampled == pytest.approx(exact, rel=0.15, abs=0.05), klass
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=seeds)
+def test_placements(seed: int) -> None:
+    problem = random_placement(np.random.default_rng(seed))
+    facts = features(problem)
+    free, demands, waiting = problem.free.tolist(), problem.demands.tolist(), problem.waiting.tolist()
+    alone = [
+        [min((have // need for have, need in zip(room, row, strict=True) if need), default=2**31) for room in free]
+        for row in demands
+    ]
+    tasks = [t for t in range(len(problem)) if waiting[t] and max(alone[t])]
+    if not tasks:
+        assert set(facts.values()) == {0.0}
+        return
+    machines = [m for m in range(len(free)) if any(alone[t][m] for t in tasks)]
+    kinds: dict[tuple[int, ...], int] = {}
+    for t in tasks:
+        key = (*demands[t], int(problem.values[t]))
+        kinds[key] = kinds.get(key, 0) + waiting[t]
+    fits = {key: [alone[t][m] for m in machines] for t in tasks for key in [(*demands[t], int(problem.values[t]))]}
+    slots = [min(count, kinds[key]) for key, counts in fits.items() for count in counts]
+    assert facts["tasks"] == pytest.approx(math.log10(1 + len(kinds)))
+    assert facts["machines"] == pytest.approx(math.log10(1 + len(machines)))
+    assert facts["kinds"] == pytest.approx(math.log10(1 + len({tuple(free[m]) for m in machines})))
+    assert facts["fitting"] == pytest.approx(math.log10(1 + statistics.mean(slots)))
+    assert facts["slots"] == pytest.approx(math.log10(1 + sum(slots)))
+    assert facts["shortage"] == pytest.approx(statistics.mean(kinds[key] < sum(counts) for key, counts in fits.items()))
+
+
+def test_a_placement_of_machines_that_are_too_small() -> None:
+    assert set(features(Placement([[1]], [[2]], [3])).values()) == {0.0}

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from transom.io import PeriodWindow
-from transom.models import Allocation, ConstrainedPath, Knapsack, Selection, Window
+from transom.models import Allocation, ConstrainedPath, Knapsack, Placement, Selection, Window
 from transom.models.arrays import IntArray
 from transom.problems import problem_type
 from transom.traces import Workload
@@ -93,6 +93,19 @@ def of_path(problem: ConstrainedPath) -> dict[str, float]:
         "load": _share(problem.sizes @ problem.counts, problem.length),
         "ties": _share(problem.counts[problem.counts > 1].sum(), arcs),
         "sizes": len(problem.sizes),
+    }
+
+
+def of_placement(problem: Placement) -> dict[str, float]:
+    """Those of a placement."""
+    free = problem.free.astype(np.float64).sum(axis=0)  # 64 bits may not hold the sum
+    asked = problem.waiting.astype(np.float64) @ problem.demands.astype(np.float64)
+    return {
+        "jobs": len(problem),
+        "resources": len(free),
+        "capacity": float(free[0]),
+        "load": max(map(_share, asked, free)),
+        "ties": _ties(np.column_stack((problem.demands, problem.values))),
     }
 
 

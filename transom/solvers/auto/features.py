@@ -16,6 +16,7 @@ import numpy as np
 from transom.models.allocation import Allocation
 from transom.models.arrays import FloatArray, IntArray
 from transom.models.knapsack import Knapsack
+from transom.models.placement import Placement
 from transom.models.reduction import common_divisor, reduce
 from transom.models.selection import Selection
 from transom.models.shortest_path import ConstrainedPath
@@ -76,6 +77,17 @@ _SELECTION = {
     "correlation": "mean correlation of pairs of objectives, 1 with a single one",
     "distinct": "distinct rows of demands and worth per job",
     "requires": "jobs that require another one, per job",
+}
+_PLACEMENT = {
+    "tasks": "log10 of 1 + the tasks of which an instance fits, identical ones counted once",
+    "machines": "log10 of 1 + the machines on which an instance fits",
+    "kinds": "log10 of 1 + the different machines among these",
+    "resources": "resources of which waiting instances ask for more than is free",
+    "load": "log10 of what waiting instances ask for per free amount, of the scarcest resource",
+    "fitting": "log10 of 1 + how many instances fit on a machine alone, mean over tasks and machines",
+    "slots": "log10 of 1 + the instances that fit alone, summed up over tasks and machines",
+    "shortage": "share of the tasks of which fewer wait than fit on the machines alone",
+    "spread": "deviation of value per share of the free amounts, per mean",
 }
 
 
@@ -211,10 +223,41 @@ def _selection(problem: Selection) -> tuple[float, ...]:
     )
 
 
+def _placement(problem: Placement) -> tuple[float, ...]:
+    fits = np.minimum(problem.fitting(problem.free), problem.waiting[:, None])
+    open_, machines = fits.any(axis=1), fits.any(axis=0)
+    if not open_.any():
+        return (0.0,) * len(_PLACEMENT)
+    _, first, same = np.unique(
+        np.column_stack((problem.demands, problem.values))[open_], axis=0, return_index=True, return_inverse=True
+    )
+    demands, values = problem.demands[open_][first], problem.values[open_][first].astype(float)
+    waiting = np.bincount(same.ravel(), weights=problem.waiting[open_])
+    alone = problem.fitting(problem.free)[open_][first][:, machines].astype(float)
+    free = problem.free[machines].astype(float).sum(axis=0)
+    asked = np.minimum(waiting, alone.sum(axis=1)) @ demands.astype(float)
+    load = asked[free > 0] / free[free > 0]
+    share = (demands[:, free > 0] / free[free > 0]).sum(axis=1)
+    worth = values[share > 0] / share[share > 0]
+    slots = np.minimum(alone, waiting[:, None])
+    return (
+        math.log10(1 + len(demands)),
+        math.log10(1 + int(machines.sum())),
+        math.log10(1 + len(np.unique(problem.free[machines], axis=0))),
+        float(np.count_nonzero(load > 1)),
+        math.log10(max(1e-9, float(load.max(initial=0.0)))),
+        math.log10(1 + float(slots.mean())),
+        math.log10(1 + float(slots.sum())),
+        float(np.mean(waiting < alone.sum(axis=1))),
+        _variation(worth) if len(worth) else 0.0,
+    )
+
+
 KNAPSACK = Features(_KNAPSACK, _knapsack)
 ALLOCATION = Features(_ALLOCATION, _allocation)
 PATH = Features(_PATH, _path)
 SELECTION = Features(_SELECTION, _selection)
+PLACEMENT = Features(_PLACEMENT, _placement)
 
 
 def _variation(numbers: FloatArray) -> float:

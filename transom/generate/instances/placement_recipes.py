@@ -1,0 +1,125 @@
+"""Recipes of placements: random families, and what a replay of tasks met."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from transom.errors import SpecError
+from transom.generate.instance_generator import InstanceGenerator
+from transom.generate.instances.placements import (
+    PLACEMENT_FAMILIES,
+    alibaba_placement,
+    replayed_windows,
+    uniform_placement,
+)
+from transom.generate.workload.workload_recipe import Natural, Positive
+from transom.models import Placement
+from transom.models.placement import OBJECTIVES
+from transom.registry import unknown
+from transom.rng import stream
+from transom.traces.tasks import TaskWorkload, parse_machines, read_tasks
+
+
+class FamilyPlacements(InstanceGenerator, frozen=True, kw_only=True):
+    """Random placements.
+
+    Parameters
+    ----------
+    family : ``uniform`` or ``alibaba``.
+    tasks, machines : how many; 20 and 5.
+    number : resources, of ``uniform``; 2.
+    largest, tightness : as in :func:`~transom.generate.instances.placements.uniform_placement`.
+    busy : as in :func:`~transom.generate.instances.placements.alibaba_placement`.
+    objective : ``count``, ``area`` or ``area-duration``.
+    maximal : whether nothing may be left out that still fits.
+    """
+
+    family: str = "uniform"
+    tasks: Positive = 20
+    machines: Positive = 5
+    number: Positive | None = None
+    largest: Positive | None = None
+    tightness: float | None = None
+    busy: float | None = None
+    objective: str = "area"
+    maximal: bool = False
+
+    def check(self) -> None:
+        if self.family not in PLACEMENT_FAMILIES:
+            raise unknown("placement family", self.family, PLACEMENT_FAMILIES)
+        _check_objective(self.objective)
+        alien = ("number", "largest", "tightness") if self.family == "alibaba" else ("busy",)
+        for name in alien:
+            if getattr(self, name) is not None:
+                raise SpecError(f"placement: {name} does not go with the family {self.family}")
+        next(self.block(0, 1))
+
+    def block(self, seed: int, number: int) -> Iterator[Placement]:
+        rng = stream(seed, "placement", self.family, number)
+        if self.family == "alibaba":
+            busy = 0.9 if self.busy is None else self.busy
+            made = alibaba_placement(rng, self.tasks, self.machines, busy)
+        else:
+            tightness = 0.5 if self.tightness is None else self.tightness
+            made = uniform_placement(rng, self.tasks, self.machines, self.number or 2, self.largest or 100, tightness)
+        yield replace(made, maximal=self.maximal).with_objective(self.objective)
+
+
+class ReplayedPlacements(InstanceGenerator, frozen=True, kw_only=True):
+    """The windows of replays of tasks; an epoch is a chunk of consecutive jobs on machines that are empty at first.
+
+    Parameters
+    ----------
+    like : a file of tasks (:func:`~transom.traces.tasks.read_tasks`).
+    cluster : the machines, as ``count=5,cpu=64,memory=1``; of several kinds with blanks between.
+    jobs : of a chunk.
+    solver : what places in the replay.
+    every : at most a window in so many seconds.
+    minimum : windows with fewer tasks are left out.
+    objective, maximal : as in :class:`FamilyPlacements`.
+    """
+
+    like: str
+    cluster: str = "count=5,cpu=64,memory=1"
+    jobs: Positive = 10
+    solver: str = "first-fit"
+    every: Positive = 60
+    minimum: Natural = 2
+    objective: str = "area"
+    maximal: bool = False
+
+    @property
+    def sequential(self) -> bool:
+        return True
+
+    @property
+    def num_blocks(self) -> int | None:
+        return -(-len(_tasks(self.like, self.cluster).job_ids) // self.jobs)
+
+    def check(self) -> None:
+        _check_objective(self.objective)
+        _tasks(self.like, self.cluster)
+
+    def block(self, seed: int, number: int) -> Iterator[Placement]:
+        chunk = _tasks(self.like, self.cluster).take((number - 1) * self.jobs, self.jobs)
+        for window in replayed_windows(chunk, self.solver, self.every):
+            if len(window.waiting) >= self.minimum:
+                yield window.placement(self.objective, self.maximal)
+
+
+def _check_objective(name: str) -> None:
+    if name not in OBJECTIVES:
+        raise unknown("objective of placements", name, OBJECTIVES)
+
+
+@lru_cache(maxsize=2)
+def _tasks(like: str, cluster: str) -> TaskWorkload:
+    return read_tasks(like, parse_machines(cluster.split()))
+
+
+def recipe_for(given: Mapping[str, Any]) -> type[InstanceGenerator]:
+    """The recipe that some parameters are of."""
+    return ReplayedPlacements if "like" in given else FamilyPlacements
