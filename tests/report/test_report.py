@@ -145,6 +145,11 @@ def test_a_solver_that_failed_or_was_refused_never_leads(outcome: str) -> None:
     once = [replaced(row, **fault) if row.name == "exact" and row.instance == "knapsack0" else row for row in solves()]
     assert " walk comes closest to the best known values" in lead_of(once)
     table = _scored(once)
+    assert "among solvers without a failure" not in lead_of(once)
+    behind = [
+        replaced(row, value=0.7 * row.value, curve=()) if row.name != "exact" and row.value else row for row in once
+    ]
+    assert "walk comes closest to the best known values among solvers without a failure: a mean" in lead_of(behind)
     assert all(", walk has the smallest mean primal gap" in answer for answer in answers_of_table(table))
     (compared, *_) = comparison.comparison_tables(table)
     assert {row[0].text for row in compared.rows for cell in row if cell.best} == {"walk"}

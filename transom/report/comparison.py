@@ -91,12 +91,18 @@ class Standing(NamedTuple):
     @property
     def best(self) -> list[dict[str, Any]]:
         """The lines of those who share the first place; empty where no solver is eligible."""
-        return [line for line in self.lines if line["best"]]
+        return [line for line in self.lines if line["leads"]]
 
     @property
     def second(self) -> dict[str, Any] | None:
         """The line of the next eligible solver."""
-        return next((line for line in self.lines if line["eligible"] and not line["best"]), None)
+        return next((line for line in self.lines if line["eligible"] and not line["leads"]), None)
+
+    @property
+    def among(self) -> str:
+        """Whom the leader is compared with, in words; empty where it is everybody."""
+        ahead = any(line["complete"] and line["gap"] < self.best[0]["gap"] - 1e-12 for line in self.lines)
+        return " among solvers without a failure" if ahead else ""
 
     @property
     def verdict(self) -> Verdict:
@@ -162,7 +168,8 @@ def _answer(standing: Standing) -> str:
     over = f"{percentage(first['gap'])} % over {first['instances']:,} instance{'s' * (first['instances'] != 1)}"
     names = several([line["solver"] for line in best], 4)
     has = "has" if len(best) == 1 else "share"
-    said = f"{standing.under}, {names} {has} the smallest mean primal gap on {standing.problem} ({over})."
+    on = f"{standing.among} on {standing.problem}"
+    said = f"{standing.under}, {names} {has} the smallest mean primal gap{on} ({over})."
     if second is None:
         return said + (
             " No other solver answered all of these instances without a failure." if verdict == "alone" else ""
@@ -226,7 +233,7 @@ def _summed(lines: pl.DataFrame, by: str, caption: str, name: str) -> Table:
         row += [count(line["threads"])] if threaded else []
         instances = count(line["instances"])
         row += [
-            percent(line["gap"], best=line["best"]), limits(line["gap_low"], line["gap_high"]),
+            percent(line["gap"], best=line["leads"]), limits(line["gap_low"], line["gap_high"]),
             percent(line["behind_share"]), limits(line["behind_share_low"], line["behind_share_high"]),
             percent(line["gap_median"]), limits(line["gap_median_low"], line["gap_median_high"]),
             percent(line["integral"]), percent(line["solved"]), percent(line["proved"]), percent(line["proved_gap"]),

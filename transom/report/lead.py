@@ -93,7 +93,7 @@ def _solved(standing: Standing) -> str:
     if second is None:
         return f"{under}, {_names(best)} alone answered every instance without a failure, with {gap}"
     against = f"{percentage(second['gap'])} % for {second['solver']}, the next"
-    comes = f"{_names(best)} come{'s' * (len(best) == 1)} closest to the best known values"
+    comes = f"{_names(best)} come{'s' * (len(best) == 1)} closest to the best known values{standing.among}"
     return f"{under}, {comes}: {gap}, against {against} ({_TESTED[verdict]})"
 
 
@@ -116,7 +116,7 @@ def _replayed(trace: Replayed) -> str:
 
 def _leaders(standing: Standing) -> list[Leader]:
     met = [line for line in standing.lines if line["eligible"]][:SOLVERS]
-    return [Leader(line["solver"], line["gap"], line["gap_low"], line["gap_high"], line["best"]) for line in met]
+    return [Leader(line["solver"], line["gap"], line["gap_low"], line["gap_high"], line["leads"]) for line in met]
 
 
 def _policies(trace: Replayed, metric: str, order: Sequence[str]) -> list[Leader]:

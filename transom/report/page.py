@@ -209,7 +209,7 @@ def _remarks(table: pl.DataFrame) -> list[str]:
     """What has to be said beside the scores, but for what stands in sections of its own."""
     if not len(table):
         return []
-    elsewhere = (*FAILED, "refused", "the runs are of")
+    elsewhere = (*FAILED, "refused", "the runs are from")
     told = [each for each in diagnostics(table) if each.startswith("wrong: ") or not each.startswith(elsewhere)]
     return told[:REMARKS] + ([f"{more} more remarks: transom bench score"] if (more := len(told) - REMARKS) > 0 else [])
 

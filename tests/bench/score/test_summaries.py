@@ -116,10 +116,10 @@ def test_the_seconds_that_weights_took_are_told() -> None:
     first = row("learned", "i1", value=1.0, cold=2.5, parameters={"load_seconds": 0.004})
     again = row("learned", "i2", value=1.0, parameters={"load_seconds": 0.004})
     assert diagnostics(table(first, again, row("plain", "i1", value=1.0, cold=1.0), row("plain", "i2", value=1.0))) == [
-        "learned: reading its weights took 0.004 s at most, imports and compilation 2.5 s at most; neither counts as "
+        "learned: loading its weights took at most 0.004 s, imports and compilation at most 2.5 s; neither counts as "
         "time of a run"
     ]
-    assert diagnostics(table(again))[0].startswith("learned: reading its weights took 0.004 s at most; neither counts")
+    assert diagnostics(table(again))[0].startswith("learned: loading its weights took at most 0.004 s; neither counts")
 
 
 def test_no_run_is_no_line() -> None:

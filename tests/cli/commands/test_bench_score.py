@@ -141,18 +141,17 @@ def test_what_is_wrong_is_told_first(transom: Run, tmp_path: Path) -> None:
     ]
     (told,) = transom("bench", "score", stored(tmp_path / "r", *rows), "--json").lines
     assert told["remarks"] == [
-        "wrong: 1 run of liar gave an answer that did not pass the judge: i.json: too heavy",
+        "wrong: 1 run of liar gave an answer that fails verification: i.json: too heavy",
         "wrong: 1 run of bold claimed a bound or proof that a solution contradicts: i.json",
         "crash: 1 run of dies: i.json: signal 11",
         "timeout: 1 run of good: j.json: no answer",
         "refused: 1 run of shy: i.json: too large",
         *(
-            f"knapsack, 1 s: {name} met 1 of 2 instances in 1 of 2 runs: its means are over these, "
-            "and not marked as best"
+            f"knapsack, 1 s: {name} ran on 1 of 2 instances in 1 of 2 runs: its means cover only these, and get no star"
             for name in ("bold", "dies", "liar", "shy")
         ),
-        "of 1 instance no solution is known: every solver counts 100 % there",
-        "the runs are of 2 machines: times are not strictly comparable",
+        "no solution is known of 1 instance: every solver counts 100 % there",
+        "the runs are from 2 machines: times are not strictly comparable",
     ]
     wrong = {each["solver"]: (each["wrong"], each["failed"], each["refused"]) for each in told["comparisons"]}
     assert wrong == {"liar": (1, 1, 0), "bold": (1, 0, 0), "dies": (0, 1, 0), "shy": (0, 0, 1), "good": (0, 1, 0)}

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     import polars as pl
 
 CONVENTIONS_OF_GAPS = (
-    "Means over instances, the seeds of each averaged first. Gap: primal gap to the best known value when the budget "
-    "is over; a run without a solution (nothing found, failed, wrong, refused) counts 100 %."
+    "Means over instances, the seeds of each averaged first. Gap: primal gap to the best known value at the end of the "
+    "budget; a run without a solution (nothing found, failed, wrong, refused) counts 100 %."
 )
 CONVENTIONS = (
-    f"{CONVENTIONS_OF_GAPS} Integral: mean gap over the time of the budget. Solvers that state no bound are not "
-    "compared on bounds. Times: shifted geometric means (shift: 10 % of the budget) of the time to a gap of 1 % and to "
-    "the end of the run; who did not get there took the whole budget."
+    f"{CONVENTIONS_OF_GAPS} Integral: mean gap over the time of the budget. Solvers without bounds are not compared on "
+    "bounds. Times: shifted geometric means (shift: 10 % of the budget) of the time to a gap of 1 % and to the end of "
+    "the run; runs that miss the target count with the full budget."
 )
 
 
@@ -45,7 +45,7 @@ def _wrong(table: pl.DataFrame) -> list[str]:
     told = []
     wrong = table.filter(pl.col("outcome") == "wrong").group_by("solver", maintain_order=True)
     for solver, count, label, cause in wrong.agg(pl.len(), pl.first("label"), pl.first("cause")).iter_rows():
-        told.append(f"wrong: {_runs(count)} of {solver} gave an answer that did not pass the judge: {label}: {cause}")
+        told.append(f"wrong: {_runs(count)} of {solver} gave an answer that fails verification: {label}: {cause}")
     void = table.filter(pl.col("disproved")).group_by("solver", maintain_order=True)
     for solver, count, label in void.agg(pl.len(), pl.first("label")).iter_rows():
         told.append(f"wrong: {_runs(count)} of {solver} claimed a bound or proof that a solution contradicts: {label}")
@@ -83,7 +83,7 @@ def _late(table: pl.DataFrame) -> list[str]:
 
 
 def _unmet(table: pl.DataFrame, by: By) -> list[str]:
-    """Solvers that met fewer instances, or with fewer runs, than others beside them."""
+    """Solvers with fewer instances or runs than others of the comparison."""
     import polars as pl
 
     keys = [by, "budget", "threads"]
@@ -95,8 +95,8 @@ def _unmet(table: pl.DataFrame, by: By) -> list[str]:
     )
     short = counts.join(every, on=keys, maintain_order="left").filter(pl.col("runs") < pl.col("possible"))
     return [
-        f"{row[by]}, {row['budget']}: {row['solver']} met {row['met']} of {row['all']} instances in {row['runs']} of "
-        f"{row['possible']} runs: its means are over these, and not marked as best"
+        f"{row[by]}, {row['budget']}: {row['solver']} ran on {row['met']} of {row['all']} instances in {row['runs']} "
+        f"of {row['possible']} runs: its means cover only these, and get no star"
         if row["met"] < row["all"]
         else f"{row[by]}, {row['budget']}: {row['solver']} has {row['runs']} of {row['possible']} runs"
         for row in short.iter_rows(named=True)
@@ -107,7 +107,7 @@ def _unknown(table: pl.DataFrame) -> list[str]:
     import polars as pl
 
     open_ones = table.filter(pl.col("reference").is_null() & ~pl.col("reference_infeasible"))["instance"].n_unique()
-    return [f"of {_instances(open_ones)} no solution is known: every solver counts 100 % there"] if open_ones else []
+    return [f"no solution is known of {_instances(open_ones)}: every solver counts 100 % there"] if open_ones else []
 
 
 def _retrained(table: pl.DataFrame) -> list[str]:
@@ -115,7 +115,7 @@ def _retrained(table: pl.DataFrame) -> list[str]:
 
     told = table.filter(pl.col("weights") != "").group_by("solver", maintain_order=True)
     return [
-        f"{solver} stands for {count} sets of weights: a file was changed between its runs"
+        f"{solver} has {count} sets of weights: a file changed between its runs"
         for solver, count in told.agg(count=pl.col("weights").n_unique()).iter_rows()
         if count > 1
     ]
@@ -124,17 +124,17 @@ def _retrained(table: pl.DataFrame) -> list[str]:
 def _mixed(table: pl.DataFrame) -> list[str]:
     several = {
         "machine": "machines", "code": "states of Transom's code", "versions": "sets of versions",
-        "workers": "numbers of runs side by side",
+        "workers": "numbers of concurrent runs",
     }  # fmt: skip
     return [
-        f"the runs are of {count} {words}: times are not strictly comparable"
+        f"the runs are from {count} {words}: times are not strictly comparable"
         for column, words in several.items()
         if (count := table[column].n_unique()) > 1
     ]
 
 
 def _loaded(table: pl.DataFrame) -> list[str]:
-    """What it took to read the weights of learned solvers, which no budget counts."""
+    """The time for loading the weights of learned solvers, which budgets do not count."""
     import polars as pl
 
     told = []
@@ -142,9 +142,9 @@ def _loaded(table: pl.DataFrame) -> list[str]:
     for (solver,), runs in learned.group_by("solver", maintain_order=True):
         seconds = max(json.loads(text)["load_seconds"] for text in runs["parameters"])
         cold = max(runs["cold"].drop_nulls(), default=None)
-        whole = "" if cold is None else f", imports and compilation {cold:.3g} s at most"
+        whole = "" if cold is None else f", imports and compilation at most {cold:.3g} s"
         told.append(
-            f"{solver}: reading its weights took {seconds:.3g} s at most{whole}; neither counts as time of a run"
+            f"{solver}: loading its weights took at most {seconds:.3g} s{whole}; neither counts as time of a run"
         )
     return told
 

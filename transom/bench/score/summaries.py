@@ -93,8 +93,9 @@ def summaries(table: pl.DataFrame, by: By = "problem") -> pl.DataFrame:
     ``overshoot_p99`` and ``overshoot_max`` of all runs [s]; 95 % limits over instances
     (:mod:`transom.bench.score.limits`) of ``behind_share``, ``gap``, ``integral``, their medians and ``time_shifted``
     as ``..._low`` and ``..._high``, null where the instances are too few; ``complete``, whether the solver met every
-    instance of the comparison; ``eligible``, whether it did so without a failed or refused run and found something at
-    all; ``best``, whether no eligible solver has a smaller mean gap.
+    instance of the comparison; ``best``, whether none of those that did has a smaller mean gap; ``eligible``,
+    whether it did so without a failed or refused run and found something at all; ``leads``, whether no eligible solver
+    has a smaller mean gap.
     """
     import polars as pl
 
@@ -111,19 +112,7 @@ def summaries(table: pl.DataFrame, by: By = "problem") -> pl.DataFrame:
         {**dict(zip([*keys, "solver"], key, strict=True)), **_line(each)}
         for key, each in averaged.group_by(*keys, "solver", maintain_order=True)
     ]
-    columns = (
-        *keys,
-        "solver",
-        "runs",
-        "instances",
-        "failed",
-        "refused",
-        "wrong",
-        *_FIGURES,
-        "complete",
-        "eligible",
-        "best",
-    )
+    columns = (*keys, "solver", "runs", "instances", "failed", "refused", "wrong", *_FIGURES, *_PLACES)
     if not lines:
         return pl.DataFrame(schema=columns)
     summed = pl.DataFrame(lines, infer_schema_length=None).join(counts, on=[*keys, "solver"])
@@ -137,12 +126,21 @@ def summaries(table: pl.DataFrame, by: By = "problem") -> pl.DataFrame:
         .with_columns(complete=pl.col("instances") == pl.col("all"))
         .with_columns(failures=pl.col("failed") + pl.col("refused"))
         .with_columns(eligible=(pl.col("complete") & (pl.col("failures") == 0) & (pl.col("gap") < 1)).fill_null(False))
-        .with_columns(least=pl.col("gap").filter("eligible").min().over(keys))
-        .with_columns(best=(pl.col("eligible") & (pl.col("gap") <= pl.col("least") + 1e-12)).fill_null(False))
+        .with_columns(best=_first("complete", keys), leads=_first("eligible", keys))
         .sort("place", "gap", "integral", "solver", nulls_last=True)
         .select(columns)
     )
 
+
+def _first(among: str, keys: list[str]) -> pl.Expr:
+    """Whether a solver has the smallest mean gap among some."""
+    import polars as pl
+
+    least = pl.col("gap").filter(among).min().over(keys)
+    return (pl.col(among) & (pl.col("gap") <= least + 1e-12)).fill_null(False)
+
+
+_PLACES = ("complete", "best", "eligible", "leads")
 
 _FIGURES = (
     "solved", "proved", "behind", "behind_share", "behind_share_low", "behind_share_high",

@@ -41,12 +41,12 @@ def command(
     markdown: Annotated[bool, typer.Option("--markdown", help="Print one short table in Markdown.")] = False,
     json: options.Json = False,
 ) -> None:
-    """Compare solvers out of results of bench run: gaps, integrals, proofs, times, with 95 % limits.
+    """Compare solvers by the results of bench run: gaps, integrals, proofs, times, with 95 % limits.
 
-    One table for each problem (or set), budget and number of threads, and below it what can be said of other instances
-    drawn like these. The best of a column has a star, among solvers that met all instances. Values are measured
-    against the best known: of all runs, and of a library. Window sequences have tables of their own, one for each
-    trace. What is computed, and how, is in docs/benchmarking.md.
+    One table for each problem (or set), budget and number of threads, and below it confidence limits for instances
+    from the same population. A star marks the best of a column among solvers that ran on all instances.
+    Values are compared with the best known: of all runs, and of a library. Window sequences have separate
+    tables, one for each trace. docs/benchmarking.md defines the figures.
     """
     import polars as pl
 
