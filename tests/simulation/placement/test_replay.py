@@ -70,6 +70,16 @@ def test_a_policy_in_python_decides_over_windows() -> None:
         assert starts(simulate_tasks(work, FirstFit())) == starts(simulate_tasks(work, "first-fit"))
 
 
+def test_a_solver_of_placements_decides_over_windows() -> None:
+    for seed in range(12):
+        work = small_workload(seed)
+        schedule = simulate_tasks(work, "window:solver=cpsat,objective=count")
+        assert np.bincount(schedule.batches[:, 0], schedule.batches[:, 4]).tolist() == work.instances.tolist()
+        # At second 0 no rule starts more instances.
+        first = schedule.passes[0]
+        assert all(first[2] >= simulate_tasks(work, policy).passes[0, 2] for policy in RULES if first[0] == 0)
+
+
 def test_what_a_policy_may_not_do_is_said() -> None:
     work = small_workload(3)
 
