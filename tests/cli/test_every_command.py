@@ -46,6 +46,7 @@ CASES = {
     "generate selection": "--like {0}/trace.swf.gz --minimum 0 --count 2 --out {0}/made.jsonl",
     "generate tjap": "--periods 3 --policy sequential --out {0}/made.jsonl",
     "generate csp": "--length 20 --out {0}/made.jsonl",
+    "generate placement": "--tasks 5 --out {0}/made.jsonl",
     "generate dataset": "{0}/plan.toml --out {0}/dataset",
     "bench run": BENCH + " --out {0}/runs",
     "bench plan": BENCH,
