@@ -49,6 +49,13 @@ def test_the_whole_trace_without_chunks_and_other_rules(transom: Transom, trace:
     assert other["makespan"] > textbook["makespan"]
 
 
+def test_a_line_states_the_label_or_where_none_is_given_the_specification(transom: Transom, trace: Path) -> None:
+    stated = ("drf", "tetris:as-coded=no", "t=tetris:as-coded=yes")
+    policies = [word for each in stated for word in ("--policy", each)]
+    lines = transom("simulate", trace, "--machines", MACHINES, *policies, "--json").lines
+    assert [each["policy"] for each in lines] == ["drf", "tetris:as-coded=no", "t"]
+
+
 def test_what_is_recorded_is_read_again_checked_and_drawn(transom: Transom, trace: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     arguments = ("simulate", trace, "--machines", MACHINES, "--policy", "drf", "--policy", "random", "--out", out)

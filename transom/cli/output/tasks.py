@@ -53,7 +53,7 @@ def simulate_machines(context: typer.Context) -> None:
     schedules: dict[str, list[TaskSchedule]] = {}
     with progress() as bars:
         tasks = {run.label: bars.add_task(run.label, total=instances, start=False) for run in runs}
-        for run in runs:
+        for run, stated in zip(runs, options["policy"], strict=True):
             task = tasks[run.label]
             bars.start_task(task)
             details = {"trace": str(trace), "tasks": cut}
@@ -63,7 +63,10 @@ def simulate_machines(context: typer.Context) -> None:
             bars.update(task, completed=instances, description=f"{run.label} (kept)" if kept else run.label)
             if options["json"]:
                 for k, (schedule, bound) in enumerate(zip(schedules[run.label], bounds, strict=True)):
-                    print_json(_line(k, run, schedule, bound))
+                    print_json(
+                        {"chunk": k, "policy": run.spec if stated == run.spec else run.label}
+                        | _line(run, schedule, bound)
+                    )
     drawn: list[Path] = []
     if out and options["figures"]:
         from transom.plot.tasks import save_task_figures
@@ -82,10 +85,8 @@ def _advance(bars: ProgressLines, task: int, started: int) -> None:
     bars.update(task, completed=started)
 
 
-def _line(chunk: int, run: Run, schedule: TaskSchedule, bound: int) -> dict[str, Any]:
+def _line(run: Run, schedule: TaskSchedule, bound: int) -> dict[str, Any]:
     return {
-        "chunk": chunk,
-        "policy": run.label,
         "spec": run.spec,
         "seed": run.seed,
         "rules": schedule.rules,
