@@ -169,7 +169,7 @@ def test_nothing_for_ever_is_told() -> None:
         ("placement", {"tightness": -1.0}, "tightness must be > 0"),
         ("placement", {"objective": "size"}, "unknown objective of placements 'size'"),
         ("placement", {"like": "a.csv", "tasks": 3}, "unknown parameter of recipe 'placement': 'tasks'"),
-        ("csp", {"density": 2.0}, "density from 0 to 1"),
+        ("csp", {"density": 2.0}, "density must be from 0 to 1"),
         ("csp", {"allocations": {"gap": [1, 2]}}, "unknown parameter of recipe 'csp: allocations': 'gap'"),
         ("csp", {"allocations": {"form": "lines"}}, "form does not go with paths"),
         ("workload", {"model": "trace"}, "model trace needs like"),

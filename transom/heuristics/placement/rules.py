@@ -58,7 +58,8 @@ def by_density(problem: Placement) -> IntArray:
     """Tasks by falling value per share of what is free of all machines together, of equal ones the first."""
     free = problem.free.astype(np.float64).sum(axis=0)
     size = (problem.demands / np.where(free > 0, free, 1.0)).sum(axis=1)
-    return np.argsort(-problem.values / np.maximum(size, 1e-300), kind="stable")
+    density = np.divide(problem.values, size, out=np.full(len(size), np.inf), where=size > 0)
+    return np.argsort(-density, kind="stable")
 
 
 @dataclass(frozen=True, slots=True)
