@@ -3,6 +3,7 @@
     python -m benchmarks.startup            # bytecode and compiled kernels are there; and without bytecode
     python -m benchmarks.startup --cold     # also with an empty cache of kernels, which takes minutes
     python -m benchmarks.startup --python /elsewhere/bin/python     # of an environment with an installed wheel
+    python -m benchmarks.startup --all-kernels   # what it takes to compile the kernels of the package, nothing else
 
 "compiler" says whether a command imports it. Each command runs once unseen, then `--rounds` times; the least counts.
 Figures of one table are of one moment of one machine.
@@ -12,7 +13,9 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import importlib
 import os
+import pkgutil
 import re
 import subprocess
 import sys
@@ -21,6 +24,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import transom
+from transom._system.compiling import compiled
 from transom.cli.output.console import number, print_table
 
 INSTANCES = Path(__file__).parents[1] / "instances"
@@ -58,6 +63,32 @@ KERNELS = (
 )
 
 
+# Together they run most kernels of the package.
+EVERYTHING = (
+    "simulate {trace} --jobs 300 --policy fcfs --policy fcfs-easy --policy fcfs-conservative",
+    "simulate {trace} --jobs 300 --policy wfp3 --policy wfp3-easy --policy wfp3-conservative",
+    "simulate {trace} --jobs 300 --policy fcfs-easy --policy sjf-conservative --outages mtbf=300d,mttr=4h "
+    "--on-failure lose",
+    "simulate {trace} --jobs 300 --policy window:solver=dp --policy window:solver=greedy --policy optimization",
+    "simulate {trace} --jobs 60 --policy bbsched --policy multisched --policy weighted --policy constrained",
+    "simulate {trace} --jobs 100 --policy dras-pg --policy dras-dql --policy decima-pg --policy random",
+    "simulate {trace} --jobs 300 --policy fcfs-easy --cluster fat-tree:k=20 --allocate scas-dp --rule static",
+    "simulate {trace} --jobs 300 --policy fcfs-easy --cluster fat-tree:k=20 --allocate best-fit --rule dynamic",
+    *(command for command in KERNELS if command.startswith("solve")),
+    "bench run --instances {scas} --solver scas-lagrangian --solver scas-flow --solver nsa --seconds 0.1 "
+    "--out {made}/scas",
+    "bench run --instances {dcas} --solver dcas-exact --solver dp-polish --solver nsa --solver nsa-cost --seconds 0.1 "
+    "--out {made}/dcas",
+    "bench run --instances {free} --solver free-exact --solver count-search --solver sa --seconds 0.1 "
+    "--out {made}/free",
+    "bench run --instances {selection} --solver pareto-dp --solver exhaustive --solver epsilon --solver bbsched-ga "
+    "--seconds 0.1 --out {made}/selection",
+    "bench run --instances {csp} --solver csp-dp --solver csp-lagrangian --seconds 0.1 --out {made}/csp",
+    "bench run smoke --out {made}/smoke",
+    "report {made}/smoke -o {made}/report.html",
+)
+
+
 def main() -> None:
     """Print a row for each command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -65,7 +96,11 @@ def main() -> None:
     parser.add_argument("--cold", action="store_true", help="also with an empty cache of kernels")
     parser.add_argument("--python", default=sys.executable, help="the interpreter that runs the commands")
     parser.add_argument("--only", default="", help="commands that hold this text")
+    parser.add_argument("--all-kernels", action="store_true", help="what it takes to compile the kernels, alone")
     arguments = parser.parse_args()
+    if arguments.all_kernels:
+        all_kernels()
+        return
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         given = dict(_small(Path(folder)))
@@ -121,6 +156,36 @@ class Started(NamedTuple):
         if done.returncode:
             sys.exit(f"transom {' '.join(arguments)}: status {done.returncode}\n{done.stderr}")
         return done.stderr
+
+
+def all_kernels() -> None:
+    """Print what commands take that find no compiled kernels, beyond what they take when they run again."""
+    rows, total = [], 0.0
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as empty:
+        given, started = dict(_small(Path(folder))), Started(sys.executable, folder)
+        for name in EVERYTHING:
+            taken = []
+            for again in ("once", "again"):
+                command = name.format(**given, made=f"{folder}/{again}").split()
+                taken.append(started.seconds(command, XDG_CACHE_HOME=empty))
+            total += taken[0] - taken[1]
+            rows.append([name.partition(" --out")[0], number(taken[0] - taken[1], 1), number(total, 1)])
+        kept = {path.name.split("-")[0] for path in (Path(empty) / "transom" / "kernels").glob("*.nbi")}
+    print_table("CPU time of compiling what commands need that none before needed", ["command", "[s]", "sum [s]"], rows)
+    missing = sorted(_names() - kept)
+    print(f"{len(kept)} kernels compiled; {len(missing)} are not reached: {', '.join(missing)}")
+
+
+def _names() -> set[str]:
+    """The kernels of the package, as their files in the cache are called."""
+    names = set()
+    for module in pkgutil.walk_packages(transom.__path__, "transom."):
+        if module.name.endswith("__main__"):
+            continue
+        for each in vars(importlib.import_module(module.name)).values():
+            if isinstance(each, compiled):
+                names.add(f"{each.__module__.rpartition('.')[2]}.{each.__qualname__}")
+    return names
 
 
 def _small(folder: Path) -> Iterator[tuple[str, str]]:

@@ -90,17 +90,21 @@ class compiled(Generic[Given, Returned]):
             from numba import config, njit
             from numba.core.compiler_lock import global_compiler_lock
 
-            from transom._system.entry_points import entry_point
+            from transom._system.entry_points import with_entry, without_code
         if config.DISABLE_JIT:  # plain Python, slowly: for debuggers and coverage
             self._dispatcher = self._function
             return self._function
         dispatcher = njit(**self.options)(self._function)
         digest = kernel_digest(self, source_digest)
-        dispatcher._cache = _cache_of(self._function, digest)
+        dispatcher._cache = _cache_of(self._function, f"{digest}-kernel", coded=False)
         compile_one, load_one = dispatcher.compile, dispatcher._cache.load_overload
         name = _name(self._function)
         place, missing = _place(name), list[Any]()
-        compile_for_call, entries = dispatcher._compile_for_args, list[Any]()
+        compile_bare, compile_for_call, entries = (
+            dispatcher._compiler.compile,
+            dispatcher._compile_for_args,
+            list[Any](),
+        )
 
         # The compiler holds its own lock when it asks its cache: threads of one process never wait for each other here.
         def load(signature: Any, target: Any) -> Any:
@@ -134,11 +138,18 @@ class compiled(Generic[Given, Returned]):
                 # A file for each: processes that add to one index side by side would lose what the others add.
                 symbol = blake2b(result.fndesc.mangled_name.encode(), digest_size=8).hexdigest()
                 kept = _cache_of(self._function, f"{digest}-{symbol}")
-                entry = entry_point(result, kept, self.options.get("_nrt", True))
-                entries.append(entry)  # the dispatcher holds no reference
-                dispatcher._insert([each._code for each in signature], entry)
-                return entry
+                entries.append(
+                    with_entry(result, kept, self.options.get("_nrt", True))
+                )  # for as long as the dispatcher
+                dispatcher._insert([each._code for each in signature], entries[-1].entry_point)
+                return entries[-1].entry_point
 
+        def without_machine_code(flags: Any) -> Any:
+            flags.no_compile = True
+            return flags
+
+        dispatcher._compiler._customize_flags = without_machine_code
+        dispatcher._compiler.compile = lambda *given: without_code(compile_bare(*given))
         dispatcher._cache.load_overload = load
         dispatcher.compile = compile_whole
         dispatcher._compile_for_args = compile_for_python
@@ -230,9 +241,11 @@ def _name(function: Callable[..., Any]) -> str:
     return f"{function.__module__}.{function.__qualname__}"
 
 
-def _cache_of(function: Callable[..., Any], digest: str) -> Any:
-    """The compiler's cache of a function, in our folder and valid as long as the digest."""
+def _cache_of(function: Callable[..., Any], digest: str, coded: bool = True) -> Any:
+    """The compiler's cache of a function, in our folder, valid as long as the digest; with machine code or without."""
     from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+
+    from transom._system.entry_points import rebuilt, reduced
 
     class Locator(_CacheLocator):
         _py_file = function.__code__.co_filename
@@ -252,6 +265,12 @@ def _cache_of(function: Callable[..., Any], digest: str) -> Any:
 
     class Implementation(CompileResultCacheImpl):
         _locator_classes: ClassVar[list[type]] = [Locator]
+
+        def reduce(self, result: Any) -> Any:
+            return super().reduce(result) if coded else reduced(result)
+
+        def rebuild(self, context: Any, kept: Any) -> Any:
+            return super().rebuild(context, kept) if coded else rebuilt(context, kept)
 
     class Kept(FunctionCache):
         _impl_class = Implementation

@@ -1,7 +1,8 @@
-"""What lets Python call a compiled function, or compiled code call it by its address: made when somebody asks for it.
+"""Machine code for compiled functions, made when Python, or compiled code that has an address, calls them.
 
-The compiler makes both with every function. Most of ours are called by other kernels only, and to take an argument of
-many arrays out of Python objects is more code than the function itself.
+The compiler makes machine code of every function, and ways into it from Python and by address. Most of ours are called
+by other kernels only, whose code they go into: they are kept as the compiler's intermediate code, and the rest is made
+when somebody asks for it.
 """
 
 from __future__ import annotations
@@ -10,16 +11,75 @@ import copy
 from typing import Any
 
 
-def entry_point(result: Any, kept: Any, counted: bool) -> Any:
-    """What Python calls: an object of the compiler for its dispatcher.
+def without_code(result: Any) -> Any:
+    """What the compiler made of a function, optimised, and ready to go into the code of others."""
+    library = result.library
+
+    def finished() -> None:
+        library._finalize_dynamic_globals()
+        library._finalized = True
+
+    library._finalize_final_module = finished
+    library.finalize()
+    result = result._replace(entry_point=object())  # the compiler knows the function by it
+    result.target_context.insert_user_function(result.entry_point, result.fndesc, [library])
+    return result
+
+
+def reduced(result: Any) -> tuple[Any, ...]:
+    """What the compiler's cache keeps of such a function."""
+    result.fndesc.typemap = result.fndesc.calltypes = None
+    return (
+        result.library.name,
+        result.library._get_module_for_linking().as_bitcode(),
+        result.fndesc,
+        result.environment,
+        result.signature,
+        result.reload_init,
+        tuple(result._find_referenced_environments()),
+    )
+
+
+def rebuilt(context: Any, kept: tuple[Any, ...]) -> Any:
+    """The function that the cache kept."""
+    from numba.core.codegen import ll
+    from numba.core.compiler import CompileResult
+
+    name, code, description, environment, signature, reload_init, environments = kept
+    for reload in reload_init:
+        reload()
+    library = context.codegen().create_library(name)
+    library._final_module = library._shared_module = ll.parse_bitcode(code)
+    library._finalized = True
+    return CompileResult(
+        typing_context=context.typing_context,
+        target_context=context,
+        entry_point=object(),
+        typing_error=None,
+        type_annotation="",
+        signature=signature,
+        objectmode=False,
+        lifted=(),
+        fndesc=description,
+        library=library,
+        call_helper=None,
+        environment=environment,
+        metadata=None,
+        reload_init=reload_init,
+        referenced_envs=environments,
+    )
+
+
+def with_entry(result: Any, kept: Any, counted: bool) -> Any:
+    """A result of the compiler that Python can call.
 
     Parameters
     ----------
-    result : what the compiler made of a function, without such an entry point.
-    kept : the compiler's cache of entry points into it.
+    result : of a function without code.
+    kept : the compiler's cache for it.
     counted : whether references to its arrays are counted.
     """
-    from numba.core.lowering import Environment
+    from numba.core.environment import Environment
 
     entry = kept.load_overload(result.signature, result.target_context)
     if entry is None:
@@ -33,7 +93,7 @@ def entry_point(result: Any, kept: Any, counted: bool) -> Any:
         )
         entry = entry._replace(entry_point=context.get_executable(entry.library, description, environment))
         kept.save_overload(result.signature, entry)
-    return entry.entry_point
+    return entry
 
 
 def with_address(result: Any) -> Any:
@@ -44,16 +104,31 @@ def with_address(result: Any) -> Any:
 
 
 def _around(result: Any, context: Any, description: Any, environment: Any, create: str) -> Any:
-    """A library of code around a function, of which it knows no more than the name."""
+    """A library with the machine code of a function and a way into it."""
     from numba.core.compiler_lock import global_compiler_lock
+    from numba.core.environment import lookup_environment
     from numba.core.runtime import rtsys
 
     library = context.codegen().create_library(f"entry {description.unique_name}")
-    library.inside = result.library  # must live as long
     library.enable_object_caching()
+    optimise = library._optimize_final_module
+
+    def optimise_way_in() -> None:
+        optimise()
+        way_in = {each.name for each in library._final_module.functions if not each.is_declaration}
+        library._shared_module = library._final_module.clone()
+        library._final_module.link_in(result.library._get_module_for_linking(), preserve=True)
+        for function in library._final_module.functions:
+            if not function.is_declaration and function.name not in way_in:
+                function.linkage = "internal"
+
+    library._optimize_final_module = optimise_way_in
     with global_compiler_lock:
         with context.push_code_library(library):
             getattr(context, create)(library, description, environment, None)
         library.add_linking_library(rtsys.library)
         library.finalize()
+        for each in library._final_module.global_variables:
+            if each.name.startswith("_ZN08NumbaEnv") and (found := lookup_environment(each.name)) is not None:
+                library.codegen.set_env(each.name, found)
     return library
