@@ -45,6 +45,7 @@ PLAIN = (
     "schema",
     "library list",
     "bench run --help",
+    "bench plan --instances {knapsack} --solver dp",
     "report --help",
     "check {knapsack} {result}",
 )

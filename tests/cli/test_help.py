@@ -89,6 +89,8 @@ def test_values_have_names_and_lists_of_commands_whole_sentences(transom: Callab
     for command in [*ALONE, *(f"{name} {each}" for name in GROUPS for each in GROUPS[name])]:
         text = transom(*command.split(), "--help").out
         assert not re.search(r"<(list\[)?(str|int|float|path|Path)\b", text), command
+        assert not re.search(r"\w-\n|\{[A-Z]", text), command  # no name is cut, and no argument stands in braces
+        assert max(map(len, text.splitlines())) <= 80
     for name in ("", *GROUPS):
         assert "..." not in transom(*name.split(), "--help").out.partition("Commands:")[2]
 

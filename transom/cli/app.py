@@ -25,8 +25,8 @@ _COMMANDS = (
 _GROUPS = {
     "generate": "Generate data sets: workloads, knapsacks, selections, allocations, constrained paths, placements.",
     "bench": "Compare solvers on the same instances within the same time, and policies on the same traces.",
-    "library": "Keep and judge the best known results of instances.",
-    "train": "Train a learned component; an interrupted training goes on where it stopped.",
+    "library": "Keep and check the best known results of instances.",
+    "train": "Train a learned component. An interrupted training resumes where it stopped.",
 }
 _PLAIN: dict[str, Any] = {"no_args_is_help": True, "rich_markup_mode": None}
 

@@ -142,7 +142,7 @@ def test_windows_of_a_trace(transom: Transom, tmp_path: Path) -> None:
             "--load does not go with --model weekly",
         ),
         (["workload", "--jobs", 5, "--load", "nan", "--out", "a.swf"], "load must be finite and > 0, got nan"),
-        (["workload", "--jobs", 0, "--out", "a.swf"], "'--jobs'"),
+        (["workload", "--jobs", 0, "--out", "a.swf"], "error: --jobs: "),
         (["knapsack", "--class", "circles", "--out", "a.jsonl"], "'circles'; did you mean 'circle'?"),
         (["knapsack", "--class", "circle", "--count", 2, "--out", "a.json"], "holds one document"),
         (["knapsack", "--class", "circle", "--series", "5", "--out", "a.jsonl"], "such as 50/100, got '5'"),

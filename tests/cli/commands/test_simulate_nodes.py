@@ -107,7 +107,7 @@ def test_without_an_allocator_jobs_get_the_lowest_idle_nodes(transom: Command, t
         (["--period", "60", "--cluster", "fat-tree:k=8,nodes=129"], "up to 128 nodes, got nodes=129"),
         (["--period", "60", "--cluster", "fat-tree:k=4"], "up to 16 nodes"),
         (["--period", "60", "--cluster", "torus"], "unknown cluster 'torus'"),
-        (["--period", "0"], "'--period'"),
+        (["--period", "0"], "error: --period: "),
         (["--period", "10000000000"], "period must be from 1"),
     ],
 )

@@ -18,17 +18,19 @@ _SHOWN = 40  # runs that came out another way; all of them stand in the JSON
 
 
 def command(
-    before: Annotated[Path, typer.Argument(metavar="A", help="A folder of bench run, or a Parquet file: before.")],
-    after: Annotated[Path, typer.Argument(metavar="B", help="The same: after.")],
+    before: Annotated[
+        Path, typer.Argument(metavar="A", help="Results before: a folder of bench run, or a Parquet file.")
+    ],
+    after: Annotated[Path, typer.Argument(metavar="B", help="Results after, likewise.")],
     library: Library = None,
     json: options.Json = False,
 ) -> None:
-    """Say what became faster, slower, better, worse, wrong, newly proved, newly failing or is missing from A to B.
+    """Compare two sets of results: what is faster, slower, better, worse, wrong, proved, failing or missing.
 
-    Runs of the same instance, solver, parameters, budget, seed and threads are put side by side; code, versions and
-    machine may differ, and what differs is told first. What can be chance is not told as a change: values under a
-    clock are compared by a paired rank test, times only from 10 % on. The exit status is 1 if something became wrong,
-    worse or failed; slower alone is told and leaves it 0, as does what B lacks.
+    Runs with the same instance, solver, parameters, budget, seed and threads are compared. Differences in code,
+    versions and machine are listed first. Changes that can be chance are not reported: values under a time budget
+    are compared by a paired rank test, times only from 10 % on. The exit status is 1 if something became wrong,
+    worse or failed. Slower and missing runs leave it at 0.
     """
     from transom.bench.score.comparison import compare
     from transom.bench.store.store import read_results

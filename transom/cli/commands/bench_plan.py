@@ -35,14 +35,15 @@ def command(
     cost_model: options.CostModel = None,
     wrap: options.Wrap = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="RESULTS", help="Say also what these results hold already.")
+        Path | None,
+        typer.Option("--out", metavar="RESULTS", help="Also count the runs that these results hold already."),
     ] = None,
     workers: Workers = None,
     json: options.Json = False,
 ) -> None:
-    """Count the runs of a plan, and say how long they take at most; nothing is run.
+    """Count the runs of a plan and their longest total time, without running them.
 
-    All instances are read, so that whatever is wrong with the plan is told here.
+    All instances are read, so that every error in the plan is reported here.
     """
     from transom.bench.plan.tasks import dry_run
     from transom.cli.options.engine import default_workers

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from transom.cli.options import common as options
 from transom.cli.output.console import check_writable, note, print_json, print_table, remark
 
 if TYPE_CHECKING:
@@ -24,24 +25,30 @@ class By(StrEnum):
 
 
 def command(
-    train: Annotated[list[Path] | None, typer.Argument(help="Results to learn from; none: show the table.")] = None,
-    test: Annotated[list[Path] | None, typer.Option(help="Results with auto on other instances, to score it.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Write the table here (JSON).")] = None,
-    by: Annotated[By, typer.Option(help="Score kinds of problems, or each set of instances apart.")] = By.problem,
+    train: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Results to learn from. Without any, show the table of the package."),
+    ] = None,
+    test: Annotated[list[Path] | None, typer.Option(help="Results of auto on other instances, to score it.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Output file for the table (JSON).")] = None,
+    by: Annotated[By, typer.Option(help="Score by type of problem, or by set of instances.")] = By.problem,
     require: Annotated[
         float | None,
-        typer.Option(help="Exit with status 1 if the mean gap of auto is more points above that of the best single "
-                     "solver, or if a result says that the time is up before it is."),
+        typer.Option(
+            help="Exit with status 1 if the mean gap of auto is more than X points above that of the best single "
+            "solver, or if a run stops for time before its time is up."
+        ),
     ] = None,
     require_proofs: Annotated[
-        float, typer.Option(help="With --require: or if it proves a share that is more points below the largest one.")
+        float,
+        typer.Option(help="With --require: also if its share of proofs is more than X points below the largest one."),
     ] = 2.0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
-    markdown: Annotated[bool, typer.Option(help="Print the scores as a Markdown table.")] = False,
-) -> None:  # fmt: skip
-    """Make the table by which auto chooses out of results of the bench, and score auto on other instances.
+    as_json: options.Json = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the scores as a Markdown table.")] = False,
+) -> None:
+    """Learn the table of auto from results of the bench, and score auto on other instances.
 
-    Without any results the table of the package is shown.
+    Without results, show the table of the package.
     """
     from transom.errors import SpecError
     from transom.solvers.auto.table import packaged

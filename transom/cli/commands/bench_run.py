@@ -31,7 +31,10 @@ class Only(StrEnum):
 
 def command(
     out: Annotated[
-        Path, typer.Option("--out", metavar="RESULTS", help="Folder of the results; what it holds is not done again.")
+        Path,
+        typer.Option(
+            "--out", metavar="RESULTS", help="Folder of the results. Runs that it holds already are not repeated."
+        ),
     ],
     plan: plan_options.Source = None,
     instances: plan_options.Instances = None,
@@ -55,20 +58,20 @@ def command(
     tls_cert: TlsCert = None,
     tls_key: TlsKey = None,
     insecure: Insecure = False,
-    force: Annotated[bool, typer.Option("--force", help="Do all runs anew.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Repeat all runs.")] = False,
     only: Annotated[
         Only | None,
-        typer.Option("--only", help="Do only runs anew that failed, or that other code or versions did."),
+        typer.Option("--only", help="Repeat only failed runs, or only outdated runs (of other code or versions)."),
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """Do the runs of a plan: instances x solvers x seeds x budgets x threads, and traces x policies x seeds.
+    """Run a plan: instances x solvers x seeds x budgets x threads, and traces x policies x seeds.
 
-    Every run is kept in RESULTS as soon as it ends. If the bench is interrupted, or even killed, the same command
-    goes on where it was: nothing that was done is lost or repeated. A run that raises, crashes, hangs, takes too much
-    memory or gives a wrong answer is a result too, with its cause, and stops nothing.
+    Every run is stored in RESULTS as soon as it ends. If the bench is interrupted or killed, the same command
+    resumes where it stopped: no finished run is lost or repeated. A run that raises, crashes, hangs, exceeds its
+    memory or gives a wrong answer is stored with its cause, and the others go on.
 
-    Without a plan, --instances and --solver say what to compare; with one, options stand instead of what it says.
+    Without a plan, --instances and --solver say what to compare. With a plan, options replace its settings.
     """
     from transom.bench.run.running import run_plan
     from transom.cli.commands.bench_plan import duration, forecast

@@ -26,18 +26,21 @@ class By(StrEnum):
 
 Library = Annotated[
     Path | None,
-    typer.Option("--library", help="A folder of instances with best-known values, as transom library keeps it."),
+    typer.Option("--library", help="Folder with best known values, as kept by transom library."),
 ]
 
 
 def command(
     results: Annotated[list[Path], typer.Argument(metavar="RESULTS", help="Folders of bench run, or Parquet files.")],
     library: Library = None,
-    by: Annotated[By, typer.Option("--by", help="Compare solvers per problem, or per set of the plan.")] = By.problem,
+    by: Annotated[By, typer.Option("--by", help="Compare solvers by problem, or by set of the plan.")] = By.problem,
     budget: Annotated[
-        list[float] | None, typer.Option("--budget", help="Only runs under this budget [s]; may be repeated.")
+        list[float] | None,
+        typer.Option("--budget", help="Only runs with this time budget, in seconds. Repeat for several."),
     ] = None,
-    pairs: Annotated[bool, typer.Option("--pairs", help="Also every two solvers against each other, tested.")] = False,
+    pairs: Annotated[
+        bool, typer.Option("--pairs", help="Also compare every two solvers, with tests of significance.")
+    ] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print one short table in Markdown.")] = False,
     json: options.Json = False,
 ) -> None:

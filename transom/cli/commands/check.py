@@ -56,15 +56,16 @@ def command(
     estimates: options.Estimates = "exact",
     estimates_for: options.EstimatesForOption = options.EstimatesFor.missing,
 ) -> None:
-    """Judge results against their instances, or a recorded replay against its trace.
+    """Check results against their instances, or a recorded replay against its trace.
 
-    Everything is computed again from the data: whether an answer is feasible and worth what is
-    claimed, whether its bound and its optimum can be; whether every job starts once, in time, and on
-    nodes that are free, and what the hops between them cost; with outages, whether no job runs on a node that is
-    down, what was stated happened, and attempts follow one another; whether each point of a front is feasible,
-    takes every job that still fits, and is beaten by no other one; and, where at most 14 jobs fit, whether a
-    front that is said to be complete lacks a point. A trace is read and cut as the recording says, further
-    resources and all, unless an option says otherwise. The exit status is 1 if something is wrong.
+    Everything is recomputed from the data. For results: feasibility, value, bound and proof. For fronts: every
+    point is feasible, takes every job that still fits and is not dominated; where at most 14 jobs fit, a complete
+    front has no missing point. For replays: every job starts once, not before its submission and on free nodes, and
+    hop costs are right. With outages: no job runs on a node that is down, outages are those stated, and attempts
+    follow one another.
+
+    A trace is read as the recording says, including its further resources, unless an option says otherwise. The
+    exit status is 1 if something is wrong.
     """
     from transom.errors import DocumentError
 

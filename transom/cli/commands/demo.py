@@ -22,10 +22,10 @@ def command(
     ),
     json: options.Json = False,
 ) -> None:
-    """Generate a trace, compare policies on it, cut scheduling windows out of it, solve them and check the answers.
+    """Generate a trace, compare policies, cut windows out of it, solve them and check the answers.
 
-    Each step is a command of its own, which is printed before it runs; what is finished in the folder is not done
-    again. With --json, the document lists each command and what its own --json prints.
+    Each step is a command of its own, which is printed before it runs. Steps that are finished in the folder are
+    not repeated. With --json, the document lists each command and what its own --json prints.
     """
     trace, replays, windows, results = (
         out / name for name in ("trace.swf.gz", "replays", "windows.jsonl", "results.jsonl")

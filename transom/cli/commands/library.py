@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from transom.bench.best_known.library_sources import Candidate, Step, Taken
 
 Folder = Annotated[
-    Path, typer.Option("--library", metavar="DIR", help="The folder of instances with its index, index.jsonl.gz.")
+    Path, typer.Option("--library", metavar="DIR", help="Folder of the instances and their index, index.jsonl.gz.")
 ]
 _HERE = Path("instances")
 _COLUMNS = (
@@ -27,12 +27,12 @@ _COLUMNS = (
 
 def list_command(
     folder: Folder = _HERE,
-    csv: Annotated[bool, typer.Option("--csv", help="Print every entry, as a table with commas between.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print every entry, one line of JSON each.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print every entry as CSV.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print every entry as a line of JSON.")] = False,
 ) -> None:
-    """Show what is known: how many instances of each file, how many optima are proved, and by what.
+    """List what is known: instances of each file, proved optima, and the methods of proof.
 
-    With --csv or --json every entry is told, without its solution.
+    --csv and --json print every entry, without its solution.
     """
     from transom.bench.best_known.library import read_library
     from transom.errors import SpecError
@@ -55,14 +55,16 @@ def list_command(
 
 
 def add_command(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Instances as for solve, in the folder.")],
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE", help="Instances as for solve, in the folder of the library.")
+    ],
     folder: Folder = _HERE,
     problem: Annotated[
         str | None,
         typer.Option(
             "--problem",
             autocompletion=completion.problems,
-            help="What to make of them, as of solve; what they are by default.",
+            help="Type of problem, as for solve. By default, what the files hold.",
         ),
     ] = None,
     objective: options.Objective = None,
@@ -71,9 +73,9 @@ def add_command(
     wrap: options.Wrap = None,
     json: options.Json = False,
 ) -> None:
-    """Make entries for the instances of files; nothing is known of them yet.
+    """Add entries for the instances of files, without results.
 
-    An instance that is in the library under the same terms is left as it is.
+    Instances that are in the library under the same terms stay as they are.
     """
     from transom.bench.best_known.library import INDEX, Library, locked, read_library, write_library
     from transom.bench.best_known.library_update import new_entries
@@ -94,11 +96,13 @@ def add_command(
 
 
 def remove_command(
-    files: Annotated[list[str], typer.Argument(metavar="FILE", help="As the index names them; they may be gone.")],
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE", help="Files as the index names them; they need not exist any more.")
+    ],
     folder: Folder = _HERE,
     json: options.Json = False,
 ) -> None:
-    """Forget the entries of files, which themselves stay as they are."""
+    """Remove the entries of files. The files themselves stay as they are."""
     from transom.bench.best_known.library import Library, locked, read_library, write_library
     from transom.errors import DocumentError
 
@@ -122,23 +126,22 @@ def remove_command(
 def update_command(
     results: Annotated[
         list[Path],
-        typer.Argument(metavar="RESULTS", help="Stores of the bench, or .jsonl files of transom solve --out."),
+        typer.Argument(metavar="RESULTS", help="Folders of bench run, or .jsonl files of transom solve --out."),
     ],
     folder: Folder = _HERE,
     seconds: Annotated[
-        float | None, typer.Option("--seconds", help="Repeat runs with at least so much time [s].")
+        float | None, typer.Option("--seconds", help="Repeat runs with at least this time budget.")
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """Take in results that are better than what is known, or prove it.
+    """Update the library with results that are better than what is known, or that prove it.
 
-    A store holds no solutions: a run whose row says more than the library is repeated with the same solver,
-    seed and budget, and what comes out of it is judged; where it does not give the same again, a note says so,
-    and it is taken only as far as it is better than what is known. Results of `solve --out` are judged as
-    they are.
+    A store of the bench holds no solutions. If a row is better than the library, the run is repeated with the same
+    solver, seed and budget, and its solution is checked. If the repetition differs, a note says so, and the result
+    is used only as far as it is better than what is known. Results of `solve --out` are checked directly.
 
-    Where a value is better than what somebody proved to be the best, both sides are named, nothing is changed
-    and the exit status is 1; so it is where a result does not pass the judge, which is then left out.
+    If a value is better than a proved optimum, both sources are named, nothing is changed, and the exit status is
+    1. The exit status is also 1 if a result fails the check; that result is left out.
     """
     from transom.bench.best_known.library import read_library
     from transom.bench.best_known.library_sources import candidates, contradictions, keep, promising, steps
@@ -196,15 +199,15 @@ def verify_command(
         typer.Option(
             "--solve",
             metavar="SECONDS",
-            help="Repeat every proof, with another exact solver where there is one [s each].",
+            help="Repeat every proof within SECONDS, with another exact solver where there is one.",
         ),
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """Judge everything that a library says by its instances.
+    """Check every entry of a library against its instance.
 
-    Digest and size of each instance, whether a solution is feasible and worth what is claimed, whether bounds and
-    proofs agree with the values, entries without an instance and instances without an entry. The exit status is 1
+    This covers the digest and size of each instance, feasibility and value of each solution, the consistency of
+    bounds and proofs with values, entries without an instance, and instances without an entry. The exit status is 1
     if something is wrong.
     """
     from transom.bench.best_known.library import read_library

@@ -18,15 +18,18 @@ if TYPE_CHECKING:
 def command(
     source: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME|PATH]", help="A shipped checkpoint or a .safetensors file; without it, a list."),
+        typer.Argument(
+            metavar="[NAME|PATH]",
+            help="Checkpoint of the package, or .safetensors file. Without it, list the checkpoints.",
+        ),
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """List the checkpoints that come with the package, or show the card of one.
+    """List the checkpoints of the package, or show the card of one.
 
-    A card says what the weights are for, on which cluster, how they were trained, and how they and others that do not
-    learn scored; it is checked against the weights. Using the weights needs nothing beside Transom itself; training
-    needs transom[learned].
+    A card says what the weights are for, on which cluster, how they were trained, and how they and other policies
+    scored. It is checked against the weights. Using the weights needs nothing but Transom; training needs
+    transom[learned].
     """
     from transom.learned import checkpoints
 

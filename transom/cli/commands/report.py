@@ -16,17 +16,15 @@ def command(
     results: Annotated[
         list[Path], typer.Argument(help="Folders of results, or Parquet files of rows.", metavar="RESULTS")
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The page, a file that ends in .html.")] = Path(
-        "report.html"
-    ),
+    out: Annotated[Path, typer.Option("--out", "-o", help="Output file: an .html page.")] = Path("report.html"),
     title: Annotated[str | None, typer.Option("--title", help="Title of the page.")] = None,
     library: Library = None,
     figures: Annotated[
-        Path | None, typer.Option("--figures", help="Write every figure as SVG and PDF into this folder, too.")
+        Path | None, typer.Option("--figures", help="Also write every figure as SVG and PDF into this folder.")
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """Write one self-contained page: what ran, tables, curves, single instances, failures."""
+    """Write results as one self-contained page: tables, curves, single instances, failures."""
     check_writable(out, ".html")
     if figures is not None:
         check_writable(figures / "figure.svg", ".svg")

@@ -11,10 +11,10 @@ from transom.cli.output.console import print_json, print_table
 
 
 def command(
-    name: Annotated[str | None, typer.Argument(help="The name of a document; without it, the list.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Name of a document type. Without it, list them.")] = None,
     json: options.Json = False,
 ) -> None:
-    """List the documents that Transom reads and writes, or print the JSON Schema of one."""
+    """List the document types of Transom, or print the JSON Schema of one."""
     import json as texts
     from contextlib import suppress
 

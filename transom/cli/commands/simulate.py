@@ -44,18 +44,19 @@ def command(
         typer.Option(
             "--policy",
             autocompletion=completion.policies,
-            help="[LABEL=]SPEC, such as fcfs-easy; give it again to compare.",
+            help="Policy: [LABEL=]SPEC, such as fcfs-easy. Repeat to compare.",
         ),
     ] = None,
     period: Annotated[
         int | None,
-        typer.Option("--period", min=1, help="Decide every so many seconds: short for --policy nwp:period=SECONDS."),
+        typer.Option("--period", min=1, help="Decide once every SECONDS; short for --policy nwp:period=SECONDS."),
     ] = None,
     cluster: Annotated[
         str | None,
         typer.Option(
             "--cluster",
-            help="The tree that nodes hang on: fat-tree:k=20 or fat-tree:leaf=10,pod=40; nodes=N sizes the machine.",
+            help="Network of the nodes: fat-tree:k=20 or fat-tree:leaf=10,pod=40. nodes=N sets the "
+            "size of the machine.",
         ),
     ] = None,
     allocate: Annotated[
@@ -63,24 +64,29 @@ def command(
         typer.Option(
             "--allocate",
             autocompletion=completion.solvers,
-            help="Solver that chooses nodes, such as dcas-exact; give it again to compare. Lowest idle ids by default.",
+            help="Solver that chooses the nodes of each job, such as dcas-exact. Repeat to "
+            "compare. By default, the lowest idle ids.",
         ),
     ] = None,
     rule: Annotated[
-        Rule | None, typer.Option("--rule", help="What jobs may be given; by default what the solver is made for.")
+        Rule | None,
+        typer.Option(
+            "--rule", help="Contiguity rule for the nodes of a job. By default, the rule that the solver is made for."
+        ),
     ] = None,
     allocate_by: Annotated[
-        AllocateBy, typer.Option("--allocate-by", help="Place jobs of an instant together or one after another.")
+        AllocateBy,
+        typer.Option("--allocate-by", help="Place the jobs that start at one instant together, or one by one."),
     ] = AllocateBy.window,
     allocate_seconds: Annotated[
-        float, typer.Option("--allocate-seconds", help="Time of the solver for each allocation.")
+        float, typer.Option("--allocate-seconds", help="Time limit of the solver for each allocation.")
     ] = 1.0,
     cost_model: Annotated[
         str | None,
         typer.Option(
             "--cost-model",
             autocompletion=completion.cost_models,
-            help="paper (default), authors or custom:KEY=VALUE,...",
+            help="Hop costs: paper (default), authors or custom:KEY=VALUE,...",
         ),
     ] = None,
     resources: Resources = None,
@@ -95,24 +101,26 @@ def command(
     seed: options.Seed = 0,
     jitter: Annotated[
         int,
-        typer.Option(
-            "--jitter", min=0, max=10**9, help="Move submissions by up to so many seconds in each repetition."
-        ),
+        typer.Option("--jitter", min=0, max=10**9, help="Move each submission by up to SECONDS in each repetition."),
     ] = 0,
     repeats: Annotated[
-        int, typer.Option("--repeats", min=0, help="Replay so many more times, jittered and with other seeds.")
+        int, typer.Option("--repeats", min=0, help="Number of further replays, with jitter and other seeds.")
     ] = 0,
-    tau: Annotated[float, typer.Option("--tau", help="Bound of the bounded slowdown [s].")] = 10.0,
+    tau: Annotated[float, typer.Option("--tau", help="Threshold of the bounded slowdown.")] = 10.0,
     warm_up: Annotated[
-        float, typer.Option("--warm-up", min=0, help="Leave jobs of the first so many seconds out of the figures.")
+        float, typer.Option("--warm-up", min=0, help="Exclude jobs of the first SECONDS from the figures.")
     ] = 0.0,
     cool_down: Annotated[
-        float, typer.Option("--cool-down", min=0, help="Leave jobs of the last so many seconds out of the figures.")
+        float, typer.Option("--cool-down", min=0, help="Exclude jobs of the last SECONDS from the figures.")
     ] = 0.0,
-    by: Annotated[list[By] | None, typer.Option("--by", help="Break the figures down; may be repeated.")] = None,
-    figures: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw into DIR/figures.")] = True,
-    formats: Annotated[list[Format] | None, typer.Option("--format", help="Of figures; may be repeated.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replay even what is finished in DIR.")] = False,
+    by: Annotated[list[By] | None, typer.Option("--by", help="Break the figures down. Repeat for several.")] = None,
+    figures: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw figures into DIR/figures.")] = True,
+    formats: Annotated[
+        list[Format] | None, typer.Option("--format", help="File format of the figures. Repeat for several.")
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replay everything, even what is finished in the folder.")
+    ] = False,
     json: options.Json = False,
     nodes: options.Nodes = None,
     size: options.SizeOption = options.Size.requested,
@@ -128,17 +136,18 @@ def command(
 ) -> None:
     """Replay a trace under one or more policies, side by side.
 
-    With --out, DIR/LABEL/jobs.parquet and decisions.parquet hold every job and every decision;
-    what is finished there is not computed again. Schedules are chaotic: --jitter 60 --repeats 10
-    shows how much of a difference is noise. With --cluster jobs get nodes of a fat tree, and the
-    figures tell what the hops between them cost; which nodes they get never changes when they run.
-    With --resources jobs ask for further resources too, by laws that --seed settles, the same under
-    every policy. With --outages nodes fail and go out for maintenance, the same under every policy; the
-    figures are of what is in service. With --rules, events follow the rules of another program, for
-    cross-checks with what was published with it; rlscheduler draws random sequences, or replays that of
-    --start and --jobs. With --machines the trace holds jobs of tasks of identical instances, which are placed on
-    machines; policies are then first-fit, longest-first, tetris and others of that kind, and --json prints a line for
-    each chunk and policy.
+    With --out, every job and every decision is written to DIR/LABEL/jobs.parquet and decisions.parquet. Replays
+    that are finished there are reused. Schedules are sensitive to small changes: --jitter 60 --repeats 10 shows how
+    much of a difference is noise.
+
+    --cluster places jobs on the nodes of a fat tree and reports hop costs. Placement does not change start times.
+    --resources adds demands for further resources, and --outages adds node failures and maintenance. Both are drawn
+    with --seed and are the same under every policy. With outages, figures refer to the nodes in service.
+
+    --rules replays under the event rules of another program, to compare with its published results. rlscheduler
+    draws random sequences, or replays the one given by --start and --jobs. With --machines, the trace holds jobs of
+    identical tasks, which are placed on machines. Policies are then first-fit, longest-first, tetris and similar
+    ones, and --json prints a line for each chunk and policy.
     """
     from transom.errors import SpecError
     from transom.simulation.output.metrics import Trim, summary

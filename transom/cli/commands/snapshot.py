@@ -17,34 +17,34 @@ from transom.cli.output.console import check_writable, describe, note, print_jso
 def command(
     context: typer.Context,
     trace: options.Trace,
-    every: Annotated[int, typer.Option("--every", min=1, help="Cut a window every so many seconds.")],
-    out: Annotated[Path, typer.Option("--out", help="Where to write the windows: .jsonl or .jsonl.gz.")],
+    every: Annotated[int, typer.Option("--every", min=1, help="Time between two windows, in seconds.")],
+    out: Annotated[Path, typer.Option("--out", help="Output file for the windows: .jsonl or .jsonl.gz.")],
     policy: Annotated[
         str,
         typer.Option(
             "--policy",
             autocompletion=completion.policies,
-            help="The policy of the replay; `transom solvers` lists them.",
+            help="Policy of the replay; `transom solvers` lists them.",
         ),
     ] = "fcfs-easy",
     order: Annotated[
-        str | None, typer.Option("--order", help="Priority rule that orders the queue; the policy's own by default.")
+        str | None, typer.Option("--order", help="Priority rule that orders the queue. By default, that of the policy.")
     ] = None,
     cluster: Annotated[
         str | None,
-        typer.Option("--cluster", help="The tree that nodes hang on, as for simulate; windows then tell idle nodes."),
+        typer.Option("--cluster", help="Network of the nodes, as for simulate. Windows then list the idle nodes."),
     ] = None,
     allocate: Annotated[
         str | None,
         typer.Option(
             "--allocate",
             autocompletion=completion.solvers,
-            help="Solver that chooses nodes; lowest idle ids by default.",
+            help="Solver that chooses the nodes of each job. By default, the lowest idle ids.",
         ),
     ] = None,
     resources: Resources = None,
-    minimum: Annotated[int, typer.Option("--minimum", min=1, help="Leave out windows with fewer waiting jobs.")] = 1,
-    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Write so many windows at most.")] = None,
+    minimum: Annotated[int, typer.Option("--minimum", min=1, help="Skip windows with fewer than N waiting jobs.")] = 1,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Write at most N windows.")] = None,
     start: options.Start = 0,
     jobs: options.Jobs = None,
     seed: options.Seed = 0,
@@ -61,12 +61,12 @@ def command(
     estimates: options.Estimates = "exact",
     estimates_for: options.EstimatesForOption = options.EstimatesFor.missing,
 ) -> None:
-    """Replay a trace and write what the scheduler saw now and then.
+    """Replay a trace and write scheduling windows at regular times.
 
-    A window holds the waiting jobs in the site's order, the running ones with the ends that their
-    walltimes promise, and what is free: just before the first decision at or after each point of
-    time, and never a job's real runtime. With --cluster it states the ids of the idle nodes. `transom
-    solve` takes the file as it is.
+    A window is the state just before the first decision at or after each point in time. It holds the waiting jobs
+    in the order of the site, the running jobs with the ends that follow from their walltimes, and what is free. It
+    never holds the real runtime of a job. With --cluster it lists the ids of the idle nodes. `transom solve` reads
+    the file.
     """
     from itertools import islice
 

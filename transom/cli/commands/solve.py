@@ -28,15 +28,15 @@ _SECONDS = 1.0  # per instance, where no count of iterations ends the search eit
 def command(
     files: Annotated[
         list[Path],
-        typer.Argument(metavar="FILE", help="Instances: .json, .jsonl (a set), .kp or .dat, all of them with .gz too."),
+        typer.Argument(metavar="FILE", help="Instances: .json, .jsonl (a set), .kp or .dat, also with .gz."),
     ],
     problem: Annotated[
         str | None,
         typer.Option(
             "--problem",
             autocompletion=completion.problems,
-            help="What to solve, such as knapsack or dcas: a kind that `transom solvers` lists; by default what files "
-            "hold.",
+            help="Type of problem, such as knapsack or dcas; `transom solvers` lists them. By "
+            "default, what the files hold.",
         ),
     ] = None,
     solver: Annotated[
@@ -44,18 +44,22 @@ def command(
         typer.Option(
             "--solver",
             autocompletion=completion.solvers,
-            help="One: NAME or NAME:KEY=VALUE,...; `transom solvers` lists them. auto by default.",
+            help="Solver: NAME or NAME:KEY=VALUE,...; `transom solvers` lists them. By default auto.",
         ),
     ] = None,
     seconds: Annotated[
         float | None,
-        typer.Option("--seconds", help="Time for each instance; 1 by default, none with --iterations or --stall."),
+        typer.Option(
+            "--seconds", help="Time limit for each instance. By default 1, and none with --iterations or --stall."
+        ),
     ] = None,
-    iterations: Annotated[int | None, typer.Option("--iterations", help="Stop after so many iterations.")] = None,
-    target: Annotated[float | None, typer.Option("--target", help="Stop at a value at least as good.")] = None,
-    gap: Annotated[float | None, typer.Option("--gap", help="Stop at a relative gap of at most this.")] = None,
+    iterations: Annotated[int | None, typer.Option("--iterations", help="Stop after N iterations.")] = None,
+    target: Annotated[
+        float | None, typer.Option("--target", help="Stop when the value is at least as good as X.")
+    ] = None,
+    gap: Annotated[float | None, typer.Option("--gap", help="Stop when the relative gap is at most X.")] = None,
     stall: Annotated[
-        int | None, typer.Option("--stall", help="Stop after so many iterations without a better value.")
+        int | None, typer.Option("--stall", help="Stop after N iterations without a better value.")
     ] = None,
     objective: options.Objective = None,
     objectives: options.Objectives = None,
@@ -64,50 +68,55 @@ def command(
         typer.Option(
             "--decide",
             autocompletion=completion.decision_rules,
-            help="Rule that takes a point of a selection's front, such as knee or trade-off:give=0.2; repeat to "
-            "compare. trade-off by default.",
+            help="Rule that chooses a point of the Pareto front of a selection, such as knee or "
+            "trade-off:give=0.2. Repeat to compare. By default trade-off.",
         ),
     ] = None,
     picture: Annotated[
-        Path | None, typer.Option("--picture", help="Draw a front or an allocation to this .png, .pdf or .svg.")
+        Path | None, typer.Option("--picture", help="Draw a front or an allocation to this .png, .pdf or .svg file.")
     ] = None,
     cost_model: options.CostModel = None,
     wrap: options.Wrap = None,
     seed: options.Seed = 0,
-    threads: Annotated[int, typer.Option("--threads", min=1, help="Threads that the solver may use.")] = 1,
+    threads: Annotated[int, typer.Option("--threads", min=1, help="Number of threads that the solver may use.")] = 1,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="Keep results in this .jsonl or .jsonl.gz; what it holds is not solved again."),
+        typer.Option("--out", help="Results file, .jsonl or .jsonl.gz. Results that it holds already are reused."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Solve again what --out holds already.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Solve all instances, even those with a result in --out.")
+    ] = False,
     solutions: Annotated[
         bool,
         typer.Option(
             "--solutions",
-            help="With --json: add the chosen items, the points of the front, the nodes of each job or the arcs.",
+            help="With --json, add the solution: the chosen items, the points of the front, the "
+            "nodes of each job, or the arcs.",
         ),
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each instance when it is solved.")] = (
-        False
-    ),
+    json: Annotated[
+        bool, typer.Option("--json", help="Print a line of JSON for each instance as soon as it is solved.")
+    ] = (False),
 ) -> None:
     """Solve the instances of one or more files, and check every answer.
 
-    A file holds knapsacks, selections, allocations or constrained paths, windows (of `transom snapshot`), or
-    lines of a topology-aware stream. A window becomes a knapsack whose items are its queued jobs, weighed by
-    their nodes and valued by --objective; with --problem selection, the choice of queued jobs that use nodes
-    and further resources best; or, with --problem scas, dcas or free, the allocation of the jobs at the head
-    of its queue that fit. A line of a stream becomes the allocation of its jobs: scas unless stated. Jobs of
-    one node go on any node that is left and are not part of an allocation.
+    A file holds knapsacks, selections, allocations or constrained paths, windows (written by `transom snapshot`),
+    or lines of a topology-aware stream.
 
-    A selection has several objectives; its solution is the front of all choices that no other choice beats,
-    complete or not, and its value the share of hypervolume that the front dominates. Use is shown relative to
-    the whole machine. In JSON, chosen says which point each --decide rule takes.
+    A window becomes a knapsack: its items are the queued jobs, their weights are nodes, and --objective sets their
+    values. With --problem selection, it becomes a selection over nodes and further resources. With --problem scas,
+    dcas or free, it becomes the allocation of the jobs at the head of the queue that fit. A line of a stream
+    becomes an allocation of its jobs, by default scas. Jobs of one node can use any node that is left and are not
+    part of an allocation.
 
-    Values that were scaled to integers are printed in their own unit in the table, as integers in JSON.
-    With --solutions, items count from 0; nodes and order follow the jobs of more than one node, whose ids
-    are in jobs where the file states ids; an arc is [start, size]. The jobs of a point are ids where the
-    file states them, else they count from 0.
+    The solution of a selection is its Pareto front, complete or not. Its value is the share of the hypervolume that
+    the front dominates. Utilisation is relative to the whole machine. In JSON, chosen gives the point of each
+    --decide rule.
+
+    Values that were scaled to integers are printed in their own unit in tables, and as integers in JSON. With
+    --solutions, items count from 0. nodes and order list the jobs of more than one node; jobs holds their ids if
+    the file has ids. An arc is [start, size]. The jobs of a point are ids if the file has ids, else positions from
+    0.
     """
     from transom.cli.output.fronts import DEFAULT_RULE, named_rules, try_rules
     from transom.cli.output.pictures import check_picture, draw

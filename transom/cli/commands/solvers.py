@@ -15,13 +15,13 @@ _WIDTH = 17  # of a name
 
 
 def command(json: options.Json = False) -> None:
-    """List solvers, policies, objectives, priority rules, cost models and decision rules with their parameters.
+    """List solvers, policies, objectives, priority rules, cost models and decision rules.
 
-    Behind a solver stand the problems that it takes. One name may stand for solvers of several problems;
-    the one that fits the problem at hand is taken.
+    Each entry has its parameters. Solvers are listed by the problems that they take. One name can stand for solvers
+    of several problems; the one that fits the problem is used.
 
-    A specification is NAME or NAME:KEY=VALUE,KEY=VALUE; a value that holds a comma or a specification
-    of its own goes into brackets: window:solver=[sa:steps=1000],size=20.
+    A specification is NAME or NAME:KEY=VALUE,KEY=VALUE. A value that contains a comma or another specification goes
+    into brackets: window:solver=[sa:steps=1000],size=20.
     """
     from transom import registry
     from transom.problems import documents

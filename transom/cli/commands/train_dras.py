@@ -35,7 +35,12 @@ def command(
     trace: options.Trace,
     out: train_options.Out,
     agent: Annotated[
-        str, typer.Option("--agent", help="pg (eq. 3), dql (eq. 4) or ppo, with settings: ppo:passes=2,entropy=0.01.")
+        str,
+        typer.Option(
+            "--agent",
+            help="Learning algorithm: pg (equation 3), dql (equation 4) or ppo, with settings such "
+            "as ppo:passes=2,entropy=0.01.",
+        ),
     ] = "ppo",
     learning_rate: Annotated[
         float | None,
@@ -53,10 +58,14 @@ def command(
     ] = None,
     reward: Annotated[
         str,
-        typer.Option("--reward", help="waiting, waiting:growth=G, slowdown, capability (eq. 1) or capacity (eq. 2)."),
+        typer.Option(
+            "--reward",
+            help="Reward: waiting, waiting:growth=G, slowdown, capability (equation 1) or capacity (equation 2).",
+        ),
     ] = "waiting",
     decisions: Annotated[
-        int, typer.Option("--decisions", min=0, help="Decisions to learn from; 0 writes the untrained network.")
+        int,
+        typer.Option("--decisions", min=0, help="Number of decisions to learn from. 0 writes the untrained network."),
     ] = 600_000,
     minutes: Annotated[
         float | None,
@@ -82,7 +91,7 @@ def command(
         ),
     ] = None,
     overlap: Annotated[
-        bool, typer.Option("--overlap", help="Months of the training may be in the validation; the card says so.")
+        bool, typer.Option("--overlap", help="Allow training months in the validation. The card says so.")
     ] = False,
     against: Annotated[
         list[str] | None,
@@ -98,40 +107,48 @@ def command(
         str | None,
         typer.Option(
             "--phases",
-            help="Train on jobsets instead of copies of the trace, phase by phase: sampled,real,synthetic; NAME=COUNT "
-            "for fewer.  [default: copies]",
+            help="Train phase by phase on job sets instead of copies of the trace: "
+            "sampled,real,synthetic, with NAME=COUNT for fewer sets.  [default: copies]",
         ),
     ] = None,
     phase_jobs: Annotated[
         int | None, typer.Option("--phase-jobs", min=1, help="Jobs of a sampled or synthetic jobset.  [default: 3200]")
     ] = None,
     loads: Annotated[
-        str, typer.Option("--loads", metavar="A-B", help="Without --phases: squeeze the time between submissions.")
+        str, typer.Option("--loads", metavar="A-B", help="Without --phases: range of factors on the load of the trace.")
     ] = "0.9-1.25",
     laps: Annotated[
         int,
         typer.Option(
             "--laps",
             min=1,
-            help="How often the trace follows on itself in a copy: starvation shows on long ones alone.",
+            help="Repetitions of the trace in a copy. Starvation shows only on long copies.",
         ),
     ] = 2,
     reservation: Annotated[
         Reservation,
-        typer.Option("--reservation", help="For the selected job (paper), or the head of the queue (code)."),
+        typer.Option(
+            "--reservation", help="Reserve for the selected job (paper), or for the head of the queue (code)."
+        ),
     ] = Reservation.selected,
     keep: Annotated[
         bool,
-        typer.Option("--keep/--reselect", help="Keep a reservation until its job starts, or select anew each time."),
+        typer.Option("--keep/--reselect", help="Keep a reservation until its job starts, or select again each time."),
     ] = True,
     levels: Annotated[
-        int, typer.Option("--levels", min=1, max=2, help="1: neither reservation nor backfilling (Decima-PG).")
+        int,
+        typer.Option(
+            "--levels", min=1, max=2, help="Levels of the agent. 1: no reservation and no backfilling (Decima-PG)."
+        ),
     ] = 2,
-    window: Annotated[int, typer.Option("--window", min=1, max=1000, help="Candidates of a decision, at most.")] = 50,
+    window: Annotated[
+        int, typer.Option("--window", min=1, max=1000, help="Largest number of candidates of a decision.")
+    ] = 50,
     longest: Annotated[
         int | None,
         typer.Option(
             "--longest",
+            metavar="SECONDS",
             min=1,
             max=10**9,
             help="Walltime that times are divided by [s].  [default: the longest of the training]",
@@ -147,7 +164,7 @@ def command(
     ] = None,
     paper_size: Annotated[
         bool,
-        typer.Option("--paper-size", help="The network of Table III on the paper's state; slow."),
+        typer.Option("--paper-size", help="Use the network of Table III and the state of the paper. Slow."),
     ] = False,
     validation_jobs: Annotated[
         int | None,
@@ -157,16 +174,21 @@ def command(
             help="Compare snapshots on so many jobs only.  [default: all; with --paper-size 300]",
         ),
     ] = None,
-    batch: Annotated[int, typer.Option("--batch", min=2, help="Decisions of an update.")] = 8192,
+    batch: Annotated[int, typer.Option("--batch", min=2, help="Number of decisions of an update.")] = 8192,
     instances: Annotated[
-        int, typer.Option("--instances", min=0, help="Update after so many scheduling instances instead; paper: 10.")
+        int,
+        typer.Option(
+            "--instances",
+            min=0,
+            help="Update after N scheduling instances instead of a batch. In the paper 10.",
+        ),
     ] = 0,
     validate_every: Annotated[
         int,
         typer.Option(
             "--validate-every",
             min=1,
-            help="Updates between two looks at the validation, with which the state is written.",
+            help="Number of updates between two validations. Each also saves the state.",
         ),
     ] = 5,
     bound: Annotated[
@@ -174,7 +196,8 @@ def command(
         typer.Option(
             "--bound",
             min=0,
-            help="Take the snapshot of least mean wait whose longest wait is at most so many times FCFS+EASY's.",
+            help="Choose the snapshot with the least mean wait among those whose longest wait is "
+            "at most X times that of FCFS+EASY.",
         ),
     ] = 0.0,
     name: Annotated[
@@ -190,11 +213,11 @@ def command(
 ) -> None:
     """Train a DRAS agent on a trace.
 
-    DIR/NAME.safetensors and NAME.json hold the best snapshot, judged by its rewards on the validation months, and how
-    rules did there, which are told with every look; DIR/curve.csv what all snapshots scored there, and which policies
-    were ahead of them; DIR/tensorboard what TensorBoard shows. After Ctrl-C the same
-    command goes on where it stopped, and ends with the same checkpoint; with --minutes, that depends on the machine.
-    A training that is over goes on with more --decisions.
+    DIR/NAME.safetensors holds the best snapshot, judged by its rewards on the validation months, and NAME.json its
+    card, with the scores of other policies there. DIR/curve.csv holds the scores of all snapshots and the policies
+    that were ahead of them, and DIR/tensorboard the logs for TensorBoard. After Ctrl-C the same command resumes
+    where it stopped and gives the same checkpoint, except with --minutes, which depends on the machine. More decisions
+    extend a finished training.
     """
     from transom.learned.checkpoints import check_name, require
     from transom.learned.dras.training.training import PACKAGES

@@ -47,29 +47,37 @@ Parser = train_options.with_old({"--steps": "--decisions", "--every": "--save-ev
 def command(
     context: typer.Context,
     out: train_options.Out,
-    network: Annotated[Network, typer.Option("--network", help="Which network of Table II.")] = Network.cnn_3,
+    network: Annotated[Network, typer.Option("--network", help="Network of Table II.")] = Network.cnn_3,
     rows: Annotated[
         int, typer.Option("--rows", help="Rows of an observation: 5 as in the public code, 4 as in the paper.")
     ] = 5,
     cluster: Annotated[
         Cluster,
-        typer.Option("--cluster", help="Pods of 40 nodes and the costs of the public code, or of 100 and eq. (1)."),
+        typer.Option(
+            "--cluster",
+            help="authors: pods of 40 nodes and the costs of the public code. paper: pods of 100 "
+            "nodes and equation (1).",
+        ),
     ] = Cluster.authors,
     decisions: train_options.Decisions = 400_000,
     streams: Annotated[
-        int, typer.Option("--streams", min=1, help="Streams of 100 periods that the windows come from.")
+        int, typer.Option("--streams", min=1, help="Number of streams of 100 periods that the windows come from.")
     ] = 100,
-    envs: Annotated[int, typer.Option("--envs", min=1, help="Repairs that are stepped together.")] = 256,
-    length: Annotated[int, typer.Option("--length", min=1, help="Decisions of each of them for an update.")] = 32,
+    envs: Annotated[int, typer.Option("--envs", min=1, help="Number of environments that are stepped together.")] = 256,
+    length: Annotated[int, typer.Option("--length", min=1, help="Decisions of each environment for an update.")] = 32,
     minibatch: train_options.Minibatch = 1024,
     passes: train_options.Passes = 4,
     learning_rate: train_options.LearningRate = 1e-3,
     discount: train_options.Discount = 0.99,
-    clip: Annotated[float, typer.Option("--clip", help="Largest change of a chance that counts (eq. 8).")] = 0.2,
-    entropy: Annotated[float, typer.Option("--entropy", help="Weight of the entropy in the loss.")] = 0.01,
+    clip: Annotated[float, typer.Option("--clip", help="Clipping range of the probability ratio (equation 8).")] = 0.2,
+    entropy: Annotated[float, typer.Option("--entropy", help="Weight of the entropy bonus in the loss.")] = 0.01,
     reward: Annotated[
         Reward,
-        typer.Option("--reward", help="Minus the cost of each job, or of all at the end as in the paper, or 1 / cost."),
+        typer.Option(
+            "--reward",
+            help="each: minus the cost of each job. end: minus the total cost at the end, as in "
+            "the paper. reciprocal: 1 / cost.",
+        ),
     ] = Reward.each,
     name: Annotated[
         str | None, typer.Option("--name", help="Of the checkpoint: OUT/NAME.safetensors  [default: nsa-NETWORK]")
@@ -80,10 +88,10 @@ def command(
     seed: options.Seed = 0,
     json: options.Json = False,
 ) -> None:
-    """Train the repair of neural simulated annealing: a network that says where removed jobs begin.
+    """Train the repair step of neural simulated annealing: a network that chooses first nodes.
 
-    In the folder are then a checkpoint with its card, the learning curve (curve.csv), TensorBoard's logs
-    (tensorboard/), and the state of the training, with which the same command goes on where it stopped.
+    The folder then holds a checkpoint with its card, the learning curve (curve.csv), logs for TensorBoard
+    (tensorboard/), and the state of the training, from which the same command resumes.
     """
     from transom.learned.checkpoints import check_name
     from transom.learned.repair.evaluation import evaluate_and_save

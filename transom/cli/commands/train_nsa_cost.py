@@ -20,16 +20,18 @@ Parser = train_options.with_old({"--steps": "--search-steps", "--every": "--save
 def command(
     context: typer.Context,
     out: train_options.Out,
-    updates: Annotated[int, typer.Option("--updates", min=1, help="Updates of the weights.")] = 80,
-    windows: Annotated[int, typer.Option("--windows", min=2, help="Windows that are searched for an update.")] = 16,
-    runs: Annotated[int, typer.Option("--runs", min=2, help="Searches of each of them.")] = 6,
-    search_steps: Annotated[int, typer.Option("--search-steps", min=1, help="Steps of a search.")] = 250,
-    candidates: Annotated[int, typer.Option("--candidates", min=2, help="Cheapest starts that are chosen among.")] = 32,
+    updates: Annotated[int, typer.Option("--updates", min=1, help="Number of updates of the weights.")] = 80,
+    windows: Annotated[int, typer.Option("--windows", min=2, help="Windows searched for an update.")] = 16,
+    runs: Annotated[int, typer.Option("--runs", min=2, help="Searches of each window.")] = 6,
+    search_steps: Annotated[int, typer.Option("--search-steps", min=1, help="Steps of each search.")] = 250,
+    candidates: Annotated[
+        int, typer.Option("--candidates", min=2, help="Number of cheapest starts to choose from.")
+    ] = 32,
     streams: Annotated[
-        int, typer.Option("--streams", min=1, help="Streams of 100 periods on each cluster that windows come from.")
+        int, typer.Option("--streams", min=1, help="Number of streams of 100 periods on each cluster.")
     ] = 20,
     hidden: Annotated[str, typer.Option("--hidden", metavar="H,K", help="Units of the two hidden layers.")] = "24,16",
-    batch: Annotated[int, typer.Option("--batch", min=1, help="Decisions of an update.")] = 24_576,
+    batch: Annotated[int, typer.Option("--batch", min=1, help="Number of decisions of an update.")] = 24_576,
     minibatch: train_options.Minibatch = 4096,
     passes: train_options.Passes = 2,
     learning_rate: train_options.LearningRate = 2e-3,
@@ -41,10 +43,10 @@ def command(
     seed: options.Seed = 0,
     json: options.Json = False,
 ) -> None:
-    """Train the repair that knows what every start costs, on whole searches of windows of both clusters.
+    """Train the cost-aware repair step, on whole searches of windows of both clusters.
 
-    In the folder are then a checkpoint with its card, the learning curve (curve.csv), TensorBoard's logs
-    (tensorboard/), and the state of the training, with which the same command goes on where it stopped.
+    The folder then holds a checkpoint with its card, the learning curve (curve.csv), logs for TensorBoard
+    (tensorboard/), and the state of the training, from which the same command resumes.
     """
     from transom.learned.checkpoints import check_name
     from transom.learned.repair.nsa_cost_evaluation import evaluate_and_save

@@ -65,13 +65,13 @@ LARGEST = 2**40
 Trace = Annotated[Path, typer.Argument(help="A trace in the Standard Workload Format, plain or gzip.")]
 Nodes = Annotated[
     int | None,
-    typer.Option("--nodes", min=1, max=LARGEST, help="Nodes of the machine, instead of what the header says."),
+    typer.Option("--nodes", min=1, max=LARGEST, help="Number of nodes, instead of what the header of the trace says."),
 ]
-Start = Annotated[int, typer.Option("--start", min=0, help="Begin with the job at this position, from 0.")]
-Jobs = Annotated[int | None, typer.Option("--jobs", min=1, help="Take so many jobs, instead of all that follow.")]
-SizeOption = Annotated[Size, typer.Option("--size", help="Which size of a job counts, where it is known.")]
+Start = Annotated[int, typer.Option("--start", min=0, help="Position of the first job, from 0.")]
+Jobs = Annotated[int | None, typer.Option("--jobs", min=1, help="Number of jobs, instead of all that follow.")]
+SizeOption = Annotated[Size, typer.Option("--size", help="Which size of a job counts, where the trace has it.")]
 WalltimeOption = Annotated[
-    Walltime, typer.Option("--walltime", help="Take the runtime where no time was requested, or leave the job out.")
+    Walltime, typer.Option("--walltime", help="Where no time was requested, take the runtime, or drop the job.")
 ]
 LongRunsOption = Annotated[LongRuns, typer.Option("--long-runs", help="What to do with a runtime above the walltime.")]
 NonpositiveOption = Annotated[
@@ -83,30 +83,34 @@ SizeField = Annotated[
     typer.Option(
         "--size-field",
         metavar="FIELD",
-        help="The field that states the size, instead of --size: a number, a name such as requested-processors, a name "
-        "that the header gives a further column, or column19 ...",
+        help="Field with the size of a job, instead of --size: a number, a name such as "
+        "requested-processors, the name of a further column in the header, or column19 "
+        "and so on.",
     ),
 ]
 ZeroRuntimesOption = Annotated[
     ZeroRuntimes,
-    typer.Option("--zero-runtimes", help="Runtime 0 of a job that completed: as --nonpositive says, or a second."),
+    typer.Option(
+        "--zero-runtimes", help="Treat a runtime of 0 of a completed job as --nonpositive says, or as one second."
+    ),
 ]
 Partition = Annotated[
     list[str] | None,
-    typer.Option("--partition", metavar="NUMBER|NAME", help="Take this partition alone; may be repeated."),
+    typer.Option("--partition", metavar="NUMBER|NAME", help="Only the jobs of this partition. Repeat for several."),
 ]
 Estimates = Annotated[
     str,
     typer.Option(
         "--estimates",
         metavar="MODEL",
-        help="Walltimes that nobody requested: exact (the runtime), factor:F, overestimated, "
-        "tsafrir[:longest=SECONDS,share=SHARE], or trace:FILE, as in another trace; drawn by --seed.",
+        help="Model of walltimes that nobody requested: exact (the runtime), factor:F, "
+        "overestimated, tsafrir[:longest=SECONDS,share=SHARE], or trace:FILE, as in "
+        "another trace. Drawn with --seed.",
     ),
 ]
 EstimatesForOption = Annotated[
     EstimatesFor,
-    typer.Option("--estimates-for", help="Model the walltimes of jobs that request none, or of all."),
+    typer.Option("--estimates-for", help="Apply the model to jobs without a requested walltime, or to all."),
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random numbers.")]
 Objective = Annotated[
@@ -114,15 +118,15 @@ Objective = Annotated[
     typer.Option(
         "--objective",
         autocompletion=completion.objectives,
-        help="What a job of a window is worth, such as wait; its nodes by default.",
+        help="Value of a job in a window, such as wait. By default, its nodes.",
     ),
 ]
 Objectives = Annotated[
     str | None,
     typer.Option(
         "--objectives",
-        help="What a selection of a window maximises: resources and objectives with slashes between, such as "
-        "nodes/gpu/wait; the use of every resource by default.",
+        help="Objectives of a selection: resources and objectives, separated by slashes, such "
+        "as nodes/gpu/wait. By default, the use of every resource.",
     ),
 ]
 CostModel = Annotated[
@@ -130,16 +134,18 @@ CostModel = Annotated[
     typer.Option(
         "--cost-model",
         autocompletion=completion.cost_models,
-        help="What hops cost in windows, such as authors or custom:same_leaf=1,...; eq. (1) of the paper by default.",
+        help="Hop costs in windows, such as authors or custom:same_leaf=1,... By default, equation (1) of the paper.",
     ),
 ]
 Wrap = Annotated[
     bool | None,
     typer.Option(
-        "--wrap/--no-wrap", help="Whether a job's nodes may go on at the head of the idle ones; yes, or as files say."
+        "--wrap/--no-wrap",
+        help="Whether the nodes of a job may wrap around from the last idle node to the first. "
+        "By default yes, or as the files say.",
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of a table.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
 def refuse(given: dict[str, Any], where: str) -> None:

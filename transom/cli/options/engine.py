@@ -18,29 +18,32 @@ On = Annotated[
     typer.Option(
         "--on",
         metavar="ENGINE",
-        help="What carries the runs out: local, worker processes of this machine; dask, a Dask cluster on it; "
-        "dask:tcp://HOST:PORT or dask:tls://HOST:PORT, one that runs already; slurm:FILE.toml or slurm:KEY=VALUE,..., "
-        "jobs of a batch system, also pbs, sge, lsf (docs/scale-out.md).",
+        help="Where to run: local (worker processes), dask (a Dask cluster on this machine), "
+        "dask:tcp://HOST:PORT or dask:tls://HOST:PORT (a running Dask cluster), "
+        "slurm:FILE.toml or slurm:KEY=VALUE,... (jobs of a batch system; also pbs, sge, "
+        "lsf). See docs/scale-out.md.",
     ),
 ]
 TlsCa = Annotated[
     Path | None, typer.Option("--tls-ca", metavar="FILE", help="Dask over TLS: certificate of the authority (PEM).")
 ]
-TlsCert = Annotated[Path | None, typer.Option("--tls-cert", metavar="FILE", help="Dask over TLS: our certificate.")]
-TlsKey = Annotated[Path | None, typer.Option("--tls-key", metavar="FILE", help="Dask over TLS: its key.")]
+TlsCert = Annotated[
+    Path | None, typer.Option("--tls-cert", metavar="FILE", help="Dask over TLS: certificate of this machine (PEM).")
+]
+TlsKey = Annotated[
+    Path | None, typer.Option("--tls-key", metavar="FILE", help="Dask over TLS: key of that certificate (PEM).")
+]
 Insecure = Annotated[
     bool,
-    typer.Option(
-        "--insecure", help="Accept that code and results travel to other machines unprotected, in a trusted network."
-    ),
+    typer.Option("--insecure", help="Allow unencrypted connections to other machines, in a trusted network."),
 ]
 Workers = Annotated[
     int | None,
     typer.Option(
         "--workers",
         min=1,
-        help="Runs side by side; by default as many as the cores have room for, with one core left where there are "
-        "more than two.",
+        help="Number of runs in parallel. By default, as many as the cores allow, less one "
+        "core where there are more than two.",
     ),
 ]
 

@@ -19,9 +19,9 @@ Rules = Annotated[
     typer.Option(
         "--rules",
         metavar="RULES",
-        help="Event rules: textbook, or for cross-checks those of another program: cqsim, rlscheduler[:KEY=VALUE,...], "
-        "whose keys are sign (real, published), sequences, length, first and seed, for tasks cloudsimpy, or what a "
-        "package adds.",
+        help="Event rules: textbook, or those of another program, for cross-checks: cqsim, "
+        "rlscheduler[:KEY=VALUE,...] with the keys sign (real, published), sequences, "
+        "length, first and seed, and for tasks cloudsimpy. Packages can add others.",
     ),
 ]
 

@@ -23,12 +23,13 @@ OutagesOption = Annotated[
     typer.Option(
         "--outages",
         metavar="FILE|LAW",
-        help="Nodes that fail or go out for maintenance: a CSV file with columns kind, begin, end, nodes, announced, "
-        "or a law of failures that --seed settles, such as mtbf=30d,mttr=4h; give it again for both.",
+        help="Node failures and maintenance: a CSV file with the columns kind, begin, end, "
+        "nodes, announced, or random failures such as mtbf=30d,mttr=4h, drawn with "
+        "--seed. Repeat to combine both.",
     ),
 ]
 OnFailureOption = Annotated[
-    OnFailure, typer.Option("--on-failure", help="What becomes of jobs whose nodes go out of service under them.")
+    OnFailure, typer.Option("--on-failure", help="What happens to jobs whose nodes go out of service.")
 ]
 
 

@@ -25,44 +25,49 @@ class Clock(StrEnum):
 
 Source = Annotated[
     str | None,
-    typer.Argument(metavar="[PLAN]", help="A plan (PLAN.toml) or a suite, such as smoke.", show_default=False),
+    typer.Argument(metavar="[PLAN]", help="Plan (PLAN.toml), or suite such as smoke.", show_default=False),
 ]
 Instances = Annotated[
-    list[Path] | None, typer.Option("--instances", metavar="FILE", help="Instances instead of the plan's; repeat.")
+    list[Path] | None,
+    typer.Option("--instances", metavar="FILE", help="Instances instead of those of the plan. Repeat for several."),
 ]
 Solver = Annotated[
     list[str] | None,
     typer.Option(
         "--solver",
         autocompletion=completion.solvers,
-        help="[LABEL=]SPEC instead of the plan's solvers; repeat to compare.",
+        help="Solver, [LABEL=]SPEC, instead of those of the plan. Repeat to compare.",
     ),
 ]
 Seed = Annotated[
-    list[str] | None, typer.Option("--seed", help="A seed, or a range such as 0-4, instead of the plan's; repeat.")
+    list[str] | None,
+    typer.Option(
+        "--seed", metavar="N|A-B", help="Seed, or range such as 0-4, instead of those of the plan. Repeat for several."
+    ),
 ]
 SecondsOption = Annotated[
-    list[float] | None, typer.Option("--seconds", help="A budget in time instead of the plan's budgets; repeat.")
+    list[float] | None,
+    typer.Option("--seconds", help="Time budget, instead of the budgets of the plan. Repeat for several."),
 ]
 Iterations = Annotated[
-    list[int] | None, typer.Option("--iterations", help="A budget in iterations instead of the plan's; repeat.")
+    list[int] | None,
+    typer.Option("--iterations", help="Iteration budget, instead of the budgets of the plan. Repeat for several."),
 ]
 Threads = Annotated[
-    list[int] | None, typer.Option("--threads", min=1, help="Threads of a run instead of the plan's; repeat.")
+    list[int] | None,
+    typer.Option("--threads", min=1, help="Threads of a run, instead of those of the plan. Repeat for several."),
 ]
-Memory = Annotated[int | None, typer.Option("--memory", min=1, help="Memory at which a run is ended [MiB].")]
-Grace = Annotated[float | None, typer.Option("--grace", help="Time past its budget at which a run is ended [s].")]
+Memory = Annotated[int | None, typer.Option("--memory", min=1, help="Memory limit of a run.")]
+Grace = Annotated[float | None, typer.Option("--grace", help="Time after the budget at which a run is killed.")]
 ClockOption = Annotated[
     Clock | None,
-    typer.Option("--clock", help="What budgets count: wall time, or cpu time on machines that are busy otherwise."),
+    typer.Option("--clock", help="What budgets count: wall time, or CPU time on busy machines."),
 ]
-Take = Annotated[
-    int | None, typer.Option("--take", min=1, help="Take at most so many instances of each set, evenly spread.")
-]
+Take = Annotated[int | None, typer.Option("--take", min=1, help="Take at most N instances of each set, evenly spread.")]
 Problem = Annotated[
     str | None,
     typer.Option(
-        "--problem", autocompletion=completion.problems, help="What to make of --instances, as of `transom solve`."
+        "--problem", autocompletion=completion.problems, help="Type of problem for --instances, as for `transom solve`."
     ),
 ]
 

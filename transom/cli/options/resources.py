@@ -18,9 +18,10 @@ Resources = Annotated[
     typer.Option(
         "--resources",
         metavar="NAME=LAW,...",
-        help="Further resources, such as bb=[normal:mean=40,deviation=20,load=0.8],gpu=4000: a law of demands in "
-        "brackets, or a capacity. Laws: normal, lognormal, pareto, correlated, per-node, column. Unless a law says "
-        "otherwise, a resource is loaded as the nodes are.",
+        help="Further resources: a capacity, such as gpu=4000, or a distribution of demands in "
+        "brackets, such as bb=[normal:mean=40,load=0.8]. Distributions: normal, "
+        "lognormal, pareto, correlated, per-node, column. The default load is that of the "
+        "nodes.",
     ),
 ]
 

@@ -25,18 +25,21 @@ Out = Annotated[
     Path,
     typer.Option(
         "--out",
-        help="Folder for checkpoint, curve, logs and state; an interrupted training of the same settings goes on.",
+        help="Folder for checkpoint, learning curve, logs and state. An interrupted training "
+        "with the same settings resumes.",
     ),
 ]
-Decisions = Annotated[int, typer.Option("--decisions", min=1, help="Decisions to learn from.")]
-LearningRate = Annotated[float, typer.Option("--learning-rate", help="At the beginning; it falls to a tenth.")]
-Discount = Annotated[float, typer.Option("--discount", help="Of what comes later, in (0, 1].")]
-Minibatch = Annotated[int, typer.Option("--minibatch", min=1, help="Decisions of a step of the optimiser.")]
-Passes = Annotated[int, typer.Option("--passes", min=1, help="How often an update goes over what was decided.")]
-SaveEvery = Annotated[int, typer.Option("--save-every", min=1, help="Updates between two writings of the state.")]
-Device = Annotated[str, typer.Option("--device", help="Of torch: cpu, cuda, or auto: cuda where there is one.")]
+Decisions = Annotated[int, typer.Option("--decisions", min=1, help="Number of decisions to learn from.")]
+LearningRate = Annotated[float, typer.Option("--learning-rate", help="Initial learning rate; it falls to a tenth.")]
+Discount = Annotated[float, typer.Option("--discount", help="Discount factor, in (0, 1].")]
+Minibatch = Annotated[int, typer.Option("--minibatch", min=1, help="Minibatch size, in decisions.")]
+Passes = Annotated[int, typer.Option("--passes", min=1, help="Passes over the decisions in each update.")]
+SaveEvery = Annotated[
+    int, typer.Option("--save-every", min=1, help="Number of updates between two saves of the state.")
+]
+Device = Annotated[str, typer.Option("--device", help="Device of PyTorch: cpu, cuda, or auto (cuda if available).")]
 Threads = Annotated[
-    int, typer.Option("--threads", min=1, help="Of torch on the processor; another number rounds otherwise.")
+    int, typer.Option("--threads", min=1, help="CPU threads of PyTorch. Another number rounds differently.")
 ]
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from enum import EnumType
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
 _NAMED = {
     **dict.fromkeys(("solver", "allocate", "policy", "against", "cost-model", "decide", "objective"), "SPEC"),
-    **dict.fromkeys(("seconds", "period", "tau", "jitter", "warm-up", "cool-down", "grace", "longest"), "SECONDS"),
-    **dict.fromkeys(("allocate-seconds", "epoch"), "SECONDS"),
+    **dict.fromkeys(("seconds", "period", "tau", "jitter", "warm-up", "cool-down", "grace"), "SECONDS"),
+    **dict.fromkeys(("allocate-seconds", "epoch", "every", "budget"), "SECONDS"),
     "objectives": "NAME/NAME",
     "cluster": "TREE",
     "memory": "MIB",
@@ -19,7 +22,7 @@ _TYPED = {int: "N", float: "X", str: "NAME", Path: "PATH"}
 
 
 def explain(command: Any) -> Any:
-    """Give a command, and those below it, a word for the value of each option and a whole sentence in the list."""
+    """Give a command, and those below it, words for values and whole sentences in lists, and cut no name in two."""
     for below in getattr(command, "commands", {}).values():
         explain(below)
     command.short_help = " ".join((command.help or "").partition("\n\n")[0].split())
@@ -27,8 +30,31 @@ def explain(command: Any) -> Any:
         if parameter.param_type_name == "argument":
             parameter.metavar = parameter.metavar or parameter.name.upper()
             parameter.display_type_rich = lambda ctx: None  # its name says enough
+            shown = parameter.metavar if parameter.required else f"[{parameter.metavar.strip('[]')}]"
+            parameter._usage_display_name = partial(str, shown + "..." * (parameter.nargs != 1))
         elif parameter.metavar is None and not parameter.is_flag:
             annotation = parameter.type_descriptor.annotation
             kind = next(iter(get_args(annotation)), annotation)  # of one value, where several may be given
             parameter.metavar = _NAMED.get(parameter.opts[0].removeprefix("--")) or _TYPED.get(kind)
+            if isinstance(kind, EnumType):
+                parameter.metavar = f"<{'|'.join(map(str, kind))}>"
+    _keep_whole(command)
     return command
+
+
+_HYPHEN, _UNBROKEN = "-", "\N{NON-BREAKING HYPHEN}"
+
+
+def _keep_whole(command: Any) -> None:
+    """Break no line at a hyphen: options and names of solvers have some."""
+    command.help = (command.help or "").replace(_HYPHEN, _UNBROKEN)
+    command.short_help = command.short_help.replace(_HYPHEN, _UNBROKEN)
+    for parameter in command.params:
+        parameter.get_help_record = partial(_whole_record, parameter.get_help_record)
+    made = command.get_help
+    command.get_help = lambda context: made(context).replace(_UNBROKEN, _HYPHEN)
+
+
+def _whole_record(made: Callable[[Any], Any], context: Any) -> Any:
+    record = made(context)
+    return record and tuple(text.replace(_HYPHEN, _UNBROKEN) for text in record)

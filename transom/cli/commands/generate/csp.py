@@ -16,23 +16,28 @@ if TYPE_CHECKING:
 
 
 def command(
-    out: Annotated[Path, typer.Option("--out", help="Where to write them: .jsonl or .jsonl.gz, or .json for one.")],
+    out: Annotated[Path, typer.Option("--out", help="Output file: .jsonl or .jsonl.gz, or .json for a single one.")],
     like: Annotated[
-        Path | None, typer.Option("--like", help="The paths of these allocations or windows, without wrap-around.")
+        Path | None, typer.Option("--like", help="Convert these allocations or windows to paths, without wrap-around.")
     ] = None,
-    count: Annotated[int | None, typer.Option("--count", min=1, help="How many; 1, or all of --like.")] = None,
-    length: Annotated[int | None, typer.Option("--length", help="Entries; 100 by default.")] = None,
+    count: Annotated[
+        int | None, typer.Option("--count", min=1, help="Number of paths. By default 1, with --like all.")
+    ] = None,
+    length: Annotated[int | None, typer.Option("--length", help="Number of entries. By default 100.")] = None,
     sizes: Annotated[
-        int | None, typer.Option("--sizes", help="Distinct sizes of operation arcs; 3 by default.")
+        int | None, typer.Option("--sizes", help="Number of distinct sizes of operation arcs. By default 3.")
     ] = None,
-    arcs: Annotated[int | None, typer.Option("--arcs", help="Operation arcs of a path; 6 by default.")] = None,
-    longest: Annotated[int | None, typer.Option("--longest", help="Largest size, 20 by default.")] = None,
-    most: Annotated[int | None, typer.Option("--most", help="Largest cost of an arc, 1000 by default.")] = None,
+    arcs: Annotated[
+        int | None, typer.Option("--arcs", help="Number of operation arcs of a path. By default 6.")
+    ] = None,
+    longest: Annotated[int | None, typer.Option("--longest", help="Largest size. By default 20.")] = None,
+    most: Annotated[int | None, typer.Option("--most", help="Largest cost of an arc. By default 1000.")] = None,
     density: Annotated[
-        float | None, typer.Option("--density", help="Share of the possible arcs, 1 by default.")
+        float | None, typer.Option("--density", help="Share of the possible arcs that exist. By default 1.")
     ] = None,
     load: Annotated[
-        float | None, typer.Option("--load", help="Share of the entries that arcs span at most; 0.9 by default.")
+        float | None,
+        typer.Option("--load", help="Largest share of the entries that the arcs of a path span. By default 0.9."),
     ] = None,
     cost_model: options.CostModel = None,
     seed: options.Seed = 0,
@@ -40,9 +45,8 @@ def command(
 ) -> None:
     """Generate constrained shortest paths.
 
-    Without --like, arcs have random costs, whole and independent, and a path that fits exists. With
-    --like FILE they are what the static allocations of that file amount to on the line; --cost-model says
-    what hops cost where the file holds windows.
+    Without --like, arcs have random integer costs, and a feasible path exists. With --like FILE, the paths are the
+    static allocations of that file on a line; --cost-model sets the hop costs where the file holds windows.
     """
     from transom.generate.recipes import recipe
     from transom.io import write_documents

@@ -18,16 +18,20 @@ if TYPE_CHECKING:
 
 def command(
     plan: Annotated[Path | None, typer.Argument(help="The plan: a TOML file (docs/datasets.md).")] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="The folder to write to; made if need be.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Output folder. It is created if it does not exist.")
+    ] = None,
     workers: Annotated[
-        int | None, typer.Option("--workers", min=1, help="How many shards are made at a time, by default 1.")
+        int | None,
+        typer.Option("--workers", min=1, help="Number of shards that are generated in parallel. By default 1."),
     ] = None,
     on: Annotated[
         str,
         typer.Option(
             "--on",
             metavar="ENGINE",
-            help="Where: local, or as for `transom bench run`, such as dask; all machines see --out under one name.",
+            help="Where to work: local, or as for `transom bench run`, such as dask. All machines "
+            "must see --out under the same path.",
         ),
     ] = "local",
     tls_ca: TlsCa = None,
@@ -35,17 +39,17 @@ def command(
     tls_key: TlsKey = None,
     insecure: Insecure = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Make everything again, and replace the data set of another plan.")
+        bool, typer.Option("--force", help="Generate everything again, and replace a data set of another plan.")
     ] = False,
     check: Annotated[
-        Path | None, typer.Option("--check", metavar="DIR", help="Make nothing; check the data set in this folder.")
+        Path | None, typer.Option("--check", metavar="DIR", help="Check the data set in this folder; generate nothing.")
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """Generate a data set: instances of many recipes in compressed shards, split, with a card.
+    """Generate a data set: compressed shards of instances with train, validation and test splits and a card.
 
-    Finished shards stay: after Ctrl-C or a crash the same command goes on where it was. The same plan gives the same
-    files with any number of workers.
+    Finished shards are kept: after Ctrl-C or a crash, the same command resumes where it stopped. The same plan
+    gives the same files with any number of workers.
     """
     from transom.errors import SpecError
 

@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 
 
 def command(
-    out: Annotated[Path, typer.Option("--out", help="Where to write them: .jsonl or .jsonl.gz, or .json for one.")],
-    klass: Annotated[str, typer.Option("--class", help="A class (below), all of them, or windows.")],
+    out: Annotated[Path, typer.Option("--out", help="Output file: .jsonl or .jsonl.gz, or .json for a single one.")],
+    klass: Annotated[str, typer.Option("--class", help="One of the classes above, all, or windows.")],
     items: Annotated[
-        int | None, typer.Option("--items", min=1, help="Items each; 100 by default, windows: 50, --capacity: 10000.")
+        int | None,
+        typer.Option("--items", min=1, help="Number of items. By default 100, for windows 50, with --capacity 10000."),
     ] = None,
-    count: Annotated[int, typer.Option("--count", min=1, help="How many, of each class.")] = 1,
-    value_range: Annotated[int | None, typer.Option("--range", help="Classes: the range R, 1000 by default.")] = None,
+    count: Annotated[int, typer.Option("--count", min=1, help="Number of knapsacks of each class.")] = 1,
+    value_range: Annotated[int | None, typer.Option("--range", help="Classes: the range R. By default 1000.")] = None,
     ratio: Annotated[
         float | None, typer.Option("--ratio", help="Classes: the capacity as a share of the total weight.")
     ] = None,
@@ -34,24 +35,23 @@ def command(
         int | None, typer.Option("--capacity", help="Classes: hard ones with this capacity, such as 100000000.")
     ] = None,
     objective: options.Objective = None,
-    like: Annotated[Path | None, typer.Option("--like", help="windows: of this trace, instead of a generated one.")] = (
-        None
-    ),
-    nodes: Annotated[int | None, typer.Option("--nodes", min=1, help="windows: nodes of the machine.")] = None,
+    like: Annotated[
+        Path | None, typer.Option("--like", help="windows: take them from this trace instead of a generated one.")
+    ] = (None),
+    nodes: Annotated[int | None, typer.Option("--nodes", min=1, help="windows: number of nodes.")] = None,
     seed: options.Seed = 0,
     json: options.Json = False,
 ) -> None:
     """Generate 0-1 knapsacks: Pisinger's classes, or windows of a workload.
 
     The classes: uncorrelated, weakly-correlated, strongly-correlated, inverse-strongly-correlated,
-    almost-strongly-correlated, subset-sum, similar-weights, spanner-uncorrelated,
-    spanner-weakly-correlated, spanner-strongly-correlated, multiple-strongly-correlated,
-    profit-ceiling, circle. Unless --ratio, --series or --capacity says otherwise, number i of N has
-    the capacity i/(N+1) of its total weight, as in Pisinger's series.
+    almost-strongly-correlated, subset-sum, similar-weights, spanner-uncorrelated, spanner-weakly-correlated,
+    spanner-strongly-correlated, multiple-strongly-correlated, profit-ceiling, circle. By default, number i of N has
+    the capacity i/(N+1) of its total weight, as in Pisinger's series; --ratio, --series and --capacity change that.
 
-    Windows are jobs that follow each other in a workload, on a random number of free nodes; the
-    workload is the trace of --like, or one of 5000 jobs by the model of Lublin and Feitelson on
-    --nodes (512 by default). For the windows of a replay, see `transom snapshot`.
+    Windows are consecutive jobs of a workload on a random number of free nodes. The workload is the trace of
+    --like, or 5000 jobs of the model of Lublin and Feitelson on --nodes (by default 512). For the windows of a
+    replay, see `transom snapshot`.
     """
     from transom.io import write_documents
 

@@ -20,77 +20,74 @@ _CUT = ("resources", "policy", "every", "minimum", "start", "replay", "nodes")
 
 
 def command(
-    out: Annotated[Path, typer.Option("--out", help="Where to write them: .jsonl or .jsonl.gz, or .json for one.")],
+    out: Annotated[Path, typer.Option("--out", help="Output file: .jsonl or .jsonl.gz, or .json for a single one.")],
     family: Annotated[
         str | None,
-        typer.Option(
-            "--family", help="uniform (default), correlated, inverse, ties, heavy, sparse, or all of them in turn."
-        ),
+        typer.Option("--family", help="uniform (default), correlated, inverse, ties, heavy, sparse, or all."),
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", min=0, help="Jobs of a window; 20, of a replay at most so many.")
+        int | None,
+        typer.Option("--jobs", min=0, help="Number of jobs of a window. By default 20. With --like, the maximum."),
     ] = None,
     number: Annotated[
-        int | None, typer.Option("--number", min=1, help="families: resources, nodes included; 3 by default.")
+        int | None,
+        typer.Option("--number", min=1, help="families: number of resources, including nodes. By default 3."),
     ] = None,
     largest: Annotated[
-        int | None, typer.Option("--largest", min=1, help="families: the largest demand, 100 by default.")
+        int | None, typer.Option("--largest", min=1, help="families: the largest demand. By default 100.")
     ] = None,
     tightness: Annotated[
         float | None,
-        typer.Option("--tightness", help="families: capacity as a share of all demands together; 0.5 by default."),
+        typer.Option("--tightness", help="families: capacity as a share of the total demand. By default 0.5."),
     ] = None,
     forced: Annotated[
-        float | None, typer.Option("--forced", help="families: share of the jobs that are chosen in any case; 0.")
+        float | None, typer.Option("--forced", help="families: share of jobs that must be chosen. By default 0.")
     ] = None,
     excluded: Annotated[
-        float | None, typer.Option("--excluded", help="families: share of the jobs that are never chosen; 0.")
+        float | None, typer.Option("--excluded", help="families: share of jobs that must not be chosen. By default 0.")
     ] = None,
     requires: Annotated[
-        float | None, typer.Option("--requires", help="families: share of the jobs that require an earlier one; 0.")
+        float | None,
+        typer.Option("--requires", help="families: share of jobs that require an earlier one. By default 0."),
     ] = None,
     objectives: Annotated[
         str | None,
-        typer.Option(
-            "--objectives", help="What to maximise, such as nodes/r1/waited/priority; every resource by default."
-        ),
+        typer.Option("--objectives", help="Objectives, such as nodes/r1/waited/priority. By default, every resource."),
     ] = None,
     like: Annotated[
-        Path | None, typer.Option("--like", help="Windows that a replay of this trace met, instead of random ones.")
+        Path | None, typer.Option("--like", help="Take windows from a replay of this trace, instead of random ones.")
     ] = None,
     resources: Resources = None,
     policy: Annotated[
-        str | None, typer.Option("--policy", help="like: the policy of the replay; fcfs-easy by default.")
+        str | None, typer.Option("--policy", help="like: policy of the replay. By default fcfs-easy.")
     ] = None,
     every: Annotated[
-        int | None, typer.Option("--every", min=1, help="like: at most a window in so many seconds; 3600.")
+        int | None, typer.Option("--every", min=1, help="like: time between two windows, in seconds. By default 3600.")
     ] = None,
     minimum: Annotated[
         int | None,
-        typer.Option("--minimum", min=0, help="like: leave out windows with fewer undecided jobs; 2 by default."),
+        typer.Option("--minimum", min=0, help="like: skip windows with fewer than N undecided jobs. By default 2."),
     ] = None,
-    start: Annotated[int | None, typer.Option("--start", min=0, help="like: begin with the job at this position.")] = (
-        None
-    ),
-    replay: Annotated[int | None, typer.Option("--replay", min=1, help="like: replay so many jobs of the trace.")] = (
-        None
-    ),
-    nodes: Annotated[int | None, typer.Option("--nodes", min=1, help="like: nodes of the machine.")] = None,
+    start: Annotated[int | None, typer.Option("--start", min=0, help="like: position of the first job.")] = (None),
+    replay: Annotated[int | None, typer.Option("--replay", min=1, help="like: number of jobs to replay.")] = (None),
+    nodes: Annotated[int | None, typer.Option("--nodes", min=1, help="like: number of nodes.")] = None,
     count: Annotated[
-        int | None, typer.Option("--count", min=1, help="How many, of each family; 1, like: all by default.")
+        int | None,
+        typer.Option("--count", min=1, help="Number of selections of each family. By default 1, with --like all."),
     ] = None,
     seed: options.Seed = 0,
     json: options.Json = False,
 ) -> None:
     """Generate selections: windows of jobs that ask for several resources.
 
-    Families are random: uniform demands; correlated ones, with which large jobs ask for much of everything; inverse
-    ones, with which they do not; ties, all from 1 to 3; heavy tails; sparse ones, 0 for many jobs. Number i of a
-    family is the same however many there are.
+    Families are random. uniform: independent demands. correlated: large jobs ask for much of everything. inverse: a
+    job that asks for much of one resource asks for little of the others. ties: demands from 1 to 3. heavy:
+    heavy-tailed demands. sparse: many demands are 0. Number i of a family does not depend on how many are
+    generated.
 
-    With --like TRACE they are the heads of the queue that a replay met, with what was free then; --resources says
-    what jobs ask for beside nodes. Every job has waited, has a walltime and a priority, so that --objectives may
-    name those too.
+    With --like TRACE, windows are taken from a replay: the head of the queue and what was free at that time.
+    --resources adds demands for further resources. Every job has a waiting time, a walltime and a priority, which
+    --objectives can name.
     """
     check_writable(out, ".jsonl", ".json")
     given = dict(locals())

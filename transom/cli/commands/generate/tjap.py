@@ -71,74 +71,106 @@ _BOTH = ("nodes", "k", "leaf_nodes", "pod_nodes", "problem", "cost_model", "wrap
 
 
 def command(
-    out: Annotated[Path, typer.Option("--out", help="Where to write them: .jsonl or .jsonl.gz.")],
+    out: Annotated[Path, typer.Option("--out", help="Output file: .jsonl or .jsonl.gz.")],
     family: Annotated[
-        Family, typer.Option("--family", help="The paper's stream, or single windows of any scale.")
+        Family,
+        typer.Option("--family", help="stream: the stream of the paper. fragmented: single windows of any size."),
     ] = Family.stream,
     nodes: Annotated[
-        int | None, typer.Option("--nodes", min=1, help="Nodes of the cluster; 1000, fragmented: 20000.")
+        int | None, typer.Option("--nodes", min=1, help="Number of nodes. By default 1000, fragmented: 20000.")
     ] = None,
     k: Annotated[
-        int | None, typer.Option("--k", help="Ports of a switch: leaves of k/2 nodes, pods of k/2 leaves; stream: 20.")
+        int | None,
+        typer.Option("--k", help="Ports of a switch: leaves of k/2 nodes, pods of k/2 leaves. stream: by default 20."),
     ] = None,
     leaf_nodes: Annotated[
-        int | None, typer.Option("--leaf-nodes", min=1, help="Nodes of a leaf switch, instead of k/2; fragmented: 32.")
+        int | None,
+        typer.Option("--leaf-nodes", min=1, help="Nodes of a leaf switch, instead of k/2. fragmented: by default 32."),
     ] = None,
     pod_nodes: Annotated[
         int | None,
         typer.Option(
-            "--pod-nodes", min=1, help="Nodes of a pod, such as the authors' 40, instead of k*k/4; fragmented: 512."
+            "--pod-nodes",
+            min=1,
+            help="Nodes of a pod, such as the authors' 40, instead of k*k/4. fragmented: by default 512.",
         ),
     ] = None,
     epochs: Annotated[
-        int | None, typer.Option("--epochs", min=1, help="stream: runs from an empty cluster; 1.")
+        int | None, typer.Option("--epochs", min=1, help="stream: number of runs from an empty cluster. By default 1.")
     ] = None,
-    periods: Annotated[int | None, typer.Option("--periods", min=1, help="stream: periods of a run; 100.")] = None,
-    period: Annotated[int | None, typer.Option("--period", help="stream: length of a period [s]; 60.")] = None,
+    periods: Annotated[
+        int | None, typer.Option("--periods", min=1, help="stream: number of periods of a run. By default 100.")
+    ] = None,
+    period: Annotated[int | None, typer.Option("--period", help="stream: length of a period. By default 60.")] = None,
     gaps: Annotated[
-        str | None, typer.Option("--gaps", metavar="A-B", help="stream: time between arrivals [s]; 5-30.")
+        str | None,
+        typer.Option("--gaps", metavar="A-B", help="stream: range of interarrival times, in seconds. By default 5-30."),
     ] = None,
-    sizes: Annotated[str | None, typer.Option("--sizes", metavar="A-B", help="stream: nodes of a job; 1-40.")] = None,
+    sizes: Annotated[
+        str | None,
+        typer.Option("--sizes", metavar="A-B", help="stream: range of job sizes, in nodes. By default 1-40."),
+    ] = None,
     runtimes: Annotated[
-        str | None, typer.Option("--runtimes", metavar="A-B", help="stream: runtime of a job [s]; 10-1800.")
+        str | None,
+        typer.Option("--runtimes", metavar="A-B", help="stream: range of runtimes, in seconds. By default 10-1800."),
     ] = None,
     window: Annotated[
         WindowRule | None,
-        typer.Option("--window", help="stream: all jobs that fit, or the authors' prefix of up to 5; paper."),
+        typer.Option(
+            "--window",
+            help="stream: which jobs form a window. paper: all that fit (default). code: a prefix "
+            "of up to 5, as in the authors' code.",
+        ),
     ] = None,
     most: Annotated[
-        int | None, typer.Option("--most", min=1, help="stream: most jobs of several nodes in a window; code: 5.")
+        int | None,
+        typer.Option("--most", min=1, help="stream: most jobs of more than one node in a window. code: by default 5."),
     ] = None,
     one_node: Annotated[
         OneNode | None,
-        typer.Option("--one-node", help="stream: one-node jobs run on the lowest nodes left, or are lost; lowest."),
+        typer.Option("--one-node", help="stream: run one-node jobs on the lowest nodes left (default), or lose them."),
     ] = None,
     policy: Annotated[
-        str | None, typer.Option("--policy", help="stream: the solver that places the jobs; scas-dp.")
+        str | None, typer.Option("--policy", help="stream: solver that places the jobs. By default scas-dp.")
     ] = None,
     iterations: Annotated[
-        int | None, typer.Option("--iterations", min=1, help="stream: of the policy in each window.")
+        int | None, typer.Option("--iterations", min=1, help="stream: iterations of the solver in each window.")
     ] = None,
     form: Annotated[
-        Form | None, typer.Option("--form", help="stream: documents of allocations, or lines with epoch and period.")
+        Form | None,
+        typer.Option("--form", help="stream: write documents of allocations, or lines with epoch and period."),
     ] = None,
     problem: Annotated[
-        ProblemName | None, typer.Option("--problem", help="The allocation; what the policy takes, fragmented: scas.")
+        ProblemName | None,
+        typer.Option("--problem", help="Allocation problem. By default, what the solver takes; fragmented: scas."),
     ] = None,
-    count: Annotated[int | None, typer.Option("--count", min=1, help="fragmented: how many windows; 1.")] = None,
-    idle: Annotated[int | None, typer.Option("--idle", min=1, help="fragmented: idle nodes; 5000.")] = None,
-    jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="fragmented: jobs; 50.")] = None,
-    law: Annotated[Law | None, typer.Option("--law", help="fragmented: how sizes are distributed; lognormal.")] = None,
-    mean: Annotated[float | None, typer.Option("--mean", help="fragmented: median size of lognormal; 50.")] = None,
+    count: Annotated[
+        int | None, typer.Option("--count", min=1, help="fragmented: number of windows. By default 1.")
+    ] = None,
+    idle: Annotated[
+        int | None, typer.Option("--idle", min=1, help="fragmented: number of idle nodes. By default 5000.")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", min=1, help="fragmented: number of jobs. By default 50.")
+    ] = None,
+    law: Annotated[
+        Law | None, typer.Option("--law", help="fragmented: distribution of job sizes. By default lognormal.")
+    ] = None,
+    mean: Annotated[
+        float | None, typer.Option("--mean", help="fragmented: median of the lognormal distribution. By default 50.")
+    ] = None,
     spread: Annotated[
-        float | None, typer.Option("--spread", help="fragmented: deviation of the logarithms of lognormal; 0.7.")
+        float | None, typer.Option("--spread", help="fragmented: standard deviation of the logarithm. By default 0.7.")
     ] = None,
-    cap: Annotated[int | None, typer.Option("--cap", min=2, help="fragmented: largest size; 256.")] = None,
+    cap: Annotated[
+        int | None, typer.Option("--cap", min=2, help="fragmented: largest job, in nodes. By default 256.")
+    ] = None,
     longest: Annotated[
-        int | None, typer.Option("--longest", min=1, help="fragmented: longest run of busy nodes; 512.")
+        int | None, typer.Option("--longest", min=1, help="fragmented: longest run of busy nodes. By default 512.")
     ] = None,
     load: Annotated[
-        float | None, typer.Option("--load", help="fragmented: demand as a share of the idle nodes at most; 0.95.")
+        float | None,
+        typer.Option("--load", help="fragmented: largest demand, as a share of the idle nodes. By default 0.95."),
     ] = None,
     cost_model: options.CostModel = None,
     wrap: options.Wrap = None,
@@ -147,13 +179,13 @@ def command(
 ) -> None:
     """Generate windows of topology-aware job allocation on a fat tree.
 
-    stream: jobs arrive at a cluster that is empty at first; each period, those with the highest priority
-    (most periods waited, then fewest nodes) become a window, and the policy places them, which makes the next
-    windows. Defaults are the paper's; --window code --pod-nodes 40 --cost-model authors is what its authors'
-    code does. Measured solving times play no part.
+    stream: jobs arrive at a cluster that is empty at first. In each period, the jobs with the highest priority
+    (most periods waited, then fewest nodes) become a window, and the solver of --policy places them, which shapes
+    the next windows. Defaults are those of the paper; --window code --pod-nodes 40 --cost-model authors gives those
+    of the authors' code. Solving times play no part.
 
-    fragmented: windows of their own, each with the idle nodes that random busy runs leave, and jobs up to a
-    share of them; without wrap-around unless --wrap is given.
+    fragmented: independent windows. Random busy runs leave the idle nodes, and jobs take up to a given share of
+    them. There is no wrap-around unless --wrap is given.
     """
     from transom.generate.instance_generator import read_parameters
     from transom.generate.instances.tjap_recipes import FragmentedAllocations, StreamAllocations

@@ -23,37 +23,39 @@ class Model(StrEnum):
 
 
 def command(
-    out: Annotated[Path, typer.Option("--out", help="Where to write it: .swf or .swf.gz.")],
-    jobs: Annotated[int, typer.Option("--jobs", min=1, help="How many jobs.")],
-    model: Annotated[Model, typer.Option("--model", help="Lublin-Feitelson, or a trace's jobs and weekly rhythm.")] = (
-        Model.lublin
-    ),
+    out: Annotated[Path, typer.Option("--out", help="Output file: .swf or .swf.gz.")],
+    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Number of jobs.")],
+    model: Annotated[
+        Model,
+        typer.Option("--model", help="lublin: the Lublin-Feitelson model. weekly: jobs and weekly cycle of a trace."),
+    ] = (Model.lublin),
     nodes: Annotated[
-        int | None, typer.Option("--nodes", min=1, help="Nodes of the machine; lublin: 512 by default.")
+        int | None, typer.Option("--nodes", min=1, help="Number of nodes. lublin: by default 512.")
     ] = None,
     load: Annotated[
-        float | None, typer.Option("--load", help="lublin: scale the gaps to this offered load, such as 0.85.")
+        float | None,
+        typer.Option("--load", help="lublin: scale interarrival times to this offered load, such as 0.85."),
     ] = None,
     walltimes: Annotated[
         str | None,
         typer.Option(
             "--walltimes",
             metavar="MODEL",
-            help="What jobs ask for, as of simulate --estimates; lublin: overestimated by default; weekly: of jobs "
-            "that request no time, exact by default.",
+            help="Model of requested walltimes, as for simulate --estimates. lublin: by default "
+            "overestimated. weekly: only for jobs that request no time, by default exact.",
         ),
     ] = None,
-    like: Annotated[Path | None, typer.Option("--like", help="weekly: the trace to be like.")] = None,
+    like: Annotated[Path | None, typer.Option("--like", help="weekly: the trace to imitate.")] = None,
     rate: Annotated[
-        float | None, typer.Option("--rate", help="weekly: factor on the arrival rate; 2 doubles the load.")
+        float | None, typer.Option("--rate", help="weekly: factor on the arrival rate. 2 doubles the load.")
     ] = None,
     seed: options.Seed = 0,
     json: options.Json = False,
 ) -> None:
     """Generate a workload as a trace in the Standard Workload Format.
 
-    lublin is the model of Lublin and Feitelson (2003) for rigid jobs; weekly draws jobs of the trace
-    given by --like, in arrivals whose rate in each hour of the week is fitted to it.
+    lublin is the model of Lublin and Feitelson (2003) for rigid jobs. weekly draws jobs from the trace given by
+    --like; its arrival rate in each hour of the week is fitted to that trace.
     """
     from transom.errors import SpecError
     from transom.generate.workload.workload_recipe import NODES, WorkloadRecipe
