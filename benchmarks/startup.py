@@ -70,7 +70,7 @@ EVERYTHING = (
     "simulate {trace} --jobs 300 --policy wfp3 --policy wfp3-easy --policy wfp3-conservative",
     "simulate {trace} --jobs 300 --policy fcfs-easy --policy sjf-conservative --outages mtbf=300d,mttr=4h "
     "--on-failure lose",
-    "simulate {trace} --jobs 300 --policy window:solver=dp --policy window:solver=greedy --policy optimization",
+    "simulate {trace} --jobs 300 --policy dp=window:solver=dp --policy optimization",
     "simulate {trace} --jobs 60 --policy bbsched --policy multisched --policy weighted --policy constrained",
     "simulate {trace} --jobs 100 --policy dras-pg --policy dras-dql --policy decima-pg --policy random",
     "simulate {trace} --jobs 300 --policy fcfs-easy --cluster fat-tree:k=20 --allocate scas-dp --rule static",

@@ -37,6 +37,7 @@ def plain_optimum(problem: Allocation) -> float:
         pods.setdefault(pod, {}).setdefault(leaf, 0)
         pods[pod][leaf] += 1
     caps = [(cap, i == len(leaves) - 1) for leaves in pods.values() for i, cap in enumerate(leaves.values())]
+    room = [sum(cap for cap, _ in caps[s:]) for s in range(len(caps) + 1)]
     sizes = problem.sizes.tolist()
 
     def price(n: int, saved: int) -> float:
@@ -47,7 +48,7 @@ def plain_optimum(problem: Allocation) -> float:
     def best(s: int, need: tuple[int, ...], held: tuple[int, ...], saved: tuple[int, ...]) -> float:
         if not any(need):
             return sum(price(n, x) for n, x in zip(sizes, saved, strict=True))
-        if s == len(caps):
+        if sum(need) > room[s]:
             return math.inf
         cap, closing = caps[s]
         least = math.inf
