@@ -72,7 +72,7 @@ EVERYTHING = (
     "--on-failure lose",
     "simulate {trace} --jobs 300 --policy dp=window:solver=dp --policy optimization",
     "simulate {trace} --jobs 60 --policy bbsched --policy multisched --policy weighted --policy constrained",
-    "simulate {trace} --jobs 100 --policy dras-pg --policy dras-dql --policy decima-pg --policy random",
+    "simulate {trace} --jobs 100 --policy dras-pg:anywhere=yes --policy dras-dql:anywhere=yes --policy random",
     "simulate {trace} --jobs 300 --policy fcfs-easy --cluster fat-tree:k=20 --allocate scas-dp --rule static",
     "simulate {trace} --jobs 300 --policy fcfs-easy --cluster fat-tree:k=20 --allocate best-fit --rule dynamic",
     *(command for command in KERNELS if command.startswith("solve")),
