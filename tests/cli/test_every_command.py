@@ -64,6 +64,9 @@ CASES = {
 }
 """The least that each command can be asked for; ``{0}`` is a folder with what it reads."""
 
+LONG = {"compile"}
+"""What takes minutes: tests/test_wheel.py."""
+
 REMOVED = "library remove"  # takes something away, which is put back before each run
 
 
@@ -108,7 +111,7 @@ def prepared(folder: Path, transom: Callable[..., Ran], monkeypatch: pytest.Monk
 
 
 def test_every_command_stands_here() -> None:
-    assert sorted(commands()) == sorted(CASES)
+    assert sorted(commands()) == sorted([*CASES, *LONG])
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -172,3 +175,11 @@ def test_the_document_of_a_library(prepared: Path, transom: Callable[..., Ran]) 
     assert (told["sound"], told["entries"], told["wrong"], told["further"]) == (True, 4, [], [])
     (added,) = transom("library", "add", library / "packs.jsonl", "--library", library, "--json").lines
     assert added == {"library": str(library), "new": 0, "entries": 4}
+
+
+def test_compile_replaces_nothing_but_what_it_made(tmp_path: Path, transom: Callable[..., Ran]) -> None:
+    (tmp_path / "mine").write_text("kept")
+    ran = transom("compile", "--out", tmp_path)
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err == f"error: {tmp_path}: holds something else than built functions, and would be replaced\n"
+    assert (tmp_path / "mine").read_text() == "kept"

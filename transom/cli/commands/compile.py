@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json as documents
 import os
 import subprocess
 import sys
-from json import loads
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from transom.cli.output.console import note, progress
+from transom.cli.options import common as options
+from transom.cli.output.console import note, print_json, progress, remark
 
 
 def command(
@@ -19,14 +20,12 @@ def command(
         Path | None, typer.Option("--out", metavar="DIR", help="Folder to write to; the user's cache by default.")
     ] = None,
     processor: Annotated[
-        str,
-        typer.Option(
-            "--processor", metavar="NAME", help="native, baseline (any of the last fifteen years), or a name of LLVM's."
-        ),
+        Literal["native", "baseline"], typer.Option("--processor", help="This one, or any of the last fifteen years.")
     ] = "native",
     workers: Annotated[
         int, typer.Option("--workers", metavar="N", min=1, help="Processes side by side; all cores by default.")
     ] = os.cpu_count() or 1,
+    json: options.Json = False,
 ) -> None:
     """Build all compiled functions now, for this machine and this version of Transom.
 
@@ -35,15 +34,17 @@ def command(
     Python. What a wheel holds runs on any machine; what this makes may be faster here.
     """
     from transom._system.building import BASELINE, BuildError, build
-    from transom._system.prebuilt import native_folder
+    from transom._system.prebuilt import INDEX, native_folder
     from transom.errors import TransomError
 
     folder = out or native_folder()
+    if folder.exists() and not (folder / INDEX).exists():
+        raise TransomError(f"{folder}: holds something else than built functions, and would be replaced")
     note("listing the functions and the types of their arguments")
     seen = subprocess.run(
         [sys.executable, "-W", "ignore", "-m", "transom.foreseen"], stdout=subprocess.PIPE, check=True
     )
-    functions = loads(seen.stdout)
+    functions = documents.loads(seen.stdout)
     with progress() as bar:
         task = bar.add_task("building", total=None)
         try:
@@ -56,5 +57,8 @@ def command(
             )
         except BuildError as error:
             raise TransomError(f"functions cannot be built here: {error}") from None
-    size = sum(path.stat().st_size for path in folder.iterdir()) / 1e6
-    note(f"{len(functions)} functions in {folder}, {size:,.1f} MB")
+    size = sum(path.stat().st_size for path in folder.iterdir())
+    if json:
+        print_json({"folder": str(folder), "processor": processor, "functions": len(functions), "bytes": size})
+    else:
+        remark(f"{len(functions)} functions in {folder}, {size / 1e6:,.1f} MB")
