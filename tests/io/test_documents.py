@@ -175,6 +175,7 @@ DAMAGED = [
     (b'{"format": "swf"}', "format 'swf' is not known; known formats"),
     (b'{"format": "transom/knapsack/1", "values": []}', "missing required field `weights`"),
     (with_change(KNAPSACK, "colour", value=1), "unknown field `colour`"),
+    (with_change(KNAPSACK, "col\nour", value=1), r"unknown field `col\\nour`$"),
     (with_change(KNAPSACK, "values", 1, value=1.5), r"\$.values\[1\]: expected `int`, got `float`"),
     (with_change(KNAPSACK, "values", 1, value=True), r"\$.values\[1\]: expected `int`, got `bool`"),
     (with_change(KNAPSACK, "values", 1, value="3"), r"\$.values\[1\]: expected `int`, got `str`"),

@@ -110,7 +110,7 @@ def _explain(error: msgspec.ValidationError, data: bytes) -> str:
     text = text[0].lower() + text[1:]
     place = place.strip("`")
     if not place:
-        return text
+        return _one_line(text)
     job, got = "", ""
     try:
         value = msgspec.json.decode(data)
@@ -126,7 +126,12 @@ def _explain(error: msgspec.ValidationError, data: bytes) -> str:
             got = f", got {value!r}"
     except (KeyError, IndexError, TypeError, msgspec.DecodeError):
         pass  # the place alone, then
-    return f"{place}: {text}{got}{job}"
+    return _one_line(f"{place}: {text}{got}{job}")
+
+
+def _one_line(text: str) -> str:
+    """Without what a field's name may hold: line ends, and what steers a terminal."""
+    return text if text.isprintable() else ascii(text)[1:-1]
 
 
 def _malformed(error: Exception, data: bytes) -> str:

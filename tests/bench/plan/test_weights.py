@@ -82,7 +82,7 @@ def test_a_table_of_several_weights_is_told(tmp_path: Path, plan: Plan) -> None:
     more = msgspec.structs.replace(plan, seeds=(1,))
     retrained(tmp_path)
     run_plan(more, tmp_path / "r", Instant())
-    told = "learned stands for 2 sets of weights: a file was changed between its runs"
+    told = "learned has 2 sets of weights: a file changed between its runs"
     rows = read_results(tmp_path / "r")
     assert told in diagnostics(scored(rows, references(rows)))
 
