@@ -43,7 +43,7 @@ PLAIN = (
     "solvers",
     "models",
     "schema",
-    "library list",
+    "library list --library {library}",
     "bench run --help",
     "bench plan --instances {knapsack} --solver dp",
     "report --help",
@@ -198,6 +198,7 @@ def _small(folder: Path) -> Iterator[tuple[str, str]]:
         kept = folder / f"{name}.jsonl"
         kept.write_text(line + "\n")
         yield name, str(kept)
+    yield "library", str(INSTANCES)
     yield "result", str(folder / "result.jsonl")
     yield "trace", str(INSTANCES / "workloads" / "lublin_5000.swf.gz")
 
