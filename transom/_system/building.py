@@ -116,13 +116,22 @@ def _build_module(module: str, functions: _Functions, folder: str, processor: st
     made.output_dir, made.target_cpu, made.output_file = folder, processor, f"{module}{SUFFIX}"
     for name, calls in functions.items():
         home, _, own = name.rpartition(".")
-        function = getattr(import_module(home), own)._function
+        taking_all = _taking_all(getattr(import_module(home), own))
         for types in calls:
             symbol = f"k{len(index)}_{len(index.get(name, {}))}_{own.strip('_')}"
-            made.export(symbol, tuple(typeof(example(each)) for each in types))(function)
+            made.export(symbol, (typeof(tuple(example(each) for each in types)),))(taking_all)
             index.setdefault(name, {})[json.dumps(types)] = [module, symbol]
     made.compile()
     return index
+
+
+def _taking_all(kernel: Callable[..., Any]) -> Callable[[Any], Any]:
+    """A function of all arguments in a tuple: the kernel behind it is compiled with its own options."""
+
+    def run(args: Any) -> Any:
+        return kernel(*args)
+
+    return run
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ def prebuilt(name: str, otherwise: Callable[[], Callable[..., Any]]) -> Callable
     entries = functions.get(name)
     if entries is None:
         return None
-    known: dict[Any, Callable[..., Any]] = {}
+    known: dict[Any, Callable[[Any], Any]] = {}  # each takes its arguments in a tuple
 
     def choose(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
@@ -52,8 +52,8 @@ def prebuilt(name: str, otherwise: Callable[[], Callable[..., Any]]) -> Callable
         types = tuple([type_of(each) for each in args])
         function = known.get(types)
         if function is None:
-            function = known[types] = _entry(folder, entries, args) or otherwise()
-        return function(*args)
+            function = known[types] = _entry(folder, entries, args) or (lambda given: otherwise()(*given))
+        return function(args)
 
     return choose
 
@@ -66,11 +66,11 @@ def native_folder() -> Path:
     return users_folder() / "native" / state.hexdigest()
 
 
-def _entry(folder: Path, entries: dict[str, list[str]], args: tuple[Any, ...]) -> Callable[..., Any] | None:
-    """The function for the types of some arguments."""
+def _entry(folder: Path, entries: dict[str, list[str]], args: tuple[Any, ...]) -> Callable[[Any], Any] | None:
+    """The function for the types of some arguments, which takes them in a tuple."""
     try:
         module, symbol = entries[json.dumps([described(each) for each in args])]
-        function: Callable[..., Any] = getattr(_loaded(folder, module), symbol)
+        function: Callable[[Any], Any] = getattr(_loaded(folder, module), symbol)
     except (TypeError, KeyError, ImportError):  # not foreseen, or built for another system
         return None
     return function
