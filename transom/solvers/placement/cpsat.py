@@ -14,9 +14,8 @@ from transom.models.arrays import IntArray
 from transom.models.placement import Placement
 from transom.solvers.backends.cpsat import cpsat_solver
 from transom.solvers.backends.native import Handover, defer_destructors, import_back_end, run_deferred, run_native
-from transom.solvers.placement.reduced import Reduced, reduce
-from transom.solvers.placement.rounding import Rounded, rounded
-from transom.solving import presolve
+from transom.solvers.placement.reduced import Reduced
+from transom.solvers.placement.rounding import Rounded, to_search
 from transom.stop import Budget
 
 _BITS = 44  # of amounts: with room to add some thousand of them
@@ -47,24 +46,11 @@ class PlacementCpSat:
         run_deferred()
 
     def __call__(self, problem: Placement, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
-        if presolve(problem, budget):
-            return
-        registry.make(registry.SOLVERS, "greedy", Placement)(problem, budget, rng)
-        reduced = reduce(problem)
-        if not len(reduced.values):
-            budget.prove(int(budget.value or 0))
-            return
-        budget.prove(int(reduced.values @ reduced.waiting))
-        for feasible in (False, True):
-            if budget.done() or budget.short(_PER_PAIR * np.count_nonzero(reduced.fits)):
-                return
-            amounts = rounded(reduced, _BITS, feasible)
-            _search(problem, reduced, amounts, budget, int(rng.integers(2**31)), not feasible or amounts.exact)
-            if amounts.exact:
-                return
+        for reduced, amounts in to_search(problem, budget, rng, _BITS, _PER_PAIR):
+            _search(problem, reduced, amounts, budget, int(rng.integers(2**31)))
 
 
-def _search(problem: Placement, reduced: Reduced, amounts: Rounded, budget: Budget, seed: int, bounding: bool) -> None:
+def _search(problem: Placement, reduced: Reduced, amounts: Rounded, budget: Budget, seed: int) -> None:
     from ortools.sat.python import cp_model
 
     model = cp_model.CpModel()
@@ -99,7 +85,7 @@ def _search(problem: Placement, reduced: Reduced, amounts: Rounded, budget: Budg
     def safe(bound: float) -> int | None:
         """A bound on values, which comes in double precision: perhaps rounded down, from 2**53 on."""
         whole = math.floor(bound) if abs(bound) < 2**53 else int(math.nextafter(bound, math.inf))
-        return max(whole, int(budget.value or 0)) if bounding else None
+        return max(whole, int(budget.value or 0)) if amounts.bounding else None
 
     class Incumbents(cp_model.CpSolverSolutionCallback):
         def on_solution_callback(self) -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
+from transom import registry
 from transom.models.arrays import IntArray
-from transom.solvers.placement.reduced import Reduced
+from transom.models.placement import Placement
+from transom.solvers.placement.reduced import Reduced, reduce
+from transom.solving import presolve
+from transom.stop import Budget
 
 
 class Rounded(NamedTuple):
@@ -17,11 +22,43 @@ class Rounded(NamedTuple):
     ----------
     demands, free : shapes ``(T, R)`` and ``(M, R)``.
     exact : whether nothing was rounded.
+    bounding : whether everything that fits fits into these, so that their bounds hold.
     """
 
     demands: IntArray
     free: IntArray
     exact: bool
+    bounding: bool
+
+
+def to_search(
+    problem: Placement, budget: Budget, rng: np.random.Generator, bits: int, per_pair: float
+) -> Iterator[tuple[Reduced, Rounded]]:
+    """What a solver that holds so many bits is to search: the problem rounded for a bound, then for an answer.
+
+    The greedy answer and the bound by which all waiting instances are placed are told to the budget first. Nothing
+    comes where that settles the problem, no second problem where nothing was rounded, and none when the time is over.
+
+    Parameters
+    ----------
+    bits : of amounts, at most.
+    per_pair : what it takes to build the model, for each pair of task and machine that fit [s].
+    """
+    if presolve(problem, budget):
+        return
+    registry.make(registry.SOLVERS, "greedy", Placement)(problem, budget, rng)
+    reduced = reduce(problem)
+    if not len(reduced.values):
+        budget.prove(int(budget.value or 0))
+        return
+    budget.prove(int(reduced.values @ reduced.waiting))
+    for feasible in (False, True):
+        if budget.done() or budget.short(per_pair * np.count_nonzero(reduced.fits)):
+            return
+        amounts = rounded(reduced, bits, feasible)
+        yield reduced, amounts
+        if amounts.exact:
+            return
 
 
 def rounded(problem: Reduced, bits: int, feasible: bool) -> Rounded:
@@ -44,4 +81,4 @@ def rounded(problem: Reduced, bits: int, feasible: bool) -> Rounded:
         up, down = (demands, free) if feasible else (free, demands)
         up[:, r] = -(-up[:, r] // unit)
         down[:, r] //= unit
-    return Rounded(demands, free, exact)
+    return Rounded(demands, free, exact, not feasible or exact)

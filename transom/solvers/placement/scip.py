@@ -14,9 +14,8 @@ from transom.models.arrays import IntArray
 from transom.models.placement import Placement
 from transom.solvers.backends.native import import_back_end, run_deferred
 from transom.solvers.backends.scip import scip_model, search_scip
-from transom.solvers.placement.reduced import Reduced, reduce
-from transom.solvers.placement.rounding import Rounded, rounded
-from transom.solving import presolve
+from transom.solvers.placement.reduced import Reduced
+from transom.solvers.placement.rounding import Rounded, to_search
 from transom.stop import Budget
 
 _EXACT = 2**53
@@ -59,24 +58,11 @@ class PlacementScip:
         run_deferred()
 
     def __call__(self, problem: Placement, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
-        if presolve(problem, budget):
-            return
-        registry.make(registry.SOLVERS, "greedy", Placement)(problem, budget, rng)
-        reduced = reduce(problem)
-        if not len(reduced.values):
-            budget.prove(int(budget.value or 0))
-            return
-        budget.prove(int(reduced.values @ reduced.waiting))
-        for feasible in (False, True):
-            if budget.done() or budget.short(_PER_PAIR * np.count_nonzero(reduced.fits)):
-                return
-            amounts = rounded(reduced, _BITS, feasible)
-            _search(problem, reduced, amounts, budget, int(rng.integers(2**31)), not feasible)
-            if amounts.exact:
-                return
+        for reduced, amounts in to_search(problem, budget, rng, _BITS, _PER_PAIR):
+            _search(problem, reduced, amounts, budget, int(rng.integers(2**31)))
 
 
-def _search(problem: Placement, reduced: Reduced, amounts: Rounded, budget: Budget, seed: int, bounding: bool) -> None:
+def _search(problem: Placement, reduced: Reduced, amounts: Rounded, budget: Budget, seed: int) -> None:
     from pyscipopt import quicksum
 
     model = scip_model(seed)
@@ -92,7 +78,8 @@ def _search(problem: Placement, reduced: Reduced, amounts: Rounded, budget: Budg
             for task, machine in pairs
         }
         for task, count in enumerate(reduced.waiting.tolist()):
-            model.addCons(quicksum(chosen[pair] for pair in pairs if pair[0] == task) <= count)
+            there = np.flatnonzero(reduced.fits[task]).tolist()
+            model.addCons(quicksum(chosen[task, machine] for machine in there) <= count)
         for machine, limits in enumerate(amounts.free.tolist()):
             here = np.flatnonzero(reduced.fits[:, machine]).tolist()
             for r, limit in enumerate(limits):
@@ -115,4 +102,4 @@ def _search(problem: Placement, reduced: Reduced, amounts: Rounded, budget: Budg
         return reduced.solution(problem, placed) if reduced.holds(placed) else None
 
     slack = 0.01 if total <= _PROVABLE else 1.0
-    search_scip(model, budget, read, True, slack, ceiling=None if bounding else -np.inf, gain=unit)
+    search_scip(model, budget, read, True, slack, ceiling=None if amounts.bounding else -np.inf, gain=unit)
