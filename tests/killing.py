@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -35,6 +36,34 @@ def killed(point: str, number: int, arguments: Sequence[object]) -> bool:
     if done.returncode == 0:
         return False
     assert done.returncode == (-signal.SIGXFSZ if point == "writing" else -signal.SIGKILL), done.stderr
+    return True
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def kill_and_resume(transom: Callable[..., Any], arguments: list[object], expected: dict[str, bytes], at: str) -> bool:
+    """False if the command came to its end before that; else what is there is whole, and the next run completes it.
+
+    Parameters
+    ----------
+    arguments : of the command, the folder that it writes last.
+    expected : what an undisturbed run leaves there.
+    at : point and number.
+    """
+    point, number = at.split()
+    out = Path(str(arguments[-1]))
+    shutil.rmtree(out, ignore_errors=True)
+    if not killed(point, int(number), arguments):
+        return False
+    for name, content in tree(out).items():
+        # repeats.json grows from repetition to repetition: each time it is there whole.
+        if not Path(name).name.startswith(".") and not name.endswith("repeats.json"):
+            assert content == expected[name], f"{at}: {name}"
+    assert transom(*arguments).status == 0
+    assert tree(out) == expected, at
     return True
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.cli.conftest import Ran
-from tests.killing import POINTS, killed
+from tests.killing import POINTS, kill_and_resume, killed, tree
 from transom.generate import generate_lublin
 from transom.traces import write_swf
 
@@ -27,10 +27,6 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def tree(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
 @pytest.fixture
 def undisturbed(transom: Transom, trace: Path, tmp_path: Path) -> Callable[..., dict[str, bytes]]:
     def run(*options: object) -> dict[str, bytes]:
@@ -42,32 +38,17 @@ def undisturbed(transom: Transom, trace: Path, tmp_path: Path) -> Callable[..., 
     return run
 
 
-def kill_and_resume(transom: Transom, out: Path, arguments: list[object], expected: dict[str, bytes], at: str) -> bool:
-    """False if the command came to its end before that; else what is there is whole, and the next run completes it."""
-    point, number = at.split()
-    shutil.rmtree(out, ignore_errors=True)
-    if not killed(point, int(number), arguments):
-        return False
-    for name, content in tree(out).items():
-        # repeats.json grows from repetition to repetition: each time it is there whole.
-        if not Path(name).name.startswith(".") and not name.endswith("repeats.json"):
-            assert content == expected[name], f"{at}: {name}"
-    assert transom(*arguments).status == 0
-    assert tree(out) == expected, at
-    return True
-
-
 @pytest.mark.parametrize("at", ["opening 1", "writing 2", "renamed 1", "writing 4", "written 5"])
 def test_a_killed_run_goes_on(transom: Transom, trace: Path, tmp_path: Path, undisturbed: Callable, at: str) -> None:
     expected = undisturbed(*OPTIONS, "--no-figures")
     arguments = ["simulate", trace, *OPTIONS, "--no-figures", "--out", tmp_path / "out"]
-    assert kill_and_resume(transom, tmp_path / "out", arguments, expected, at)
+    assert kill_and_resume(transom, arguments, expected, at)
 
 
 def test_a_figure_is_never_half_there(transom: Transom, trace: Path, tmp_path: Path, undisturbed: Callable) -> None:
     options = ["--policy", "fcfs-easy"]
     arguments = ["simulate", trace, *options, "--out", tmp_path / "out"]
-    assert kill_and_resume(transom, tmp_path / "out", arguments, undisturbed(*options), "writing 4")
+    assert kill_and_resume(transom, arguments, undisturbed(*options), "writing 4")
 
 
 def replace_and_kill(transom: Transom, trace: Path, out: Path, wanted: dict[int, dict[str, bytes]], at: str) -> bool:
@@ -106,7 +87,7 @@ def test_a_run_killed_at_any_write_goes_on(
     expected = undisturbed(*options)
     arguments = ["simulate", trace, *options, "--out", tmp_path / "out"]
     number = 1
-    while kill_and_resume(transom, tmp_path / "out", arguments, expected, f"{point} {number}"):
+    while kill_and_resume(transom, arguments, expected, f"{point} {number}"):
         number += 1
     assert number - 1 >= len(expected), "every file was killed at"
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from tests.cli.conftest import Ran
+from tests.killing import tree
+from transom.simulation.placement.recording import read_task_schedules, write_tasks
+from transom.simulation.placement.state import MACHINE
+from transom.traces.tasks import parse_machines, read_tasks
 
 Transom = Callable[..., Ran]
 
@@ -113,12 +120,51 @@ def test_what_does_not_go_together_is_refused(
     assert says in transom("simulate", trace, "--machines", MACHINES, *arguments).err
 
 
-def test_a_bad_line_is_named_with_status_2(transom: Transom, trace: Path) -> None:
-    trace.write_text("\n".join([*LINES, "9,-3,4,1,4,1,1,0", ""]))
+BAD = {
+    "negative duration": ("9,-3,4,1,4,1,1,0", "duration: must be > 0 s and < 2**40 s, got -3"),
+    "NaN": ("9,3,4,nan,4,1,1,0", "memory: expected a number, got 'nan'"),
+    "fits no machine": ("9,3,5,1,4,1,1,0", "cpu: fits on no machine, the largest has 4, got 5"),
+    "no instance": ("9,3,4,1,4,1,0,0", "instances_num: must be a whole number >= 1 and < 2147483648, got 0"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_bad_line_is_named_with_status_2_and_what_was_recorded_stays(
+    transom: Transom, trace: Path, tmp_path: Path, case: str
+) -> None:
+    line, says = BAD[case]
+    command = ("simulate", trace, "--machines", MACHINES, "--policy", "drf", "--no-figures", "--out", tmp_path / "out")
+    assert transom(*command).status == 0
+    before = tree(tmp_path / "out")
+    trace.write_text("\n".join([*LINES, line, ""]))
+    told = transom(*command)
+    assert (told.status, told.out, told.err) == (2, "", f"error: {trace}:6: {says}\n")
+    assert tree(tmp_path / "out") == before
+
+
+def test_a_missing_column_is_named(transom: Transom, trace: Path) -> None:
+    trace.write_text("\n".join([LINES[0].replace("memory", "disc"), *LINES[1:], ""]))
     told = transom("simulate", trace, "--machines", MACHINES, "--policy", "drf")
-    assert told.status == 2
-    assert told.out == ""
-    assert told.err == f"error: {trace}:6: duration: must be > 0 s and < 2**40 s, got -3\n"
+    assert (told.status, told.out) == (2, "")
+    assert told.err.startswith(f"error: {trace}:1: column memory is missing; expected submit_time, ")
+    assert told.err.count("\n") == 1
+
+
+def test_machines_and_recordings_of_machines_that_are_not_there(transom: Transom, trace: Path, tmp_path: Path) -> None:
+    told = transom("simulate", trace, "--machines", "cpu=4,memory=1,gpu=1", "--policy", "drf")
+    assert (told.status, told.out) == (2, "")
+    assert told.err == f"error: machines: {trace} states nothing of resource 'gpu'. Known: cpu, memory, disk\n"
+    out = tmp_path / "out"
+    assert transom("simulate", trace, "--machines", MACHINES, "--policy", "drf", "--out", out).status == 0
+    recorded = out / "drf" / "instances.parquet"
+    card = json.loads(pl.read_parquet_metadata(recorded)["transom"])
+    schedule = read_task_schedules(out / "drf", [read_tasks(trace, parse_machines([MACHINES]))])[0]
+    rows = schedule.batches.copy()
+    rows[0, MACHINE] = 2
+    write_tasks([replace(schedule, batches=rows)], out / "drf", card["details"])
+    told = transom("check", trace, out)
+    assert told.status == 1
+    assert "job 1 task 1: runs on a machine that is not there (1 in all)" in told.out + told.err
 
 
 def test_traces_of_nodes_take_no_chunks(transom: Transom, trace: Path) -> None:
