@@ -1,10 +1,10 @@
 """Problems out of files: what ``solve``, ``check`` and plans take as instances.
 
 Windows, lines of a topology-aware stream and some problems can be read as several kinds of problem, under *options*:
-``objective``, what a job of a window is worth (by default its nodes); ``objectives``, what a selection of a window
-maximises, names with slashes between (by default the use of every resource); ``cost_model``, what hops cost (by default
-eq. (1) of Lan et al. 2023); ``wrap``, whether blocks wrap around (by default they do). Which apply, the type of the
-problem says.
+``objective``, what a job of a window (by default its nodes) or an instance of a placement is worth; ``objectives``,
+what a selection of a window maximises, names with slashes between (by default the use of every resource);
+``cost_model``, what hops cost (by default eq. (1) of Lan et al. 2023); ``wrap``, whether blocks wrap around (by default
+they do). Which apply, the type of the problem says.
 """
 
 from __future__ import annotations
@@ -92,12 +92,13 @@ def from_documents(
     """
     from transom import registry
     from transom.errors import DocumentError, ModelError, SpecError
+    from transom.models.placement import OBJECTIVES
     from transom.problems import problem_type
 
     if problem is not None:
         problem_type(problem)
     for group, spec in ((registry.OBJECTIVES, objective), (registry.COST_MODELS, cost_model)):
-        if spec is not None:
+        if spec is not None and spec not in OBJECTIVES:
             registry.make(group, spec)
     options = {"objective": objective, "objectives": objectives, "cost_model": cost_model, "wrap": wrap}
     given = {name: value for name, value in options.items() if value is not None}

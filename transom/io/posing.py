@@ -11,6 +11,7 @@ from transom.io.nsa_windows import PeriodWindow
 from transom.io.objective_names import named_terms
 from transom.models import Allocation, ConstrainedPath, FatTree, Knapsack, Placement, Selection, Window
 from transom.models.allocation import RULES
+from transom.models.placement import OBJECTIVES as PLACED
 
 Jobs = list[int] | None
 """Ids of the jobs that a problem is about; None where nothing states any."""
@@ -35,7 +36,18 @@ def selection(window: Window, objectives: str = "") -> tuple[Selection, Jobs]:
 
 def placement(window: Window, objective: str = "nodes") -> tuple[Placement, Jobs]:
     """Which jobs of the queue to start, on nodes and further resources, as on one machine."""
+    if objective in PLACED:
+        return Placement.from_window(window).with_objective(objective), window.queue.id.tolist()
     return Placement.from_window(window, _made(registry.OBJECTIVES, objective)), window.queue.id.tolist()
+
+
+def placement_as_stated(stated: Placement, objective: str | None = None) -> tuple[Placement, Jobs]:
+    """A placement with the values that are wanted."""
+    if objective is None:
+        return stated, None
+    if objective not in PLACED:
+        raise SpecError(f"--objective of a placement is {', '.join(PLACED[:-1])} or {PLACED[-1]}, got {objective!r}")
+    return stated.with_objective(objective), None
 
 
 def placement_of_knapsack(stated: Knapsack) -> tuple[Placement, Jobs]:

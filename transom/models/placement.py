@@ -273,6 +273,8 @@ def _amounts(given: ArrayLike, name: str, shape: tuple[int, ...], row: str, belo
 
 
 def _scaled(worth: Any) -> tuple[ArrayLike, int]:
+    if worth.size and worth.max() >= AMOUNT / SCALE:
+        raise ModelError(f"placement: an instance is worth {worth.max():g}, which must be below {AMOUNT / SCALE:g}")
     # What is worth something stays worth something, or it would not count at all.
     return frozen_ints(np.where(worth > 0, np.maximum(np.rint(worth * SCALE), 1), 0), "placement: values"), SCALE
 

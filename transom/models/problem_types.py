@@ -116,7 +116,11 @@ PLACEMENT = ProblemType(
     codec="transom.io.placement_conversion:PLACEMENT",
     solution="transom.io.solutions:MATRIX",
     words="transom.cli.output.solutions:machines_of_tasks",
-    made_from={"window": "transom.io.posing:placement", "knapsack": "transom.io.posing:placement_of_knapsack"},
+    made_from={
+        "window": "transom.io.posing:placement",
+        "knapsack": "transom.io.posing:placement_of_knapsack",
+        "placement": "transom.io.posing:placement_as_stated",
+    },
     states="a placement states its values",
     solver="placement-exact",
     features=f"{_FEATURES}:PLACEMENT",

@@ -14,7 +14,7 @@ import pytest
 from tests.cli.conftest import Ran
 from transom.generate import generate_knapsack, hard_knapsack
 from transom.io import read_documents, write_documents
-from transom.models import Cluster, Job, JobTable, Knapsack, Window
+from transom.models import Cluster, Job, JobTable, Knapsack, Placement, Window
 from transom.result import Result
 from transom.solvers.knapsack.dynamic_programming import DynamicProgramming
 from transom.stop import Stop
@@ -233,3 +233,17 @@ def test_ctrl_c_leaves_a_whole_file(tmp_path: Path, solver: str) -> None:
     assert [result.value for result in kept] == [line["value"] for line in printed]
     assert 2 <= len(kept) < 30
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_a_placement_is_valued_by_the_objective(transom: Transom, tmp_path: Path) -> None:
+    path, results = tmp_path / "p.jsonl", tmp_path / "r.jsonl"
+    write_documents(path, [Placement([[4]], [[3], [1]], [1, 2], durations=[1, 9])])
+    asked = ["solve", path, "--solver", "placement-exact", "--json", "--solutions"]
+    assert transom(*asked).lines[0]["value"] == 2
+    (line,) = transom(*asked, "--objective", "area", "--out", results).lines
+    assert (line["value"], line["placed"]) == (1_000_000, [[[0, 1]], [[0, 1]]])
+    assert "all sound" in transom("check", path, results, "--objective", "area").out
+    assert transom("check", path, results).status == 2
+    refused = transom(*asked, "--objective", "wait")
+    assert (refused.status, refused.out) == (2, "")
+    assert refused.err == f"error: {path}:1: --objective of a placement is count, area or area-duration, got 'wait'\n"

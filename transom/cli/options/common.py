@@ -118,7 +118,8 @@ Objective = Annotated[
     typer.Option(
         "--objective",
         autocompletion=completion.objectives,
-        help="Value of a job in a window, such as wait. By default, its nodes.",
+        help="Value of a job in a window, such as wait (by default, its nodes), or of an instance in a placement: "
+        "count, area or area-duration.",
     ),
 ]
 Objectives = Annotated[

@@ -16,8 +16,10 @@ def problems(incomplete: str) -> list[str]:
 
 
 def objectives(incomplete: str) -> list[str]:
-    """Objectives that begin so."""
-    return _registered("transom.objectives", incomplete)
+    """Objectives of windows and placements that begin so."""
+    from transom.models.placement import OBJECTIVES
+
+    return _registered("transom.objectives", incomplete) + _beginning(OBJECTIVES, incomplete)
 
 
 def cost_models(incomplete: str) -> list[str]:
