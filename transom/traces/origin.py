@@ -48,17 +48,21 @@ class Origin(Frozen):
     estimates : the model that those walltimes come from (:mod:`~transom.traces.estimates`).
     partition : the number of each job's partition, below 0 where unknown, shape ``(jobs,)``; None where there is one.
     names : of partitions, by number.
+    started : when each job started by the log [s], -1 where it does not say, shape ``(jobs,)``; None where it says so
+        of no job.
     """
 
     modelled: BoolArray | None = None
     estimates: str = EXACT
     partition: IntArray | None = None
     names: Mapping[int, str] = field(default_factory=dict)
+    started: IntArray | None = None
 
     def take(self, index: Any) -> Origin:
         """The facts about some of the jobs (positions or a mask)."""
-        modelled, partition = (None if each is None else each[index] for each in (self.modelled, self.partition))
-        return Origin(modelled, self.estimates, partition, self.names)
+        arrays = (self.modelled, self.partition, self.started)
+        modelled, partition, started = (None if each is None else each[index] for each in arrays)
+        return Origin(modelled, self.estimates, partition, self.names, started)
 
     def check(self, jobs: int) -> None:
         """Refuse facts about another number of jobs.
@@ -67,7 +71,7 @@ class Origin(Frozen):
         ------
         ModelError : an array has another shape.
         """
-        for name in ("modelled", "partition"):
+        for name in ("modelled", "partition", "started"):
             array = getattr(self, name)
             if array is not None and array.shape != (jobs,):
                 raise ModelError(f"workload: {name} has shape {array.shape}, there are {jobs} jobs")

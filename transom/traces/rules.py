@@ -88,6 +88,7 @@ class LoggedJobs:
     id, submit, runtime, allocated, requested, walltime, user : as in :class:`~transom.models.Job`,
         with the size twice; times in seconds.
     parent : the job that must have ended before this one may start.
+    wait : from submission to start [s], below 0 where unknown.
     partition : its number, below 0 where unknown.
     partial : whether the line tells one execution of a job that was interrupted, not the whole job.
     completed : whether the job ran to its end.
@@ -107,6 +108,7 @@ class LoggedJobs:
     partition: IntArray
     partial: BoolArray
     completed: BoolArray
+    wait: IntArray
     sized: IntArray | None = None
     partitions: Mapping[int, str] = field(default_factory=dict)
 
@@ -175,7 +177,8 @@ def _workload(sieve: _Sieve, size: IntArray, walltime: IntArray, runtime: IntArr
     depends_on = _dependencies(sieve)
     # All that a table asks of its rows has been checked above.
     jobs = JobTable._trusted(data, MappingProxyType(depends_on))
-    unasked, partition = log.walltime[keep] <= 0, log.partition[keep]
+    unasked, partition, wait = log.walltime[keep] <= 0, log.partition[keep], log.wait[keep]
+    told = wait >= 0
     try:
         return Workload(
             name,
@@ -187,6 +190,7 @@ def _workload(sieve: _Sieve, size: IntArray, walltime: IntArray, runtime: IntArr
                 modelled=unasked if unasked.any() else None,
                 partition=partition if len(partition) and partition.min() < partition.max() else None,
                 names=log.partitions,
+                started=np.where(told, log.submit[keep] + wait, UNKNOWN) if told.any() else None,
             ),
         )
     except ModelError as error:

@@ -11,7 +11,7 @@ import numpy as np
 from transom._system.files import atomic_write
 from transom._system.notices import timed
 from transom.errors import ModelError, SpecError, TraceError
-from transom.models.arrays import expected, whole
+from transom.models.arrays import FloatArray, IntArray, expected, whole
 from transom.traces.partitions import selected
 from transom.traces.rules import LoggedJobs, ReadingRules, repaired
 from transom.traces.swf_header import Header
@@ -19,7 +19,7 @@ from transom.traces.swf_lines import Field, read_lines
 from transom.traces.workload import Workload
 
 _READ = (1, 2, 4, 5, 8, 9, 11, 12, 17)
-_PARTITION = 16
+_WAIT, _PARTITION = 3, 16
 _PROCESSORS = ("5", "8", "allocated-processors", "requested-processors")
 
 COMPLETED = 1
@@ -85,7 +85,7 @@ def read_log(path: str | os.PathLike[str], size_field: Field | None = None) -> t
     SpecError : there is no such field.
     """
     where = os.fspath(path)
-    lines = read_lines(where, _READ if size_field is None else (*_READ, size_field), (_PARTITION,))
+    lines = read_lines(where, _READ if size_field is None else (*_READ, size_field), (_WAIT, _PARTITION))
     id_, submit, runtime, allocated, requested, walltime, status, user, parent, *sized = lines.whole
     log = LoggedJobs(
         line=lines.line,
@@ -97,13 +97,19 @@ def read_log(path: str | os.PathLike[str], size_field: Field | None = None) -> t
         walltime=walltime,
         user=user,
         parent=parent,
-        partition=np.clip(lines.real[0], -1, 2.0**53).astype(np.int64),
+        partition=_clipped(lines.real[1]),
         partial=(status >= PARTIAL[0]) & (status <= PARTIAL[-1]),
         completed=status == COMPLETED,
+        wait=_clipped(lines.real[0]),
         sized=sized[0] if sized else None,
         partitions=lines.header.partitions,
     )
     return log, lines.header
+
+
+def _clipped(values: FloatArray) -> IntArray:
+    """Whole numbers from -1 on; a log may state anything in fields that no replay reads."""
+    return np.clip(np.nan_to_num(values, nan=-1), -1, 2.0**53).astype(np.int64)
 
 
 def _machine(log: LoggedJobs, header: Header, rules: ReadingRules) -> int | None:
@@ -129,8 +135,8 @@ def trace_name(path: str) -> str:
 def write_swf(workload: Workload, path: str | os.PathLike[str], notes: Sequence[str] = ()) -> None:
     """Write a workload in the Standard Workload Format, with gzip if ``path`` ends in ``.gz``.
 
-    Jobs are sorted by submission, then id. Requested and allocated size are the job's nodes; missing
-    values are -1. Priorities have no field and are not written. Reading the file returns the same
+    Jobs are sorted by submission, then id. Requested and allocated size are the job's nodes; the wait is that of the
+    log, missing values are -1. Priorities have no field and are not written. Reading the file returns the same
     jobs; runtimes above the walltime require ``long_runs="keep"``.
 
     Parameters
@@ -166,10 +172,12 @@ def write_swf(workload: Workload, path: str | os.PathLike[str], notes: Sequence[
         *(f"Note: {each.text}" for each in workload.diagnostics),
         *(f"Note: {what}: {number} jobs" for what, number in workload.repairs.items()),
     ]
-    columns = (jobs.id, jobs.submit, workload.runtime, jobs.nodes, jobs.walltime, jobs.user)
+    started = workload.origin.started
+    wait = np.full(len(jobs), -1) if started is None else np.where(started >= 0, started - jobs.submit, -1)
+    columns = (jobs.id, jobs.submit, wait, workload.runtime, jobs.nodes, jobs.walltime, jobs.user)
     with atomic_write(path) as file:
         file.writelines(f"; {line}\n" for line in header)
         file.writelines(
-            f"{i} {s} -1 {r} {n} -1 -1 {n} {w} -1 -1 {u} -1 -1 -1 -1 {parent.get(i, -1)} -1\n"
-            for i, s, r, n, w, u in zip(*(column.tolist() for column in columns), strict=True)
+            f"{i} {s} {d} {r} {n} -1 -1 {n} {w} -1 -1 {u} -1 -1 -1 -1 {parent.get(i, -1)} -1\n"
+            for i, s, d, r, n, w, u in zip(*(column.tolist() for column in columns), strict=True)
         )

@@ -1,0 +1,123 @@
+"""One pass of Slurm's scheduling, compiled: the main scheduler, then, where its time has come, a backfill cycle.
+
+A cycle makes its reservations from nothing. Each goes from the earliest start of a job, down to a multiple of the
+resolution, to its end by the walltime, up to one. What is left in the queue by a full machine is looked at again at
+the next cycle, for which the replay is woken.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from transom._system.compiling import compiled, no_refcount
+from transom.models.arrays import IntArray
+from transom.simulation.core.events import (
+    HELD,
+    NEVER,
+    NOW,
+    QUEUED,
+    RUNNING,
+    WAKE,
+    WALLTIME,
+    State,
+    advance,
+    launch,
+    occupy,
+)
+from transom.simulation.core.schedule import BACKFILLED, READY, RESERVED
+from transom.simulation.passes.availability import FREED, TAKEN, Profile, add, clear, earliest
+from transom.simulation.passes.easy_backfill import fits
+from transom.simulation.passes.queue_order import QueueOrder, reorder
+from transom.simulation.passes.rule_replay import after, before
+
+
+class Terms(NamedTuple):
+    """Jobs that a cycle and the main scheduler look at, and three times [s]."""
+
+    depth: int
+    queue: int
+    interval: int
+    resolution: int
+    window: int
+
+
+class Tables(NamedTuple):
+    """What passes read and write beside the state of ``n`` jobs.
+
+    ``runtime`` [s] and ``ids`` ``(n,)``; ``log``: a column per pass; ``picks`` and ``modes`` ``(n,)``: the jobs that a
+    pass starts, and how; ``profile``: what is free when.
+    """
+
+    runtime: IntArray
+    ids: IntArray
+    log: IntArray
+    picks: IntArray
+    modes: IntArray
+    profile: Profile
+
+
+@compiled
+def run_slurm(
+    s: State, order: QueueOrder | None, terms: Terms, t: Tables, row: int, until: int, arrived: bool
+) -> tuple[int, bool]:
+    """Pass after pass until ``row`` reaches ``until`` or the trace ends; (row, whether there is more).
+
+    ``arrived`` says that the events of the first pass have been taken in, and its queue is in order.
+    """
+    while row < until:
+        if not arrived:
+            if not advance(s.jobs, s.queue, s.ends, s.expected, s.ended, s.free, s.children, s.at):
+                return row, False
+            if order is not None:
+                reorder(order, s.queue, s.at)
+        arrived = False
+        before(t.log, row, s.at, s.free)
+        count, backfilled, head, begin = slurm_pass(s, terms, t, s.at[NOW] % terms.interval == 0)
+        launch(s.jobs, s.queue, s.ends, s.at, t.runtime, t.picks, t.modes, count)
+        after(t.log, row, count, backfilled, head, begin, t.ids)
+        if s.at[QUEUED] and s.at[RUNNING]:
+            s.at[WAKE] = (s.at[NOW] // terms.interval + 1) * terms.interval
+        row += 1
+    return row, True
+
+
+@no_refcount
+def slurm_pass(s: State, terms: Terms, t: Tables, cycle: bool) -> tuple[int, int, int, int]:
+    """Start what the main scheduler starts and, with ``cycle``, what a backfill cycle starts.
+
+    Returns
+    -------
+    (number of starts, number of backfilled among them, the first job that does not fit or -1, its reservation [s] or
+    -1). Jobs that start are placed in the state; ``picks`` and ``modes`` say which they are.
+    """
+    count, waiting = 0, s.at[QUEUED]
+    while count < min(waiting, terms.queue) and fits(s.jobs, s.queue[count], s.free):
+        job = s.queue[count]
+        t.picks[count], t.modes[count] = count, RESERVED if s.jobs[job, HELD] else READY
+        occupy(s.jobs, s.expected, s.free, s.at, job)
+        count += 1
+    if count == waiting or not cycle:
+        return count, 0, -1, -1
+    heads, now, head, begin = count, s.at[NOW], -1, -1
+    clear(t.profile, now, s.free)
+    for i in range(s.at[RUNNING]):  # a job past its walltime is expected to end the next second
+        add(t.profile, s.jobs, s.expected[i, 1], max(s.expected[i, 0], now + 1), NEVER, FREED)
+    for i in range(heads, min(waiting, heads + terms.depth)):
+        job = s.queue[i]
+        start = earliest(t.profile, s.jobs, job, now, NEVER, NEVER)
+        if start == now and fits(s.jobs, job, s.free):
+            t.picks[count], t.modes[count] = i, RESERVED if head < 0 and s.jobs[job, HELD] else BACKFILLED
+            occupy(s.jobs, s.expected, s.free, s.at, job)
+            count += 1
+        elif head < 0:
+            head, begin = job, start
+            s.jobs[job, HELD] = 1
+        if start < now + terms.window:
+            end = start + s.jobs[job, WALLTIME]
+            start = max(start // terms.resolution * terms.resolution, now)
+            end = -(-end // terms.resolution) * terms.resolution
+            add(t.profile, s.jobs, job, start, end, TAKEN)
+    backfilled = 0
+    for k in range(heads, count):
+        backfilled += t.modes[k] == BACKFILLED
+    return count, backfilled, head, begin

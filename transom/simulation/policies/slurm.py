@@ -1,0 +1,116 @@
+"""Slurm's scheduling with the backfill plugin: a pass at every event, and a backfill cycle every so many seconds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transom.errors import SpecError
+from transom.models import Window
+from transom.simulation.core import events
+from transom.simulation.core.decision import Decision, Reservation
+from transom.simulation.core.schedule import BACKFILLED, COLUMNS
+from transom.simulation.core.site_order import load_rule
+from transom.simulation.passes.availability import new_profile
+from transom.simulation.passes.queue_order import queue_order
+from transom.simulation.passes.slurm_backfill import Tables, Terms, run_slurm, slurm_pass
+from transom.simulation.passes.window_pass import window_state
+
+if TYPE_CHECKING:
+    from transom.simulation.core.replay import Progress, Replay
+
+_CHUNK = 4096  # decisions between two looks at the progress bar and Ctrl-C
+_LONGEST = 10**9  # of any time [s]
+
+
+@dataclass(frozen=True, slots=True)
+class SlurmBackfill:
+    """Slurm's main scheduler and its backfill plugin on one partition of whole nodes.
+
+    At every event the main scheduler starts jobs in the order of priority until one does not fit. At the multiples of
+    ``interval`` on the trace's clock at which jobs wait, a backfill cycle goes through the first jobs of the queue,
+    builds the profile of what will be free by walltimes, starts what fits now without delaying a job before it, and
+    reserves the earliest start of every other one. Reservations are made anew in each cycle and are no promise; in
+    between nobody backfills.
+
+    Parameters
+    ----------
+    order : the priority rule that orders the queue.
+    depth : jobs that a backfill cycle looks at, > 0 (``bf_max_job_test``).
+    queue : jobs that the main scheduler looks at, > 0 (``default_queue_depth``).
+    interval : from one backfill cycle to the next [s], > 0 (``bf_interval``).
+    resolution : reservations begin and end at multiples of this [s], > 0 (``bf_resolution``).
+    window : a job that cannot start within this time of a cycle gets no reservation [s], > 0 (``bf_window``, which
+        counts minutes).
+
+    Raises
+    ------
+    SpecError : a condition above does not hold, or there is no such rule.
+
+    References
+    ----------
+    Slurm's documentation, Scheduling Configuration Guide, and slurm.conf, SchedulerParameters.
+    """
+
+    order: str = "fcfs"
+    depth: int = 500
+    queue: int = 100
+    interval: int = 30
+    resolution: int = 60
+    window: int = 86400
+
+    def __post_init__(self) -> None:
+        for name in ("depth", "queue", "interval", "resolution", "window"):
+            if not 0 < getattr(self, name) <= _LONGEST:
+                raise SpecError(f"slurm-backfill: {name} must be from 1 to {_LONGEST}, got {getattr(self, name)}")
+        load_rule(self.order)
+
+    @property
+    def _terms(self) -> Terms:
+        return Terms(self.depth, self.queue, self.interval, self.resolution, self.window)
+
+    def run(self, replay: Replay, report: Progress) -> dict[str, NDArray[Any]]:
+        """A whole replay in one compiled loop."""
+        state, order = replay.state, queue_order(replay.rule, replay.jobs, replay.origin)
+        tables = self._tables(state, replay.runtime, replay.ids)
+        logs, compiled = [], not replay.stepwise and (replay.rule.timeless or order is not None)
+        more = True
+        while more:
+            rows = 0
+            if compiled:
+                rows, more = run_slurm(state, order, self._terms, tables, rows, _CHUNK, False)
+            else:
+                # Python alone knows the order or takes in the events: only single passes are compiled.
+                while rows < _CHUNK and (more := replay.advance()):
+                    rows, _ = run_slurm(state, order, self._terms, tables, rows, rows + 1, True)
+            logs.append(tables.log[:, :rows].copy())
+            report(int(state.at[events.STARTED]))
+        return dict(zip(COLUMNS, np.concatenate(logs, axis=1), strict=True))
+
+    def decide(self, window: Window, /) -> Decision:
+        """What a cycle would start and reserve in a window, taken by itself."""
+        state = window_state(window, np.arange(len(window.queue)))
+        tables = self._tables(state, np.empty(0, np.int64), window.queue.id)
+        count, _, head, begin = slurm_pass(state, self._terms, tables, True)
+        ids = window.queue.id[state.queue[tables.picks[:count]]]
+        ahead = tables.modes[:count] == BACKFILLED
+        return Decision(
+            start=tuple(ids[~ahead].tolist()),
+            backfill=tuple(ids[ahead].tolist()),
+            reserve=(Reservation(int(window.queue.id[head]), int(begin)),) if head >= 0 else (),
+        )
+
+    def _tables(self, state: events.State, runtime: NDArray[np.int64], ids: NDArray[np.int64]) -> Tables:
+        n, tested = len(state.jobs), min(self.depth, len(state.jobs))
+        steps = 2 * (n + tested) + 4 + len(state.at)
+        return Tables(
+            runtime=runtime,
+            ids=ids,
+            log=np.empty((len(COLUMNS), _CHUNK), np.int64),
+            picks=np.empty(n, np.int64),
+            modes=np.empty(n, np.int64),
+            profile=new_profile(state.free, steps),
+        )
