@@ -49,6 +49,7 @@ ROOMS = {
     "simulation.nodes": {"simulation.core"},
     "simulation.policies": {"simulation.core", "simulation.passes"},
     "simulation.placement": set(),
+    "simulation.locked": {"simulation.core"},
     "simulation.output": {"simulation.core", "simulation.nodes"},
     "learned.dras.process": {"learned"},
     "learned.dras.networks": {"learned"},

@@ -17,10 +17,12 @@ from hypothesis import strategies as st
 from tests.simulation.workloads import workloads
 from transom.adapters.locked_reading import LockedTrace, read_locked
 from transom.adapters.rlscheduler import RLScheduler
-from transom.errors import SpecError
-from transom.models import Cluster, Job
-from transom.simulation import Schedule, simulate
+from transom.errors import PolicyError, SpecError
+from transom.generate import generate_lublin
+from transom.models import Cluster, Job, Window
+from transom.simulation import Decision, Reservation, Schedule, simulate
 from transom.simulation.core.schedule import BACKFILLED, READY, RESERVED
+from transom.simulation.core.site_order import load_rule
 from transom.simulation.event_rules import parse_rules
 from transom.simulation.output.metrics import bounded_slowdown
 from transom.simulation.output.verification import check_schedule
@@ -313,8 +315,79 @@ def test_bad_specifications_are_refused(text: str, says: str) -> None:
         parse_rules(text)
 
 
-def test_other_policies_are_refused() -> None:
+def test_policies_that_it_cannot_replay_are_refused() -> None:
     workload = Workload.of([TracedJob(Job(1, 0, 1, 5), 5)], Cluster(4))
     for policy in ("sjf-conservative", "nwp"):
-        with pytest.raises(SpecError, match="rlscheduler rules take priority rules without or with -easy"):
+        with pytest.raises(SpecError, match=f"take no policy by period or with -conservative, got '{policy}'"):
             simulate(workload, policy, rules="rlscheduler")
+
+
+class Picking:
+    """Picks the job of the highest id that it sees, and remembers what it was shown."""
+
+    def __init__(self) -> None:
+        self.windows: list[Window] = []
+
+    def pick(self, window: Window) -> int:
+        self.windows.append(window)
+        return int(window.queue.id.max())
+
+    def decide(self, window: Window, /) -> Decision:
+        raise AssertionError("pick comes first")
+
+
+def test_other_policies_pick_one_of_the_first_128_and_it_is_locked() -> None:
+    # Job 1 holds the machine for 1,000 s; job 2 is locked next, while 298 others arrive.
+    jobs = [TracedJob(Job(1, 0, 4, 1000), 1000)] + [TracedJob(Job(i, i, 4, 10), 10) for i in range(2, 301)]
+    policy = Picking()
+    schedule = simulate(Workload.of(jobs, Cluster(4)), policy, rules="rlscheduler")
+    assert schedule.jobs.id[np.argsort(schedule.order)].tolist()[:4] == [1, 2, 130, 131]
+    assert [len(each.queue) for each in policy.windows[:4]] == [1, 1, 128, 128]
+    assert policy.windows[2].queue.id.tolist() == list(range(3, 131))
+    assert schedule.order.max() == 299
+
+
+@settings(max_examples=30, deadline=None)
+@given(locked_workloads(), st.sampled_from(["fcfs", "sjf", "f1"]), st.booleans())
+def test_a_policy_that_starts_the_first_of_a_rule_replays_as_the_rule(
+    drawn: tuple[Workload, set[int]], rule: str, easy: bool
+) -> None:
+    class First:
+        def decide(self, window: Window, /) -> Decision:
+            scores = load_rule(rule)(window.queue, window.now, 0)
+            return Decision(reserve=(Reservation(int(window.queue.id[scores.argmin()]), window.now + 1),))
+
+    workload = drawn[0]
+    own = simulate(workload, First(), rules=f"rlscheduler:backfill={'easy' if easy else 'none'}")
+    start = replayed(workload, f"{rule}-easy" if easy else rule).start
+    # Of equal scores the rule takes the first of an earlier sort, this policy the first by submission.
+    if len(set(load_rule(rule)(workload.jobs, 0, 0).tolist())) == len(workload):
+        assert own.start.tolist() == start.tolist()
+
+
+def test_a_policy_may_not_pick_what_it_does_not_see() -> None:
+    class Wrong(Picking):
+        def pick(self, window: Window) -> int:
+            return 99
+
+    workload = Workload.of([TracedJob(Job(1, 0, 1, 5), 5)], Cluster(4))
+    with pytest.raises(PolicyError, match="picked job 99, which is not among the 1 that it was shown"):
+        simulate(workload, Wrong(), rules="rlscheduler")
+
+
+@pytest.mark.parametrize("policy", ["random", "window", "multisched", "largest-first", "dras-pg:anywhere=yes"])
+def test_learned_and_optimising_policies_replay(policy: str) -> None:
+    workload = generate_lublin(60, 32, np.random.default_rng(2), load=1.2)
+    for backfill in ("none", "easy"):
+        schedule = simulate(workload, policy, rules=f"rlscheduler:backfill={backfill}", seed=3)
+        assert check_schedule(workload, schedule) == []
+        assert (schedule.mode == BACKFILLED).any() == (backfill == "easy")
+        assert schedule.rules == ("rlscheduler" if backfill == "none" else "rlscheduler:backfill=easy")
+
+
+def test_sequences_that_begin_late() -> None:
+    starts = RLScheduler(sequences=200, length=10, first=100, after=60).starts(500)
+    assert set(starts) <= set(range(60, 89))
+    assert {60, 88} <= set(starts)
+    with pytest.raises(SpecError, match="sequences of 10 after 90 need > 101 jobs, got 100"):
+        RLScheduler(length=10, first=100, after=90).starts(500)

@@ -58,6 +58,7 @@ CASES = {
     "library update": "{0}/results.jsonl --library {0}/library",
     "library verify": "--library {0}/library",
     "library remove": "{0}/library/other.jsonl --library {0}/library",
+    "protocol rlscheduler": "{0}/trace.swf.gz --policy sjf --sequences 2 --length 20",
     "train nsa": "--network fcn-1 --decisions 64 --envs 2 --streams 1 --passes 1 --out {0}/nsa",
     "train nsa-cost": "--updates 1 --windows 2 --runs 2 --search-steps 5 --candidates 4 --out {0}/nsa-cost",
     "train dras": "{0}/trace.swf.gz " + TRAINING + " --out {0}/dras",

@@ -18,7 +18,7 @@ _COMMANDS = (
     "generate placement", "generate dataset",
     "bench run", "bench plan", "bench score", "bench compare", "bench portfolio",
     "library list", "library add", "library remove", "library update", "library verify",
-    "train nsa", "train nsa-cost", "train dras",
+    "train nsa", "train nsa-cost", "train dras", "protocol rlscheduler",
 )  # fmt: skip
 """Each stands in a module of its name, those of ``library`` in one, those of ``generate`` in a folder."""
 
@@ -26,6 +26,7 @@ _GROUPS = {
     "generate": "Generate data sets: workloads, knapsacks, selections, allocations, constrained paths, placements.",
     "bench": "Compare solvers on the same instances within the same time, and policies on the same traces.",
     "library": "Keep and check the best known results of instances.",
+    "protocol": "Compare policies by the published protocol of another program.",
     "train": "Train a learned component. An interrupted training resumes where it stopped.",
 }
 _PLAIN: dict[str, Any] = {"no_args_is_help": True, "rich_markup_mode": None}

@@ -63,7 +63,7 @@ def simulate(
     allocator : assigns nodes on a cluster with a topology, by default the lowest idle ids.
     rules : the event rules, by a specification (:func:`~transom.simulation.event_rules.parse_rules`) or as an object.
         Rules other than the textbook's are for cross-checks: they support priority rules without or with EASY
-        backfilling, and jobs without further resources or dependencies.
+        backfilling (``rlscheduler`` any policy), and jobs without further resources or dependencies.
     promises : records every reservation that a pass makes, moves or withdraws.
     outages : nodes that fail or go out for maintenance. A job whose walltime would run into announced maintenance
         does not start, even if a Python policy starts it.
@@ -94,6 +94,9 @@ def simulate(
     title = label or (policy if isinstance(policy, str) else str(getattr(policy, "name", type(policy).__name__)))
     report = progress or (lambda started: None)
     ruled = parse_rules(rules) if isinstance(rules, str) else rules
+    if (reset := getattr(chosen, "reset", None)) is not None:
+        # Not by its label: what a policy is called must not change what it draws.
+        reset(stream(seed, policy if isinstance(policy, str) else type(policy).__name__))
     if isinstance(ruled, ForeignRules):
         if allocator is not None:
             raise SpecError(f"{ruled.name} rules know no nodes for an allocator to choose")
@@ -116,10 +119,6 @@ def simulate(
         period = _period(chosen)
         run = getattr(chosen, "run", None) if period is None else None
         replay = Replay(workload, getattr(chosen, "order", "fcfs"), period, tracker if run is None else None, service)
-        reset = getattr(chosen, "reset", None)
-        if reset is not None:
-            # Not by its label: what a policy is called must not change what it draws.
-            reset(stream(seed, policy if isinstance(policy, str) else type(policy).__name__))
         if run is None:
             decisions = _run_policy(replay, chosen, report, promises)
         else:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar, NamedTuple, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
 
 from transom import registry
 from transom.errors import SpecError
@@ -55,8 +55,11 @@ class EventRules(Protocol):
 class ForeignRules(EventRules, Protocol):
     """Event rules of another program."""
 
-    def replay(self, workload: Workload, policy: RulePolicy, report: Report) -> Outcome:
-        """Replay a workload of jobs that ask for nodes alone, under a rule without or with EASY backfilling."""
+    def replay(self, workload: Workload, policy: Any, report: Report) -> Outcome:
+        """Replay a workload of jobs that ask for nodes alone, under a rule without or with EASY backfilling.
+
+        Rules with ``takes_policies = True`` replay any policy, except those by period.
+        """
 
 
 @runtime_checkable
@@ -123,15 +126,21 @@ def parse_rules(text: str) -> EventRules:
     return rules
 
 
-def suited_policy(rules: EventRules, policy: Policy, title: str) -> RulePolicy:
+def suited_policy(rules: EventRules, policy: Policy, title: str) -> Policy:
     """The policy, if it can be replayed under rules that are not the textbook's.
 
     Raises
     ------
-    SpecError : it is not a priority rule without or with EASY backfilling.
+    SpecError : it plans conservatively or decides by period, or is no priority rule, where the rules take no other.
     """
-    if not isinstance(policy, RulePolicy) or policy.backfilling == "conservative":
-        raise SpecError(f"{rules.name} rules take priority rules without or with -easy, not {title!r}")
+    any_policy = getattr(rules, "takes_policies", False)
+    if isinstance(policy, RulePolicy):
+        suits = policy.backfilling != "conservative"
+    else:
+        suits = any_policy and getattr(policy, "period", None) is None
+    if not suits:
+        taken = "no policy by period or with -conservative" if any_policy else "priority rules without or with -easy"
+        raise SpecError(f"{rules.name} rules take {taken}, {'got' if any_policy else 'not'} {title!r}")
     return policy
 
 
@@ -141,14 +150,14 @@ def replay_under(rules: ForeignRules, workload: Workload, policy: Policy, title:
     Parameters
     ----------
     rules, workload : what to replay, and how.
-    policy : a priority rule without or with EASY backfilling.
+    policy : a priority rule without or with EASY backfilling, or any that the rules take.
     title : what to call it in the schedule.
     report : called with the number of started jobs.
 
     Raises
     ------
-    SpecError : it is another policy, or the workload has further resources, a topology, or dependencies, of which the
-        other program knows nothing.
+    SpecError : the rules do not take the policy, or the workload has further resources, a topology, or dependencies, of
+        which the other program knows nothing.
     """
     rule = suited_policy(rules, policy, title)
     if workload.cluster.resources:

@@ -99,7 +99,7 @@ def test_the_protocol_prints_means_over_its_sequences(trace: Path, tmp_path: Pat
     found = transom(*arguments, "--json").lines[0]
     workload, rules = read_locked(trace).workload, RLScheduler(sequences=3, length=20, first=300, seed=4)
     starts = rules.starts(300)
-    assert found["protocol"] == {"sequences": 3, "length": 20, "first": 300, "seed": 4, "starts": starts}
+    assert found["protocol"] == {"sequences": 3, "length": 20, "first": 300, "after": 0, "seed": 4, "starts": starts}
     assert found["rules"] == "rlscheduler"
     for row, policy in zip(found["policies"], ("sjf", "wfp3-easy"), strict=True):
         schedules = [simulate(workload.take(np.arange(s, s + 20)), policy, rules=rules) for s in starts]
