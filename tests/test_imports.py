@@ -44,6 +44,8 @@ ROOMS = {
     "heuristics.selection": set(),
     "heuristics.allocation": set(),
     "heuristics.placement": set(),
+    "traces": set(),
+    "traces.records": {"traces"},
     "simulation.core": set(),
     "simulation.passes": {"simulation.core"},
     "simulation.nodes": {"simulation.core"},

@@ -16,14 +16,16 @@ _COMMANDS = (
     "demo", "simulate", "solve", "check", "snapshot", "report", "solvers", "models", "schema", "compile",
     "generate workload", "generate knapsack", "generate selection", "generate tjap", "generate csp",
     "generate placement", "generate dataset",
+    "import slurm",
     "bench run", "bench plan", "bench score", "bench compare", "bench portfolio",
     "library list", "library add", "library remove", "library update", "library verify",
     "train nsa", "train nsa-cost", "train dras", "protocol rlscheduler",
 )  # fmt: skip
-"""Each stands in a module of its name, those of ``library`` in one, those of ``generate`` in a folder."""
+"""Each has a module of its name; ``library`` has one, ``generate`` and ``import`` have folders."""
 
 _GROUPS = {
     "generate": "Generate data sets: workloads, knapsacks, selections, allocations, constrained paths, placements.",
+    "import": "Make a trace of the accounting data of a resource manager, or of another trace.",
     "bench": "Compare solvers on the same instances within the same time, and policies on the same traces.",
     "library": "Keep and check the best known results of instances.",
     "protocol": "Compare policies by the published protocol of another program.",
@@ -69,7 +71,7 @@ def _named(arguments: Sequence[str]) -> Sequence[str]:
 def _module(name: str) -> str:
     if name.startswith("library"):
         return "library"
-    return name.replace("generate ", "generate.").replace(" ", "_").replace("-", "_")
+    return name.replace("generate ", "generate.").replace("import ", "records.").replace(" ", "_").replace("-", "_")
 
 
 def _version(asked: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +35,9 @@ def read_swf(
     rules: ReadingRules = ReadingRules(),  # noqa: B008  (frozen data)
     nodes: int | None = None,
 ) -> Workload:
-    """Read a trace in the Standard Workload Format, plain or gzip (detected by content).
+    """Read a trace in the Standard Workload Format, plain or gzip, or a Parquet file of ``transom import``.
+
+    The content tells which.
 
     A node is the unit in which the file counts sizes, usually a processor. Field 17, the preceding job,
     becomes ``depends_on``; field 18, the think time after it, is not used, because the trace states
@@ -68,7 +71,11 @@ def read_swf(
         raise ModelError(f"{where}: the machine must have > 0 nodes, got {nodes}")
     with timed(f"reading {where}"):
         log, header = read_log(where, rules.size_field)
-        return repaired(log, rules, nodes or _machine(log, header, rules), trace_name(where), where)
+        workload = repaired(log, rules, nodes or _machine(log, header, rules), trace_name(where), where)
+    if nodes or not header.told_by:
+        return workload
+    told = {f"machine size taken from {header.told_by} ({workload.cluster.num_nodes} nodes)": 1}
+    return replace(workload, repairs=told | dict(workload.repairs))
 
 
 def read_log(path: str | os.PathLike[str], size_field: Field | None = None) -> tuple[LoggedJobs, Header]:
@@ -115,7 +122,12 @@ def _clipped(values: FloatArray) -> IntArray:
 def _machine(log: LoggedJobs, header: Header, rules: ReadingRules) -> int | None:
     """The size of the machine by the header, in what the sizes of jobs are counted in."""
     size, where, wanted = header.machine(), header.path, rules.partitions
+    if (counted := header.counted.get(str(rules.size_field).lower())) is not None and not wanted:
+        return counted
     if size is not None and not selected(log.partition, log.partitions, wanted, where).all():
+        only = np.unique(log.partition[selected(log.partition, log.partitions, wanted, where)])
+        if len(only) == 1 and log.sized is None and int(only[0]) in header.partition_sizes:
+            return header.partition_sizes[int(only[0])]
         told = f"not that of partition {', '.join(map(str, wanted))}"
         raise SpecError(
             f"{where}: the header states the size of the whole machine ({size:,}), {told}: state it (--nodes)"
@@ -129,7 +141,7 @@ def _machine(log: LoggedJobs, header: Header, rules: ReadingRules) -> int | None
 
 def trace_name(path: str) -> str:
     """What to call the workload of a file."""
-    return Path(path).name.removesuffix(".gz").removesuffix(".swf")
+    return Path(path).name.removesuffix(".gz").removesuffix(".swf").removesuffix(".parquet")
 
 
 def write_swf(workload: Workload, path: str | os.PathLike[str], notes: Sequence[str] = ()) -> None:

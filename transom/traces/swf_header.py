@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from transom.errors import TraceError
@@ -48,6 +49,9 @@ class Header:
     columns : names of the fields behind the 18th, in order; None where no comment names them.
     fault : what is wrong with a size, for whoever needs sizes.
     over : whether jobs have begun: what names columns now comes too late.
+    counted : how many there are of what a further field may count, by its name (``cores``).
+    partition_sizes : sizes of partitions by number, in what sizes of jobs are counted in.
+    told_by : where the size of the machine comes from, if nobody stated it.
     """
 
     path: str
@@ -56,6 +60,9 @@ class Header:
     columns: tuple[str, ...] | None = None
     fault: str = ""
     over: bool = False
+    counted: Mapping[str, int] = field(default_factory=dict)
+    partition_sizes: Mapping[int, int] = field(default_factory=dict)
+    told_by: str = ""
 
     def read(self, comment: bytes, line: int) -> None:
         """Take what a line says that begins with a semicolon.

@@ -19,6 +19,7 @@ from transom.models.arrays import FloatArray, IntArray
 from transom.traces.swf_blocks import blocks
 from transom.traces.swf_header import FIELDS, Header, field_name, standard_name
 from transom.traces.swf_tokens import ANYTHING, COLUMN, KIND, LINE, LINES, NUMBER, POSITION, REAL, ROWS, WHOLE, scan
+from transom.traces.trace_file import is_trace_file, read_fields_of
 
 _LIMIT = 2.0**63
 
@@ -46,6 +47,9 @@ class Lines(NamedTuple):
 def read_lines(path: str, whole: Sequence[Field], real: Sequence[Field] = ()) -> Lines:
     """Fields of every job line; lines that start with ``;`` are comments.
 
+    A trace that ``transom import`` made (:mod:`~transom.traces.trace_file`) has these fields and its columns, too; its
+    lines are rows.
+
     Parameters
     ----------
     path : the file, plain or gzip.
@@ -60,6 +64,8 @@ def read_lines(path: str, whole: Sequence[Field], real: Sequence[Field] = ()) ->
         needed; the first such line is named.
     SpecError : the file has no such field.
     """
+    if is_trace_file(path):
+        return Lines(*read_fields_of(path, whole, real))
     scanner = _Scanner(path, whole, real)
     wrong = zero = None
     for before, block in blocks(path):

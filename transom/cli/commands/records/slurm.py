@@ -1,0 +1,54 @@
+"""``transom import slurm``: Slurm's accounting data as a trace."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from transom.cli.options import common as options
+from transom.cli.options import records
+from transom.cli.output.imports import import_trace
+
+
+class Format(StrEnum):
+    """What wrote a file."""
+
+    sacct = "sacct"
+    squeue = "squeue"
+    json = "json"
+    scontrol = "scontrol"
+    jobcomp = "jobcomp"
+
+
+def command(
+    files: records.Files,
+    out: records.Out,
+    format: Annotated[
+        Format | None,
+        typer.Option("--format", help="What wrote the files. By default, each file is recognised by its beginning."),
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option("--columns", metavar="NAME,...", help="Columns of a table that has no header line."),
+    ] = None,
+    unit: records.UnitOption = records.Unit.auto,
+    nodes: records.Nodes = None,
+    timezone: records.Timezone = None,
+    bad: records.Bad = 0.1,
+    anonymise: records.Anonymise = False,
+    key: records.Key = None,
+    json: options.Json = False,
+) -> None:
+    """Make a trace of what Slurm has recorded.
+
+    Reads the output of sacct --parsable2 (any columns), sacct --json, squeue and scontrol show job (text or JSON), and
+    the file of jobcomp/filetxt. Everything that is repaired or left out is counted and printed.
+    """
+    from transom.traces.records.slurm import read_slurm
+
+    names = tuple(name.strip() for name in columns.split(",")) if columns else ()
+    chosen = records.rules(unit, bad, timezone, nodes)
+    kind = None if format is None else format.value
+    import_trace("slurm", files, out, lambda: read_slurm(files, chosen, kind, names), anonymise, key, json)

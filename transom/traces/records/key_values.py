@@ -1,0 +1,95 @@
+"""Records of ``Key=value`` pairs: jobcomp's file (a line each), ``scontrol show job`` (a paragraph each)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from transom.traces.records.delimited import LINE
+from transom.traces.records.findings import Findings
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_KEYS = {
+    "raw": "JobId", "array_job": "ArrayJobId", "array_task": "ArrayTaskId", "het_job": "HetJobId",
+    "submit": "SubmitTime", "eligible": "EligibleTime", "start": "StartTime", "end": "EndTime", "elapsed": "RunTime",
+    "limit": "TimeLimit", "nnodes": "(?:NumNodes|NodeCnt)", "ncpus": "(?:NumCPUs|ProcCnt)",
+    "alloc_tres": "(?:AllocTRES|TRES|Tres)", "req_tres": "ReqTRES", "gres": "TresPerNode", "partition": "Partition",
+    "qos": "QOS", "account": "Account", "owner": "UserId", "group": "GroupId", "state": "JobState",
+    "nodes": "NodeList", "req_node_list": "ReqNodeList", "reservation": "(?:Reservation|ReservationName)",
+    "dependency": "Dependency", "restarts": "Restarts", "priority": "Priority", "cluster": "Cluster",
+    "memory_node": "MinMemoryNode", "memory_core": "MinMemoryCPU",
+}  # fmt: skip
+"""The key of each field, as a regular expression."""
+
+_NAME = r"^(.*? )(?:Job)?Name=(.*) ((?:JobState|UserId)=.*)$"
+
+
+def read_key_values(path: str, blocks: Iterable[tuple[int, bytearray]], findings: Findings) -> Iterator[pl.DataFrame]:
+    """The fields that are known, as text, block by block.
+
+    Lines that begin with blanks continue the record before them. A job's name may contain anything, also what looks
+    like further pairs.
+    """
+    import polars as pl
+
+    for numbers, texts in _records(blocks):
+        record = pl.Series(texts, dtype=pl.String)
+        is_job = record.str.contains(r"^Job_?I[dD]=\d")
+        bad = ~is_job
+        findings.records += len(record)
+        if bad.any():
+            findings.refuse(f"{path}: line {numbers[bad.arg_max() or 0]}", "expected JobId=NUMBER", int(bad.sum()))
+        frame = pl.DataFrame({LINE: numbers, "record": record}).filter(is_job)
+        yield _fields(frame)
+
+
+def _fields(frame: pl.DataFrame) -> pl.DataFrame:
+    import polars as pl
+
+    text = pl.col("record")
+    frame = frame.with_columns(
+        name=text.str.replace(_NAME, "$2").fill_null(""), record=text.str.replace(_NAME, "${1}${3}")
+    ).with_columns(name=pl.when(pl.col("name") == frame["record"]).then(pl.lit("")).otherwise("name"))
+    found = frame.select(
+        LINE, "name", **{field: text.str.extract(rf"(?: |^){key}=(\S*)") for field, key in _KEYS.items()}
+    )
+    memory = pl.coalesce(pl.col("memory_node") + "n", pl.col("memory_core") + "c")
+    owner = pl.col("owner")
+    found = found.with_columns(
+        req_mem=memory,
+        user=owner.str.replace(r"\(\d+\)$", ""),
+        uid=owner.str.extract(r"\((\d+)\)$"),
+        group=pl.col("group").str.replace(r"\(\d+\)$", ""),
+        job=pl.col("raw"),
+    ).drop("memory_node", "memory_core", "owner")
+    several = pl.col("array_task").str.contains(r"[^0-9]").fill_null(False)
+    found = found.with_columns(
+        array_tasks=pl.when(several).then("array_task"), array_task=pl.when(~several).then("array_task")
+    )
+    return found.select(
+        column for column in found.iter_columns() if column.null_count() < len(column) or not len(found)
+    )
+
+
+def _records(blocks: Iterable[tuple[int, bytearray]]) -> Iterator[tuple[list[int], list[str]]]:
+    """Records on one line each, and the numbers of their first lines."""
+    numbers: list[int] = []
+    texts: list[str] = []
+    for before, block in blocks:
+        for number, line in enumerate(block.decode("utf-8", "replace").split("\n")[:-1], before + 1):
+            plain = line.strip()
+            if not plain:
+                continue
+            if texts and line[0] in " \t":
+                texts[-1] += " " + plain
+            else:
+                texts.append(re.sub(r"[\r\n]", " ", plain))
+                numbers.append(number)
+        if len(texts) > 1:  # the last one may go on in the next block
+            yield numbers[:-1], texts[:-1]
+            numbers, texts = numbers[-1:], texts[-1:]
+    if texts:
+        yield numbers, texts

@@ -1,0 +1,97 @@
+"""Records of Slurm: what ``sacct``, ``squeue`` and ``scontrol show job`` print, as text or JSON, and jobcomp's file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from transom._system.notices import timed
+from transom.errors import SpecError
+from transom.traces.records.delimited import read_delimited
+from transom.traces.records.findings import Findings
+from transom.traces.records.importing import Imported, ImportRules, Site, built
+from transom.traces.records.key_values import read_key_values
+from transom.traces.records.slurm_json import read_json
+from transom.traces.records.typed import Reading, typed
+from transom.traces.swf_blocks import blocks
+
+if TYPE_CHECKING:
+    import polars as pl
+
+KINDS = {
+    "sacct": "text", "squeue": "text", "json": "json", "scontrol": "key-values", "jobcomp": "key-values",
+}  # fmt: skip
+"""Kinds of files by what writes them, and how they are read."""
+
+_BLOCK = 1 << 25
+
+
+def read_slurm(
+    paths: Sequence[str],
+    rules: ImportRules = ImportRules(),  # noqa: B008  (frozen data)
+    kind: str | None = None,
+    columns: Sequence[str] = (),
+    site: Site = Site(),  # noqa: B008  (frozen data)
+) -> Imported:
+    """The trace of files with Slurm's records.
+
+    Parameters
+    ----------
+    paths : the files, plain or gzip; ``-`` is standard input.
+    rules : how records become a trace.
+    kind : one of :data:`KINDS`; by default each file's own, by its first line.
+    columns : names of the fields of tables without a header line.
+    site : what the configuration says.
+
+    Raises
+    ------
+    TraceError : a file cannot be read or is of no known kind, too many records cannot be used, or no job is left.
+    SpecError : there is no such kind.
+    """
+    if kind is not None and kind not in KINDS:
+        raise SpecError(f"format: expected {', '.join(KINDS)}, got {kind!r}")
+    findings = Findings()
+    limits = {name: int(each.get("max_time", -1)) for name, each in site.partitions.items()}
+    frames: list[pl.DataFrame] = []
+    for path in paths:
+        with timed(f"reading {path}"):
+            form, pieces = _told(blocks(path, _BLOCK), None if kind is None else KINDS[kind], bool(columns))
+            reading = Reading(rules.zone(), limits, "job" if form == "json" else "line")
+            if form == "json":
+                raw = read_json(path, pieces, findings)
+            elif form == "key-values":
+                raw = read_key_values(path, pieces, findings)
+            else:
+                raw = read_delimited(path, pieces, findings, columns)
+            frames += [compact(typed(each, path, reading, findings)) for each in raw]
+    return built(frames, findings, rules, ", ".join(paths), site)
+
+
+def compact(frame: pl.DataFrame) -> pl.DataFrame:
+    """The same with texts that recur stored once."""
+    import polars as pl
+
+    from transom.traces.trace_file import TEXTS
+
+    recurring = set(TEXTS) - {"label", "name", "node_list"}
+    return frame.with_columns(pl.col(name).cast(pl.Categorical) for name in frame.columns if name in recurring)
+
+
+_Blocks = Iterable[tuple[int, bytearray]]
+
+
+def _told(pieces: Iterator[tuple[int, bytearray]], form: str | None, columns: bool) -> tuple[str, _Blocks]:
+    """How to read the file, and all of its blocks."""
+    first = next(pieces, None)
+    if first is None:
+        return form or "text", ()
+    start = bytes(first[1][:65536]).lstrip()
+    if form is None:
+        line = start.partition(b"\n")[0]
+        if start[:1] in (b"{", b"[") and not columns:
+            form = "json"
+        else:
+            form = "key-values" if re.match(rb"Job_?Id=", line, re.IGNORECASE) and not columns else "text"
+    return form, chain([first], pieces)

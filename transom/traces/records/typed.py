@@ -1,0 +1,362 @@
+"""Records as text made into the columns of a trace: numbers in their units, states, what was known and what was not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+from transom.traces.records.delimited import LINE
+from transom.traces.records.findings import Findings, quoted
+from transom.traces.records.values import (
+    RUNNING,
+    UNKNOWN,
+    WAITING,
+    amount,
+    count,
+    gpus,
+    instant,
+    minutes,
+    parsed,
+    seconds,
+    state,
+    tres,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_JOB = r"^\s*(\d{1,18})(?:_(\d{1,18})|_\[([^\]|]*)\])?(?:\+(\d{1,9}))?\s*$"
+_BLANK = dict.fromkeys(("(null)", "None", "None assigned", "N/A", "n/a", "Unknown", "NONE", "INVALID"), "")
+_TEXTS = ("partition", "qos", "account", "group", "reservation", "cluster")
+_TIMES = ("submit", "eligible", "start", "end")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How texts are read.
+
+    Parameters
+    ----------
+    zone : of times that state none.
+    limits : the longest time [s] of a partition by name, for jobs that ask for as much.
+    record : what a record is called in messages: a line, or the number of a job in JSON.
+    """
+
+    zone: ZoneInfo | None = None
+    limits: Mapping[str, int] = field(default_factory=dict)
+    record: str = "line"
+
+
+def typed(raw: pl.DataFrame, path: str, reading: Reading, findings: Findings) -> pl.DataFrame:
+    """The columns of a trace, as far as these records state them; -1 and empty texts are not known.
+
+    Parameters
+    ----------
+    raw : fields of records as text (:data:`~transom.traces.records.delimited.FIELDS`), and their ``line``.
+    path : the file, for messages.
+    reading : how texts are read.
+    findings : takes repairs, and records without a job or with times that cannot be read. They are left out.
+    """
+    return _Records(raw, path, reading, findings).columns()
+
+
+class _Records:
+    def __init__(self, raw: pl.DataFrame, path: str, reading: Reading, findings: Findings) -> None:
+        self._path, self._reading, self._findings = path, reading, findings
+        self._raw = self._without_steps(raw)
+        self._bad = self._raw[LINE] < 0
+
+    def _without_steps(self, raw: pl.DataFrame) -> pl.DataFrame:
+        for name in ("job", "raw"):
+            if name in raw.columns:
+                step = raw[name].str.contains(".", literal=True).fill_null(False)
+                self._findings.count("steps of jobs (not read)", int(step.sum()))
+                raw = raw.filter(~step) if step.any() else raw
+        return raw
+
+    def columns(self) -> pl.DataFrame:
+        """Everything."""
+        made = self._ids()
+        told = self._states()
+        waiting, final = told.is_in(list(WAITING)), ~told.is_in([*WAITING, *RUNNING])
+        made |= self._times(waiting, final)
+        made |= self._sizes(made["start"] >= 0)
+        made |= self._limit()
+        made |= self._texts()
+        made["state"] = told
+        frame = _frame(made)
+        return frame.filter(~self._bad) if self._bad.any() else frame
+
+    def _text(self, name: str) -> pl.Series | None:
+        return self._raw[name] if name in self._raw.columns else None
+
+    def _unknown(self) -> pl.Series:
+        import polars as pl
+
+        return pl.repeat(UNKNOWN, len(self._raw), dtype=pl.Int64, eager=True)
+
+    def _number(
+        self, name: str, parse: Callable[[str], int | None], needed: bool = False, quick: pl.Series | None = None
+    ) -> pl.Series:
+        """A column of numbers; what cannot be read is not known, or makes the record unusable."""
+        text = self._text(name)
+        if text is None:
+            return self._unknown()
+        value = parsed(text, parse, quick)
+        unread = value.is_null()
+        if unread.any():
+            if needed:
+                self._refuse(unread, name, text)
+            else:
+                self._findings.count(f"{name} cannot be read, taken as not known", int(unread.sum()))
+            value = value.fill_null(UNKNOWN)
+        return value
+
+    def _refuse(self, bad: pl.Series, name: str, text: pl.Series) -> None:
+        new = bad & ~self._bad
+        if new.any():
+            at = int(new.arg_max() or 0)
+            where = f"{self._path}: {self._reading.record} {self._raw[LINE][at]}"
+            self._findings.refuse(where, f"{name}: cannot read {quoted(text[at])}", int(new.sum()))
+            self._bad |= bad
+
+    def _ids(self) -> dict[str, pl.Series]:
+        import polars as pl
+
+        label, raw = self._text("job"), self._text("raw")
+        label = raw if label is None else label
+        assert label is not None
+        label = label.fill_null("")
+        plain = label.cast(pl.Int64, strict=False)
+        made = {name: self._unknown() for name in ("array_job", "array_task", "array_tasks", "het_job")}
+        number = plain if raw is None else raw.cast(pl.Int64, strict=False).fill_null(plain)
+        odd = plain.is_null()
+        if odd.any():
+            parts = label.str.extract_groups(_JOB).struct.unnest()
+            job, task, several, offset = (parts[str(i)] for i in range(1, 5))
+            job, task = (each.cast(pl.Int64, strict=False) for each in (job, task))
+            in_array = task.is_not_null() | several.is_not_null()
+            made["array_job"] = _where(in_array, job)
+            made["array_task"] = _where(task.is_not_null(), task)
+            made["array_tasks"] = parsed(several, array_tasks).fill_null(UNKNOWN)
+            made["het_job"] = _where(offset.is_not_null(), job)
+            # Without the raw id a task has none yet: None is told from a job that cannot be read by the latter's label.
+            alone = several.is_not_null() | (offset.cast(pl.Int64, strict=False) == 0).fill_null(False)
+            number = number.fill_null(job.zip_with(alone, pl.Series([None], dtype=pl.Int64)))
+            self._refuse(job.is_null() & number.is_null(), "JobID", label)
+        for name in ("array_job", "array_task", "het_job"):
+            if self._text(name) is not None:
+                given = self._number(name, count)
+                made[name] = _where(given >= (1 if name != "array_task" else 0), given)
+        if "array_tasks" in self._raw.columns:
+            made["array_tasks"] = self._number("array_tasks", array_tasks)
+        of_none = made["array_job"] <= 0
+        made["array_task"] = _where(~of_none, made["array_task"])
+        self._refuse(number.fill_null(1) <= 0, "JobID", label)
+        return {"id": number, "label": label, **made}
+
+    def _states(self) -> pl.Series:
+        import polars as pl
+
+        text = self._text("state")
+        if text is None:
+            return pl.repeat("", len(self._raw), dtype=pl.String, eager=True)
+        texts = text.fill_null("").unique()
+        return text.fill_null("").replace_strict(texts, pl.Series([state(each) for each in texts], dtype=pl.String))
+
+    def _time(self, name: str) -> pl.Series:
+        import polars as pl
+
+        text = self._text(name)
+        if text is None:
+            return self._unknown()
+        zone = self._reading.zone
+        value = text.cast(pl.Int64, strict=False)
+        if value.null_count():
+            local = text.str.to_datetime("%Y-%m-%dT%H:%M:%S", time_unit="ms", strict=False)
+            if local.null_count() < len(local):
+                if zone is None:
+                    self._findings.note("times state no zone: they are read as UTC (--timezone NAME states another)")
+                else:
+                    local = local.dt.replace_time_zone(str(zone), ambiguous="earliest", non_existent="null")
+            value = value.fill_null(local.dt.epoch("s"))
+        value = value.zip_with(value > 0, pl.Series([UNKNOWN], dtype=pl.Int64)).zip_with(
+            value.is_not_null(), pl.Series([None], dtype=pl.Int64)
+        )
+        return self._number(name, lambda text: instant(text, zone), needed=True, quick=value)
+
+    def _times(self, waiting: pl.Series, final: pl.Series) -> dict[str, pl.Series]:
+        findings = self._findings
+        submit, eligible, start, end = (self._time(name) for name in _TIMES)
+        elapsed = self._number("elapsed_raw", seconds)
+        elapsed = elapsed.zip_with(elapsed >= 0, self._number("elapsed", seconds))
+        suspended = self._number("suspended", seconds).clip(0)
+        start = _where(~waiting, start)
+        end = _where(final, end)
+        # A job that was cancelled while it waited has a start in some versions: that of its end, and no nodes.
+        nodes, allocated = self._text("nodes"), self._number("alloc_nodes", count)
+        nobody = allocated == 0
+        if nodes is not None:
+            nobody |= nodes.is_in(["None assigned", "None", "(null)"])
+        never = nobody & (start >= 0) & ((elapsed == 0) | (start == end))
+        start = _where(~never, start)
+        derived = final & (start >= 0) & (end < 0) & (elapsed >= 0) & self._has("elapsed", "elapsed_raw")
+        if "end" in self._raw.columns:
+            findings.count("end not known, taken from the elapsed time", int(derived.sum()))
+        end = end.zip_with(~derived, start + elapsed + suspended)
+        ran = final & (start >= 0) & (end >= 0)
+        between = end - start - suspended
+        runtime = _where(ran, elapsed.zip_with(elapsed >= 0, between))
+        findings.count(
+            "elapsed time and start to end differ by over a minute: the elapsed time counts",
+            int((ran & (elapsed >= 0) & ((between - elapsed).abs() > 60)).sum()),
+        )
+        backwards = ran & (runtime < 0)
+        findings.count("end before the start: the runtime is not known", int(backwards.sum()))
+        runtime = _where(~backwards, runtime)
+        findings.count("suspended for a while: the runtime leaves that out", int((ran & (suspended > 0)).sum()))
+        submit = self._submissions(submit, eligible, start)
+        return {
+            "submit": submit, "eligible": eligible, "start": start, "end": end, "runtime": runtime,
+            "suspended": suspended,
+        }  # fmt: skip
+
+    def _submissions(self, submit: pl.Series, eligible: pl.Series, start: pl.Series) -> pl.Series:
+        for other, name in ((eligible, "eligible time"), (start, "start")):
+            missing = (submit < 0) & (other >= 0) & ~self._bad
+            self._findings.count(f"submission not known, taken from the {name}", int(missing.sum()))
+            submit = submit.zip_with(~missing, other)
+        late = (start >= 0) & (submit > start) & ~self._bad
+        self._findings.count("submission after the start, moved to the start", int(late.sum()))
+        return submit.zip_with(~late, start)
+
+    def _has(self, *names: str) -> bool:
+        return any(name in self._raw.columns for name in names)
+
+    def _resources(self, name: str) -> dict[str, pl.Series]:
+        import polars as pl
+
+        text = self._text(name)
+        if text is None:
+            return {each: self._unknown() for each in ("cores", "nodes", "gpus", "memory")}
+        text = text.fill_null("")
+        texts = text.unique()
+        values = [tres(each) for each in texts]
+        columns = zip(("cores", "nodes", "gpus", "memory"), zip(*values, strict=True), strict=True) if values else []
+        return {each: text.replace_strict(texts, pl.Series(numbers, dtype=pl.Int64)) for each, numbers in columns} or {
+            each: self._unknown() for each in ("cores", "nodes", "gpus", "memory")
+        }
+
+    def _sizes(self, started: pl.Series) -> dict[str, pl.Series]:
+        held, asked = self._resources("alloc_tres"), self._resources("req_tres")
+        made: dict[str, pl.Series] = {}
+        for name, both, allocated, requested in (
+            ("nodes", "nnodes", "alloc_nodes", "req_nodes"),
+            ("cores", "ncpus", "alloc_cpus", "req_cpus"),
+        ):
+            either = self._number(both, count)
+            found = _first(self._number(allocated, count), either, held[name])
+            made[name] = _where(started, found)
+            wanted = _first(self._number(requested, count), asked[name], _where(~started, either))
+            made[f"req_{name}"] = wanted
+        made["gpus"] = _where(started, _first(held["gpus"], self._number("gres", gpus)))
+        made["req_gpus"] = _first(asked["gpus"], self._number("req_gres", gpus), _where(~started, made["gpus"]))
+        made["memory"] = _where(started, held["memory"])
+        made["req_memory"] = _first(self._memory(made), asked["memory"])
+        return made
+
+    def _memory(self, sizes: Mapping[str, pl.Series]) -> pl.Series:
+        """Requested memory of the whole job [MiB]."""
+        import polars as pl
+
+        text = self._text("req_mem")
+        if text is None:
+            return self._unknown()
+        total = self._number("req_mem", lambda each: None if (found := amount(each)) is None else found.mebibytes)
+        for per, name in (("n", "nodes"), ("c", "cores")):
+            each = text.str.strip_chars().str.to_lowercase().str.ends_with(per).fill_null(False) & (total > 0)
+            if each.any():
+                number = _first(sizes[name], sizes[f"req_{name}"])
+                total = total.zip_with(~each, _where(number > 0, pl.select(total * number).to_series()))
+        return total
+
+    def _limit(self) -> dict[str, pl.Series]:
+        value = self._number("limit_raw", minutes)
+        value = _first(value, self._number("limit", minutes), self._number("limit_seconds", seconds))
+        texts = [text for name in ("limit_raw", "limit") if (text := self._text(name)) is not None]
+        for text in texts:
+            plain = text.str.to_lowercase()
+            self._findings.count("no limit (UNLIMITED): the walltime is not known", int((plain == "unlimited").sum()))
+            of_partition = (plain == "partition_limit").fill_null(False) & (value < 0)
+            if of_partition.any():
+                value = self._partition_limit(value, of_partition)
+        return {"walltime": _where(value > 0, value)}
+
+    def _partition_limit(self, value: pl.Series, wanted: pl.Series) -> pl.Series:
+        import polars as pl
+
+        partition, limits = self._text("partition"), self._reading.limits
+        if partition is not None and limits:
+            longest = partition.fill_null("").replace_strict(limits, default=UNKNOWN, return_dtype=pl.Int64)
+            found = wanted & (longest > 0)
+            self._findings.count("limit of the partition taken from the configuration", int(found.sum()))
+            value, wanted = value.zip_with(~found, longest), wanted & ~found
+        what = "limit of the partition (Partition_Limit), which is not known: the walltime is not known"
+        self._findings.count(what, int(wanted.sum()))
+        return value
+
+    def _texts(self) -> dict[str, pl.Series]:
+        made = {name: text.replace(_BLANK) for name in _TEXTS if (text := self._text(name)) is not None}
+        if (user := self._text("user")) is not None:
+            made["user_name"] = user.replace(_BLANK)
+        if (name := self._text("name")) is not None:
+            made["name"] = name
+        if (nodes := self._text("nodes")) is not None:
+            made["node_list"] = nodes.replace(_BLANK).str.replace(r"^\(.*\)$", "")
+        for column in ("req_node_list", "dependency"):
+            if (text := self._text(column)) is not None:
+                made[column] = text.replace(_BLANK)
+        made = {column: text.fill_null("") for column, text in made.items()}
+        for column in ("uid", "restarts", "priority"):
+            if self._text(column) is not None:
+                made[column] = self._number(column, count)
+        listed = next((text for each in ("alloc_tres", "req_tres") if (text := self._text(each)) is not None), None)
+        if listed is not None:
+            made["tres"] = listed.fill_null("")
+        return made
+
+
+def array_tasks(text: str) -> int | None:
+    """How many tasks a part of an array has: ``1-5%2`` has 5, ``1,4,8-16:4`` has 5."""
+    found, tasks = text.strip().strip("[]").partition("%")[0], 0
+    if not found:
+        return UNKNOWN
+    for part in found.split(","):
+        bounds, _, step = part.partition(":")
+        first, _, last = bounds.partition("-")
+        if not all(each.isdecimal() and len(each) < 10 for each in (first, last or first, step or "1")):
+            return UNKNOWN if part.strip(". ") == "" else None
+        tasks += max(0, (int(last or first) - int(first)) // max(int(step or 1), 1) + 1)
+    return tasks
+
+
+def _where(mask: pl.Series, value: pl.Series) -> pl.Series:
+    import polars as pl
+
+    return value.zip_with(mask, pl.Series([UNKNOWN], dtype=pl.Int64))
+
+
+def _first(*values: pl.Series) -> pl.Series:
+    """Of each row the first value above zero, else the last of zero or above."""
+    found = values[-1]
+    for value in reversed(values[:-1]):
+        found = value.zip_with((value > 0) | ((value == 0) & (found < 0)), found)
+    return found
+
+
+def _frame(columns: Mapping[str, pl.Series]) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.DataFrame([series.alias(name) for name, series in columns.items()])
