@@ -55,7 +55,8 @@ def _whole_lines(file: Any, path: str, packed: bool, size: int) -> Iterator[tupl
         if end and len(held) >= size:
             left = held[end:]
             del held[end:]
-            held, mark = held.removeprefix(mark), b""
+            if mark:
+                held, mark = held.removeprefix(mark), b""
             yield lines, held
             lines += held.count(b"\n")
             held, end = left, 0

@@ -75,8 +75,9 @@ def anonymised(trace: Imported, key: bytes) -> Imported:
         pl.col("user").replace_strict(*_in_order(jobs["user"]), default=-1, return_dtype=pl.Int64),
     )
     partitions = {told["partition"].get(name, name): _without_lists(each) for name, each in card.partitions.items()}
+    topology = {name: each for name, each in card.topology.items() if name != "nodes"}
     repairs = dict(trace.findings.repairs)
-    return Imported(jobs, replace(card, partitions=partitions, repairs=repairs), trace.findings)
+    return Imported(jobs, replace(card, partitions=partitions, topology=topology, repairs=repairs), trace.findings)
 
 
 def _texts(column: pl.Series) -> list[str]:

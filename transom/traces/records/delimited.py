@@ -60,6 +60,9 @@ FIELDS = {
 }
 """Fields of a record, and what headers call them, without case, blanks and underscores."""
 
+STEPS = "steps of jobs (not read)"
+"""The name of a repair: lines about parts of jobs."""
+
 _FIELD = {name: field for field, names in FIELDS.items() for name in names}
 _FREE = ("jobname", "name", "comment", "admincomment", "systemcomment", "submitline", "workdir", "command", "extra")
 _TIMES = ("submit", "eligible", "start", "end")
@@ -126,6 +129,10 @@ class _Table:
         self._names = names
         self._fields = [field_of(name) for name in names]
         self._at = {field: i for i, field in reversed(list(enumerate(self._fields))) if field}
+        # A step is a line whose job has a dot, such as 123.batch.
+        id_ = self._at.get("job", self._at.get("raw", 0))
+        others = f"[^{re.escape(delimiter)}]*"
+        self._step = rf"^(?:{others}{re.escape(delimiter)}){{{id_}}}[^.{re.escape(delimiter)}]*\d\."
         self._free = [i for i, name in enumerate(names) if name.strip().partition("%")[0].lower() in _FREE]
 
     def take(self, lines: list[str], before: int, findings: Findings) -> pl.DataFrame:
@@ -135,8 +142,13 @@ class _Table:
         text = pl.Series("", lines, dtype=pl.String)
         if text.str.contains("\r", literal=True).any():
             text = text.str.strip_chars_end("\r")
-        frame = text.str.splitn(self._delimiter, width + 1).struct.unnest()
-        frame = frame.with_columns(pl.int_range(before + 1, before + 1 + len(lines), eager=True).alias(LINE))
+        number = pl.int_range(before + 1, before + 1 + len(lines), eager=True)
+        step = text.str.contains(self._step)
+        if step.any():
+            findings.count(STEPS, int(step.sum()))
+            findings.records += int(step.sum())
+            text, number = text.filter(~step), number.filter(~step)
+        frame = text.str.splitn(self._delimiter, width + 1).struct.unnest().with_columns(number.alias(LINE))
         blank = text.str.strip_chars() == ""
         repeated = blank & False if self._header is None else text == self._header
         findings.count("repeated header lines", int(repeated.sum()) - (before == 0 and self._header is not None))

@@ -24,7 +24,7 @@ _KEYS = {
 }  # fmt: skip
 """The key of each field, as a regular expression."""
 
-_NAME = r"^(.*? )(?:Job)?Name=(.*) ((?:JobState|UserId)=.*)$"
+_NAME = r"^(.*? )(?:JobName=(.*) (UserId=.*)|Name=(.*) (JobState=.*))$"
 
 
 def read_key_values(path: str, blocks: Iterable[tuple[int, bytearray]], findings: Findings) -> Iterator[pl.DataFrame]:
@@ -51,8 +51,9 @@ def _fields(frame: pl.DataFrame) -> pl.DataFrame:
 
     text = pl.col("record")
     frame = frame.with_columns(
-        name=text.str.replace(_NAME, "$2").fill_null(""), record=text.str.replace(_NAME, "${1}${3}")
-    ).with_columns(name=pl.when(pl.col("name") == frame["record"]).then(pl.lit("")).otherwise("name"))
+        name=pl.coalesce(text.str.extract(_NAME, 2), text.str.extract(_NAME, 4), pl.lit("")),
+        record=text.str.replace(_NAME, "${1}${3}${5}"),
+    )
     found = frame.select(
         LINE, "name", **{field: text.str.extract(rf"(?: |^){key}=(\S*)") for field, key in _KEYS.items()}
     )

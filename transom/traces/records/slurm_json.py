@@ -152,18 +152,18 @@ def _first(job: dict[str, Any], name: str) -> str | None:
         value: Any = job
         for key in place.split("."):
             value = value.get(key) if isinstance(value, dict) else None
-        told = _number(value) if name in _NUMBERS else _text(value)
+        told = number_of(value) if name in _NUMBERS else _text(value)
         if told:
             return told
     return None
 
 
-def _number(value: Any) -> str | None:
+def number_of(value: Any) -> str | None:
     """A number as text, from all forms it has."""
     if isinstance(value, dict):
         if value.get("infinite"):
             return "UNLIMITED"
-        return _number(value.get("number")) if value.get("set", True) else None
+        return number_of(value.get("number")) if value.get("set", True) else None
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, float):
@@ -179,14 +179,14 @@ def _text(value: Any) -> str | None:
             return ",".join(filter(None, map(_resource, value))) or None
         return ",".join(str(each) for each in value) or None
     if isinstance(value, dict) or value is None or isinstance(value, bool):
-        return _number(value) if isinstance(value, dict) and "number" in value else None
+        return number_of(value) if isinstance(value, dict) and "number" in value else None
     return str(value)
 
 
 def _resource(value: dict[str, Any]) -> str | None:
     """``gres/gpu:a100=2`` of a resource by type, name and count; memory counts in MiB."""
     kind, name, count = (value.get(key) for key in ("type", "name", "count"))
-    number = _number(count)
+    number = number_of(count)
     if not isinstance(kind, str) or number is None or "UNLIMITED" in number:
         return None
     return f"{kind}{f'/{name}' if name else ''}={number}{'M' if kind == 'mem' else ''}"

@@ -65,16 +65,8 @@ def typed(raw: pl.DataFrame, path: str, reading: Reading, findings: Findings) ->
 class _Records:
     def __init__(self, raw: pl.DataFrame, path: str, reading: Reading, findings: Findings) -> None:
         self._path, self._reading, self._findings = path, reading, findings
-        self._raw = self._without_steps(raw)
+        self._raw = raw
         self._bad = self._raw[LINE] < 0
-
-    def _without_steps(self, raw: pl.DataFrame) -> pl.DataFrame:
-        for name in ("job", "raw"):
-            if name in raw.columns:
-                step = raw[name].str.contains(".", literal=True).fill_null(False)
-                self._findings.count("steps of jobs (not read)", int(step.sum()))
-                raw = raw.filter(~step) if step.any() else raw
-        return raw
 
     def columns(self) -> pl.DataFrame:
         """Everything."""
@@ -191,7 +183,7 @@ class _Records:
         findings = self._findings
         submit, eligible, start, end = (self._time(name) for name in _TIMES)
         elapsed = self._number("elapsed_raw", seconds)
-        elapsed = elapsed.zip_with(elapsed >= 0, self._number("elapsed", seconds))
+        elapsed = elapsed.zip_with(elapsed >= 0, self._duration("elapsed"))
         suspended = self._number("suspended", seconds).clip(0)
         start = _where(~waiting, start)
         end = _where(final, end)
@@ -222,6 +214,15 @@ class _Records:
             "submit": submit, "eligible": eligible, "start": start, "end": end, "runtime": runtime,
             "suspended": suspended,
         }  # fmt: skip
+
+    def _duration(self, name: str) -> pl.Series:
+        import polars as pl
+
+        text = self._text(name)
+        if text is None:
+            return self._unknown()
+        within_a_day = text.str.to_time("%H:%M:%S", strict=False).cast(pl.Int64) // 1_000_000_000
+        return self._number(name, seconds, quick=within_a_day)
 
     def _submissions(self, submit: pl.Series, eligible: pl.Series, start: pl.Series) -> pl.Series:
         for other, name in ((eligible, "eligible time"), (start, "start")):
@@ -322,9 +323,9 @@ class _Records:
         for column in ("uid", "restarts", "priority"):
             if self._text(column) is not None:
                 made[column] = self._number(column, count)
-        listed = next((text for each in ("alloc_tres", "req_tres") if (text := self._text(each)) is not None), None)
-        if listed is not None:
-            made["tres"] = listed.fill_null("")
+        listed = [text.fill_null("") for each in ("alloc_tres", "req_tres") if (text := self._text(each)) is not None]
+        if listed:
+            made["tres"] = listed[0].zip_with(listed[0] != "", listed[-1])
         return made
 
 

@@ -33,6 +33,15 @@ def command(
         str | None,
         typer.Option("--columns", metavar="NAME,...", help="Columns of a table that has no header line."),
     ] = None,
+    conf: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--conf",
+            metavar="FILE",
+            help="Machine, partitions and topology: slurm.conf, topology.conf, or what scontrol show nodes, partitions "
+            "or topology prints. Repeat for several.",
+        ),
+    ] = None,
     unit: records.UnitOption = records.Unit.auto,
     nodes: records.Nodes = None,
     timezone: records.Timezone = None,
@@ -46,9 +55,12 @@ def command(
     Reads the output of sacct --parsable2 (any columns), sacct --json, squeue and scontrol show job (text or JSON), and
     the file of jobcomp/filetxt. Everything that is repaired or left out is counted and printed.
     """
+    from transom.traces.records.importing import Site
     from transom.traces.records.slurm import read_slurm
+    from transom.traces.records.slurm_conf import read_site
 
     names = tuple(name.strip() for name in columns.split(",")) if columns else ()
     chosen = records.rules(unit, bad, timezone, nodes)
     kind = None if format is None else format.value
-    import_trace("slurm", files, out, lambda: read_slurm(files, chosen, kind, names), anonymise, key, json)
+    site = read_site(conf) if conf else Site()
+    import_trace("slurm", files, out, lambda: read_slurm(files, chosen, kind, names, site), anonymise, key, json)

@@ -1,0 +1,86 @@
+"""No name leaves ``--anonymise``, in whatever file."""
+
+from __future__ import annotations
+
+import gzip
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.cli.conftest import Ran, transom
+from tests.traces.records.test_slurm_oddities import job
+from tests.traces.records.written import text
+
+__all__ = ["transom"]
+
+NAMES = ("alice", "bob", "physics", "chem_lab", "secret", "/home/alice", "n[1-2]", "4711", "wheel")
+_COLUMNS = ("User", "Account", "UID", "Group", "Partition", "QOS")
+WHO = {
+    1: dict(zip(_COLUMNS, ("alice", "physics", "4711", "wheel", "batch", "normal"), strict=True)),
+    2: dict(zip(_COLUMNS, ("bob", "chem_lab", "4712", "wheel", "physics-gpu", "bob"), strict=True)),
+    3: dict(zip(_COLUMNS, ("alice", "chem_lab", "4711", "chem_lab", "batch", "x"), strict=True)),
+}
+MORE = {"JobName": "secret.sh", "WorkDir": "/home/alice/secret", "Comment": "of bob", "Reservation": "alice_12"}
+CONF = "NodeName=n[1-4] CPUs=4\nPartitionName=physics-gpu Nodes=n[1-2] QoS=bob\nPartitionName=batch Nodes=n[1-4]\n"
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Path:
+    folder = tmp_path / "alice"
+    folder.mkdir()
+    rows = [job(number, **who, **MORE) for number, who in WHO.items()]
+    (folder / "sacct.txt").write_text(text(rows, list(rows[0])))
+    (folder / "slurm.conf").write_text(CONF + "SwitchName=bob Nodes=n[1-4]\n")
+    return folder / "sacct.txt"
+
+
+def texts(path: Path) -> str:
+    """Everything that a file says, unpacked."""
+    if path.suffix == ".parquet":
+        told = str(pl.read_parquet_metadata(path))
+        return told + pl.read_parquet(path).write_json() + path.read_bytes().decode("latin-1")
+    return (gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()).decode()
+
+
+@pytest.mark.parametrize("name", ["site.parquet", "site.swf", "site.swf.gz"])
+def test_no_name_is_in_any_output(name: str, records: Path, transom: Callable[..., Ran], tmp_path: Path) -> None:
+    words = ("import", "slurm", records, "--conf", records.parent / "slurm.conf", "-o", tmp_path / "out" / name)
+    open_ = transom(*words, "--json")
+    assert any(each in texts(tmp_path / "out" / name) for each in NAMES)
+    hidden = transom(*words, "--anonymise", "--json")
+    assert (open_.status, hidden.status) == (0, 0)
+    assert [each for each in NAMES if each in texts(tmp_path / "out" / name)] == []
+    assert [path.name for path in (tmp_path / "out").iterdir()] == [name]
+    told = hidden.lines[0]
+    assert [each for each in NAMES if each in str({**told, "trace": ""})] == []
+    assert (told["jobs"], told["machine"], told["partitions"]["batch"]["nodes"]) == (3, {"nodes": 4, "cores": 16}, 4)
+    assert told["repairs"]["names of a partition that contain another name, hashed"] == 1
+
+
+def test_a_replay_of_it_holds_no_name(records: Path, transom: Callable[..., Ran], tmp_path: Path) -> None:
+    trace = tmp_path / "site.parquet"
+    transom("import", "slurm", records, "--anonymise", "-o", trace)
+    assert transom("simulate", trace, "--policy", "fcfs-easy", "--no-figures", "--out", tmp_path / "runs").status == 0
+    files = [path for path in (tmp_path / "runs").rglob("*") if path.is_file()]
+    assert files
+    assert [each for path in files for each in NAMES if each in texts(path).replace(str(tmp_path), "")] == []
+
+
+def test_the_same_key_gives_the_same_hashes(records: Path, transom: Callable[..., Ran], tmp_path: Path) -> None:
+    key, found = tmp_path / "keys" / "site.key", []
+    for number, words in enumerate([("--key", key), ("--key", key), ()]):
+        trace = tmp_path / f"{number}.parquet"
+        assert transom("import", "slurm", records, "--anonymise", *words, "-o", trace).status == 0
+        found.append(pl.read_parquet(trace).sort("id"))
+    assert found[0].equals(found[1])
+    users = found[0]["user_name"].to_list()
+    assert (users[0] == users[2], users[0] == users[1]) == (True, False)
+    assert found[0]["user"].to_list() == [1, 2, 1]
+    assert set(users).isdisjoint(found[2]["user_name"])
+    assert stat.S_IMODE(key.stat().st_mode) == 0o600
+    key.write_text("short")
+    ran = transom("import", "slurm", records, "--anonymise", "--key", key, "-o", tmp_path / "x.parquet")
+    assert (ran.status, "a key has 16 bytes or more, got 5" in ran.err) == (2, True)

@@ -1,0 +1,138 @@
+"""What configurations say about a site."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transom.errors import TraceError
+from transom.traces import ReadingRules, read_swf
+from transom.traces.records.hostlist import hosts
+from transom.traces.records.importing import ImportRules
+from transom.traces.records.slurm import read_slurm
+from transom.traces.records.slurm_conf import read_site
+from transom.traces.trace_file import write_trace
+
+SACCT = Path(__file__).parents[3] / "examples" / "sacct.txt"
+CONF = """
+ClusterName=c   # a comment
+NodeName=DEFAULT CPUs=4 RealMemory=8000
+NodeName=n[00-31] Port=[17000-17031] NodeAddr=127.0.0.1
+NodeName=gpu[1-2] Sockets=2 CoresPerSocket=8 ThreadsPerCore=2 CPUs=32 RealMemory=64000 \\
+    Gres=gpu:a100:4(S:0-1),craynetwork:4
+NodeName=later State=FUTURE
+PartitionName=DEFAULT MaxTime=1-00:00:00 State=UP
+PartitionName=batch Nodes=n[00-31] Default=YES DefaultTime=60
+PartitionName=debug Nodes=n[00-03] MaxTime=30 MaxNodes=2 PriorityTier=10
+PartitionName=all Nodes=ALL MaxTime=UNLIMITED
+"""
+TOPOLOGY = """SwitchName=s0 Nodes=n[00-15]
+SwitchName=s1 Nodes=n[16-31]
+SwitchName=top Switches=s[0-1]
+"""
+SHOWN = """PartitionName=batch
+   AllowGroups=ALL AllowAccounts=ALL AllowQos=ALL
+   DefaultTime=01:00:00 DisableRootJobs=NO Default=YES QoS=N/A
+   MaxNodes=UNLIMITED MaxTime=1-00:00:00 MinNodes=0 LLN=NO MaxCPUsPerNode=UNLIMITED
+   Nodes=n[00-31]
+   PriorityJobFactor=1 PriorityTier=1 State=UP TotalCPUs=128 TotalNodes=32
+
+PartitionName=debug
+   MaxNodes=2 MaxTime=00:30:00
+   Nodes=n[00-03]
+   State=UP TotalCPUs=16 TotalNodes=4
+"""
+
+
+def test_slurm_conf_gives_machine_partitions_and_topology(tmp_path: Path) -> None:
+    (tmp_path / "slurm.conf").write_text(CONF)
+    (tmp_path / "topology.conf").write_text(TOPOLOGY)
+    site = read_site([str(tmp_path / "slurm.conf"), str(tmp_path / "topology.conf")])
+    assert site.machine == {"nodes": 34, "cores": 32 * 4 + 2 * 32, "gpus": 8, "memory": 32 * 8000 + 2 * 64000}
+    told = {
+        name: (each["nodes"], each.get("max_time"), each.get("max_nodes")) for name, each in site.partitions.items()
+    }
+    assert told == {"batch": (32, 86_400, None), "debug": (4, 1800, 2), "all": (34, None, None)}
+    assert (site.partitions["batch"]["default"], site.partitions["batch"]["default_time"]) == (True, 3600)
+    assert site.topology["leaf"] == [0] * 16 + [1] * 16 + [-1, -1]
+    assert site.topology["pod"] == [0] * 32 + [-1, -1]
+
+
+def test_what_scontrol_shows_says_the_same(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text(SHOWN)
+    nodes = "\n".join(
+        f"NodeName=n{i:02} Arch=x86_64\n   CPUAlloc=0 CPUTot=4 RealMemory=8000 Gres=(null)" for i in range(32)
+    )
+    (tmp_path / "nodes").write_text(nodes)
+    site = read_site([str(tmp_path / "text"), str(tmp_path / "nodes")])
+    assert site.machine == {"nodes": 32, "cores": 128, "memory": 256_000}
+    assert site.partitions["debug"]["cores"] == 16
+    partition = {
+        "name": "batch", "nodes": {"configured": "n[00-31]", "total": 32}, "cpus": {"total": 128},
+        "maximums": {"time": {"set": True, "infinite": False, "number": 1440}, "nodes": {"infinite": True}},
+    }  # fmt: skip
+    (tmp_path / "json").write_text(json.dumps({"partitions": [partition]}))
+    site = read_site([str(tmp_path / "json")])
+    assert site.machine == {"nodes": 32, "cores": 128}
+    assert site.partitions["batch"]["max_time"] == 86_400
+
+
+def test_a_trace_knows_its_machine_and_each_partition(tmp_path: Path) -> None:
+    (tmp_path / "slurm.conf").write_text(CONF)
+    site = read_site([str(tmp_path / "slurm.conf")])
+    jobs, card, _ = read_slurm([str(SACCT)], site=site)
+    write_trace(tmp_path / "trace.parquet", jobs, card)
+    assert read_swf(tmp_path / "trace.parquet").cluster.num_nodes == 34
+    debug = read_swf(tmp_path / "trace.parquet", ReadingRules(partitions=("debug",)))
+    assert (debug.cluster.num_nodes, debug.jobs.id.tolist()) == (4, [1006, 1009])
+    shared = jobs.with_columns(cores=jobs["nodes"] * 2)
+    write_trace(tmp_path / "shared.parquet", shared, card)
+    assert read_swf(tmp_path / "shared.parquet", ReadingRules(size_field="cores")).cluster.num_nodes == 192
+    by_hand = read_slurm([str(SACCT)], ImportRules(nodes=20), site=site)
+    assert by_hand.card.machine["nodes"] == 20
+
+
+def test_partition_limit_is_the_limit_of_the_partition(tmp_path: Path) -> None:
+    (tmp_path / "sacct.txt").write_text(SACCT.read_text().replace("UNLIMITED", "Partition_Limit"))
+    (tmp_path / "slurm.conf").write_text(CONF)
+    without = read_slurm([str(tmp_path / "sacct.txt")])
+    assert without.jobs.filter(without.jobs["id"] == 1007)["walltime"].item() == -1
+    jobs, card, _ = read_slurm([str(tmp_path / "sacct.txt")], site=read_site([str(tmp_path / "slurm.conf")]))
+    assert jobs.filter(jobs["id"] == 1007)["walltime"].item() == 86_400
+    assert card.repairs["limit of the partition taken from the configuration"] == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["", "nothing of this kind\n", "NodeName=n[1-\n", '{"nodes": [', "PartitionName=p Nodes=n[1-9999999]"]
+)
+def test_a_file_of_something_else_is_refused(text: str, tmp_path: Path) -> None:
+    (tmp_path / "conf").write_text(text)
+    with pytest.raises(TraceError, match=str(tmp_path / "conf")) as caught:
+        read_site([str(tmp_path / "conf")])
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("n1", ["n1"]),
+        ("", []),
+        ("n[08-11],x", ["n08", "n09", "n10", "n11", "x"]),
+        ("a[1,3]b[0-1]", ["a1b0", "a1b1", "a3b0", "a3b1"]),
+        ("r1,r[2],", ["r1", "r2"]),
+    ],
+)
+def test_lists_of_hosts(text: str, names: list[str]) -> None:
+    assert hosts(text) == names
+
+
+@given(st.text("n[]01-,9", max_size=12))
+def test_any_list_of_hosts_is_read_or_refused(text: str) -> None:
+    try:
+        assert all(isinstance(each, str) for each in hosts(text))
+    except ValueError as error:
+        assert "hosts" in str(error)  # noqa: PT017
