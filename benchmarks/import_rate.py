@@ -2,8 +2,8 @@
 
     python -m benchmarks.import_rate [--lines 10000000] [--folder DIR]
 
-Lines have 22 columns with times as text, steps for every other job, arrays, requeues and resources; they are written to
-a temporary folder first.
+Lines have 22 columns with times as text and lists of resources, a quarter are tasks of arrays; each line is a job. They
+are written to a temporary folder first.
 """
 
 from __future__ import annotations
@@ -37,15 +37,14 @@ def write(path: Path, lines: int) -> None:
 
 
 def _frame(first: int, count: int, rng: np.random.Generator) -> pl.DataFrame:
-    number = np.arange(first, first + count) // 2 + 1  # a job and its batch step
-    step = np.arange(first, first + count) % 2 == 1
+    number = np.arange(first, first + count) + 1
     nodes = rng.integers(1, 129, count)
     submit = 1_700_000_000 + number * 7
     start = submit + rng.integers(0, 90_000, count)
     runtime = rng.integers(1, 80_000, count)
     frame = pl.DataFrame(
         {
-            "number": number, "step": step, "nodes": nodes, "submit": submit, "start": start, "runtime": runtime,
+            "number": number, "nodes": nodes, "submit": submit, "start": start, "runtime": runtime,
             "user": rng.integers(1, 2000, count), "limit": rng.integers(1, 2880, count) * 60,
             "state": rng.choice(["COMPLETED", "COMPLETED", "FAILED", "TIMEOUT", "CANCELLED by 1000"], count),
         }
@@ -63,15 +62,14 @@ def _frame(first: int, count: int, rng: np.random.Generator) -> pl.DataFrame:
     text, nodes_text = pl.col("number").cast(pl.String), pl.col("nodes").cast(pl.String)
     cores = (pl.col("nodes") * 64).cast(pl.String)
     in_array = pl.col("number") % 4 == 0
-    batch = pl.when("step").then(pl.lit(".batch")).otherwise(pl.lit(""))
     label = pl.when(in_array).then(((pl.col("number") // 100) * 100).cast(pl.String) + "_" + text).otherwise(text)
     memory = (pl.col("nodes") * 200).cast(pl.String) + "G"
     resources = pl.concat_str(
         [pl.lit("billing="), cores, pl.lit(",cpu="), cores, pl.lit(",mem="), memory, pl.lit(",node="), nodes_text]
     )
     return frame.select(
-        label + batch,
-        (text + batch).alias("raw"),
+        label,
+        text.alias("raw"),
         moment(pl.col("submit")).alias("submit"),
         moment(pl.col("submit")).alias("eligible"),
         moment(pl.col("start")).alias("start"),

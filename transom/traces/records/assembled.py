@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from transom.errors import TraceError
@@ -14,12 +13,12 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-def assembled(frames: Sequence[pl.DataFrame], findings: Findings, path: str) -> pl.DataFrame:
+def assembled(frames: list[pl.DataFrame], findings: Findings, path: str) -> pl.DataFrame:
     """The jobs of a trace by (submission, id), each id once.
 
     Parameters
     ----------
-    frames : columns of records (:func:`~transom.traces.records.typed.typed`).
+    frames : columns of records (:func:`~transom.traces.records.typed.typed`); the list is emptied.
     findings : takes what is repaired.
     path : the file, for messages.
 
@@ -29,7 +28,8 @@ def assembled(frames: Sequence[pl.DataFrame], findings: Findings, path: str) -> 
     """
     import polars as pl
 
-    jobs = pl.concat(frames, how="diagonal") if frames else pl.DataFrame({"id": []})
+    jobs = pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame({"id": []})
+    frames.clear()
     if not len(jobs):
         what = "holds no job" if findings.records == 0 else f"none of its {findings.records:,} records is a usable job"
         raise TraceError(f"{path}: {what}{f': {findings.first}' if findings.first else ''}")
@@ -39,10 +39,10 @@ def assembled(frames: Sequence[pl.DataFrame], findings: Findings, path: str) -> 
         jobs = jobs.filter(~missing)
         if not len(jobs):
             raise TraceError(f"{path}: no job has a submission time")
-    jobs = _each_once(_numbered(jobs), findings)
+    jobs = _each_once(_numbered(jobs.with_columns(pl.col("id").cast(pl.Int64))), findings)
     jobs = _with_users(_with_dependencies(jobs))
     _count_states(jobs, findings)
-    return complete(jobs).sort("submit", "id", maintain_order=False)
+    return complete(jobs.sort("submit", "id"))
 
 
 def _numbered(jobs: pl.DataFrame) -> pl.DataFrame:
@@ -145,7 +145,6 @@ def peak(jobs: pl.DataFrame, unit: str) -> int:
     start, length = jobs["start"].to_numpy(), jobs["runtime"].to_numpy()
     ran = (start >= 0) & (length > 0) & (size > 0)
     start, end, size = start[ran], jobs["end"].to_numpy()[ran], size[ran]
-    at = np.concatenate([start, np.maximum(end, start)])
-    change = np.concatenate([size, -size])
-    order = np.lexsort((change, at))  # ends before starts
-    return int(np.cumsum(change[order]).max(initial=0))
+    first, last = np.argsort(start), np.argsort(end)
+    taken, freed = np.cumsum(size[first]), np.concatenate([[0], np.cumsum(size[last])])
+    return int((taken - freed[np.searchsorted(end[last], start[first], side="right")]).max(initial=0))

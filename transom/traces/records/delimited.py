@@ -60,9 +60,6 @@ FIELDS = {
 }
 """Fields of a record, and what headers call them, without case, blanks and underscores."""
 
-STEPS = "steps of jobs (not read)"
-"""The name of a repair: lines about parts of jobs."""
-
 _FIELD = {name: field for field, names in FIELDS.items() for name in names}
 _FREE = ("jobname", "name", "comment", "admincomment", "systemcomment", "submitline", "workdir", "command", "extra")
 _TIMES = ("submit", "eligible", "start", "end")
@@ -90,18 +87,17 @@ def read_delimited(
     ------
     TraceError : the file is empty, or its first line is no header.
     """
-    table: _Table | None = None
+    table = _Table(path, "|", columns) if columns else None
     for before, block in blocks:
-        lines = block.decode("utf-8", "replace").split("\n")[:-1]
         if table is None:
-            if columns:
-                table = _Table(path, "|", columns)
-            else:
-                at = next((i for i, line in enumerate(lines) if line.strip()), None)
-                if at is None:
-                    continue
-                table = _header(path, before + at + 1, lines[at])
-        yield table.take(lines, before, findings)
+            start = len(block) - len(block.lstrip())
+            if start == len(block):
+                continue
+            end = block.index(b"\n", start)
+            before += block.count(b"\n", 0, end)
+            table = _header(path, before + 1, block[start:end].decode("utf-8", "replace"))
+            before, block = before + 1, block[end + 1 :]
+        yield table.take(block, before, findings)
     if table is None:
         raise TraceError(f"{path}: line 1: the file is empty")
 
@@ -112,7 +108,7 @@ def _header(path: str, number: int, line: str) -> _Table:
     names = line.split(found[1]) if found else []
     fields = [field_of(name) for name in names]
     if "job" in fields or "raw" in fields:
-        return _Table(path, str(found and found[1]), names, line)
+        return _Table(path, str(found and found[1]), names, header=True)
     if re.match(r"\s*job_?id\s", line, re.IGNORECASE):
         raise TraceError(f"{path}: line {number}: columns are padded with blanks: ask sacct for --parsable2 (-P)")
     raise TraceError(
@@ -124,43 +120,73 @@ def _header(path: str, number: int, line: str) -> _Table:
 class _Table:
     """Splits lines at the delimiter, and mends those with a delimiter or a line break inside a text."""
 
-    def __init__(self, path: str, delimiter: str, names: Sequence[str], header: str | None = None) -> None:
-        self._path, self._delimiter, self._header = path, delimiter, header
-        self._names = names
-        self._fields = [field_of(name) for name in names]
-        self._at = {field: i for i, field in reversed(list(enumerate(self._fields))) if field}
-        # A step is a line whose job has a dot, such as 123.batch.
-        id_ = self._at.get("job", self._at.get("raw", 0))
-        others = f"[^{re.escape(delimiter)}]*"
-        self._step = rf"^(?:{others}{re.escape(delimiter)}){{{id_}}}[^.{re.escape(delimiter)}]*\d\."
+    def __init__(self, path: str, delimiter: str, names: Sequence[str], header: bool = False) -> None:
+        self._path, self._delimiter, self._names = path, delimiter, names
+        fields = [field_of(name) for name in names]
+        self._at = {field: i for i, field in reversed(list(enumerate(fields))) if field}
+        self._job = "job" if "job" in self._at else "raw"
+        self._heading = names[self._at[self._job]] if header else None
         self._free = [i for i, name in enumerate(names) if name.strip().partition("%")[0].lower() in _FREE]
 
-    def take(self, lines: list[str], before: int, findings: Findings) -> pl.DataFrame:
+    def take(self, block: bytearray, before: int, findings: Findings) -> pl.DataFrame:
+        """The records in a block of lines."""
+        if b"\r" in block:
+            block = block.replace(b"\r\n", b"\n")
+        table = self._all_plain(block, before)
+        if table is None:
+            table = self._line_by_line(block, before, findings)
+        if self._heading is not None:
+            repeated = (table[self._job] == self._heading).fill_null(False)
+            findings.count("repeated header lines", int(repeated.sum()))
+            table = table.filter(~repeated) if repeated.any() else table
+        findings.records += len(table)
+        step = table[self._job].str.contains(r"\d\.").fill_null(False)  # such as 123.batch
+        findings.count("steps of jobs (not read)", int(step.sum()))
+        return table.filter(~step) if step.any() else table
+
+    def _all_plain(self, block: bytearray, before: int) -> pl.DataFrame | None:
+        """The lines of a block, if each has as many fields as the header; None if one has more or fewer."""
+        import polars as pl
+
+        mark, width, lines = self._delimiter.encode(), len(self._names), block.count(b"\n")
+        if not lines or len(mark) > 1 or block.count(mark) != (width - 1) * lines:
+            return None
+        try:
+            # More fields than in the schema are an error here. As the sum is right, no line can have fewer then.
+            frame = pl.read_csv(
+                bytes(block),
+                separator=self._delimiter,
+                quote_char=None,
+                has_header=False,
+                schema={f"field_{i}": pl.String for i in range(width)},
+                encoding="utf8-lossy",
+            )
+        except pl.exceptions.PolarsError:
+            return None
+        return (
+            self._named(frame, pl.int_range(before + 1, before + 1 + lines, eager=True))
+            if len(frame) == lines
+            else None
+        )
+
+    def _named(self, frame: pl.DataFrame, number: pl.Series) -> pl.DataFrame:
+        kept = {f"field_{i}": field for field, i in self._at.items()}
+        return frame.select(number.alias(LINE), *kept).rename(kept)
+
+    def _line_by_line(self, block: bytearray, before: int, findings: Findings) -> pl.DataFrame:
         import polars as pl
 
         width = len(self._names)
-        text = pl.Series("", lines, dtype=pl.String)
-        if text.str.contains("\r", literal=True).any():
-            text = text.str.strip_chars_end("\r")
-        number = pl.int_range(before + 1, before + 1 + len(lines), eager=True)
-        step = text.str.contains(self._step)
-        if step.any():
-            findings.count(STEPS, int(step.sum()))
-            findings.records += int(step.sum())
-            text, number = text.filter(~step), number.filter(~step)
-        frame = text.str.splitn(self._delimiter, width + 1).struct.unnest().with_columns(number.alias(LINE))
-        blank = text.str.strip_chars() == ""
-        repeated = blank & False if self._header is None else text == self._header
-        findings.count("repeated header lines", int(repeated.sum()) - (before == 0 and self._header is not None))
-        over, last = frame[f"field_{width}"], frame[f"field_{width - 1}"]
-        odd = (last.is_null() | over.is_not_null()) & ~blank & ~repeated
-        good = ~(odd | blank | repeated)
-        kept = {f"field_{i}": field for field, i in self._at.items()}
-        table = frame.filter(good).select(LINE, *kept).rename(kept)
-        findings.records += len(table)
+        text = pl.Series("", block.decode("utf-8", "replace").split("\n")[:-1], dtype=pl.String)
+        number = pl.int_range(before + 1, before + 1 + len(text), eager=True)
+        there = text.str.strip_chars() != ""
+        text, number = text.filter(there), number.filter(there)
+        frame = text.str.splitn(self._delimiter, width + 1).struct.unnest()
+        odd = frame[f"field_{width - 1}"].is_null() | frame[f"field_{width}"].is_not_null()
+        table = self._named(frame, number)
         if odd.any():
-            mended = self._mended(frame.filter(odd)[LINE].to_list(), text.filter(odd).to_list(), findings)
-            table = pl.concat([table, pl.DataFrame(mended, schema=table.schema, orient="row")])
+            mended = self._mended(number.filter(odd).to_list(), text.filter(odd).to_list(), findings)
+            table = pl.concat([table.filter(~odd), pl.DataFrame(mended, schema=table.schema, orient="row")])
         return table
 
     def _mended(self, numbers: list[int], lines: list[str], findings: Findings) -> list[list[object]]:
@@ -177,11 +203,11 @@ class _Table:
             if (row := self._fitted(cells)) is None:
                 where = f"{self._path}: line {numbers[at]}"
                 findings.refuse(where, f"expected {len(self._names)} fields as the header has, got {len(cells)}")
+                findings.records += 1
             else:
                 what = "line break" if end > at + 1 else "delimiter"
                 findings.count(f"{what} inside a text: the line was put together again", 1)
                 rows.append([numbers[at], *(row[i] for i in self._at.values())])
-            findings.records += 1
             at = end if row is not None else at + 1
         return rows
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from transom.errors import TraceError, shown
@@ -37,6 +36,18 @@ class Findings:
         self.first = self.first or f"{where}: {why}"
         self.bad += number
 
+    def add(self, other: Findings) -> None:
+        """Take in what was found elsewhere."""
+        for what, number in other.repairs.items():
+            self.count(what, number)
+        for text in other.notes:
+            self.note(text)
+        self.first, self.bad, self.records = (
+            self.first or other.first,
+            self.bad + other.bad,
+            self.records + other.records,
+        )
+
     def note(self, text: str) -> None:
         """Say something once."""
         if text not in self.notes:
@@ -52,10 +63,6 @@ class Findings:
         if self.bad > share * self.records:
             of = f"{self.bad:,} of {self.records:,} records cannot be read (--bad {share:g} allows that share)"
             raise TraceError(f"{self.first}; {of}")
-
-    def card(self) -> Mapping[str, object]:
-        """The same in JSON's terms."""
-        return {"records": self.records, "bad": self.bad, "first_bad": self.first, "repairs": dict(self.repairs)}
 
 
 def quoted(value: object) -> str:

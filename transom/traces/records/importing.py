@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zoneinfo import ZoneInfo
@@ -84,7 +84,7 @@ class Imported(NamedTuple):
 
 
 def built(
-    frames: Sequence[pl.DataFrame],
+    frames: list[pl.DataFrame],
     findings: Findings,
     rules: ImportRules,
     path: str,
@@ -94,7 +94,7 @@ def built(
 
     Parameters
     ----------
-    frames : columns of records.
+    frames : columns of records; the list is emptied.
     findings : what was found in them so far.
     rules : how records become a trace.
     path : the file or files, for messages.

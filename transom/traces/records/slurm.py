@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -26,6 +28,7 @@ KINDS = {
 """Kinds of files by what writes them, and how they are read."""
 
 _BLOCK = 1 << 25
+_AHEAD = 2  # blocks that wait to become columns
 
 
 def read_slurm(
@@ -65,18 +68,22 @@ def read_slurm(
                 raw = read_key_values(path, pieces, findings)
             else:
                 raw = read_delimited(path, pieces, findings, columns)
-            frames += [compact(typed(each, path, reading, findings)) for each in raw]
+            frames += _typed_beside(raw, path, reading, findings)
     return built(frames, findings, rules, ", ".join(paths), site)
 
 
-def compact(frame: pl.DataFrame) -> pl.DataFrame:
-    """The same with texts that recur stored once."""
-    import polars as pl
-
-    from transom.traces.trace_file import TEXTS
-
-    recurring = set(TEXTS) - {"label", "name", "node_list"}
-    return frame.with_columns(pl.col(name).cast(pl.Categorical) for name in frame.columns if name in recurring)
+def _typed_beside(raw: Iterable[pl.DataFrame], path: str, reading: Reading, findings: Findings) -> list[pl.DataFrame]:
+    """The columns of each block, while the next one is read."""
+    later, frames = Findings(), []
+    with ThreadPoolExecutor(1) as pool:
+        ahead: deque[Future[pl.DataFrame]] = deque()
+        for each in raw:
+            ahead.append(pool.submit(typed, each, path, reading, later))
+            if len(ahead) > _AHEAD:
+                frames.append(ahead.popleft().result())
+        frames += [each.result() for each in ahead]
+    findings.add(later)
+    return frames
 
 
 _Blocks = Iterable[tuple[int, bytearray]]

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _JOB = r"^\s*(\d{1,18})(?:_(\d{1,18})|_\[([^\]|]*)\])?(?:\+(\d{1,9}))?\s*$"
 _BLANK = dict.fromkeys(("(null)", "None", "None assigned", "N/A", "n/a", "Unknown", "NONE", "INVALID"), "")
 _TEXTS = ("partition", "qos", "account", "group", "reservation", "cluster")
+_RECURRING = {*_TEXTS, "state", "user_name", "req_node_list", "dependency", "tres"}
+_NEEDED = ("id", "submit", "start", "end", "runtime")
 _TIMES = ("submit", "eligible", "start", "end")
 
 
@@ -59,7 +61,7 @@ def typed(raw: pl.DataFrame, path: str, reading: Reading, findings: Findings) ->
     reading : how texts are read.
     findings : takes repairs, and records without a job or with times that cannot be read. They are left out.
     """
-    return _Records(raw, path, reading, findings).columns()
+    return _compact(_Records(raw, path, reading, findings).columns())
 
 
 class _Records:
@@ -165,15 +167,15 @@ class _Records:
         if text is None:
             return self._unknown()
         zone = self._reading.zone
-        value = text.cast(pl.Int64, strict=False)
+        local = text.str.to_datetime("%Y-%m-%dT%H:%M:%S", time_unit="ms", strict=False, cache=False)
+        if local.null_count() < len(local):
+            if zone is None:
+                self._findings.note("times state no zone: they are read as UTC (--timezone NAME states another)")
+            else:
+                local = local.dt.replace_time_zone(str(zone), ambiguous="earliest", non_existent="null")
+        value = local.dt.epoch("s")
         if value.null_count():
-            local = text.str.to_datetime("%Y-%m-%dT%H:%M:%S", time_unit="ms", strict=False)
-            if local.null_count() < len(local):
-                if zone is None:
-                    self._findings.note("times state no zone: they are read as UTC (--timezone NAME states another)")
-                else:
-                    local = local.dt.replace_time_zone(str(zone), ambiguous="earliest", non_existent="null")
-            value = value.fill_null(local.dt.epoch("s"))
+            value = value.fill_null(text.cast(pl.Int64, strict=False))
         value = value.zip_with(value > 0, pl.Series([UNKNOWN], dtype=pl.Int64)).zip_with(
             value.is_not_null(), pl.Series([None], dtype=pl.Int64)
         )
@@ -221,8 +223,10 @@ class _Records:
         text = self._text(name)
         if text is None:
             return self._unknown()
-        within_a_day = text.str.to_time("%H:%M:%S", strict=False).cast(pl.Int64) // 1_000_000_000
-        return self._number(name, seconds, quick=within_a_day)
+        hours, minutes, rest = (text.str.slice(at, 2).cast(pl.Int64, strict=False) for at in (0, 3, 6))
+        plain = text.str.contains(r"^\d\d:\d\d:\d\d$")
+        value = ((hours * 60 + minutes) * 60 + rest).zip_with(plain, pl.Series([None], dtype=pl.Int64))
+        return self._number(name, seconds, quick=value)
 
     def _submissions(self, submit: pl.Series, eligible: pl.Series, start: pl.Series) -> pl.Series:
         for other, name in ((eligible, "eligible time"), (start, "start")):
@@ -355,6 +359,21 @@ def _first(*values: pl.Series) -> pl.Series:
     for value in reversed(values[:-1]):
         found = value.zip_with((value > 0) | ((value == 0) & (found < 0)), found)
     return found
+
+
+def _compact(frame: pl.DataFrame) -> pl.DataFrame:
+    """The same in less memory: texts that recur stored once, short integers, no columns of which nothing is known."""
+    import polars as pl
+
+    return frame.select(
+        column.cast(pl.Categorical) if column.name in _RECURRING else _short(column)
+        for column in frame.iter_columns()
+        if column.name in _NEEDED or not (column.dtype.is_integer() and column.max() == UNKNOWN)
+    )
+
+
+def _short(column: pl.Series) -> pl.Series:
+    return column.shrink_dtype() if column.dtype.is_integer() else column
 
 
 def _frame(columns: Mapping[str, pl.Series]) -> pl.DataFrame:
