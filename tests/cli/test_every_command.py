@@ -31,7 +31,7 @@ parameters = { class = "circle", items = 8 }
 BENCH = "--instances {0}/library/packs.jsonl --solver greedy --iterations 10"
 TRAINING = "--decisions 64 --batch 64 --hidden 8,8 --laps 1 --window 20 --against fcfs-easy"
 
-SACCT = Path(__file__).parents[2] / "examples" / "sacct.txt"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 CASES = {
     "demo": "--out {0}/demo",
@@ -43,7 +43,10 @@ CASES = {
     "solvers": "",
     "models": "",
     "schema": "",
-    "import slurm": f"{SACCT} -o {{0}}/site.parquet",
+    "import slurm": f"{EXAMPLES / 'sacct.txt'} -o {{0}}/site.parquet",
+    "import pbs": f"{EXAMPLES / 'pbs.txt'} -o {{0}}/site.parquet",
+    "import lsf": f"{EXAMPLES / 'lsb.acct'} -o {{0}}/site.swf",
+    "import swf": "{0}/trace.swf.gz -o {0}/site.parquet",
     "generate workload": "--jobs 20 --out {0}/made.swf",
     "generate knapsack": "--class circle --items 8 --out {0}/made.jsonl",
     "generate selection": "--like {0}/trace.swf.gz --minimum 0 --count 2 --out {0}/made.jsonl",

@@ -16,7 +16,7 @@ _COMMANDS = (
     "demo", "simulate", "solve", "check", "snapshot", "report", "solvers", "models", "schema", "compile",
     "generate workload", "generate knapsack", "generate selection", "generate tjap", "generate csp",
     "generate placement", "generate dataset",
-    "import slurm",
+    "import slurm", "import pbs", "import lsf", "import swf",
     "bench run", "bench plan", "bench score", "bench compare", "bench portfolio",
     "library list", "library add", "library remove", "library update", "library verify",
     "train nsa", "train nsa-cost", "train dras", "protocol rlscheduler",

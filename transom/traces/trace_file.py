@@ -44,7 +44,9 @@ TEXTS = (
 )  # fmt: skip
 """Columns of text; ``label`` is the id as the resource manager writes it, such as ``123_4``."""
 
-STATUS = {"COMPLETED": 1, "CANCELLED": 5, "PARTIAL": 2, "PARTIAL_COMPLETED": 3, "PARTIAL_FAILED": 4, "": -1}
+STATUS = {
+    "COMPLETED": 1, "CANCELLED": 5, "PARTIAL": 2, "PARTIAL_COMPLETED": 3, "PARTIAL_FAILED": 4, "FAILED": 0, "": -1,
+}  # fmt: skip
 """The status of the Standard Workload Format by state; every other state is a failure, 0."""
 
 _MAGIC = b"PAR1"
@@ -82,8 +84,8 @@ def _plain(value: Any) -> Any:
     return {key: _plain(each) for key, each in value.items()} if isinstance(value, Mapping) else value
 
 
-def complete(frame: pl.DataFrame) -> pl.DataFrame:
-    """A frame with all columns of a trace, in their order; those it lacks are not known."""
+def complete(frame: pl.DataFrame, further: Sequence[str] = ()) -> pl.DataFrame:
+    """A frame with all columns of a trace, in their order, then further ones; those it lacks are not known."""
     import polars as pl
 
     numbers = (
@@ -96,7 +98,7 @@ def complete(frame: pl.DataFrame) -> pl.DataFrame:
     )
     empty = pl.lit([], dtype=pl.List(pl.Int64)).alias("depends_on")
     return frame.select(
-        *numbers, *texts, pl.col("depends_on").fill_null(empty) if "depends_on" in frame.columns else empty
+        *numbers, *texts, pl.col("depends_on").fill_null(empty) if "depends_on" in frame.columns else empty, *further
     )
 
 
@@ -196,6 +198,7 @@ def swf_fields(card: TraceCard) -> list[pl.Expr]:
     import polars as pl
 
     unknown, unit = pl.lit(-1, pl.Int64), card.unit
+    size = pl.when(pl.col(f"req_{unit}") > 0).then(f"req_{unit}").otherwise(unit)
     numbers = {name: number for number, name in enumerate(card.partitions, 1)} or {"": -1}
     known = {
         "job number": pl.col("id"),
@@ -205,7 +208,9 @@ def swf_fields(card: TraceCard) -> list[pl.Expr]:
         "allocated processors": pl.col(unit),
         "requested processors": pl.col(f"req_{unit}"),
         "requested time": pl.col("walltime"),
-        "requested memory": pl.col("req_memory"),
+        "requested memory": pl.when((pl.col("req_memory") >= 0) & (size > 0))
+        .then(pl.col("req_memory") * 1024 // size)  # KiB of each processor
+        .otherwise(unknown),
         "status": pl.col("state").replace_strict(STATUS, default=0, return_dtype=pl.Int64),
         "user": pl.col("user"),
         "partition": pl.col("partition").replace_strict(numbers, default=-1, return_dtype=pl.Int64),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from transom.errors import TraceError
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-def assembled(frames: list[pl.DataFrame], findings: Findings, path: str) -> pl.DataFrame:
+def assembled(frames: list[pl.DataFrame], findings: Findings, path: str, further: Sequence[str] = ()) -> pl.DataFrame:
     """The jobs of a trace by (submission, id), each id once.
 
     Parameters
@@ -21,6 +22,7 @@ def assembled(frames: list[pl.DataFrame], findings: Findings, path: str) -> pl.D
     frames : columns of records (:func:`~transom.traces.records.typed.typed`); the list is emptied.
     findings : takes what is repaired.
     path : the file, for messages.
+    further : columns that are kept beside those of a trace.
 
     Raises
     ------
@@ -42,7 +44,7 @@ def assembled(frames: list[pl.DataFrame], findings: Findings, path: str) -> pl.D
     jobs = _each_once(_numbered(jobs.with_columns(pl.col("id").cast(pl.Int64))), findings)
     jobs = _with_users(_with_dependencies(jobs))
     _count_states(jobs, findings)
-    return complete(jobs.sort("submit", "id"))
+    return complete(jobs.sort("submit", "id"), further)
 
 
 def _numbered(jobs: pl.DataFrame) -> pl.DataFrame:
@@ -129,7 +131,7 @@ def _with_dependencies(jobs: pl.DataFrame) -> pl.DataFrame:
 def _count_states(jobs: pl.DataFrame, findings: Findings) -> None:
     import polars as pl
 
-    started, ended = pl.col("start") >= 0, pl.col("end") >= 0
+    started, ended = (pl.col("start") >= 0) | (pl.col("runtime") > 0), (pl.col("end") >= 0) | (pl.col("runtime") > 0)
     waiting = pl.col("state").is_in(list(WAITING))
     told = jobs.select(a=(~started & ~waiting).sum(), b=(~started & waiting).sum(), c=(started & ~ended).sum()).row(0)
     for what, number in zip(("cancelled while waiting", "still waiting", "still running"), told, strict=True):

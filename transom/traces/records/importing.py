@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zoneinfo import ZoneInfo
@@ -89,6 +89,7 @@ def built(
     rules: ImportRules,
     path: str,
     site: Site = Site(),
+    further: Sequence[str] = (),
 ) -> Imported:
     """The trace of records.
 
@@ -99,6 +100,7 @@ def built(
     rules : how records become a trace.
     path : the file or files, for messages.
     site : what a configuration says.
+    further : columns that are kept beside those of a trace.
 
     Raises
     ------
@@ -106,7 +108,7 @@ def built(
     SpecError : no job states a size in the unit.
     """
     findings.check(rules.bad)
-    jobs = assembled(frames, findings, path)
+    jobs = assembled(frames, findings, path, further)
     unit = rules.unit if rules.unit != "auto" else _unit(jobs)
     if not _stated(jobs, unit):
         raise SpecError(f"{path}: no job states its size in {unit}")

@@ -87,7 +87,11 @@ def read_json(path: str, blocks: Iterable[tuple[int, bytearray]], findings: Find
     schema = {LINE: pl.Int64, **dict.fromkeys(_columns(), pl.String)}
     for number, raw in enumerate(_jobs(path, text), 1):
         findings.records += 1
-        job = msgspec.json.decode(raw)
+        try:
+            job = msgspec.json.decode(raw)
+        except (msgspec.DecodeError, RecursionError) as error:
+            findings.refuse(f"{path}: job {number}", str(error))
+            continue
         if not isinstance(job, dict):
             findings.refuse(f"{path}: job {number}", f"expected an object, got {type(job).__name__}")
             continue
@@ -164,7 +168,7 @@ def number_of(value: Any) -> str | None:
         if value.get("infinite"):
             return "UNLIMITED"
         return number_of(value.get("number")) if value.get("set", True) else None
-    if isinstance(value, bool) or value is None:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     if isinstance(value, float):
         value = int(value) if abs(value) < 2**62 else None

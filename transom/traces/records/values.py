@@ -24,7 +24,7 @@ _NOTHING = frozenset(
 _ENDLESS = frozenset(("unlimited", "infinite", "partition_limit", "-1"))
 _UNITS = {unit: 1024**power for power, unit in enumerate("KMGTPEZ", 1)}
 _COUNT = re.compile(r"(\d{1,18})(\.\d+)?([KMGTP]?)(?:-\d+[KMGTP]?)?", re.IGNORECASE)
-_AMOUNT = re.compile(r"(\d{1,18}(?:\.\d+)?) ?([KMGTPEZ]?)(?:i?B|w)?([nc]?)", re.IGNORECASE)
+_AMOUNT = re.compile(r"(\d{1,18}(?:\.\d+)?) ?([KMGTPEZ]?)(i?B)?([nc]?)", re.IGNORECASE)
 _DURATION = re.compile(r"(?:(\d{1,9})-)?(\d{1,12})(?::(\d{1,9}))?(?::(\d{1,9}))?(?:\.\d*)?")
 _TIME = re.compile(r"(\d{4})-(\d\d?)-(\d\d?)[T ](\d\d?):(\d\d)(?::(\d\d))?(?:\.\d+)?(Z|[+-]\d\d:?\d\d)?")
 _FINISHED = re.compile(r"(after(?:any|ok|notok|corr)):([\d_*+:\[\]-]+)", re.IGNORECASE)
@@ -67,8 +67,10 @@ def amount(text: str, unit: str = "M") -> Amount | None:
     found = _AMOUNT.fullmatch(text.strip())
     if found is None:
         return None
-    value = _within(float(found[1]) * _UNITS.get((found[2] or unit).upper(), 1) / _UNITS["M"])
-    return None if value is None else Amount(value, found[3].lower())
+    # 1024b are bytes, 1024 without a letter are in the usual unit.
+    scale = _UNITS.get((found[2] or ("" if found[3] else unit)).upper(), 1)
+    value = _within(float(found[1]) * scale / _UNITS["M"])
+    return None if value is None else Amount(value, found[4].lower())
 
 
 def seconds(text: str, plain: int = 1) -> int | None:
