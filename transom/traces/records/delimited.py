@@ -41,7 +41,7 @@ FIELDS = {
     "req_tres": ("reqtres",),
     "gres": ("allocgres", "gres", "trespernode"),
     "req_gres": ("reqgres",),
-    "req_mem": ("reqmem", "minmemory", "minmemorynode"),
+    "req_mem": ("reqmem",),
     "partition": ("partition", "queue"),
     "qos": ("qos",),
     "account": ("account",),
@@ -124,6 +124,8 @@ class _Table:
         self._path, self._delimiter, self._names = path, delimiter, names
         fields = [field_of(name) for name in names]
         self._at = {field: i for i, field in reversed(list(enumerate(fields))) if field}
+        if fields.count("job") == 2 and "raw" not in fields:  # squeue calls both of its ids JOBID
+            self._at["raw"] = len(fields) - 1 - fields[::-1].index("job")
         self._job = "job" if "job" in self._at else "raw"
         self._heading = names[self._at[self._job]] if header else None
         self._free = [i for i, name in enumerate(names) if name.strip().partition("%")[0].lower() in _FREE]

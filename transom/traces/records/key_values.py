@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from transom.traces.records.delimited import LINE
 from transom.traces.records.findings import Findings
+from transom.traces.records.values import RUNNING, WAITING
 
 if TYPE_CHECKING:
     import polars as pl
@@ -51,7 +52,9 @@ def _fields(frame: pl.DataFrame) -> pl.DataFrame:
 
     text = pl.col("record")
     frame = frame.with_columns(
-        name=pl.coalesce(text.str.extract(_NAME, 2), text.str.extract(_NAME, 4), pl.lit("")),
+        name=pl.coalesce(
+            text.str.extract(_NAME, 2).str.replace(r" HetJobIdSet=\S+$", ""), text.str.extract(_NAME, 4), pl.lit("")
+        ),
         record=text.str.replace(_NAME, "${1}${3}${5}"),
     )
     found = frame.select(
@@ -66,6 +69,10 @@ def _fields(frame: pl.DataFrame) -> pl.DataFrame:
         group=pl.col("group").str.replace(r"\(\d+\)$", ""),
         job=pl.col("raw"),
     ).drop("memory_node", "memory_core", "owner")
+    # jobcomp writes when an execution has ended. A job that is requeued then waits already.
+    ended = frame["record"].str.contains(" NodeCnt=", literal=True)
+    waits = ended & pl.col("state").is_in(list(WAITING | RUNNING))
+    found = found.with_columns(state=pl.when(waits).then(pl.lit("REQUEUED")).otherwise("state"))
     several = pl.col("array_task").str.contains(r"[^0-9]").fill_null(False)
     found = found.with_columns(
         array_tasks=pl.when(several).then("array_task"), array_task=pl.when(~several).then("array_task")

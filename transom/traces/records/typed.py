@@ -75,7 +75,7 @@ class _Records:
         made = self._ids()
         told = self._states()
         waiting, final = told.is_in(list(WAITING)), ~told.is_in([*WAITING, *RUNNING])
-        made |= self._times(waiting, final)
+        made |= self._times(waiting, final, told == "CANCELLED")
         made |= self._sizes(made["start"] >= 0)
         made |= self._limit()
         made |= self._texts()
@@ -181,7 +181,7 @@ class _Records:
         )
         return self._number(name, lambda text: instant(text, zone), needed=True, quick=value)
 
-    def _times(self, waiting: pl.Series, final: pl.Series) -> dict[str, pl.Series]:
+    def _times(self, waiting: pl.Series, final: pl.Series, cancelled: pl.Series) -> dict[str, pl.Series]:
         findings = self._findings
         submit, eligible, start, end = (self._time(name) for name in _TIMES)
         elapsed = self._number("elapsed_raw", seconds)
@@ -189,11 +189,12 @@ class _Records:
         suspended = self._number("suspended", seconds).clip(0)
         start = _where(~waiting, start)
         end = _where(final, end)
-        # A job that was cancelled while it waited has a start in some versions: that of its end, and no nodes.
-        nodes, allocated = self._text("nodes"), self._number("alloc_nodes", count)
-        nobody = allocated == 0
+        # A job that was cancelled while it waited often has a start: that of its end, and no nodes.
+        nodes, nobody = self._text("nodes"), self._number("alloc_nodes", count) == 0
         if nodes is not None:
-            nobody |= nodes.is_in(["None assigned", "None", "(null)"])
+            nobody |= nodes.fill_null("").is_in([*_BLANK, ""])
+        else:
+            nobody |= cancelled
         never = nobody & (start >= 0) & ((elapsed == 0) | (start == end))
         start = _where(~never, start)
         derived = final & (start >= 0) & (end < 0) & (elapsed >= 0) & self._has("elapsed", "elapsed_raw")
@@ -269,7 +270,8 @@ class _Records:
         made["gpus"] = _where(started, _first(held["gpus"], self._number("gres", gpus)))
         made["req_gpus"] = _first(asked["gpus"], self._number("req_gres", gpus), _where(~started, made["gpus"]))
         made["memory"] = _where(started, held["memory"])
-        made["req_memory"] = _first(self._memory(made), asked["memory"])
+        memory = _first(self._memory(made), asked["memory"])
+        made["req_memory"] = _where(memory > 0, memory)  # 0 asks for all that the nodes have
         return made
 
     def _memory(self, sizes: Mapping[str, pl.Series]) -> pl.Series:
