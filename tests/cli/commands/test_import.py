@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -100,3 +102,13 @@ def test_a_parquet_file_of_something_else_is_no_trace(transom: Command, tmp_path
     (tmp_path / "cut.parquet").write_bytes(b"PAR1 and nothing else")
     ran = transom("simulate", tmp_path / "cut.parquet", "--policy", "fcfs")
     assert (ran.status, ran.err.count("\n")) == (2, 1)
+
+
+def test_standard_input_is_read(transom: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    piped = io.TextIOWrapper(io.BufferedReader(io.BytesIO(gzip.compress(SACCT.read_bytes()))))
+    monkeypatch.setattr("sys.stdin", piped)
+    told = transom("import", "slurm", "-", "-o", tmp_path / "out.parquet", "--json").lines[0]
+    assert told["ran"] == 9
+    (tmp_path / "sacct.zst").write_bytes(b"\x28\xb5\x2f\xfd and more")
+    ran = transom("import", "slurm", tmp_path / "sacct.zst", "-o", tmp_path / "out.parquet")
+    assert (ran.status, "zstd -dc FILE | transom" in ran.err) == (2, True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.traces.records.test_slurm_oddities import BASE
@@ -68,6 +68,7 @@ JSON = st.recursive(
 
 @FEW
 @given(st.lists(st.tuples(st.integers(0, 60), JSON), max_size=4))
+@example([(5, None), (34, None)])
 def test_any_values_in_json(tmp_path: Path, changed: Sequence[tuple[int, Any]]) -> None:
     workload = generate_lublin(2, 16, np.random.default_rng(1))
     told = json.loads(json_text(workload, "24.11"))

@@ -104,8 +104,8 @@ def read_json(path: str, blocks: Iterable[tuple[int, bytearray]], findings: Find
 
 
 def _known(frame: pl.DataFrame) -> pl.DataFrame:
-    """Without the fields that no job states."""
-    return frame.select(each for each in frame.iter_columns() if each.null_count() < len(each))
+    """Without the fields that no job states, except for its id."""
+    return frame.select(each for each in frame.iter_columns() if each.name == "job" or each.null_count() < len(each))
 
 
 def _jobs(path: str, text: bytes) -> list[Any]:
@@ -141,14 +141,22 @@ def _columns() -> list[str]:
 
 def _row(job: dict[str, Any]) -> list[str | None]:
     found = {name: _first(job, name) for name in _PLACES}
-    memory = None
-    for name, per in (("memory_node", "n"), ("memory_core", "c"), ("memory", "")):
-        if memory is None and found[name] not in (None, "0", "UNLIMITED"):
+    memory = _of_old_versions(found["memory"])
+    for name, per in (("memory_node", "n"), ("memory_core", "c")):
+        if found[name] not in (None, "0", "UNLIMITED"):
             memory = f"{found[name]}M{per}"
     if found["array_job"] == "0":
         found["array_task"] = found["array_tasks"] = None
     columns = [text for name, text in found.items() if not name.startswith("memory")]
     return [*columns, memory, found["raw"]]
+
+
+def _of_old_versions(memory: str | None) -> str | None:
+    """Memory of a node, or of a core where the highest of 64 bits is set, which may be written as a sign."""
+    if memory is None or not memory.lstrip("-").isdecimal():
+        return None
+    value = int(memory) % 2**64
+    return f"{value - 2**63}Mc" if value >= 2**63 else f"{value}Mn"
 
 
 def _first(job: dict[str, Any], name: str) -> str | None:
