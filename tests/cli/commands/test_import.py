@@ -83,6 +83,7 @@ def test_other_commands_take_the_trace(transom: Command, tmp_path: Path) -> None
         (("--key", "key"), "--key needs --anonymise"),
         (("--unit", "cores"), "no job states its size in cores"),
         (("--format", "json"), "is not the JSON that sacct prints"),
+        (("--out", "trace.parquet.gz"), "trace.parquet.gz: Parquet files are packed already"),
     ],
 )
 def test_what_cannot_be_is_said_on_one_line(

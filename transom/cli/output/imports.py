@@ -38,6 +38,8 @@ def import_trace(
     if key is not None and not anonymise:
         raise SpecError("--key needs --anonymise")
     check_writable(out, ".parquet", ".swf")
+    if out.name.endswith(".parquet.gz"):
+        raise SpecError(f"{out}: Parquet files are packed already; expected .parquet, .swf or .swf.gz")
     secret = read_key(key) if anonymise else b""
     trace = read()
     if anonymise:
