@@ -32,6 +32,7 @@ def records(tmp_path: Path) -> Path:
     folder = tmp_path / "alice"
     folder.mkdir()
     rows = [job(number, **who, **MORE) for number, who in WHO.items()]
+    rows.append(job(4, **(WHO[1] | {"Submit": "alice"}), **MORE))
     (folder / "sacct.txt").write_text(text(rows, list(rows[0])))
     (folder / "slurm.conf").write_text(CONF + "SwitchName=bob Nodes=n[1-4]\n")
     return folder / "sacct.txt"
@@ -48,6 +49,7 @@ def texts(path: Path) -> str:
 @pytest.mark.parametrize("name", ["site.parquet", "site.swf", "site.swf.gz"])
 def test_no_name_is_in_any_output(name: str, records: Path, transom: Callable[..., Ran], tmp_path: Path) -> None:
     words = ("import", "slurm", records, "--conf", records.parent / "slurm.conf", "-o", tmp_path / "out" / name)
+    words = (*words, "--bad", 0.5)
     open_ = transom(*words, "--json")
     assert any(each in texts(tmp_path / "out" / name) for each in NAMES)
     hidden = transom(*words, "--anonymise", "--json")
@@ -62,7 +64,7 @@ def test_no_name_is_in_any_output(name: str, records: Path, transom: Callable[..
 
 def test_a_replay_of_it_holds_no_name(records: Path, transom: Callable[..., Ran], tmp_path: Path) -> None:
     trace = tmp_path / "site.parquet"
-    transom("import", "slurm", records, "--anonymise", "-o", trace)
+    transom("import", "slurm", records, "--anonymise", "--bad", 0.5, "-o", trace)
     assert transom("simulate", trace, "--policy", "fcfs-easy", "--no-figures", "--out", tmp_path / "runs").status == 0
     files = [path for path in (tmp_path / "runs").rglob("*") if path.is_file()]
     assert files
@@ -73,7 +75,7 @@ def test_the_same_key_gives_the_same_hashes(records: Path, transom: Callable[...
     key, found = tmp_path / "keys" / "site.key", []
     for number, words in enumerate([("--key", key), ("--key", key), ()]):
         trace = tmp_path / f"{number}.parquet"
-        assert transom("import", "slurm", records, "--anonymise", *words, "-o", trace).status == 0
+        assert transom("import", "slurm", records, "--anonymise", "--bad", 0.5, *words, "-o", trace).status == 0
         found.append(pl.read_parquet(trace).sort("id"))
     assert found[0].equals(found[1])
     users = found[0]["user_name"].to_list()

@@ -56,8 +56,6 @@ def import_trace(
         return
     card, findings = trace.card, trace.findings
     rows = [[what, f"{number:,}"] for what, number in card.repairs.items()]
-    if findings.bad:
-        rows.append(["cannot be read, left out", f"{findings.bad:,}"])
     if rows:
         print_table(f"{findings.records:,} records of {kind}", ("what was done", "records"), rows)
     size = card.machine[card.unit]

@@ -77,7 +77,10 @@ def anonymised(trace: Imported, key: bytes) -> Imported:
     partitions = {told["partition"].get(name, name): _without_lists(each) for name, each in card.partitions.items()}
     topology = {name: each for name, each in card.topology.items() if name != "nodes"}
     repairs = dict(trace.findings.repairs)
-    return Imported(jobs, replace(card, partitions=partitions, topology=topology, repairs=repairs), trace.findings)
+    # What cannot be read may be a name, in a file of somebody's.
+    notes = [text for text in trace.findings.notes if trace.findings.first not in text or not trace.findings.first]
+    findings = replace(trace.findings, first="", notes=notes)
+    return Imported(jobs, replace(card, partitions=partitions, topology=topology, repairs=repairs), findings)
 
 
 def _texts(column: pl.Series) -> list[str]:

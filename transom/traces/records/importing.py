@@ -113,6 +113,7 @@ def built(
     if not _stated(jobs, unit):
         raise SpecError(f"{path}: no job states its size in {unit}")
     if findings.bad:
+        findings.count("cannot be read, left out", findings.bad)
         findings.note(f"first record that cannot be used: {findings.first}")
     used = sorted(set(jobs["partition"].unique().to_list()) - {""} - set(site.partitions))
     partitions = {**site.partitions, **{name: {} for name in used}}

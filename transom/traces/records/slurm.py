@@ -28,7 +28,7 @@ KINDS = {
 """Kinds of files by what writes them, and how they are read."""
 
 _BLOCK = 1 << 25
-_AHEAD = 2  # blocks that wait to become columns
+_THREADS = 2  # that make columns of blocks
 
 
 def read_slurm(
@@ -73,15 +73,26 @@ def read_slurm(
 
 
 def _typed_beside(raw: Iterable[pl.DataFrame], path: str, reading: Reading, findings: Findings) -> list[pl.DataFrame]:
-    """The columns of each block, while the next one is read."""
+    """The columns of each block, while the next ones are read."""
     later, frames = Findings(), []
-    with ThreadPoolExecutor(1) as pool:
-        ahead: deque[Future[pl.DataFrame]] = deque()
+
+    def take(done: Future[tuple[pl.DataFrame, Findings]]) -> None:
+        frame, found = done.result()
+        frames.append(frame)
+        later.add(found)
+
+    def work(each: pl.DataFrame) -> tuple[pl.DataFrame, Findings]:
+        found = Findings()
+        return typed(each, path, reading, found), found
+
+    with ThreadPoolExecutor(_THREADS) as pool:
+        ahead: deque[Future[tuple[pl.DataFrame, Findings]]] = deque()
         for each in raw:
-            ahead.append(pool.submit(typed, each, path, reading, later))
-            if len(ahead) > _AHEAD:
-                frames.append(ahead.popleft().result())
-        frames += [each.result() for each in ahead]
+            ahead.append(pool.submit(work, each))
+            if len(ahead) > _THREADS:
+                take(ahead.popleft())
+        while ahead:
+            take(ahead.popleft())
     findings.add(later)
     return frames
 
