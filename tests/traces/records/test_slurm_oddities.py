@@ -206,13 +206,17 @@ def test_times_that_contradict_each_other(tmp_path: Path) -> None:
             job(2, Submit="Unknown"),
             job(3, End="2026-01-01T00:00:30", Elapsed=""),
             job(4, End="Unknown"),
+            job(5, Start="Unknown"),
+            job(6, Submit="1970-01-01T00:00:00"),
         ],
         tmp_path,
     )
     found = {row["id"]: row for row in trace.jobs.to_dicts()}
     assert (found[1]["submit"], found[2]["submit"]) == (MIDNIGHT + 60, MIDNIGHT)
     assert (found[3]["runtime"], found[4]["end"]) == (-1, MIDNIGHT + 3660)
+    assert (found[5]["start"], found[6]["submit"]) == (MIDNIGHT + 60, 0)
     assert trace.card.repairs == {
+        "start not known, taken from the end and the elapsed time": 1,
         "end not known, taken from the elapsed time": 1,
         "end before the start: the runtime is not known": 1,
         "submission not known, taken from the eligible time": 1,

@@ -145,6 +145,8 @@ def _row(job: dict[str, Any]) -> list[str | None]:
     for name, per in (("memory_node", "n"), ("memory_core", "c")):
         if found[name] not in (None, "0", "UNLIMITED"):
             memory = f"{found[name]}M{per}"
+    for name in ("eligible", "start", "end"):  # 0 is no time; a submission at 0 is of a log that begins there
+        found[name] = None if found[name] == "0" else found[name]
     if found["array_job"] == "0":
         found["array_task"] = found["array_tasks"] = None
     columns = [text for name, text in found.items() if not name.startswith("memory")]

@@ -176,7 +176,7 @@ class _Records:
         value = local.dt.epoch("s")
         if value.null_count():
             value = value.fill_null(text.cast(pl.Int64, strict=False))
-        value = value.zip_with(value > 0, pl.Series([UNKNOWN], dtype=pl.Int64)).zip_with(
+        value = value.zip_with(value >= 0, pl.Series([UNKNOWN], dtype=pl.Int64)).zip_with(
             value.is_not_null(), pl.Series([None], dtype=pl.Int64)
         )
         return self._number(name, lambda text: instant(text, zone), needed=True, quick=value)
@@ -197,6 +197,9 @@ class _Records:
             nobody |= cancelled
         never = nobody & (start >= 0) & ((elapsed == 0) | (start == end))
         start = _where(~never, start)
+        at_end = final & (start < 0) & (end >= elapsed + suspended) & (elapsed > 0)
+        findings.count("start not known, taken from the end and the elapsed time", int(at_end.sum()))
+        start = start.zip_with(~at_end, end - elapsed - suspended)
         derived = final & (start >= 0) & (end < 0) & (elapsed >= 0) & self._has("elapsed", "elapsed_raw")
         if "end" in self._raw.columns:
             findings.count("end not known, taken from the elapsed time", int(derived.sum()))
@@ -290,10 +293,10 @@ class _Records:
         return total
 
     def _limit(self) -> dict[str, pl.Series]:
-        value = self._number("limit_raw", minutes)
-        value = _first(value, self._number("limit", minutes), self._number("limit_seconds", seconds))
-        texts = [text for name in ("limit_raw", "limit") if (text := self._text(name)) is not None]
-        for text in texts:
+        limits = (self._number("limit", minutes), self._number("limit_raw", minutes))
+        value = _first(*limits, self._number("limit_seconds", seconds))
+        text = next((text for name in ("limit", "limit_raw") if (text := self._text(name)) is not None), None)
+        if text is not None:
             plain = text.str.to_lowercase()
             self._findings.count("no limit (UNLIMITED): the walltime is not known", int((plain == "unlimited").sum()))
             of_partition = (plain == "partition_limit").fill_null(False) & (value < 0)

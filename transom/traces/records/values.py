@@ -102,7 +102,7 @@ def minutes(text: str) -> int | None:
 def instant(text: str, zone: ZoneInfo | None = None) -> int | None:
     """A time [s since 1970]: ``2026-01-31T12:00:00`` in ``zone`` (UTC), with an offset of its own, or seconds."""
     text = text.strip()
-    if nothing(text) or text == "0":
+    if nothing(text):
         return UNKNOWN
     found = _TIME.fullmatch(text)
     if found is None:
@@ -118,7 +118,7 @@ def instant(text: str, zone: ZoneInfo | None = None) -> int | None:
         stamp = int(moment.timestamp())
     except (ValueError, OverflowError):
         return None
-    return stamp if stamp > 0 else UNKNOWN
+    return max(stamp, UNKNOWN)
 
 
 class Tres(NamedTuple):
