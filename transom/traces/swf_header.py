@@ -95,11 +95,13 @@ class Header:
     def _names(self, text: str, line: int) -> tuple[str, ...]:
         names = tuple(text.replace(",", " ").split())
         known = [*map(standard_name, range(1, len(FIELDS) + 1))]
+        if [name.lower() for name in names[: len(known)]] == known:
+            names = names[len(known) :]
         for at, name in enumerate(names):
             where = f"{self.path}: line {line}: Columns: {name!r}"
             if not _NAME.fullmatch(name) or _GENERIC.fullmatch(name):
                 raise TraceError(f"{where}: expected a name of letters, digits, _, . and -, other than column19 ...")
-            if name.lower() in known:
+            if name.lower() in known and len(names) <= len(known):  # with more names, these may be those of all fields
                 raise TraceError(f"{where} is a field of the format; the names are for those behind the 18th")
             if name.lower() in (other.lower() for other in names[:at]):
                 raise TraceError(f"{where} stands twice")

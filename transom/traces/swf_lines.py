@@ -154,6 +154,8 @@ class _Scanner:
     def _begin(self, found: int, number: int, size: int) -> None:
         """Settle what each field holds, with the first job line."""
         named, self._first, self._header.over = self._header.columns, number, True
+        if named is not None and len(named) == found > len(FIELDS):  # all fields are named, not only the further ones
+            named = self._header.columns = named[len(FIELDS) :]
         fields = max(len(FIELDS), found) if named is None else len(FIELDS) + len(named)
         self._plan = np.full((2, fields), ANYTHING, np.int64)
         self._plan[KIND, : len(FIELDS)] = NUMBER

@@ -17,6 +17,7 @@ from transom.traces.records.pbs import read_pbs
 from transom.traces.records.swf import read_swf_records
 from transom.traces.records.swf_file import write_swf_trace
 from transom.traces.swf_columns import read_fields
+from transom.traces.swf_header import FIELDS
 from transom.traces.trace_file import write_trace
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -148,6 +149,10 @@ def test_the_header_or_names_of_all_fields_say_what_is_what(tmp_path: Path) -> N
     all_named = read_swf_records(str(tmp_path / "f.swf"), columns=(*own, "gpus", "energy", "model"))
     shared = ["id", "submit", "start", "runtime", "nodes", "walltime", "user", "gpus", "energy"]
     assert by_header.jobs.select(shared).equals(all_named.jobs.select(shared))
+    for first in (" ".join(own), " ".join(name.replace(" ", "-") for name in FIELDS)):
+        (tmp_path / "all.swf").write_text(f"; Columns: {first} gpus energy model\n" + FRONTIER)
+        all_in_header = read_swf_records(str(tmp_path / "all.swf"))
+        assert all_in_header.jobs.select(shared).equals(by_header.jobs.select(shared))
     with pytest.raises(SpecError, match="'gpus' stands twice"):
         read_swf_records(str(tmp_path / "f.swf"), columns=("gpus", "gpus"))
     with pytest.raises(SpecError, match="no field"):

@@ -96,6 +96,15 @@ def test_a_trace_knows_its_machine_and_each_partition(tmp_path: Path) -> None:
     assert by_hand.card.machine["nodes"] == 20
 
 
+def test_included_files_are_read(tmp_path: Path) -> None:
+    (tmp_path / "slurm.conf").write_text("ClusterName=c\nInclude nodes.conf\ninclude slurm.conf\n")
+    (tmp_path / "nodes.conf").write_text(CONF)
+    assert read_site([str(tmp_path / "slurm.conf")]).machine["nodes"] == 34
+    (tmp_path / "nodes.conf").unlink()
+    with pytest.raises(TraceError, match=r"nodes.conf: cannot be read"):
+        read_site([str(tmp_path / "slurm.conf")])
+
+
 def test_partition_limit_is_the_limit_of_the_partition(tmp_path: Path) -> None:
     (tmp_path / "sacct.txt").write_text(SACCT.read_text().replace("UNLIMITED", "Partition_Limit"))
     (tmp_path / "slurm.conf").write_text(CONF)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -39,9 +40,12 @@ def read_site(paths: Sequence[str]) -> Site:
     TraceError : a file cannot be read, holds none of these, or names hosts in a list that is damaged.
     """
     found: dict[str, list[Record]] = {kind: [] for kind in _RECORDS}
-    for path in paths:
+    files = list(paths)
+    for path in files:  # which grows by those that are included
         text = b"".join(bytes(block) for _, block in blocks(path)).decode("utf-8", "replace")
-        any_ = False
+        included = re.findall(r"^[ \t]*include[ \t]+(\S+)", text, re.IGNORECASE | re.MULTILINE)
+        files += [each for name in included if (each := str(Path(path).parent / name)) not in files]
+        any_ = bool(included) or path not in paths
         for kind, record in _json_records(path, text) if text.lstrip()[:1] in ("{", "[") else _text_records(text):
             found[kind].append({**record, "": path})
             any_ = True
