@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import secrets
+import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from transom._system.files import atomic_path
 from transom.errors import SpecError
 from transom.traces.records.importing import Imported
 
@@ -35,9 +35,11 @@ def read_key(path: Path | None) -> bytes:
         return secrets.token_bytes(_BYTES)
     try:
         if not path.exists():
-            with atomic_path(path) as temporary:
-                temporary.write_text(secrets.token_hex(_BYTES) + "\n", encoding="ascii")
-            os.chmod(path, 0o600)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # for its owner alone
+            with open(handle, "w", encoding="ascii") as file:
+                file.write(secrets.token_hex(_BYTES) + "\n")
+            os.replace(temporary, path)
         key = path.read_bytes().strip()
     except OSError as error:
         raise SpecError(f"{path}: the key cannot be read or made: {error.strerror or error}") from None
