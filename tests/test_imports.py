@@ -59,6 +59,7 @@ ROOMS = {
     "learned.dras.agent": {"learned", "learned.dras.process", "learned.dras.networks", "learned.dras.updates"},
     "learned.dras.envs": {"learned", "learned.dras.process", "learned.dras.updates"},
     "learned.training": {"learned"},
+    "learned.kernel": {"learned", "learned.training"},
     "learned.dras.training": {
         "learned",
         "learned.training",

@@ -71,6 +71,10 @@ def _commands() -> Iterator[str]:
     yield f"{replay} --policy fcfs-easy --cluster {_TREE} --allocate best-fit --allocate-by job --out placed"
     yield f"{replay} --rules cqsim --policy fcfs-easy --policy sjf-easy"
     yield "simulate trace.swf --rules rlscheduler:sequences=2,length=16 --policy fcfs-easy --policy f1"
+    yield "train kernel trace.swf --generations 1 --pairs 1 --batch 1 --length 16 --validation 2 --out kernel"
+    drawn = "--sequences 2 --length 16 --policy kernel:model=kernel/kernel.safetensors --policy f1 --policy wfp3"
+    yield f"protocol rlscheduler trace.swf {drawn} --policy window:solver=dp,size=8"
+    yield f"protocol rlscheduler trace.swf {drawn} --rules textbook --backfill easy"
     tasks = "simulate tasks.csv --machines count=2,cpu=8,memory=1 --no-figures"
     placing = " ".join(f"--policy {each}" for each in (*_RULES, "window:solver=placement-exact"))
     yield f"{tasks} {placing} --out tasks"

@@ -67,6 +67,7 @@ CASES = {
     "protocol rlscheduler": "{0}/trace.swf.gz --policy sjf --sequences 2 --length 20",
     "train nsa": "--network fcn-1 --decisions 64 --envs 2 --streams 1 --passes 1 --out {0}/nsa",
     "train nsa-cost": "--updates 1 --windows 2 --runs 2 --search-steps 5 --candidates 4 --out {0}/nsa-cost",
+    "train kernel": "{0}/trace.swf.gz --generations 1 --pairs 1 --batch 1 --length 20 --validation 2 --out {0}/kernel",
     "train dras": "{0}/trace.swf.gz " + TRAINING + " --out {0}/dras",
 }
 """The least that each command can be asked for; ``{0}`` is a folder with what it reads."""

@@ -43,10 +43,7 @@ def replay_locked(
     """
     arrival = np.argsort(workload.jobs.id)
     table = _asking(workload.jobs.take(arrival), unasked)
-    jobs = np.zeros((len(table), 7), np.int64)
-    columns = (locked.SUBMIT, locked.WALLTIME, locked.NODES, locked.RUNTIME)
-    jobs[:, columns] = np.column_stack((table.submit, table.walltime, table.nodes, workload.runtime[arrival]))
-    state = locked.begin(jobs, workload.cluster.num_nodes)
+    state = locked.begin(arrivals(workload, unasked), workload.cluster.num_nodes)
     if isinstance(policy, RulePolicy):
         _run_rule(state, table, load_rule(policy.rule), published_sign, easy, report)
     else:
@@ -60,6 +57,16 @@ def replay_locked(
     log[5, log[5] >= 0] = table.id[log[5, log[5] >= 0]]
     start, mode, order = (state.jobs[back, column] for column in (locked.START, locked.MODE, locked.ORDER))
     return Outcome(start, mode, order, log)
+
+
+def arrivals(workload: Workload, unasked: Sequence[int]) -> IntArray:
+    """The jobs by id in the columns of :attr:`~transom.simulation.locked.process.LockedState.jobs`."""
+    arrival = np.argsort(workload.jobs.id)
+    table = _asking(workload.jobs.take(arrival), unasked)
+    jobs = np.zeros((len(table), 7), np.int64)
+    columns = (locked.SUBMIT, locked.WALLTIME, locked.NODES, locked.RUNTIME)
+    jobs[:, columns] = np.column_stack((table.submit, table.walltime, table.nodes, workload.runtime[arrival]))
+    return jobs
 
 
 def _run_rule(

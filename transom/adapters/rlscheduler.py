@@ -11,6 +11,7 @@ import numpy as np
 
 from transom.adapters.locked_reading import read_locked
 from transom.errors import SpecError
+from transom.models.arrays import IntArray
 from transom.simulation.core.decision import Policy
 from transom.simulation.event_rules import Outcome, Report
 from transom.simulation.policies.by_name import RulePolicy
@@ -99,6 +100,13 @@ class RLScheduler:
 
         easy = self.backfill == "easy" or (isinstance(policy, RulePolicy) and policy.backfilling == "easy")
         return replay_locked(workload, policy, self.sign == "published", self._unasked(), easy, report)
+
+    def arrivals(self, workload: Workload) -> IntArray:
+        """The jobs as the environment takes them, for trainings: the columns of
+        :attr:`~transom.simulation.locked.process.LockedState.jobs`."""
+        from transom.adapters.locked_environment import arrivals
+
+        return arrivals(workload, self._unasked())
 
     def read(self, trace: Path, nodes: int | None) -> tuple[Workload, Self]:
         """The jobs of a trace by the job rules of the environment, and these rules, told which of them ask for no time.

@@ -1,0 +1,105 @@
+"""``transom train kernel``: train the network that scores waiting jobs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from transom.cli.commands.protocol_rlscheduler import Backfill
+from transom.cli.options import common as options
+from transom.cli.options import training as train_options
+from transom.cli.output.console import check_folder, describe, note, number, print_json, progress, remark
+
+if TYPE_CHECKING:
+    from transom.learned.kernel.training import Generation
+
+
+def command(
+    context: typer.Context,
+    trace: options.Trace,
+    out: train_options.Out,
+    backfill: Annotated[
+        Backfill, typer.Option("--backfill", help="Backfill while the picked job waits, as in the test, or not at all.")
+    ] = Backfill.none,
+    first: Annotated[int, typer.Option("--first", min=1, help="Train on this many first jobs of the trace.")] = 10_000,
+    generations: Annotated[int, typer.Option("--generations", min=1, help="Number of steps at most.")] = 400,
+    minutes: Annotated[float, typer.Option("--minutes", help="Stop after so long, even before --generations.")] = 25.0,
+    pairs: Annotated[
+        int, typer.Option("--pairs", min=1, help="Pairs of opposite changes of the weights tried for a step.")
+    ] = 16,
+    batch: Annotated[int, typer.Option("--batch", min=1, help="Sequences that each of them schedules.")] = 12,
+    length: Annotated[int, typer.Option("--length", min=1, help="Consecutive jobs of a sequence.")] = 1024,
+    validation: Annotated[
+        int, typer.Option("--validation", min=1, help="Other sequences, which choose the checkpoint.")
+    ] = 40,
+    validate_every: Annotated[
+        int, typer.Option("--validate-every", min=1, help="Number of steps between two validations.")
+    ] = 10,
+    sigma: Annotated[float, typer.Option("--sigma", help="Standard deviation of the changes.")] = 0.1,
+    learning_rate: train_options.LearningRate = 0.03,
+    seed: options.Seed = 0,
+    name: Annotated[str, typer.Option("--name", help="Of the checkpoint: OUT/NAME.safetensors.")] = "kernel",
+    json: options.Json = False,
+    nodes: options.Nodes = None,
+) -> None:
+    """Train a network that picks one of the first 128 waiting jobs, under the rules of RLScheduler.
+
+    DIR/NAME.safetensors holds the weights that did best on the sequences of the validation, which begin at least a
+    length / 8 away from those of the published protocol, and NAME.json their card. DIR/curve.csv holds the learning
+    curve. After Ctrl-C the same command resumes where it stopped. With a limit on the time that is reached, results
+    depend on the machine. Neither training nor use needs PyTorch.
+    """
+    import numpy as np
+
+    from transom.adapters.rlscheduler import RLScheduler
+    from transom.errors import SpecError
+    from transom.learned.checkpoints import check_name
+    from transom.learned.kernel.training import KernelTrainer, KernelTraining
+    from transom.learned.training.command import training_command
+    from transom.learned.training.loop import train
+
+    check_name(name)
+    check_folder(out)
+    if not minutes > 0:
+        raise SpecError(f"--minutes must be > 0, got {minutes:g}")
+    settings = KernelTraining(**train_options.settings_of(context, KernelTraining))
+    workload, rules = RLScheduler(length=1, first=max(first, 4)).read(trace, nodes)
+    for line in describe(workload):
+        note(line)
+    part = workload.take(np.argsort(workload.jobs.id)[:first])
+    usual = RLScheduler()
+    apart = usual.starts(len(workload)) if min(len(workload), usual.first) > 2 * usual.length + 1 else []
+    jobs = rules.within(part).arrivals(part)
+    trainer = KernelTrainer(settings, jobs, part.cluster.num_nodes, apart, out, minutes)
+    with progress(hidden=json) as bars:
+        task = bars.add_task(name, total=generations)
+
+        def tell(found: Generation | None) -> None:
+            bars.update(task, completed=trainer.generation)
+            if found is not None and not json:
+                note(f"{found.generations:,} steps: validation {number(found.validation)}, best {number(found.best)}")
+
+        try:
+            train(trainer, validate_every, tell)
+        except KeyboardInterrupt:
+            note(f"interrupted after {trainer.generation:,} steps; the same command goes on from there")
+            raise
+    words = training_command("kernel", settings, name).replace(
+        "transom train kernel", f"transom train kernel {trace.name}"
+    )
+    if first != 10_000:
+        words += f" --first {first}"
+    card = trainer.checkpoint(name, f"{part.name}: its first {len(part):,} jobs", words).card
+    path = out / f"{name}.safetensors"
+    test = ["transom", "protocol", "rlscheduler", str(trace), "--backfill", settings.backfill, "--policy"]
+    use = train_options.with_model(test, "kernel", path)
+    if json:
+        facts: dict[str, Any] = train_options.facts(card, path, trainer.generation)
+        print_json({**facts, "start": trainer.start, "use": use})
+        return
+    remark(f"{path}: {card.parameters:,} weights after {trainer.generation:,} steps in {card.seconds:,.0f} s")
+    remark(f"began as: {trainer.start}")
+    was, now = card.scores["before_training"], card.scores["bounded_slowdown"]
+    remark(f"mean bounded slowdown of the validation: {number(was)} before, {number(now)} after")
+    remark(f"use it: {use}")
