@@ -56,7 +56,7 @@ class KernelTraining:
     pairs: int = 16
     batch: int = 12
     length: int = 1024
-    validation: int = 40
+    validation: int = 100
     validate_every: int = 10
     sigma: float = 0.1
     learning_rate: float = 0.03
