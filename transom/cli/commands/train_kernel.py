@@ -32,7 +32,7 @@ def command(
     length: Annotated[int, typer.Option("--length", min=1, help="Consecutive jobs of a sequence.")] = 1024,
     validation: Annotated[
         int, typer.Option("--validation", min=1, help="Other sequences, which choose the checkpoint.")
-    ] = 40,
+    ] = 100,
     validate_every: Annotated[
         int, typer.Option("--validate-every", min=1, help="Number of steps between two validations.")
     ] = 10,

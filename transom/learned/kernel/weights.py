@@ -24,6 +24,8 @@ STARTS: dict[str, tuple[float, ...]] = {
     "area": (0, 0, 0, -1, 0, 0, 0, 0),
     "fitting area": (0, 0, 0, -1, 10, 0, 0, 0),
     "fitting area, wait and delay": (1, 0, 0, -1, 10, -1, 0, 0),
+    "wfp3": (3, -4, 0, 1, 0, 0, 0, 0),
+    "wfp3 and delay": (3, -4, 0, 1, 0, -5, 0, 0),
 }
 """Linear scores that a training may begin with: a factor for each feature."""
 
