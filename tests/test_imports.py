@@ -60,6 +60,7 @@ ROOMS = {
     "learned.dras.envs": {"learned", "learned.dras.process", "learned.dras.updates"},
     "learned.training": {"learned"},
     "learned.kernel": {"learned", "learned.training"},
+    "learned.priority": {"learned", "learned.training"},
     "learned.dras.training": {
         "learned",
         "learned.training",

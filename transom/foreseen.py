@@ -47,6 +47,7 @@ _TASKS = """submit_time,duration,cpu,memory,job_id,task_id,instances_num,disk
 5,12.5,0.5,0.05,2,1,20,0
 40,3.0,2,0.3,3,1,6,0
 """
+_MACHINES = "--machines count=2,cpu=8,memory=1"
 _RULES = ("first-fit", "best-fit", "tetris", "tetris-as-coded", "drf", "longest-first", "shortest-first", "random")
 _TRACE = "generate workload --jobs 120 --nodes 64 --load 0.95 --seed 1 --out"
 
@@ -75,11 +76,13 @@ def _commands() -> Iterator[str]:
     drawn = "--sequences 2 --length 16 --policy kernel:model=kernel/kernel.safetensors --policy f1 --policy wfp3"
     yield f"protocol rlscheduler trace.swf {drawn} --policy window:solver=dp,size=8"
     yield f"protocol rlscheduler trace.swf {drawn} --rules textbook --backfill easy"
-    tasks = "simulate tasks.csv --machines count=2,cpu=8,memory=1 --no-figures"
+    tasks = f"simulate tasks.csv {_MACHINES} --no-figures"
     placing = " ".join(f"--policy {each}" for each in (*_RULES, "window:solver=placement-exact"))
     yield f"{tasks} {placing} --out tasks"
     yield "check tasks.csv tasks/first-fit"
-    yield f"{tasks} --policy first-fit --policy tetris-as-coded --rules cloudsimpy"
+    yield f"{tasks} --policy learned-priority --policy alone=learned-priority:rollouts=0"
+    yield f"train learned-priority tasks.csv {_MACHINES} --generations 1 --population 4 --chunks 1 --out priority"
+    yield f"{tasks} --policy first-fit --policy tetris-as-coded --policy learned-priority --rules cloudsimpy"
     yield f"snapshot trace.swf --every 20000 --limit 4 --cluster {_TREE} --out windows.jsonl"
     yield "check trace.swf.gz replays/fcfs-easy"
     yield "check trace.swf placed/fcfs-easy"

@@ -29,6 +29,12 @@ count = 4
 parameters = { class = "circle", items = 8 }
 """
 BENCH = "--instances {0}/library/packs.jsonl --solver greedy --iterations 10"
+TASKS = """submit_time,duration,cpu,memory,job_id,task_id,instances_num,disk
+0,10,1,0.1,1,1,8,0
+0,30,4,0.2,1,2,3,0
+5,12,0.5,0.05,2,1,20,0
+"""
+EVOLUTION = "--generations 1 --population 4 --windows 2 --chunks 1"
 TRAINING = "--decisions 64 --batch 64 --hidden 8,8 --laps 1 --window 20 --against fcfs-easy"
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -69,6 +75,7 @@ CASES = {
     "train nsa-cost": "--updates 1 --windows 2 --runs 2 --search-steps 5 --candidates 4 --out {0}/nsa-cost",
     "train kernel": "{0}/trace.swf.gz --generations 1 --pairs 1 --batch 1 --length 20 --validation 2 --out {0}/kernel",
     "train dras": "{0}/trace.swf.gz " + TRAINING + " --out {0}/dras",
+    "train learned-priority": "{0}/tasks.csv --machines count=2,cpu=8,memory=1 " + EVOLUTION + " --out {0}/priority",
 }
 """The least that each command can be asked for; ``{0}`` is a folder with what it reads."""
 
@@ -91,6 +98,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("every")
     write_swf(generate_lublin(80, 64, np.random.default_rng(1), load=1.2), folder / "trace.swf.gz")
     (folder / "plan.toml").write_text(PLAN)
+    (folder / "tasks.csv").write_text(TASKS)
     rng = np.random.default_rng(0)
     for name in ("packs", "other"):
         packs = [generate_knapsack("weakly-correlated", 12, 100, rng) for _ in range(2)]

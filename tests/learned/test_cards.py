@@ -133,6 +133,7 @@ FREE = {
 DECIDING = {
     "dras": {("settings", "longest"), ("cluster", "nodes"), ("decisions",)},
     "repair": {("decisions",)},
+    "priority": {("decisions",)},
 }
 """What neither weights nor code contradict, so that only the digest protects it."""
 
@@ -184,6 +185,11 @@ def test_a_card_that_was_made_to_fit_is_refused_where_weights_or_code_contradict
         ("nsa-cost", {"settings.discount": "much"}, "settings: Expected `float`, got `str`"),
         ("nsa-cost", {"cluster": {"nodes": 1000}}, "cluster is {'nodes': 1000}, and its training is for any: {}"),
         ("nsa-cost", {"settings": {"candidates": 32}}, None),
+        ("learned-priority", {"network": "mlp"}, "network is 'mlp', and its schema takes 'linear scorer'"),
+        ("learned-priority", {"cluster": {"nodes": 5}}, "cluster is {'nodes': 5}, and a scorer is for any: {}"),
+        ("learned-priority", {"settings.windows": 0}, "settings: learned-priority: windows must be >= 1, got 0"),
+        ("learned-priority", {"seed": 7}, "seed is 7, and that of its settings is 0"),
+        ("learned-priority", {"decisions": 10**9}, "decisions must be at most generations x population x windows"),
     ],
 )
 def test_what_contradicts_a_card_is_said(
@@ -216,6 +222,10 @@ def test_commands_refuse_a_changed_card_in_one_line(
         window = Allocation(FatTree.uniform(1000, 10, 40), range(0, 1000, 3), [30, 20, 9], "dynamic")
         write_documents(tmp_path / "window.json", [window])
         words = ["solve", str(tmp_path / "window.json"), "--problem", "dcas", "--iterations", "5", "--solver"]
+    elif card["component"] == "priority":
+        head = "submit_time,duration,cpu,memory,job_id,task_id,instances_num,disk"
+        (tmp_path / "one.csv").write_text(f"{head}\n0,9,1,0.5,1,1,3,0\n")
+        words = ["simulate", str(tmp_path / "one.csv"), "--machines", "count=1,cpu=4,memory=1", "--policy"]
     else:
         (tmp_path / "one.swf").write_text("; MaxNodes: 4360\n1 0 -1 9 4 -1 -1 4 9 -1 1 1 1 1 1 -1 -1 -1\n")
         words = ["simulate", str(tmp_path / "one.swf"), "--policy"]

@@ -75,12 +75,20 @@ LARGE = "; MaxNodes: 4360\n" + "".join(
     for i in range(1, 40)
 )
 
+TASKS = """submit_time,duration,cpu,memory,job_id,task_id,instances_num,disk
+0,10,1,0.1,1,1,8,0
+0,30,4,0.2,1,2,3,0
+5,12,0.5,0.05,2,1,20,0
+"""
+MACHINES = ("--machines", "count=2,cpu=8,memory=1")
+
 POLICIES = {
     "dras-pg": "dras-pg",
     "dras-pg-growing": "dras-pg:model=dras-pg-growing",
     "dras-dql": "dras-dql",
     "decima-pg": "decima-pg",
 }
+PLACING = {"learned-priority": "learned-priority"}
 SOLVERS = {"nsa": "nsa:steps=20", "nsa-cost": "nsa-cost:steps=20"}
 """What uses each shipped checkpoint, by the name of the checkpoint."""
 
@@ -91,6 +99,8 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
     folder = tmp_path_factory.mktemp("without")
     trace, large, knapsack = folder / "eight.swf", folder / "large.swf", folder / "knapsack.json"
     window, wide = folder / "window.json", folder / "wide.json"
+    tasks = folder / "tasks.csv"
+    tasks.write_text(TASKS)
     trace.write_text(TRACE)
     large.write_text(LARGE)
     write_documents(knapsack, [Knapsack([3, 4, 5], [2, 3, 4], 6)])
@@ -107,6 +117,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
             for name, spec in SOLVERS.items()
         },
         **{name: ["simulate", str(large), "--policy", spec, "--json"] for name, spec in POLICIES.items()},
+        **{name: ["simulate", str(tasks), *MACHINES, "--policy", spec, "--json"] for name, spec in PLACING.items()},
         "learning on": ["simulate", str(large), "--policy", "dras-pg:adapt=yes"],
         "train nsa": ["train", "nsa", "--out", str(folder / "nsa")],
         "train nsa-cost": ["train", "nsa-cost", "--out", str(folder / "nsa-cost")],
@@ -120,12 +131,12 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
     assert told["wrong"] == []
     assert {"transom.learned.dras", "transom.learned.repair"} <= set(told["packages"])
     # What cannot begin leaves nothing behind.
-    assert sorted(folder.iterdir()) == sorted([knapsack, large, trace, wide, window])
+    assert sorted(folder.iterdir()) == sorted([knapsack, large, tasks, trace, wide, window])
     return {name: Ran(*each) for name, each in zip(commands, told["ran"], strict=True)}
 
 
 def test_every_checkpoint_is_tried() -> None:
-    assert sorted([*SOLVERS, *POLICIES]) == shipped_names()
+    assert sorted([*SOLVERS, *POLICIES, *PLACING]) == shipped_names()
 
 
 def test_learned_solvers_are_listed_as_there(ran: dict[str, Ran]) -> None:
@@ -148,6 +159,13 @@ def test_shipped_agents_replay(ran: dict[str, Ran], name: str) -> None:
     (told,) = json.loads(ran[name].out)["policies"]
     assert told["metrics"]["jobs"] == 39
     assert told["metrics"]["mean_wait"] > 0
+
+
+@pytest.mark.parametrize("name", PLACING)
+def test_shipped_policies_place_tasks(ran: dict[str, Ran], name: str) -> None:
+    assert ran[name].status == 0, ran[name].err
+    told = json.loads(ran[name].out)
+    assert told["makespan"] >= told["bound"] > 0
 
 
 def test_models_are_listed(ran: dict[str, Ran]) -> None:

@@ -19,7 +19,8 @@ _COMMANDS = (
     "import slurm", "import pbs", "import lsf", "import swf",
     "bench run", "bench plan", "bench score", "bench compare", "bench portfolio",
     "library list", "library add", "library remove", "library update", "library verify",
-    "train nsa", "train nsa-cost", "train dras", "train kernel", "protocol rlscheduler",
+    "train nsa", "train nsa-cost", "train dras", "train kernel", "train learned-priority",
+    "protocol rlscheduler",
 )  # fmt: skip
 """Each has a module of its name; ``library`` has one, ``generate`` and ``import`` have folders."""
 

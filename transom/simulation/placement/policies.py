@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
@@ -10,7 +11,7 @@ import numpy as np
 from transom.models.arrays import FloatArray, IntArray
 from transom.simulation.placement import passes
 from transom.simulation.placement.passes import Rule
-from transom.simulation.placement.state import Arranged
+from transom.simulation.placement.state import Arranged, State
 from transom.traces.tasks.workload import TaskWorkload
 
 AsCoded = Literal["yes", "no", "rules"]
@@ -23,6 +24,15 @@ class TaskRule(Protocol):
 
     def rule(self, workload: TaskWorkload, arranged: Arranged, rng: np.random.Generator) -> Rule:
         """The rule for a replay."""
+
+
+@runtime_checkable
+class TaskLoop(Protocol):
+    """A policy with a compiled loop of its own."""
+
+    def advance(self, workload: TaskWorkload, arranged: Arranged, rng: np.random.Generator) -> Callable[[State], bool]:
+        """What goes on with a replay, as :func:`~transom.simulation.placement.passes.run_rule`: False when it is over,
+        True when there is more to do or no room left to record it."""
 
 
 def new_rule(

@@ -21,9 +21,9 @@ from transom.rng import stream
 from transom.simulation.event_rules import EventRules, Textbook
 from transom.simulation.placement.event_rules import arrange, task_rules
 from transom.simulation.placement.passes import run_rule
-from transom.simulation.placement.policies import TaskRule
+from transom.simulation.placement.policies import TaskLoop, TaskRule
 from transom.simulation.placement.schedule import TaskSchedule
-from transom.simulation.placement.state import State, new_state, next_decision, note_pass, place, with_room
+from transom.simulation.placement.state import Arranged, State, new_state, next_decision, note_pass, place, with_room
 from transom.simulation.placement.window import TaskPolicy, TaskWindow
 from transom.traces.tasks.workload import TaskWorkload
 
@@ -33,20 +33,20 @@ Progress = Callable[[int], None]
 """Called now and then with the number of instances that have started."""
 
 
-def make_task_policy(spec: str) -> TaskRule | TaskPolicy:
+def make_task_policy(spec: str) -> TaskRule | TaskLoop | TaskPolicy:
     """The policy that a specification names, such as ``longest-first`` or ``window:solver=cpsat``.
 
     Raises
     ------
     SpecError : the name or a parameter is unknown, or a value does not fit.
     """
-    policy: TaskRule | TaskPolicy = registry.make(registry.TASK_POLICIES, spec)
+    policy: TaskRule | TaskLoop | TaskPolicy = registry.make(registry.TASK_POLICIES, spec)
     return policy
 
 
 def simulate_tasks(
     workload: TaskWorkload,
-    policy: str | TaskRule | TaskPolicy,
+    policy: str | TaskRule | TaskLoop | TaskPolicy,
     *,
     seed: int = 0,
     label: str | None = None,
@@ -82,9 +82,9 @@ def simulate_tasks(
     arranged = arrange(ruled, workload)
     state = new_state(arranged, workload.instances)
     rng = stream(seed, "tasks")
-    if isinstance(chosen, TaskRule):
-        rule = chosen.rule(workload, arranged, rng)
-        while run_rule(state, rule):
+    if isinstance(chosen, TaskRule | TaskLoop):
+        advance = _advance(chosen, workload, arranged, rng)
+        while advance(state):
             report(int(state.at.started))
             state = with_room(state)
     elif not isinstance(ruled, Textbook):
@@ -98,6 +98,16 @@ def simulate_tasks(
         raise PolicyError(f"policy {title}: leaves {workload.told(task)} waiting on machines that stay empty")
     at = state.at
     return TaskSchedule(title, workload, state.batches[: at.batches], state.log[: at.passes], ruled.stated)
+
+
+def _advance(
+    policy: TaskRule | TaskLoop, workload: TaskWorkload, arranged: Arranged, rng: np.random.Generator
+) -> Callable[[State], bool]:
+    """What goes on with a replay under a compiled policy."""
+    if isinstance(policy, TaskLoop):
+        return policy.advance(workload, arranged, rng)
+    rule = policy.rule(workload, arranged, rng)
+    return lambda state: run_rule(state, rule)
 
 
 def _ask(state: State, workload: TaskWorkload, policy: TaskPolicy, rng: np.random.Generator, report: Progress) -> State:

@@ -144,7 +144,7 @@ def fits(state: State, task: int, machine: int) -> bool:
 @no_refcount
 def place(state: State, task: int, machine: int) -> None:
     """Start an instance of a waiting task on a machine where it fits."""
-    at, batches, heap = state.at, state.batches, state.heap
+    at, batches = state.at, state.batches
     for r in range(state.free.shape[1]):
         state.free[machine, r] -= state.demands[task, r]
     state.waiting[task] -= 1
@@ -165,7 +165,13 @@ def place(state: State, task: int, machine: int) -> None:
     batches[row, END], batches[row, COUNT] = seen, 1
     state.ends[row] = end
     at.batches = row + 1
-    # Up the heap: by when the end is seen, then when it happens, then by start.
+    enter(state, row)
+
+
+@no_refcount
+def enter(state: State, row: int) -> None:
+    """A batch runs: up the heap, by when its end is seen, then when it happens, then by start."""
+    at, heap = state.at, state.heap
     child = at.ending
     at.ending = child + 1
     while child > 0:
