@@ -84,6 +84,7 @@ def _commands() -> Iterator[str]:
     yield f"train learned-priority tasks.csv {_MACHINES} --generations 1 --population 4 --chunks 1 --out priority"
     yield f"{tasks} --policy first-fit --policy tetris-as-coded --policy learned-priority --rules cloudsimpy"
     yield f"snapshot trace.swf --every 20000 --limit 4 --cluster {_TREE} --out windows.jsonl"
+    yield "simulate trace.swf --jobs 60 --policy slurm-backfill --policy slurm-backfill:order=wfp3 --no-figures"
     yield "check trace.swf.gz replays/fcfs-easy"
     yield "check trace.swf placed/fcfs-easy"
     yield "simulate trace.swf --policy fcfs-easy --policy fcfs --out replays --figures --force"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from transom.cli.app import command_line
 from transom.generate import generate_knapsack, generate_lublin
 from transom.io import write_documents
 from transom.traces import write_swf
+from transom.traces.origin import Origin
 
 PLAN = """
 format = "transom/dataset/1"
@@ -46,6 +48,7 @@ CASES = {
     "check": "{0}/library/packs.jsonl {0}/results.jsonl",
     "snapshot": "{0}/trace.swf.gz --every 3600 --out {0}/windows.jsonl",
     "report": "{0}/store -o {0}/page.html",
+    "calibrate": "{0}/logged.swf",
     "solvers": "",
     "models": "",
     "schema": "",
@@ -96,7 +99,9 @@ def commands() -> Iterator[str]:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the commands read."""
     folder = tmp_path_factory.mktemp("every")
-    write_swf(generate_lublin(80, 64, np.random.default_rng(1), load=1.2), folder / "trace.swf.gz")
+    trace = generate_lublin(80, 64, np.random.default_rng(1), load=1.2)
+    write_swf(trace, folder / "trace.swf.gz")
+    write_swf(replace(trace, origin=Origin(started=trace.jobs.submit)), folder / "logged.swf")
     (folder / "plan.toml").write_text(PLAN)
     (folder / "tasks.csv").write_text(TASKS)
     rng = np.random.default_rng(0)

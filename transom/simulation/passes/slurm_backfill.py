@@ -1,8 +1,9 @@
 """One pass of Slurm's scheduling, compiled: the main scheduler, then, where its time has come, a backfill cycle.
 
-A cycle makes its reservations from nothing. Each goes from the earliest start of a job, down to a multiple of the
-resolution, to its end by the walltime, up to one. What is left in the queue by a full machine is looked at again at
-the next cycle, for which the replay is woken.
+A cycle makes its reservations from nothing. Each goes from the earliest start of a job to its end by the walltime, both
+rounded down to a multiple of the resolution. Slurm reserves certain nodes; here they are counted. Before the start, a
+reservation holds as many nodes as it needs beside those that become free until then. What is left in the queue is
+looked at again at the next cycle, for which the replay is woken.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import NamedTuple
 from transom._system.compiling import compiled, no_refcount
 from transom.models.arrays import IntArray
 from transom.simulation.core.events import (
+    DEMAND,
     HELD,
     NEVER,
     NOW,
@@ -25,7 +27,7 @@ from transom.simulation.core.events import (
     occupy,
 )
 from transom.simulation.core.schedule import BACKFILLED, READY, RESERVED
-from transom.simulation.passes.availability import FREED, TAKEN, Profile, add, clear, earliest
+from transom.simulation.passes.availability import FREED, TAKEN, Profile, add, block_of, clear, earliest, step_of
 from transom.simulation.passes.easy_backfill import fits
 from transom.simulation.passes.queue_order import QueueOrder, reorder
 from transom.simulation.passes.rule_replay import after, before
@@ -45,7 +47,8 @@ class Tables(NamedTuple):
     """What passes read and write beside the state of ``n`` jobs.
 
     ``runtime`` [s] and ``ids`` ``(n,)``; ``log``: a column per pass; ``picks`` and ``modes`` ``(n,)``: the jobs that a
-    pass starts, and how; ``profile``: what is free when.
+    pass starts, and how; ``profile``: what is free when; ``early`` ``(1, DEMAND + 1 + R)``: a row of a job that asks
+    for what a reservation holds before its start.
     """
 
     runtime: IntArray
@@ -54,6 +57,7 @@ class Tables(NamedTuple):
     picks: IntArray
     modes: IntArray
     profile: Profile
+    early: IntArray
 
 
 @compiled
@@ -113,11 +117,25 @@ def slurm_pass(s: State, terms: Terms, t: Tables, cycle: bool) -> tuple[int, int
             head, begin = job, start
             s.jobs[job, HELD] = 1
         if start < now + terms.window:
-            end = start + s.jobs[job, WALLTIME]
-            start = max(start // terms.resolution * terms.resolution, now)
-            end = -(-end // terms.resolution) * terms.resolution
-            add(t.profile, s.jobs, job, start, end, TAKEN)
+            end = (start + s.jobs[job, WALLTIME]) // terms.resolution * terms.resolution
+            _block_early(s.jobs, t, job, start, max(start // terms.resolution * terms.resolution, now))
+            add(t.profile, s.jobs, job, start, max(end, start + terms.resolution), TAKEN)
     backfilled = 0
     for k in range(heads, count):
         backfilled += t.modes[k] == BACKFILLED
     return count, backfilled, head, begin
+
+
+@no_refcount
+def _block_early(jobs: IntArray, t: Tables, job: int, start: int, rounded: int) -> None:
+    """Take what a reservation holds from its rounded start to the real one."""
+    if rounded >= start:
+        return
+    p = t.profile
+    b, c = block_of(p, rounded), block_of(p, start)
+    i, k = step_of(p, b, rounded), step_of(p, c, start)
+    for r in range(p.low.shape[1]):
+        level = p.levels[p.row[b], r, i] + p.due[b, r]
+        coming = p.levels[p.row[c], r, k] + p.due[c, r] - level
+        t.early[0, DEMAND + r] = max(jobs[job, DEMAND + r] - max(coming, 0), 0)
+    add(p, t.early, 0, rounded, start, TAKEN)

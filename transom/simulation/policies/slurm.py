@@ -105,7 +105,7 @@ class SlurmBackfill:
 
     def _tables(self, state: events.State, runtime: NDArray[np.int64], ids: NDArray[np.int64]) -> Tables:
         n, tested = len(state.jobs), min(self.depth, len(state.jobs))
-        steps = 2 * (n + tested) + 4 + len(state.at)
+        steps = 2 * n + 4 * tested + 4 + len(state.at)
         return Tables(
             runtime=runtime,
             ids=ids,
@@ -113,4 +113,5 @@ class SlurmBackfill:
             picks=np.empty(n, np.int64),
             modes=np.empty(n, np.int64),
             profile=new_profile(state.free, steps),
+            early=np.zeros((1, state.jobs.shape[1]), np.int64),
         )

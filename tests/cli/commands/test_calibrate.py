@@ -1,0 +1,45 @@
+"""``transom calibrate``: a replay beside the log of a trace."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Ran
+from transom.cli.commands.calibrate import sentence
+from transom.simulation.output.calibration import Calibration
+
+HEAD = "; MaxProcs: 10\n"
+LINE = "{0} {1} {2} {3} {4} -1 -1 {4} {5} -1 1 -1 -1 -1 -1 -1 -1 -1\n"
+
+
+def trace(folder: Path, *waits: int) -> Path:
+    jobs = [(1, 0, 600, 8, 600), (2, 1, 600, 5, 600), (3, 5, 300, 2, 300)]
+    lines = [LINE.format(i, s, wait, r, n, w) for (i, s, r, n, w), wait in zip(jobs, waits, strict=True)]
+    (folder / "log.swf").write_text(HEAD + "".join(lines))
+    return folder / "log.swf"
+
+
+def test_the_policy_that_the_log_follows_has_no_error(transom: Callable[..., Ran], tmp_path: Path) -> None:
+    path = trace(tmp_path, 0, 599, 25)
+    told = json.loads(transom("calibrate", path, "--policy", "slurm-backfill", "--policy", "fcfs-easy", "--json").out)
+    exact, easy = (each["groups"][0] for each in told["policies"])
+    assert (exact["jobs"], exact["error_mean"], exact["wait_ratio"], exact["order_agreement"]) == (3, 0.0, 1.0, 1.0)
+    assert easy["error_mean"] == pytest.approx(25 / 3)
+    shown = transom("calibrate", path).out
+    assert "slurm-backfill: half of the jobs start within 0 s of the log" in shown
+    assert "the mean wait is 0 % " in shown
+
+
+def test_a_trace_without_waits_is_refused(transom: Callable[..., Ran], tmp_path: Path) -> None:
+    done = transom("calibrate", trace(tmp_path, -1, -1, -1))
+    assert done.status == 2
+    assert done.err.splitlines()[-1].endswith("the trace does not say when jobs started, so nothing can be compared")
+
+
+def test_nobody_waited() -> None:
+    none = Calibration(2, 0.0, 0.0, 0.0, 1.0, float("nan"), 0.0, 5.0, (0.0,) * 3, (5.0,) * 3, 1.0)
+    assert sentence(none).endswith("Nobody waited by the log: the trace cannot tell policies apart.")

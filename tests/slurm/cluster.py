@@ -1,0 +1,262 @@
+"""A real Slurm of virtual nodes on this machine: one controller and a daemon for each node, all on loopback."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+PROGRAMS = ("slurmctld", "slurmd", "munged", "sbatch", "scontrol", "squeue")
+NAMESPACE = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
+"""Runs a command with process numbers of its own; the system ends all that it started, steps and jobs, with it."""
+
+STARTUP = 60.0
+"""Longest wait [s] for a cluster that is up."""
+
+
+def missing(speed: float = 1) -> str | None:
+    """Why no cluster can be started here, or None."""
+    if os.geteuid() != 0:
+        return "an emulated Slurm is started by root alone: its jobs run as their users"
+    programs = (*PROGRAMS, "faketime") if speed != 1 else PROGRAMS
+    absent = [name for name in programs if shutil.which(name, path=_path()) is None]
+    if absent:
+        return f"an emulated Slurm needs {', '.join(absent)}"
+    allowed = subprocess.run([*NAMESPACE, "true"], capture_output=True, check=False).returncode == 0
+    return None if allowed else "an emulated Slurm needs the right to make a namespace of processes"
+
+
+def _path() -> str:
+    return f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that nothing listens on at this moment."""
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+    finally:
+        for each in sockets:
+            each.close()
+
+
+@dataclass
+class EmulatedSlurm:
+    """A Slurm whose daemons live exactly as long as the ``with`` block, or as the process that opened it.
+
+    Every daemon is a child of one shell that reads from a pipe to this process, in a namespace of processes. Where the
+    pipe closes, by :meth:`stop` or because this process was killed, the shell ends, and with it all that it started and
+    nothing else. Jobs run on our clock.
+
+    Parameters
+    ----------
+    folder : where configuration, state and logs go; short enough for the path of a Unix socket.
+    nodes : how many, named ``n00``, ``n01`` and so on.
+    cpus : of each node.
+    leaf : nodes below a leaf switch of a tree of two levels; 0 for a flat network.
+    speed : seconds of Slurm's clock in a second of ours.
+    settings : further lines of ``slurm.conf``; a name that stands there already is replaced.
+    """
+
+    folder: Path
+    nodes: int = 32
+    cpus: int = 4
+    leaf: int = 8
+    speed: int = 1
+    settings: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.conf = self.folder / "slurm.conf"
+        self.environment = {**os.environ, "SLURM_CONF": str(self.conf), "PATH": _path(), "TZ": "UTC"}
+        self._shell: subprocess.Popen[str] | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the nodes, in order."""
+        return [f"n{i:02d}" for i in range(self.nodes)]
+
+    def __enter__(self) -> EmulatedSlurm:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Start the daemons and wait until every node is idle."""
+        self._write()
+        clock = ["faketime", "-f", f"+0 x{self.speed}"] if self.speed != 1 else []
+        with open(self.folder / "shell.log", "w", encoding="utf-8") as log:
+            self._shell = subprocess.Popen(
+                [*clock, *NAMESPACE, "bash", str(self.folder / "start.sh")],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
+                env=self.environment, text=True, start_new_session=True,
+            )  # fmt: skip
+        assert self._shell.stdout is not None
+        if self._shell.stdout.readline() != "started\n":
+            log_text = (self.folder / "shell.log").read_text()
+            self.stop()
+            raise RuntimeError(f"the daemons did not start: {log_text}")
+        self.wait(lambda: self._idle() == self.nodes, "every node is idle")
+
+    def stop(self) -> None:
+        """End the daemons and wait until they are gone."""
+        if self._shell is None:
+            return
+        assert self._shell.stdin is not None
+        self._shell.stdin.close()
+        self._shell.wait(timeout=STARTUP)
+        self._shell = None
+
+    def wait(self, holds: object, what: str, timeout: float = STARTUP) -> None:
+        """Ask every 50 ms until it holds; a :class:`TimeoutError` that says what did not come."""
+        end = time.monotonic() + timeout
+        while not holds():  # type: ignore[operator]
+            if time.monotonic() > end:
+                raise TimeoutError(f"not within {timeout:g} s: {what}")
+            time.sleep(0.05)
+
+    def run(self, *command: str, check: bool = True, stdin: str | None = None) -> str:
+        """What a command of Slurm prints."""
+        done = subprocess.run(command, env=self.environment, text=True, capture_output=True, check=False, input=stdin)
+        if check and done.returncode:
+            raise RuntimeError(f"{' '.join(command)}: {done.stderr.strip() or done.stdout.strip()}")
+        return done.stdout
+
+    def submit(self, script: str, *options: str) -> int:
+        """Submit a script; the number of its job."""
+        return int(self.run("sbatch", "--parsable", "--output=/dev/null", *options, stdin=f"#!/bin/bash\n{script}\n"))
+
+    def states(self) -> dict[int, str]:
+        """The state of each job that the controller knows."""
+        lines = self.run("squeue", "-h", "-r", "--states=all", "-o", "%i %T").splitlines()
+        return {int(job): state for job, state in (line.split() for line in lines)}
+
+    def answers(self) -> bool:
+        """Whether the controller answers."""
+        done = subprocess.run(
+            ["scontrol", "ping"], env=self.environment, capture_output=True, text=True, check=False, timeout=STARTUP
+        )
+        return "UP" in done.stdout
+
+    def now(self) -> int:
+        """The controller's time [s]."""
+        told = self.run("scontrol", "show", "config").splitlines()[0]
+        return int(datetime.fromisoformat(f"{told.split()[-1]}+00:00").timestamp())
+
+    def completed(self) -> list[dict[str, str]]:
+        """Lines of the record of completed jobs, each as names and values."""
+        record = self.folder / "jobcomp.txt"
+        lines = record.read_text().splitlines() if record.exists() else []
+        return [dict(part.split("=", 1) for part in line.split() if "=" in part) for line in lines]
+
+    def restart_controller(self) -> None:
+        """Start the controller anew, as after :meth:`kill`."""
+        self._say("controller")
+
+    def start_node(self, name: str) -> None:
+        """Start the daemon of a node anew."""
+        self._say(f"node {name}")
+
+    def kill(self, daemon: str) -> None:
+        """Kill the controller (``slurmctld``) or the daemon of a node, named as the node, by SIGKILL."""
+        self._say(f"kill {daemon}")
+
+    def _say(self, line: str) -> None:
+        assert self._shell is not None
+        assert self._shell.stdin is not None
+        self._shell.stdin.write(line + "\n")
+        self._shell.stdin.flush()
+
+    def _idle(self) -> int:
+        return self.run("sinfo", "-h", "-N", "-o", "%t", check=False).split().count("idle")
+
+    def _write(self) -> None:
+        for name in ("state", "spool"):
+            (self.folder / name).mkdir(parents=True, exist_ok=True)
+        (self.folder / "munge.key").write_bytes(os.urandom(128))
+        (self.folder / "munge.key").chmod(0o400)
+        controller, *ports = free_ports(self.nodes + 1)
+        self.name = f"emulated{controller}"
+        here, socket_of_munge = self.folder, self.folder / "munge.socket"
+        settings = {
+            "ClusterName": self.name,
+            "SlurmctldHost": f"{socket.gethostname()}(127.0.0.1)",
+            "SlurmUser": "root",
+            "SlurmctldPort": str(controller),
+            "SlurmdParameters": "config_overrides",
+            "StateSaveLocation": str(here / "state"),
+            "SlurmdSpoolDir": f"{here}/spool/%n",
+            "SlurmctldPidFile": str(here / "slurmctld.pid"),
+            "SlurmdPidFile": f"{here}/%n.pid",
+            "SlurmctldLogFile": str(here / "slurmctld.log"),
+            "SlurmdLogFile": f"{here}/%n.log",
+            "AuthType": "auth/munge",
+            "AuthInfo": f"socket={socket_of_munge}",
+            "CredType": "cred/munge",
+            "ProctrackType": "proctrack/linuxproc",
+            "TaskPlugin": "task/none",
+            "JobAcctGatherType": "jobacct_gather/none",
+            "SwitchType": "switch/none",
+            "MpiDefault": "none",
+            "ReturnToService": "2",
+            "CommunicationParameters": "NoInAddrAny",
+            "JobCompType": "jobcomp/filetxt",
+            "JobCompLoc": str(here / "jobcomp.txt"),
+            "SelectType": "select/cons_tres",
+            "SelectTypeParameters": "CR_CPU",
+            "SchedulerType": "sched/backfill",
+            "SchedulerParameters": "batch_sched_delay=0,sched_interval=1,sched_min_interval=1000,bf_interval=1",
+            "PriorityType": "priority/basic",
+            "TopologyPlugin": "topology/tree" if self.leaf else "topology/none",
+            "MinJobAge": "60000",
+            "SlurmdTimeout": "30000",
+            "MessageTimeout": "60",
+            **self.settings,
+        }
+        lines = [f"{name}={value}" for name, value in settings.items()]
+        lines += [
+            f"NodeName={name} NodeHostname={socket.gethostname()} NodeAddr=127.0.0.1 Port={port} CPUs={self.cpus} "
+            "RealMemory=4000"
+            for name, port in zip(self.names, ports, strict=True)
+        ]
+        lines.append("PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=EXCLUSIVE")
+        self.conf.write_text("\n".join(lines) + "\n")
+        (self.folder / "cgroup.conf").write_text("CgroupAutomount=no\n")
+        if self.leaf:
+            self.write_topology([self.names[i : i + self.leaf] for i in range(0, self.nodes, self.leaf)])
+        (self.folder / "start.sh").write_text(self._script(socket_of_munge))
+
+    def write_topology(self, leaves: Sequence[Sequence[str]]) -> None:
+        """Write ``topology.conf``: a switch for each list of nodes, and one above them."""
+        lines = [f"SwitchName=s{i} Nodes={','.join(leaf)}" for i, leaf in enumerate(leaves)]
+        lines.append(f"SwitchName=root Switches={','.join(f's{i}' for i in range(len(leaves)))}")
+        (self.folder / "topology.conf").write_text("\n".join(lines) + "\n")
+
+    def _script(self, munge: Path) -> str:
+        """The shell that owns the daemons: they end with it, and it ends with its input."""
+        here, quiet = self.folder, f">/dev/null 2>>{self.folder}/errors.log </dev/null &"
+        return f"""
+mkdir {" ".join(f"{here}/spool/{name}" for name in self.names)}
+munged --foreground --force --key-file={here}/munge.key --socket={munge} --pid-file={here}/munge.pid \\
+    --log-file={here}/munge.log --seed-file={here}/munge.seed 2>/dev/null >&2 </dev/null &
+until [ -S {munge} ]; do read -rt 0.02 <> <(:); done
+slurmctld -D -f {self.conf} {quiet}
+for name in {" ".join(self.names)}; do slurmd -D -N "$name" -f {self.conf} {quiet} done
+echo started
+while read -r what name; do
+    case "$what" in
+    controller) slurmctld -D -f {self.conf} {quiet} ;;
+    kill) kill -9 "$(cat {here}/"$name".pid)" ;;
+    node) slurmd -D -N "$name" -f {self.conf} {quiet} ;;
+    esac
+done
+"""

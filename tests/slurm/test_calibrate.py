@@ -1,0 +1,65 @@
+"""The replay of Slurm's backfill beside the record of a real Slurm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.slurm.cluster import EmulatedSlurm
+from tests.slurm.playing import Played, play, write_record
+from transom.simulation import simulate
+from transom.simulation.output.calibration import ALL, Calibration, calibration
+from transom.traces import read_swf
+
+RECORD = Path(__file__).parents[2] / "instances" / "workloads" / "slurm_60.swf"
+
+
+def compared(path: Path) -> Calibration:
+    workload = read_swf(path)
+    return calibration(workload, simulate(workload, "slurm-backfill:interval=1"))[ALL]
+
+
+def test_the_bundled_record_is_followed() -> None:
+    one = compared(RECORD)
+    assert one.jobs == 60
+    assert one.error_median <= 5
+    assert one.order_agreement >= 0.95
+
+
+def test_a_few_jobs_start_in_the_order_of_the_replay(
+    emulated_slurm: Callable[..., EmulatedSlurm], tmp_path: Path
+) -> None:
+    # The second job waits for the first; the third fits beside it, the fourth would delay the second.
+    slurm = emulated_slurm(nodes=4, leaf=0, speed=20)
+    play(slurm, [Played(0, 3, 3, 120), Played(1, 4, 2, 60), Played(2, 1, 1, 30), Played(3, 1, 10, 60)])
+    write_record(slurm, tmp_path / "record.swf")
+    workload = read_swf(tmp_path / "record.swf")
+    started = workload.origin.started
+    assert started is not None
+    order = workload.jobs.id[np.argsort(started, kind="stable")].tolist()
+    assert order == [1, 3, 2, 4]
+    assert compared(tmp_path / "record.swf").order_agreement == 1.0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", [2, 3])
+def test_sixty_jobs_start_when_the_replay_says(
+    emulated_slurm: Callable[..., EmulatedSlurm], tmp_path: Path, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    jobs, eligible = [], 0
+    for _ in range(60):
+        limit = int(rng.integers(2, 12))
+        runtime = int(limit * 60 * rng.uniform(0.2, 0.98))
+        jobs.append(Played(eligible, int(rng.choice([1, 2, 4, 8, 12, 16])), limit, runtime))
+        eligible += int(rng.exponential(45))
+    slurm = emulated_slurm(nodes=32, speed=20)
+    play(slurm, jobs)
+    write_record(slurm, tmp_path / "record.swf")
+    one = compared(tmp_path / "record.swf")
+    assert one.jobs == 60
+    assert one.error_median <= 5
+    assert one.order_agreement >= 0.95

@@ -1,0 +1,87 @@
+"""The emulated Slurm starts what it says, runs jobs, survives its own controller and leaves nothing behind."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.slurm.cluster import EmulatedSlurm, missing
+
+ROOT = Path(__file__).parents[2]
+
+
+def daemons(folder: Path) -> list[str]:
+    """Command lines of the processes that name a folder."""
+    found = []
+    for each in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = each.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if str(folder) in line and line.startswith(("slurmctld -D", "slurmd -D")):
+            found.append(line)
+    return found
+
+
+def test_jobs_run_on_the_nodes_of_the_topology_and_nothing_is_left(
+    emulated_slurm: Callable[..., EmulatedSlurm],
+) -> None:
+    slurm = emulated_slurm(nodes=8, leaf=4)
+    assert len(daemons(slurm.folder)) == 9
+    held = slurm.submit("sleep 1000", "-N", "8")
+    slurm.wait(lambda: slurm.states()[held] == "RUNNING", "the job runs")
+    slurm.run("scancel", str(held))
+    one = slurm.submit("true", "-N", "4", "--switches=1")
+    slurm.wait(lambda: slurm.states()[one] == "COMPLETED", "the job has ended")
+    assert next(each for each in slurm.completed() if each["JobId"] == str(one))["NodeList"] in ("n[00-03]", "n[04-07]")
+    slurm.submit("sleep 1000", "-N", "1")
+    slurm.stop()
+    assert daemons(slurm.folder) == []
+
+
+def test_a_killed_controller_and_a_killed_node_come_back(emulated_slurm: Callable[..., EmulatedSlurm]) -> None:
+    slurm = emulated_slurm(nodes=4, leaf=0)
+    job = slurm.submit("sleep 1000", "-N", "1")
+    slurm.wait(lambda: slurm.states()[job] == "RUNNING", "the job runs")
+    slurm.kill("slurmctld")
+    slurm.wait(lambda: not slurm.answers(), "the controller is gone")
+    slurm.restart_controller()
+    slurm.wait(slurm.answers, "the controller is back")
+    # What it had not saved when it was killed it learns from the nodes, or starts again.
+    slurm.wait(lambda: slurm.states()[job] == "RUNNING", "the job runs")
+    slurm.kill("n03")
+    slurm.wait(lambda: len(daemons(slurm.folder)) == 4, "the node's daemon is gone")
+    slurm.start_node("n03")
+    other = slurm.submit("true", "-w", "n03")
+    slurm.wait(lambda: slurm.states()[other] == "COMPLETED", "the other job has ended")
+
+
+def test_the_clock_of_a_cluster_can_be_faster(emulated_slurm: Callable[..., EmulatedSlurm]) -> None:
+    slurm = emulated_slurm(nodes=2, leaf=0, speed=20)
+    before = slurm.now()
+    job = slurm.submit("sleep 1", "-N", "2", "-t", "5")
+    slurm.wait(lambda: slurm.states()[job] == "COMPLETED", "the job has ended")
+    assert slurm.now() - before >= 20
+
+
+def test_it_ends_when_its_owner_is_killed(emulated_slurm: Callable[..., EmulatedSlurm], tmp_path: Path) -> None:
+    if (why := missing()) is not None:
+        import pytest
+
+        pytest.skip(why)
+    script = (
+        "from pathlib import Path\nfrom tests.slurm.cluster import EmulatedSlurm\nimport sys\n"
+        "with EmulatedSlurm(Path(sys.argv[1]), nodes=2, leaf=0):\n    print('up', flush=True)\n    sys.stdin.read()\n"
+    )
+    command = [sys.executable, "-c", script, str(tmp_path)]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as owner:
+        assert owner.stdout is not None
+        assert owner.stdout.readline() == "up\n"
+        assert daemons(tmp_path)
+        owner.send_signal(signal.SIGKILL)
+        owner.wait()
+    slurm = EmulatedSlurm(tmp_path)
+    slurm.wait(lambda: daemons(tmp_path) == [], "the daemons are gone")

@@ -1,0 +1,129 @@
+"""``transom calibrate``: how close is a replay to what the cluster did?"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from transom.cli.options import common as options
+from transom.cli.options import completion
+from transom.cli.output.console import describe, note, number, print_json, print_table, progress, remark
+
+if TYPE_CHECKING:
+    from transom.cli.output.progress_lines import ProgressLines
+    from transom.simulation.output.calibration import Calibration
+
+
+def command(
+    context: typer.Context,
+    trace: options.Trace,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--policy",
+            autocompletion=completion.policies,
+            help="Policy that stands for the cluster's scheduler: [LABEL=]SPEC. By default, slurm-backfill. Repeat to "
+            "see which comes closest.",
+        ),
+    ] = None,
+    start: options.Start = 0,
+    jobs: options.Jobs = None,
+    seed: options.Seed = 0,
+    json: options.Json = False,
+    nodes: options.Nodes = None,
+    size: options.SizeOption = options.Size.requested,
+    size_field: options.SizeField = None,
+    walltime: options.WalltimeOption = options.Walltime.requested_else_runtime,
+    long_runs: options.LongRunsOption = options.LongRuns.cut,
+    nonpositive: options.NonpositiveOption = options.Bad.drop,
+    oversized: options.OversizedOption = options.Bad.drop,
+    zero_runtimes: options.ZeroRuntimesOption = options.ZeroRuntimes.bad,
+    partition: options.Partition = None,
+    estimates: options.Estimates = "exact",
+    estimates_for: options.EstimatesForOption = options.EstimatesFor.missing,
+) -> None:
+    """Compare the starts of a replay with those that the log states.
+
+    The trace must state when its jobs started: `transom import` keeps it, and SWF has the wait in field 3. The
+    table says, for all jobs and each partition, how far replayed and logged starts lie apart, how many pairs of jobs
+    that waited together start in the logged order, and how the waits compare. Differences between policies that are
+    smaller than the error of this model say nothing about the cluster.
+    """
+    from transom.simulation.output.calibration import calibration
+    from transom.simulation.runs import parse_runs, replay
+
+    runs = parse_runs(policy or ["slurm-backfill"], seed)
+    reading = {name: context.params[name] for name in options.READING}
+    workload = options.read_workload(trace, nodes, start, jobs, seed=seed, **reading)
+    for line in describe(workload):
+        note(line)
+    found: dict[str, dict[str, Calibration]] = {}
+    with progress() as bars:
+        for run in runs:
+            task = bars.add_task(run.label, total=len(workload))
+            schedule, _ = replay(workload, run, progress=partial(_report, bars, task))
+            found[run.label] = calibration(workload, schedule)
+    if json:
+        rows = [{"policy": run.label, "spec": run.spec, "groups": _documents(found[run.label])} for run in runs]
+        print_json(
+            {
+                "trace": str(trace),
+                "workload": workload.digest(),
+                "jobs": len(workload),
+                **workload.facts,
+                "policies": rows,
+            }
+        )
+        return
+    columns = ("median error", "90 % within", "order kept", "logged wait [h]", "replayed [h]", "distance")
+    print_table(
+        f"{workload.name}: starts of the replay beside those of the log",
+        ["policy", "jobs of", "jobs", *columns],
+        [[label, name, str(one.jobs), *_cells(one)] for label, groups in found.items() for name, one in groups.items()],
+        left=2,
+    )
+    for label, groups in found.items():
+        remark(f"{label}: {sentence(next(iter(groups.values())))}")
+
+
+def _report(bars: ProgressLines, task: Any, started: int) -> None:
+    bars.update(task, completed=started)
+
+
+def sentence(one: Calibration) -> str:
+    """How far the replay can be trusted, in words."""
+    near = f"half of the jobs start within {_time(one.error_median)} of the log, 90 % within {_time(one.error_p90)}"
+    order = one.order_agreement_queued
+    kept = "" if math.isnan(order) else f"; {100 * order:.0f} % of the pairs that waited together keep their order"
+    ratio = one.wait_ratio
+    if math.isnan(ratio):
+        return f"{near}{kept}. Nobody waited by the log: the trace cannot tell policies apart."
+    error = 100 * abs(ratio - 1)
+    wait = f"the mean wait is {error:.0f} % {'above' if ratio > 1 else 'below'} the log's"
+    trust = f"differences in mean wait below {max(error, 1):.0f} % say nothing about this cluster"
+    return f"{near}{kept}; {wait}: {trust}."
+
+
+def _cells(one: Calibration) -> list[str]:
+    return [
+        _time(one.error_median),
+        _time(one.error_p90),
+        number(100 * one.order_agreement_queued, 1) + " %",
+        number(one.logged_wait / 3600, 2),
+        number(one.replayed_wait / 3600, 2),
+        number(one.wait_distance, 3),
+    ]
+
+
+def _time(seconds: float) -> str:
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def _documents(groups: dict[str, Calibration]) -> list[dict[str, object]]:
+    return [{"group": name, **one._asdict(), "wait_ratio": one.wait_ratio} for name, one in groups.items()]
