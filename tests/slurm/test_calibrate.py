@@ -14,7 +14,7 @@ from transom.simulation import simulate
 from transom.simulation.output.calibration import ALL, Calibration, calibration
 from transom.traces import read_swf
 
-RECORD = Path(__file__).parents[2] / "instances" / "workloads" / "slurm_60.swf"
+RECORD = Path(__file__).parents[2] / "examples" / "slurm_60.swf"
 
 
 def compared(path: Path) -> Calibration:
