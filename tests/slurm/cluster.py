@@ -7,7 +7,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -116,10 +116,10 @@ class EmulatedSlurm:
         self._shell.wait(timeout=STARTUP)
         self._shell = None
 
-    def wait(self, holds: object, what: str, timeout: float = STARTUP) -> None:
+    def wait(self, holds: Callable[[], bool], what: str, timeout: float = STARTUP) -> None:
         """Ask every 50 ms until it holds; a :class:`TimeoutError` that says what did not come."""
         end = time.monotonic() + timeout
-        while not holds():  # type: ignore[operator]
+        while not holds():
             if time.monotonic() > end:
                 raise TimeoutError(f"not within {timeout:g} s: {what}")
             time.sleep(0.05)

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tests.slurm.cluster import EmulatedSlurm, missing
 
 ROOT = Path(__file__).parents[2]
@@ -69,8 +71,6 @@ def test_the_clock_of_a_cluster_can_be_faster(emulated_slurm: Callable[..., Emul
 
 def test_it_ends_when_its_owner_is_killed(emulated_slurm: Callable[..., EmulatedSlurm], tmp_path: Path) -> None:
     if (why := missing()) is not None:
-        import pytest
-
         pytest.skip(why)
     script = (
         "from pathlib import Path\nfrom tests.slurm.cluster import EmulatedSlurm\nimport sys\n"

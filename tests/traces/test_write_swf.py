@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -98,15 +98,19 @@ def test_same_workload_same_bytes(tmp_path: Path) -> None:
     assert (tmp_path / "a.swf.gz").read_bytes() == (tmp_path / "b.swf.gz").read_bytes()
 
 
+def started(read: Workload) -> list[int]:
+    assert read.origin.started is not None
+    return cast("list[int]", read.origin.started.tolist())
+
+
 def test_the_logged_wait_is_read_kept_with_the_job_and_written(tmp_path: Path) -> None:
     # Waits of 5 s and of none; the third job's is unknown, and what is no number of seconds counts as unknown.
     lines = ["1 100 5 10 1", "2 90 0 10 1", "3 80 -1 10 1", "4 70 -7.5 10 1"]
     (tmp_path / "log.swf").write_text("".join(f"{line} -1 -1 1 60 -1 1 -1 -1 -1 -1 -1 -1 -1\n" for line in lines))
     read = read_swf(tmp_path / "log.swf", nodes=4)
     assert read.jobs.id.tolist() == [4, 3, 2, 1]
-    assert read.origin.started is not None
-    assert read.origin.started.tolist() == [-1, -1, 90, 105]
-    assert read.take(np.array([3, 0])).origin.started.tolist() == [-1, 105]  # type: ignore[union-attr]
+    assert started(read) == [-1, -1, 90, 105]
+    assert started(read.take(np.array([3, 0]))) == [-1, 105]
     write_swf(read, tmp_path / "copy.swf")
-    assert read_swf(tmp_path / "copy.swf").origin.started.tolist() == [-1, -1, 90, 105]  # type: ignore[union-attr]
+    assert started(read_swf(tmp_path / "copy.swf")) == [-1, -1, 90, 105]
     assert one().origin.started is None

@@ -65,8 +65,12 @@ def pass_over(window: Window, backfilling: Backfilling, state: State | None = No
         )
     else:
         count, _, head, begin = conservative_pass(s, _plan_of(s), picks, modes, True)
-    ids = window.queue.id[s.queue[picks[:count]]]
-    ahead = modes[:count] == BACKFILLED
+    return decision_of(window, s.queue[picks[:count]], modes[:count], head, begin)
+
+
+def decision_of(window: Window, started: IntArray, modes: IntArray, head: int, begin: int) -> Decision:
+    """What a compiled pass found: jobs by their positions in ``window.queue``; ``head`` -1: nothing is reserved."""
+    ids, ahead = window.queue.id[started], modes == BACKFILLED
     return Decision(
         start=tuple(ids[~ahead].tolist()),
         backfill=tuple(ids[ahead].tolist()),

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from transom.errors import SpecError
 from transom.models import Window
 from transom.simulation.core import events
-from transom.simulation.core.decision import Decision, Reservation
-from transom.simulation.core.schedule import BACKFILLED, COLUMNS
+from transom.simulation.core.decision import Decision
+from transom.simulation.core.schedule import COLUMNS
 from transom.simulation.core.site_order import load_rule
 from transom.simulation.passes.availability import new_profile
 from transom.simulation.passes.queue_order import queue_order
 from transom.simulation.passes.slurm_backfill import Tables, Terms, run_slurm, slurm_pass
-from transom.simulation.passes.window_pass import window_state
+from transom.simulation.passes.window_pass import decision_of, window_state
 
 if TYPE_CHECKING:
     from transom.simulation.core.replay import Progress, Replay
@@ -95,13 +95,7 @@ class SlurmBackfill:
         state = window_state(window, np.arange(len(window.queue)))
         tables = self._tables(state, np.empty(0, np.int64), window.queue.id)
         count, _, head, begin = slurm_pass(state, self._terms, tables, True)
-        ids = window.queue.id[state.queue[tables.picks[:count]]]
-        ahead = tables.modes[:count] == BACKFILLED
-        return Decision(
-            start=tuple(ids[~ahead].tolist()),
-            backfill=tuple(ids[ahead].tolist()),
-            reserve=(Reservation(int(window.queue.id[head]), int(begin)),) if head >= 0 else (),
-        )
+        return decision_of(window, state.queue[tables.picks[:count]], tables.modes[:count], head, begin)
 
     def _tables(self, state: events.State, runtime: NDArray[np.int64], ids: NDArray[np.int64]) -> Tables:
         n, tested = len(state.jobs), min(self.depth, len(state.jobs))
