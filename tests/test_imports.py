@@ -19,7 +19,7 @@ LAYERS = [
     {"solving", "reductions"},
     {"solvers", "heuristics", "traces", "io"},
     {"simulation"},
-    {"generate"},
+    {"generate", "forecast"},
     {"learned"},
     {"bench", "plot"},
     {"adapters", "report", "testing"},

@@ -79,6 +79,8 @@ def _commands() -> Iterator[str]:
     tasks = f"simulate tasks.csv {_MACHINES} --no-figures"
     placing = " ".join(f"--policy {each}" for each in (*_RULES, "window:solver=placement-exact"))
     yield f"{tasks} {placing} --out tasks"
+    for policy in ("fcfs-easy", "fcfs-conservative", "wfp3-easy", "wfp3-conservative"):
+        yield f"when trace.swf --policy {policy} --job 100"
     yield "check tasks.csv tasks/first-fit"
     yield f"{tasks} --policy learned-priority --policy alone=learned-priority:rollouts=0"
     yield f"train learned-priority tasks.csv {_MACHINES} --generations 1 --population 4 --chunks 1 --out priority"

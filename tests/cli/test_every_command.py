@@ -44,6 +44,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 CASES = {
     "demo": "--out {0}/demo",
     "simulate": "{0}/trace.swf.gz --policy fcfs-easy --policy sjf --out {0}/replays --by mode",
+    "when": "{0}/trace.swf.gz --job 5",
     "solve": "{0}/library/packs.jsonl --solver dp --out {0}/solved.jsonl",
     "check": "{0}/library/packs.jsonl {0}/results.jsonl",
     "snapshot": "{0}/trace.swf.gz --every 3600 --out {0}/windows.jsonl",

@@ -13,7 +13,8 @@ from transom.cli.options.output import with_output_options
 from transom.cli.output.help import explain
 
 _COMMANDS = (
-    "demo", "simulate", "solve", "check", "snapshot", "calibrate", "report", "solvers", "models", "schema", "compile",
+    "demo", "simulate", "when", "solve", "check", "snapshot", "calibrate", "report", "solvers", "models", "schema",
+    "compile",
     "generate workload", "generate knapsack", "generate selection", "generate tjap", "generate csp",
     "generate placement", "generate dataset",
     "import slurm", "import pbs", "import lsf", "import swf",

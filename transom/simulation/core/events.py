@@ -319,6 +319,28 @@ def _pop(heap: IntArray, length: int) -> int:
 
 
 @no_refcount
+def reset(s: State, origin: State, runtime: IntArray) -> None:
+    """Bring a state back to ``origin``, in which running jobs end as ``runtime`` [s] says, but not before its now.
+
+    ``ends`` of the origin is not read.
+    """
+    for job in range(len(s.jobs)):
+        for k in range(s.jobs.shape[1]):
+            s.jobs[job, k] = origin.jobs[job, k]
+    for k in range(len(s.at)):
+        s.at[k] = origin.at[k]
+    for r in range(len(s.free)):
+        s.free[r] = origin.free[r]
+    for i in range(s.at[QUEUED]):
+        s.queue[i] = origin.queue[i]
+    for i in range(s.at[RUNNING]):
+        job = origin.expected[i, 1]
+        s.expected[i, 0], s.expected[i, 1] = origin.expected[i, 0], job
+        _push(s.ends, i, max(s.jobs[job, START] + runtime[job], s.at[NOW]), job)
+    s.at[ENDING] = s.at[RUNNING]
+
+
+@no_refcount
 def end_jobs(s: State) -> None:
     """Take in the ends of an instant."""
     while s.at[ENDING] and s.ends[0, 0] == s.at[NOW]:

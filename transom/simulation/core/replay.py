@@ -86,7 +86,7 @@ class Replay:
         self.runtime = workload.runtime
         self.rule = load_rule(order)
         self.origin = clock_begins(self.rule, workload)
-        self.state = _new_state(workload, *((0, 0) if service is None else (service.columns, service.room)))
+        self.state = new_state(workload, *((0, 0) if service is None else (service.columns, service.room)))
         self.period = period
         self.tracker = tracker if service is None else service
         self.service = service
@@ -272,7 +272,8 @@ class Replay:
         return [place_of[reservation.job] for reservation in reserve]
 
 
-def _new_state(workload: Workload, limits: int, room: int) -> State:
+def new_state(workload: Workload, limits: int = 0, room: int = 0) -> State:
+    """The state before the first event; jobs rank as they stand."""
     table, n = workload.jobs, len(workload)
     free = np.array([workload.cluster.num_nodes, *workload.cluster.capacities, *[0] * limits], np.int64)
     jobs = np.zeros((n, events.DEMAND + len(free)), np.int64)

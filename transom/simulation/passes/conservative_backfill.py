@@ -164,13 +164,19 @@ def _reserve(s: State, p: Plan, job: int, reordered: bool) -> None:
     begin = first_stretch(f.stretches, p.profile, s.jobs, job, NEVER)
     if begin == now and not stays(s.jobs, s.at, job):
         begin = earliest(p.profile, s.jobs, job, next_release(s.expected, s.at), NEVER, NEVER)
+    _hold(s, p, job, begin, reordered)
+
+
+@no_refcount
+def _hold(s: State, p: Plan, job: int, begin: int, reordered: bool) -> None:
+    """Reserve for a job from ``begin`` on."""
     _note_begin(s, p, job, begin)
     if begin < NEVER:  # where nodes are out of service, some jobs fit never
         add(p.profile, s.jobs, job, begin, begin + s.jobs[job, WALLTIME], TAKEN)
-    if begin > now:
+    if begin > s.at[NOW]:
         s.jobs[job, HELD] = 1
     if not reordered:
-        seat(f, s.jobs, job, s.jobs[job, RANK], begin)
+        seat(p.freed, s.jobs, job, s.jobs[job, RANK], begin)
     p.where[job] = p.at[HELD_BY]
     p.at[HELD_BY] += 1
     _rise(p, job)
@@ -281,17 +287,46 @@ def _settle(s: State, p: Plan, smallest: int) -> None:
 @no_refcount
 def _forget(s: State, p: Plan, reordered: bool) -> None:
     """Take all reservations back: what is free follows from the running jobs alone."""
-    now = s.at[NOW]
-    clear(p.profile, now, s.free)
-    for i in range(s.at[RUNNING]):
-        end = max(s.expected[i, 0], now + 1)
-        add(p.profile, s.jobs, s.expected[i, 1], end, NEVER, FREED)
+    _clear_to_running(s, p)
     for i in range(s.at[QUEUED]):
         job = s.queue[i]
         if p.begin[job] >= 0:
             _leave(s, p, job, reordered)
             p.begin[job] = -1
     p.at[HELD_BY] = 0
+
+
+@no_refcount
+def _clear_to_running(s: State, p: Plan) -> None:
+    """Let the profile know of the running jobs alone."""
+    now = s.at[NOW]
+    clear(p.profile, now, s.free)
+    for i in range(s.at[RUNNING]):
+        end = max(s.expected[i, 0], now + 1)
+        add(p.profile, s.jobs, s.expected[i, 1], end, NEVER, FREED)
+
+
+@compiled
+def restore_plan(s: State, p: Plan, begin: IntArray, reordered: bool) -> None:
+    """Take over the reservations of an earlier pass into a new plan.
+
+    Parameters
+    ----------
+    s : a state between two passes; it is woken at the first of these reservations.
+    begin : when each job is to start, -1 where none is reserved for it, shape ``(jobs,)``.
+    reordered : whether the order of the queue changes from pass to pass.
+    """
+    _clear_to_running(s, p)
+    for i in range(s.at[QUEUED]):
+        job = s.queue[i]
+        if begin[job] >= 0:
+            plan(p.freed, p.profile, s.jobs, job)
+            _hold(s, p, job, begin[job], reordered)
+            if not reordered:  # what became free since the job was looked at last is not known
+                p.freed.called[s.jobs[job, RANK] // GROUP] |= bit_of(s.jobs[job, RANK])
+    if p.at[HELD_BY] > 0:
+        s.at[WAKE] = p.begin[p.heap[0]]
+    s.at[REPLAN] = s.at[RUNNING] > 0 and s.expected[0, 0] < s.at[NOW]  # behind a job past its walltime
 
 
 @no_refcount

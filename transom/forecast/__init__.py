@@ -1,0 +1,1 @@
+"""When waiting jobs will start: replays of sampled futures, calibrated on the past."""

@@ -1,0 +1,122 @@
+"""Futures of a machine: sampled runtimes and submissions, replayed by the engine under the policy."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from transom.forecast.arrivals import arrivals
+from transom.forecast.known import Known
+from transom.forecast.pools import SIZE, runtimes_of
+from transom.models import JobTable
+from transom.models import job as table
+from transom.models.arrays import IntArray
+from transom.simulation.core.decision import Backfilling
+from transom.simulation.passes.continued import Continued
+from transom.traces.workload import Workload
+
+WEEKS = 8
+"""The submissions of so many weeks are tried."""
+
+_TOGETHER = 0.5  # share of a user's jobs that run long or short together
+_DAY = 86400
+_LONGEST = 30 * _DAY  # for which jobs are submitted in a future
+
+
+class Instant(NamedTuple):
+    """A machine at an instant, for a question.
+
+    Parameters
+    ----------
+    now : the instant [s].
+    shown : so many jobs, the first ones, are known.
+    active : those of them that run, end now, or wait, ascending.
+    elapsed : how long each of these has run [s], -1 if it has not started.
+    promised : the start that each of these holds a reservation for [s], -1 for none.
+    """
+
+    now: int
+    shown: int
+    active: IntArray
+    elapsed: IntArray
+    promised: IntArray
+
+
+def instant(known: Known, now: int, count: int, promised: IntArray | None = None) -> Instant:
+    """The machine at ``now``, of which the first ``count`` jobs are known; ``promised`` is by job."""
+    active = np.flatnonzero(known.end[:count] >= now)
+    started = known.start[active]
+    elapsed = np.where(started < now, now - started, -1)
+    held = np.full(len(active), -1) if promised is None else np.where(elapsed < 0, promised[active], -1)
+    return Instant(now, count, active, elapsed, held)
+
+
+def plan(known: Known, at: Instant) -> IntArray:
+    """The walltime plan: when each active job starts if all run to their limits and nothing is submitted [s]."""
+    going = _continued(known, at, np.empty(0, np.int64), np.empty(0, np.int64))
+    walltime = known.jobs.walltime[at.active]
+    runtime = np.maximum(walltime, at.elapsed + 1)  # who is past it is expected to end the next second
+    started = np.where(at.elapsed >= 0, at.now - at.elapsed, -1)
+    starts = going.starts(_ending_now(known, at, runtime[None]), np.arange(len(at.active)))[0]
+    return np.where(started >= 0, started, starts)
+
+
+def sampled_starts(
+    known: Known, at: Instant, planned: IntArray, targets: IntArray, futures: int, rng: np.random.Generator
+) -> IntArray:
+    """When jobs start in sampled futures.
+
+    Parameters
+    ----------
+    known, at : what is known, and the instant.
+    planned : the walltime plan.
+    targets : places of jobs in ``at.active``.
+    futures : how many to sample, a multiple of :data:`WEEKS`.
+    rng : draws.
+
+    Returns
+    -------
+    Starts [s], shape ``(futures, targets)``.
+    """
+    horizon = min(2 * int(planned.max(initial=at.now) - at.now) + _DAY, _LONGEST)
+    pool = runtimes_of(known.pools, known.end, at.now, at.shown, at.active, at.elapsed)
+    users = np.unique(known.jobs.user[: at.shown])
+    found = []
+    for weeks in range(1, WEEKS + 1):
+        again, when = arrivals(known.submit[: at.shown], at.now, horizon, weeks)
+        going = _continued(known, at, again, when)
+        coming = runtimes_of(known.pools, known.end, at.now, at.shown, again, np.full(len(again), -1))
+        ended = known.end[again] <= at.now
+        coming[ended] = (known.end[again] - known.start[again])[ended][:, None]
+        choices = np.concatenate((pool, coming))
+        user = np.searchsorted(users, known.jobs.user[np.concatenate((at.active, again))])
+        number = futures // WEEKS
+        drawn, shared = rng.random((number, len(choices))), rng.random((number, len(users)))[:, user]
+        drawn = np.where((rng.random(drawn.shape) < _TOGETHER) & (users[user] >= 0), shared, drawn)
+        runtime = choices[np.arange(len(choices)), (drawn * SIZE).astype(np.int64)]
+        found.append(going.starts(_ending_now(known, at, runtime), targets))
+    return np.concatenate(found)
+
+
+def _ending_now(known: Known, at: Instant, runtime: IntArray) -> IntArray:
+    """Runtimes in which those jobs that end at the instant do."""
+    ends = np.flatnonzero(known.end[at.active] == at.now)
+    runtime[:, ends] = at.elapsed[ends]
+    return runtime
+
+
+def _continued(known: Known, at: Instant, again: IntArray, when: IntArray) -> Continued:
+    """A replay that stands at the instant, with these submissions to come."""
+    here, coming = known.jobs.take(at.active), known.jobs.data[again]
+    coming[:, table.ID] = int(here.id.max(initial=0)) + 1 + np.arange(len(again))
+    coming[:, table.SUBMIT] = when
+    here_too = set(here.id.tolist())
+    parents = {job: [p for p in of if p in here_too] for job, of in here.depends_on.items()}
+    jobs = JobTable(np.concatenate((here.data, coming)), parents)
+    backfilling: Backfilling = known.backfilling
+    # The runtimes are those of the futures.
+    workload = Workload("future", known.cluster, jobs, jobs.walltime)
+    new = np.full(len(again), -1)
+    started = np.append(np.where(at.elapsed >= 0, at.now - at.elapsed, -1), new)
+    return Continued(workload, known.rule, backfilling, at.now, started, np.append(at.promised, new), known.origin)
