@@ -180,12 +180,12 @@ def test_the_page_shows_the_package(root: Path) -> None:
 
 
 def test_the_types_of_this_package() -> None:
-    own = ["knapsack", "selection", "scas", "dcas", "free", "csp", "placement"]
+    own = ["knapsack", "selection", "scas", "dcas", "free", "csp", "placement", "workflow"]
     assert [kind for kind in kinds() if kind in own] == own
     assert kinds()[: len(own)] == own
     assert [each.kind for each in types_of(problem_type("free").model)] == ["scas", "dcas", "free"]
     assert documents()["allocation"].kind == "scas"
-    assert [has_fronts(kind) for kind in (*own, "unknown")] == [False, True, *[False] * 6]
+    assert [has_fronts(kind) for kind in (*own, "unknown")] == [False, True, *[False] * 7]
     assert known_type("unknown") is None
     with pytest.raises(SpecError, match="unknown problem 'knapsak'; did you mean 'knapsack'"):
         problem_type("knapsak")

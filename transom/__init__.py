@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         read_placements,
         read_selections,
         read_windows,
+        read_workflows,
         write_documents,
     )
     from transom.models import (
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         Placement,
         Selection,
         Window,
+        Workflow,
     )
     from transom.result import Result
     from transom.simulation import Decision, Reservation, Schedule, simulate
@@ -60,6 +62,7 @@ __all__ = [
     "Stop",
     "TracedJob",
     "Window",
+    "Workflow",
     "Workload",
     "check",
     "read_allocations",
@@ -69,6 +72,7 @@ __all__ = [
     "read_selections",
     "read_swf",
     "read_windows",
+    "read_workflows",
     "simulate",
     "solve",
     "write_documents",
@@ -78,13 +82,16 @@ __all__ = [
 _HOMES = {
     "models": (
         "Allocation Cluster ConstrainedPath FatTree HopCost Job JobTable "
-        "Knapsack ParetoFront Placement Selection Window"
+        "Knapsack ParetoFront Placement Selection Window Workflow"
     ),
     "stop": "Budget Stop",
     "result": "Result",
     "solving": "check solve",
     "traces": "TracedJob Workload read_swf write_swf",
-    "io": "read_allocations read_documents read_knapsacks read_placements read_selections read_windows write_documents",
+    "io": (
+        "read_allocations read_documents read_knapsacks read_placements read_selections read_windows read_workflows "
+        "write_documents"
+    ),
     "simulation": "Decision Reservation Schedule simulate",
 }
 

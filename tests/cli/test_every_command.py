@@ -63,6 +63,7 @@ CASES = {
     "generate tjap": "--periods 3 --policy sequential --out {0}/made.jsonl",
     "generate csp": "--length 20 --out {0}/made.jsonl",
     "generate placement": "--tasks 5 --out {0}/made.jsonl",
+    "generate workflow": "--tasks 5 --out {0}/made.jsonl",
     "generate dataset": "{0}/plan.toml --out {0}/dataset",
     "bench run": BENCH + " --out {0}/runs",
     "bench plan": BENCH,

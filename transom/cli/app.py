@@ -16,7 +16,7 @@ _COMMANDS = (
     "demo", "simulate", "when", "solve", "check", "snapshot", "calibrate", "report", "solvers", "models", "schema",
     "compile",
     "generate workload", "generate knapsack", "generate selection", "generate tjap", "generate csp",
-    "generate placement", "generate dataset",
+    "generate placement", "generate workflow", "generate dataset",
     "import slurm", "import pbs", "import lsf", "import swf",
     "bench run", "bench plan", "bench score", "bench compare", "bench portfolio",
     "library list", "library add", "library remove", "library update", "library verify",
@@ -26,7 +26,7 @@ _COMMANDS = (
 """Each has a module of its name; ``library`` has one, ``generate`` and ``import`` have folders."""
 
 _GROUPS = {
-    "generate": "Generate data sets: workloads, knapsacks, selections, allocations, constrained paths, placements.",
+    "generate": "Generate workloads, knapsacks, selections, allocations, constrained paths, placements, workflows.",
     "import": "Make a trace of the accounting data of a resource manager, or of another trace.",
     "bench": "Compare solvers on the same instances within the same time, and policies on the same traces.",
     "library": "Keep and check the best known results of instances.",

@@ -8,6 +8,7 @@ from transom.io.document_files import (
     read_placements,
     read_selections,
     read_windows,
+    read_workflows,
     write_documents,
 )
 from transom.io.documents import decode, encode
@@ -32,6 +33,7 @@ __all__ = [
     "read_placements",
     "read_selections",
     "read_windows",
+    "read_workflows",
     "schema",
     "write_documents",
 ]

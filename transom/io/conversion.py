@@ -25,6 +25,7 @@ from transom.io.formats import (
 from transom.io.nsa_windows import PeriodLine, PeriodWindow, line_of, window_of
 from transom.io.result_conversion import result_document, result_of
 from transom.io.selection_conversion import amounts
+from transom.io.wfformat import WfFormat, workflow_of
 from transom.models import Allocation, Cluster, ConstrainedPath, FatTree, HopCost, Job, JobTable, Knapsack, Window
 from transom.problems import documents, known_type
 from transom.result import Result
@@ -203,5 +204,6 @@ PATH = Codec(CspDocument, _path_document, _path)
 _CODECS = {
     "window": Codec(WindowDocument, _window_document, _window),
     "line": Codec(PeriodLine, line_of, window_of),
+    "wfformat": Codec(WfFormat, to_document, workflow_of),
     "result": Codec(ResultDocument, result_document, result_of),
 }

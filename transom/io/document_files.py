@@ -10,14 +10,15 @@ from typing import TypeVar
 from transom._system.files import atomic_write
 from transom.errors import DocumentError
 from transom.io.conversion import Document, name_of
+from transom.io.dax import read_dax
 from transom.io.documents import decode, encode
 from transom.io.kplib import read_kplib
 from transom.io.mokp import read_mokp
 from transom.io.opening import open_document
-from transom.models import Allocation, Knapsack, Placement, Selection, Window
+from transom.models import Allocation, Knapsack, Placement, Selection, Window, Workflow
 from transom.models.arrays import expected
 
-ModelT = TypeVar("ModelT", Window, Knapsack, Selection, Allocation, Placement)
+ModelT = TypeVar("ModelT", Window, Knapsack, Selection, Allocation, Placement, Workflow)
 
 
 def read_documents(path: str | os.PathLike[str]) -> Iterator[tuple[str, Document]]:
@@ -26,8 +27,9 @@ def read_documents(path: str | os.PathLike[str]) -> Iterator[tuple[str, Document
     Parameters
     ----------
     path : ``.jsonl`` is one document a line, ``.kp`` is kplib's text format, ``.dat`` a multi-objective knapsack
-        (:mod:`transom.io.mokp`) unless it begins with a brace, anything else one document; each may be compressed
-        with gzip, which its first bytes tell, not its name.
+        (:mod:`transom.io.mokp`) unless it begins with a brace, ``.xml`` or ``.dax`` a workflow of Pegasus
+        (:mod:`transom.io.dax`), anything else one document or a workflow of WfCommons (:mod:`transom.io.wfformat`);
+        each may be compressed with gzip, which its first bytes tell, not its name.
 
     Yields
     ------
@@ -46,6 +48,9 @@ def read_documents(path: str | os.PathLike[str]) -> Iterator[tuple[str, Document
         return
     if kind == ".dat" and not _braced(path):
         yield os.fspath(path), read_mokp(path)
+        return
+    if kind in (".xml", ".dax"):
+        yield os.fspath(path), read_dax(path)
         return
     found = False
     with open_document(path) as file:
@@ -85,6 +90,11 @@ def read_allocations(path: str | os.PathLike[str]) -> Iterator[Allocation]:
 def read_placements(path: str | os.PathLike[str]) -> Iterator[Placement]:
     """Placements out of a file (:func:`read_documents`), one at a time; anything else in it is a DocumentError."""
     return _only(path, Placement, "a placement")
+
+
+def read_workflows(path: str | os.PathLike[str]) -> Iterator[Workflow]:
+    """Workflows out of a file (:func:`read_documents`), one at a time; anything else in it is a DocumentError."""
+    return _only(path, Workflow, "a workflow")
 
 
 def _only(path: str | os.PathLike[str], model: type[ModelT], name: str) -> Iterator[ModelT]:

@@ -2,8 +2,9 @@
 
 A document states what it is in ``"format": "transom/NAME/VERSION"``; its fields carry the names
 of the model's fields. A line of a topology-aware stream (:mod:`transom.io.nsa_windows`) states nothing and is told
-by its keys. Reading is strict: an unknown field, a wrong type, a number that is not
-finite or does not fit into 64 bits, and whatever the model itself refuses is an error.
+by its keys, as is a workflow of WfCommons (:mod:`transom.io.wfformat`). Reading is strict: an unknown field
+(except of WfCommons), a wrong type, a number that is not finite or does not fit into 64 bits, and whatever the model
+itself refuses is an error.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ _SHOWN = 200  # characters of what stands in a document
 
 class _Head(LineHead):
     format: str | msgspec.UnsetType = msgspec.UNSET
+    workflow: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
 _HEAD = msgspec.json.Decoder(_Head)
@@ -94,6 +96,8 @@ def _format(data: bytes, where: str) -> str:
     known = ", ".join(formats)
     if isinstance(tag, msgspec.UnsetType) and head.recognised():
         return "line"
+    if isinstance(tag, msgspec.UnsetType) and not isinstance(head.workflow, msgspec.UnsetType):
+        return "wfformat"
     if isinstance(tag, msgspec.UnsetType):
         raise DocumentError(f'{where}: "format" is missing; known formats: {known}')
     if tag not in formats:
@@ -105,7 +109,7 @@ def _format(data: bytes, where: str) -> str:
 
 
 def _explain(error: msgspec.ValidationError, data: bytes) -> str:
-    """The condition, the place in the document and the value that stands there."""
+    """The condition, the place in the document, the value that stands there, and whose it is."""
     text, _, place = str(error).partition(" - at ")
     text = text[0].lower() + text[1:]
     place = place.strip("`")
@@ -120,6 +124,9 @@ def _explain(error: msgspec.ValidationError, data: bytes) -> str:
             value = value[key] if key else value[int(index)]
             if isinstance(value, dict) and isinstance(value.get("id"), int):
                 job = f" (job {value['id']})"
+            elif isinstance(value, dict) and ".tasks[" in place:
+                name = value.get("id", value.get("name"))
+                job = f" (task {name!r})"[:_SHOWN] if name else job
         if text.endswith("got `float`") or place.endswith("[...]"):
             got = f": {value!r}"[:_SHOWN]
         elif not (", got" in text or text.endswith(repr(value)) or isinstance(value, (dict, list))):

@@ -225,6 +225,46 @@ class PlacementDocument(
     ] = ()
 
 
+class TaskDocument(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, frozen=True):
+    """A task of a workflow."""
+
+    name: Annotated[str, Meta(min_length=1, description="distinct within the workflow")]
+    runtime: Annotated[Number, Meta(description="how long it runs [s], >= 0")]
+    parents: Annotated[tuple[str, ...], Meta(description="names of the tasks that must have ended before")] = ()
+    nodes: Positive = 1
+    walltime: Annotated[
+        Number | None, Meta(description="limit that a scheduler knows [s], > 0; null: the runtime, at least 1 s")
+    ] = None
+    demand: Annotated[
+        Amounts, Meta(description="amount of each further resource, or by name; those that are not named count 0")
+    ] = ()
+    cost: Annotated[Number, Meta(description="of running it, in any unit, >= 0")] = 0
+    program: Annotated[str | None, Meta(description="what it runs: tasks of a program are alike; null: its name")] = (
+        None
+    )
+
+
+class WorkflowDocument(
+    msgspec.Struct,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+    kw_only=True,
+    tag_field="format",
+    tag="transom/workflow/1",
+    frozen=True,
+):
+    """A workflow: tasks that wait for one another, to be started on a machine so that the last ends early."""
+
+    name: str
+    tasks: tuple[TaskDocument, ...]
+    resources: Annotated[tuple[str, ...], Meta(description="names of further resources, distinct")] = ()
+    submit: Annotated[int, Meta(ge=-LARGEST - 1, le=LARGEST, description="time of submission [s]")] = 0
+    machine: Annotated[
+        dict[str, Natural] | None,
+        Meta(description="nodes, and further resources by name, of those left out enough; null: nothing is scarce"),
+    ] = None
+
+
 class StopDocument(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, frozen=True):
     """When the solver had to stop; what is left out did not limit it."""
 
@@ -260,7 +300,8 @@ class ResultDocument(
         Meta(
             description="knapsack: positions of the chosen items, ascending; scas, dcas, free: for each idle node the "
             "job that gets it, from 0, or -1; csp: [start, size] of each operation arc; placement: for each task its "
-            "instances on each machine; selection: a front; null if there is none"
+            "instances on each machine; workflow: for each task its start in ticks; selection: a front; null if there "
+            "is none"
         ),
     ]
     items: Items | None

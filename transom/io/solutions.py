@@ -72,6 +72,14 @@ def _decode_owners(told: tuple[Any, ...], items: int) -> IntArray:
     return owners
 
 
+def _decode_starts(told: tuple[Any, ...], items: int) -> IntArray:
+    if len(told) != items:
+        raise DocumentError(f"solution: {len(told)} starts, but items = {items} tasks")
+    starts = np.array(_ints(told, 0), np.int64)
+    starts.flags.writeable = False
+    return starts
+
+
 def _encode_arcs(solution: Any) -> tuple[Any, ...]:
     return tuple(tuple(arc) for arc in np.asarray(solution, np.int64).reshape(-1, 2).tolist())
 
@@ -120,6 +128,7 @@ def _ints(told: tuple[Any, ...], least: int) -> list[int]:
 
 POSITIONS = SolutionCodec(_encode_positions, len, _decode_positions)
 OWNERS = SolutionCodec(_encode_owners, len, _decode_owners)
+STARTS = SolutionCodec(_encode_owners, len, _decode_starts)
 MATRIX = SolutionCodec(_encode_matrix, len, _decode_matrix)
 ARCS = SolutionCodec(_encode_arcs, lambda arcs: len(np.reshape(arcs, (-1, 2))), _decode_arcs)
 FRONT = SolutionCodec(_encode_front, lambda front: front.selections.shape[1], _decode_front, front=True)

@@ -20,6 +20,7 @@ from transom.models.placement import Placement
 from transom.models.selection import Selection
 from transom.models.shortest_path import ConstrainedPath
 from transom.models.window import Window
+from transom.models.workflow import Workflow
 
 __all__ = [
     "AUTHORS",
@@ -43,4 +44,5 @@ __all__ = [
     "Waited",
     "WaitingNodes",
     "Window",
+    "Workflow",
 ]

@@ -10,6 +10,7 @@ from transom.models.placement import Placement
 from transom.models.problem import ProblemType
 from transom.models.selection import Selection
 from transom.models.shortest_path import ConstrainedPath
+from transom.models.workflow import Workflow
 
 _STATISTICS, _FEATURES = "transom.generate.dataset.instance_statistics", "transom.solvers.auto.features"
 
@@ -130,4 +131,17 @@ PLACEMENT = ProblemType(
     figure="transom.plot.placement:placement_figure",
     examples="transom.generate.instances.examples:placements",
     exact=("placement-exact",),
+)
+
+WORKFLOW = ProblemType(
+    kind="workflow",
+    model=Workflow,
+    name="a workflow",
+    plural="workflows",
+    about="workflows on a machine (resource-constrained project scheduling)",
+    place=7,
+    codec="transom.io.workflow_conversion:WORKFLOW",
+    solution="transom.io.solutions:STARTS",
+    states="a workflow states its tasks",
+    recipes={"workflow": "transom.generate.instances.workflow_recipes:recipe_for"},
 )

@@ -55,7 +55,14 @@ def test_solvers_say_which_problems_they_take(transom: Transom) -> None:
     assert taken["csp-dp"] == [["csp"]]
     assert taken["sequential"] == [["scas", "dcas", "free"]]
     assert taken["nsga2"] == [["selection"]]
-    assert taken["auto"] == [["knapsack"], ["selection"], ["scas", "dcas", "free"], ["csp"], ["placement"]]
+    assert taken["auto"] == [
+        ["knapsack"],
+        ["selection"],
+        ["scas", "dcas", "free"],
+        ["csp"],
+        ["placement"],
+        ["workflow"],
+    ]
     assert taken["best-fit"] == [["scas", "dcas", "free"], ["placement"]]
     assert taken["sa"] == [["knapsack"], ["scas", "dcas", "free"], ["csp"]]
     assert {entry["name"]: entry["parameters"] for entry in listed["cost_models"]}["custom"]["unit"] == 1000

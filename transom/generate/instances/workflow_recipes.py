@@ -1,0 +1,79 @@
+"""The recipe of workflows: random ones of a family, alone or in a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from transom.errors import SpecError
+from transom.generate.instance_generator import InstanceGenerator
+from transom.generate.instances.workflows import WORKFLOW_FAMILIES, Runtimes, random_workflow
+from transom.generate.workload.workload_recipe import Natural, Positive
+from transom.models.workflow import Workflow
+from transom.registry import unknown
+from transom.rng import stream
+
+
+class RandomWorkflows(InstanceGenerator, frozen=True, kw_only=True):
+    """Random workflows (:func:`~transom.generate.instances.workflows.random_workflow`).
+
+    Parameters
+    ----------
+    family : ``layered``, ``chain``, ``fork-join``, ``out-tree`` or ``in-tree``, or ``all``: one after another.
+    tasks : of each workflow; with ``fewest`` the most.
+    fewest : the least number of tasks: the number is uniform from there to ``tasks``.
+    width, law, median, spread, largest, memory : as of the function.
+    nodes : of the machine; none by default: the workflow alone.
+    bytes : of the machine's memory, with ``memory``; enough by default.
+    gap : mean time between submissions [s], which are a Poisson process; by default all are submitted at 0.
+    """
+
+    family: str = "layered"
+    tasks: Positive = 30
+    fewest: Positive | None = None
+    width: Positive = 8
+    law: str = "lognormal"
+    median: float = 60.0
+    spread: float = 1.2
+    largest: Positive = 1
+    memory: bool = False
+    nodes: Natural | None = None
+    bytes: Natural | None = None
+    gap: float | None = None
+
+    def check(self) -> None:
+        if self.family not in (*WORKFLOW_FAMILIES, "all"):
+            raise unknown("workflow family", self.family, (*WORKFLOW_FAMILIES, "all"))
+        if self.fewest is not None and self.fewest > self.tasks:
+            raise SpecError(f"workflow: fewest must be <= tasks = {self.tasks}, got {self.fewest}")
+        if self.gap is not None and not 0 <= self.gap < 1e9:
+            raise SpecError(f"workflow: 0 <= gap < 10**9 must hold, got {self.gap}")
+        if self.bytes is not None and (not self.memory or self.nodes is None):
+            raise SpecError("workflow: bytes are those of a machine, with memory and nodes")
+        if self.nodes is not None and self.largest > self.nodes:
+            raise SpecError(f"workflow: largest = {self.largest} nodes of a task, the machine has {self.nodes}")
+        next(self.block(0, 1))
+
+    def block(self, seed: int, number: int) -> Iterator[Workflow]:
+        rng = stream(seed, "workflow", self.family, number)
+        family = WORKFLOW_FAMILIES[(number - 1) % len(WORKFLOW_FAMILIES)] if self.family == "all" else self.family
+        tasks = self.tasks if self.fewest is None else int(rng.integers(self.fewest, self.tasks, endpoint=True))
+        runtimes = Runtimes(self.law, self.median, self.spread)
+        made = random_workflow(rng, family, tasks, self.width, runtimes, self.largest, self.memory)
+        made = replace(made, name=f"{family}-{number}", submit=self._submit(seed, number))
+        if self.nodes is None:
+            yield made
+        else:
+            yield made.on(self.nodes, {} if self.bytes is None else {"memory": self.bytes})
+
+    def _submit(self, seed: int, number: int) -> int:
+        """When a workflow of the stream is submitted: all gaps come from one random stream, from the first on."""
+        if self.gap is None:
+            return 0
+        return int(stream(seed, "workflow", "gaps").exponential(self.gap, number - 1).sum())
+
+
+def recipe_for(given: Mapping[str, Any]) -> type[InstanceGenerator]:
+    """The recipe that some parameters are of."""
+    return RandomWorkflows

@@ -1,0 +1,349 @@
+"""Workflow: tasks that wait for one another, and the formal problem of when to start each on a machine."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from transom.errors import ModelError, shown
+from transom.models.arrays import (
+    NONE,
+    FloatArray,
+    Frozen,
+    IntArray,
+    Like,
+    Several,
+    as_array,
+    frozen_floats,
+    frozen_ints,
+    model,
+    whole,
+)
+
+AMOUNT = 2**53
+"""What an amount of a resource must stay below."""
+
+_TOTAL = 2.0**50  # ticks that all tasks together take at most
+_SHOWN = 3  # lines of a kind in a list of violations, and twice as many tasks of a cycle
+
+_DEFAULT: Any = None  # stands for an array that follows from the others
+
+
+class Adjacency(NamedTuple):
+    """Neighbours of each task in compressed rows: those of task t are ``tasks[first[t]:first[t + 1]]``, ascending."""
+
+    first: IntArray
+    tasks: IntArray
+
+
+@model
+class Workflow(Frozen):
+    r"""Start each task of a workflow so that the last one ends as early as possible.
+
+    .. math:: \min \max_t (s_t + p_t) \quad\text{s.t.}\quad s_u + p_u \le s_t \;\text{for each edge } (u, t),\quad
+        \sum_{t: s_t \le \tau < s_t + p_t} d_{tr} \le c_r \;\text{for all } \tau, r
+
+    This is resource-constrained project scheduling. A solution is an integer array of shape ``(tasks,)``: the start of
+    each task in ticks, of which :attr:`ticks` make a second. Values are seconds. Without a machine nothing is scarce.
+
+    Parameters
+    ----------
+    name : of the workflow.
+    tasks : names of the tasks, distinct.
+    runtimes : :math:`p`, how long each task runs [s], >= 0, shape ``(tasks,)``.
+    edges : pairs (parent, child) of positions; the child starts when the parent has ended, shape ``(edges, 2)``. They
+        are kept distinct and sorted by child, then parent.
+    nodes : nodes of each task, > 0 and < 2**53, shape ``(tasks,)``; by default 1.
+    walltimes : limits that a scheduler knows [s], > 0, shape ``(tasks,)``; by default the runtimes, at least 1 s.
+    resources : names of further resources, such as ``memory``.
+    demands : what each task needs of these, >= 0 and < 2**53, shape ``(tasks, resources)``.
+    costs : of running each task, in any unit, >= 0, shape ``(tasks,)``; by default 0.
+    programs : what each task runs: tasks of the same program are alike; by default their names.
+    submit : when the workflow is submitted [s]. The formal problem starts at 0 in any case.
+    machine : :math:`c`, nodes of the machine, then its amounts of the further resources, shape ``(1 + resources,)``;
+        None: more than enough.
+
+    Raises
+    ------
+    ModelError : a condition above does not hold, tasks wait for each other in a cycle, or one does not fit on the
+        machine; the message names the task.
+
+    References
+    ----------
+    Brucker et al., Resource-constrained project scheduling: notation, classification, models, and methods, European
+    Journal of Operational Research 112, 1999 (PS | prec | Cmax).
+    """
+
+    kind: ClassVar[str] = "workflow"
+    sense: ClassVar[str] = "min"
+
+    name: str
+    tasks: Several[str]
+    runtimes: Like[FloatArray]
+    edges: Like[IntArray] = NONE
+    nodes: Like[IntArray] = _DEFAULT
+    walltimes: Like[FloatArray] = _DEFAULT
+    resources: Several[str] = NONE
+    demands: Like[IntArray] = _DEFAULT
+    costs: Like[FloatArray] = _DEFAULT
+    programs: Several[str] = NONE
+    submit: int = 0
+    machine: IntArray | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise ModelError(f"workflow: name must be a text, got {shown(self.name)}")
+        tasks, resources = _texts(self.tasks, "tasks"), _texts(self.resources, "resources")
+        for what, names in (("task", tasks), ("resource", ("nodes", *resources))):
+            if len({*names}) < len(names):
+                raise ModelError(f"workflow: {what} {_twice(names)!r} stands twice")
+        programs = _texts(self.programs, "programs") or tasks
+        if len(programs) != len(tasks):
+            raise ModelError(f"workflow: {len(tasks)} tasks, but {len(programs)} programs")
+        count = (len(tasks),)
+        runtimes = _numbers(self.runtimes, "runtime", tasks, 0.0)
+        if runtimes.sum() >= 2.0**40:
+            raise ModelError("workflow: all tasks together run for 2**40 s or more")
+        limits = np.maximum(runtimes, 1.0) if self.walltimes is None else self.walltimes
+        walltimes = _numbers(limits, "walltime", tasks, 0.0)
+        if (walltimes <= 0).any():
+            raise ModelError(f"workflow: task {tasks[int(walltimes.argmin())]!r}: walltime must be > 0 s")
+        costs = _numbers(np.zeros(count) if self.costs is None else self.costs, "cost", tasks, 0.0)
+        nodes = frozen_ints(np.ones(count, np.int64) if self.nodes is None else self.nodes, "workflow: nodes", count)
+        shape = (len(tasks), len(resources))
+        given = self.demands if self.demands is not None and np.size(self.demands) else np.zeros(shape, np.int64)
+        demands = frozen_ints(given, "workflow: demands", shape)
+        for names, amounts, least in (("nodes",), nodes[:, None], 1), (resources, demands, 0):
+            for task, r in np.argwhere((amounts < least) | (amounts >= AMOUNT))[:1].tolist():
+                condition = f">= {least}" if amounts[task, r] < least else "< 2**53"
+                raise ModelError(
+                    f"workflow: task {tasks[task]!r}: {names[r]} must be {condition}, got {amounts[task, r]}"
+                )
+        edges = _edges(self.edges, tasks)
+        for name, value in (
+            ("tasks", tasks), ("resources", resources), ("programs", programs), ("runtimes", runtimes),
+            ("walltimes", walltimes), ("costs", costs), ("nodes", nodes), ("demands", demands), ("edges", edges),
+            ("submit", whole(self.submit, "workflow: submit")),
+        ):  # fmt: skip
+            object.__setattr__(self, name, value)
+        if (cycle := _cycle(self)) is not None:
+            told = [tasks[each] for each in cycle]
+            told = told if len(told) <= 2 * _SHOWN else [*told[: 2 * _SHOWN - 2], "...", told[-1]]
+            raise ModelError(f"workflow: tasks wait for each other in a cycle: {' -> '.join(told)}")
+        if self.machine is not None:
+            object.__setattr__(self, "machine", self._fitting(self.machine))
+
+    def _fitting(self, given: ArrayLike) -> IntArray:
+        """The machine, on which every task must fit."""
+        machine = frozen_ints(given, "workflow: machine", (1 + len(self.resources),))
+        names = ("nodes", *self.resources)
+        for r in np.flatnonzero((machine < (np.arange(len(machine)) == 0)) | (machine >= AMOUNT))[:1].tolist():
+            raise ModelError(f"workflow: {names[r]} of the machine must be {'> 0' if r == 0 else '>= 0'} and < 2**53")
+        for task, r in np.argwhere(self.requests() > machine)[:1].tolist():
+            wanted = self.requests()[task, r]
+            raise ModelError(
+                f"workflow: task {self.tasks[task]!r} needs {wanted} of {names[r]}, the machine has {machine[r]}"
+            )
+        return machine
+
+    def on(self, nodes: int, amounts: Mapping[str, int] | None = None) -> Workflow:
+        """The same workflow on a machine.
+
+        Parameters
+        ----------
+        nodes : of the machine, > 0.
+        amounts : of further resources, by name; of those that are not named there is enough for all tasks at once.
+
+        Raises
+        ------
+        ModelError : a resource is unknown, or a task does not fit.
+        """
+        given = dict(amounts or {})
+        enough = np.minimum(self.demands.sum(axis=0), AMOUNT - 1).tolist()
+        machine = [nodes, *(given.pop(name, most) for name, most in zip(self.resources, enough, strict=True))]
+        for name in given:
+            known = ", ".join(self.resources) or "none"
+            raise ModelError(f"workflow: no task states {name!r}; further resources: {known}")
+        return replace(self, machine=frozen_ints(machine, "workflow: machine"))
+
+    def __len__(self) -> int:
+        return len(self.tasks)
+
+    @property
+    def parents(self) -> Adjacency:
+        """The tasks that each task waits for."""
+        return _rows(self.edges[:, 1], self.edges[:, 0], len(self))
+
+    @property
+    def children(self) -> Adjacency:
+        """The tasks that wait for each task."""
+        by_parent = self.edges[np.lexsort((self.edges[:, 1], self.edges[:, 0]))]
+        return _rows(by_parent[:, 0], by_parent[:, 1], len(self))
+
+    @property
+    def ticks(self) -> int:
+        """How many ticks make a second: the least power of ten up to 10**6 in which runtimes are whole numbers."""
+        total = float(self.runtimes.sum())
+        for decimals in range(6):
+            power: int = 10**decimals
+            exact = self.runtimes * power
+            if (np.abs(exact - np.rint(exact)) <= 2 * np.spacing(exact)).all() or total * power * 10 >= _TOTAL:
+                return power
+        return 1_000_000
+
+    @property
+    def durations(self) -> IntArray:
+        """The runtimes in ticks, rounded where they have more than six decimals, shape ``(tasks,)``."""
+        return np.rint(self.runtimes * self.ticks).astype(np.int64)
+
+    def requests(self) -> IntArray:
+        """Nodes, then further resources, shape ``(tasks, 1 + resources)``."""
+        return np.column_stack((self.nodes, self.demands))
+
+    def earliest(self) -> IntArray:
+        """The earliest starts on a machine where nothing is scarce, in ticks, shape ``(tasks,)``."""
+        durations, (first, parents) = self.durations.tolist(), self.parents
+        first, parents, starts = first.tolist(), parents.tolist(), [0] * len(self)
+        for task in self.order().tolist():
+            waits = parents[first[task] : first[task + 1]]
+            starts[task] = max((starts[parent] + durations[parent] for parent in waits), default=0)
+        return np.array(starts, np.int64)
+
+    def critical_path(self) -> float:
+        """The runtime of the longest path [s]: no machine ends the workflow earlier."""
+        return self.value(self.earliest())
+
+    def order(self) -> IntArray:
+        """The tasks so that parents stand before children, level by level, in each as in :attr:`tasks`."""
+        order = _topological(self)
+        assert len(order) == len(self)
+        return order
+
+    def value(self, solution: ArrayLike) -> float:
+        """The makespan [s]."""
+        makespan, ticks = int((np.asarray(solution, np.int64) + self.durations).max(initial=0)), self.ticks
+        return makespan if ticks == 1 else makespan / ticks
+
+    def violations(self, solution: ArrayLike) -> list[str]:
+        """Every condition that ``solution`` breaks, in words; empty if it is feasible."""
+        given = as_array(solution)
+        if given.shape != (len(self),):
+            return [f"a solution has a start for each of {len(self)} tasks, got shape {given.shape}"]
+        if given.size and given.dtype.kind not in "iu":
+            return ["a solution holds whole numbers of ticks"]
+        if ((given < 0) | (given >= 2**62)).any():
+            return [f"task {self.tasks[int(given.argmin())]!r} starts before 0, or one starts too late"]
+        starts, durations, ticks = given.astype(np.int64), self.durations, self.ticks
+        ends = starts + durations
+        parent, child = self.edges.T
+        early = np.flatnonzero(starts[child] < ends[parent])
+        broken = [
+            f"task {self.tasks[child[e]]!r} starts at {starts[child[e]] / ticks:g} s, its parent "
+            f"{self.tasks[parent[e]]!r} ends at {ends[parent[e]] / ticks:g} s"
+            for e in early[:_SHOWN].tolist()
+        ]
+        if len(early) > _SHOWN:
+            broken.append(f"... and {len(early) - _SHOWN} more edges")
+        runs = durations > 0
+        if self.machine is None or not runs.any():
+            return broken
+        times = np.concatenate((ends[runs], starts[runs]))
+        changes = np.concatenate((-self.requests()[runs], self.requests()[runs]))
+        by_time = np.argsort(times, kind="stable")  # ends stand before starts of the same instant
+        wide = float(np.abs(changes).astype(np.float64).sum()) >= 2.0**62  # 64 bits may not hold the sums
+        used = np.cumsum(changes[by_time].astype(object) if wide else changes[by_time], axis=0)
+        for r, name in enumerate(("nodes", *self.resources)):
+            peak = int(used[:, r].argmax())
+            if used[peak, r] > self.machine[r]:
+                broken.append(
+                    f"at {times[by_time][peak] / ticks:g} s {used[peak, r]} of {name} are in use, "
+                    f"the machine has {self.machine[r]}"
+                )
+        return broken
+
+    def frozen(self, solution: ArrayLike) -> IntArray:
+        """``solution`` as a read-only array of its own."""
+        return frozen_ints(solution, "workflow: solution", (len(self),))
+
+    def trivial(self) -> IntArray | None:
+        """The earliest starts if the machine has room for all of them, else None."""
+        starts = self.earliest()
+        return None if self.violations(starts) else starts
+
+
+def _texts(given: Any, what: str) -> tuple[str, ...]:
+    if not isinstance(given, (tuple, list)) or not all(isinstance(each, str) and each for each in given):
+        raise ModelError(f"workflow: {what} must be texts that are not empty, got {shown(given)}")
+    return tuple(given)
+
+
+def _twice(given: tuple[str, ...]) -> str:
+    return next(each for each, times in Counter(given).items() if times > 1)
+
+
+def _numbers(given: ArrayLike, what: str, tasks: tuple[str, ...], least: float) -> FloatArray:
+    array = frozen_floats(given, f"workflow: {what}s", (len(tasks),))
+    wrong = np.flatnonzero(~(np.isfinite(array) & (array >= least)))
+    if wrong.size:
+        task, number = tasks[wrong[0]], array[wrong[0]]
+        raise ModelError(f"workflow: task {task!r}: {what} must be a number >= 0, got {number:g}")
+    return array
+
+
+def _edges(given: ArrayLike, tasks: tuple[str, ...]) -> IntArray:
+    pairs = np.empty((0, 2), np.int64) if not np.size(given) else given
+    edges = frozen_ints(pairs, "workflow: edges", (-1, 2))
+    wrong = np.flatnonzero(((edges < 0) | (edges >= len(tasks))).any(axis=1))
+    if wrong.size:
+        raise ModelError(f"workflow: edge {edges[wrong[0]].tolist()}: there are {len(tasks)} tasks, from 0")
+    ordered = edges[np.lexsort((edges[:, 0], edges[:, 1]))]
+    new = np.ones(len(ordered), bool)
+    new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    return frozen_ints(ordered[new], "workflow: edges")
+
+
+def _rows(by: IntArray, tasks: IntArray, count: int) -> Adjacency:
+    return Adjacency(np.searchsorted(by, np.arange(count + 1)), np.ascontiguousarray(tasks))
+
+
+def _topological(workflow: Workflow) -> IntArray:
+    """The tasks in topological order, without those on a cycle and behind one (Kahn 1962)."""
+    waits = np.diff(workflow.parents.first).tolist()
+    first, children = workflow.children.first.tolist(), workflow.children.tasks.tolist()
+    level = [task for task, count in enumerate(waits) if count == 0]
+    order: list[int] = []
+    while level:
+        order += level
+        ready = []
+        for task in level:
+            for child in children[first[task] : first[task + 1]]:
+                waits[child] -= 1
+                if waits[child] == 0:
+                    ready.append(child)
+        level = sorted(ready)
+    return np.array(order, np.int64)
+
+
+def _cycle(workflow: Workflow) -> list[int] | None:
+    """Tasks that wait for each other, the first one again at the end; None if there are none."""
+    order = _topological(workflow)
+    if len(order) == len(workflow):
+        return None
+    left = np.ones(len(workflow), bool)
+    left[order] = False
+    first, parents = workflow.parents
+    # Each task that is left has a parent that is left: going from parent to parent meets a task again.
+    met: dict[int, int] = {}
+    trail: list[int] = []
+    task = int(left.argmax())
+    while task not in met:
+        met[task] = len(trail)
+        trail.append(task)
+        waits = parents[first[task] : first[task + 1]]
+        task = int(waits[left[waits]][0])
+    return [*reversed(trail[met[task] :]), trail[-1]]
