@@ -22,7 +22,7 @@ LAYERS = [
     {"generate", "forecast"},
     {"learned"},
     {"bench", "plot"},
-    {"adapters", "report", "testing"},
+    {"adapters", "report", "slurm", "testing"},
     {"cli"},
     {"__main__", "foreseen"},
 ]

@@ -43,6 +43,10 @@ class UnsupportedError(TransomError):
     """A solver says that it cannot take this problem; the message carries its reason."""
 
 
+class SlurmError(TransomError):
+    """A Slurm does not answer, refuses, or tells what cannot be understood."""
+
+
 class PolicyError(TransomError):
     """A policy took a decision that the cluster cannot carry out."""
 

@@ -40,6 +40,7 @@ EVOLUTION = "--generations 1 --population 4 --windows 2 --chunks 1"
 TRAINING = "--decisions 64 --batch 64 --hidden 8,8 --laps 1 --window 20 --against fcfs-easy"
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+ANSWERS = Path(__file__).parents[1] / "slurm" / "recorded"
 
 CASES = {
     "demo": "--out {0}/demo",
@@ -75,6 +76,7 @@ CASES = {
     "library update": "{0}/results.jsonl --library {0}/library",
     "library verify": "--library {0}/library",
     "library remove": "{0}/library/other.jsonl --library {0}/library",
+    "slurm window": f"{ANSWERS / 'jobs.txt'} {ANSWERS / 'nodes.txt'} -o {{0}}/window.json",
     "protocol rlscheduler": "{0}/trace.swf.gz --policy sjf --sequences 2 --length 20",
     "train nsa": "--network fcn-1 --decisions 64 --envs 2 --streams 1 --passes 1 --out {0}/nsa",
     "train nsa-cost": "--updates 1 --windows 2 --runs 2 --search-steps 5 --candidates 4 --out {0}/nsa-cost",

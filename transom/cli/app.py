@@ -22,8 +22,9 @@ _COMMANDS = (
     "library list", "library add", "library remove", "library update", "library verify",
     "train nsa", "train nsa-cost", "train dras", "train kernel", "train learned-priority",
     "protocol rlscheduler",
+    "slurm window",
 )  # fmt: skip
-"""Each has a module of its name; ``library`` has one, ``generate`` and ``import`` have folders."""
+"""Each has a module of its name; ``library`` has one, ``generate``, ``import`` and ``slurm`` have folders."""
 
 _GROUPS = {
     "generate": "Generate workloads, knapsacks, selections, allocations, constrained paths, placements, workflows.",
@@ -31,6 +32,7 @@ _GROUPS = {
     "bench": "Compare solvers on the same instances within the same time, and policies on the same traces.",
     "library": "Keep and check the best known results of instances.",
     "protocol": "Compare policies by the published protocol of another program.",
+    "slurm": "See what a running Slurm does as windows, and what a policy would do with them.",
     "train": "Train a learned component. An interrupted training resumes where it stopped.",
 }
 _PLAIN: dict[str, Any] = {"no_args_is_help": True, "rich_markup_mode": None}
@@ -73,7 +75,10 @@ def _named(arguments: Sequence[str]) -> Sequence[str]:
 def _module(name: str) -> str:
     if name.startswith("library"):
         return "library"
-    return name.replace("generate ", "generate.").replace("import ", "records.").replace(" ", "_").replace("-", "_")
+    for group, folder in (("generate ", "generate."), ("import ", "records."), ("slurm ", "slurm.")):
+        if name.startswith(group):
+            name = folder + name.removeprefix(group)
+    return name.replace(" ", "_").replace("-", "_")
 
 
 def _version(asked: bool) -> None:

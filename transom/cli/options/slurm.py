@@ -1,0 +1,64 @@
+"""Options of the commands about a running Slurm, and what it is asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from transom.slurm.state import SlurmState
+    from transom.slurm.window import Seen
+
+Answers = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="[ANSWER]...",
+        help="Files with answers of a Slurm: squeue --json, sinfo --json, scontrol show job, nodes, partition, "
+        "reservation, licenses or topology, as text or JSON. By default, the Slurm of this machine is asked.",
+    ),
+]
+PartitionOption = Annotated[
+    str | None, typer.Option("--partition", help="Partition whose window it is. By default, that of the site.")
+]
+Held = Annotated[bool, typer.Option("--held", help="Treat held jobs as if they were released.")]
+Now = Annotated[
+    str | None,
+    typer.Option(
+        "--now",
+        help="With files: the time they were written, such as 2026-01-31T12:00:00 (UTC) or seconds since 1970. By "
+        "default, the last time at which something happened.",
+    ),
+]
+
+
+def asked_state(answers: list[Path] | None, now: str | None) -> SlurmState:
+    """The state that files tell, or that of the Slurm of this machine.
+
+    Raises
+    ------
+    SpecError : the time cannot be read, or is stated without files.
+    SlurmError : Slurm does not answer, or the files tell no state.
+    """
+    from transom.errors import SpecError
+    from transom.slurm.state import ask_slurm, read_answers
+    from transom.traces.records.values import instant
+
+    if not answers:
+        if now is not None:
+            raise SpecError("--now needs files with answers; a running Slurm has a clock of its own")
+        return ask_slurm()
+    time = None if now is None else instant(now)
+    if now is not None and (time is None or time < 0):
+        raise SpecError(f"--now: expected a time such as 2026-01-31T12:00:00, got {now!r}")
+    return read_answers(answers, time)
+
+
+def remarks_on(seen: Seen) -> list[str]:
+    """What is left to Slurm, and what else a reader should know; a line each."""
+    lines = list(seen.remarks)
+    if seen.left:
+        told = ", ".join(f"{count} {reason}" for reason, count in seen.left.items())
+        lines.append(f"left to Slurm: {sum(seen.left.values())} waiting jobs ({told})")
+    return lines

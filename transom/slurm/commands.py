@@ -1,0 +1,39 @@
+"""The one place that runs commands of Slurm: lists of arguments, no shell, a time limit, one line for each failure."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+from transom.errors import SlurmError
+
+_LIMIT = 30.0  # of a command [s]
+_LOCAL = ("SQUEUE_", "SINFO_", "SCONTROL_", "SLURM_TIME_FORMAT", "SLURM_JSON", "SLURM_CLUSTERS")
+
+
+def run_slurm(*command: str, stdin: str | None = None, seconds: float = _LIMIT) -> str:
+    """What a command of Slurm prints; times are in UTC, and settings of the user's environment do not matter.
+
+    Raises
+    ------
+    SlurmError : the command is not installed, does not answer in time or fails; the message is its first line.
+    """
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(_LOCAL)}
+    environment.update(TZ="UTC", LC_ALL="C")
+    try:
+        done = subprocess.run(
+            command, input=stdin, capture_output=True, timeout=seconds, env=environment, check=False,
+            encoding="utf-8", errors="replace",
+        )  # fmt: skip
+    except FileNotFoundError:
+        raise SlurmError(f"{command[0]} is not installed here: Slurm's commands must be on the PATH") from None
+    except subprocess.TimeoutExpired:
+        raise SlurmError(f"{command[0]} did not answer within {seconds:g} s") from None
+    except OSError as error:
+        raise SlurmError(f"{command[0]} cannot be run: {error.strerror}") from None
+    told = done.stderr.strip().splitlines()
+    # squeue returns 0 for a field that it does not know.
+    if done.returncode or any(": error:" in line for line in told):
+        why = next((line for line in told if "error" in line), told[0] if told else f"status {done.returncode}")
+        raise SlurmError(f"{' '.join(command[:3])}: {why.removeprefix(f'{command[0]}: ')}")
+    return done.stdout

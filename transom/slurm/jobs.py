@@ -1,0 +1,264 @@
+"""The jobs of a Slurm, from ``squeue``, ``squeue --json`` or ``scontrol show job``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from transom.slurm.answers import UNKNOWN, number, stated
+from transom.traces.records.values import amount, instant, seconds, state
+
+SEPARATOR = "\x1f"
+_TASKS = 1 << 32  # an array's tasks that have no number of their own yet are numbered above those of all jobs
+_MOST = 1 << 22  # tasks of an array
+
+FIELDS = {
+    "number": "JobId", "name": "JobArrayId", "array": "ArrayJobId", "task": "ArrayTaskId", "state": "State",
+    "partition": "Partition", "user": "UserName", "uid": "UserId", "limit": "TimeLimit", "nodes": "NumNodes",
+    "most": "MaxNodes", "cpus": "NumCPUs", "submit": "SubmitTime", "eligible": "EligibleTime", "start": "StartTime",
+    "end": "EndTime", "priority": "PriorityLong", "reason": "Reason", "features": "Feature",
+    "gres_node": "tres-per-node", "gres_job": "tres-per-job", "gres_socket": "tres-per-socket",
+    "gres_task": "tres-per-task", "licences": "Licenses", "reservations": "Reservation",
+    "dependencies": "Dependency", "sharing": "OverSubscribe", "memory": "MinMemory", "held_nodes": "NodeList",
+    "named nodes": "ReqNodes", "limits on switches": "ReqSwitch", "heterogeneous jobs": "HetJobId",
+    "contiguous nodes": "Contiguous",
+}  # fmt: skip
+"""Our names of the fields that ``squeue -O`` is asked for; none of them holds free text."""
+
+_RECORD = {
+    "number": "JobId", "array": "ArrayJobId", "task": "ArrayTaskId", "state": "JobState", "partition": "Partition",
+    "user": "UserId", "limit": "TimeLimit", "nodes": "NumNodes", "cpus": "NumCPUs", "submit": "SubmitTime",
+    "eligible": "EligibleTime", "start": "StartTime", "end": "EndTime", "priority": "Priority", "reason": "Reason",
+    "features": "Features", "gres_node": "TresPerNode", "gres_job": "TresPerJob",
+    "gres_socket": "TresPerSocket", "gres_task": "TresPerTask", "licences": "Licenses",
+    "reservations": "Reservation", "dependencies": "Dependency", "sharing": "OverSubscribe", "memory": "MinMemoryNode",
+    "held_nodes": "NodeList", "named nodes": "ReqNodeList", "excluded nodes": "ExcNodeList",
+    "limits on switches": "Switches", "heterogeneous jobs": "HetJobId", "contiguous nodes": "Contiguous",
+    "looked": "LastSchedEval",
+}  # fmt: skip
+_JSON = {
+    "number": "job_id", "array": "array_job_id", "task": "array_task_id", "partition": "partition",
+    "user": "user_name", "uid": "user_id", "limit": "time_limit", "nodes": "node_count", "most": "max_nodes",
+    "cpus": "cpus", "submit": "submit_time", "eligible": "eligible_time", "start": "start_time", "end": "end_time",
+    "priority": "priority", "reason": "state_reason", "features": "features", "gres_node": "tres_per_node",
+    "gres_job": "tres_per_job", "gres_socket": "tres_per_socket",
+    "gres_task": "tres_per_task", "licences": "licenses", "reservations": "resv_name",
+    "dependencies": "dependency", "memory": "memory_per_node", "held_nodes": "nodes", "named nodes": "required_nodes",
+    "excluded nodes": "excluded_nodes", "limits on switches": "minimum_switches", "heterogeneous jobs": "het_job_id",
+    "looked": "last_sched_evaluation",
+}  # fmt: skip
+_GRES = ("gres_node", "gres_job", "gres_socket", "gres_task")
+_ASKED = {
+    "generic resources": _GRES,
+    **{
+        name: (name,)
+        for name in (
+            "features", "reservations", "dependencies", "named nodes", "excluded nodes", "limits on switches",
+            "contiguous nodes", "heterogeneous jobs",
+        )
+    },
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class SlurmJob:
+    """A job, or a task of an array, as Slurm tells it.
+
+    Parameters
+    ----------
+    id : positive and unique: Slurm's number, or one of our own for a task that has none yet.
+    name : what Slurm's commands take: ``12``, ``4_7``.
+    state, reason : as Slurm words them.
+    partition, user, uid : where, and whose; uid -1 where it is not told.
+    submit, eligible, start, end : times [s since 1970], -1 where unknown; those of waiting jobs are Slurm's guesses.
+    limit : [s], -1 for none.
+    nodes, most : the least and the most nodes it takes.
+    cpus : of the whole job.
+    memory : of a node [MiB], -1 where none is stated.
+    priority : Slurm's; 0 for a held job.
+    shares : whether its nodes may be shared with other jobs.
+    held_nodes : the list of its nodes while it runs.
+    licences : as stated.
+    asks : what else it asks for, by what cannot be expressed in a window.
+    looked : when Slurm last looked at it [s since 1970], -1 where unknown.
+    """
+
+    id: int
+    name: str
+    state: str
+    partition: str
+    user: str
+    uid: int
+    submit: int
+    eligible: int
+    start: int
+    end: int
+    limit: int
+    nodes: int
+    most: int
+    cpus: int
+    memory: int
+    priority: int
+    reason: str
+    shares: bool
+    held_nodes: str
+    licences: str
+    asks: Mapping[str, str] = field(default_factory=dict, hash=False)
+    looked: int = UNKNOWN
+
+    @property
+    def waits(self) -> bool:
+        """Whether it has not started."""
+        return self.state in ("PENDING", "REQUEUED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD")
+
+    @property
+    def holds(self) -> bool:
+        """Whether it holds nodes."""
+        return self.state in ("RUNNING", "SUSPENDED", "CONFIGURING", "COMPLETING", "STOPPED", "SIGNALING", "STAGE_OUT")
+
+    @property
+    def held(self) -> bool:
+        """Whether somebody holds it back."""
+        return self.priority == 0 or self.reason.startswith("JobHeld") or "HOLD" in self.state
+
+
+def jobs_of_squeue(lines: Iterable[str], excluding: frozenset[str] = frozenset()) -> Iterator[SlurmJob]:
+    """Jobs of the lines of ``squeue -r -O`` with :data:`FIELDS`; ``excluding`` names those that exclude nodes.
+
+    ``squeue -O`` does not know excluded nodes, and ``squeue -o`` not the most nodes: each is asked for its own.
+    """
+    for line in lines:
+        values = line.split(SEPARATOR)
+        if len(values) <= len(FIELDS):
+            continue  # of another form, or cut short
+        told = dict(zip(FIELDS, values, strict=False))
+        if told["name"] in excluding:
+            told["excluded nodes"] = "stated"
+        yield from _jobs(told)
+
+
+def jobs_of_records(records: Iterable[Mapping[str, str]]) -> Iterator[SlurmJob]:
+    """Jobs of ``scontrol show job``."""
+    for record in records:
+        told = {ours: record.get(theirs, "") for ours, theirs in _RECORD.items()}
+        user = re.fullmatch(r"(.*)\((\d+)\)", told["user"])
+        told["user"], told["uid"] = (user[1], user[2]) if user else (told["user"], "")
+        told["nodes"], _, told["most"] = told["nodes"].partition("-")
+        yield from _jobs(told)
+
+
+def jobs_of_json(jobs: Iterable[Any]) -> Iterator[SlurmJob]:
+    """Jobs of ``squeue --json`` or ``scontrol show jobs --json``, of any version."""
+    for job in jobs:
+        if not isinstance(job, dict):
+            continue
+        told: dict[str, Any] = {ours: job.get(theirs) for ours, theirs in _JSON.items()}
+        states = job.get("job_state")
+        listed = states if isinstance(states, list) else [states]
+        told["state"] = next((each for each in listed if each == "COMPLETING"), listed[0] if listed else "")
+        told["contiguous nodes"] = "1" if job.get("contiguous") is True else ""
+        told["sharing"] = "NO" if {*_words(job.get("shared")), *_words(job.get("exclusive"))} & _WHOLE else "OK"
+        told["limit"] = number(job.get("time_limit"))
+        told["limit"] *= 60 if told["limit"] > 0 else 1
+        if number(told["array"]) > 0 and not stated(told["task"]):
+            told["task"] = job.get("array_task_string")
+        if job.get("hold") is True:
+            told["priority"] = 0
+        yield from _jobs(told)
+
+
+_WHOLE = frozenset(("none", "true", "user"))
+
+
+def _words(value: Any) -> set[str]:
+    return {str(each).lower() for each in (value if isinstance(value, list) else [value]) if each}
+
+
+def _jobs(told: Mapping[str, Any]) -> Iterator[SlurmJob]:
+    """The job of a record, or the tasks of an array."""
+    number_ = number(told["number"])
+    if number_ <= 0:
+        return
+    array, tasks = number(told.get("array")), stated(told.get("task"))
+    least = max(_count(told["nodes"]), 1)
+    asks = {name: value for name in _ASKED if (value := _asked(told, name))}
+    job = SlurmJob(
+        id=number_,
+        name=str(number_),
+        state=state(stated(told["state"])),
+        partition=stated(told["partition"]),
+        user=stated(told["user"]),
+        uid=_count(told["uid"]),
+        submit=_time(told["submit"]),
+        eligible=_time(told["eligible"]),
+        start=_time(told["start"]),
+        end=_time(told["end"]),
+        limit=told["limit"] if isinstance(told["limit"], int) else _or_unknown(seconds(stated(told["limit"]))),
+        nodes=least,
+        most=max(_count(told.get("most")), least) if _count(told.get("most")) > 0 else least,
+        cpus=max(_count(told["cpus"]), 0),
+        memory=_memory(told["memory"]),
+        priority=_count(told["priority"]),
+        reason=stated(told["reason"]).split(",")[0],
+        shares=stated(told["sharing"]).upper() != "NO",
+        held_nodes=stated(told["held_nodes"]),
+        licences=stated(told["licences"]),
+        asks=asks,
+        looked=_time(told.get("looked")),
+    )
+    if array <= 0 or not tasks:
+        yield job
+    elif tasks.isdecimal():
+        # A waiting task of an array may still share the number of the whole.
+        own = number_ if number_ != array or not job.waits else array + (int(tasks) + 1) * _TASKS
+        yield replace(job, id=own, name=f"{array}_{tasks}")
+    else:
+        for task in _expanded(tasks):
+            yield replace(job, id=array + (task + 1) * _TASKS, name=f"{array}_{task}")
+
+
+def _asked(told: Mapping[str, Any], name: str) -> str:
+    values = [stated(told.get(each)) for each in _ASKED[name]]
+    return ",".join(value for value in values if value not in ("", "0", "NO", "no"))
+
+
+def _expanded(tasks: str) -> Iterator[int]:
+    """``2-9%3`` and ``1,4-10:3`` as numbers."""
+    count = 0
+    for part in tasks.strip("[]").partition("%")[0].split(","):
+        found = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9})(?::(\d{1,9}))?)?", part.strip())
+        if found is None:
+            continue  # cut short by SLURM_BITSTR_LEN
+        first = int(found[1])
+        for task in range(first, int(found[2] or first) + 1, max(int(found[3] or 1), 1)):
+            if (count := count + 1) > _MOST:
+                return
+            yield task
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, str):
+        found = re.match(r"\d{1,18}", value.strip())
+        return int(found[0]) if found else UNKNOWN
+    return number(value)
+
+
+def _time(value: Any) -> int:
+    if isinstance(value, str):
+        return _or_unknown(instant(value)) if stated(value) else UNKNOWN
+    told = number(value)
+    return told if told > 0 else UNKNOWN
+
+
+def _memory(value: Any) -> int:
+    if isinstance(value, str):
+        found = amount(value)
+        return found.mebibytes if found and found.per != "c" and found.mebibytes > 0 else UNKNOWN
+    told = number(value)
+    return told if told > 0 else UNKNOWN
+
+
+def _or_unknown(value: int | None) -> int:
+    return UNKNOWN if value is None else value

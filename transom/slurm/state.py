@@ -1,0 +1,152 @@
+"""What a Slurm is doing at an instant: asked for by its commands, or read from answers that were kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from transom.errors import SlurmError
+from transom.slurm import jobs as slurm_jobs
+from transom.slurm import site
+from transom.slurm.answers import stated, text_records
+from transom.slurm.commands import run_slurm
+from transom.slurm.jobs import SEPARATOR, SlurmJob
+from transom.slurm.nodes import SlurmNode, nodes_of_groups, nodes_of_json, nodes_of_records
+from transom.slurm.site import Licence, Partition, Reservation, Switch
+from transom.traces.records.values import instant
+from transom.traces.swf_blocks import blocks
+
+
+@dataclass(slots=True)
+class SlurmState:
+    """Jobs, nodes and what stands beside them; ``now`` is Slurm's own clock [s since 1970]."""
+
+    now: int = -1
+    jobs: list[SlurmJob] = field(default_factory=list)
+    nodes: list[SlurmNode] = field(default_factory=list)
+    partitions: list[Partition] = field(default_factory=list)
+    reservations: list[Reservation] = field(default_factory=list)
+    licences: list[Licence] = field(default_factory=list)
+    switches: list[Switch] = field(default_factory=list)
+
+    def latest(self) -> int:
+        """The latest time that the jobs tell of something that has happened."""
+        return max((max(j.submit, j.looked, j.start if j.holds else -1) for j in self.jobs), default=-1)
+
+
+def ask_slurm() -> SlurmState:
+    """What the Slurm of this machine is doing now; polled as text, which stays cheap with thousands of jobs.
+
+    Raises
+    ------
+    SlurmError : there is no Slurm, or it does not answer.
+    """
+    state = SlurmState(now=slurm_clock())
+    form = ",".join(f"{name}:{SEPARATOR}" for name in slurm_jobs.FIELDS.values())
+    excluding = run_slurm("squeue", "-a", "-h", "-r", "-t", "PD", "-o", f"%i{SEPARATOR}%x").splitlines()
+    named = frozenset(line.split(SEPARATOR)[0] for line in excluding if stated(line.partition(SEPARATOR)[2]))
+    state.jobs += slurm_jobs.jobs_of_squeue(run_slurm("squeue", "-a", "-h", "-r", "-O", form).splitlines(), named)
+    for what in ("nodes", "partition", "reservation", "licenses", "topology"):
+        command = ("scontrol", "-a", "-o", "show", what)
+        try:
+            _take_text(state, run_slurm(*command))
+        except SlurmError:
+            if what in ("nodes", "partition"):
+                raise  # the others are refused where a site has none
+    if not state.nodes:
+        raise SlurmError("scontrol show nodes: Slurm names no node")
+    return state
+
+
+def slurm_clock() -> int:
+    """The controller's clock [s since 1970].
+
+    Raises
+    ------
+    SlurmError : it does not answer.
+    """
+    told = run_slurm("scontrol", "show", "config").partition("\n")[0]
+    now = instant(told.split()[-1]) if told.split() else None
+    if now is None or now < 0:
+        raise SlurmError(f"scontrol show config: expected a time in its first line, got {told[:80]!r}")
+    return now
+
+
+def read_answers(paths: Sequence[Path], now: int | None = None) -> SlurmState:
+    """A state from answers that were kept in files, of any kind and in any order.
+
+    Parameters
+    ----------
+    paths : outputs of ``squeue --json``, ``sinfo --json``, ``scontrol show job|nodes|partition|reservation|licenses|
+        topology`` as text or JSON, ``topology.conf``; plain or gzip.
+    now : the instant [s since 1970], by default the latest at which something happened.
+
+    Raises
+    ------
+    SlurmError : a file is none of these, or jobs or nodes are missing.
+    TraceError : a file cannot be read.
+    """
+    state = SlurmState()
+    for path in paths:
+        text = b"".join(bytes(block) for _, block in blocks(str(path))).decode("utf-8", "replace")
+        taken = _take_json(state, path, text) if text.lstrip()[:1] == "{" else _take_text(state, text)
+        if not taken:
+            raise SlurmError(f"{path}: holds none of Slurm's answers: jobs, nodes, partitions, reservations, topology")
+    if not state.nodes:
+        raise SlurmError(f"{', '.join(map(str, paths))}: no file names nodes; add that of scontrol show nodes")
+    state.now = state.latest() if now is None else now
+    if state.now < 0:
+        raise SlurmError(f"{', '.join(map(str, paths))}: no file tells a time; state it with --now")
+    return state
+
+
+def _take_text(state: SlurmState, text: str) -> bool:
+    kinds: dict[str, list[dict[str, str]]] = {}
+    for record in text_records(text):
+        kinds.setdefault(next(iter(record)), []).append(record)
+    taken = False
+    for kind, found in kinds.items():
+        into, read = {
+            "JobId": (state.jobs, slurm_jobs.jobs_of_records),
+            "NodeName": (state.nodes, nodes_of_records),
+            "PartitionName": (state.partitions, site.partitions_of_records),
+            "ReservationName": (state.reservations, site.reservations_of_records),
+            "LicenseName": (state.licences, site.licences_of_records),
+            "SwitchName": (state.switches, site.switches_of_records),
+            "BlockName": (state.switches, site.switches_of_records),
+        }[kind]
+        into += read(found)  # type: ignore[operator]
+        taken = True
+    return taken or text.startswith("No ")
+
+
+def _take_json(state: SlurmState, path: Path, text: str) -> bool:
+    try:
+        answer = msgspec.json.decode(text.encode())
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise SlurmError(f"{path}: is not the JSON that Slurm prints: {error}") from None
+    into: dict[str, tuple[list[Any], Any]] = {
+        "jobs": (state.jobs, slurm_jobs.jobs_of_json),
+        "nodes": (state.nodes, nodes_of_json),
+        "sinfo": (state.nodes, nodes_of_groups),
+        "partitions": (state.partitions, site.partitions_of_json),
+        "reservations": (state.reservations, site.reservations_of_json),
+        "licenses": (state.licences, site.licences_of_json),
+    }
+    taken = False
+    for name, (kept, read) in into.items():
+        if isinstance(answer.get(name), list):
+            kept += read(answer[name])
+            taken = True
+    if not taken and (errors := _errors(answer.get("errors"))):
+        raise SlurmError(f"{path}: Slurm reports: {errors}")
+    return taken
+
+
+def _errors(errors: Any) -> str:
+    first: Iterable[Any] = errors[:1] if isinstance(errors, list) else ()
+    return "".join(stated(e.get("error") or e.get("description")) if isinstance(e, dict) else str(e) for e in first)

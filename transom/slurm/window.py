@@ -1,0 +1,273 @@
+"""The window of a Slurm: what of its state a policy and the solvers can decide, and what is left to Slurm."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from transom.errors import SlurmError
+from transom.models import Cluster, JobTable, Window
+from transom.models.arrays import IntArray
+from transom.models.job import DEMAND
+from transom.simulation.core.site_order import load_rule, site_order
+from transom.slurm.jobs import SlurmJob
+from transom.slurm.nodes import SlurmNode
+from transom.slurm.site import Licence, Partition, Reservation, named_hosts, tree_of
+from transom.slurm.state import SlurmState
+
+_YEAR = 365 * 86400  # the walltime of a job without a limit [s]
+_STARTABLE = frozenset(("", "None", "Priority", "Resources", "Licenses", "BeginTime", "Cleaning", "SchedDefer"))
+_WITHIN = 1  # a running job that is over its time ends so soon [s]
+_BEYOND = "nodes_beyond_"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A window with the names that Slurm knows its parts by.
+
+    Parameters
+    ----------
+    window : what the policy decides.
+    partition : whose window it is.
+    names : of the nodes, by their ids in the window.
+    jobs : queued and running jobs by their ids in the window.
+    left : how many waiting jobs are left to Slurm, by reason.
+    remarks : what else a reader should know.
+    idle : ids of the idle nodes, ascending, also where the cluster has no topology.
+    kept_from : for each reservation to come, its begin [s] and the ids of its nodes.
+    """
+
+    window: Window
+    partition: str
+    names: list[str]
+    jobs: dict[int, SlurmJob]
+    left: dict[str, int]
+    remarks: list[str]
+    idle: IntArray
+    kept_from: list[tuple[int, frozenset[int]]]
+
+
+def window_of(
+    state: SlurmState,
+    partition: str | None = None,
+    order: str | None = None,
+    held: bool = False,
+    only: Callable[[SlurmJob], bool] | None = None,
+) -> Seen:
+    """The window of a partition, in whole nodes.
+
+    A node is idle if it serves and no job holds any of its CPUs. A node that several jobs share becomes idle with the
+    last of them, to which it is counted. Licences are further resources. So are the nodes that are not reserved from
+    some instant on: a job that would still run then takes of these.
+
+    Parameters
+    ----------
+    state : what Slurm tells.
+    partition : by default Slurm's own default.
+    order : the priority rule that orders the queue; by default Slurm's priorities.
+    held : whether held jobs, too, could start.
+    only : jobs that are offered; all others are left to Slurm.
+
+    Raises
+    ------
+    SlurmError : there is no such partition, or it has no nodes.
+    SpecError : there is no such rule.
+    """
+    where = _partition(state, partition)
+    known = {node.name: node for node in state.nodes}
+    names = [node.name for node in state.nodes if node.name in where.nodes]
+    if not names:
+        raise SlurmError(f"partition {where.name}: Slurm tells of none of its nodes")
+    tree, names, remarks = tree_of(state.switches, names)
+    now, ids = state.now, {name: i for i, name in enumerate(names)}
+    nodes = [known[name] for name in names]
+    if not where.up:
+        remarks.append(f"partition {where.name} is not up: Slurm starts nothing there")
+
+    running, owned = _running(state, nodes, ids)
+    reserved = {ids[n] for each in state.reservations if each.start <= now < each.end for n in each.nodes if n in ids}
+    idle = np.array([i for i, node in enumerate(nodes) if node.idle and i not in owned and i not in reserved], np.int64)
+    running = {job: kept for job, held_ in running.items() if (kept := held_ - reserved)}
+
+    most = len(idle) + sum(map(len, running.values()))
+    asked = _Question(where, nodes, most, state.licences, held)
+    left: Counter[str] = Counter()
+    queue: list[SlurmJob] = []
+    for job in state.jobs:
+        if not job.waits:
+            continue
+        reason = asked.refusal(job, now) if only is None or only(job) else "not selected"
+        if reason is None:
+            queue.append(job)
+        else:
+            left[reason] += 1
+    if shared := sum(job.shares and not where.whole for job in queue):
+        remarks.append(f"{shared} jobs may share nodes with others; a window counts whole nodes")
+
+    coming = [each for each in state.reservations if each.start > now and each.nodes & ids.keys()]
+    kept_from = [
+        (each.start, frozenset(ids[name] for name in each.nodes if name in ids))
+        for each in _first(coming, queue, now, where)
+    ]
+    licences = [each for each in state.licences if any(each.name in _licences(job.licences) for job in queue)]
+    ends = sorted(running, key=lambda job: (max(job.end, now + _WITHIN), job.id))
+    waiting = JobTable(_rows(queue, {}, now, where, licences, kept_from))
+    active = JobTable(_rows(ends, running, now, where, licences, kept_from))
+    window = Window(
+        now=now,
+        cluster=Cluster(
+            len(names),
+            (*(each.name for each in licences), *(f"{_BEYOND}{start}" for start, _ in kept_from)),
+            (*(each.total for each in licences), *(len(names) - len(kept) for _, kept in kept_from)),
+            tree,
+        ),
+        queue=waiting,
+        running=active,
+        running_end=np.array([max(job.end, now + _WITHIN) for job in ends], np.int64),
+        available=_available(idle, licences, kept_from, active),
+        idle=None if tree is None else idle,
+    )
+    window = _ordered(window, order, {job.id: job for job in queue})
+    both = {job.id: job for job in (*queue, *ends)}
+    return Seen(window, where.name, names, both, dict(left.most_common()), remarks, idle, kept_from)
+
+
+def _partition(state: SlurmState, name: str | None) -> Partition:
+    known = {each.name: each for each in state.partitions}
+    if not known:  # as in answers that were kept without them
+        for word in sorted({word for node in state.nodes for word in node.partitions}):
+            inside = frozenset(node.name for node in state.nodes if word in node.partitions)
+            known[word] = Partition(word, inside, False, -1, True, True)
+    if not known:
+        known[name or "all"] = Partition(name or "all", frozenset(n.name for n in state.nodes), True, -1, True, True)
+    if name is not None:
+        if name not in known:
+            raise SlurmError(f"there is no partition {name!r}; Slurm has {', '.join(sorted(known))}")
+        return known[name]
+    return next((each for each in known.values() if each.default), max(known.values(), key=lambda p: len(p.nodes)))
+
+
+def _running(
+    state: SlurmState, nodes: Sequence[SlurmNode], ids: dict[str, int]
+) -> tuple[dict[SlurmJob, set[int]], set[int]]:
+    """The nodes in service that become idle with each job, and all nodes that jobs hold."""
+    last: dict[int, SlurmJob] = {}
+    for job in state.jobs:
+        if job.holds and job.held_nodes:
+            for name in named_hosts(job.held_nodes):
+                node = ids.get(name)
+                if node is not None and (node not in last or _end(job) > _end(last[node])):
+                    last[node] = job
+    by_job: dict[int, tuple[SlurmJob, set[int]]] = {}
+    for node, job in last.items():
+        if nodes[node].serves:
+            by_job.setdefault(job.id, (job, set()))[1].add(node)
+    return dict(by_job.values()), set(last)
+
+
+def _end(job: SlurmJob) -> float:
+    return job.end if job.end > 0 else float("inf")
+
+
+class _Question:
+    """Whether a waiting job can be expressed, asked for one after the other."""
+
+    def __init__(
+        self, where: Partition, nodes: Sequence[SlurmNode], most: int, licences: Sequence[Licence], held: bool
+    ) -> None:
+        self.where, self.most, self.held = where, most, held
+        self.licences = {each.name for each in licences}
+        serving = [node for node in nodes if node.serves]
+        self.cpus = min((node.cpus for node in serving), default=0)
+        self.memory = min((node.memory for node in serving), default=0)
+
+    def refusal(self, job: SlurmJob, now: int) -> str | None:
+        """Why a waiting job is left to Slurm; None if it is not."""
+        if job.partition != self.where.name:
+            return "several partitions" if "," in job.partition else "other partitions"
+        if job.held and not self.held:
+            return "held"
+        if job.eligible > now and not (job.held and self.held):
+            return "not eligible yet"
+        for name in job.asks:
+            return name
+        if not job.held and not job.reason.startswith(("ReqNodeNotAvail", *_PREFIXES)) and job.reason not in _STARTABLE:
+            return f"limit {job.reason}"
+        if job.most != job.nodes:
+            return "no fixed number of nodes"
+        if job.nodes > self.most:
+            return "more nodes than are in service"
+        if (self.cpus > 0 and job.cpus > job.nodes * self.cpus) or (self.memory > 0 and job.memory > self.memory):
+            return "more of a node than every node has"
+        if not _licences(job.licences).keys() <= self.licences:
+            return "licences"
+        return None
+
+
+_PREFIXES = ("JobHeld", "Nodes required", "Nodes_required", "Reserved")
+
+
+def _licences(text: str) -> dict[str, int]:
+    """``matlab:2,ansys`` as counts; alternatives (``a|b``) stay one name, which no licence has."""
+    found: dict[str, int] = {}
+    for part in filter(None, re.split(r"[,;]", text)):
+        name, _, amount = part.partition(":")
+        found[name.strip()] = found.get(name.strip(), 0) + (int(amount) if amount.isdecimal() else 1)
+    return found
+
+
+def _walltime(job: SlurmJob, now: int, where: Partition) -> int:
+    if job.holds and job.start > 0 and job.end > job.start:
+        return job.end - job.start
+    return next((limit for limit in (job.limit, where.limit) if limit > 0), _YEAR)
+
+
+def _first(coming: list[Reservation], queue: Sequence[SlurmJob], now: int, where: Partition) -> list[Reservation]:
+    """The reservations that begin before every job of the queue would have ended."""
+    horizon = now + max((_walltime(job, now, where) for job in queue), default=0)
+    return sorted((each for each in coming if each.start < horizon), key=lambda each: (each.start, each.name))
+
+
+def _rows(
+    jobs: Sequence[SlurmJob],
+    running: Mapping[SlurmJob, set[int]],
+    now: int,
+    where: Partition,
+    licences: Sequence[Licence],
+    kept_from: Sequence[tuple[int, frozenset[int]]],
+) -> IntArray:
+    """The table of some jobs; a running one holds what comes back with its end."""
+    rows = np.zeros((len(jobs), DEMAND + len(licences) + len(kept_from)), np.int64)
+    for row, job in zip(rows, jobs, strict=True):
+        walltime, held, wanted = _walltime(job, now, where), running.get(job), _licences(job.licences)
+        nodes = job.nodes if held is None else len(held)
+        submit = job.submit if 0 <= job.submit <= now else now
+        row[:DEMAND] = job.id, submit, nodes, walltime, job.uid, min(job.priority, 2**62)
+        beyond = [
+            len(held - kept) if held is not None else nodes if now + walltime > start else 0
+            for start, kept in kept_from
+        ]
+        row[DEMAND:] = [*(wanted.get(each.name, 0) for each in licences), *beyond]
+    return rows
+
+
+def _available(
+    idle: IntArray, licences: Sequence[Licence], kept_from: Sequence[tuple[int, frozenset[int]]], active: JobTable
+) -> IntArray:
+    free, used = set(idle.tolist()), active.demand.sum(axis=0).tolist()
+    licensed = [max(min(each.free, each.total - n), 0) for each, n in zip(licences, used, strict=False)]
+    return np.array([len(idle), *licensed, *(len(free - kept) for _, kept in kept_from)], np.int64)
+
+
+def _ordered(window: Window, order: str | None, jobs: dict[int, SlurmJob]) -> Window:
+    if order is None:
+        queue = window.queue
+        ranked = np.lexsort((queue.id, queue.submit, -queue.priority))
+    else:
+        origin = int(window.queue.submit.min()) if len(window.queue) else 0
+        ranked = site_order(load_rule(order), window.queue, window.now, origin)
+    return replace(window, queue=window.queue.take(ranked))
