@@ -24,6 +24,8 @@ from transom.simulation.core.schedule import Schedule
 from transom.simulation.engine import simulate
 from transom.simulation.nodes.allocator import Allocator
 from transom.simulation.nodes.lowest_idle import assign_nodes
+from transom.simulation.output.answer import Repetition
+from transom.simulation.output.job_groups import groupings, mean_waits
 from transom.simulation.output.metrics import TAU, Trim, summary
 from transom.simulation.output.outage_verification import check_outages
 from transom.simulation.output.recording import read_details, read_node_runs, read_schedule, write_schedule
@@ -34,6 +36,11 @@ from transom.traces.workload import Workload
 
 FIGURES = "figures"
 """The folder of pictures, beside those of the policies."""
+
+REPEATS = "repeats.json"
+"""The file of figures of jittered copies, in the folder of a policy."""
+
+_FORMAT = "transom/repeats/2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +128,8 @@ def repetitions(
     tau: float = TAU,
     trim: Trim | None = None,
     force: bool = False,
-) -> Iterator[dict[str, float]]:
-    """Summaries of replays of jittered copies of a workload, one after another.
+) -> Iterator[Repetition]:
+    """Figures of replays of jittered copies of a workload, one after another, and mean waits of groups of jobs.
 
     Repetition ``k`` moves the submissions alike for every policy, so that policies are compared on
     the same copies, and draws from a seed of its own. With a folder, finished repetitions are kept
@@ -136,24 +143,26 @@ def repetitions(
     folder, force : as in :func:`replay`.
     tau, trim : as in :func:`~transom.simulation.output.metrics.summary`.
     """
-    path = folder / run.label / "repeats.json" if folder else None
+    path = folder / run.label / REPEATS if folder else None
     card = {**_card(workload, run), "jitter": jitter, "tau": tau, "trim": repr(trim or Trim())}
-    done = [] if force or path is None else _read_summaries(path, card)
+    done = [] if force or path is None else _read_repetitions(path, card)
     yield from done[:repeats]
     for k in range(len(done), repeats):
         copy = workload.jittered(jitter, stream(run.seed, "jitter", k))
         schedule = _computed(copy, run, run.seed + k)
-        done.append(summary(schedule, tau, trim))
+        groups = groupings(copy.jobs, copy.runtime, copy.cluster, copy.origin)
+        done.append(Repetition(summary(schedule, tau, trim), mean_waits(schedule, groups, trim)))
         if path:
-            rows = [{name: None if math.isnan(x) else x for name, x in each.items()} for each in done]
+            rows = [{name: None if math.isnan(x) else x for name, x in each.figures.items()} for each in done]
             with atomic_write(path) as file:
                 json.dump(
                     {
-                        "format": "transom/repeats/1",
+                        "format": _FORMAT,
                         "rules": run.rules,
                         "remarks": [each._asdict() for each in workload.diagnostics],
                         **card,
                         "summaries": rows,
+                        "waits": [each.waits for each in done],
                     },
                     file,
                     indent=1,
@@ -239,12 +248,35 @@ def _other_kind(kept: dict[str, Any], card: dict[str, Any]) -> bool:
     return any((name in kept) != (name in card) for name in ("allocator", "events", "outages"))
 
 
-def _read_summaries(path: Path, card: dict[str, Any]) -> list[dict[str, float]]:
+def read_repetitions(folder: Path) -> tuple[dict[str, Any], list[Repetition]]:
+    """What ``repeats.json`` of a recorded policy says of its replays, and their figures; nothing where there is none.
+
+    Raises
+    ------
+    DocumentError : the file is not what :func:`repetitions` writes.
+    """
+    path = folder / REPEATS
+    if not path.exists():
+        return {}, []
     try:
         kept = json.loads(path.read_text())
-        if any(kept[key] != value for key, value in card.items()) or _other_kind(kept, card):
-            return []
-        rows = kept["summaries"]
-        return [{name: math.nan if x is None else float(x) for name, x in each.items()} for each in rows]
+        if kept["format"] != _FORMAT:
+            raise ValueError
+        nan = math.nan
+        figures = [{name: nan if x is None else float(x) for name, x in each.items()} for each in kept.pop("summaries")]
+        waits = [
+            {kind: {name: (int(jobs), float(wait)) for name, (jobs, wait) in of.items()} for kind, of in each.items()}
+            for each in kept.pop("waits")
+        ]
+        return kept, [Repetition(*both) for both in zip(figures, waits, strict=True)]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return []  # missing or not what this wrote
+        raise DocumentError(f"{path}: damaged, or of another version; record it again with --force") from None
+
+
+def _read_repetitions(path: Path, card: dict[str, Any]) -> list[Repetition]:
+    try:
+        kept, done = read_repetitions(path.parent)
+    except DocumentError:
+        return []
+    same = all(kept.get(key) == value for key, value in card.items()) and not _other_kind(kept, card)
+    return done if same else []

@@ -6,7 +6,7 @@ That is: walltimes that nobody requested, and partitions of a machine that are r
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,9 @@ from transom.models.arrays import BoolArray, Frozen, IntArray
 
 EXACT = "exact"
 """The model under which a job asks for its runtime."""
+
+
+_ARRAYS = ("modelled", "partition", "group", "started")
 
 
 class Diagnostic(NamedTuple):
@@ -48,6 +51,9 @@ class Origin(Frozen):
     estimates : the model that those walltimes come from (:mod:`~transom.traces.estimates`).
     partition : the number of each job's partition, below 0 where unknown, shape ``(jobs,)``; None where there is one.
     names : of partitions, by number.
+    group : the number of the group that each job's user belongs to, below 0 where unknown, shape ``(jobs,)``; None
+        where there is one.
+    groups : names of groups, by number.
     started : when each job started by the log [s], -1 where it does not say, shape ``(jobs,)``; None where it says so
         of no job.
     """
@@ -56,13 +62,14 @@ class Origin(Frozen):
     estimates: str = EXACT
     partition: IntArray | None = None
     names: Mapping[int, str] = field(default_factory=dict)
+    group: IntArray | None = None
+    groups: Mapping[int, str] = field(default_factory=dict)
     started: IntArray | None = None
 
     def take(self, index: Any) -> Origin:
         """The facts about some of the jobs (positions or a mask)."""
-        arrays = (self.modelled, self.partition, self.started)
-        modelled, partition, started = (None if each is None else each[index] for each in arrays)
-        return Origin(modelled, self.estimates, partition, self.names, started)
+        arrays = {name: getattr(self, name) for name in _ARRAYS}
+        return replace(self, **{name: each[index] for name, each in arrays.items() if each is not None})
 
     def check(self, jobs: int) -> None:
         """Refuse facts about another number of jobs.
@@ -71,7 +78,7 @@ class Origin(Frozen):
         ------
         ModelError : an array has another shape.
         """
-        for name in ("modelled", "partition", "started"):
+        for name in _ARRAYS:
             array = getattr(self, name)
             if array is not None and array.shape != (jobs,):
                 raise ModelError(f"workload: {name} has shape {array.shape}, there are {jobs} jobs")

@@ -89,11 +89,11 @@ class LoggedJobs:
         with the size twice; times in seconds.
     parent : the job that must have ended before this one may start.
     wait : from submission to start [s], below 0 where unknown.
-    partition : its number, below 0 where unknown.
+    group, partition : their numbers, below 0 where unknown.
     partial : whether the line tells one execution of a job that was interrupted, not the whole job.
     completed : whether the job ran to its end.
     sized : the size by the field that was chosen for it; None where none was.
-    partitions : names of partitions by number.
+    partitions, groups : names by number.
     """
 
     line: IntArray
@@ -105,12 +105,14 @@ class LoggedJobs:
     walltime: IntArray
     user: IntArray
     parent: IntArray
+    group: IntArray
     partition: IntArray
     partial: BoolArray
     completed: BoolArray
     wait: IntArray
     sized: IntArray | None = None
     partitions: Mapping[int, str] = field(default_factory=dict)
+    groups: Mapping[int, str] = field(default_factory=dict)
 
 
 def repaired(log: LoggedJobs, rules: ReadingRules, nodes: int | None, name: str, path: str) -> Workload:
@@ -177,7 +179,7 @@ def _workload(sieve: _Sieve, size: IntArray, walltime: IntArray, runtime: IntArr
     depends_on = _dependencies(sieve)
     # All that a table asks of its rows has been checked above.
     jobs = JobTable._trusted(data, MappingProxyType(depends_on))
-    unasked, partition, wait = log.walltime[keep] <= 0, log.partition[keep], log.wait[keep]
+    unasked, partition, group, wait = log.walltime[keep] <= 0, log.partition[keep], log.group[keep], log.wait[keep]
     told = wait >= 0
     try:
         return Workload(
@@ -190,6 +192,8 @@ def _workload(sieve: _Sieve, size: IntArray, walltime: IntArray, runtime: IntArr
                 modelled=unasked if unasked.any() else None,
                 partition=partition if len(partition) and partition.min() < partition.max() else None,
                 names=log.partitions,
+                group=group if len(group) and group.min() < group.max() else None,
+                groups=log.groups,
                 started=np.where(told, log.submit[keep] + wait, UNKNOWN) if told.any() else None,
             ),
         )

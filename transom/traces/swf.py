@@ -20,7 +20,7 @@ from transom.traces.swf_lines import Field, read_lines
 from transom.traces.workload import Workload
 
 _READ = (1, 2, 4, 5, 8, 9, 11, 12, 17)
-_WAIT, _PARTITION = 3, 16
+_WAIT, _GROUP, _PARTITION = 3, 13, 16
 _PROCESSORS = ("5", "8", "allocated-processors", "requested-processors")
 
 COMPLETED = 1
@@ -92,7 +92,7 @@ def read_log(path: str | os.PathLike[str], size_field: Field | None = None) -> t
     SpecError : there is no such field.
     """
     where = os.fspath(path)
-    lines = read_lines(where, _READ if size_field is None else (*_READ, size_field), (_WAIT, _PARTITION))
+    lines = read_lines(where, _READ if size_field is None else (*_READ, size_field), (_WAIT, _GROUP, _PARTITION))
     id_, submit, runtime, allocated, requested, walltime, status, user, parent, *sized = lines.whole
     log = LoggedJobs(
         line=lines.line,
@@ -104,12 +104,14 @@ def read_log(path: str | os.PathLike[str], size_field: Field | None = None) -> t
         walltime=walltime,
         user=user,
         parent=parent,
-        partition=_clipped(lines.real[1]),
+        group=_clipped(lines.real[1]),
+        partition=_clipped(lines.real[2]),
         partial=(status >= PARTIAL[0]) & (status <= PARTIAL[-1]),
         completed=status == COMPLETED,
         wait=_clipped(lines.real[0]),
         sized=sized[0] if sized else None,
         partitions=lines.header.partitions,
+        groups=lines.header.groups,
     )
     return log, lines.header
 

@@ -52,6 +52,7 @@ class Header:
     counted : how many there are of what a further field may count, by its name (``cores``).
     partition_sizes : sizes of partitions by number, in what sizes of jobs are counted in.
     told_by : where the size of the machine comes from, if nobody stated it.
+    groups : names of groups of users by number.
     """
 
     path: str
@@ -63,6 +64,7 @@ class Header:
     counted: Mapping[str, int] = field(default_factory=dict)
     partition_sizes: Mapping[int, int] = field(default_factory=dict)
     told_by: str = ""
+    groups: Mapping[int, str] = field(default_factory=dict)
 
     def read(self, comment: bytes, line: int) -> None:
         """Take what a line says that begins with a semicolon.

@@ -186,11 +186,17 @@ def read_fields_of(
                 raise SpecError(f"{path}: has no field {each!r}. Known: 1 to {len(FIELDS)}, {names}")
         asked = {str(each).lower(): known[str(each).lower()] for each in (*whole, *real)}
         table = pl.scan_parquet(path, glob=False).select(**asked).collect()
+        groups = pl.scan_parquet(path, glob=False).select(_group().unique().sort()).collect().to_series().to_list()
     if not len(table) or not asked:
         raise TraceError(f"{path}: holds no job")
     arrays = {name: table[name].cast(pl.Float64).to_numpy() for name in {str(each).lower() for each in real}}
     ints = tuple(table[str(each).lower()].cast(pl.Int64).to_numpy() for each in whole)
-    return np.arange(1, len(table) + 1), ints, tuple(arrays[str(each).lower()] for each in real), _header(path, card)
+    return (
+        np.arange(1, len(table) + 1),
+        ints,
+        tuple(arrays[str(each).lower()] for each in real),
+        _header(path, card, groups),
+    )
 
 
 def swf_fields(card: TraceCard) -> list[pl.Expr]:
@@ -213,10 +219,18 @@ def swf_fields(card: TraceCard) -> list[pl.Expr]:
         .otherwise(unknown),
         "status": pl.col("state").replace_strict(STATUS, default=0, return_dtype=pl.Int64),
         "user": pl.col("user"),
+        "group": _group().rank("dense").cast(pl.Int64),
         "partition": pl.col("partition").replace_strict(numbers, default=-1, return_dtype=pl.Int64),
         "preceding job": pl.col("depends_on").list.first().fill_null(unknown),
     }
     return [known.get(name, unknown).alias(name) for name in FIELDS]
+
+
+def _group() -> pl.Expr:
+    """The account that a job is charged to, else the group of its user; the empty text where neither is known."""
+    import polars as pl
+
+    return pl.when(pl.col("account") != "").then("account").otherwise("group")
 
 
 def _expressions(card: TraceCard, further: Sequence[str]) -> dict[str, pl.Expr]:
@@ -229,7 +243,7 @@ def _expressions(card: TraceCard, further: Sequence[str]) -> dict[str, pl.Expr]:
     return {str(number): field for number, field in fields.items()} | columns | by_name
 
 
-def _header(path: str, card: TraceCard) -> Header:
+def _header(path: str, card: TraceCard, groups: Sequence[str]) -> Header:
     size = card.machine.get(card.unit)
     sizes = {"maxprocs": size} if size else {}
     return Header(
@@ -243,6 +257,7 @@ def _header(path: str, card: TraceCard) -> Header:
             if (size := each.get(card.unit, 0)) > 0
         },
         told_by=card.told_by,
+        groups={number: name or "none" for number, name in enumerate(groups, 1)},
     )
 
 

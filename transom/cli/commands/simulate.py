@@ -18,7 +18,7 @@ from transom.cli.options.outages import OnFailure, OnFailureOption, OutagesOptio
 from transom.cli.options.resources import Resources, equipped
 from transom.cli.options.tasks import ChunksOption, MachinesOption
 from transom.cli.output.console import check_writable, describe, note, print_json, progress, remarked
-from transom.cli.output.schedule_tables import By, breakdowns_of, print_breakdown, print_summaries
+from transom.cli.output.schedule_tables import By, breakdowns_of, print_answer, print_breakdown, print_summaries
 from transom.cli.output.sequences import compare_sequences
 from transom.cli.output.tasks import simulate_machines
 
@@ -150,7 +150,10 @@ def command(
     ones, and --json prints a line for each chunk and policy.
     """
     from transom.errors import SpecError
+    from transom.simulation.output.answer import Repetition
+    from transom.simulation.output.job_groups import groupings, mean_waits
     from transom.simulation.output.metrics import Trim, summary
+    from transom.simulation.output.sentences import answer
     from transom.simulation.runs import repetitions, replay
     from transom.traces.outages import outage_card
 
@@ -192,8 +195,9 @@ def command(
         note(line)
 
     schedules: list[Schedule] = []
-    summaries: list[dict[str, float]] = []
-    repeated: list[list[dict[str, float]]] = []
+    replays: list[Repetition] = []
+    copies: list[list[Repetition]] = []
+    groups = groupings(workload.jobs, workload.runtime, workload.cluster, workload.origin)
     with progress() as bars:
         tasks = [bars.add_task(run.label, total=len(workload) + repeats, start=False) for run in runs]
         for run, task in zip(runs, tasks, strict=True):
@@ -201,11 +205,14 @@ def command(
             schedule, kept = replay(workload, run, out, details, force, partial(_advance, bars, task))
             bars.update(task, completed=len(workload), description=f"{run.label} (kept)" if kept else run.label)
             schedules.append(schedule)
-            summaries.append(summary(schedule, tau, trim))
-            repeated.append([])
+            replays.append(Repetition(summary(schedule, tau, trim), mean_waits(schedule, groups, trim)))
+            copies.append([])
             for each in repetitions(workload, run, jitter, repeats, out, tau, trim, force):
-                repeated[-1].append(each)
+                copies[-1].append(each)
                 bars.advance(task)
+    summaries = [each.figures for each in replays]
+    repeated = [[each.figures for each in listed] for listed in copies]
+    said = answer([run.label for run in runs], replays, copies if repeats else (), jitter)
     drawn = _draw(schedules, out / "figures", formats or [Format.png], trim) if out and figures else []
 
     if json:
@@ -223,11 +230,13 @@ def command(
                 **({} if broken is None else {"outages": outage_card(broken)}),
                 **workload.facts,
                 "repairs": dict(workload.repairs),
+                "answer": said.facts,
                 "policies": [_document(*row, out) for row in rows],
                 "figures": [str(path) for path in drawn],
             }
         )
         return
+    print_answer(said.sentences)
     title = f"{workload.name} under {schedules[0].rules} events{extended.title}"
     title += "" if broken is None else f", with outages, jobs on them {_BECOME[broken.on_failure]}"
     print_summaries(remarked(title, workload), runs, summaries, repeated)

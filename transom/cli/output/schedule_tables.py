@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -79,6 +81,17 @@ def print_summaries(
     means = f"; mean ± deviation over {len(repeated[0])} {over}" if repeated[0] else ""
     print_table(title + means, ["policy", *columns], rows)
     _print_clocks(runs)
+
+
+def print_answer(sentences: Sequence[str]) -> None:
+    """The sentences that stand before the table, each on a line, which a terminal wraps between words."""
+    from shutil import get_terminal_size
+    from textwrap import wrap
+
+    width = get_terminal_size().columns if sys.stdout.isatty() else 0
+    for sentence in sentences:
+        print("\n".join(wrap(sentence, width, break_on_hyphens=False)) if width else sentence)
+    print()
 
 
 def print_breakdown(title: str, kind: By, runs: list[Run], schedules: list[Schedule], trim: Trim) -> None:

@@ -1,0 +1,188 @@
+"""Sentences about waits that an operator can forward, from the facts of an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from transom.simulation.output.answer import Change, Comparison, GroupChange, Repetition, Users, compare
+
+_HEADS = {
+    "partition": ("By partition", "partitions"),
+    "size": ("By size of the job", "classes"),
+    "group": ("By group of users", "groups"),
+    "use": ("By use of the machine", "classes of users"),
+}
+
+
+class Answer(NamedTuple):
+    """The facts, and sentences about them."""
+
+    facts: dict[str, Any]
+    sentences: list[str]
+
+
+def answer(
+    policies: Sequence[str],
+    replays: Sequence[Repetition],
+    copies: Sequence[Sequence[Repetition]] = (),
+    jitter: int = 0,
+) -> Answer:
+    """What the policies would have done to waiting times; the first one is what the others are compared with.
+
+    Parameters
+    ----------
+    policies : their names, at least one.
+    replays : the replay of the trace under each of them.
+    copies : replays of jittered copies under each of them, the same copies for all; empty without copies.
+    jitter : submissions of a copy moved by up to so much [s].
+    """
+    first, repeats = replays[0], min(map(len, copies), default=0)
+    comparisons = [
+        compare(
+            policy, first, replay, list(zip(copies[0][:repeats], copies[i][:repeats], strict=True) if repeats else ())
+        )
+        for i, (policy, replay) in enumerate(zip(policies[1:], replays[1:], strict=True), 1)
+    ]
+    plain = [each.figures["mean_wait"] for each in copies[0][:repeats]] if repeats else []
+    facts = {
+        "baseline": policies[0],
+        "mean_wait": first.figures["mean_wait"],
+        "median_wait": first.figures["median_wait"],
+        "max_wait": first.figures["max_wait"],
+        "users": len(first.waits["user"]) if "user" in first.waits else None,
+        "repeats": repeats,
+        "jitter": jitter if repeats else None,
+        "policies": [each.document() for each in comparisons],
+    }
+    said = [sentence for each in comparisons for sentence in _compared(policies[0], each)] or _alone(
+        policies[0], first, plain
+    )
+    if comparisons and not comparisons[0].users:
+        said.append("The trace does not tell whose jobs these are.")
+    if repeats:
+        moved = f" with submissions moved by up to {jitter} s" if jitter else " with other seeds"
+        copy = f"{repeats} further replays{moved}" if repeats > 1 else f"a further replay{moved}"
+        said.append(f"In brackets: the range over {copy}.")
+    return Answer({**facts, "sentences": said}, said)
+
+
+def _compared(baseline: str, told: Comparison) -> list[str]:
+    parts = [_mean(told.mean_wait)]
+    if told.users is not None:
+        parts.append(_users(told.users))
+    parts.append(_longest(told.max_wait))
+    main = f"{told.policy} instead of {baseline} would have {'; '.join(parts)}."
+    groups = ((_HEADS[kind][0], _groups(listed, _HEADS[kind][1])) for kind, listed in told.groups.items())
+    return [main, *(f"{head}, {text}." for head, text in groups if text)]
+
+
+def _alone(policy: str, replay: Repetition, means: Sequence[float]) -> list[str]:
+    mean, median, longest = (replay.figures[name] for name in ("mean_wait", "median_wait", "max_wait"))
+    span = f" ({' to '.join(times(min(means), max(means)))})" if means else ""
+    said = f"Under {policy} the mean wait would have been {times(mean)[0]}{span}, the median {times(median)[0]} "
+    said += f"and the longest {times(longest)[0]}"
+    if "user" in replay.waits:
+        waits = [wait for _, wait in replay.waits["user"].values()]
+        most = sum(wait > mean for wait in waits)
+        said += f"; {_of(most, len(waits), 'user')} would have waited longer than the mean"
+    return [f"{said}."]
+
+
+def _mean(change: Change) -> str:
+    if change.difference == 0:
+        return f"left the mean wait as it is ({times(change.baseline)[0]}{_span(change)})"
+    both = times(change.baseline, change.value)
+    verb = "cut" if change.difference < 0 else "raised"
+    if change.relative is None:
+        return f"{verb} the mean wait from {both[0]} to {both[1]}"
+    return f"{verb} the mean wait by {_percent(change.relative)} ({both[0]} to {both[1]}{_span(change)})"
+
+
+def _span(change: Change) -> str:
+    """The range over copies, after a semicolon; of the main change's direction unless it says otherwise."""
+    if change.least is None or change.most is None:
+        return ""
+    low, high = sorted((change.least, change.most), key=abs)
+    if low * high < 0:
+        return f"; from {_percent(change.least)} less to {_percent(change.most)} more"
+    ends = " to ".join(dict.fromkeys((_percent(low), _percent(high)))).replace(" % to ", " to ")
+    turned = change.difference * (change.least + change.most) <= 0
+    return f"; {ends}{(' less' if high < 0 else ' more') if turned and high else ''}"
+
+
+def _users(users: Users) -> str:
+    span = ""
+    if users.fewest is not None and users.most is not None:
+        span = f" ({users.fewest} to {users.most})" if users.fewest < users.most else f" ({users.most})"
+    return f"{_of(users.longer, users.known, 'user')} would have waited longer{span}"
+
+
+def _of(count: int, known: int, what: str) -> str:
+    if known == 1:
+        return f"the only {what}" if count else f"not even the only {what}"
+    some = {0: "none", known: "all"}.get(count, f"{count:,}")
+    return f"{some} of {known:,} {what}s" if count < known else f"all {known:,} {what}s"
+
+
+def _longest(change: Change) -> str:
+    before, after = times(change.baseline, change.value)
+    if change.difference == 0:
+        return f"the longest wait would have stayed at {before}"
+    verb = "grown" if change.difference > 0 else "shrunk"
+    span = ""
+    if change.lowest is not None and change.highest is not None:
+        ends = dict.fromkeys(_signed(each) for each in (change.lowest, change.highest))
+        span = f" ({' to '.join(ends)})"
+    return f"the longest wait would have {verb} from {before} to {after}{span}"
+
+
+def _groups(groups: Sequence[GroupChange], many: str) -> str:
+    """How many gain and lose, of those about whom all copies agree, and whose waits change most in total."""
+    gains = [each for each in groups if each.change.sign < 0]
+    losses = [each for each in groups if each.change.sign > 0]
+    if not gains and not losses:
+        return ""
+    counts = [f"{len(gains) or 'none'} would have waited less", f"{len(losses) or 'none'} longer"]
+    said = [f"of {len(groups)} {many} {' and '.join(counts)}"]
+    said += [
+        f"greatest {what}: {_who(each)}" for what, told in (("gain", gains), ("loss", losses)) for each in _most(told)
+    ]
+    return "; ".join(said)
+
+
+def _most(groups: Sequence[GroupChange]) -> list[GroupChange]:
+    return [max(groups, key=lambda each: abs(each.jobs * each.change.difference))] if groups else []
+
+
+def _who(group: GroupChange) -> str:
+    before, after = times(group.change.baseline, group.change.value)
+    jobs = "1 job" if group.jobs == 1 else f"{group.jobs:,} jobs"
+    return f"{group.name} ({jobs}, mean wait {before} to {after})"
+
+
+def _percent(ratio: float) -> str:
+    share = 100 * abs(ratio)
+    if 0 < share < 0.5:
+        return "less than 1 %"
+    if ratio < 0 and 99.5 <= share < 100:
+        return "more than 99 %"
+    return f"{share:,.0f} %"
+
+
+def _signed(seconds: float) -> str:
+    if seconds == 0:
+        return "the same"
+    return f"{times(abs(seconds))[0]} {'more' if seconds > 0 else 'less'}"
+
+
+def times(*seconds: float) -> list[str]:
+    """Durations in the unit of the longest, with so many digits, up to two, that they differ; very short ones in their
+    own unit."""
+    longest = max(map(abs, seconds))
+    unit, name = (1, "s") if longest < 120 else (60, "min") if longest < 7200 else (3600, "h")
+    least = int(longest < 10 * unit and longest % unit > 0)
+    ways = [[f"{each / unit:,.{digits}f}" for each in seconds] for digits in range(least, 3)]
+    told = next((way for way in ways if len(set(way)) == len(set(seconds))), ways[0])
+    short = [unit > 1 and 0 < abs(each) < unit / 20 for each in seconds]
+    return [times(each)[0] if own else f"{text} {name}" for each, text, own in zip(seconds, told, short, strict=True)]
