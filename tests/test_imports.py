@@ -61,6 +61,7 @@ ROOMS = {
     "learned.training": {"learned"},
     "learned.kernel": {"learned", "learned.training"},
     "learned.priority": {"learned", "learned.training"},
+    "learned.deepjs": {"learned", "learned.training"},
     "learned.dras.training": {
         "learned",
         "learned.training",

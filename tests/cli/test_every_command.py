@@ -82,6 +82,7 @@ CASES = {
     "train nsa-cost": "--updates 1 --windows 2 --runs 2 --search-steps 5 --candidates 4 --out {0}/nsa-cost",
     "train kernel": "{0}/trace.swf.gz --generations 1 --pairs 1 --batch 1 --length 20 --validation 2 --out {0}/kernel",
     "train dras": "{0}/trace.swf.gz " + TRAINING + " --out {0}/dras",
+    "train deepjs": "{0}/tasks.csv --machines count=2,cpu=8,memory=1 --steps 1 --episodes 2 --out {0}/deepjs",
     "train learned-priority": "{0}/tasks.csv --machines count=2,cpu=8,memory=1 " + EVOLUTION + " --out {0}/priority",
 }
 """The least that each command can be asked for; ``{0}`` is a folder with what it reads."""

@@ -9,9 +9,14 @@ room for all instances needs no more of it.
 
 from __future__ import annotations
 
+from typing import cast
+
+import numpy as np
+
 from transom._system.compiling import compiled, no_refcount
+from transom._system.records import records
 from transom.models.arrays import FloatArray, IntArray
-from transom.simulation.placement.state import State, fits, note_pass, place
+from transom.simulation.placement.state import Numbers, State, fits, note_pass, place
 
 FEATURES = 4
 """Features of a pair beside those that count resources: the estimate of the duration [s], instances that wait and that
@@ -81,3 +86,17 @@ def restart(state: State, machines: IntArray, instances: IntArray) -> None:
             state.free[machine, r] = machines[machine, r]
     for task in range(len(instances)):
         state.waiting[task], state.running[task] = instances[task], 0
+
+
+def several(state: State, count: int) -> State:
+    """So many episodes side by side: what changes has a place for each of them first.
+
+    A kernel makes the state of one of them where it needs it, of ``states.free[episode]`` and so on.
+    """
+    at = records(Numbers, count)
+    at[:] = state.at
+    each = {
+        name: np.repeat(getattr(state, name)[None], count, axis=0)
+        for name in ("free", "waiting", "running", "queue", "heap", "batches", "ends", "log")
+    }
+    return state._replace(at=cast(Numbers, at), **each)

@@ -1,0 +1,1 @@
+"""Tests of transom.learned.deepjs."""
