@@ -54,6 +54,7 @@ class Origin(Frozen):
     group : the number of the group that each job's user belongs to, below 0 where unknown, shape ``(jobs,)``; None
         where there is one.
     groups : names of groups, by number.
+    apart : whether jobs keep to the nodes of their partition.
     started : when each job started by the log [s], -1 where it does not say, shape ``(jobs,)``; None where it says so
         of no job.
     """
@@ -65,6 +66,7 @@ class Origin(Frozen):
     group: IntArray | None = None
     groups: Mapping[int, str] = field(default_factory=dict)
     started: IntArray | None = None
+    apart: bool = False
 
     def take(self, index: Any) -> Origin:
         """The facts about some of the jobs (positions or a mask)."""
@@ -110,7 +112,7 @@ def diagnostics(origin: Origin, nodes: IntArray, walltime: IntArray, runtime: In
     elif told["perfect"]:
         text = f"PERFECT ESTIMATES: each of the {jobs:,} jobs requests exactly its runtime"
         found.append(Diagnostic("PERFECT ESTIMATES", text))
-    if partitions := origin.partitions(nodes * runtime):
+    if not origin.apart and (partitions := origin.partitions(nodes * runtime)):
         listed = "; ".join(map(str, partitions))
         text = f"{len(partitions)} partitions replayed as one machine: {listed} (--partition takes some of them)"
         found.append(Diagnostic(f"{len(partitions)} partitions as one machine", text))

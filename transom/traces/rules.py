@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal, get_args, get_origin, get_type_hints
 
@@ -16,7 +16,7 @@ from transom.models.arrays import BoolArray, IntArray
 from transom.models.job import UNKNOWN
 from transom.traces.estimates import TAKEN, Whose, parse_estimates, with_estimates
 from transom.traces.origin import EXACT, Origin
-from transom.traces.partitions import selected
+from transom.traces.partitions import PartitionNodes, nodes_of_partitions, parse_partition_nodes, selected, sized
 from transom.traces.workload import Workload
 
 _HORIZON = 2.0**62
@@ -41,6 +41,8 @@ class ReadingRules:
     zero_runtimes : a runtime of 0 of a completed job (status 1) is treated as ``nonpositive`` (``bad``) or counts
         as a second (``second``), because logs round times.
     partitions : numbers or names of the partitions (field 16) to read; all by default.
+    partition_nodes : whether jobs keep to the nodes of their own partition: None: all partitions are one machine;
+        ``trace``: of as many nodes as the trace states; ``NAME=NODES,...``: of as many as this says.
     estimates : the model for walltimes that were not requested (:mod:`~transom.traces.estimates`): their runtimes
         (``exact``), ``factor:F``, ``overestimated``, ``tsafrir``, ``trace:FILE``.
     estimates_for : jobs with modelled walltimes: those without a request (``missing``), or ``all``.
@@ -59,6 +61,7 @@ class ReadingRules:
     size_field: int | str | None = None
     zero_runtimes: Literal["bad", "second"] = "bad"
     partitions: tuple[int | str, ...] = ()
+    partition_nodes: str | None = None
     estimates: str = EXACT
     estimates_for: Whose = "missing"
     seed: int = 0
@@ -71,6 +74,8 @@ class ReadingRules:
         if self.size_field is not None and self.nodes != "requested":
             raise SpecError(f"reading rule nodes: {self.nodes!r} does not go with size_field {self.size_field!r}")
         parse_estimates(self.estimates)
+        if self.partition_nodes is not None:
+            parse_partition_nodes(self.partition_nodes)
         if self.seed < 0:
             raise SpecError(f"reading rule seed: expected a number >= 0, got {self.seed}")
         if (self.walltime, self.estimates_for) == ("requested", "missing") and self.estimates != EXACT:
@@ -94,6 +99,7 @@ class LoggedJobs:
     completed : whether the job ran to its end.
     sized : the size by the field that was chosen for it; None where none was.
     partitions, groups : names by number.
+    partition_nodes : sizes of partitions, as far as the file states them.
     """
 
     line: IntArray
@@ -113,6 +119,7 @@ class LoggedJobs:
     sized: IntArray | None = None
     partitions: Mapping[int, str] = field(default_factory=dict)
     groups: Mapping[int, str] = field(default_factory=dict)
+    partition_nodes: PartitionNodes = field(default_factory=PartitionNodes)
 
 
 def repaired(log: LoggedJobs, rules: ReadingRules, nodes: int | None, name: str, path: str) -> Workload:
@@ -143,6 +150,7 @@ def repaired(log: LoggedJobs, rules: ReadingRules, nodes: int | None, name: str,
         sieve.repairs[f"machine size taken from the largest job ({nodes} nodes)"] = 1
     condition = f"size {{}} exceeds the {nodes} nodes of the machine"
     sieve.refuse_or_drop(size > nodes, rules.oversized, "left out: larger than the machine", condition, size)
+    apart = _refuse_or_drop_too_large_for_partition(sieve, size, rules)
     long = runtime > walltime
     if rules.long_runs == "drop":
         sieve.drop(long, "left out: runtime above the walltime")
@@ -158,6 +166,8 @@ def repaired(log: LoggedJobs, rules: ReadingRules, nodes: int | None, name: str,
         sieve.count("runtime above the walltime, kept", long)
     _refuse_overflow(sieve, walltime, runtime)
     made = _workload(sieve, size, walltime, runtime, nodes, name)
+    if apart is not None:
+        made = _kept_apart(made, sieve, apart)
     if (rules.estimates, rules.estimates_for) == (EXACT, "missing"):
         return made
     try:
@@ -201,6 +211,27 @@ def _workload(sieve: _Sieve, size: IntArray, walltime: IntArray, runtime: IntArr
         raise TraceError(f"{sieve.path}: {_line_of(str(error), log)}{error}") from error
 
 
+def _kept_apart(workload: Workload, sieve: _Sieve, told: PartitionNodes) -> Workload:
+    """A workload whose jobs keep to the nodes of their partitions, which are further resources."""
+    origin, jobs = workload.origin, workload.jobs
+    if origin.partition is None:
+        return workload
+    made = nodes_of_partitions(told, origin.partition, origin.names, workload.cluster.num_nodes)
+    demand = np.array([np.where(uses, jobs.nodes, 0) for _, _, uses in made], np.int64).reshape(-1, len(jobs))
+    cluster = Cluster(
+        workload.cluster.num_nodes, tuple(name for name, _, _ in made), tuple(capacity for _, capacity, _ in made)
+    )
+    unknown = int((~np.isin(origin.partition, list(told.sizes))).sum())
+    repairs = {"partition of unknown size: may use any node": unknown} if unknown else {}
+    return replace(
+        workload,
+        cluster=cluster,
+        jobs=JobTable(np.hstack((jobs.data, demand.T)), jobs.depends_on),
+        repairs={**workload.repairs, **repairs},
+        origin=replace(origin, apart=True),
+    )
+
+
 def _line_of(message: str, log: LoggedJobs) -> str:
     # The models name the job (of a cycle, say); only the log knows where it stands.
     job = re.match(r"job (\d+):", message)
@@ -232,6 +263,22 @@ class _Sieve:
 
     def refuse(self, at: int, condition: str) -> None:
         raise TraceError(f"{self.path}: line {self.log.line[at]}: job {self.log.id[at]}: {condition}")
+
+
+def _refuse_or_drop_too_large_for_partition(
+    sieve: _Sieve, size: IntArray, rules: ReadingRules
+) -> PartitionNodes | None:
+    """The sizes of partitions that jobs keep to, without the jobs that are larger; None where they keep to none."""
+    if rules.partition_nodes is None:
+        return None
+    log = sieve.log
+    told = sized(rules.partition_nodes, log.partition_nodes, log.partitions, sieve.path)
+    room = np.full(len(size), np.iinfo(np.int64).max)
+    for number, nodes in told.sizes.items():
+        room[log.partition == number] = nodes
+    bad, reason = size > room, "left out: larger than its partition"
+    sieve.refuse_or_drop(bad, rules.oversized, reason, "size {} exceeds the nodes of its partition", size)
+    return told
 
 
 def _runtime(sieve: _Sieve, rules: ReadingRules) -> IntArray:

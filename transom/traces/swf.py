@@ -112,6 +112,7 @@ def read_log(path: str | os.PathLike[str], size_field: Field | None = None) -> t
         sized=sized[0] if sized else None,
         partitions=lines.header.partitions,
         groups=lines.header.groups,
+        partition_nodes=lines.header.partition_nodes,
     )
     return log, lines.header
 
@@ -128,8 +129,8 @@ def _machine(log: LoggedJobs, header: Header, rules: ReadingRules) -> int | None
         return counted
     if size is not None and not selected(log.partition, log.partitions, wanted, where).all():
         only = np.unique(log.partition[selected(log.partition, log.partitions, wanted, where)])
-        if len(only) == 1 and log.sized is None and int(only[0]) in header.partition_sizes:
-            return header.partition_sizes[int(only[0])]
+        if len(only) == 1 and log.sized is None and int(only[0]) in header.partition_nodes.sizes:
+            return header.partition_nodes.sizes[int(only[0])]
         told = f"not that of partition {', '.join(map(str, wanted))}"
         raise SpecError(
             f"{where}: the header states the size of the whole machine ({size:,}), {told}: state it (--nodes)"

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from transom.errors import TraceError
+from transom.traces.partitions import PartitionNodes
 
 _SIZE = re.compile(rb";[ \t]*(MaxNodes|MaxProcs)[ \t]*:[ \t]*(\d+(?:,\d{3})*)", re.IGNORECASE)
 _PARTITION = re.compile(rb";[ \t]*Partition[ \t]*:[ \t]*(\d{1,18})[ \t]+([^ \t\r\n]+)", re.IGNORECASE)
@@ -50,7 +51,7 @@ class Header:
     fault : what is wrong with a size, for whoever needs sizes.
     over : whether jobs have begun: what names columns now comes too late.
     counted : how many there are of what a further field may count, by its name (``cores``).
-    partition_sizes : sizes of partitions by number, in what sizes of jobs are counted in.
+    partition_nodes : sizes of partitions, in what sizes of jobs are counted in.
     told_by : where the size of the machine comes from, if nobody stated it.
     groups : names of groups of users by number.
     """
@@ -62,7 +63,7 @@ class Header:
     fault: str = ""
     over: bool = False
     counted: Mapping[str, int] = field(default_factory=dict)
-    partition_sizes: Mapping[int, int] = field(default_factory=dict)
+    partition_nodes: PartitionNodes = field(default_factory=PartitionNodes)
     told_by: str = ""
     groups: Mapping[int, str] = field(default_factory=dict)
 

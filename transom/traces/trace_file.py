@@ -19,6 +19,7 @@ import numpy as np
 from transom._system.files import atomic_path
 from transom.errors import SpecError, TraceError
 from transom.models.arrays import IntArray
+from transom.traces.partitions import PartitionNodes
 from transom.traces.swf_header import FIELDS, Header, standard_name
 
 if TYPE_CHECKING:
@@ -61,7 +62,9 @@ class TraceCard:
     unit : what sizes of jobs count: ``nodes`` or ``cores``.
     machine : what there is of ``nodes``, ``cores``, ``gpus``, ``memory`` [MiB].
     told_by : where the size of the machine comes from; empty where a configuration or an option states it.
-    partitions : by name, in the order of their numbers: sizes, limits [s], and whatever else is known.
+    partitions : by name, in the order of their numbers: sizes, limits [s], and whatever else is known. Where it is
+        known which nodes each has, ``pool`` names all that are linked by nodes that they share, itself included, and
+        ``pool_nodes`` and ``pool_cores`` are what these have together.
     topology : the switch and the pod of each node, where known.
     repairs : number of records by what was done to them.
     source : from what the trace was made.
@@ -251,13 +254,18 @@ def _header(path: str, card: TraceCard, groups: Sequence[str]) -> Header:
         sizes=sizes,
         partitions=dict(enumerate(card.partitions, 1)),
         counted={name: size for name, size in card.machine.items() if size > 0},
-        partition_sizes={
-            number: size
-            for number, each in enumerate(card.partitions.values(), 1)
-            if (size := each.get(card.unit, 0)) > 0
-        },
+        partition_nodes=_partition_nodes(card),
         told_by=card.told_by,
         groups={number: name or "none" for number, name in enumerate(groups, 1)},
+    )
+
+
+def _partition_nodes(card: TraceCard) -> PartitionNodes:
+    numbers = {name: number for number, name in enumerate(card.partitions, 1)}
+    pools = {tuple(each["pool"]): each for each in card.partitions.values() if "pool" in each}
+    return PartitionNodes(
+        {numbers[name]: size for name, each in card.partitions.items() if (size := each.get(card.unit, 0)) > 0},
+        [([numbers[name] for name in pool], each[f"pool_{card.unit}"]) for pool, each in pools.items()],
     )
 
 

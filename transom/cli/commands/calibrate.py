@@ -42,6 +42,7 @@ def command(
     oversized: options.OversizedOption = options.Bad.drop,
     zero_runtimes: options.ZeroRuntimesOption = options.ZeroRuntimes.bad,
     partition: options.Partition = None,
+    partition_nodes: options.PartitionNodes = None,
     estimates: options.Estimates = "exact",
     estimates_for: options.EstimatesForOption = options.EstimatesFor.missing,
 ) -> None:

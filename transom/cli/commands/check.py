@@ -53,6 +53,7 @@ def command(
     oversized: options.OversizedOption = options.Bad.drop,
     zero_runtimes: options.ZeroRuntimesOption = options.ZeroRuntimes.bad,
     partition: options.Partition = None,
+    partition_nodes: options.PartitionNodes = None,
     estimates: options.Estimates = "exact",
     estimates_for: options.EstimatesForOption = options.EstimatesFor.missing,
 ) -> None:
@@ -291,8 +292,8 @@ def _recorded_rules(details: dict[str, Any], folder: Path) -> dict[str, Any]:
     kinds: dict[str, Any] = {
         "size": options.Size, "walltime": options.Walltime, "long_runs": options.LongRuns,
         "nonpositive": options.Bad, "oversized": options.Bad, "nodes": int, "start": int, "jobs": int,
-        "zero_runtimes": options.ZeroRuntimes, "size_field": str, "partition": list, "estimates": str,
-        "estimates_for": options.EstimatesFor, "resources": str, "seed": int, "events": str,
+        "zero_runtimes": options.ZeroRuntimes, "size_field": str, "partition": list, "partition_nodes": str,
+        "estimates": str, "estimates_for": options.EstimatesFor, "resources": str, "seed": int, "events": str,
     }  # fmt: skip
     try:
         recorded = dict(details.get("rules", {}))

@@ -98,6 +98,15 @@ Partition = Annotated[
     list[str] | None,
     typer.Option("--partition", metavar="NUMBER|NAME", help="Only the jobs of this partition. Repeat for several."),
 ]
+PartitionNodes = Annotated[
+    str | None,
+    typer.Option(
+        "--partition-nodes",
+        metavar="trace|NAME=NODES,...",
+        help="Jobs keep to the nodes of their own partition: as many as the trace states, or as stated here. By "
+        "default, all partitions are replayed as one machine.",
+    ),
+]
 Estimates = Annotated[
     str,
     typer.Option(
@@ -165,7 +174,7 @@ def refuse(given: dict[str, Any], where: str) -> None:
 
 READING = (
     "size", "size_field", "walltime", "long_runs", "nonpositive", "oversized", "zero_runtimes", "partition",
-    "estimates", "estimates_for",
+    "partition_nodes", "estimates", "estimates_for",
 )  # fmt: skip
 """The options about how jobs are read."""
 
@@ -179,6 +188,7 @@ def reading_rules(
     oversized: Bad = Bad.drop,
     zero_runtimes: ZeroRuntimes = ZeroRuntimes.bad,
     partition: Sequence[str] | None = None,
+    partition_nodes: str | None = None,
     estimates: str = "exact",
     estimates_for: EstimatesFor = EstimatesFor.missing,
     seed: int = 0,
@@ -200,6 +210,7 @@ def reading_rules(
         size_field=size_field,
         zero_runtimes=zero_runtimes.value,
         partitions=tuple(partition or ()),
+        partition_nodes=partition_nodes,
         estimates=estimates,
         estimates_for=estimates_for.value,
         seed=seed,

@@ -73,7 +73,9 @@ def read_under(text: str, context: typer.Context, trace: Path, nodes: int | None
     card = {"nodes": nodes, "start": start, "jobs": jobs}
     if not isinstance(rules, Textbook):
         card["events"] = rules.name
-        options.refuse(spelt(stated, "cluster", "resources", "period", "outages", "on_failure"), where)
+        options.refuse(
+            spelt(stated, "cluster", "resources", "partition_nodes", "period", "outages", "on_failure"), where
+        )
         for run in runs:
             suited_policy(rules, make_policy(run.spec), run.spec)
     if not isinstance(rules, SequenceRules):

@@ -1,5 +1,7 @@
 """One pass of Slurm's scheduling, compiled: the main scheduler, then, where its time has come, a backfill cycle.
 
+The main scheduler leaves partitions alone in which a job does not fit, and those that share nodes with them.
+
 A cycle makes its reservations from nothing. Each goes from the earliest start of a job to its end by the walltime, both
 rounded down to a multiple of the resolution. Slurm reserves certain nodes; here they are counted. Before the start, a
 reservation holds as many nodes as it needs beside those that become free until then. What is left in the queue is
@@ -48,7 +50,8 @@ class Tables(NamedTuple):
 
     ``runtime`` [s] and ``ids`` ``(n,)``; ``log``: a column per pass; ``picks`` and ``modes`` ``(n,)``: the jobs that a
     pass starts, and how; ``profile``: what is free when; ``early`` ``(1, DEMAND + 1 + R)``: a row of a job that asks
-    for what a reservation holds before its start.
+    for what a reservation holds before its start; ``group`` ``(n,)``: jobs whose partitions share nodes have the same
+    number; ``blocked``: whether one of them does not fit.
     """
 
     runtime: IntArray
@@ -58,6 +61,8 @@ class Tables(NamedTuple):
     modes: IntArray
     profile: Profile
     early: IntArray
+    group: IntArray
+    blocked: IntArray
 
 
 @compiled
@@ -94,20 +99,21 @@ def slurm_pass(s: State, terms: Terms, t: Tables, cycle: bool) -> tuple[int, int
     (number of starts, number of backfilled among them, the first job that does not fit or -1, its reservation [s] or
     -1). Jobs that start are placed in the state; ``picks`` and ``modes`` say which they are.
     """
-    count, waiting = 0, s.at[QUEUED]
-    while count < min(waiting, terms.queue) and fits(s.jobs, s.queue[count], s.free):
-        job = s.queue[count]
-        t.picks[count], t.modes[count] = count, RESERVED if s.jobs[job, HELD] else READY
-        occupy(s.jobs, s.expected, s.free, s.at, job)
-        count += 1
+    count, waiting = _start_in_order(s, min(s.at[QUEUED], terms.queue), t), s.at[QUEUED]
     if count == waiting or not cycle:
         return count, 0, -1, -1
     heads, now, head, begin = count, s.at[NOW], -1, -1
+    passed, tested = 0, 0  # of the heads, and of the jobs that wait
     clear(t.profile, now, s.free)
     for i in range(s.at[RUNNING]):  # a job past its walltime is expected to end the next second
         add(t.profile, s.jobs, s.expected[i, 1], max(s.expected[i, 0], now + 1), NEVER, FREED)
-    for i in range(heads, min(waiting, heads + terms.depth)):
-        job = s.queue[i]
+    for i in range(waiting):
+        if passed < heads and t.picks[passed] == i:
+            passed += 1
+            continue
+        if tested == terms.depth:
+            break
+        job, tested = s.queue[i], tested + 1
         start = earliest(t.profile, s.jobs, job, now, NEVER, NEVER)
         if start == now and fits(s.jobs, job, s.free):
             t.picks[count], t.modes[count] = i, RESERVED if head < 0 and s.jobs[job, HELD] else BACKFILLED
@@ -123,7 +129,40 @@ def slurm_pass(s: State, terms: Terms, t: Tables, cycle: bool) -> tuple[int, int
     backfilled = 0
     for k in range(heads, count):
         backfilled += t.modes[k] == BACKFILLED
+    _merge(t, heads, count)
     return count, backfilled, head, begin
+
+
+@no_refcount
+def _start_in_order(s: State, until: int, t: Tables) -> int:
+    """Start jobs in the order of the queue, of each group up to the first that does not fit; how many there are."""
+    count, open_groups = 0, len(t.blocked)
+    t.blocked[:] = 0
+    for i in range(until):
+        job = s.queue[i]
+        if t.blocked[t.group[job]]:
+            continue
+        if fits(s.jobs, job, s.free):
+            t.picks[count], t.modes[count] = i, RESERVED if s.jobs[job, HELD] else READY
+            occupy(s.jobs, s.expected, s.free, s.at, job)
+            count += 1
+            continue
+        t.blocked[t.group[job]] = 1
+        open_groups -= 1
+        if open_groups == 0:
+            break
+    return count
+
+
+@no_refcount
+def _merge(t: Tables, first: int, count: int) -> None:
+    """Bring picks in the order of the queue; those before ``first`` and those from there are so already."""
+    for k in range(first, count):
+        pick, mode, i = t.picks[k], t.modes[k], k
+        while i > 0 and t.picks[i - 1] > pick:
+            t.picks[i], t.modes[i] = t.picks[i - 1], t.modes[i - 1]
+            i -= 1
+        t.picks[i], t.modes[i] = pick, mode
 
 
 @no_refcount

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from transom.errors import SpecError
 from transom.models import Window
+from transom.models.arrays import IntArray
 from transom.simulation.core import events
 from transom.simulation.core.decision import Decision
 from transom.simulation.core.schedule import COLUMNS
@@ -18,6 +19,7 @@ from transom.simulation.passes.availability import new_profile
 from transom.simulation.passes.queue_order import queue_order
 from transom.simulation.passes.slurm_backfill import Tables, Terms, run_slurm, slurm_pass
 from transom.simulation.passes.window_pass import decision_of, window_state
+from transom.traces.partitions import partition_groups
 
 if TYPE_CHECKING:
     from transom.simulation.core.replay import Progress, Replay
@@ -28,13 +30,14 @@ _LONGEST = 10**9  # of any time [s]
 
 @dataclass(frozen=True, slots=True)
 class SlurmBackfill:
-    """Slurm's main scheduler and its backfill plugin on one partition of whole nodes.
+    """Slurm's main scheduler and its backfill plugin on whole nodes.
 
-    At every event the main scheduler starts jobs in the order of priority until one does not fit. At the multiples of
-    ``interval`` on the trace's clock at which jobs wait, a backfill cycle goes through the first jobs of the queue,
-    builds the profile of what will be free by walltimes, starts what fits now without delaying a job before it, and
-    reserves the earliest start of every other one. Reservations are made anew in each cycle and are no promise; in
-    between nobody backfills.
+    At every event the main scheduler starts jobs in the order of priority until one does not fit, in each partition by
+    itself; those that share nodes are one. (Partitions are told apart where their nodes are resources of their own, see
+    ``ReadingRules.partition_nodes``.) At the multiples of ``interval`` on the trace's clock at which jobs wait, a
+    backfill cycle goes through the first jobs of the queue, builds the profile of what will be free by walltimes,
+    starts what fits now without delaying a job before it, and reserves the earliest start of every other one.
+    Reservations are made anew in each cycle and are no promise; in between nobody backfills.
 
     Parameters
     ----------
@@ -75,7 +78,8 @@ class SlurmBackfill:
     def run(self, replay: Replay, report: Progress) -> dict[str, NDArray[Any]]:
         """A whole replay in one compiled loop."""
         state, order = replay.state, queue_order(replay.rule, replay.jobs, replay.origin)
-        tables = self._tables(state, replay.runtime, replay.ids)
+        group = partition_groups(replay.cluster.resources, replay.jobs.demand)
+        tables = self._tables(state, replay.runtime, replay.ids, group)
         logs, compiled = [], not replay.stepwise and (replay.rule.timeless or order is not None)
         more = True
         while more:
@@ -93,11 +97,12 @@ class SlurmBackfill:
     def decide(self, window: Window, /) -> Decision:
         """What a cycle would start and reserve in a window, taken by itself."""
         state = window_state(window, np.arange(len(window.queue)))
-        tables = self._tables(state, np.empty(0, np.int64), window.queue.id)
+        group = partition_groups(window.cluster.resources, window.queue.demand)
+        tables = self._tables(state, np.empty(0, np.int64), window.queue.id, group)
         count, _, head, begin = slurm_pass(state, self._terms, tables, True)
         return decision_of(window, state.queue[tables.picks[:count]], tables.modes[:count], head, begin)
 
-    def _tables(self, state: events.State, runtime: NDArray[np.int64], ids: NDArray[np.int64]) -> Tables:
+    def _tables(self, state: events.State, runtime: IntArray, ids: IntArray, group: IntArray) -> Tables:
         n, tested = len(state.jobs), min(self.depth, len(state.jobs))
         steps = 2 * n + 4 * tested + 4 + len(state.at)
         return Tables(
@@ -108,4 +113,6 @@ class SlurmBackfill:
             modes=np.empty(n, np.int64),
             profile=new_profile(state.free, steps),
             early=np.zeros((1, state.jobs.shape[1]), np.int64),
+            group=group,
+            blocked=np.zeros(int(group.max(initial=0)) + 1, np.int64),
         )

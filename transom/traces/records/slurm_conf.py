@@ -130,6 +130,10 @@ def _site(found: Mapping[str, Sequence[Record]]) -> Site:
             told = count(each.get(key, ""))
             if partitions[name].get(size, 0) <= 0 and told is not None and told > 0:
                 partitions[name][size] = told
+    for names, hosts_ in _pools(members):
+        shared = _sizes(hosts_, nodes)
+        for name in names:
+            partitions[name] |= {"pool": names, "pool_nodes": shared["nodes"], "pool_cores": shared["cores"]}
     used = dict.fromkeys(host for each in members.values() for host in each) or dict.fromkeys(nodes)
     machine = _sizes(list(used), nodes)
     if not used:  # partitions that state numbers only; they may share nodes
@@ -144,6 +148,18 @@ def _site(found: Mapping[str, Sequence[Record]]) -> Site:
         partitions,
         _topology(found["switchname"], list(used)),
     )
+
+
+def _pools(members: Mapping[str, Sequence[str]]) -> list[tuple[list[str], list[str]]]:
+    """Partitions that are linked to each other by nodes that they share, and all nodes of these."""
+    made: list[tuple[list[str], set[str]]] = []
+    for name, listed in members.items():
+        linked = [each for each in made if not each[1].isdisjoint(listed)]
+        made = [each for each in made if each not in linked]
+        made.append(
+            ([*(other for names, _ in linked for other in names), name], set(listed).union(*(h for _, h in linked)))
+        )
+    return [(names, sorted(hosts_)) for names, hosts_ in made if hosts_]
 
 
 def _with_defaults(kind: str, records: Iterable[Record]) -> Iterator[Record]:
