@@ -7,6 +7,7 @@ writing : within the write, after :data:`BYTES` bytes of it; the system ends the
 written : all bytes are written, the file does not have its name yet.
 renamed : it has its name.
 removing : before the K-th file is removed of which the record is replaced.
+appending, appended : half of the K-th line of a journal is written, or all of it.
 """
 
 from __future__ import annotations
@@ -82,12 +83,12 @@ def main() -> None:
     """Wrap what writes files, then run the command."""
     import tempfile
 
-    from transom._system import files
+    from transom._system import files, journal
     from transom.cli import main as transom
 
     point, number = sys.argv[1], int(sys.argv[2])
     sys.argv[:] = ["transom", *sys.argv[3:]]
-    left = {each: number if each == point else 0 for each in (*POINTS, "removing")}
+    left = {each: number if each == point else 0 for each in (*POINTS, "removing", "appending", "appended")}
 
     def due(here: str) -> bool:
         left[here] -= 1
@@ -117,6 +118,15 @@ def main() -> None:
             end("removing")
         remove(path, missing_ok)
 
+    def append(file: int, data: Any) -> int:
+        if due("appending"):
+            os.write(file, data[: len(data) // 2])
+            os.kill(os.getpid(), signal.SIGKILL)
+        written = os.write(file, data)
+        end("appended")
+        return written
+
+    journal.os = Watched(os, write=append)  # type: ignore[assignment]
     files.tempfile = Watched(tempfile, mkstemp=mkstemp)  # type: ignore[assignment]
     files.os = Watched(os, replace=replace)  # type: ignore[assignment]
     Path.unlink = unlink  # type: ignore[method-assign]

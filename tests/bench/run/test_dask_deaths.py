@@ -17,10 +17,10 @@ import pytest
 
 from tests.bench.dask_processes import scheduler, worker
 from tests.bench.faulty import faulty_solvers
+from transom._system.journal import read_lines
 from transom.bench.plan.plan import read_plan
 from transom.bench.run.local_engine import LocalEngine
 from transom.bench.run.running import run_plan
-from transom.bench.store.journal import read_lines
 from transom.bench.store.store import read_results
 
 pytest.importorskip("distributed")

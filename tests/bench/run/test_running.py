@@ -165,7 +165,7 @@ def test_a_full_disk_ends_the_bench_and_its_engine(tmp_path: Path, plan: Plan, m
 
     engine = InProcess()
     with monkeypatch.context() as patch:
-        patch.setattr("transom.bench.store.journal.os.write", filling)
+        patch.setattr("transom._system.journal.os.write", filling)
         with pytest.raises(StoreError, match="r: cannot be written: No space left on device"):
             run_plan(plan, tmp_path / "r", engine)
     assert engine.closed

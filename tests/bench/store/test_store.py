@@ -139,7 +139,7 @@ def test_a_journal_torn_anywhere_keeps_its_whole_lines(tmp_path_factory: pytest.
 
 
 def test_long_torn_lines_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from transom.bench.store import journal
+    from transom._system import journal
 
     monkeypatch.setattr(journal, "_BLOCK", 7)
     for text, whole in ((b"", 0), (b"abc", 0), (b"\n", 1), (b"ab\n" + b"c" * 30, 3), (b"a\n\nb\n", 5)):
@@ -262,7 +262,7 @@ def test_an_error_while_a_part_is_made_keeps_the_journal(
         store.append(a_row("old"))
     owner = {
         "atomic_path": "transom.bench.store.parquet.atomic_path",
-        "clear": "transom.bench.store.journal.Journal.clear",
+        "clear": "transom._system.journal.Journal.clear",
     }
 
     def die() -> None:

@@ -168,7 +168,7 @@ def test_a_full_disk_is_one_line(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("transom.bench.store.journal.os.write", full)
+        patch.setattr("transom._system.journal.os.write", full)
         ran = transom(*flags)
     assert ran.status == 2
     assert (

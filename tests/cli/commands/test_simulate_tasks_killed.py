@@ -52,6 +52,46 @@ def test_what_was_finished_before_a_kill_is_not_computed_again(transom: Transom,
     assert {path: path.stat().st_mtime_ns for path in before} == before
 
 
+@pytest.mark.parametrize(("at", "kept"), [("appended 1", 0), ("appending 3", 1), ("appended 3", 2)])
+def test_a_policy_that_is_killed_goes_on_after_its_finished_chunks(
+    transom: Transom, trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str, kept: int
+) -> None:
+    options = ["--machines", MACHINES, "--chunks", 1, "--policy", "window:solver=first-fit", "--no-figures"]
+    arguments: list[object] = ["simulate", trace, *options, "--out"]
+    expected = whole(transom, *arguments, tmp_path / "whole")
+    point, number = at.split()
+    assert killed(point, int(number), [*arguments, tmp_path / "out"])
+    chunks, replay = [], runs.simulate_tasks
+
+    def watched(*given: Any, **named: Any) -> Any:
+        chunks.append(named["seed"])
+        return replay(*given, **named)
+
+    monkeypatch.setattr(runs, "simulate_tasks", watched)
+    assert whole(transom, *arguments, tmp_path / "out") == expected
+    assert chunks == list(range(kept, 3))
+
+
+def test_finished_chunks_of_another_run_or_damaged_ones_are_replayed(
+    transom: Transom, trace: Path, tmp_path: Path
+) -> None:
+    options = ["--machines", MACHINES, "--chunks", 1, "--policy", "random", "--no-figures"]
+    arguments: list[object] = ["simulate", trace, *options, "--seed", 1, "--out"]
+    expected = whole(transom, *arguments, tmp_path / "whole")
+    for damage in ("seed", "altered", "no JSON"):
+        out = tmp_path / damage
+        seed = 0 if damage == "seed" else 1
+        assert killed("appended", 3, ["simulate", trace, *options, "--seed", seed, "--out", out])
+        journal = out / "random" / ".chunks.jsonl"
+        lines = journal.read_bytes().splitlines(keepends=True)
+        if damage == "altered":
+            lines[1] = lines[1].replace(b'"batches":[[', b'"batches":[[7')
+        elif damage == "no JSON":
+            lines[1] = b"[" + lines[1]
+        journal.write_bytes(b"".join(lines))
+        assert whole(transom, *arguments, out) == expected
+
+
 def test_ctrl_c_keeps_finished_policies(
     transom: Transom, trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -67,7 +107,8 @@ def test_ctrl_c_keeps_finished_policies(
     monkeypatch.setattr(runs, "simulate_tasks", interrupted)
     ran = transom(*arguments, tmp_path / "out")
     assert (ran.status, ran.err.splitlines()[-1]) == (130, "interrupted: what was finished is kept")
-    assert set(tree(tmp_path / "out")) == {name for name in expected if name.startswith("first-fit")}
+    finished = {name for name in expected if name.startswith("first-fit")}
+    assert set(tree(tmp_path / "out")) == {*finished, "random/.chunks.jsonl"}
     monkeypatch.undo()
     assert whole(transom, *arguments, tmp_path / "out") == expected
 

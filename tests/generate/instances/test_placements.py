@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from transom.errors import SpecError
 from transom.generate.instances.placements import alibaba_placement, replayed_windows, uniform_placement
 from transom.generate.recipes import recipe
 from transom.models import Placement
@@ -33,6 +34,12 @@ def test_uniform_ones_are_what_is_asked_for() -> None:
         assert (load > 0.15).all()
         assert (load < 0.8).all()
         assert (made.fitting(made.free) > 0).all()
+
+
+def test_machines_of_several_sizes() -> None:
+    made = uniform_placement(np.random.default_rng(0), 30, 20, 3, 50, 0.4, kinds=5)
+    assert len(np.unique(made.free, axis=0)) == 5
+    assert all((made.free[i : i + 4] == made.free[i]).all() for i in range(0, 20, 4))
 
 
 def test_alibaba_ones_are_like_the_trace() -> None:
@@ -72,6 +79,15 @@ def test_a_recipe_of_replays(tasks: Path) -> None:
     assert all(isinstance(each, Placement) and each.maximal and each.resources == ("cpu", "memory") for each in made)
     assert made[0].waiting.tolist() == [9, 3]
     assert made[-1].waiting.tolist() == [2]  # the chunk of the last job alone
+
+
+def test_chunks_may_be_left_out(tasks: Path) -> None:
+    given: dict[str, Any] = {"like": str(tasks), "cluster": "count=2,cpu=4,memory=1", "jobs": 1, "minimum": 1}
+    every = [each.waiting.tolist() for each in recipe("placement", given).make(0, 100)]
+    later = [each.waiting.tolist() for each in recipe("placement", {**given, "skip": 2}).make(0, 100)]
+    assert later == [[2]] == every[-1:]
+    with pytest.raises(SpecError, match="no more than 3 chunks"):
+        recipe("placement", {**given, "skip": 3})
 
 
 @pytest.mark.reference

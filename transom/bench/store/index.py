@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from transom._system.journal import read_lines
 from transom.bench.plan.task import Outcome, Row
-from transom.bench.store.journal import read_lines
 from transom.bench.store.parquet import read_parts
 from transom.errors import DocumentError
 

@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 
 from transom._system.files import atomic_write
+from transom._system.journal import Journal
 from transom.bench.plan.plan import Plan
 from transom.bench.plan.task import Outcome, Row
 from transom.bench.store.frame import to_frame
 from transom.bench.store.index import Entry, ResultIndex, journal_rows
-from transom.bench.store.journal import Journal
 from transom.bench.store.parquet import FORMAT, parts_of, read_part, read_parts, replaced, write_part
 from transom.errors import DocumentError, StopError, StoreError
 

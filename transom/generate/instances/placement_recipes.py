@@ -31,7 +31,7 @@ class FamilyPlacements(InstanceGenerator, frozen=True, kw_only=True):
     family : ``uniform`` or ``alibaba``.
     tasks, machines : how many; 20 and 5.
     number : resources, of ``uniform``; 2.
-    largest, tightness : as in :func:`~transom.generate.instances.placements.uniform_placement`.
+    largest, tightness, kinds : as in :func:`~transom.generate.instances.placements.uniform_placement`.
     busy : as in :func:`~transom.generate.instances.placements.alibaba_placement`.
     objective : ``count``, ``area`` or ``area-duration``.
     maximal : whether nothing may be left out that still fits.
@@ -43,6 +43,7 @@ class FamilyPlacements(InstanceGenerator, frozen=True, kw_only=True):
     number: Positive | None = None
     largest: Positive | None = None
     tightness: float | None = None
+    kinds: Positive | None = None
     busy: float | None = None
     objective: str = "area"
     maximal: bool = False
@@ -51,7 +52,7 @@ class FamilyPlacements(InstanceGenerator, frozen=True, kw_only=True):
         if self.family not in PLACEMENT_FAMILIES:
             raise unknown("placement family", self.family, PLACEMENT_FAMILIES)
         _check_objective(self.objective)
-        alien = ("number", "largest", "tightness") if self.family == "alibaba" else ("busy",)
+        alien = ("number", "largest", "tightness", "kinds") if self.family == "alibaba" else ("busy",)
         for name in alien:
             if getattr(self, name) is not None:
                 raise SpecError(f"placement: {name} does not go with the family {self.family}")
@@ -64,7 +65,8 @@ class FamilyPlacements(InstanceGenerator, frozen=True, kw_only=True):
             made = alibaba_placement(rng, self.tasks, self.machines, busy)
         else:
             tightness = 0.5 if self.tightness is None else self.tightness
-            made = uniform_placement(rng, self.tasks, self.machines, self.number or 2, self.largest or 100, tightness)
+            number, largest, kinds = self.number or 2, self.largest or 100, self.kinds or 2
+            made = uniform_placement(rng, self.tasks, self.machines, number, largest, tightness, kinds)
         yield replace(made, maximal=self.maximal).with_objective(self.objective)
 
 
@@ -76,6 +78,7 @@ class ReplayedPlacements(InstanceGenerator, frozen=True, kw_only=True):
     like : a file of tasks (:func:`~transom.traces.tasks.read_tasks`).
     cluster : the machines, as ``count=5,cpu=64,memory=1``; of several kinds with blanks between.
     jobs : of a chunk.
+    skip : so many chunks are left out at the beginning.
     solver : what places in the replay.
     every : at most a window in so many seconds.
     minimum : windows with fewer tasks are left out.
@@ -85,6 +88,7 @@ class ReplayedPlacements(InstanceGenerator, frozen=True, kw_only=True):
     like: str
     cluster: str = "count=5,cpu=64,memory=1"
     jobs: Positive = 10
+    skip: Natural = 0
     solver: str = "first-fit"
     every: Positive = 60
     minimum: Natural = 2
@@ -97,14 +101,15 @@ class ReplayedPlacements(InstanceGenerator, frozen=True, kw_only=True):
 
     @property
     def num_blocks(self) -> int | None:
-        return -(-len(_tasks(self.like, self.cluster).job_ids) // self.jobs)
+        return max(0, -(-len(_tasks(self.like, self.cluster).job_ids) // self.jobs) - self.skip)
 
     def check(self) -> None:
         _check_objective(self.objective)
-        _tasks(self.like, self.cluster)
+        if not self.num_blocks:
+            raise SpecError(f"placement: {self.like} has no more than {self.skip} chunks")
 
     def block(self, seed: int, number: int) -> Iterator[Placement]:
-        chunk = _tasks(self.like, self.cluster).take((number - 1) * self.jobs, self.jobs)
+        chunk = _tasks(self.like, self.cluster).take((self.skip + number - 1) * self.jobs, self.jobs)
         for window in replayed_windows(chunk, self.solver, self.every):
             if len(window.waiting) >= self.minimum:
                 yield window.placement(self.objective, self.maximal)

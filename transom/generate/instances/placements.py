@@ -21,9 +21,9 @@ _CPU = ((10, 0.69), (20, 0.30), (8, 0.005), (15, 0.005))
 
 
 def uniform_placement(
-    rng: np.random.Generator, tasks: int, machines: int, resources: int, largest: int, tightness: float
+    rng: np.random.Generator, tasks: int, machines: int, resources: int, largest: int, tightness: float, kinds: int = 2
 ) -> Placement:
-    """Demands uniform on [1, ``largest``], up to nine instances of each task, up to two kinds of machines.
+    """Demands uniform on [1, ``largest``], up to nine instances of each task, machines of several sizes.
 
     Parameters
     ----------
@@ -31,15 +31,17 @@ def uniform_placement(
     largest : demand of an instance, > 0.
     tightness : what all machines together have of a resource, as a share of what all instances ask for, > 0; each
         machine has room for the largest instance.
+    kinds : sizes of machines, > 0: one, and others from half to one and a half times as large.
 
     Raises
     ------
     SpecError : a condition above does not hold.
     """
-    if min(tasks, machines, resources, largest) < 1 or not 0 < tightness < np.inf:
-        raise SpecError("placement: tasks, machines, number, largest and tightness must be > 0")
+    if min(tasks, machines, resources, largest, kinds) < 1 or not 0 < tightness < np.inf:
+        raise SpecError("placement: tasks, machines, number, largest, tightness and kinds must be > 0")
     demands, waiting = rng.integers(1, largest, (tasks, resources), endpoint=True), rng.integers(1, 10, tasks)
-    shares = np.where(np.arange(machines) < machines // 2, 1.0, rng.uniform(0.5, 1.5))
+    sizes = np.append(1.0, rng.uniform(0.5, 1.5, kinds - 1))
+    shares = sizes[kinds - 1 - kinds * np.arange(machines)[::-1] // machines]
     mean = tightness * (waiting @ demands) / machines
     free = np.maximum(np.rint(np.outer(shares, mean)).astype(np.int64), demands.max(axis=0))
     return Placement(free, demands, waiting, durations=rng.integers(1, 3600, tasks, endpoint=True))

@@ -8,6 +8,7 @@ from typing import Any
 
 from transom.errors import DocumentError
 from transom.simulation.placement.event_rules import task_rules
+from transom.simulation.placement.finished import finished_chunks, forget_chunks
 from transom.simulation.placement.recording import read_task_schedules, read_tasks_card, write_tasks
 from transom.simulation.placement.replay import make_task_policy, simulate_tasks
 from transom.simulation.placement.schedule import TaskSchedule
@@ -24,7 +25,9 @@ def replay_tasks(
     force: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[list[TaskSchedule], bool]:
-    """Replay each chunk by itself and verify it; with a folder, record there, or read what a finished run left there.
+    """Replay each chunk by itself and verify it; with a folder, record there, or read what an earlier run left there.
+
+    An interrupted or killed run keeps its finished chunks, and goes on with the next one.
 
     Parameters
     ----------
@@ -32,7 +35,7 @@ def replay_tasks(
     run : policy, seed and event rules.
     folder : where the run is recorded (``FOLDER/LABEL``); None keeps nothing.
     details : what else belongs in the record.
-    force : replay even if a finished run of the same workload, policy, seed and code is there.
+    force : replay even what a run of the same workload, policy, seed and code left there.
     progress : called with the number of started instances of all chunks.
 
     Returns
@@ -48,22 +51,38 @@ def replay_tasks(
     }
     target = folder / run.label if folder else None
     if target and not force and (kept := _recorded(target, card, chunks)) is not None:
+        forget_chunks(target)
         return kept, True
     schedules: list[TaskSchedule] = []
-    done = 0
-    for k, chunk in enumerate(chunks):
-        report = None if progress is None else _from(progress, done)
-        schedule = simulate_tasks(chunk, run.spec, seed=run.seed + k, label=run.label, rules=run.rules, progress=report)
-        stand(check_tasks(chunk, schedule))
-        schedules.append(schedule)
-        done += int(chunk.instances.sum())
-        if progress is not None:
-            progress(done)
-    if target:
+    if target is None:
+        _replay_rest(chunks, run, schedules, schedules.append, progress)
+        return schedules, False
+    with finished_chunks(target, card, chunks, force) as (schedules, keep):
+        _replay_rest(chunks, run, schedules, keep, progress)
         # From here on the old record is none: an interrupt must not leave halves of two.
         (target / "jobs.parquet").unlink(missing_ok=True)
         write_tasks(schedules, target, {**(details or {}), **card})
     return schedules, False
+
+
+def _replay_rest(
+    chunks: Sequence[TaskWorkload],
+    run: Run,
+    finished: list[TaskSchedule],
+    keep: Callable[[TaskSchedule], None],
+    progress: Callable[[int], None] | None,
+) -> None:
+    """Replay and verify the chunks that are not finished; each is kept, that is finished, before the next begins."""
+    done = sum(int(each.instances.sum()) for each in chunks[: len(finished)])
+    for k in range(len(finished), len(chunks)):
+        chunk = chunks[k]
+        report = None if progress is None else _from(progress, done)
+        schedule = simulate_tasks(chunk, run.spec, seed=run.seed + k, label=run.label, rules=run.rules, progress=report)
+        stand(check_tasks(chunk, schedule))
+        keep(schedule)
+        done += int(chunk.instances.sum())
+        if progress is not None:
+            progress(done)
 
 
 def _from(progress: Callable[[int], None], done: int) -> Callable[[int], None]:

@@ -26,6 +26,7 @@ def command(
         float | None,
         typer.Option("--tightness", help="uniform: capacity per demand of all instances, 0.5 by default."),
     ] = None,
+    kinds: Annotated[int | None, typer.Option("--kinds", help="uniform: sizes of machines, 2 by default.")] = None,
     busy: Annotated[
         float | None, typer.Option("--busy", help="alibaba: share of what runs on full machines, 0.9 by default.")
     ] = None,
@@ -33,6 +34,9 @@ def command(
         str | None, typer.Option("--cluster", help="--like: the machines, by default count=5,cpu=64,memory=1.")
     ] = None,
     jobs: Annotated[int | None, typer.Option("--jobs", help="--like: jobs of a chunk, 10 by default.")] = None,
+    skip: Annotated[
+        int | None, typer.Option("--skip", help="--like: so many chunks are left out at the beginning.")
+    ] = None,
     solver: Annotated[
         str | None, typer.Option("--solver", help="--like: what places in the replay, first-fit by default.")
     ] = None,
@@ -60,9 +64,9 @@ def command(
     check_writable(out, ".jsonl", ".json")
     drawn = {
         "family": family, "tasks": tasks, "machines": machines, "number": number, "largest": largest,
-        "tightness": tightness, "busy": busy,
+        "tightness": tightness, "kinds": kinds, "busy": busy,
     }  # fmt: skip
-    met = {"cluster": cluster, "jobs": jobs, "solver": solver, "every": every, "minimum": minimum}
+    met = {"cluster": cluster, "jobs": jobs, "skip": skip, "solver": solver, "every": every, "minimum": minimum}
     if like is not None:
         options.refuse({f"--{name}": value for name, value in drawn.items()}, "--like")
         drawn = {"like": str(like)}
