@@ -18,6 +18,10 @@ from transom.bench.store.store import Store
 from transom.cli.app import command_line
 from transom.generate import generate_knapsack, generate_lublin
 from transom.io import write_documents
+from transom.slurm.advice import Adviser
+from transom.slurm.advice_log import AdviceLog
+from transom.slurm.state import read_answers
+from transom.slurm.window import window_of
 from transom.traces import write_swf
 from transom.traces.origin import Origin
 
@@ -76,6 +80,8 @@ CASES = {
     "library update": "{0}/results.jsonl --library {0}/library",
     "library verify": "--library {0}/library",
     "library remove": "{0}/library/other.jsonl --library {0}/library",
+    "slurm advise": f"{ANSWERS / 'jobs.txt'} {ANSWERS / 'nodes.txt'} --log {{0}}/advised.parquet",
+    "slurm score": f"{{0}}/advice.parquet {ANSWERS / 'jobs.txt'}",
     "slurm window": f"{ANSWERS / 'jobs.txt'} {ANSWERS / 'nodes.txt'} -o {{0}}/window.json",
     "protocol rlscheduler": "{0}/trace.swf.gz --policy sjf --sequences 2 --length 20",
     "train nsa": "--network fcn-1 --decisions 64 --envs 2 --streams 1 --passes 1 --out {0}/nsa",
@@ -109,6 +115,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_swf(replace(trace, origin=Origin(started=trace.jobs.submit)), folder / "logged.swf")
     (folder / "plan.toml").write_text(PLAN)
     (folder / "tasks.csv").write_text(TASKS)
+    seen = window_of(read_answers([ANSWERS / "jobs.txt", ANSWERS / "nodes.txt"]), order="fcfs", held=True)
+    AdviceLog(folder / "advice.parquet", "fcfs-easy").add(Adviser("fcfs-easy").advise(seen))
     rng = np.random.default_rng(0)
     for name in ("packs", "other"):
         packs = [generate_knapsack("weakly-correlated", 12, 100, rng) for _ in range(2)]

@@ -23,7 +23,7 @@ FIELDS = {
     "gres_task": "tres-per-task", "licences": "Licenses", "reservations": "Reservation",
     "dependencies": "Dependency", "sharing": "OverSubscribe", "memory": "MinMemory", "held_nodes": "NodeList",
     "named nodes": "ReqNodes", "limits on switches": "ReqSwitch", "heterogeneous jobs": "HetJobId",
-    "contiguous nodes": "Contiguous",
+    "contiguous nodes": "Contiguous", "planned": "SchedNodes",
 }  # fmt: skip
 """Our names of the fields that ``squeue -O`` is asked for; none of them holds free text."""
 
@@ -36,7 +36,7 @@ _RECORD = {
     "reservations": "Reservation", "dependencies": "Dependency", "sharing": "OverSubscribe", "memory": "MinMemoryNode",
     "held_nodes": "NodeList", "named nodes": "ReqNodeList", "excluded nodes": "ExcNodeList",
     "limits on switches": "Switches", "heterogeneous jobs": "HetJobId", "contiguous nodes": "Contiguous",
-    "looked": "LastSchedEval",
+    "looked": "LastSchedEval", "planned": "SchedNodeList",
 }  # fmt: skip
 _JSON = {
     "number": "job_id", "array": "array_job_id", "task": "array_task_id", "partition": "partition",
@@ -47,7 +47,7 @@ _JSON = {
     "gres_task": "tres_per_task", "licences": "licenses", "reservations": "resv_name",
     "dependencies": "dependency", "memory": "memory_per_node", "held_nodes": "nodes", "named nodes": "required_nodes",
     "excluded nodes": "excluded_nodes", "limits on switches": "minimum_switches", "heterogeneous jobs": "het_job_id",
-    "looked": "last_sched_evaluation",
+    "looked": "last_sched_evaluation", "planned": "scheduled_nodes",
 }  # fmt: skip
 _GRES = ("gres_node", "gres_job", "gres_socket", "gres_task")
 _ASKED = {
@@ -80,6 +80,7 @@ class SlurmJob:
     priority : Slurm's; 0 for a held job.
     shares : whether its nodes may be shared with other jobs.
     held_nodes : the list of its nodes while it runs.
+    planned : the list of nodes on which Slurm means to start it.
     licences : as stated.
     asks : what else it asks for, by what cannot be expressed in a window.
     looked : when Slurm last looked at it [s since 1970], -1 where unknown.
@@ -104,6 +105,7 @@ class SlurmJob:
     reason: str
     shares: bool
     held_nodes: str
+    planned: str
     licences: str
     asks: Mapping[str, str] = field(default_factory=dict, hash=False)
     looked: int = UNKNOWN
@@ -204,6 +206,7 @@ def _jobs(told: Mapping[str, Any]) -> Iterator[SlurmJob]:
         reason=stated(told["reason"]).split(",")[0],
         shares=stated(told["sharing"]).upper() != "NO",
         held_nodes=stated(told["held_nodes"]),
+        planned=stated(told.get("planned")),
         licences=stated(told["licences"]),
         asks=asks,
         looked=_time(told.get("looked")),

@@ -45,11 +45,7 @@ def ask_slurm() -> SlurmState:
     ------
     SlurmError : there is no Slurm, or it does not answer.
     """
-    state = SlurmState(now=slurm_clock())
-    form = ",".join(f"{name}:{SEPARATOR}" for name in slurm_jobs.FIELDS.values())
-    excluding = run_slurm("squeue", "-a", "-h", "-r", "-t", "PD", "-o", f"%i{SEPARATOR}%x").splitlines()
-    named = frozenset(line.split(SEPARATOR)[0] for line in excluding if stated(line.partition(SEPARATOR)[2]))
-    state.jobs += slurm_jobs.jobs_of_squeue(run_slurm("squeue", "-a", "-h", "-r", "-O", form).splitlines(), named)
+    state = SlurmState(now=slurm_clock(), jobs=ask_jobs())
     for what in ("nodes", "partition", "reservation", "licenses", "topology"):
         command = ("scontrol", "-a", "-o", "show", what)
         try:
@@ -60,6 +56,20 @@ def ask_slurm() -> SlurmState:
     if not state.nodes:
         raise SlurmError("scontrol show nodes: Slurm names no node")
     return state
+
+
+def ask_jobs(states: str = "") -> list[SlurmJob]:
+    """The jobs that wait, run or are completing; with ``states`` those in these (``all``).
+
+    Raises
+    ------
+    SlurmError : there is no Slurm, or it does not answer.
+    """
+    form = ",".join(f"{name}:{SEPARATOR}" for name in slurm_jobs.FIELDS.values())
+    excluding = run_slurm("squeue", "-a", "-h", "-r", "-t", "PD", "-o", f"%i{SEPARATOR}%x").splitlines()
+    named = frozenset(line.split(SEPARATOR)[0] for line in excluding if stated(line.partition(SEPARATOR)[2]))
+    asked = ("squeue", "-a", "-h", "-r", *(("-t", states) if states else ()), "-O", form)
+    return list(slurm_jobs.jobs_of_squeue(run_slurm(*asked).splitlines(), named))
 
 
 def slurm_clock() -> int:

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from transom.cli.options import completion
+
 if TYPE_CHECKING:
+    from transom.simulation.nodes.allocator import Allocator
     from transom.slurm.state import SlurmState
     from transom.slurm.window import Seen
 
@@ -31,6 +34,22 @@ Now = Annotated[
         "default, the last time at which something happened.",
     ),
 ]
+
+Allocate = Annotated[
+    str | None,
+    typer.Option(
+        "--allocate",
+        autocompletion=completion.solvers,
+        help="Solver that chooses the nodes on the network of topology.conf. By default, the first idle nodes.",
+    ),
+]
+
+
+def allocator(solver: str | None) -> Allocator | None:
+    """What chooses nodes; None for the first idle ones."""
+    from transom.simulation.nodes.allocator import Allocator
+
+    return None if solver is None else Allocator(solver)
 
 
 def asked_state(answers: list[Path] | None, now: str | None) -> SlurmState:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from itertools import product
 
 _MOST = 1 << 20  # nodes of one list
+_NUMBERED = re.compile(r"([^,\[\]]*?)(\d{1,9})")
 _PART = re.compile(r"[^,\[\]]*(?:\[[^\[\]]*\][^,\[\]]*)*")
 
 
@@ -56,3 +58,25 @@ def _range(text: str) -> list[str]:
             raise ValueError(f"a list of more than {_MOST:,} hosts: {text[:40]!r}")
         found += [f"{number:0{len(first)}d}" for number in range(int(first), int(last) + 1)]
     return found
+
+
+def compressed(names: Iterable[str]) -> str:
+    """The shortest list of this form for some names: runs of numbers of the same length behind the same beginning."""
+    groups: dict[tuple[str, int], list[int]] = {}
+    plain: list[str] = []
+    for name in names:
+        found = _NUMBERED.fullmatch(name)
+        if found is None:
+            plain.append(name)
+        else:
+            groups.setdefault((found[1], len(found[2])), []).append(int(found[2]))
+    for (beginning, width), numbers in groups.items():
+        runs: list[list[int]] = []
+        for number in sorted(set(numbers)):
+            if runs and runs[-1][-1] == number - 1:
+                runs[-1][1:] = [number]
+            else:
+                runs.append([number])
+        told = ",".join("-".join(f"{end:0{width}d}" for end in run) for run in runs)
+        plain.append(f"{beginning}[{told}]" if len(runs) > 1 or len(runs[0]) > 1 else f"{beginning}{told}")
+    return ",".join(plain)

@@ -1,0 +1,130 @@
+"""What a policy would do in a Slurm now: the same decision as in a replay, with nodes by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from transom.errors import SpecError
+from transom.models import FatTree
+from transom.models.arrays import IntArray
+from transom.rng import stream
+from transom.simulation.core.decision import Policy
+from transom.simulation.nodes.allocator import Allocator, Placer
+from transom.simulation.policies.by_name import make_policy
+from transom.slurm.jobs import SlurmJob
+from transom.slurm.window import Seen
+from transom.traces.records.hostlist import compressed
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A job that should start now, and where; ``backfilled`` if ahead of one that holds a reservation."""
+
+    job: SlurmJob
+    nodes: tuple[str, ...]
+    backfilled: bool
+
+    @property
+    def where(self) -> str:
+        """The nodes as one of Slurm's lists."""
+        return compressed(self.nodes)
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What to do at ``now`` [s since 1970]: starts in order, and the jobs that hold a reservation with its time."""
+
+    now: int
+    starts: list[Start]
+    reserve: list[tuple[SlurmJob, int]]
+
+    def document(self) -> dict[str, Any]:
+        """As JSON, beside what Slurm itself means to do."""
+        return {
+            "start": [
+                {"job": s.job.name, "nodes": list(s.nodes), "backfilled": s.backfilled, **_slurms(s.job)}
+                for s in self.starts
+            ],
+            "reserve": [{"job": job.name, "at": at, **_slurms(job)} for job, at in self.reserve],
+        }
+
+
+def _slurms(job: SlurmJob) -> dict[str, Any]:
+    return {"slurm_start": job.start if job.start > 0 else None, "slurm_nodes": job.planned or None}
+
+
+class Adviser:
+    """A policy and an allocator at work on the windows of a Slurm.
+
+    Parameters
+    ----------
+    policy : a specification, as for a replay.
+    allocator : the solver that chooses nodes; None for the lowest idle ones.
+    seed : >= 0, for what draws random numbers.
+
+    Raises
+    ------
+    SpecError : there is no such policy.
+    """
+
+    def __init__(self, policy: str, allocator: Allocator | None = None, seed: int = 0) -> None:
+        self.policy: Policy = make_policy(policy)
+        self.order = str(getattr(self.policy, "order", "fcfs"))
+        if (reset := getattr(self.policy, "reset", None)) is not None:
+            reset(stream(seed, policy))
+        self._allocator, self._seed = allocator or Allocator(), seed
+        self._placer: Placer | None = None
+        self._tree: FatTree | None = None
+
+    def advise(self, seen: Seen) -> Advice:
+        """What to do in a window whose queue is in the order of the policy.
+
+        Raises
+        ------
+        SpecError : nodes are to be chosen on a network that Slurm does not describe, or the allocator does not take it.
+        """
+        window = seen.window
+        if not len(window.queue):
+            return Advice(window.now, [], [])
+        decision = self.policy.decide(window)
+        chosen = decision.start + decision.backfill
+        nodes = {job: tuple(ids) for job, ids in decision.nodes.items()}
+        nodes |= self._places(seen, [job for job in chosen if job not in nodes], nodes)
+        starts = [
+            Start(seen.jobs[job], tuple(seen.names[i] for i in nodes[job]), job in decision.backfill)
+            for job in chosen
+            if job in nodes
+        ]
+        return Advice(window.now, starts, [(seen.jobs[each.job], each.start) for each in decision.reserve])
+
+    def _places(self, seen: Seen, jobs: list[int], taken: dict[int, tuple[int, ...]]) -> dict[int, tuple[int, ...]]:
+        """Nodes for jobs; those that would run into a reservation first, beside its nodes."""
+        window, placer = seen.window, self._placer_on(seen.window.cluster.topology)
+        row = {job: i for i, job in enumerate(window.queue.id.tolist())}
+        idle = np.setdiff1d(seen.idle, [node for ids in taken.values() for node in ids])
+        groups: dict[frozenset[int], list[int]] = {}
+        for job in jobs:
+            end = window.now + int(window.queue.walltime[row[job]])
+            kept = frozenset(node for start, ids in seen.kept_from if start < end for node in ids)
+            groups.setdefault(kept, []).append(job)
+        placed: dict[int, tuple[int, ...]] = {}
+        for kept, group in sorted(groups.items(), key=lambda each: -len(each[0])):
+            allowed: IntArray = np.setdiff1d(idle, list(kept))
+            sizes = [int(window.queue.nodes[row[job]]) for job in group]
+            while sum(sizes) > len(allowed):  # several reservations together leave less than each alone
+                group, sizes = group[:-1], sizes[:-1]
+            found = placer.place(allowed, sizes).nodes if group else []
+            for job, ids in zip(group, found, strict=True):
+                placed[job] = tuple(ids.tolist())
+                idle = np.setdiff1d(idle, ids)
+        return placed
+
+    def _placer_on(self, tree: FatTree | None) -> Placer:
+        if tree is None and self._allocator.solver is not None:
+            raise SpecError("--allocate needs a network: Slurm describes none (topology.conf)")
+        if self._placer is None or tree != self._tree:
+            self._placer, self._tree = Placer(tree, self._allocator, self._seed), tree  # type: ignore[arg-type]
+        return self._placer

@@ -1,0 +1,33 @@
+"""When jobs started, by Slurm's names of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from transom.errors import SlurmError
+from transom.slurm.state import ask_jobs
+from transom.traces.records.slurm import read_slurm
+
+
+def starts_of_slurm() -> dict[str, int]:
+    """The starts of the jobs that Slurm still remembers [s since 1970].
+
+    Raises
+    ------
+    SlurmError : there is no Slurm, or it does not answer.
+    """
+    return {job.name: job.start for job in ask_jobs("all") if not job.waits and job.start > 0}
+
+
+def starts_of_records(paths: Sequence[str]) -> dict[str, int]:
+    """The starts that records tell [s since 1970].
+
+    Raises
+    ------
+    TraceError : a file cannot be read.
+    SlurmError : they tell no starts.
+    """
+    jobs = read_slurm(paths).jobs
+    if not {"start", "label"} <= set(jobs.columns):
+        raise SlurmError(f"{', '.join(paths)}: tell no starts of jobs")
+    return {name: at for name, at in jobs.select("label", "start").iter_rows() if at >= 0}
