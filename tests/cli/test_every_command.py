@@ -44,7 +44,7 @@ EVOLUTION = "--generations 1 --population 4 --windows 2 --chunks 1"
 TRAINING = "--decisions 64 --batch 64 --hidden 8,8 --laps 1 --window 20 --against fcfs-easy"
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-ANSWERS = Path(__file__).parents[1] / "slurm" / "recorded"
+ANSWERS = EXAMPLES / "slurm"
 
 CASES = {
     "demo": "--out {0}/demo",

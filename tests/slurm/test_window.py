@@ -25,6 +25,7 @@ from transom.slurm.window import window_of
 __all__ = ["transom"]
 
 RECORDED = Path(__file__).parent / "recorded"
+EXAMPLES = Path(__file__).parents[2] / "examples" / "slurm"
 """Slurm 22.05.8 with 8 nodes on two leaf switches. Jobs run, wait, are held, belong to an array or to a heterogeneous
 job, depend, name nodes and switches; n04 is reserved, n06 down, n07 drained, and two reservations are to come."""
 
@@ -38,9 +39,9 @@ def answer(name: str) -> Any:
 @pytest.fixture(params=["22.05 text", "22.05 JSON", "24.11 JSON", "24.11 groups"])
 def files(request: pytest.FixtureRequest, tmp_path: Path) -> list[Path]:
     """Files with the answers, in each form."""
-    beside = [RECORDED / name for name in ("topology.txt", "reservations.txt", "partitions.txt")]
+    beside = [EXAMPLES / "topology.txt", RECORDED / "reservations.txt", RECORDED / "partitions.txt"]
     if request.param == "22.05 text":
-        return [RECORDED / "jobs.txt", RECORDED / "nodes.txt", *beside]
+        return [EXAMPLES / "jobs.txt", EXAMPLES / "nodes.txt", *beside]
     if request.param == "22.05 JSON":
         return [RECORDED / "squeue.json.gz", RECORDED / "sinfo.json.gz", *beside]
     nodes = newer_groups if request.param.endswith("groups") else newer_nodes
@@ -81,7 +82,7 @@ def test_held_jobs_are_offered_where_asked_for(files: list[Path]) -> None:
 
 
 def test_a_jobs_name_tells_nothing() -> None:
-    records = list(text_records((RECORDED / "jobs.txt").read_text()))
+    records = list(text_records((EXAMPLES / "jobs.txt").read_text()))
     assert all("JobName" not in each for each in records)
     line = "JobId=7 JobName=x UserId=root(0) GroupId=a b NumNodes=9 UserId=eve(7) GroupId=eve(7) MCS_label=N/A "
     (job,) = jobs_of_records(text_records(line + "JobState=PENDING TimeLimit=01:00:00 NumNodes=2-2"))
@@ -139,15 +140,15 @@ def test_what_is_no_answer_is_one_line(transom: Callable[..., Ran], tmp_path: Pa
         assert ran.status == 2
         assert ran.err.startswith(f"error: {tmp_path / name}: ")
         assert why in ran.err
-    ran = transom("slurm", "window", str(RECORDED / "jobs.txt"))
+    ran = transom("slurm", "window", str(EXAMPLES / "jobs.txt"))
     assert "no file names nodes" in ran.err
     with pytest.raises(SlurmError, match="no partition 'gpu'; Slurm has main"):
-        window_of(read_answers([RECORDED / "jobs.txt", RECORDED / "nodes.txt"]), "gpu")
+        window_of(read_answers([EXAMPLES / "jobs.txt", EXAMPLES / "nodes.txt"]), "gpu")
 
 
 def test_the_document_is_what_solve_takes(transom: Callable[..., Ran], tmp_path: Path) -> None:
     out = tmp_path / "window.json"
-    paths = [str(RECORDED / name) for name in ("squeue.json.gz", "nodes.txt", "topology.txt")]
+    paths = [RECORDED / "squeue.json.gz", EXAMPLES / "nodes.txt", EXAMPLES / "topology.txt"]
     ran = transom("slurm", "window", *paths, "-o", str(out), "--order", "sjf", "--held")
     assert (ran.status, ran.err) == (0, "")
     assert "left to Slurm: 7 waiting jobs" in ran.out
