@@ -65,7 +65,7 @@ def test_jobs_ask_for_what_the_library_makes(transom: Transom, trace: Path, tmp_
 
 def test_the_table_says_what_was_made(transom: Transom, trace: Path) -> None:
     ran = transom("simulate", trace, "--policy", "fcfs", "--resources", "bb=800", "--seed", 4)
-    assert "further resources bb 800 (seed 4)" in ran.out.splitlines()[0]
+    assert "further resources bb 800 (seed 4)" in ran.out
     assert "bb: 800 in all by normal:mean=" in ran.err
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from transom.errors import SpecError
 from transom.generate.demands.laws import Column
-from transom.generate.demands.resources import Provision, parse_resources, provide
+from transom.generate.demands.resources import Provision, Resource, parse_resources, provide
 from transom.generate.instance_generator import InstanceGenerator
 from transom.generate.workload.workload_recipe import Positive, WorkloadRecipe
 from transom.rng import stream
@@ -15,6 +16,7 @@ from transom.simulation import Schedule, make_policy, simulate
 from transom.simulation.core.site_order import load_rule
 from transom.traces import Workload
 from transom.traces.swf_columns import read_fields
+from transom.traces.trace_file import is_trace_file, read_trace_card
 
 
 class Equipped(NamedTuple):
@@ -26,6 +28,8 @@ class Equipped(NamedTuple):
 
 def equip(workload: Workload, trace: str | None, resources: str | None, seed: int) -> Equipped:
     """A workload with the resources that a text states (:func:`~transom.generate.parse_resources`).
+
+    Of a column of an imported trace, such as ``gpus``, the machine has as much as the trace states.
 
     Parameters
     ----------
@@ -45,8 +49,19 @@ def equip(workload: Workload, trace: str | None, resources: str | None, seed: in
     fields: list[int | str] = [resource.law.field for resource in listed if isinstance(resource.law, Column)]
     if fields and trace is None:
         raise SpecError("resources: a generated workload has no columns of a trace")
-    columns = read_fields(trace, fields, workload.jobs.id) if fields and trace is not None else {}
-    return Equipped(*provide(workload, listed, seed, columns))
+    if not fields or trace is None:
+        return Equipped(*provide(workload, listed, seed))
+    columns = read_fields(trace, fields, workload.jobs.id)
+    machine = read_trace_card(trace).machine if is_trace_file(trace) else {}
+    return Equipped(*provide(workload, [_as_stated(each, machine) for each in listed], seed, columns))
+
+
+def _as_stated(resource: Resource, machine: Mapping[str, int]) -> Resource:
+    """A resource with the capacity that the machine of an imported trace has of its column, unless stated otherwise."""
+    if not isinstance(resource.law, Column) or resource.capacity is not None or resource.load is not None:
+        return resource
+    capacity = int(machine.get(str(resource.law.field).removeprefix("req_"), 0) / resource.law.unit)
+    return replace(resource, capacity=capacity) if capacity > 0 else resource
 
 
 class ReplayRecipe(InstanceGenerator, frozen=True, kw_only=True):
