@@ -85,8 +85,8 @@ def _commands() -> Iterator[str]:
     yield f"{tasks} --policy learned-priority --policy alone=learned-priority:rollouts=0"
     yield f"train learned-priority tasks.csv {_MACHINES} --generations 1 --population 4 --chunks 1 --out priority"
     yield f"train deepjs tasks.csv {_MACHINES} --steps 1 --episodes 2 --out deepjs"
-    yield f"{tasks} --policy deepjs:model=untrained"
-    rules = ("first-fit", "tetris-as-coded", "learned-priority", "deepjs:model=untrained")
+    yield f"{tasks} --policy deepjs"
+    rules = ("first-fit", "tetris-as-coded", "learned-priority", "deepjs")
     yield f"{tasks} {' '.join(f'--policy {each}' for each in rules)} --rules cloudsimpy"
     yield f"snapshot trace.swf --every 20000 --limit 4 --cluster {_TREE} --out windows.jsonl"
     yield "simulate trace.swf --jobs 60 --policy slurm-backfill --policy slurm-backfill:order=wfp3 --no-figures"

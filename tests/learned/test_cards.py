@@ -134,6 +134,7 @@ DECIDING = {
     "dras": {("settings", "longest"), ("cluster", "nodes"), ("decisions",)},
     "repair": {("decisions",)},
     "priority": {("decisions",)},
+    "deepjs": {("decisions",), ("settings", "greedy")},
 }
 """What neither weights nor code contradict, so that only the digest protects it."""
 
@@ -189,6 +190,13 @@ def test_a_card_that_was_made_to_fit_is_refused_where_weights_or_code_contradict
         ("learned-priority", {"cluster": {"nodes": 5}}, "cluster is {'nodes': 5}, and a scorer is for any: {}"),
         ("learned-priority", {"settings.windows": 0}, "settings: learned-priority: windows must be >= 1, got 0"),
         ("learned-priority", {"seed": 7}, "seed is 7, and that of its settings is 0"),
+        ("deepjs", {"network": "large"}, "network must be one of paper, code, got 'large'"),
+        ("deepjs", {"network": "paper"}, "network is 'paper', and the weights are of another one"),
+        ("deepjs", {"cluster": {"nodes": 5}}, "cluster is {'nodes': 5}, and an agent is for any: {}"),
+        ("deepjs", {"settings.greedy": 1}, "settings.greedy must be true or false, got 1"),
+        ("deepjs", {"settings.steps": 0}, "settings: deepjs: steps must be >= 1, got 0"),
+        ("deepjs", {"settings.steps": 9}, "command must be that of its settings and name"),
+        ("deepjs", {"seed": 7}, "seed is 7, and that of its settings is 0"),
         ("learned-priority", {"decisions": 10**9}, "decisions must be at most generations x population x windows"),
     ],
 )
@@ -222,7 +230,7 @@ def test_commands_refuse_a_changed_card_in_one_line(
         window = Allocation(FatTree.uniform(1000, 10, 40), range(0, 1000, 3), [30, 20, 9], "dynamic")
         write_documents(tmp_path / "window.json", [window])
         words = ["solve", str(tmp_path / "window.json"), "--problem", "dcas", "--iterations", "5", "--solver"]
-    elif card["component"] == "priority":
+    elif card["component"] in ("priority", "deepjs"):
         head = "submit_time,duration,cpu,memory,job_id,task_id,instances_num,disk"
         (tmp_path / "one.csv").write_text(f"{head}\n0,9,1,0.5,1,1,3,0\n")
         words = ["simulate", str(tmp_path / "one.csv"), "--machines", "count=1,cpu=4,memory=1", "--policy"]

@@ -88,7 +88,7 @@ POLICIES = {
     "dras-dql": "dras-dql",
     "decima-pg": "decima-pg",
 }
-PLACING = {"learned-priority": "learned-priority"}
+PLACING = {"learned-priority": "learned-priority", "deepjs": "deepjs"}
 SOLVERS = {"nsa": "nsa:steps=20", "nsa-cost": "nsa-cost:steps=20"}
 """What uses each shipped checkpoint, by the name of the checkpoint."""
 

@@ -10,6 +10,7 @@ import pytest
 from tests.learned.deepjs.plain import fitting, replayed, two_resources
 from tests.learned.deepjs.test_network import random_network
 from tests.simulation.placement.workloads import small_workload
+from transom import registry
 from transom.errors import SpecError
 from transom.learned.deepjs.learning import Course
 from transom.learned.deepjs.network import scored
@@ -115,6 +116,11 @@ def test_a_log_without_room_grows_and_changes_nothing() -> None:
             assert np.array_equal(a, b)
     used = int(one.log(1).last.max())
     assert np.array_equal(one.log(1).inputs[:used], other.log(1).inputs[:used])
+
+
+def test_runs_of_other_weights_are_other_runs() -> None:
+    one, same, other = (deepjs("untrained", seed=seed) for seed in (1, 1, 2))
+    assert registry.weights_of(one) == registry.weights_of(same) != registry.weights_of(other)
 
 
 def test_resources_other_than_cpu_and_memory_are_refused() -> None:

@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 
 from transom.errors import SpecError
-from transom.learned.checkpoints import load
-from transom.learned.deepjs.network import NETWORKS, Network, first_network, network_of, room
+from transom.learned.checkpoints import load, weights_digest
+from transom.learned.deepjs.network import NETWORKS, Network, first_network, named, network_of, room
 from transom.learned.deepjs.pairs import new_pairs, seen
 from transom.learned.deepjs.rollouts import decide_all
 from transom.rng import stream
@@ -36,6 +36,11 @@ class NetworkPolicy:
 
     network: Network
     greedy: bool
+
+    @property
+    def digest(self) -> str:
+        """Of the weights, which decide beside what the specification says."""
+        return weights_digest(named(self.network))
 
     def advance(self, workload: TaskWorkload, arranged: Arranged, rng: np.random.Generator) -> Callable[[State], bool]:
         """What goes on with a replay (:class:`~transom.simulation.placement.policies.TaskLoop`).

@@ -1,0 +1,1 @@
+"""The experiment of DeepJS with all its controls: see ``python -m benchmarks.deepjs --help``."""
