@@ -103,3 +103,20 @@ def test_cycles_of_all_jobs_at_every_second_are_conservative_backfilling_without
     often = simulate(workload, "slurm-backfill:interval=1,resolution=1,depth=1000000,window=1000000000")
     assert np.array_equal(often.start, simulate(workload, Afresh()).start)
     assert check_schedule(workload, simulate(workload, "slurm-backfill")) == []
+
+
+def test_limits_of_a_user_hold_back_nobody_else() -> None:
+    # Jobs of (submission, nodes, user), each of 100 s, on 10 nodes; the limits are of user 1.
+    table = ((0, 2, 1), (1, 2, 1), (2, 2, 2), (3, 6, 1), (4, 1, -1), (5, 1, -1))
+    listed = [TracedJob(Job(i, s, n, 100, user=u), 100) for i, (s, n, u) in enumerate(table, 1)]
+    workload = Workload.of(listed, Cluster(10))
+    assert list(starts(workload).values()) == [0, 1, 2, 100, 101, 101]
+    one = "slurm-backfill:user_jobs=1"
+    assert list(starts(workload, one).values()) == [0, 100, 2, 200, 4, 5]
+    # A job of more nodes than are allowed runs when no other one of its user does.
+    assert list(starts(workload, "slurm-backfill:user_nodes=4").values()) == [0, 1, 2, 101, 4, 5]
+    assert list(starts(workload, "slurm-backfill:user_nodes=3").values()) == [0, 100, 2, 200, 4, 5]
+    window = next(each for each in snapshots(simulate(workload, one), 10, "fcfs", 2, workload) if each.now == 2)
+    assert SlurmBackfill(user_jobs=1).decide(window).start == (3,)
+    with pytest.raises(SpecError, match="user_jobs must be from 1"):
+        SlurmBackfill(user_jobs=0)

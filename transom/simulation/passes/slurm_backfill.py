@@ -1,6 +1,7 @@
 """One pass of Slurm's scheduling, compiled: the main scheduler, then, where its time has come, a backfill cycle.
 
-The main scheduler leaves partitions alone in which a job does not fit, and those that share nodes with them.
+The main scheduler leaves partitions alone in which a job does not fit, and those that share nodes with them. A job
+whose user has all that a limit allows is passed over and holds back nobody.
 
 A cycle makes its reservations from nothing. Each goes from the earliest start of a job to its end by the walltime, both
 rounded down to a multiple of the resolution. Slurm reserves certain nodes; here they are counted. Before the start, a
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from transom._system.compiling import compiled, no_refcount
+from transom._system.compiling import compiled, inlined, no_refcount
 from transom.models.arrays import IntArray
 from transom.simulation.core.events import (
     DEMAND,
@@ -36,13 +37,15 @@ from transom.simulation.passes.rule_replay import after, before
 
 
 class Terms(NamedTuple):
-    """Jobs that a cycle and the main scheduler look at, and three times [s]."""
+    """Jobs that a cycle and the main scheduler look at, three times [s], and the most jobs and nodes of a user."""
 
     depth: int
     queue: int
     interval: int
     resolution: int
     window: int
+    user_jobs: int
+    user_nodes: int
 
 
 class Tables(NamedTuple):
@@ -51,7 +54,8 @@ class Tables(NamedTuple):
     ``runtime`` [s] and ``ids`` ``(n,)``; ``log``: a column per pass; ``picks`` and ``modes`` ``(n,)``: the jobs that a
     pass starts, and how; ``profile``: what is free when; ``early`` ``(1, DEMAND + 1 + R)``: a row of a job that asks
     for what a reservation holds before its start; ``group`` ``(n,)``: jobs whose partitions share nodes have the same
-    number; ``blocked``: whether one of them does not fit.
+    number; ``blocked``: whether one of them does not fit; ``user`` ``(n,)``: whose job it is, from 0, -1 where unknown;
+    ``held`` ``(users, 2)``: running jobs and nodes of each user.
     """
 
     runtime: IntArray
@@ -63,6 +67,8 @@ class Tables(NamedTuple):
     early: IntArray
     group: IntArray
     blocked: IntArray
+    user: IntArray
+    held: IntArray
 
 
 @compiled
@@ -99,7 +105,8 @@ def slurm_pass(s: State, terms: Terms, t: Tables, cycle: bool) -> tuple[int, int
     (number of starts, number of backfilled among them, the first job that does not fit or -1, its reservation [s] or
     -1). Jobs that start are placed in the state; ``picks`` and ``modes`` say which they are.
     """
-    count, waiting = _start_in_order(s, min(s.at[QUEUED], terms.queue), t), s.at[QUEUED]
+    _count_held(s, t)
+    count, waiting = _start_in_order(s, terms, t), s.at[QUEUED]
     if count == waiting or not cycle:
         return count, 0, -1, -1
     heads, now, head, begin = count, s.at[NOW], -1, -1
@@ -114,10 +121,12 @@ def slurm_pass(s: State, terms: Terms, t: Tables, cycle: bool) -> tuple[int, int
         if tested == terms.depth:
             break
         job, tested = s.queue[i], tested + 1
+        if not _allowed(s, terms, t, job):
+            continue
         start = earliest(t.profile, s.jobs, job, now, NEVER, NEVER)
         if start == now and fits(s.jobs, job, s.free):
             t.picks[count], t.modes[count] = i, RESERVED if head < 0 and s.jobs[job, HELD] else BACKFILLED
-            occupy(s.jobs, s.expected, s.free, s.at, job)
+            _place(s, t, job)
             count += 1
         elif head < 0:
             head, begin = job, start
@@ -134,17 +143,17 @@ def slurm_pass(s: State, terms: Terms, t: Tables, cycle: bool) -> tuple[int, int
 
 
 @no_refcount
-def _start_in_order(s: State, until: int, t: Tables) -> int:
+def _start_in_order(s: State, terms: Terms, t: Tables) -> int:
     """Start jobs in the order of the queue, of each group up to the first that does not fit; how many there are."""
     count, open_groups = 0, len(t.blocked)
     t.blocked[:] = 0
-    for i in range(until):
+    for i in range(min(s.at[QUEUED], terms.queue)):
         job = s.queue[i]
-        if t.blocked[t.group[job]]:
+        if t.blocked[t.group[job]] or not _allowed(s, terms, t, job):
             continue
         if fits(s.jobs, job, s.free):
             t.picks[count], t.modes[count] = i, RESERVED if s.jobs[job, HELD] else READY
-            occupy(s.jobs, s.expected, s.free, s.at, job)
+            _place(s, t, job)
             count += 1
             continue
         t.blocked[t.group[job]] = 1
@@ -152,6 +161,38 @@ def _start_in_order(s: State, until: int, t: Tables) -> int:
         if open_groups == 0:
             break
     return count
+
+
+@no_refcount
+def _count_held(s: State, t: Tables) -> None:
+    """Running jobs and nodes of each user."""
+    for u in range(len(t.held)):
+        t.held[u, 0] = t.held[u, 1] = 0
+    for i in range(s.at[RUNNING]):
+        _hold(s, t, s.expected[i, 1])
+
+
+@inlined
+def _hold(s: State, t: Tables, job: int) -> None:
+    if t.user[job] >= 0:
+        t.held[t.user[job], 0] += 1
+        t.held[t.user[job], 1] += s.jobs[job, DEMAND]
+
+
+@inlined
+def _place(s: State, t: Tables, job: int) -> None:
+    occupy(s.jobs, s.expected, s.free, s.at, job)
+    _hold(s, t, job)
+
+
+@inlined
+def _allowed(s: State, terms: Terms, t: Tables, job: int) -> bool:
+    """Whether limits let a job run beside those of its user; the first one may be of any size."""
+    user = t.user[job]
+    if user < 0 or t.held[user, 0] == 0:
+        return True
+    nodes = t.held[user, 1] + s.jobs[job, DEMAND]
+    return bool(t.held[user, 0] < terms.user_jobs and nodes <= terms.user_nodes)
 
 
 @no_refcount

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transom.errors import SpecError
-from transom.models import Window
+from transom.models import Cluster, JobTable, Window
 from transom.models.arrays import IntArray
+from transom.models.cluster import LARGEST
 from transom.simulation.core import events
 from transom.simulation.core.decision import Decision
 from transom.simulation.core.schedule import COLUMNS
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from transom.simulation.core.replay import Progress, Replay
 
 _CHUNK = 4096  # decisions between two looks at the progress bar and Ctrl-C
-_LONGEST = 10**9  # of any time [s]
+_LONGEST = 10**9  # of any time [s], or number of jobs that are looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,9 @@ class SlurmBackfill:
     resolution : reservations begin and end at multiples of this [s], > 0 (``bf_resolution``).
     window : a job that cannot start within this time of a cycle gets no reservation [s], > 0 (``bf_window``, which
         counts minutes).
+    user_jobs : running jobs that a user may have, > 0 (``MaxJobsPerUser`` of a QOS); by default any number.
+    user_nodes : nodes that a user's running jobs may have, > 0 (``MaxTRESPerUser``, ``node=``); a job that asks for
+        more runs when no other one of its user does.
 
     Raises
     ------
@@ -64,22 +68,28 @@ class SlurmBackfill:
     interval: int = 30
     resolution: int = 60
     window: int = 86400
+    user_jobs: int = LARGEST
+    user_nodes: int = LARGEST
 
     def __post_init__(self) -> None:
         for name in ("depth", "queue", "interval", "resolution", "window"):
             if not 0 < getattr(self, name) <= _LONGEST:
                 raise SpecError(f"slurm-backfill: {name} must be from 1 to {_LONGEST}, got {getattr(self, name)}")
+        for name in ("user_jobs", "user_nodes"):
+            if not 0 < getattr(self, name) <= LARGEST:
+                raise SpecError(f"slurm-backfill: {name} must be from 1 to {LARGEST}, got {getattr(self, name)}")
         load_rule(self.order)
 
     @property
     def _terms(self) -> Terms:
-        return Terms(self.depth, self.queue, self.interval, self.resolution, self.window)
+        return Terms(
+            self.depth, self.queue, self.interval, self.resolution, self.window, self.user_jobs, self.user_nodes
+        )
 
     def run(self, replay: Replay, report: Progress) -> dict[str, NDArray[Any]]:
         """A whole replay in one compiled loop."""
         state, order = replay.state, queue_order(replay.rule, replay.jobs, replay.origin)
-        group = partition_groups(replay.cluster.resources, replay.jobs.demand)
-        tables = self._tables(state, replay.runtime, replay.ids, group)
+        tables = self._tables(state, replay.runtime, replay.jobs, replay.cluster)
         logs, compiled = [], not replay.stepwise and (replay.rule.timeless or order is not None)
         more = True
         while more:
@@ -97,22 +107,27 @@ class SlurmBackfill:
     def decide(self, window: Window, /) -> Decision:
         """What a cycle would start and reserve in a window, taken by itself."""
         state = window_state(window, np.arange(len(window.queue)))
-        group = partition_groups(window.cluster.resources, window.queue.demand)
-        tables = self._tables(state, np.empty(0, np.int64), window.queue.id, group)
+        jobs = JobTable(np.concatenate((window.queue.data, window.running.data)))
+        tables = self._tables(state, np.empty(0, np.int64), jobs, window.cluster)
         count, _, head, begin = slurm_pass(state, self._terms, tables, True)
         return decision_of(window, state.queue[tables.picks[:count]], tables.modes[:count], head, begin)
 
-    def _tables(self, state: events.State, runtime: IntArray, ids: IntArray, group: IntArray) -> Tables:
+    def _tables(self, state: events.State, runtime: IntArray, table: JobTable, cluster: Cluster) -> Tables:
         n, tested = len(state.jobs), min(self.depth, len(state.jobs))
         steps = 2 * n + 4 * tested + 4 + len(state.at)
+        group = partition_groups(cluster.resources, table.demand)
+        users, user = np.unique(table.user, return_inverse=True)
+        user = user - int(np.searchsorted(users, 0))  # unknown ones are below 0
         return Tables(
             runtime=runtime,
-            ids=ids,
+            ids=np.ascontiguousarray(table.id),
             log=np.empty((len(COLUMNS), _CHUNK), np.int64),
             picks=np.empty(n, np.int64),
             modes=np.empty(n, np.int64),
             profile=new_profile(state.free, steps),
             early=np.zeros((1, state.jobs.shape[1]), np.int64),
             group=group,
+            user=user,
+            held=np.zeros((int(user.max(initial=-1)) + 1, 2), np.int64),
             blocked=np.zeros(int(group.max(initial=0)) + 1, np.int64),
         )
