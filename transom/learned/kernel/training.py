@@ -73,7 +73,7 @@ class KernelTraining:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """A row of the learning curve: means over sequences, and whether the validation was the best so far."""
+    """A row of the learning curve: processor time [s], means over sequences, and the best validation so far."""
 
     generations: int
     seconds: float
@@ -92,7 +92,7 @@ class KernelTrainer:
     nodes : of the machine.
     apart : beginnings of sequences near which none of the validation begins.
     folder : a training of the same settings that stopped there goes on.
-    minutes : stop after so much time of training [min]; None: never.
+    minutes : stop after so much processor time of training [min]; None: never.
 
     Attributes
     ----------
@@ -129,13 +129,13 @@ class KernelTrainer:
         if self._state.is_file():
             self._restore()
             return
-        began = time.perf_counter()
+        began = time.process_time()
         starts = [vector_of(first_weights(stream(s.seed, "kernel weights"), start)) for start in STARTS]
         values = [self.evaluate(each, self._validation) for each in starts]
         self.start = list(STARTS)[int(np.argmin(values))]
         self._weights = self._best = starts[int(np.argmin(values))]
         self._moments = np.zeros((2, len(self._weights)))
-        self.seconds = time.perf_counter() - began
+        self.seconds = time.process_time() - began
         self.curve.append(Generation(0, self.seconds, min(values), min(values), min(values)))
 
     @property
@@ -151,7 +151,7 @@ class KernelTrainer:
 
     def update(self) -> Generation | None:
         """Make a generation, and look at the validation where a look is due."""
-        began, s = time.perf_counter(), self.settings
+        began, s = time.process_time(), self.settings
         rng = stream(s.seed, "kernel training", self.generation)  # nothing of a generator has to be kept
         starts = rng.integers(0, self.begins, s.batch)
         changes = rng.normal(size=(s.pairs, len(self._weights))) * s.sigma
@@ -168,14 +168,14 @@ class KernelTrainer:
         self._moments = np.stack((0.9 * first + 0.1 * gradient, 0.99 * second + 0.01 * gradient**2))
         mean, square = self._moments[0] / (1 - 0.9**self.generation), self._moments[1] / (1 - 0.99**self.generation)
         self._weights = self._weights - rate * mean / (np.sqrt(square) + 1e-8)
-        self.seconds += time.perf_counter() - began
+        self.seconds += time.process_time() - began
         if self.generation % s.validate_every and not self.done:
             return None
-        began = time.perf_counter()
+        began = time.process_time()
         found, best = self.evaluate(self._weights, self._validation), self.curve[-1].best
         if found < best:
             self._best = self._weights
-        self.seconds += time.perf_counter() - began
+        self.seconds += time.process_time() - began
         row = Generation(self.generation, self.seconds, float(values.mean()), found, min(found, best))
         self.curve.append(row)
         return row
