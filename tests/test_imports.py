@@ -37,6 +37,7 @@ ROOMS = {
     "solvers.allocation.dcas": {"solvers.backends", "solvers.allocation"},
     "solvers.allocation.free": {"solvers.backends", "solvers.allocation", "solvers.allocation.dcas"},
     "solvers.placement": {"solvers.backends"},
+    "solvers.workflow": {"solvers.backends"},
     "solvers.path": {"solvers.backends", "solvers.allocation"},
     "solvers.auto": {"solvers.knapsack", "solvers.allocation"},  # whose tables' sizes are features
     "heuristics": set(),
@@ -44,6 +45,7 @@ ROOMS = {
     "heuristics.selection": set(),
     "heuristics.allocation": set(),
     "heuristics.placement": set(),
+    "heuristics.workflow": set(),
     "traces": set(),
     "traces.records": {"traces"},
     "simulation.core": set(),

@@ -4,7 +4,8 @@ Windows, lines of a topology-aware stream and some problems can be read as sever
 ``objective``, what a job of a window (by default its nodes) or an instance of a placement is worth; ``objectives``,
 what a selection of a window maximises, names with slashes between (by default the use of every resource);
 ``cost_model``, what hops cost (by default eq. (1) of Lan et al. 2023); ``wrap``, whether blocks wrap around (by default
-they do). Which apply, the type of the problem says.
+they do); ``nodes``, of the machine that a workflow runs on, and ``amounts``, what it has of further resources, such as
+``memory=64000000000``. Which apply, the type of the problem says.
 """
 
 from __future__ import annotations
@@ -21,7 +22,13 @@ if TYPE_CHECKING:
 _READ_AS = {"window": "knapsack", "line": "scas"}
 """What documents that are no problem are read as unless something is asked for."""
 
-_IN_WORDS = {"objective": "the objective {}", "objectives": "the objectives {}", "cost_model": "the cost model {}"}
+_IN_WORDS = {
+    "objective": "the objective {}",
+    "objectives": "the objectives {}",
+    "cost_model": "the cost model {}",
+    "nodes": "{} nodes",
+    "amounts": "the amounts {}",
+}
 
 
 class Instance(NamedTuple):
@@ -48,6 +55,7 @@ def read_labelled(
     cost_model: str | None = None,
     wrap: bool | None = None,
     objectives: str | None = None,
+    **machine: Any,
 ) -> Iterator[Instance]:
     """Read problems, one at a time.
 
@@ -58,6 +66,7 @@ def read_labelled(
     problem : the kind of problem to make of them; None takes each as what it is: a window as a knapsack, a line of a
         stream as a static allocation.
     objective, cost_model, wrap, objectives : the options; None for the default, or for what the document states.
+    machine : ``nodes`` and ``amounts``, likewise.
 
     Raises
     ------
@@ -67,7 +76,7 @@ def read_labelled(
     from transom.io import read_documents
 
     documents = (pair for path in files for pair in read_documents(path))
-    return from_documents(documents, problem, objective, cost_model, wrap, objectives)
+    return from_documents(documents, problem, objective, cost_model, wrap, objectives, **machine)
 
 
 def from_documents(
@@ -77,13 +86,14 @@ def from_documents(
     cost_model: str | None = None,
     wrap: bool | None = None,
     objectives: str | None = None,
+    **machine: Any,
 ) -> Iterator[Instance]:
     """Make problems of documents, one at a time.
 
     Parameters
     ----------
     documents : each with its label.
-    problem, objective, cost_model, wrap, objectives : as of :func:`read_labelled`.
+    problem, objective, cost_model, wrap, objectives, machine : as of :func:`read_labelled`.
 
     Raises
     ------
@@ -100,7 +110,7 @@ def from_documents(
     for group, spec in ((registry.OBJECTIVES, objective), (registry.COST_MODELS, cost_model)):
         if spec is not None and spec not in OBJECTIVES:
             registry.make(group, spec)
-    options = {"objective": objective, "objectives": objectives, "cost_model": cost_model, "wrap": wrap}
+    options = {"objective": objective, "objectives": objectives, "cost_model": cost_model, "wrap": wrap, **machine}
     given = {name: value for name, value in options.items() if value is not None}
     for label, document in documents:
         try:

@@ -9,7 +9,7 @@ from transom import registry
 from transom.errors import SpecError
 from transom.io.nsa_windows import PeriodWindow
 from transom.io.objective_names import named_terms
-from transom.models import Allocation, ConstrainedPath, FatTree, Knapsack, Placement, Selection, Window
+from transom.models import Allocation, ConstrainedPath, FatTree, Knapsack, Placement, Selection, Window, Workflow
 from transom.models.allocation import RULES
 from transom.models.placement import OBJECTIVES as PLACED
 
@@ -53,6 +53,26 @@ def placement_as_stated(stated: Placement, objective: str | None = None) -> tupl
 def placement_of_knapsack(stated: Knapsack) -> tuple[Placement, Jobs]:
     """A knapsack as one machine with one resource."""
     return Placement.from_knapsack(stated), None
+
+
+def workflow_on_machine(
+    stated: Workflow, nodes: int | None = None, amounts: str | None = None
+) -> tuple[Workflow, Jobs]:
+    """A workflow on the machine that is wanted, or on the one that it states."""
+    if nodes is None:
+        if amounts is not None:
+            raise SpecError("--amounts goes with --nodes")
+        if stated.machine is None:
+            raise SpecError("the workflow states no machine; --nodes says how many nodes it has")
+        return stated, None
+    given = {}
+    for each in (amounts or "").split(","):
+        name, sign, amount = each.partition("=")
+        if sign and amount.isdecimal():
+            given[name] = int(amount)
+        elif each:
+            raise SpecError(f"--amounts: expected NAME=AMOUNT,..., got {amounts!r}")
+    return stated.on(nodes, given), None
 
 
 def allocation(window: Window, problem: str, cost_model: str = "paper", wrap: bool = True) -> tuple[Allocation, Jobs]:

@@ -15,7 +15,7 @@ from tests.placement_cases import random_placement
 from transom.generate.instances.knapsacks import CLASSES, generate_knapsack
 from transom.generate.instances.paths import random_path
 from transom.generate.instances.selections import FAMILIES, family_selection
-from transom.models import Allocation, ConstrainedPath, FatTree, Knapsack, Placement, Selection
+from transom.models import Allocation, ConstrainedPath, FatTree, Knapsack, Placement, Selection, Workflow
 from transom.models.reduction import reduce
 from transom.solvers.auto import features as module
 from transom.solvers.auto.features import features, names_for
@@ -240,3 +240,15 @@ def test_placements(seed: int) -> None:
 
 def test_a_placement_of_machines_that_are_too_small() -> None:
     assert set(features(Placement([[1]], [[2]], [3])).values()) == {0.0}
+
+
+def test_workflows() -> None:
+    flow = Workflow("w", list("abcd"), [2, 4, 4, 2], [[0, 1], [0, 2], [1, 3], [2, 3]], nodes=[1, 2, 1, 1])
+    told = features(flow.on(4))
+    assert told["tasks"] == pytest.approx(np.log10(5))
+    assert told["edges"] == 1
+    assert told["levels"] == pytest.approx(np.log10(4))
+    assert told["load"] == pytest.approx(np.log10((2 + 8 + 4 + 2) / (4 * 8)))
+    assert told["share"] == pytest.approx(5 / 16)
+    assert set(features(flow).values()) == {0.0}
+    assert set(features(Workflow("w", [], []).on(1)).values()) == {0.0}

@@ -45,6 +45,7 @@ def command(
     seed: options.Seed = 0,
     json: options.Json = False,
     nodes: options.Nodes = None,
+    amounts: options.Amounts = None,
     size: options.SizeOption = options.Size.requested,
     size_field: options.SizeField = None,
     walltime: options.WalltimeOption = options.Walltime.requested_else_runtime,
@@ -85,7 +86,10 @@ def command(
         judged = _judge_recordings(instance, result, {name: rules[name] for name in rules if _given(context, name)})
     else:
         seeded = seed if _given(context, "seed") else None
-        choices = {"objective": objective, "objectives": objectives, "cost_model": cost_model, "wrap": wrap}
+        choices = {
+            "objective": objective, "objectives": objectives, "cost_model": cost_model, "wrap": wrap, "nodes": nodes,
+            "amounts": amounts,
+        }  # fmt: skip
         given = {name: value for name, value in choices.items() if value is not None}
         options.refuse({"--resources": resources, "--seed": seeded}, f"{result}, which is no folder of simulate")
         judged = _judge_results(instance, result, given)

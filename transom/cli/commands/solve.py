@@ -28,7 +28,9 @@ _SECONDS = 1.0  # per instance, where no count of iterations ends the search eit
 def command(
     files: Annotated[
         list[Path],
-        typer.Argument(metavar="FILE", help="Instances: .json, .jsonl (a set), .kp or .dat, also with .gz."),
+        typer.Argument(
+            metavar="FILE", help="Instances: .json, .jsonl (a set), .kp, .dat, .xml or .dax, also with .gz."
+        ),
     ],
     problem: Annotated[
         str | None,
@@ -73,10 +75,13 @@ def command(
         ),
     ] = None,
     picture: Annotated[
-        Path | None, typer.Option("--picture", help="Draw a front or an allocation to this .png, .pdf or .svg file.")
+        Path | None,
+        typer.Option("--picture", help="Draw a front, an allocation or a schedule to this .png, .pdf or .svg file."),
     ] = None,
     cost_model: options.CostModel = None,
     wrap: options.Wrap = None,
+    nodes: options.MachineNodes = None,
+    amounts: options.Amounts = None,
     seed: options.Seed = 0,
     threads: Annotated[int, typer.Option("--threads", min=1, help="Number of threads that the solver may use.")] = 1,
     out: Annotated[
@@ -91,7 +96,7 @@ def command(
         typer.Option(
             "--solutions",
             help="With --json, add the solution: the chosen items, the points of the front, the "
-            "nodes of each job, or the arcs.",
+            "nodes of each job, the arcs, or the schedule.",
         ),
     ] = False,
     json: Annotated[
@@ -100,8 +105,9 @@ def command(
 ) -> None:
     """Solve the instances of one or more files, and check every answer.
 
-    A file holds knapsacks, selections, allocations or constrained paths, windows (written by `transom snapshot`),
-    or lines of a topology-aware stream.
+    A file holds knapsacks, selections, allocations, constrained paths, placements, windows (written by `transom
+    snapshot`), lines of a topology-aware stream, or workflows, also in WfFormat (.json) or DAX (.xml, .dax), which
+    take --nodes.
 
     A window becomes a knapsack: its items are the queued jobs, their weights are nodes, and --objective sets their
     values. With --problem selection, it becomes a selection over nodes and further resources. With --problem scas,
@@ -144,7 +150,9 @@ def command(
         check_writable(out, ".jsonl")
     rules = named_rules(decide or [DEFAULT_RULE])
     # All of them before the first is solved: a broken line or a refusal should not cost an hour.
-    instances = list(read_labelled(files, problem, objective, cost_model, wrap, objectives))
+    instances = list(
+        read_labelled(files, problem, objective, cost_model, wrap, objectives, nodes=nodes, amounts=amounts)
+    )
     fronts = [each for each in instances if _has_front(each)]
     if not fronts:
         options.refuse({"--decide": decide}, "these files: they hold no selection")

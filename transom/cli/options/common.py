@@ -67,6 +67,17 @@ Nodes = Annotated[
     int | None,
     typer.Option("--nodes", min=1, max=LARGEST, help="Number of nodes, instead of what the header of the trace says."),
 ]
+MachineNodes = Annotated[
+    int | None, typer.Option("--nodes", min=1, max=LARGEST, help="Workflows: nodes of the machine.")
+]
+Amounts = Annotated[
+    str | None,
+    typer.Option(
+        "--amounts",
+        metavar="NAME=AMOUNT,...",
+        help="Workflows: what the machine has of further resources, such as memory=64000000000. By default, enough.",
+    ),
+]
 Start = Annotated[int, typer.Option("--start", min=0, help="Position of the first job, from 0.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", min=1, help="Number of jobs, instead of all that follow.")]
 SizeOption = Annotated[Size, typer.Option("--size", help="Which size of a job counts, where the trace has it.")]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from transom.io.instances import Instance
-    from transom.models import Allocation, ConstrainedPath, Placement
+    from transom.models import Allocation, ConstrainedPath, Placement, Workflow
 
 
 def told_solution(instance: Instance, solution: Any) -> dict[str, Any]:
@@ -41,3 +41,11 @@ def machines_of_tasks(problem: Placement, jobs: list[int] | None, placed: Any) -
     rows = None if placed is None else placed.tolist()
     told["placed"] = rows and [[[m, count] for m, count in enumerate(row) if count] for row in rows]
     return told
+
+
+def starts_of_tasks(problem: Workflow, jobs: list[int] | None, starts: Any) -> dict[str, Any]:
+    """Name, start and end [s] of each task."""
+    if starts is None:
+        return {"schedule": None}
+    times = zip(problem.tasks, starts.tolist(), (starts + problem.durations).tolist(), strict=True)
+    return {"schedule": [[task, start / problem.ticks, end / problem.ticks] for task, start, end in times]}

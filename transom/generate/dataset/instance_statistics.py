@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from transom.io import PeriodWindow
-from transom.models import Allocation, ConstrainedPath, Knapsack, Placement, Selection, Window
+from transom.models import Allocation, ConstrainedPath, Knapsack, Placement, Selection, Window, Workflow
 from transom.models.arrays import IntArray
 from transom.problems import problem_type
 from transom.traces import Workload
@@ -106,6 +106,17 @@ def of_placement(problem: Placement) -> dict[str, float]:
         "capacity": float(free[0]),
         "load": max(map(_share, asked, free)),
         "ties": _ties(np.column_stack((problem.demands, problem.values))),
+    }
+
+
+def of_workflow(problem: Workflow) -> dict[str, float]:
+    """Those of a workflow; its load is energy per nodes and longest path."""
+    nodes = 0 if problem.machine is None else int(problem.machine[0])
+    return {
+        "jobs": len(problem),
+        "resources": 1 + len(problem.resources),
+        "capacity": nodes,
+        "load": _share(problem.runtimes @ problem.nodes, nodes * problem.critical_path()),
     }
 
 

@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike
 from transom.generate.instances.knapsacks import generate_knapsack
 from transom.generate.instances.paths import random_path
 from transom.generate.instances.selections import FAMILIES, family_selection
-from transom.models import ConstrainedPath, Knapsack, Placement, Selection
+from transom.generate.instances.workflows import WORKFLOW_FAMILIES, random_workflow
+from transom.models import ConstrainedPath, Knapsack, Placement, Selection, Workflow
 
 
 def knapsacks() -> list[Knapsack]:
@@ -57,6 +58,21 @@ def placements() -> list[Placement]:
         Placement([[5, 0]], [[2, 0], [0, 0], [1, 1]], [3, 4, 1], [3, 2, 9]),
         Placement([[5], [6]], [[2], [3]], [4, 1], [0, 2], maximal=True),
         Placement([[2**61, 64]] * 2, [[2**60 + 1, 1], [2**59 - 1, 2]], [3, 4], [9, 5]),
+    ]
+
+
+def workflows() -> list[Workflow]:
+    """Up to nine tasks of every family; what is empty, without edges or runtimes, parallel, or short of memory."""
+    rng = np.random.default_rng(4)
+    drawn = [random_workflow(rng, family, 9, 4, largest=2).on(3) for family in WORKFLOW_FAMILIES]
+    flat = random_workflow(rng, "layered", 6, 3, memory=True)
+    return [
+        *drawn,
+        flat.on(4, {"memory": int(flat.demands.max())}),
+        Workflow("empty", [], []).on(1),
+        Workflow("alone", ["a"], [2.5]).on(1),
+        Workflow("apart", ["a", "b", "c", "d"], [3, 3, 2, 2]).on(2),
+        Workflow("instant", ["a", "b", "c"], [0, 1, 0], [[0, 1], [1, 2]]).on(1),
     ]
 
 

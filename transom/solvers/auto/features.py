@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from transom.models.placement import Placement
 from transom.models.reduction import common_divisor, reduce
 from transom.models.selection import Selection
 from transom.models.shortest_path import ConstrainedPath
+from transom.models.workflow import Workflow
 from transom.problems import known_type
 from transom.solvers.allocation import scas_dp
 from transom.solvers.knapsack.dynamic_programming import bytes_for
@@ -88,6 +90,16 @@ _PLACEMENT = {
     "slots": "log10 of 1 + the instances that fit alone, summed up over tasks and machines",
     "shortage": "share of the tasks of which fewer wait than fit on the machines alone",
     "spread": "deviation of value per share of the free amounts, per mean",
+}
+_WORKFLOW = {
+    "tasks": "log10 of 1 + the tasks",
+    "edges": "edges per task",
+    "levels": "log10 of 1 + the tasks of the longest path",
+    "width": "log10 of 1 + tasks per level",
+    "load": "log10 of the energy of the scarcest resource per its capacity and the longest path",
+    "nodes": "log10 of the nodes of the machine",
+    "share": "mean share of the nodes that a task takes",
+    "spread": "deviation of the runtimes per mean",
 }
 
 
@@ -253,11 +265,32 @@ def _placement(problem: Placement) -> tuple[float, ...]:
     )
 
 
+def _workflow(problem: Workflow) -> tuple[float, ...]:
+    path = problem.critical_path()
+    if not len(problem) or problem.machine is None or path == 0:
+        return (0.0,) * len(_WORKFLOW)
+    steps = replace(problem, runtimes=np.ones(len(problem)), machine=None)
+    levels, machine = steps.critical_path(), problem.machine.astype(float)
+    energy = problem.runtimes @ problem.requests()
+    load = max(float(part) / (most * path) for part, most in zip(energy, machine, strict=True) if most > 0)
+    return (
+        math.log10(1 + len(problem)),
+        len(problem.edges) / len(problem),
+        math.log10(1 + levels),
+        math.log10(1 + len(problem) / levels),
+        math.log10(max(load, 1e-9)),
+        math.log10(machine[0]),
+        float(problem.nodes.mean()) / machine[0],
+        _variation(problem.runtimes),
+    )
+
+
 KNAPSACK = Features(_KNAPSACK, _knapsack)
 ALLOCATION = Features(_ALLOCATION, _allocation)
 PATH = Features(_PATH, _path)
 SELECTION = Features(_SELECTION, _selection)
 PLACEMENT = Features(_PLACEMENT, _placement)
+WORKFLOW = Features(_WORKFLOW, _workflow)
 
 
 def _variation(numbers: FloatArray) -> float:

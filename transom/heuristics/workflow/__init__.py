@@ -1,0 +1,1 @@
+"""Heuristics of workflows: list scheduling by rules, HEFT, and local search over priority lists."""

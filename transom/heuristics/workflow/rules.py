@@ -1,0 +1,142 @@
+"""Rules that make a schedule of priorities: longest path, longest and shortest task first, HEFT."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from transom.heuristics.workflow.schedules import Profile, clear, insert, list_schedule
+from transom.heuristics.workflow.tasks import Tasks, longest_paths, tasks_of
+from transom.models.arrays import IntArray
+from transom.models.workflow import Workflow
+from transom.solving import presolve
+from transom.stop import Budget
+
+_CHUNK = 256  # tasks between two looks at the clock
+
+SMALL = Workflow("w", ["a", "b", "c"], [2, 1, 1], [[0, 1]], resources=["m"], demands=[[1], [1], [1]]).on(1)
+"""What kernels are compiled for."""
+
+
+class Rule:
+    """List scheduling: whenever something ends, the rule's first task that fits starts. It counts no iterations."""
+
+    name: ClassVar[str]
+    solves: ClassVar[type] = Workflow
+    skip_presolve: ClassVar[bool] = True  # the rule's own schedule is the answer
+
+    def supports(self, problem: Workflow, /) -> str | None:
+        """Every workflow."""
+        return None
+
+    def warm_up(self) -> None:
+        """Compile the kernels."""
+        list_schedule(tasks_of(SMALL), np.arange(3))
+
+    def scores(self, problem: Workflow) -> IntArray:
+        """What tasks are ordered by, the least first; ties go to the task that stands first, shape ``(T,)``."""
+        raise NotImplementedError
+
+    def __call__(self, problem: Workflow, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
+        if len(problem):
+            budget.found(list_schedule(tasks_of(problem), ranks_of(self.scores(problem))))
+        presolve(problem, budget)
+
+
+def ranks_of(scores: IntArray) -> IntArray:
+    """The position of each task in ascending order of the scores."""
+    ranks = np.empty(len(scores), np.int64)
+    ranks[np.argsort(scores, kind="stable")] = np.arange(len(scores))
+    return ranks
+
+
+@dataclass(frozen=True, slots=True)
+class LongestPath(Rule):
+    """List scheduling by the longest path to the end of the workflow, itself included (the critical path first).
+
+    References
+    ----------
+    Hu, Parallel sequencing and assembly line problems, Operations Research 9, 1961.
+    """
+
+    name: ClassVar[str] = "longest-path"
+
+    def scores(self, problem: Workflow) -> IntArray:
+        return -longest_paths(problem)
+
+
+@dataclass(frozen=True, slots=True)
+class LongestFirst(Rule):
+    """List scheduling by falling runtime (LPT)."""
+
+    name: ClassVar[str] = "lpt"
+
+    def scores(self, problem: Workflow) -> IntArray:
+        return -problem.durations
+
+
+@dataclass(frozen=True, slots=True)
+class ShortestFirst(Rule):
+    """List scheduling by rising runtime."""
+
+    name: ClassVar[str] = "shortest-first"
+
+    def scores(self, problem: Workflow) -> IntArray:
+        return problem.durations
+
+
+@dataclass(frozen=True, slots=True)
+class Heft(Rule):
+    """HEFT on identical nodes without transfers: tasks by falling upward rank, each at the earliest start that is left.
+
+    The upward rank is then the longest path to the end. Unlike list scheduling, a task may go into a gap before tasks
+    of higher rank, and waits for its turn otherwise. Tasks whose turn has not come when the time is over go to the end,
+    one after another.
+
+    References
+    ----------
+    Topcuoglu, Hariri and Wu, Performance-effective and low-complexity task scheduling for heterogeneous computing, IEEE
+    Transactions on Parallel and Distributed Systems 13, 2002.
+    """
+
+    name: ClassVar[str] = "heft"
+
+    def warm_up(self) -> None:
+        """Compile the kernels."""
+        tasks = tasks_of(SMALL)
+        profile = profile_of(tasks)
+        clear(tasks, profile)
+        insert(tasks, np.arange(3), 0, 3, np.zeros(3, np.int64), profile)
+
+    def __call__(self, problem: Workflow, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
+        if len(problem):
+            budget.found(inserted(problem, by_rank(problem), budget))
+        presolve(problem, budget)
+
+
+def by_rank(problem: Workflow) -> IntArray:
+    """The tasks by falling longest path to the end, parents before children."""
+    order = problem.order()
+    return order[np.argsort(-longest_paths(problem)[order], kind="stable")]
+
+
+def inserted(problem: Workflow, order: IntArray, budget: Budget) -> IntArray:
+    """The starts that insertion in an order gives, as far as the time allows."""
+    tasks, starts = tasks_of(problem), np.zeros(len(problem), np.int64)
+    profile, latest = profile_of(tasks), 0
+    clear(tasks, profile)
+    for begin in range(0, len(order), _CHUNK):
+        if begin and budget.seconds_left() == 0:
+            rest = order[begin:]
+            starts[rest] = latest + np.cumsum(tasks.durations[rest]) - tasks.durations[rest]
+            break
+        latest = max(latest, insert(tasks, order, begin, min(begin + _CHUNK, len(order)), starts, profile))
+    return starts
+
+
+def profile_of(tasks: Tasks) -> Profile:
+    """Room for the steps of a schedule."""
+    steps = 2 * len(tasks.durations) + 2
+    return Profile(np.empty(steps, np.int64), np.empty((steps, len(tasks.capacity)), np.int64), np.zeros(1, np.int64))

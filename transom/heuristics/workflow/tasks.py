@@ -1,0 +1,55 @@
+"""A workflow as the arrays that kernels take, forwards or backwards in time."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from transom.models.arrays import IntArray
+from transom.models.workflow import Workflow
+
+
+class Tasks(NamedTuple):
+    """A workflow on a machine, for kernels.
+
+    Parameters
+    ----------
+    durations : in ticks, shape ``(T,)``.
+    requests : nodes, then further resources, shape ``(T, R)``.
+    capacity : of the machine, shape ``(R,)``.
+    parents_from, parents : compressed rows of the tasks that each waits for, shapes ``(T + 1,)`` and ``(E,)``.
+    children_from, children : of those that wait for it.
+    """
+
+    durations: IntArray
+    requests: IntArray
+    capacity: IntArray
+    parents_from: IntArray
+    parents: IntArray
+    children_from: IntArray
+    children: IntArray
+
+
+def tasks_of(problem: Workflow) -> Tasks:
+    """The arrays of a workflow; without a machine there is enough for all tasks at once."""
+    requests = problem.requests()
+    machine = requests.sum(axis=0) if problem.machine is None else problem.machine.copy()
+    return Tasks(problem.durations, requests, machine, *problem.parents, *problem.children)
+
+
+def reverse(tasks: Tasks) -> Tasks:
+    """The same backwards in time: parents are children."""
+    return Tasks(*tasks[:3], *tasks[5:], *tasks[3:5])
+
+
+def longest_paths(problem: Workflow) -> IntArray:
+    """The longest path in ticks from the start of each task to the end of the workflow, shape ``(T,)``.
+
+    On identical nodes and without transfers this is the upward rank of HEFT (Topcuoglu et al., eq. 8).
+    """
+    first, children = (part.tolist() for part in problem.children)
+    lengths = problem.durations.tolist()
+    for task in reversed(problem.order().tolist()):
+        lengths[task] += max((lengths[child] for child in children[first[task] : first[task + 1]]), default=0)
+    return np.array(lengths, np.int64)
