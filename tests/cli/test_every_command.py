@@ -20,6 +20,7 @@ from transom.generate import generate_knapsack, generate_lublin
 from transom.io import write_documents
 from transom.slurm.advice import Adviser
 from transom.slurm.advice_log import AdviceLog
+from transom.slurm.audit import Audit
 from transom.slurm.state import read_answers
 from transom.slurm.window import window_of
 from transom.traces import write_swf
@@ -81,6 +82,7 @@ CASES = {
     "library verify": "--library {0}/library",
     "library remove": "{0}/library/other.jsonl --library {0}/library",
     "slurm advise": f"{ANSWERS / 'jobs.txt'} {ANSWERS / 'nodes.txt'} --log {{0}}/advised.parquet",
+    "slurm replay": "{0}/audit.jsonl",
     "slurm score": f"{{0}}/advice.parquet {ANSWERS / 'jobs.txt'}",
     "slurm window": f"{ANSWERS / 'jobs.txt'} {ANSWERS / 'nodes.txt'} -o {{0}}/window.json",
     "protocol rlscheduler": "{0}/trace.swf.gz --policy sjf --sequences 2 --length 20",
@@ -95,6 +97,9 @@ CASES = {
 
 LONG = {"compile"}
 """What takes minutes: tests/test_wheel.py."""
+
+NEEDS_SLURM = {"slurm run", "slurm release"}
+"""What asks a Slurm: tests/slurm."""
 
 REMOVED = "library remove"  # takes something away, which is put back before each run
 
@@ -115,6 +120,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_swf(replace(trace, origin=Origin(started=trace.jobs.submit)), folder / "logged.swf")
     (folder / "plan.toml").write_text(PLAN)
     (folder / "tasks.csv").write_text(TASKS)
+    Audit(folder / "audit.jsonl").write("begin", policy="fcfs-easy", allocate=None, seed=0)
     seen = window_of(read_answers([ANSWERS / "jobs.txt", ANSWERS / "nodes.txt"]), order="fcfs", held=True)
     AdviceLog(folder / "advice.parquet", "fcfs-easy").add(Adviser("fcfs-easy").advise(seen))
     rng = np.random.default_rng(0)
@@ -145,7 +151,7 @@ def prepared(folder: Path, transom: Callable[..., Ran], monkeypatch: pytest.Monk
 
 
 def test_every_command_stands_here() -> None:
-    assert sorted(commands()) == sorted([*CASES, *LONG])
+    assert sorted(commands()) == sorted([*CASES, *LONG, *NEEDS_SLURM])
 
 
 @pytest.mark.parametrize("name", CASES)

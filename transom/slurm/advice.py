@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from transom.errors import SpecError
-from transom.models import FatTree
+from transom.models import FatTree, Window
 from transom.models.arrays import IntArray
 from transom.rng import stream
 from transom.simulation.core.decision import Policy
 from transom.simulation.nodes.allocator import Allocator, Placer
 from transom.simulation.policies.by_name import make_policy
 from transom.slurm.jobs import SlurmJob
-from transom.slurm.window import Seen
+from transom.slurm.window import KeptFrom, Seen
 from transom.traces.records.hostlist import compressed
 
 
@@ -52,6 +52,14 @@ class Advice:
         }
 
 
+class Choice(NamedTuple):
+    """A decision by ids: the nodes of each job that starts, in order; those backfilled; reservations with times [s]."""
+
+    nodes: dict[int, tuple[int, ...]]
+    backfilled: list[int]
+    reserve: list[tuple[int, int]]
+
+
 def _slurms(job: SlurmJob) -> dict[str, Any]:
     return {"slurm_start": job.start if job.start > 0 else None, "slurm_nodes": job.planned or None}
 
@@ -86,29 +94,39 @@ class Adviser:
         ------
         SpecError : nodes are to be chosen on a network that Slurm does not describe, or the allocator does not take it.
         """
-        window = seen.window
+        chosen = self.choose(seen.window, seen.idle, seen.kept_from)
+        starts = [
+            Start(seen.jobs[job], tuple(seen.names[i] for i in nodes), job in chosen.backfilled)
+            for job, nodes in chosen.nodes.items()
+        ]
+        return Advice(seen.window.now, starts, [(seen.jobs[job], at) for job, at in chosen.reserve])
+
+    def choose(self, window: Window, idle: IntArray, kept_from: KeptFrom) -> Choice:
+        """The same by ids of jobs and nodes; ``idle`` and ``kept_from`` as in :class:`~transom.slurm.window.Seen`."""
         if not len(window.queue):
-            return Advice(window.now, [], [])
+            return Choice({}, [], [])
         decision = self.policy.decide(window)
         chosen = decision.start + decision.backfill
         nodes = {job: tuple(ids) for job, ids in decision.nodes.items()}
-        nodes |= self._places(seen, [job for job in chosen if job not in nodes], nodes)
-        starts = [
-            Start(seen.jobs[job], tuple(seen.names[i] for i in nodes[job]), job in decision.backfill)
-            for job in chosen
-            if job in nodes
-        ]
-        return Advice(window.now, starts, [(seen.jobs[each.job], each.start) for each in decision.reserve])
+        taken = [node for ids in nodes.values() for node in ids]
+        free = np.setdiff1d(idle, taken)
+        nodes |= self._places(window, free, kept_from, [job for job in chosen if job not in nodes])
+        return Choice(
+            {job: nodes[job] for job in chosen if job in nodes},
+            [job for job in decision.backfill if job in nodes],
+            [(each.job, each.start) for each in decision.reserve],
+        )
 
-    def _places(self, seen: Seen, jobs: list[int], taken: dict[int, tuple[int, ...]]) -> dict[int, tuple[int, ...]]:
+    def _places(
+        self, window: Window, idle: IntArray, kept_from: KeptFrom, jobs: list[int]
+    ) -> dict[int, tuple[int, ...]]:
         """Nodes for jobs; those that would run into a reservation first, beside its nodes."""
-        window, placer = seen.window, self._placer_on(seen.window.cluster.topology)
+        placer = self._placer_on(window.cluster.topology)
         row = {job: i for i, job in enumerate(window.queue.id.tolist())}
-        idle = np.setdiff1d(seen.idle, [node for ids in taken.values() for node in ids])
         groups: dict[frozenset[int], list[int]] = {}
         for job in jobs:
             end = window.now + int(window.queue.walltime[row[job]])
-            kept = frozenset(node for start, ids in seen.kept_from if start < end for node in ids)
+            kept = frozenset(node for start, ids in kept_from if start < end for node in ids)
             groups.setdefault(kept, []).append(job)
         placed: dict[int, tuple[int, ...]] = {}
         for kept, group in sorted(groups.items(), key=lambda each: -len(each[0])):

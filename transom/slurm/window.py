@@ -23,6 +23,11 @@ _YEAR = 365 * 86400  # the walltime of a job without a limit [s]
 _STARTABLE = frozenset(("", "None", "Priority", "Resources", "Licenses", "BeginTime", "Cleaning", "SchedDefer"))
 _WITHIN = 1  # a running job that is over its time ends so soon [s]
 _BEYOND = "nodes_beyond_"
+MORE_THAN_SERVE = "more nodes than are in service"
+"""The reason that may pass by itself."""
+
+KeptFrom = Sequence[tuple[int, frozenset[int]]]
+"""For each reservation to come, its begin [s since 1970] and the ids of its nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +41,10 @@ class Seen:
     names : of the nodes, by their ids in the window.
     jobs : queued and running jobs by their ids in the window.
     left : how many waiting jobs are left to Slurm, by reason.
+    refused : the reason for each of them, by name.
     remarks : what else a reader should know.
     idle : ids of the idle nodes, ascending, also where the cluster has no topology.
-    kept_from : for each reservation to come, its begin [s] and the ids of its nodes.
+    kept_from : the reservations to come.
     """
 
     window: Window
@@ -46,9 +52,10 @@ class Seen:
     names: list[str]
     jobs: dict[int, SlurmJob]
     left: dict[str, int]
+    refused: dict[str, str]
     remarks: list[str]
     idle: IntArray
-    kept_from: list[tuple[int, frozenset[int]]]
+    kept_from: KeptFrom
 
 
 def window_of(
@@ -95,7 +102,7 @@ def window_of(
 
     most = len(idle) + sum(map(len, running.values()))
     asked = _Question(where, nodes, most, state.licences, held)
-    left: Counter[str] = Counter()
+    refused: dict[str, str] = {}
     queue: list[SlurmJob] = []
     for job in state.jobs:
         if not job.waits:
@@ -104,7 +111,7 @@ def window_of(
         if reason is None:
             queue.append(job)
         else:
-            left[reason] += 1
+            refused[job.name] = reason
     if shared := sum(job.shares and not where.whole for job in queue):
         remarks.append(f"{shared} jobs may share nodes with others; a window counts whole nodes")
 
@@ -133,7 +140,8 @@ def window_of(
     )
     window = _ordered(window, order, {job.id: job for job in queue})
     both = {job.id: job for job in (*queue, *ends)}
-    return Seen(window, where.name, names, both, dict(left.most_common()), remarks, idle, kept_from)
+    left = dict(Counter(refused.values()).most_common())
+    return Seen(window, where.name, names, both, left, refused, remarks, idle, kept_from)
 
 
 def _partition(state: SlurmState, name: str | None) -> Partition:
@@ -200,7 +208,7 @@ class _Question:
         if job.most != job.nodes:
             return "no fixed number of nodes"
         if job.nodes > self.most:
-            return "more nodes than are in service"
+            return MORE_THAN_SERVE
         if (self.cpus > 0 and job.cpus > job.nodes * self.cpus) or (self.memory > 0 and job.memory > self.memory):
             return "more of a node than every node has"
         if not _licences(job.licences).keys() <= self.licences:
@@ -238,7 +246,7 @@ def _rows(
     now: int,
     where: Partition,
     licences: Sequence[Licence],
-    kept_from: Sequence[tuple[int, frozenset[int]]],
+    kept_from: KeptFrom,
 ) -> IntArray:
     """The table of some jobs; a running one holds what comes back with its end."""
     rows = np.zeros((len(jobs), DEMAND + len(licences) + len(kept_from)), np.int64)
@@ -255,9 +263,7 @@ def _rows(
     return rows
 
 
-def _available(
-    idle: IntArray, licences: Sequence[Licence], kept_from: Sequence[tuple[int, frozenset[int]]], active: JobTable
-) -> IntArray:
+def _available(idle: IntArray, licences: Sequence[Licence], kept_from: KeptFrom, active: JobTable) -> IntArray:
     free, used = set(idle.tolist()), active.demand.sum(axis=0).tolist()
     licensed = [max(min(each.free, each.total - n), 0) for each, n in zip(licences, used, strict=False)]
     return np.array([len(idle), *licensed, *(len(free - kept) for _, kept in kept_from)], np.int64)

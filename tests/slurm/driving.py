@@ -1,0 +1,71 @@
+"""``transom slurm run`` as a process of its own, beside an emulated Slurm."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.slurm.cluster import EmulatedSlurm
+from transom.slurm.audit import read_audit
+
+
+class Drive:
+    """A run that acts, and ends with the block: in order, or by :meth:`kill`."""
+
+    def __init__(self, slurm: EmulatedSlurm, *options: str) -> None:
+        self.slurm, self.audit = slurm, slurm.folder / "audit.jsonl"
+        command = [sys.executable, "-m", "transom", "slurm", "run", "--mode", "drive", "--act", "--every", "0.2"]
+        self._errors = (slurm.folder / "run.log").open("a")
+        self.process = subprocess.Popen(
+            [*command, "--audit", str(self.audit), *options],
+            env={**slurm.environment, "NUMBA_DISABLE_JIT": "1"},
+            stdout=self._errors,
+            stderr=self._errors,
+        )
+
+    def __enter__(self) -> Drive:
+        self.slurm.wait(lambda: self.guardian is not None or self.process.poll() is not None, "the run acts")
+        assert self.process.poll() is None, self.said
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            self.process.wait(60)
+        self._errors.close()
+
+    def kill(self) -> None:
+        """Kill the run, and not its guardian."""
+        self.process.kill()
+        self.process.wait()
+
+    @property
+    def said(self) -> str:
+        """What it printed."""
+        return (self.slurm.folder / "run.log").read_text()
+
+    @property
+    def guardian(self) -> int | None:
+        """The process that stands guard."""
+        path = self.audit.with_name("audit.jsonl.guardian")
+        text = path.read_text() if path.exists() else ""
+        return int(text) if text else None
+
+    def kill_guardian(self) -> None:
+        """Kill the second process, too."""
+        if self.guardian is not None:
+            os.kill(self.guardian, signal.SIGKILL)
+
+    def lines(self, kind: str) -> list[dict[str, Any]]:
+        """Lines of the audit log."""
+        return [line for line in read_audit(self.audit) if line["kind"] == kind]
+
+
+def asked_nodes(audit: Path) -> dict[str, str]:
+    """The nodes that each job was asked to start on, of the last time."""
+    acts = [line for line in read_audit(audit) if line["kind"] == "act" and line["action"] == "start"]
+    return {line["jobs"][0]: line["nodes"] for line in acts}

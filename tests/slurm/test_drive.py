@@ -1,0 +1,179 @@
+"""A policy drives a real Slurm: on exactly its nodes, with a lease that outlives it, and an account of everything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from tests.cli.conftest import Ran, transom
+from tests.slurm.cluster import EmulatedSlurm
+from tests.slurm.driving import Drive, asked_nodes
+from transom.traces.records.hostlist import hosts
+
+__all__ = ["transom"]
+
+
+def use(slurm: EmulatedSlurm, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SLURM_CONF", "PATH"):
+        monkeypatch.setenv(name, slurm.environment[name])
+
+
+def submit_held(slurm: EmulatedSlurm, count: int, seed: int, most: int) -> list[int]:
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, most + 1, count).tolist()
+    return [slurm.submit("sleep 0.3", "-H", "-N", str(size), "-t", "2") for size in sizes]
+
+
+def completed(slurm: EmulatedSlurm, jobs: list[int]) -> bool:
+    return {int(each["JobId"]) for each in slurm.completed() if each["JobState"] == "COMPLETED"} >= set(jobs)
+
+
+def assert_on_the_stated_nodes(
+    slurm: EmulatedSlurm, drive: Drive, jobs: list[int], beside: frozenset[int] | set[int] = frozenset()
+) -> None:
+    asked = asked_nodes(drive.audit)
+    assert asked.keys() == {str(job) for job in jobs}
+    for each in slurm.completed():
+        if int(each["JobId"]) in beside:
+            continue
+        assert set(hosts(each["NodeList"])) == set(hosts(asked[each["JobId"]]))
+
+
+def test_jobs_run_on_exactly_the_nodes_of_the_policy(
+    emulated_slurm: Callable[..., EmulatedSlurm], transom: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slurm = emulated_slurm(nodes=8, leaf=4)
+    use(slurm, monkeypatch)
+    other = slurm.submit("true", "-H", "-N", "1", "-J", "left alone")
+    jobs = submit_held(slurm, 10, 1, 5)
+    select = [option for job in jobs for option in ("--select", f"job={job}")]
+    with Drive(slurm, "--policy", "fcfs-easy", "--allocate", "best-fit", *select) as drive:
+        slurm.wait(lambda: completed(slurm, jobs), "all jobs have ended")
+        refused = transom("slurm", "release", drive.audit)
+        assert refused.status == 2
+    assert_on_the_stated_nodes(slurm, drive, jobs)
+    assert slurm.run("squeue", "-h", "-j", str(other), "-o", "%r").strip() == "JobHeldUser"
+    assert drive.guardian is None
+    assert len(drive.lines("act")) == len(drive.lines("done"))
+    assert all(line["same"] for line in drive.lines("followed"))
+    again = transom("slurm", "replay", drive.audit, "--json")
+    assert again.status == 0
+    assert again.lines[0]["decisions"] == len(drive.lines("decision")) > 1
+    assert again.lines[0]["differing"] == []
+
+
+def test_a_dry_run_changes_nothing(
+    emulated_slurm: Callable[..., EmulatedSlurm], transom: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slurm = emulated_slurm(nodes=4, leaf=0)
+    use(slurm, monkeypatch)
+    job = slurm.submit("sleep 0.3", "-H", "-N", "2", "-t", "2")
+    ran = transom("slurm", "run", "--mode", "drive", "--select", "all", "--json")
+    assert (ran.status, ran.lines[0]["leased"]) == (0, [str(job)])
+    assert ran.lines[0]["start"] == [{"job": str(job), "nodes": ["n00", "n01"]}]
+    assert "dry run" in ran.err
+    assert slurm.run("squeue", "-h", "-o", "%i %r %n %S").split() == [str(job), "JobHeldUser", "N/A"]
+    assert transom("slurm", "run", "--mode", "drive").status == 2
+    assert "expected all" in transom("slurm", "run", "--mode", "drive", "--select", "usr=x").err
+
+
+def test_when_both_processes_are_killed_slurm_has_all_jobs_back(emulated_slurm: Callable[..., EmulatedSlurm]) -> None:
+    slurm = emulated_slurm(nodes=4, leaf=0)
+    jobs = submit_held(slurm, 6, 2, 4)
+    blocking = slurm.submit("sleep 1000", "-N", "4", "-t", "30", "--priority=4000000")
+    slurm.wait(lambda: slurm.states()[blocking] == "RUNNING", "the machine is full")
+    with Drive(slurm, "--select", "all", "--lease", "10") as drive:
+        slurm.wait(lambda: len(drive.lines("done")) > 0, "the jobs are under lease")
+        drive.kill_guardian()
+        drive.kill()
+    slurm.run("scancel", str(blocking))
+    slurm.wait(lambda: completed(slurm, jobs), "all jobs have ended")
+
+
+def test_what_arrives_held_after_a_kill_is_released_by_the_guardian(
+    emulated_slurm: Callable[..., EmulatedSlurm], transom: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slurm = emulated_slurm(nodes=4, leaf=0)
+    use(slurm, monkeypatch)
+    with Drive(slurm, "--select", "partition=main", "--lease", "10") as drive:
+        first = submit_held(slurm, 3, 3, 4)
+        slurm.wait(lambda: len(asked_nodes(drive.audit)) > 0, "the first job is started")
+        drive.kill()
+        jobs = first + submit_held(slurm, 2, 4, 4)
+    try:
+        slurm.wait(lambda: completed(slurm, jobs), "all jobs have ended")
+        # A new run takes over where the killed one stopped, and has a guardian of its own.
+        old = drive.guardian
+        with Drive(slurm, "--select", "partition=main") as next_one:
+            slurm.wait(lambda: next_one.guardian != old, "the new guardian stands")
+            more = submit_held(slurm, 2, 5, 2)
+            slurm.wait(lambda: completed(slurm, more), "the later jobs have ended")
+    finally:
+        assert transom("slurm", "release", drive.audit).status == 0
+    assert drive.guardian is None
+    assert transom("slurm", "replay", drive.audit).status == 0
+
+
+def test_it_survives_the_controller_and_offers_no_drained_node(emulated_slurm: Callable[..., EmulatedSlurm]) -> None:
+    slurm = emulated_slurm(nodes=4, leaf=0)
+    slurm.run("scontrol", "update", "nodename=n01", "state=drain", "reason=x")
+    with Drive(slurm, "--select", "all") as drive:
+        jobs = submit_held(slurm, 2, 6, 3)
+        odd = slurm.submit("true", "-H", "-N", "1-2", "-t", "1")
+        slurm.wait(lambda: completed(slurm, [*jobs, odd]), "the first jobs have ended")
+        slurm.run("scontrol", "shutdown", "slurmctld")  # which saves its state; one that is killed forgets jobs
+        slurm.wait(lambda: not slurm.answers(), "the controller is gone")
+        slurm.restart_controller()
+        slurm.wait(slurm.answers, "the controller is back")
+        later = submit_held(slurm, 3, 7, 3)
+        slurm.wait(lambda: completed(slurm, later), "the later jobs have ended")
+    assert_on_the_stated_nodes(slurm, drive, [*jobs, *later], beside={odd})
+    assert all("n01" not in hosts(nodes) for nodes in asked_nodes(drive.audit).values())
+    assert [line["jobs"] for line in drive.lines("act") if line["action"] == "release"] == [[str(odd)]]
+    assert len({each["JobId"] for each in slurm.completed()}) == len(slurm.completed()) == 6
+
+
+def test_a_job_that_its_user_holds_again_is_left_alone(emulated_slurm: Callable[..., EmulatedSlurm]) -> None:
+    slurm = emulated_slurm(nodes=2, leaf=0)
+    blocking = slurm.submit("sleep 1000", "-N", "2", "-t", "30")
+    slurm.wait(lambda: slurm.states()[blocking] == "RUNNING", "the machine is full")
+    job = slurm.submit("true", "-H", "-N", "2", "-t", "1")
+    with Drive(slurm, "--select", "all") as drive:
+        slurm.wait(lambda: len(drive.lines("done")) > 0, "the job is under lease")
+        slurm.run("scontrol", "uhold", str(job))
+        slurm.wait(lambda: [line["action"] for line in drive.lines("act")] == ["adopt", "leave"], "it is left alone")
+    assert slurm.run("squeue", "-h", "-j", str(job), "-o", "%r").strip() == "JobHeldUser"
+
+
+@pytest.mark.long
+def test_a_hundred_jobs_run_on_exactly_the_nodes_of_the_policy(emulated_slurm: Callable[..., EmulatedSlurm]) -> None:
+    slurm = emulated_slurm(nodes=32, leaf=8)
+    jobs = submit_held(slurm, 100, 8, 12)
+    with Drive(slurm, "--policy", "saf-easy", "--allocate", "dcas-exact", "--select", "all") as drive:
+        slurm.wait(lambda: completed(slurm, jobs), "all jobs have ended", 400)
+    assert_on_the_stated_nodes(slurm, drive, jobs)
+    assert all(line["same"] for line in drive.lines("followed"))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(10))
+def test_killed_at_any_moment_all_jobs_complete(emulated_slurm: Callable[..., EmulatedSlurm], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    slurm = emulated_slurm(nodes=4, leaf=0)
+    jobs = submit_held(slurm, 12, seed, 3)
+    with Drive(slurm, "--select", "all", "--lease", "10") as drive:
+        # Not by a clock: after so many lines of the log, which the next action has just begun.
+        lines = int(rng.integers(2, 30))
+        slurm.wait(lambda: drive.audit.read_bytes().count(b"\n") >= lines, "so much is done")
+        drive.kill()
+        if rng.random() < 0.5:
+            drive.kill_guardian()
+            jobs_of_none = set(slurm.run("squeue", "-h", "-t", "PD", "-o", "%A %r").split()) & {"JobHeldUser"}
+            if jobs_of_none:  # killed before all were under lease: nobody is left to know of them but a new run
+                with Drive(slurm, "--select", "all", "--lease", "10"):
+                    slurm.wait(lambda: completed(slurm, jobs), "all jobs have ended")
+    slurm.wait(lambda: completed(slurm, jobs), "all jobs have ended")
+    if drive.guardian is not None:
+        drive.audit.with_name("audit.jsonl.guardian").unlink()

@@ -1,0 +1,152 @@
+"""``transom slurm run``: a policy that acts on a running Slurm."""
+
+from __future__ import annotations
+
+import signal
+import time
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from transom.cli.options import common as options
+from transom.cli.options import completion, slurm
+from transom.cli.output.console import note, print_json, remark
+
+if TYPE_CHECKING:
+    from transom.slurm.drive import Driver, Look
+
+_LONGEST = 60.0  # between two looks while Slurm does not answer [s]
+
+
+class Mode(StrEnum):
+    """How much power is given."""
+
+    drive = "drive"
+
+
+def command(
+    mode: Annotated[
+        Mode,
+        typer.Option("--mode", help="drive: start selected jobs that were submitted held, on the nodes of the policy."),
+    ],
+    select: Annotated[
+        list[str],
+        typer.Option(
+            "--select",
+            help="Jobs that may be touched: all, or user=NAME, partition=NAME, job=ID, joined by commas where all must "
+            "hold. Repeat for alternatives.",
+        ),
+    ],
+    policy: Annotated[
+        str, typer.Option("--policy", autocompletion=completion.policies, help="Policy that decides, as for simulate.")
+    ] = "fcfs-easy",
+    allocate: slurm.Allocate = None,
+    partition: slurm.PartitionOption = None,
+    act: Annotated[bool, typer.Option("--act", help="Act. Without it, only say what would be done.")] = False,
+    audit: Annotated[
+        Path, typer.Option("--audit", help="Log to which everything is appended before it is done.")
+    ] = Path("transom-audit.jsonl"),
+    lease: Annotated[
+        int,
+        typer.Option("--lease", min=10, help="Seconds after which Slurm has all jobs back if Transom stops."),
+    ] = 600,
+    every: Annotated[float, typer.Option("--every", min=0.05, help="Seconds between two looks.")] = 2.0,
+    rounds: Annotated[int | None, typer.Option("--rounds", min=1, help="Stop after N looks.")] = None,
+    per_minute: Annotated[int, typer.Option("--per-minute", min=1, help="Start at most N jobs a minute.")] = 600,
+    longest_wait: Annotated[
+        int | None,
+        typer.Option("--longest-wait", min=1, help="Leave a job to Slurm once it has waited for so many seconds."),
+    ] = None,
+    seed: options.Seed = 0,
+    json: options.Json = False,
+) -> None:
+    """Start held jobs that --select names when and where a policy says.
+
+    Without --act it only says what it would do. With it, each selected job that its user holds gets a lease instead of
+    the hold: a begin time that is moved on as long as Transom lives. If it stops for any reason, Slurm itself starts
+    the jobs when the lease ends, and a second process releases what is still held. On Ctrl-C all jobs are given back.
+    Jobs that a window cannot express are released to Slurm at once; nothing else is touched.
+    """
+    from transom.errors import SlurmError
+    from transom.slurm.advice import Adviser
+    from transom.slurm.audit import Audit
+    from transom.slurm.drive import Driver, Terms, give_all_back
+    from transom.slurm.guardian import dismiss, heartbeat_of, stand_guard
+    from transom.slurm.lock import alone
+    from transom.slurm.selector import Selector
+    from transom.slurm.state import ask_slurm
+    from transom.slurm.window import window_of
+
+    selector = Selector(tuple(select))
+    terms = Terms(selector, partition, lease, per_minute, longest_wait)
+    adviser = Adviser(policy, slurm.allocator(allocate), seed)
+    where = window_of(ask_slurm(), partition).partition
+    if not act:
+        _loop(Driver(adviser, terms, None), every, rounds or 1, json, lambda: None)
+        note("dry run: nothing was changed; --act acts")
+        return
+    with alone():
+        log = Audit(audit)
+        heartbeat_of(audit).touch()
+        log.write(
+            "begin", mode=mode, policy=policy, allocate=allocate, seed=seed, select=list(select), lease=lease,
+            partition=where,
+        )  # fmt: skip
+        guardian = stand_guard(audit, lease, where, tuple(select))
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        try:
+            _loop(Driver(adviser, terms, log), every, rounds, json, heartbeat_of(audit).touch)
+        finally:
+            # If this fails, the guardian does it.
+            try:
+                given = give_all_back(log, lambda job: job.partition == where and selector.takes(job))
+            except SlurmError as error:
+                note(f"{error}; a second process gives all jobs back once Slurm answers")
+            else:
+                log.write("end", given_back=given)
+                dismiss(audit)
+                guardian.terminate()
+                guardian.wait()
+                note(f"given back to Slurm: {len(given)} jobs")
+
+
+def _loop(driver: Driver, every: float, rounds: int | None, json: bool, alive: Any) -> None:
+    from transom.errors import SlurmError
+
+    done, pause = 0, every
+    while rounds is None or done < rounds:
+        if done:
+            time.sleep(pause)
+        done += 1
+        try:
+            look = driver.look()
+        except SlurmError as error:
+            note(str(error))
+            pause = min(2 * pause, _LONGEST)
+            if rounds is not None and done == rounds:
+                raise
+            continue
+        alive()
+        pause = every
+        _tell(look, json)
+
+
+def _tell(look: Look, json: bool) -> None:
+    if not (look.starts or look.stale or look.adopted or look.given_back):
+        return
+    if json:
+        starts = [{"job": start.job.name, "nodes": list(start.nodes)} for start in look.starts]
+        told = {"now": look.seen.window.now, "start": starts, "stale": look.stale, "leased": look.adopted}
+        print_json({**told, "given_back": look.given_back})
+        return
+    for start in look.starts:
+        remark(f"job {start.job.name}: start on {start.where}")
+    for text, names in (
+        ("not as it was, left for the next look", look.stale),
+        ("under lease", look.adopted),
+        ("given back to Slurm", look.given_back),
+    ):
+        if names:
+            remark(f"{text}: {', '.join(names[:10])}{f' and {len(names) - 10} more' if len(names) > 10 else ''}")

@@ -1,0 +1,82 @@
+"""What is done to jobs of a Slurm: leased, started on nodes, given back. Times are absolute, on Slurm's clock.
+
+A lease is a begin time in the future: a job that is released with one waits, and Slurm itself starts it when the time
+has come and nobody has moved it on. A job that has a lease is never held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+
+from transom.slurm.audit import Audit
+from transom.slurm.commands import run_slurm
+
+_TOGETHER = 200  # jobs of one command
+
+
+def adopt(audit: Audit, names: Sequence[str], until: int) -> bool:
+    """Turn holds into leases: the begin time first, so that nothing starts in between."""
+
+    def carry_out(some: str) -> None:
+        run_slurm("scontrol", "update", f"JobId={some}", f"StartTime={_time(until)}")
+        run_slurm("scontrol", "release", some)
+
+    return _all(audit, "adopt", names, carry_out, until=until)
+
+
+def renew(audit: Audit, names: Sequence[str], until: int) -> bool:
+    """Move leases on."""
+
+    def carry_out(some: str) -> None:
+        run_slurm("scontrol", "update", f"JobId={some}", f"StartTime={_time(until)}")
+
+    return _all(audit, "renew", names, carry_out, until=until)
+
+
+def start(audit: Audit, name: str, nodes: str, now: int, digest: str) -> bool:
+    """Start a leased job on these nodes."""
+
+    def carry_out(some: str) -> None:
+        run_slurm("scontrol", "update", f"JobId={some}", f"ReqNodeList={nodes}", f"StartTime={_time(now)}")
+
+    return _all(audit, "start", [name], carry_out, nodes=nodes, digest=digest)
+
+
+def give_back(audit: Audit, names: Sequence[str], now: int) -> bool:
+    """Leave jobs that are not held to Slurm: no lease, no nodes."""
+
+    def carry_out(some: str) -> None:
+        run_slurm("scontrol", "update", f"JobId={some}", "ReqNodeList=", f"StartTime={_time(now)}")
+
+    return _all(audit, "give-back", names, carry_out)
+
+
+def withdraw(audit: Audit, name: str, until: int) -> bool:
+    """Take a start back that did not come true: a lease again, and no nodes."""
+
+    def carry_out(some: str) -> None:
+        run_slurm("scontrol", "update", f"JobId={some}", "ReqNodeList=", f"StartTime={_time(until)}")
+
+    return _all(audit, "withdraw", [name], carry_out, until=until)
+
+
+def release(audit: Audit, names: Sequence[str]) -> bool:
+    """Release held jobs."""
+
+    def carry_out(some: str) -> None:
+        run_slurm("scontrol", "release", some)
+
+    return _all(audit, "release", names, carry_out)
+
+
+def _all(audit: Audit, action: str, names: Sequence[str], carry_out: Callable[[str], None], **facts: object) -> bool:
+    well = True
+    for begin in range(0, len(names), _TOGETHER):
+        some = list(names[begin : begin + _TOGETHER])
+        well &= audit.act(action, some, lambda some=some: carry_out(",".join(some)), **facts)  # type: ignore[misc]
+    return well
+
+
+def _time(at: int) -> str:
+    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%dT%H:%M:%S}"

@@ -1,0 +1,272 @@
+"""A policy at the wheel: held jobs that a selector names are started when and where the policy says.
+
+Nobody's hold lasts longer than Transom: each job gets a lease in its place, and Slurm starts the job by itself when
+the lease is not moved on. A start names the nodes and ends the lease in one command; Slurm still decides whether it
+can be. What a window cannot express is released to Slurm at once.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Any
+
+from transom.io.documents import encode
+from transom.slurm import actions
+from transom.slurm.advice import Adviser, Start
+from transom.slurm.audit import Audit, read_ledger
+from transom.slurm.commands import run_slurm
+from transom.slurm.jobs import SlurmJob
+from transom.slurm.selector import Selector
+from transom.slurm.state import SlurmState, ask_jobs, ask_slurm, slurm_clock
+from transom.slurm.window import MORE_THAN_SERVE, Seen, window_of
+from transom.traces.records.hostlist import compressed, hosts
+
+_PATIENCE = 60  # after which a start that has not come true is withdrawn [s of Slurm's clock]
+_FOREVER = 365 * 86400  # the walltime of a job without a limit [s]
+_ELSEWHERE = ("other partitions", "several partitions", "not selected")
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How a policy drives.
+
+    Parameters
+    ----------
+    selector : the jobs that may be touched.
+    partition : whose jobs and nodes, by default the site's own.
+    lease : after which Slurm has a job back if Transom does nothing [s of Slurm's clock], >= 10.
+    per_minute : starts in a minute of our clock, at most.
+    longest_wait : since its submission, after which a job is left to Slurm [s of Slurm's clock]; None for no bound.
+    """
+
+    selector: Selector
+    partition: str | None = None
+    lease: int = 600
+    per_minute: int = 600
+    longest_wait: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What one look came to: starts, those that could not be, jobs newly leased, and jobs left to Slurm."""
+
+    seen: Seen
+    starts: list[Start]
+    stale: list[str]
+    adopted: list[str]
+    given_back: list[str]
+
+
+class Driver:
+    """Looks at a Slurm again and again, and acts.
+
+    Parameters
+    ----------
+    adviser : what decides.
+    terms : how.
+    audit : where everything is written first; leases of an earlier run of the same log are taken over. None for a dry
+        run, in which nothing is changed.
+    """
+
+    def __init__(self, adviser: Adviser, terms: Terms, audit: Audit | None) -> None:
+        self._adviser, self._terms, self._audit = adviser, terms, audit
+        ledger = None if audit is None else read_ledger(audit.path)
+        self._leases = dict(ledger.leases) if ledger else {}
+        self._started = {name: (nodes, -1) for name, nodes in ledger.started.items()} if ledger else {}
+        self._left = set(ledger.left) if ledger else set()
+        self._short: dict[str, int] = {}  # since when too few nodes serve for a job, as after a restart of Slurm
+        self._decided: Any = None
+        self._minute: list[float] = []
+
+    def look(self) -> Look:
+        """Read the state, decide if something has changed, and act.
+
+        Raises
+        ------
+        SlurmError : Slurm does not answer.
+        """
+        terms, state = self._terms, ask_slurm()
+        self._follow(state)
+        offered = {job.name for job in state.jobs if self._offered(job)}
+        seen = window_of(
+            replace(state, jobs=[self._as_if(job, state.now, offered) for job in state.jobs]),
+            terms.partition, self._adviser.order, True, lambda job: job.name in offered,
+        )  # fmt: skip
+        waiting = {seen.jobs[job].name: seen.jobs[job] for job in seen.window.queue.id.tolist()}
+        short = [name for name in offered if seen.refused.get(name) == MORE_THAN_SERVE]
+        self._short = {name: self._short.get(name, state.now) for name in short}
+        patient = {name for name, since in self._short.items() if state.now - since <= terms.lease}
+        given_back = [
+            name for name in sorted(offered - patient) if seen.refused.get(name, _ELSEWHERE[0]) not in _ELSEWHERE
+        ]
+        if terms.longest_wait is not None:
+            given_back += [name for name, job in waiting.items() if state.now - job.submit > terms.longest_wait]
+        self._give_back(given_back, state)
+        if given_back:
+            self._decided = None
+            return Look(seen, [], [], [], given_back)
+        adopted = self._keep([*waiting, *sorted(patient)], state.now)
+        starts, stale = self._decide(seen) if self._new(seen) else ([], [])
+        return Look(seen, starts, stale, adopted, given_back)
+
+    def _offered(self, job: SlurmJob) -> bool:
+        if not job.waits or job.name in self._started:
+            return False
+        if job.name in self._leases:
+            return not job.held
+        return job.reason == "JobHeldUser" and job.name not in self._left and self._terms.selector.takes(job)
+
+    def _as_if(self, job: SlurmJob, now: int, offered: set[str]) -> SlurmJob:
+        """Jobs on offer as if they could start, those asked to start as if they ran."""
+        if job.name in offered:
+            return replace(job, eligible=-1, reason="", priority=max(job.priority, 1))
+        if job.name in self._started and job.waits:
+            end = now + (job.limit if job.limit > 0 else _FOREVER)
+            return replace(job, state="RUNNING", start=now, end=end, held_nodes=self._started[job.name][0])
+        return job
+
+    def _follow(self, state: SlurmState) -> None:
+        """Note which starts came true; withdraw those that did not, and leave alone what somebody held again."""
+        jobs = {job.name: job for job in state.jobs}
+        for name, (nodes, since) in list(self._started.items()):
+            job = jobs.get(name)
+            if job is not None and job.waits:
+                if since < 0:
+                    self._started[name] = (nodes, state.now)
+                elif state.now - since > _PATIENCE and self._audit is not None:
+                    until = state.now + self._terms.lease
+                    if actions.withdraw(self._audit, name, until):
+                        del self._started[name]
+                        self._leases[name], self._decided = until, None
+                continue
+            del self._started[name]
+            self._leases.pop(name, None)
+            if self._audit is not None:
+                on = None if job is None else job.held_nodes
+                same = on is None or set(hosts(on)) == set(hosts(nodes))
+                self._audit.write("followed", job=name, asked=nodes, nodes=on, same=same)
+        for name in [name for name in self._leases if name not in jobs]:
+            del self._leases[name]
+        self._left &= jobs.keys()
+        for name in [name for name in self._leases if jobs[name].waits and jobs[name].held]:
+            del self._leases[name]
+            self._left.add(name)
+            if self._audit is not None:
+                self._audit.act("leave", [name], lambda: None)
+
+    def _give_back(self, names: list[str], state: SlurmState) -> None:
+        if self._audit is None or not names:
+            return
+        held = [name for name in names if name not in self._leases]
+        leased = [name for name in names if name in self._leases]
+        if held:
+            actions.release(self._audit, held)
+        if leased and actions.give_back(self._audit, leased, state.now):
+            for name in leased:
+                del self._leases[name]
+        self._left.update(names)
+
+    def _keep(self, waiting: list[str], now: int) -> list[str]:
+        """Lease what is new, and move on the leases of which half has passed."""
+        fresh = [name for name in waiting if name not in self._leases]
+        if self._audit is None:
+            return fresh
+        until = now + self._terms.lease
+        old = [name for name, end in self._leases.items() if end - now < self._terms.lease / 2]
+        old = [name for name in old if name not in self._started]
+        if fresh and actions.adopt(self._audit, fresh, until):
+            self._leases.update(dict.fromkeys(fresh, until))
+        if old and actions.renew(self._audit, old, until):
+            self._leases.update(dict.fromkeys(old, until))
+        return fresh
+
+    def _new(self, seen: Seen) -> bool:
+        """Whether something has happened since the last decision, as in a replay."""
+        window = seen.window
+        events = (window.queue.id.tolist(), window.running.id.tolist(), seen.idle.tolist(), window.available.tolist())
+        changed = bool(events != self._decided)
+        self._decided = events
+        return changed and len(window.queue) > 0
+
+    def _decide(self, seen: Seen) -> tuple[list[Start], list[str]]:
+        advice = self._adviser.advise(seen)
+        if self._audit is None:
+            return advice.starts, []
+        digest = self._note(seen, advice.starts)
+        made, stale = [], []
+        for start in advice.starts:
+            name = start.job.name
+            if self._may_act() and name in self._leases and _still(start):
+                # Written down first: if the answer is lost, the nodes must not be offered again.
+                self._started[name] = (start.where, -1)
+                if actions.start(self._audit, name, start.where, slurm_clock(), digest):
+                    made.append(start)
+                    continue
+                del self._started[name]
+            stale.append(name)
+            self._decided = None
+        return made, stale
+
+    def _note(self, seen: Seen, starts: list[Start]) -> str:
+        """Write down what was seen and decided; the digest of what was seen."""
+        assert self._audit is not None
+        document = encode(seen.window).decode()
+        digest = sha256(document.encode()).hexdigest()
+        ids = {name: i for i, name in enumerate(seen.names)}
+        self._audit.write(
+            "decision",
+            digest=digest,
+            window=document,
+            names=compressed(seen.names),
+            idle=seen.idle.tolist(),
+            kept_from=[[begin, sorted(nodes)] for begin, nodes in seen.kept_from],
+            starts=[[start.job.id, [ids[name] for name in start.nodes]] for start in starts],
+            jobs={start.job.name: start.where for start in starts},
+        )
+        return digest
+
+    def _may_act(self) -> bool:
+        now = time.monotonic()
+        self._minute = [each for each in self._minute if now - each < 60]
+        if len(self._minute) >= self._terms.per_minute:
+            return False
+        self._minute.append(now)
+        return True
+
+
+def _still(start: Start) -> bool:
+    """Whether job and nodes are as they were when the start was decided: asked again right before it."""
+    told = run_slurm("squeue", "-a", "-h", "-r", "-j", start.job.name, "-o", "%T|%r|%D|%n").split()
+    nodes = run_slurm("sinfo", "-h", "-N", "-n", start.where, "-o", "%N %t").splitlines()
+    idle = {line.split()[0] for line in nodes if line.split()[1:] in (["idle"], ["plnd"])}
+    if len(told) != 1 or idle != set(start.nodes) or len({line.split()[0] for line in nodes}) != len(idle):
+        return False
+    state, reason, size, named = told[0].split("|")
+    return state == "PENDING" and not reason.startswith("JobHeld") and size == str(start.job.nodes) and not named
+
+
+def give_all_back(audit: Audit, takes: Callable[[SlurmJob], bool]) -> list[str]:
+    """Leave to Slurm what a log has under lease, what it asked to start in vain, and what is held and selected.
+
+    Raises
+    ------
+    SlurmError : Slurm does not answer.
+    """
+    ledger, now, waiting = read_ledger(audit.path), slurm_clock(), [job for job in ask_jobs() if job.waits]
+    known = ledger.leases.keys() | ledger.started.keys()
+    leased = [job.name for job in waiting if job.name in known and not job.held]
+    held = [
+        job.name
+        for job in waiting
+        if job.reason == "JobHeldUser" and takes(job) and job.name not in ledger.left and job.name not in known
+    ]
+    # Killed between the two commands of an adoption: under lease by the log, and still held.
+    held += [job.name for job in waiting if job.name in known and job.reason == "JobHeldUser"]
+    if held:
+        actions.release(audit, held)
+    if leased:
+        actions.give_back(audit, leased, now)
+    return leased + held

@@ -1,0 +1,62 @@
+"""The second process of a drive: gives all jobs back when the first one has shown no sign of life for a lease.
+
+It also gives back what arrives held afterwards. It ends when its name is no longer in its file: when the first
+process has ended in order, or another one has begun.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from transom._system.files import atomic_write
+from transom.errors import TransomError
+from transom.slurm.audit import Audit
+from transom.slurm.drive import give_all_back
+from transom.slurm.selector import Selector
+
+_LONGEST = 2.0  # between two looks [s]
+
+
+def heartbeat_of(audit: Path) -> Path:
+    """The file whose time is that of the last sign of life."""
+    return audit.with_name(f"{audit.name}.heartbeat")
+
+
+def guardian_of(audit: Path) -> Path:
+    """The file that names the process that stands guard."""
+    return audit.with_name(f"{audit.name}.guardian")
+
+
+def stand_guard(audit: Path, lease: float, partition: str, selects: tuple[str, ...]) -> subprocess.Popen[bytes]:
+    """Start the process; it outlives this one."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "transom.slurm.guardian", str(audit), str(lease), partition, *selects],
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
+
+
+def dismiss(audit: Path) -> None:
+    """Have the process end."""
+    guardian_of(audit).unlink(missing_ok=True)
+
+
+def watch(audit: Path, lease: float, partition: str, selects: tuple[str, ...]) -> None:
+    """Watch the heartbeat until somebody else does."""
+    selector, name = Selector(selects), str(os.getpid())
+    with atomic_write(guardian_of(audit), "w") as file:
+        file.write(name)
+    log = Audit(audit)
+    while guardian_of(audit).exists() and guardian_of(audit).read_text() == name:
+        with suppress(TransomError, FileNotFoundError):
+            if time.time() - heartbeat_of(audit).stat().st_mtime > lease:
+                give_all_back(log, lambda job: job.partition == partition and selector.takes(job))
+        time.sleep(min(lease / 4, _LONGEST))
+
+
+if __name__ == "__main__":
+    watch(Path(sys.argv[1]), float(sys.argv[2]), sys.argv[3], tuple(sys.argv[4:]))

@@ -1,0 +1,46 @@
+"""An audit log decided again: every window, in order, by the policy that the log names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from transom.errors import DocumentError
+from transom.io.documents import decode
+from transom.models import Window
+from transom.simulation.nodes.allocator import Allocator
+from transom.slurm.advice import Adviser
+from transom.slurm.audit import read_audit
+
+
+class Redone(NamedTuple):
+    """How a log compares with its decisions made again: how many there are, and the digests of those that differ."""
+
+    decisions: int
+    differing: list[str]
+
+
+def decide_again(path: Path) -> Redone:
+    """Decide all windows of a log again.
+
+    Raises
+    ------
+    DocumentError : the file is no audit log, or has no decision that follows a beginning.
+    """
+    adviser, count, differing = None, 0, []
+    for line in read_audit(path):
+        if line["kind"] == "begin":
+            allocate = line["allocate"]
+            adviser = Adviser(line["policy"], None if allocate is None else Allocator(allocate), line["seed"])
+        elif line["kind"] == "decision":
+            window = decode(line["window"].encode(), str(path))
+            if adviser is None or not isinstance(window, Window):
+                raise DocumentError(f"{path}: a decision stands before the beginning of a run")
+            kept = [(begin, frozenset(nodes)) for begin, nodes in line["kept_from"]]
+            chosen = adviser.choose(window, np.array(line["idle"], np.int64), kept)
+            count += 1
+            if [[job, list(nodes)] for job, nodes in chosen.nodes.items()] != line["starts"]:
+                differing.append(line["digest"])
+    return Redone(count, differing)
