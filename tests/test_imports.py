@@ -53,6 +53,7 @@ ROOMS = {
     "simulation.nodes": {"simulation.core"},
     "simulation.policies": {"simulation.core", "simulation.passes"},
     "simulation.placement": set(),
+    "simulation.workflows": {"simulation.core", "simulation.output"},
     "simulation.locked": {"simulation.core"},
     "simulation.output": {"simulation.core", "simulation.nodes"},
     "learned.dras.process": {"learned"},

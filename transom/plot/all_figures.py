@@ -57,6 +57,26 @@ def save_figures(
     return written
 
 
+def save_workflow_figures(
+    schedules: Sequence[Schedule], folder: str | os.PathLike[str], formats: Sequence[str] = ("png",)
+) -> list[Path]:
+    """Write a timeline, and a Gantt chart per policy whose colours are those of the workflows.
+
+    Parameters
+    ----------
+    schedules : one per policy, of one stream of workflows, whose numbers are the users of the jobs.
+    folder, formats : as of :func:`save_figures`, as are the paths and the errors.
+    """
+    names = file_names([schedule.policy for schedule in schedules])
+    drawn = [("timeline", timeline(schedules))]
+    drawn += [(f"gantt_{name}", gantt(each, colour="user")) for name, each in zip(names, schedules, strict=True)]
+    written = []
+    for name, figure in drawn:
+        _remark(figure, schedules[0])
+        written += [save(figure, Path(folder) / f"{name}.{kind}") for kind in formats]
+    return written
+
+
 def figures(schedules: Sequence[Schedule], trim: Trim | None = None) -> Iterator[tuple[str, Figure]]:
     """Draw everything that these schedules allow, one figure at a time, each with its name.
 

@@ -42,7 +42,7 @@ def gantt(
     runs: NodeRuns | None = None,
     start: float | None = None,
     end: float | None = None,
-    colour: Literal["mode", "job"] = "mode",
+    colour: Literal["mode", "job", "user"] = "mode",
 ) -> Figure:
     """Node occupancy over time: one rectangle per job and run of consecutive nodes.
 
@@ -55,7 +55,8 @@ def gantt(
     schedule : what happened.
     runs : the nodes of each job; by default those of the schedule, or the lowest idle ones.
     start, end : what part to show [s], by default from the first submission to the last end.
-    colour : by start mode, or by job (neighbours differ, colours recur).
+    colour : by start mode, by job (neighbours differ, colours recur), or by user, which in a stream of workflows is
+        the workflow (colours recur).
 
     Raises
     ------
@@ -82,7 +83,8 @@ def gantt(
     if colour == "mode":
         palette, kind = tuple(MODE_COLOURS[mode] for mode in MODES), schedule.mode[owner]
     else:
-        palette, kind = _JOB_COLOURS, owner % len(_JOB_COLOURS)
+        number = owner if colour == "job" else schedule.jobs.user[owner]
+        palette, kind = _JOB_COLOURS, number % len(_JOB_COLOURS)
     if (log := schedule.outages) is not None:
         out = (log.begin < end) & (log.end > start)
         edges = [(np.clip(each[out], start, end) - first) / unit for each in (log.begin, log.end)]

@@ -14,6 +14,7 @@ from transom.cli.options.events import spelt
 from transom.cli.options.outages import recorded_outages
 from transom.cli.options.resources import Resources, equipped
 from transom.cli.options.tasks import SUITED, read_chunks
+from transom.cli.options.workflows import read_stream
 from transom.cli.output.console import note, print_json
 
 if TYPE_CHECKING:
@@ -33,7 +34,13 @@ class Judged(NamedTuple):
 
 def command(
     context: typer.Context,
-    instance: Annotated[Path, typer.Argument(metavar="INSTANCE|TRACE", help="Instances as for solve, or a trace.")],
+    instances: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="INSTANCE|TRACE|WORKFLOWS...",
+            help="Instances as for solve, a trace, or the files of workflows that were replayed.",
+        ),
+    ],
     result: Annotated[Path, typer.Argument(metavar="RESULT|FOLDER", help="Results of solve, or a folder of simulate.")],
     objective: options.Objective = None,
     objectives: options.Objectives = None,
@@ -69,12 +76,20 @@ def command(
     A trace is read as the recording says, including its further resources, unless an option says otherwise. The
     exit status is 1 if something is wrong.
     """
-    from transom.errors import DocumentError
+    from transom.errors import DocumentError, SpecError
 
-    for path in (instance, result):
+    for path in (*instances, result):
         if not path.exists():
             raise DocumentError(f"{path}: no such file or folder")
-    if result.is_dir() and _holds_tasks(result):
+    instance = instances[0]
+    workflows = result.is_dir() and any(_holds(result, f"{name}.parquet") for name in ("tasks", "workflows"))
+    if len(instances) > 1 and not workflows:
+        raise SpecError(f"{result}: holds no replay of workflows; it is checked against one file")
+    if workflows:
+        stated = stated_options(context)
+        options.refuse(spelt(stated, *(stated.keys() - {"instances", "result", "json"})), f"{result}, of workflows")
+        judged = [_judge_workflows(instances, each) for each in _recordings(result)]
+    elif result.is_dir() and _holds(result, "instances.parquet"):
         stated = stated_options(context)
         options.refuse(spelt(stated, *(stated.keys() - SUITED)), f"{result}, which holds tasks")
         judged = [_judge_tasks(instance, each) for each in _recordings(result)]
@@ -187,8 +202,8 @@ def _recordings(folder: Path) -> list[Path]:
     return folders
 
 
-def _holds_tasks(folder: Path) -> bool:
-    return (_recordings(folder)[0] / "instances.parquet").exists()
+def _holds(folder: Path, name: str) -> bool:
+    return (_recordings(folder)[0] / name).exists()
 
 
 def _judge_tasks(trace: Path, folder: Path) -> Judged:
@@ -210,6 +225,28 @@ def _judge_tasks(trace: Path, folder: Path) -> Judged:
         wrong += [f"chunk {k}: {each}" for each in check_tasks(chunk, schedule)]
         instances += int(chunk.instances.sum())
     return Judged(str(folder), str(trace), f"schedule of {instances:,} instances", wrong)
+
+
+def _judge_workflows(files: list[Path], folder: Path) -> Judged:
+    """Judge a recorded replay of workflows, its tables by task and by workflow among it, against their files."""
+    from transom.errors import DocumentError
+    from transom.simulation.output.recording import read_details, read_node_runs, read_promises, read_schedule
+    from transom.simulation.output.verification import check_nodes, check_promises, check_schedule
+    from transom.simulation.workflows.recording import check_tables
+
+    path, schedule, details = folder / "jobs.parquet", read_schedule(folder), read_details(folder)["details"]
+    try:
+        stream = read_stream(files, **details["workflows"])
+    except (KeyError, TypeError) as error:
+        raise DocumentError(f"{path}: its metadata do not say how the workflows were read") from error
+    named = ", ".join(map(str, files))
+    if details.get("digest") != stream.workload.digest():
+        raise DocumentError(f"{path}: is a replay of other workflows than {named}")
+    wrong = check_schedule(stream.workload, schedule)
+    wrong += check_nodes(schedule, read_node_runs(folder)) + check_promises(schedule, read_promises(folder))
+    wrong += check_tables(stream, schedule, folder)
+    told = f"schedule of {len(schedule):,} tasks of {len(stream.workflows):,} workflows"
+    return Judged(str(folder), named, told, wrong)
 
 
 def _judge_recording(trace: Path, folder: Path, given: dict[str, Any], workloads: dict[str, Workload]) -> Judged:

@@ -17,10 +17,12 @@ from transom.cli.options.nodes import AllocateBy, NodeOptions, Rule, chosen_runs
 from transom.cli.options.outages import OnFailure, OnFailureOption, OutagesOption, chosen_outages
 from transom.cli.options.resources import Resources, equipped
 from transom.cli.options.tasks import ChunksOption, MachinesOption
+from transom.cli.options.workflows import GapOption, holds_workflows
 from transom.cli.output.console import check_writable, describe, note, print_json, progress, remarked
 from transom.cli.output.schedule_tables import By, breakdowns_of, print_answer, print_breakdown, print_summaries
 from transom.cli.output.sequences import compare_sequences
 from transom.cli.output.tasks import simulate_machines
+from transom.cli.output.workflows import simulate_workflows
 
 if TYPE_CHECKING:
     from transom.simulation import Schedule
@@ -38,7 +40,13 @@ class Format(StrEnum):
 
 def command(
     context: typer.Context,
-    trace: options.Trace,
+    traces: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="TRACE|WORKFLOWS...",
+            help="A trace in the Standard Workload Format, plain or gzip; or files of workflows.",
+        ),
+    ],
     policy: Annotated[
         list[str] | None,
         typer.Option(
@@ -92,6 +100,7 @@ def command(
     resources: Resources = None,
     machines: MachinesOption = None,
     chunks: ChunksOption = None,
+    gap: GapOption = None,
     outages: OutagesOption = None,
     on_failure: OnFailureOption = OnFailure.requeue,
     rules: Rules = "textbook",
@@ -149,6 +158,9 @@ def command(
     draws random sequences, or replays the one given by --start and --jobs. With --machines, the trace holds jobs of
     identical tasks, which are placed on machines. Policies are then first-fit, longest-first, tetris and similar
     ones, and --json prints a line for each chunk and policy.
+
+    Files of workflows (WfFormat, DAX, transom/workflow/1) are a stream of jobs that wait for one another, with figures
+    by task and by workflow. --gap draws when each is submitted.
     """
     from transom.errors import SpecError
     from transom.simulation.output.answer import Repetition
@@ -161,6 +173,11 @@ def command(
     if machines:
         simulate_machines(context)
         return
+    if holds_workflows(traces):
+        simulate_workflows(context)
+        return
+    trace = traces[0]
+    options.refuse({"--gap": gap}, f"{trace}, which holds no workflows")
     if chunks is not None:
         raise SpecError("--chunks needs --machines, such as count=5,cpu=64,memory=1")
     if jitter and not repeats:

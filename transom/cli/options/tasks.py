@@ -23,8 +23,8 @@ ChunksOption = Annotated[
     typer.Option("--chunks", min=1, help="Of tasks: replay so many consecutive jobs at a time, each by themselves."),
 ]
 SUITED = {
-    "trace", "machines", "chunks", "policy", "rules", "out", "seed", "start", "jobs", "figures", "formats", "force",
-    "json", "instance", "result",
+    "traces", "machines", "chunks", "policy", "rules", "out", "seed", "start", "jobs", "figures", "formats", "force",
+    "json", "instances", "result",
 }  # fmt: skip
 """Parameters of commands that go with tasks."""
 

@@ -31,7 +31,9 @@ def simulate_machines(context: typer.Context) -> None:
 
     asked, options = given(context), context.params
     refuse(spelt(asked, *(name for name in asked if name not in SUITED)), "--machines")
-    trace, out, rules = options["trace"], options["out"], task_rules(options["rules"])
+    (trace, *others), out, rules = options["traces"], options["out"], task_rules(options["rules"])
+    if others:
+        raise SpecError(f"--machines takes one trace of tasks, got {1 + len(others)} files")
     if not options["policy"]:
         raise SpecError("Missing option '--policy'")
     runs = [

@@ -1,0 +1,112 @@
+"""What a recorded replay of workflows has beside the files of any replay: ``tasks.parquet`` and ``workflows.parquet``.
+
+``tasks.parquet`` has a row per task: number of its workflow, name, id of its job, program, nodes, then the columns of
+:class:`TaskFigures`. ``workflows.parquet`` has a row per workflow: number, name, tasks, then the columns of
+:class:`WorkflowFigures`. Both follow from the workflows and ``jobs.parquet``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from transom.errors import DocumentError
+from transom.io.parquet import read_card, read_columns, whole_parquet
+from transom.simulation.core.schedule import Schedule
+from transom.simulation.output.metrics import TAU
+from transom.simulation.workflows.figures import task_figures, workflow_figures
+from transom.simulation.workflows.stream import WorkflowStream
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FORMAT = "transom/workflows/1"
+TABLES = ("tasks", "workflows")
+
+
+def tasks_frame(stream: WorkflowStream, schedule: Schedule, tau: float = TAU) -> pl.DataFrame:
+    """A row per task, in the order of the workflows."""
+    import polars as pl
+
+    flows = stream.workflows
+    return pl.DataFrame(
+        {
+            "workflow": np.repeat(np.arange(len(flows)), np.diff(stream.first)),
+            "task": [name for flow in flows for name in flow.tasks],
+            "job_id": np.arange(1, stream.first[-1] + 1),
+            "program": [name for flow in flows for name in flow.programs],
+            "nodes": np.concatenate([flow.nodes for flow in flows]),
+            **task_figures(stream, schedule, tau)._asdict(),
+        }
+    )
+
+
+def workflows_frame(stream: WorkflowStream, schedule: Schedule, tau: float = TAU) -> pl.DataFrame:
+    """A row per workflow."""
+    import polars as pl
+
+    flows = stream.workflows
+    return pl.DataFrame(
+        {
+            "workflow": np.arange(len(flows)),
+            "name": [flow.name for flow in flows],
+            "tasks": np.diff(stream.first),
+            **workflow_figures(stream, schedule, tau)._asdict(),
+        }
+    )
+
+
+def write_workflows(
+    stream: WorkflowStream, schedule: Schedule, folder: str | os.PathLike[str], tau: float = TAU
+) -> None:
+    """Write both tables into the folder of a recording; each appears whole or not at all.
+
+    Raises
+    ------
+    DocumentError : a file cannot be written.
+    """
+    card = {"transom": json.dumps({"format": FORMAT, "digest": schedule.digest(), "tau": tau})}
+    for name, frame in zip(TABLES, (tasks_frame, workflows_frame), strict=True):
+        with whole_parquet(Path(folder) / f"{name}.parquet") as path:
+            frame(stream, schedule, tau).write_parquet(path, metadata=card)
+
+
+def check_tables(stream: WorkflowStream, schedule: Schedule, folder: str | os.PathLike[str]) -> list[str]:
+    """What the two tables of a recording say wrongly, computed again; empty if all is right.
+
+    Raises
+    ------
+    DocumentError : a table is missing, damaged or of another replay.
+    """
+    wrong: list[str] = []
+    for name, frame in zip(TABLES, (tasks_frame, workflows_frame), strict=True):
+        path = Path(folder) / f"{name}.parquet"
+        card = read_card(path, FORMAT)
+        if card.get("digest") != schedule.digest():
+            raise DocumentError(f"{path}: is of another replay than jobs.parquet")
+        told, right = read_columns(path), frame(stream, schedule, _tau(card, path))
+        for column in right:
+            wrong += _differs(name, column, told.get(column.name))
+    return wrong
+
+
+def _tau(card: dict[str, Any], path: Path) -> float:
+    tau = card.get("tau")
+    if not isinstance(tau, (int, float)) or not tau > 0:
+        raise DocumentError(f"{path}: its metadata do not state tau")
+    return tau
+
+
+def _differs(table: str, right: pl.Series, told: Any) -> list[str]:
+    if told is None or len(told) != len(right):
+        return [f"{table}.parquet: column {right.name!r} is missing or of another length"]
+    real = right.to_numpy()
+    same = np.isclose(told, real, rtol=1e-12, atol=0) if real.dtype.kind == "f" else told == real
+    bad = np.flatnonzero(~np.asarray(same, bool))
+    return (
+        [f"{table}.parquet: row {bad[0] + 1}: {right.name} is {told[bad[0]]}, not {real[bad[0]]}"] if bad.size else []
+    )
