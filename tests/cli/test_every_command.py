@@ -98,7 +98,7 @@ CASES = {
 LONG = {"compile"}
 """What takes minutes: tests/test_wheel.py."""
 
-NEEDS_SLURM = {"slurm run", "slurm release"}
+NEEDS_SLURM = {"slurm run", "slurm release", "slurm play", "slurm record"}
 """What asks a Slurm: tests/slurm."""
 
 REMOVED = "library remove"  # takes something away, which is put back before each run

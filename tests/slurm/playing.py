@@ -1,13 +1,17 @@
-"""Jobs played through an emulated Slurm, and its record of them as a workload."""
+"""Jobs played through an emulated Slurm, and its record of them as a trace."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
+from unittest.mock import patch
 
 from tests.slurm.cluster import EmulatedSlurm
+from transom.slurm import playing
+from transom.traces import read_swf
+from transom.traces.trace_file import write_trace
 
 PLAYED = 600.0
 """Longest wait [s] for the end of all jobs."""
@@ -22,34 +26,29 @@ class Played(NamedTuple):
     runtime: int
 
 
-def play(slurm: EmulatedSlurm, jobs: Sequence[Played]) -> list[int]:
-    """Submit jobs in this order, and wait until all have ended; their numbers.
-
-    Slurm itself makes a job eligible at its time; it runs for its runtime on Slurm's clock.
-    """
-    numbers = [
-        slurm.submit(
-            f"sleep {job.runtime / slurm.speed}",
-            *("-N", str(job.nodes), "-t", str(job.limit), *([f"--begin=now+{job.eligible}"] if job.eligible else [])),
-        )
-        for job in jobs
+def write_played(slurm: EmulatedSlurm, jobs: Sequence[Played], path: Path) -> None:
+    """Write jobs as a trace, with ids from 1."""
+    lines = [
+        f"{i} {job.eligible} -1 {job.runtime} {job.nodes} -1 -1 {job.nodes} {60 * job.limit} -1 1 -1 -1 -1 -1 -1 -1 -1"
+        for i, job in enumerate(jobs, 1)
     ]
-    slurm.wait(lambda: len(slurm.completed()) >= len(numbers), "all jobs have ended", PLAYED)
-    return numbers
-
-
-def write_record(slurm: EmulatedSlurm, path: Path) -> None:
-    """Write what Slurm recorded in the Standard Workload Format: a job is submitted when it becomes eligible."""
-    lines = []
-    for each in slurm.completed():
-        eligible, start, end = (_seconds(each[name]) for name in ("EligibleTime", "StartTime", "EndTime"))
-        size, limit = each["NodeCnt"], 60 * int(each["TimeLimit"])
-        lines.append(
-            f"{each['JobId']} {eligible} {start - eligible} {max(end - start, 1)} {size} -1 -1 {size} {limit} "
-            "-1 1 -1 -1 -1 -1 -1 -1 -1"
-        )
     path.write_text(f"; MaxProcs: {slurm.nodes}\n" + "\n".join(lines) + "\n")
 
 
-def _seconds(told: str) -> int:
-    return int(datetime.fromisoformat(f"{told}+00:00").timestamp())
+def play(slurm: EmulatedSlurm, jobs: Sequence[Played]) -> None:
+    """Submit jobs in this order, and wait until all have ended.
+
+    Slurm itself makes a job eligible at its time; it runs for its runtime on Slurm's clock.
+    """
+    path = slurm.folder / "played.swf"
+    write_played(slurm, jobs, path)
+    with patch.dict(os.environ, slurm.environment):
+        numbers = list(playing.play(read_swf(path), playing.Manner(at_once=True, clock=slurm.speed)))
+    slurm.wait(lambda: len(slurm.completed()) >= len(numbers), "all jobs have ended", PLAYED)
+
+
+def write_record(slurm: EmulatedSlurm, path: Path) -> None:
+    """Write what Slurm recorded as a trace: a job is submitted when it becomes eligible."""
+    with patch.dict(os.environ, slurm.environment):
+        trace = playing.record(eligible=True)
+    write_trace(path, trace.jobs, trace.card)

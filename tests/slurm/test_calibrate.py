@@ -35,13 +35,13 @@ def test_a_few_jobs_start_in_the_order_of_the_replay(
     # The second job waits for the first; the third fits beside it, the fourth would delay the second.
     slurm = emulated_slurm(nodes=4, leaf=0, speed=20)
     play(slurm, [Played(0, 3, 3, 120), Played(1, 4, 2, 60), Played(2, 1, 1, 30), Played(3, 1, 10, 60)])
-    write_record(slurm, tmp_path / "record.swf")
-    workload = read_swf(tmp_path / "record.swf")
+    write_record(slurm, tmp_path / "record.parquet")
+    workload = read_swf(tmp_path / "record.parquet")
     started = workload.origin.started
     assert started is not None
     order = workload.jobs.id[np.argsort(started, kind="stable")].tolist()
     assert order == [1, 3, 2, 4]
-    assert compared(tmp_path / "record.swf").order_agreement == 1.0
+    assert compared(tmp_path / "record.parquet").order_agreement == 1.0
 
 
 @pytest.mark.long
@@ -58,8 +58,8 @@ def test_sixty_jobs_start_when_the_replay_says(
         eligible += int(rng.exponential(45))
     slurm = emulated_slurm(nodes=32, speed=20)
     play(slurm, jobs)
-    write_record(slurm, tmp_path / "record.swf")
-    one = compared(tmp_path / "record.swf")
+    write_record(slurm, tmp_path / "record.parquet")
+    one = compared(tmp_path / "record.parquet")
     assert one.jobs == 60
     assert one.error_median <= 5
     assert one.order_agreement >= 0.95

@@ -22,7 +22,8 @@ _COMMANDS = (
     "library list", "library add", "library remove", "library update", "library verify",
     "train nsa", "train nsa-cost", "train dras", "train kernel", "train learned-priority", "train deepjs",
     "protocol rlscheduler",
-    "slurm window", "slurm advise", "slurm score", "slurm run", "slurm release", "slurm replay",
+    "slurm window", "slurm advise", "slurm score", "slurm run", "slurm release", "slurm replay", "slurm play",
+    "slurm record",
 )  # fmt: skip
 """Each has a module of its name; ``library`` has one, ``generate``, ``import`` and ``slurm`` have folders."""
 
