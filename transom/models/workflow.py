@@ -171,6 +171,23 @@ class Workflow(Frozen):
             raise ModelError(f"workflow: no task states {name!r}; further resources: {known}")
         return replace(self, machine=frozen_ints(machine, "workflow: machine"))
 
+    def take(self, tasks: ArrayLike) -> Workflow:
+        """The tasks at some positions, in that order, and the edges among them.
+
+        Raises
+        ------
+        ModelError : a position stands twice.
+        """
+        index = np.asarray(tasks, np.int64)
+        at = np.full(len(self), -1)
+        at[index] = np.arange(len(index))
+        edges = at[self.edges]
+        return Workflow(
+            self.name, [self.tasks[i] for i in index.tolist()], self.runtimes[index], edges[(edges >= 0).all(axis=1)],
+            self.nodes[index], self.walltimes[index], self.resources, self.demands[index], self.costs[index],
+            [self.programs[i] for i in index.tolist()], self.submit, self.machine,
+        )  # fmt: skip
+
     def __len__(self) -> int:
         return len(self.tasks)
 

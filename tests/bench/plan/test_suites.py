@@ -14,7 +14,7 @@ from transom.simulation import make_policy
 from transom.solvers.named import NamedSolver
 from transom.solving import refusal
 
-LARGE = ("knapsack", "tjap", "selection", "csp", "placement")
+LARGE = ("knapsack", "tjap", "selection", "csp", "placement", "workflow")
 
 
 def test_they_are_there() -> None:

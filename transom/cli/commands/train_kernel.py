@@ -24,7 +24,9 @@ def command(
     ] = Backfill.none,
     first: Annotated[int, typer.Option("--first", min=1, help="Train on this many first jobs of the trace.")] = 10_000,
     generations: Annotated[int, typer.Option("--generations", min=1, help="Number of steps at most.")] = 400,
-    minutes: Annotated[float, typer.Option("--minutes", help="Stop after so much processor time, even before --generations.")] = 25.0,
+    minutes: Annotated[
+        float, typer.Option("--minutes", help="Stop after so much processor time, even before --generations.")
+    ] = 25.0,
     pairs: Annotated[
         int, typer.Option("--pairs", min=1, help="Pairs of opposite changes of the weights tried for a step.")
     ] = 16,

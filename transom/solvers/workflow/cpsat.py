@@ -1,8 +1,9 @@
-"""OR-Tools' CP-SAT on workflows, after our own bounds and local search."""
+"""OR-Tools' CP-SAT on workflows, part by part, after our own bounds and local search."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,12 +16,14 @@ from transom.models.workflow import Workflow
 from transom.solvers.backends.cpsat import Scale, search_cpsat
 from transom.solvers.backends.native import defer_destructors, import_back_end, run_deferred
 from transom.solvers.workflow.bounds import Windows, interval_bound, path_bound, resource_bound, windows_of
+from transom.solvers.workflow.series import series_parts
 from transom.solving import presolve
 from transom.stop import Budget, Stop
 
-_SHARE = 0.25  # of the time, that local search takes
+_SHARE = 0.4  # of the time, that local search takes
 _STALL = 200  # steps without a better schedule that end the local search, for each task
 _PER_TASK = 1e-4  # what it takes to build the model, for each task and edge [s]
+_PAIRS = 4000  # of tasks and machines, up to which tasks without edges are assigned to machines
 _CUBE = 4e6  # of the number of tasks, up to which intervals are looked at
 
 
@@ -39,7 +42,8 @@ class _Ticks(Scale):
 class WorkflowCpSat:
     """Constraint programming with interval variables and cumulative resources; a bound is proved from the beginning on.
 
-    First come the critical path and the bounds by subsets of tasks, then local search for at most a quarter of the
+    A workflow is cut into parts that follow one another (:func:`~.series.series_parts`), which share the time.
+    First come the critical path and the bounds by subsets of tasks, then local search for at most two fifths of the
     time, then the bound by intervals of time. What is left is searched by CP-SAT, with the best schedule as hint and
     all of that as limits of the variables. Amounts too large for it are rounded so that everything that fits still
     fits: bounds hold, and answers count as far as they fit in truth. An iteration is a step of the local search or a
@@ -66,18 +70,107 @@ class WorkflowCpSat:
     def __call__(self, problem: Workflow, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         if presolve(problem, budget):
             return
-        (windows, exact), ticks = windows_of(problem), problem.ticks
-        scale = _Ticks(1 / ticks, 0.0 if exact else math.inf, False, ticks)
-        proved = max(path_bound(windows), resource_bound(windows))
-        budget.prove(scale.bound(proved))
-        _improve(problem, budget, rng, start)
-        makespan = int((np.asarray(budget.solution) + windows.durations).max())
-        if not budget.done() and len(problem) ** 3 * len(windows.capacity) <= _CUBE:
-            proved = interval_bound(windows, proved, makespan)
-            budget.prove(scale.bound(proved))
-        if budget.done() or budget.short(_PER_TASK * (len(problem) + len(problem.edges))):
+        series = series_parts(problem)
+        parts = [problem.take(tasks) for tasks in series]
+        if len(parts) == 1 or any(part.ticks > problem.ticks for part in parts):
+            _solve(problem, budget, rng, start)
             return
-        _search(problem, windows, (proved, makespan), budget, int(rng.integers(2**31)), scale)
+        joint = _Joint(problem, budget, series, parts)
+        while (part := joint.open_part()) is not None and not budget.done():
+            share = budget.seconds_left() / joint.left()
+            stop = Stop(None if share == math.inf else max(share, 1e-9), budget.iterations_left())
+            own = _PartBudget(stop, joint, part)
+            _solve(parts[part], own, rng, None)
+            budget.spend(own.iterations)
+            joint.tried.add(part)
+
+
+class _Joint:
+    """What is known of the parts of a workflow: a schedule and a bound of each, in ticks of the whole."""
+
+    def __init__(self, problem: Workflow, budget: Budget, series: list[IntArray], parts: list[Workflow]) -> None:
+        self.problem, self.budget, self.series, self.parts = problem, budget, series, parts
+        self.starts: list[IntArray] = []
+        self.makespans: list[int] = []
+        self.bounds: list[int] = []
+        self.tried: set[int] = set()
+        rule = registry.make(registry.SOLVERS, "longest-path", Workflow)
+        for part in parts:
+            quick = budget.nested(Stop(), part)
+            rule(part, quick, np.random.default_rng(0))
+            windows, _ = windows_of(part)
+            proved = max(path_bound(windows), resource_bound(windows)) * (problem.ticks // part.ticks)
+            self.starts.append(np.asarray(quick.solution) * (problem.ticks // part.ticks))
+            self.makespans.append(self.in_ticks(quick.value))
+            self.bounds.append(proved)
+        self.report()
+
+    def in_ticks(self, seconds: float | None) -> int:
+        return round((seconds or 0) * self.problem.ticks)
+
+    def open_part(self) -> int | None:
+        """The smallest part that is not settled."""
+        left = [part for part in range(len(self.parts)) if self.is_open(part)]
+        return min(left, key=lambda part: len(self.parts[part]), default=None)
+
+    def is_open(self, part: int) -> bool:
+        return part not in self.tried and self.makespans[part] > self.bounds[part]
+
+    def left(self) -> int:
+        """How many are not settled."""
+        return sum(self.is_open(part) for part in range(len(self.parts)))
+
+    def report(self) -> None:
+        """Hand over the schedule of all parts, one after another, and the sum of their bounds."""
+        whole, at = np.zeros(len(self.problem), np.int64), 0
+        for tasks, starts, makespan in zip(self.series, self.starts, self.makespans, strict=True):
+            whole[tasks] = starts + at
+            at += makespan
+        self.budget.found(whole)
+        proved = sum(self.bounds)
+        self.budget.prove(proved if self.problem.ticks == 1 else proved / self.problem.ticks)
+
+
+class _PartBudget(Budget):
+    """The budget of a part, which passes on what it gets."""
+
+    def __init__(self, stop: Stop, joint: _Joint, part: int) -> None:
+        problem = joint.parts[part]
+        super().__init__(stop, problem, joint.budget.threads, joint.budget.clock)
+        self._joint, self._part = joint, part
+        self._factor = joint.problem.ticks // problem.ticks
+        self.found(joint.starts[part] // self._factor)
+
+    def found(self, solution: Any) -> bool:
+        better = super().found(solution)
+        if better:
+            self._joint.starts[self._part] = np.asarray(self.solution) * self._factor
+            self._joint.makespans[self._part] = self._joint.in_ticks(self.value)
+            self._joint.report()
+        return better
+
+    def prove(self, bound: float) -> None:
+        super().prove(bound)
+        proved = self._joint.in_ticks(self.bound)
+        if proved > self._joint.bounds[self._part]:
+            self._joint.bounds[self._part] = proved
+            self._joint.report()
+
+
+def _solve(problem: Workflow, budget: Budget, rng: np.random.Generator, start: Any) -> None:
+    """Bounds, local search, then CP-SAT on one part."""
+    (windows, exact), ticks = windows_of(problem), problem.ticks
+    scale = _Ticks(1 / ticks, 0.0 if exact else math.inf, False, ticks)
+    proved = max(path_bound(windows), resource_bound(windows))
+    budget.prove(scale.bound(proved))
+    _improve(problem, budget, rng, start)
+    makespan = int((np.asarray(budget.solution) + windows.durations).max())
+    if not budget.done() and len(problem) ** 3 * len(windows.capacity) <= _CUBE:
+        proved = interval_bound(windows, proved, makespan)
+        budget.prove(scale.bound(proved))
+    if budget.done() or budget.short(_PER_TASK * (len(problem) + len(problem.edges))):
+        return
+    _search(problem, windows, (proved, makespan), budget, int(rng.integers(2**31)), scale)
 
 
 def _improve(problem: Workflow, budget: Budget, rng: np.random.Generator, start: Any) -> None:
@@ -97,32 +190,73 @@ def _search(
 ) -> None:
     from ortools.sat.python import cp_model
 
-    proved, makespan = limits
     model = cp_model.CpModel()
-    starts: list[Any] = []
-    defer_destructors(model, starts)
-    durations = windows.durations.tolist()
-    latest = (makespan - windows.tails - windows.durations).tolist()
+    variables: list[Any] = []
+    defer_destructors(model, variables)
+    alike = not len(problem.edges) and windows.requests.shape[1] == 1 and int(windows.requests.max()) == 1
     with collector_paused():
-        for head, last in zip(windows.heads.tolist(), latest, strict=True):
-            starts.append(model.new_int_var(head, last, ""))
-        end = model.new_int_var(proved, makespan, "")
-        for parent, child in problem.edges.tolist():
-            model.add(starts[child] >= starts[parent] + durations[parent])
-        for task in np.flatnonzero(np.diff(problem.children.first) == 0).tolist():
-            model.add(end >= starts[task] + durations[task])
-        boxes = [model.new_fixed_size_interval_var(starts[t], each, "") for t, each in enumerate(durations)]
-        for requests, capacity in zip(windows.requests.T, windows.capacity.tolist(), strict=True):
-            asked = np.flatnonzero((requests > 0) & (windows.durations > 0)).tolist()
-            if int(requests[asked].sum()) > capacity:
-                model.add_cumulative([boxes[t] for t in asked], requests[asked].tolist(), capacity)
-        for variable, hint in zip(starts, np.asarray(budget.solution).tolist(), strict=True):
-            model.add_hint(variable, hint)
-        model.add_hint(end, makespan)
-    model.minimize(end)
+        if alike and len(problem) * int(windows.capacity[0]) <= _PAIRS:
+            starts_of = _machines(model, windows, limits, variables)
+        else:
+            starts_of = _intervals(model, windows, limits, variables, problem)
+            for variable, hint in zip(variables, np.asarray(budget.solution).tolist(), strict=True):
+                model.add_hint(variable, hint)
 
     def read(values: IntArray) -> IntArray | None:
-        found = values[: len(starts)]
+        found = starts_of(values)
         return found if scale.error == 0 or not problem.violations(found) else None
 
     search_cpsat(model, budget, seed, read, scale)
+
+
+def _intervals(
+    model: Any, windows: Windows, limits: tuple[int, int], starts: list[Any], problem: Workflow
+) -> Callable[[IntArray], IntArray]:
+    """A variable for the start of each task, intervals, and a cumulative constraint for each resource."""
+    proved, makespan = limits
+    durations = windows.durations.tolist()
+    latest = (makespan - windows.tails - windows.durations).tolist()
+    for head, last in zip(windows.heads.tolist(), latest, strict=True):
+        starts.append(model.new_int_var(head, last, ""))
+    end = model.new_int_var(proved, makespan, "")
+    for parent, child in problem.edges.tolist():
+        model.add(starts[child] >= starts[parent] + durations[parent])
+    for task in np.flatnonzero(np.diff(problem.children.first) == 0).tolist():
+        model.add(end >= starts[task] + durations[task])
+    boxes = [model.new_fixed_size_interval_var(starts[t], each, "") for t, each in enumerate(durations)]
+    for requests, capacity in zip(windows.requests.T, windows.capacity.tolist(), strict=True):
+        asked = np.flatnonzero((requests > 0) & (windows.durations > 0)).tolist()
+        model.add_cumulative([boxes[t] for t in asked], requests[asked].tolist(), capacity)
+    model.add_hint(end, makespan)
+    model.minimize(end)
+    return lambda values: values[: len(durations)]
+
+
+def _machines(
+    model: Any, windows: Windows, limits: tuple[int, int], chosen: list[Any]
+) -> Callable[[IntArray], IntArray]:
+    """Where tasks do not wait for one another: which machine each runs on, the longest ones on the first machines."""
+    durations, machines = windows.durations, int(windows.capacity[0])
+    pairs: list[tuple[int, int]] = []
+    on: list[list[int]] = [[] for _ in range(machines)]
+    for rank, task in enumerate(np.argsort(-durations, kind="stable").tolist()):
+        mine = range(min(rank + 1, machines))
+        for machine in mine:
+            on[machine].append(len(pairs))
+            pairs.append((task, machine))
+            chosen.append(model.new_bool_var(""))
+        model.add_exactly_one(chosen[-len(mine) :])
+    end = model.new_int_var(*limits, "")
+    for rows in on:
+        model.add(sum(int(durations[pairs[i][0]]) * chosen[i] for i in rows) <= end)
+    model.minimize(end)
+
+    def starts_of(values: IntArray) -> IntArray:
+        starts, busy = np.zeros(len(durations), np.int64), [0] * machines
+        for (task, machine), value in zip(pairs, values.tolist(), strict=False):
+            if value:
+                starts[task] = busy[machine]
+                busy[machine] += int(durations[task])
+        return starts
+
+    return starts_of
