@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import polars as pl
 import pytest
 
+from transom.cli import run
 from transom.forecast.questions import ask
 from transom.models import JobTable
 from transom.models.job import NODES, WALLTIME
 from transom.simulation import simulate
-from transom.traces import Workload, cut, read_swf
-
-
-@pytest.fixture(scope="module")
-def workload() -> Workload:
-    """Jobs that use between a tenth of their walltimes and all of them."""
-    made = cut(read_swf("instances/workloads/lublin_5000.swf.gz"), 0, 500)
-    used = np.random.default_rng(1).integers(1, 11, len(made))
-    return Workload("made", made.cluster, made.jobs, np.maximum(made.jobs.walltime * used // 10, 1))
+from transom.traces import Workload, read_swf
+from transom.traces.applications import read_applications
+from transom.traces.trace_file import TraceCard, complete, write_trace
 
 
 @pytest.mark.parametrize("policy", ["fcfs-easy", "sjf-easy", "fcfs-conservative"])
@@ -36,3 +34,23 @@ def test_later_lines_and_runtimes_change_nothing(workload: Workload, policy: str
     assert told[0].p10 <= told[0].p50 <= told[0].p90
     # In the altered trace jobs run to their limits: without what is submitted later its replay is the plan.
     assert simulate(altered.take(np.arange(place + 1)), policy).start[place] == told[0].plan
+
+
+def test_an_imported_trace_answers_as_the_same_jobs_in_swf(tmp_path: Path) -> None:
+    swf = Path("examples/slurm_60.swf")
+    read = read_swf(swf)
+    told = ask(read, "fcfs-easy", [40, 50], name=read_applications(swf, read.jobs.id))
+    assert any(each.plan > each.now for each in told)
+    assert run(["import", "swf", str(swf), "-o", str(tmp_path / "t.parquet")]) == 0
+    imported = read_swf(tmp_path / "t.parquet")
+    assert (
+        ask(imported, "fcfs-easy", [40, 50], name=read_applications(tmp_path / "t.parquet", imported.jobs.id)) == told
+    )
+
+
+def test_applications_are_names_without_digits(tmp_path: Path) -> None:
+    frame = complete(pl.DataFrame({"id": [3, 1, 2, 4], "name": ["run_1", "", "run_22", "other"]}))
+    write_trace(tmp_path / "t.parquet", frame, TraceCard())
+    found = read_applications(tmp_path / "t.parquet", np.array([1, 2, 3, 4])).tolist()
+    assert found[0] == -1
+    assert found[1] == found[2] != found[3]

@@ -1,4 +1,4 @@
-"""Where compiled functions are kept between runs."""
+"""Where compiled functions and other results are kept between runs."""
 
 from __future__ import annotations
 
@@ -24,10 +24,16 @@ class CacheFolder(NamedTuple):
     refused: str | None = None
 
 
+def users_cache() -> Path:
+    """The folder of the user's cache that is ours, which may not exist."""
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(home) / "transom"
+
+
 def users_folder() -> Path:
     """The one in the user's cache, which may not exist."""
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return Path(os.environ.get("NUMBA_CACHE_DIR") or home) / "transom" / "kernels"
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    return Path(chosen) / "transom" / "kernels" if chosen else users_cache() / "kernels"
 
 
 @cache

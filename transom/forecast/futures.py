@@ -12,6 +12,7 @@ from transom.forecast.pools import SIZE, runtimes_of
 from transom.models import JobTable
 from transom.models import job as table
 from transom.models.arrays import IntArray
+from transom.rng import stream
 from transom.simulation.core.decision import Backfilling
 from transom.simulation.passes.continued import Continued
 from transom.traces.workload import Workload
@@ -19,7 +20,10 @@ from transom.traces.workload import Workload
 WEEKS = 8
 """The submissions of so many weeks are tried."""
 
-_TOGETHER = 0.5  # share of a user's jobs that run long or short together
+FUTURES: dict[Backfilling, int] = {"none": 64, "easy": 64, "conservative": 24}
+"""Futures of a question, by kind of backfilling."""
+
+_TOGETHER = 0.5  # how often all jobs of a user run long or short together
 _DAY = 86400
 _LONGEST = 30 * _DAY  # for which jobs are submitted in a future
 
@@ -34,6 +38,7 @@ class Instant(NamedTuple):
     active : those of them that run, end now, or wait, ascending.
     elapsed : how long each of these has run [s], -1 if it has not started.
     promised : the start that each of these holds a reservation for [s], -1 for none.
+    undecided : whether the scheduler decides now, with or without an event.
     """
 
     now: int
@@ -41,6 +46,7 @@ class Instant(NamedTuple):
     active: IntArray
     elapsed: IntArray
     promised: IntArray
+    undecided: bool = False
 
 
 def instant(known: Known, now: int, count: int, promised: IntArray | None = None) -> Instant:
@@ -62,24 +68,21 @@ def plan(known: Known, at: Instant) -> IntArray:
     return np.where(started >= 0, started, starts)
 
 
-def sampled_starts(
-    known: Known, at: Instant, planned: IntArray, targets: IntArray, futures: int, rng: np.random.Generator
-) -> IntArray:
-    """When jobs start in sampled futures.
+def forecast(known: Known, at: Instant, targets: IntArray, seed: int) -> tuple[IntArray, IntArray]:
+    """How long jobs wait in sampled futures, and the walltime plan.
 
     Parameters
     ----------
     known, at : what is known, and the instant.
-    planned : the walltime plan.
     targets : places of jobs in ``at.active``.
-    futures : how many to sample, a multiple of :data:`WEEKS`.
-    rng : draws.
+    seed : of what is drawn.
 
     Returns
     -------
-    Starts [s], shape ``(futures, targets)``.
+    Waits from now on, shape ``(futures, targets)`` [s], and planned starts, shape ``(active,)`` [s].
     """
-    horizon = min(2 * int(planned.max(initial=at.now) - at.now) + _DAY, _LONGEST)
+    planned, rng = plan(known, at), stream(seed, "when", at.now, at.shown)
+    horizon = min(2 * int(planned[targets].max(initial=at.now) - at.now) + _DAY, _LONGEST)
     pool = runtimes_of(known.pools, known.end, at.now, at.shown, at.active, at.elapsed)
     users = np.unique(known.jobs.user[: at.shown])
     found = []
@@ -91,12 +94,13 @@ def sampled_starts(
         coming[ended] = (known.end[again] - known.start[again])[ended][:, None]
         choices = np.concatenate((pool, coming))
         user = np.searchsorted(users, known.jobs.user[np.concatenate((at.active, again))])
-        number = futures // WEEKS
-        drawn, shared = rng.random((number, len(choices))), rng.random((number, len(users)))[:, user]
-        drawn = np.where((rng.random(drawn.shape) < _TOGETHER) & (users[user] >= 0), shared, drawn)
+        number = FUTURES[known.backfilling] // WEEKS
+        drawn, shared = rng.random((number, len(choices))), rng.random((number, len(users)))
+        together = (rng.random(shared.shape) < _TOGETHER) & (users >= 0)
+        drawn = np.where(together[:, user], shared[:, user], drawn)
         runtime = choices[np.arange(len(choices)), (drawn * SIZE).astype(np.int64)]
         found.append(going.starts(_ending_now(known, at, runtime), targets))
-    return np.concatenate(found)
+    return np.maximum(np.concatenate(found) - at.now, 0), planned
 
 
 def _ending_now(known: Known, at: Instant, runtime: IntArray) -> IntArray:
@@ -119,4 +123,5 @@ def _continued(known: Known, at: Instant, again: IntArray, when: IntArray) -> Co
     workload = Workload("future", known.cluster, jobs, jobs.walltime)
     new = np.full(len(again), -1)
     started = np.append(np.where(at.elapsed >= 0, at.now - at.elapsed, -1), new)
-    return Continued(workload, known.rule, backfilling, at.now, started, np.append(at.promised, new), known.origin)
+    promised = np.append(at.promised, new)
+    return Continued(workload, known.rule, backfilling, at.now, started, promised, known.origin, at.undecided)

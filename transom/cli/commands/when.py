@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,37 +13,65 @@ from transom.cli.output.console import print_json, print_table, remarked
 
 
 def command(
-    trace: options.Trace,
-    job: Annotated[list[int], typer.Option("--job", help="Id of a job. Repeat for several.")],
+    context: typer.Context,
+    trace: Annotated[
+        Path, typer.Argument(help="A trace: SWF, plain or gzip, or Parquet. With --history, a snapshot of a queue.")
+    ],
+    job: Annotated[list[int] | None, typer.Option("--job", help="Id of a job. Repeat for several.")] = None,
     policy: Annotated[
         str, typer.Option("--policy", autocompletion=completion.policies, help="Policy: a priority rule.")
     ] = "fcfs-easy",
     at: Annotated[
         int | None, typer.Option("--at", min=0, help="When to ask, in seconds. By default, as the job is submitted.")
     ] = None,
+    history: Annotated[
+        Path | None,
+        typer.Option("--history", help="Trace of jobs that ran before the snapshot. All queued jobs by default."),
+    ] = None,
     nodes: options.Nodes = None,
     seed: options.Seed = 0,
     json: options.Json = False,
+    size: options.SizeOption = options.Size.requested,
+    size_field: options.SizeField = None,
+    walltime: options.WalltimeOption = options.Walltime.requested_else_runtime,
+    long_runs: options.LongRunsOption = options.LongRuns.cut,
+    nonpositive: options.NonpositiveOption = options.Bad.drop,
+    oversized: options.OversizedOption = options.Bad.drop,
+    zero_runtimes: options.ZeroRuntimesOption = options.ZeroRuntimes.bad,
+    partition: options.Partition = None,
+    partition_nodes: options.PartitionNodes = None,
+    estimates: options.Estimates = "exact",
+    estimates_for: options.EstimatesForOption = options.EstimatesFor.missing,
 ) -> None:
-    """Forecast when jobs of a trace start, from what was known when they were submitted.
+    """Forecast when jobs start, from what was known when they were submitted.
 
     Each answer has the walltime plan, which assumes that every job runs to its limit and that no job is submitted, and
-    quantiles of the start over sampled futures, calibrated on jobs that started before. With --json, one line per job.
+    quantiles of the start over sampled futures, calibrated on jobs that started before. What the calibration needs is
+    kept in the user's cache. With --history, the first file holds snapshots as `transom snapshot` writes them. With
+    --json, one line per job.
     """
-    import numpy as np
-
+    from transom.errors import SpecError
     from transom.forecast.questions import ask
-    from transom.traces import read_swf
-    from transom.traces.swf_columns import read_fields
+    from transom.forecast.snapshot import History
+    from transom.io import read_windows
+    from transom.traces.applications import read_applications
 
-    workload = read_swf(trace, nodes=nodes)
-    name = read_fields(trace, [14], workload.jobs.id)[14].astype(np.int64)
-    answers = ask(workload, policy, job, at, name, seed)
+    reading = {name: context.params[name] for name in options.READING}
+    workload = options.read_workload(history or trace, nodes, seed=seed, **reading)
+    name = read_applications(history or trace, workload.jobs.id)
+    if history is not None:
+        options.refuse({"--at": at}, "--history")
+        asked = History(workload, policy, name, seed, keep=True)
+        answers = [answer for window in read_windows(trace) for answer in asked.ask(window, job)]
+    elif not job:
+        raise SpecError(f"{trace}: say with --job which job to ask about")
+    else:
+        answers = ask(workload, policy, job, at, name, seed, keep=True)
     if json:
         for each in answers:
             print_json(each._asdict())
         return
-    rows = [[*(f"{value}" for value in each[:6]), str(each.because.get("text", "it has started"))] for each in answers]
+    rows = [[*(f"{value}" for value in each[:6]), each.because["text"]] for each in answers]
     print_table(
         remarked(f"starts under {policy} [s]", workload), ["job", "now", "plan", "p10", "p50", "p90", "because"], rows
     )

@@ -36,6 +36,7 @@ class Continued:
     started : when each job started, -1 for those that have not, shape ``(jobs,)`` [s].
     promised : the reservation of each waiting job, -1 for none, shape ``(jobs,)`` [s]; for conservative backfilling.
     origin : when the clock of the rule began [s].
+    undecided : whether a pass is due now, with or without an event.
 
     Raises
     ------
@@ -51,6 +52,7 @@ class Continued:
         started: IntArray,
         promised: IntArray | None = None,
         origin: int = 0,
+        undecided: bool = False,
     ) -> None:
         jobs, n = workload.jobs, len(workload)
         self._backfilling = backfilling
@@ -78,6 +80,8 @@ class Continued:
         at[events.NOW], at[events.NEXT] = now, submitted
         at[events.QUEUED], at[events.RUNNING], at[events.STARTED] = len(queue), len(running), len(running)
         at[events.SMALLEST] = jobs.nodes[queue].min(initial=workload.cluster.num_nodes)
+        if undecided:
+            at[events.WAKE] = now
         self._state = State(*(each.copy() for each in s))
         log = np.empty((len(COLUMNS), _PASSES), np.int64)
         picks, modes, extra = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(len(s.free), np.int64)

@@ -1,0 +1,82 @@
+"""Past questions that calibrate answers, and their forecasts, which are kept between runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from hashlib import blake2b
+
+import numpy as np
+
+from transom._system.cache_folder import users_cache
+from transom._system.files import atomic_write
+from transom._system.source_digest import source_digest
+from transom.forecast.conformal import quantiles, thresholds
+from transom.forecast.futures import forecast
+from transom.forecast.past import Past
+from transom.models.arrays import FloatArray, IntArray
+from transom.traces.workload import Workload
+
+WAITED = 600
+"""Past questions are about jobs that waited longer [s]."""
+
+_SPACED = 1024  # jobs among which they are chosen
+
+
+def asked_before(past: Past, now: int, shown: int) -> IntArray:
+    """Places of the jobs about which past questions are asked, in the order in which they started.
+
+    They are spread evenly over the first ``shown`` jobs, twice as far apart whenever these double, so that questions
+    at different instants share most of them.
+    """
+    known = past.known
+    every = np.arange(0, shown, 1 << (max(shown - 1, 0) // _SPACED).bit_length())
+    start = known.start[every]
+    found = every[(start < now) & (start - known.submit[every] > WAITED)]
+    return found[np.argsort(known.start[found], kind="stable")]
+
+
+class Calibration:
+    """Forecasts of past questions, each made from what lay before it, in a file of the user's cache.
+
+    Parameters
+    ----------
+    past : the replay.
+    key : what the forecasts depend on; without it nothing is kept.
+    seed : of the futures.
+    """
+
+    def __init__(self, past: Past, key: str = "", seed: int = 0) -> None:
+        self._past, self._seed = past, seed
+        self._path = users_cache() / "when" / f"{key}.npy" if key else None
+        self._made: dict[int, FloatArray] = {}
+        if self._path is not None:
+            with suppress(OSError, ValueError, EOFError):  # none yet, or damaged: made again
+                kept = np.load(self._path, allow_pickle=False)
+                self._made = dict(zip(kept[:, 0].astype(np.int64).tolist(), kept[:, 1:].reshape(-1, 3), strict=True))
+
+    def make(self, places: Iterable[int]) -> None:
+        """Ask about these jobs, unless they have been asked about, and keep the forecasts."""
+        known = self._past.known
+        missing = sorted({*places} - self._made.keys())
+        moments = self._past.instants((int(known.submit[p]), p + 1) for p in missing)
+        for place, moment in zip(missing, moments, strict=True):
+            target = np.flatnonzero(moment.active == place)
+            self._made[place] = quantiles(forecast(known, moment, target, self._seed)[0])[:, 0]
+        if missing and self._path is not None:
+            table = np.array([(place, *self._made[place]) for place in sorted(self._made)])
+            with suppress(OSError), atomic_write(self._path, "wb") as file:  # no cache: they are made again
+                np.save(file, table)
+
+    def thresholds(self, places: IntArray) -> tuple[float, float]:
+        """How far intervals are to be widened, by these jobs in the order of their starts."""
+        known = self._past.known
+        before = np.array([self._made[p] for p in places.tolist()]).reshape(-1, 3)
+        return thresholds(before, (known.start - known.submit)[places].astype(np.float64))
+
+
+def calibration_key(workload: Workload, name: IntArray, policy: str, seed: int) -> str:
+    """What forecasts depend on: the trace, the policy, the seed and the program."""
+    state = blake2b(name.tobytes(), digest_size=16)
+    state.update(repr((workload.digest(), policy, seed, source_digest())).encode())
+    return state.hexdigest()

@@ -1,0 +1,118 @@
+"""Why a job waits by the walltime plan, and the smallest change of its request that gains an hour."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from transom._system.compiling import compiled
+from transom.forecast.futures import Instant
+from transom.forecast.known import Known
+from transom.models.arrays import IntArray
+
+_NAMED = 10  # jobs that an answer names, at most
+_GAIN = 3600  # of a change [s]
+_SHORTEST = 60  # walltime that a change asks for [s]
+
+
+class Plan:
+    """What is free by the walltime plan, at each time.
+
+    Parameters
+    ----------
+    known, at : what is known, and the instant.
+    planned : when each active job starts [s], shape ``(active,)``.
+    """
+
+    def __init__(self, known: Known, at: Instant, planned: IntArray) -> None:
+        table = known.jobs.take(at.active)
+        self._known, self._now, self._planned, self._table = known, at.now, planned, table
+        self._ends = np.where(known.end[at.active] == at.now, at.now, np.maximum(planned + table.walltime, at.now + 1))
+        self._waits = planned >= at.now
+        self._asked = np.column_stack((table.nodes, table.demand))
+        begins = np.maximum(planned, at.now)
+        self._times = np.unique(np.concatenate(([at.now], begins, self._ends)))
+        change = np.zeros((len(self._times), self._asked.shape[1]), np.int64)
+        np.subtract.at(change, np.searchsorted(self._times, begins), self._asked)
+        np.add.at(change, np.searchsorted(self._times, self._ends), self._asked)
+        self._free = np.array([known.cluster.num_nodes, *known.cluster.capacities]) + np.cumsum(change, axis=0)
+        self._left = self._free[0] + self._asked[planned == at.now].sum(axis=0)
+
+    def because(self, job: int) -> dict[str, Any]:
+        """The scarce resource, the jobs whose planned ends let a job start, and what would start it sooner."""
+        begin, asked, now = int(self._planned[job]), self._asked[job], self._now
+        if begin == now:
+            return {"text": "it starts now"}
+        scarce = int((asked - self._left).argmax())
+        what = ("nodes", *self._known.cluster.resources)[scarce]
+        wanted, left = int(asked[scarce]), int(self._left[scarce])
+        ids = self._table.id[(self._ends == begin) & (self._planned < begin)][:_NAMED].tolist()
+        ahead = int((self._waits & (self._planned < begin)).sum())
+        told = ", ".join(map(str, ids)) or "jobs ahead of it"
+        held = "" if wanted > left else " but held for jobs ahead of it"
+        text = f"it asks for {wanted} {what}, {left} are free{held}; planned to start when {told} end"
+        sooner = self._sooner(job)
+        if sooner is not None:
+            changed = next(name for name in ("nodes", "walltime") if sooner[name] != getattr(self._table, name)[job])
+            unit, was = " s" if changed == "walltime" else "", int(getattr(self._table, changed)[job])
+            gain = (begin - sooner["start"]) / 3600
+            text += f"; with {changed} {sooner[changed]}{unit} instead of {was}{unit} {gain:.1f} h sooner"
+        return {"resource": what, "asked": wanted, "free": left, "jobs": ids, "ahead": ahead, "sooner": sooner,
+                "text": text}  # fmt: skip
+
+    def _sooner(self, job: int) -> dict[str, int] | None:
+        """The request for the most node-seconds that fits beside the plan of all others an hour before."""
+        begin, asked = int(self._planned[job]), self._asked[job]
+        nodes, walltime, first = int(asked[0]), int(self._table.walltime[job]), self._now
+        if self._known.backfilling == "none":  # nobody overtakes
+            others = self._waits & (self._planned <= begin)
+            others[job] = False
+            first = int(self._planned[others].max(initial=first))
+        low, high = np.searchsorted(self._times, (first, begin - _GAIN + 1))
+        own = (self._times >= begin) & (self._times < begin + walltime)
+        free = self._free + own[:, None] * asked
+        most, with_nodes = _most_nodes(self._times, free, asked, walltime, (int(low), int(high)))
+        long, with_time = _longest(self._times, free, asked, (int(low), int(high)))
+        if most == nodes or long >= walltime:  # it fits, but the policy has others first
+            return None
+        if most > 0 and most * walltime >= nodes * long:
+            return {"nodes": most, "walltime": walltime, "start": with_nodes}
+        if _SHORTEST <= long < walltime:
+            return {"nodes": nodes, "walltime": long, "start": with_time}
+        return None
+
+
+@compiled
+def _most_nodes(
+    times: IntArray, free: IntArray, asked: IntArray, walltime: int, steps: tuple[int, int]
+) -> tuple[int, int]:
+    """The most nodes that a job can have for its walltime from one of these steps on, and from when."""
+    most, begin = 0, -1
+    for first in range(steps[0], steps[1]):
+        least, k = asked[0], first
+        while least > most and k < len(times) and times[k] < times[first] + walltime:
+            least = min(least, free[k, 0])
+            for r in range(1, len(asked)):
+                if free[k, r] < asked[r]:
+                    least = 0
+            k += 1
+        if least > most:
+            most, begin = least, times[first]
+    return most, begin
+
+
+@compiled
+def _longest(times: IntArray, free: IntArray, asked: IntArray, steps: tuple[int, int]) -> tuple[int, int]:
+    """How long a job can run, at most, from one of these steps on, and from when [s]."""
+    longest, begin, first = 0, -1, steps[0]
+    while first < steps[1]:
+        k = first
+        while k < len(times) and (free[k] >= asked).all():
+            k += 1
+        if k > first:
+            long = times[k] - times[first] if k < len(times) else 1 << 62
+            if long > longest:
+                longest, begin = long, times[first]
+        first = k + 1  # what begins later between the same bounds is shorter
+    return longest, begin
