@@ -14,6 +14,7 @@ from transom.simulation.event_rules import parse_rules
 from transom.simulation.placement.replay import simulate_tasks
 from transom.simulation.placement.schedule import TaskSchedule
 from transom.simulation.placement.window import TaskWindow
+from transom.traces.tasks import TaskWorkload
 
 
 def starts(schedule: TaskSchedule) -> list[tuple[int, ...]]:
@@ -29,6 +30,29 @@ def test_a_rule_starts_what_a_plain_replay_starts(policy: str) -> None:
         plain = PlainReplay(work).run(RULES[policy])
         # A pass of some rules goes machine by machine or task by task: the same starts in another order.
         assert sorted(starts(simulate_tasks(work, policy))) == sorted(plain.starts), work
+
+
+@pytest.mark.parametrize("policy", ["first-fit", "longest-first", "tetris", "drf"])
+def test_long_queues_are_replayed_as_short_ones(policy: str) -> None:
+    # A few jobs of many tasks: what needs least starts early or late, and machines are full long before the queue ends.
+    rng = np.random.default_rng(4)
+    for _ in range(3):
+        tasks = 160
+        work = TaskWorkload(
+            name="long",
+            resources=("cpu", "memory"),
+            units=(1, 1),
+            machines=[[10, 100], [14, 60]],
+            job_ids=[1, 2, 3],
+            submit=[0, 3, 50],
+            job=np.repeat([0, 1, 2], [60, 60, 40]),
+            task_ids=np.arange(tasks),
+            instances=rng.integers(1, 4, tasks),
+            demands=np.column_stack((rng.integers(3, 9, tasks), rng.choice([2, 20, 50], tasks))),
+            duration=rng.integers(1, 9, tasks).astype(float),
+        )
+        plain = PlainReplay(work).run(RULES[policy])
+        assert sorted(starts(simulate_tasks(work, policy))) == sorted(plain.starts)
 
 
 def test_random_draws_any_pair_with_equal_chance() -> None:

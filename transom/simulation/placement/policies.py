@@ -36,9 +36,14 @@ class TaskLoop(Protocol):
 
 
 def new_rule(
-    choice_of: int, workload: TaskWorkload, weight: FloatArray, rank: IntArray | None = None, draws: int = 0,
+    choice_of: int,
+    workload: TaskWorkload,
+    arranged: Arranged,
+    weight: FloatArray,
+    rank: IntArray | None = None,
+    draws: int = 0,
     rng: np.random.Generator | None = None,
-) -> Rule:  # fmt: skip
+) -> Rule:
     """A rule with its scratch arrays; tasks in order of submission unless a rank is given."""
     tasks, machines, jobs = len(workload), len(workload.machines), len(workload.job_ids)
     return Rule(
@@ -52,6 +57,7 @@ def new_rule(
         choice=np.empty(machines, np.int64),
         share=np.empty(jobs),
         fitting=np.empty((machines, tasks if choice_of == passes.UNIFORM else 0), np.bool_),
+        least=arranged.machines.max(axis=0),
     )
 
 
@@ -80,7 +86,7 @@ class FirstFit:
     def rule(self, workload: TaskWorkload, arranged: Arranged, rng: np.random.Generator) -> Rule:
         """The rule for a replay."""
         coded = _as_coded(self.as_coded, arranged)
-        return new_rule(passes.LAST_MACHINE if coded else passes.FIRST, workload, _shares(arranged))
+        return new_rule(passes.LAST_MACHINE if coded else passes.FIRST, workload, arranged, _shares(arranged))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +95,7 @@ class BestFit:
 
     def rule(self, workload: TaskWorkload, arranged: Arranged, rng: np.random.Generator) -> Rule:
         """The rule for a replay."""
-        return new_rule(passes.TIGHTEST, workload, _shares(arranged))
+        return new_rule(passes.TIGHTEST, workload, arranged, _shares(arranged))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +104,7 @@ class LongestFirst:
 
     def rule(self, workload: TaskWorkload, arranged: Arranged, rng: np.random.Generator) -> Rule:
         """The rule for a replay."""
-        return new_rule(passes.FREEST, workload, _shares(arranged), _rank(-workload.estimate))
+        return new_rule(passes.FREEST, workload, arranged, _shares(arranged), _rank(-workload.estimate))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +113,7 @@ class ShortestFirst:
 
     def rule(self, workload: TaskWorkload, arranged: Arranged, rng: np.random.Generator) -> Rule:
         """The rule for a replay."""
-        return new_rule(passes.FREEST, workload, _shares(arranged), _rank(workload.estimate))
+        return new_rule(passes.FREEST, workload, arranged, _shares(arranged), _rank(workload.estimate))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +140,7 @@ class Tetris:
             weight = np.broadcast_to(scale**-2.0, arranged.machines.shape).copy()
         else:
             weight = arranged.machines.astype(np.float64) ** -2.0
-        return new_rule(passes.ALIGNMENT, workload, weight)
+        return new_rule(passes.ALIGNMENT, workload, arranged, weight)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +155,7 @@ class DominantResourceFairness:
     def rule(self, workload: TaskWorkload, arranged: Arranged, rng: np.random.Generator) -> Rule:
         """The rule for a replay."""
         totals = arranged.machines.astype(np.float64).sum(axis=0)
-        return new_rule(passes.FAIREST, workload, np.broadcast_to(1 / totals, arranged.machines.shape).copy())
+        return new_rule(passes.FAIREST, workload, arranged, np.broadcast_to(1 / totals, arranged.machines.shape).copy())
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +165,7 @@ class UniformRandom:
     def rule(self, workload: TaskWorkload, arranged: Arranged, rng: np.random.Generator) -> Rule:
         """The rule for a replay."""
         total = int(workload.instances.sum())
-        return new_rule(passes.UNIFORM, workload, _shares(arranged), draws=total, rng=rng)
+        return new_rule(passes.UNIFORM, workload, arranged, _shares(arranged), draws=total, rng=rng)
 
 
 def _rank(key: FloatArray) -> IntArray:
