@@ -3,7 +3,7 @@
     python -m benchmarks.workflow_replay [--tasks 100000] [--width 64] [--nodes 16]
 
 For each family: seconds of CPU time to make jobs of the tasks, to replay and verify them first come, first served, and
-to compute all figures. Beside it, a loop in plain Python with two heaps, which knows this one rule and checks nothing, and
+to compute all figures. Beside it, a loop in plain Python with two heaps, which knows one rule and checks nothing, and
 whose starts must be the same.
 """
 
