@@ -18,7 +18,8 @@ class Drive:
 
     def __init__(self, slurm: EmulatedSlurm, *options: str) -> None:
         self.slurm, self.audit = slurm, slurm.folder / "audit.jsonl"
-        command = [sys.executable, "-m", "transom", "slurm", "run", "--mode", "drive", "--act", "--every", "0.2"]
+        mode = () if "--mode" in options else ("--mode", "drive")
+        command = [sys.executable, "-m", "transom", "slurm", "run", *mode, "--act", "--every", "0.2"]
         self._errors = (slurm.folder / "run.log").open("a")
         self.process = subprocess.Popen(
             [*command, "--audit", str(self.audit), *options],

@@ -177,3 +177,28 @@ def test_killed_at_any_moment_all_jobs_complete(emulated_slurm: Callable[..., Em
     slurm.wait(lambda: completed(slurm, jobs), "all jobs have ended")
     if drive.guardian is not None:
         drive.audit.with_name("audit.jsonl.guardian").unlink()
+
+
+def test_a_nudge_changes_the_order_and_holds_nobody(
+    emulated_slurm: Callable[..., EmulatedSlurm], transom: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slurm = emulated_slurm(nodes=2, leaf=0, settings={"PriorityType": "priority/multifactor"})
+    use(slurm, monkeypatch)
+    blocking = slurm.submit("sleep 1000", "-N", "2", "-t", "30")
+    slurm.wait(lambda: slurm.states()[blocking] == "RUNNING", "the machine is full")
+    jobs = [slurm.submit("true", "-N", "2", "-t", limit) for limit in ("30", "20", "10")]
+    beside = slurm.submit("true", "-N", "2", "-t", "1")
+    select = [option for job in jobs for option in ("--select", f"job={job}")]
+    with Drive(slurm, "--mode", "nudge", "--policy", "sjf", *select) as drive:
+        slurm.wait(lambda: len(drive.lines("done")) == 3, "all factors are set")
+        drive.kill_guardian()
+        drive.kill()
+    told = {job: line["factor"] for line in drive.lines("act") for job in line["jobs"]}
+    assert told == {str(jobs[2]): 1000, str(jobs[1]): 980, str(jobs[0]): 960}
+    slurm.run("scancel", str(blocking))
+    slurm.wait(lambda: completed(slurm, [*jobs, beside]), "all jobs have ended")
+    ended = [int(each["JobId"]) for each in slurm.completed()]
+    assert [job for job in ended if job in jobs] == jobs[::-1]
+    assert transom("slurm", "release", drive.audit).status == 0
+    plain = transom("slurm", "run", "--mode", "drive", "--limit", "70", "--select", "all")
+    assert "--mode nudge" in plain.err

@@ -61,6 +61,15 @@ def withdraw(audit: Audit, name: str, until: int) -> bool:
     return _all(audit, "withdraw", [name], carry_out, until=until)
 
 
+def nudge(audit: Audit, name: str, factor: int) -> bool:
+    """Set the site's part of a job's priority."""
+
+    def carry_out(some: str) -> None:
+        run_slurm("scontrol", "update", f"JobId={some}", f"SiteFactor={factor}")
+
+    return _all(audit, "nudge", [name], carry_out, factor=factor)
+
+
 def release(audit: Audit, names: Sequence[str]) -> bool:
     """Release held jobs."""
 

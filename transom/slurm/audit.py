@@ -89,11 +89,12 @@ def read_audit(path: Path) -> Iterator[dict[str, Any]]:
 
 class Ledger(NamedTuple):
     """What a log says of jobs that were not given back: the ends of their leases [s since 1970], the nodes on which
-    some of them were asked to start, and those that were left alone because somebody held them again."""
+    some of them were asked to start, those that were left alone because somebody held them again, and site factors."""
 
     leases: dict[str, int]
     started: dict[str, str]
     left: set[str]
+    factors: dict[str, int]
 
 
 def read_ledger(path: Path) -> Ledger:
@@ -103,9 +104,12 @@ def read_ledger(path: Path) -> Ledger:
     ------
     DocumentError : the file is no audit log.
     """
-    found = Ledger({}, {}, set())
+    found = Ledger({}, {}, set(), {})
     for line in read_audit(path) if path.exists() else ():
         if line["kind"] != "act":
+            continue
+        if line["action"] == "nudge":
+            found.factors.update(dict.fromkeys(line["jobs"], line["factor"]))
             continue
         for name in line["jobs"]:
             found.started.pop(name, None)

@@ -10,22 +10,22 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from typing import Any
 
-from transom.io.documents import encode
 from transom.slurm import actions
 from transom.slurm.advice import Adviser, Start
 from transom.slurm.audit import Audit, read_ledger
 from transom.slurm.commands import run_slurm
+from transom.slurm.decisions import note_decision
 from transom.slurm.jobs import SlurmJob
 from transom.slurm.selector import Selector
 from transom.slurm.state import SlurmState, ask_jobs, ask_slurm, slurm_clock
 from transom.slurm.window import MORE_THAN_SERVE, Seen, window_of
-from transom.traces.records.hostlist import compressed, hosts
+from transom.traces.records.hostlist import hosts
 
 _PATIENCE = 60  # after which a start that has not come true is withdrawn [s of Slurm's clock]
 _FOREVER = 365 * 86400  # the walltime of a job without a limit [s]
+_AT_ONCE = 200  # leases that are made or moved on in one look
 _ELSEWHERE = ("other partitions", "several partitions", "not selected")
 
 
@@ -170,13 +170,14 @@ class Driver:
         self._left.update(names)
 
     def _keep(self, waiting: list[str], now: int) -> list[str]:
-        """Lease what is new, and move on the leases of which half has passed."""
-        fresh = [name for name in waiting if name not in self._leases]
+        """Lease what is new, and move on the leases of which half has passed; some at a time, as each takes a while."""
+        fresh = [name for name in waiting if name not in self._leases][:_AT_ONCE]
         if self._audit is None:
             return fresh
         until = now + self._terms.lease
-        old = [name for name, end in self._leases.items() if end - now < self._terms.lease / 2]
-        old = [name for name in old if name not in self._started]
+        left = {name: end - now for name, end in self._leases.items() if name not in self._started}
+        half = sorted((name for name in left if left[name] < self._terms.lease / 2), key=left.__getitem__)
+        old = [name for i, name in enumerate(half) if i < _AT_ONCE or left[name] < self._terms.lease / 4]
         if fresh and actions.adopt(self._audit, fresh, until):
             self._leases.update(dict.fromkeys(fresh, until))
         if old and actions.renew(self._audit, old, until):
@@ -195,7 +196,7 @@ class Driver:
         advice = self._adviser.advise(seen)
         if self._audit is None:
             return advice.starts, []
-        digest = self._note(seen, advice.starts)
+        digest = note_decision(self._audit, seen, advice.starts)
         made, stale = [], []
         for start in advice.starts:
             name = start.job.name
@@ -209,24 +210,6 @@ class Driver:
             stale.append(name)
             self._decided = None
         return made, stale
-
-    def _note(self, seen: Seen, starts: list[Start]) -> str:
-        """Write down what was seen and decided; the digest of what was seen."""
-        assert self._audit is not None
-        document = encode(seen.window).decode()
-        digest = sha256(document.encode()).hexdigest()
-        ids = {name: i for i, name in enumerate(seen.names)}
-        self._audit.write(
-            "decision",
-            digest=digest,
-            window=document,
-            names=compressed(seen.names),
-            idle=seen.idle.tolist(),
-            kept_from=[[begin, sorted(nodes)] for begin, nodes in seen.kept_from],
-            starts=[[start.job.id, [ids[name] for name in start.nodes]] for start in starts],
-            jobs={start.job.name: start.where for start in starts},
-        )
-        return digest
 
     def _may_act(self) -> bool:
         now = time.monotonic()
@@ -249,7 +232,7 @@ def _still(start: Start) -> bool:
 
 
 def give_all_back(audit: Audit, takes: Callable[[SlurmJob], bool]) -> list[str]:
-    """Leave to Slurm what a log has under lease, what it asked to start in vain, and what is held and selected.
+    """Leave to Slurm what a log has under lease or nudged, what it asked to start in vain, what is held and selected.
 
     Raises
     ------
@@ -269,4 +252,7 @@ def give_all_back(audit: Audit, takes: Callable[[SlurmJob], bool]) -> list[str]:
         actions.release(audit, held)
     if leased:
         actions.give_back(audit, leased, now)
-    return leased + held
+    nudged = [job.name for job in waiting if ledger.factors.get(job.name)]
+    for name in nudged:
+        actions.nudge(audit, name, 0)
+    return leased + held + nudged

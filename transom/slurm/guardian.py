@@ -1,7 +1,7 @@
-"""The second process of a drive: gives all jobs back when the first one has shown no sign of life for a lease.
+"""The second process of a run: gives all jobs back when the first one has shown no sign of life for a lease.
 
-It also gives back what arrives held afterwards. It ends when its name is no longer in its file: when the first
-process has ended in order, or another one has begun.
+It also gives back what arrives held afterwards, if it was told which jobs are selected. It ends when its name is no
+longer in its file: when the first process has ended in order, or another one has begun.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from transom._system.files import atomic_write
 from transom.errors import TransomError
 from transom.slurm.audit import Audit
 from transom.slurm.drive import give_all_back
+from transom.slurm.jobs import SlurmJob
 from transom.slurm.selector import Selector
 
 _LONGEST = 2.0  # between two looks [s]
@@ -47,14 +48,18 @@ def dismiss(audit: Path) -> None:
 
 def watch(audit: Path, lease: float, partition: str, selects: tuple[str, ...]) -> None:
     """Watch the heartbeat until somebody else does."""
-    selector, name = Selector(selects), str(os.getpid())
+    selector, name = Selector(selects) if selects else None, str(os.getpid())
     with atomic_write(guardian_of(audit), "w") as file:
         file.write(name)
     log = Audit(audit)
+
+    def takes(job: SlurmJob) -> bool:
+        return selector is not None and job.partition == partition and selector.takes(job)
+
     while guardian_of(audit).exists() and guardian_of(audit).read_text() == name:
         with suppress(TransomError, FileNotFoundError):
             if time.time() - heartbeat_of(audit).stat().st_mtime > lease:
-                give_all_back(log, lambda job: job.partition == partition and selector.takes(job))
+                give_all_back(log, takes)
         time.sleep(min(lease / 4, _LONGEST))
 
 

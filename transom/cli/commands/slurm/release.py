@@ -31,7 +31,8 @@ def command(
         raise DocumentError(f"{audit}: tells of no run")
     selector, where = Selector(tuple(begun[-1]["select"])), begun[-1]["partition"]
     with alone():
-        given = give_all_back(Audit(audit), lambda job: job.partition == where and selector.takes(job))
+        drove = begun[-1]["mode"] == "drive"
+        given = give_all_back(Audit(audit), lambda job: drove and job.partition == where and selector.takes(job))
         dismiss(audit)
     if json:
         print_json({"audit": str(audit), "given_back": given})

@@ -19,7 +19,7 @@ def command(
 
     No Slurm is needed. The exit status is 1 if a decision differs, which only a solver that ran out of time explains.
     """
-    from transom.slurm.replaying import decide_again
+    from transom.slurm.decisions import decide_again
 
     found = decide_again(audit)
     if json:

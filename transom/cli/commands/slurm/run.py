@@ -16,20 +16,28 @@ from transom.cli.output.console import note, print_json, remark
 
 if TYPE_CHECKING:
     from transom.slurm.drive import Driver, Look
+    from transom.slurm.jobs import SlurmJob
+    from transom.slurm.nudge import Nudger
 
+_LIMIT = 1000
 _LONGEST = 60.0  # between two looks while Slurm does not answer [s]
 
 
 class Mode(StrEnum):
     """How much power is given."""
 
+    nudge = "nudge"
     drive = "drive"
 
 
 def command(
     mode: Annotated[
         Mode,
-        typer.Option("--mode", help="drive: start selected jobs that were submitted held, on the nodes of the policy."),
+        typer.Option(
+            "--mode",
+            help="nudge: only influence the order in which Slurm starts the selected jobs. drive: start selected jobs "
+            "that were submitted held, on the nodes of the policy.",
+        ),
     ],
     select: Annotated[
         list[str],
@@ -59,32 +67,48 @@ def command(
         int | None,
         typer.Option("--longest-wait", min=1, help="Leave a job to Slurm once it has waited for so many seconds."),
     ] = None,
+    limit: Annotated[
+        int, typer.Option("--limit", min=50, help="With nudge: the largest part of a priority that is set.")
+    ] = _LIMIT,
     seed: options.Seed = 0,
     json: options.Json = False,
 ) -> None:
-    """Start held jobs that --select names when and where a policy says.
+    """Let a policy act on the jobs that --select names; without --act, only say what it would do.
 
-    Without --act it only says what it would do. With it, each selected job that its user holds gets a lease instead of
+    nudge sets the site factor of the first jobs in the order of the policy, which takes an operator and
+    priority/multifactor. Slurm's own scheduler starts all jobs, and none is ever held.
+
+    drive starts held jobs when and where the policy says. Each selected job that its user holds gets a lease instead of
     the hold: a begin time that is moved on as long as Transom lives. If it stops for any reason, Slurm itself starts
     the jobs when the lease ends, and a second process releases what is still held. On Ctrl-C all jobs are given back.
     Jobs that a window cannot express are released to Slurm at once; nothing else is touched.
     """
-    from transom.errors import SlurmError
+    from transom.errors import SlurmError, SpecError
     from transom.slurm.advice import Adviser
     from transom.slurm.audit import Audit
     from transom.slurm.drive import Driver, Terms, give_all_back
     from transom.slurm.guardian import dismiss, heartbeat_of, stand_guard
     from transom.slurm.lock import alone
+    from transom.slurm.nudge import Nudger
     from transom.slurm.selector import Selector
     from transom.slurm.state import ask_slurm
     from transom.slurm.window import window_of
 
+    if limit != _LIMIT and mode is not Mode.nudge:
+        raise SpecError("--limit belongs to --mode nudge")
     selector = Selector(tuple(select))
     terms = Terms(selector, partition, lease, per_minute, longest_wait)
     adviser = Adviser(policy, slurm.allocator(allocate), seed)
+
+    def takes(job: SlurmJob) -> bool:
+        return mode is Mode.drive and job.partition == where and selector.takes(job)
+
+    def actor(log: Audit | None) -> Driver | Nudger:
+        return Driver(adviser, terms, log) if mode is Mode.drive else Nudger(adviser, terms, log, limit)
+
     where = window_of(ask_slurm(), partition).partition
     if not act:
-        _loop(Driver(adviser, terms, None), every, rounds or 1, json, lambda: None)
+        _loop(actor(None), every, rounds or 1, json, lambda: None)
         note("dry run: nothing was changed; --act acts")
         return
     with alone():
@@ -94,14 +118,14 @@ def command(
             "begin", mode=mode, policy=policy, allocate=allocate, seed=seed, select=list(select), lease=lease,
             partition=where,
         )  # fmt: skip
-        guardian = stand_guard(audit, lease, where, tuple(select))
+        guardian = stand_guard(audit, lease, where, tuple(select) if mode is Mode.drive else ())
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
-            _loop(Driver(adviser, terms, log), every, rounds, json, heartbeat_of(audit).touch)
+            _loop(actor(log), every, rounds, json, heartbeat_of(audit).touch)
         finally:
             # If this fails, the guardian does it.
             try:
-                given = give_all_back(log, lambda job: job.partition == where and selector.takes(job))
+                given = give_all_back(log, takes)
             except SlurmError as error:
                 note(f"{error}; a second process gives all jobs back once Slurm answers")
             else:
@@ -112,7 +136,7 @@ def command(
                 note(f"given back to Slurm: {len(given)} jobs")
 
 
-def _loop(driver: Driver, every: float, rounds: int | None, json: bool, alive: Any) -> None:
+def _loop(driver: Driver | Nudger, every: float, rounds: int | None, json: bool, alive: Any) -> None:
     from transom.errors import SlurmError
 
     done, pause = 0, every

@@ -1,18 +1,37 @@
-"""An audit log decided again: every window, in order, by the policy that the log names."""
+"""The decisions of an audit log: how they are written down, and how they are made again."""
 
 from __future__ import annotations
 
+from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from transom.errors import DocumentError
-from transom.io.documents import decode
+from transom.io.documents import decode, encode
 from transom.models import Window
 from transom.simulation.nodes.allocator import Allocator
-from transom.slurm.advice import Adviser
-from transom.slurm.audit import read_audit
+from transom.slurm.advice import Adviser, Start
+from transom.slurm.audit import Audit, read_audit
+from transom.slurm.window import Seen
+
+
+def note_decision(audit: Audit, seen: Seen, starts: list[Start]) -> str:
+    """Write down what was seen and decided; the digest of what was seen."""
+    document = encode(seen.window).decode()
+    digest = sha256(document.encode()).hexdigest()
+    ids = {name: i for i, name in enumerate(seen.names)}
+    audit.write(
+        "decision",
+        digest=digest,
+        window=document,
+        idle=seen.idle.tolist(),
+        kept_from=[[begin, sorted(nodes)] for begin, nodes in seen.kept_from],
+        starts=[[start.job.id, [ids[name] for name in start.nodes]] for start in starts],
+        jobs={start.job.name: start.where for start in starts},
+    )
+    return digest
 
 
 class Redone(NamedTuple):
