@@ -62,6 +62,7 @@ def _commands() -> Iterator[str]:
     yield f"{replay} {policies} --by mode --by size --by week --out replays"
     yield "import swf trace.swf -o trace.parquet"
     yield "simulate trace.parquet --policy fcfs-easy --no-figures"
+    yield "report replays -o replays.html"
     yield f"{replay} --jobs 30 {policies} --outages mtbf=1d,mttr=4h --estimates tsafrir"
     yield f"{replay} --jobs 30 --policy fcfs-easy --outages mtbf=1d,mttr=4h --on-failure lose"
     selecting = " ".join(f"--policy {each}" for each in (*_SELECTING, "fcfs-easy", "fcfs-conservative", "saf-easy"))

@@ -20,6 +20,7 @@ from transom.bench.store.frame import to_frame
 from transom.errors import DocumentError
 from transom.report import comparison, failures, lead, pictures, render, runs, sequences, write_report
 from transom.report import page as pages
+from transom.report.assembly import joined
 from transom.report.page import Page
 from transom.stop import Stop
 
@@ -466,7 +467,7 @@ def test_files_of_the_page_are_those_of_the_package() -> None:
     assert {path.name for path in folder.iterdir() if path.is_file()} >= {"page.html.j2", "style.css"}
     assert {path.stem for path in (folder / "script").iterdir()} == set(pages.SCRIPT)
     assert "http" not in (folder / "style.css").read_text()
-    script = pages._script()
+    script = joined("transom.report", pages.SCRIPT)
     assert set(re.findall(r"https?://[^\"]*", script)) == {"http://www.w3.org/2000/svg"}
     for way_out in ("fetch(", "XMLHttpRequest", "innerHTML", "eval(", "import(", "sendBeacon", "WebSocket"):
         assert way_out not in script
@@ -502,7 +503,7 @@ def test_a_proof_that_was_contradicted_has_no_ring() -> None:
     lie = replaced(true[0], key="lie", name="lie", spec="lie", value=1.0, bound=1.0, curve=((0.1, 1.0, 1.0),))
     data, _ = runs.embedded(_scored([*true, lie]))
     assert [run["proved"] for run in data["instances"][0]["runs"]] == [True, False]
-    assert "run.proved" in pages._script()
+    assert "run.proved" in joined("transom.report", pages.SCRIPT)
 
 
 def test_wrong_answers_stand_before_whatever_is_more_frequent() -> None:

@@ -80,6 +80,19 @@ def scan(path: Path, column: str, begin: int, count: int) -> pl.Series:
         return pl.scan_parquet(path, glob=False).select(column).slice(begin, count).collect()[column]
 
 
+def column_names(path: Path) -> list[str]:
+    """What the columns of a Parquet file are called.
+
+    Raises
+    ------
+    DocumentError : the file cannot be read.
+    """
+    import polars as pl
+
+    with readable(path):
+        return list(pl.read_parquet_schema(path))
+
+
 def list_lengths(path: Path, column: str) -> NDArray[Any] | None:
     """How many items each list of a column holds; None where there is no such column.
 

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import os
-from base64 import b64encode
 from collections.abc import Callable, Sequence
-from functools import cache
-from hashlib import sha256
-from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from transom._system.files import atomic_write
 from transom.bench.plan.task import FAILED
@@ -17,14 +13,13 @@ from transom.bench.score.diagnostics import diagnostics
 from transom.bench.score.score import BestKnown, references, scored
 from transom.errors import DocumentError
 from transom.report import comparison, facts, failures, lead, sequences
+from transom.report.assembly import assembled
 from transom.report.pictures import Picture, comparison_pictures, overshoot_pictures
 from transom.report.runs import embedded, run_table, solvers_of
 from transom.report.table import FIRST, Table, anchor
 
 if TYPE_CHECKING:
     import polars as pl
-    from jinja2 import Template
-    from markupsafe import Markup
 
     from transom.bench.plan.plan import Plan
 
@@ -123,8 +118,10 @@ def render(
     sections += [("sequences", "Window sequences")] if replays else []
     sections += [("instances", "Instance by instance")] if len(table) else []
     sections += [("failures", "Failures and overshoots"), ("reading", "How to read this")]
-    script = _script()
-    html = _template().render(
+    html = assembled(
+        "transom.report",
+        ["style.css"],
+        SCRIPT,
         title=title,
         lead=lead.sentence(standings, replays),
         opening=opening,
@@ -143,9 +140,6 @@ def render(
         overshoot_pictures=past,
         overshoot_tables=failures.overshoots(table),
         words=WORDS,
-        style=_own(_file("style.css")),
-        script=_own(script),
-        script_digest=b64encode(sha256(script.encode()).digest()).decode(),
     )
     return Page(html, [*opening, *(picture for part in parts for picture in part.pictures), *past])
 
@@ -212,45 +206,3 @@ def _remarks(table: pl.DataFrame) -> list[str]:
     elsewhere = (*FAILED, "refused", "the runs are from")
     told = [each for each in diagnostics(table) if each.startswith("wrong: ") or not each.startswith(elsewhere)]
     return told[:REMARKS] + ([f"{more} more remarks: transom bench score"] if (more := len(told) - REMARKS) > 0 else [])
-
-
-def _json(data: Any) -> str:
-    import msgspec
-
-    return msgspec.json.encode(data).decode()
-
-
-def _data(data: Any) -> Markup:
-    """Data as JSON that cannot end the element it stands in."""
-    from markupsafe import Markup
-
-    text = _json(data)
-    for sign in "<>&":  # they occur in strings alone
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return Markup(text)
-
-
-def _own(text: str) -> Markup:
-    from markupsafe import Markup
-
-    return Markup(text)
-
-
-@cache
-def _file(name: str) -> str:
-    return (files("transom.report") / name).read_text(encoding="utf-8")
-
-
-@cache
-def _script() -> str:
-    parts = "\n".join(_file(f"script/{part}.js") for part in SCRIPT)
-    return f'"use strict";\n(() => {{\n{parts}}})();'
-
-
-@cache
-def _template() -> Template:
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"json": _json, "data": _data}
-    return environment.from_string(_file("page.html.j2"))

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from transom import registry
 from transom._system.files import atomic_write
@@ -28,7 +31,7 @@ from transom.simulation.output.answer import Repetition
 from transom.simulation.output.job_groups import groupings, mean_waits
 from transom.simulation.output.metrics import TAU, Trim, summary
 from transom.simulation.output.outage_verification import check_outages
-from transom.simulation.output.recording import read_details, read_node_runs, read_schedule, write_schedule
+from transom.simulation.output.recording import TEXTS, read_details, read_node_runs, read_schedule, write_schedule
 from transom.simulation.output.verification import check_nodes, check_schedule
 from transom.simulation.policies.by_name import deciding, make_policy
 from transom.traces.outages import Outages, outage_card
@@ -86,6 +89,7 @@ def replay(
     details: dict[str, Any] | None = None,
     force: bool = False,
     progress: Progress | None = None,
+    texts: Mapping[str, NDArray[Any]] | None = None,
 ) -> tuple[Schedule, bool]:
     """Replay and verify; with a folder, record there, or read what a finished run left there.
 
@@ -96,6 +100,7 @@ def replay(
     details : what else belongs in the record.
     force : replay even if a finished run of the same workload, policy, seed and code is there.
     progress : called with the number of started jobs.
+    texts : what the jobs and their users are called (:func:`~transom.traces.job_texts.read_job_texts`).
 
     Returns
     -------
@@ -115,7 +120,9 @@ def replay(
             stand(check_nodes(schedule, runs))
         # From here on the old record is none: an interrupt must not leave halves of two.
         (target / "jobs.parquet").unlink(missing_ok=True)
-        write_schedule(schedule, target, runs, {**(details or {}), **card}, promises)
+        groups = groupings(workload.jobs, workload.runtime, workload.cluster, workload.origin)
+        stated = {kind: np.array([*groups[kind].labels, ""])[groups[kind].of] for kind in TEXTS if kind in groups}
+        write_schedule(schedule, target, runs, {**(details or {}), **card}, promises, {**stated, **(texts or {})})
     return schedule, False
 
 

@@ -1,4 +1,4 @@
-"""``transom report``: results of the bench as one page to look at."""
+"""``transom report``: results of the bench, or recorded replays, as one page to look at."""
 
 from __future__ import annotations
 
@@ -10,11 +10,16 @@ import typer
 from transom.cli.commands.bench_score import Library, read_library
 from transom.cli.options import common as options
 from transom.cli.output.console import check_writable, note, print_json, progress
+from transom.errors import SpecError
 
 
 def command(
     results: Annotated[
-        list[Path], typer.Argument(help="Folders of results, or Parquet files of rows.", metavar="RESULTS")
+        list[Path],
+        typer.Argument(
+            help="Folders of results of the bench or Parquet files of rows; or folders of `simulate --out`.",
+            metavar="RESULTS",
+        ),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="Output file: an .html page.")] = Path("report.html"),
     title: Annotated[str | None, typer.Option("--title", help="Title of the page.")] = None,
@@ -24,8 +29,17 @@ def command(
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """Write results as one self-contained page: tables, curves, single instances, failures."""
+    """Write results as one self-contained page.
+
+    Results of the bench become tables, curves, single instances and failures. Folders of `simulate --out` become a
+    page to explore: who gains and who loses, schedules to zoom into, jobs to look up, sliders that replay.
+    """
     check_writable(out, ".html")
+    if _are_replays(results):
+        if library is not None or figures is not None:
+            raise SpecError(f"{'--library' if library is not None else '--figures'} is for results of the bench")
+        _explore(results, out, title, json)
+        return
     if figures is not None:
         check_writable(figures / "figure.svg", ".svg")
     from transom.bench.store.merge import merge_results
@@ -56,5 +70,33 @@ def command(
         note(f"{len(written) - 1} figures in {figures}")
     if json:
         print_json({"page": str(out), "runs": len(rows), "figures": [str(path) for path in written if path != out]})
+    else:
+        print(out)
+
+
+def _are_replays(paths: list[Path]) -> bool:
+    """Whether all are folders of replays."""
+    from transom.report.explorer.recorded import is_replay
+
+    replays = [path for path in paths if is_replay(path)]
+    if replays and len(replays) < len(paths):
+        other = next(path for path in paths if path not in replays)
+        raise SpecError(
+            f"{replays[0]} holds replays and {other} does not; a page is of replays or of results of the bench"
+        )
+    return bool(replays)
+
+
+def _explore(paths: list[Path], out: Path, title: str | None, json: bool) -> None:
+    from transom._system.files import atomic_write
+    from transom.report.explorer.page import explorer
+
+    page = explorer(paths, title)
+    with atomic_write(out) as file:
+        file.write(page.html)
+    size = out.stat().st_size / 2**20
+    note(f"{page.jobs:,} jobs under {', '.join(page.labels)}; {size:.1f} MiB in {out}")
+    if json:
+        print_json({"page": str(out), "jobs": page.jobs, "policies": page.labels, "answer": page.facts})
     else:
         print(out)

@@ -168,6 +168,7 @@ def command(
     from transom.simulation.output.metrics import Trim, summary
     from transom.simulation.output.sentences import answer
     from transom.simulation.runs import repetitions, replay
+    from transom.traces.job_texts import read_job_texts
     from transom.traces.outages import outage_card
 
     if machines:
@@ -196,6 +197,7 @@ def command(
     broken = chosen_outages(outages, on_failure, workload.cluster.num_nodes, context)
     runs = [replace(run, outages=broken) for run in runs]
     details: dict[str, Any] = {"trace": str(trace), "rules": read.card, **workload.facts}
+    details["policies"] = [run.label for run in runs]
     if cluster is not None:
         details["cluster"] = cluster
     if resources is not None:
@@ -212,6 +214,7 @@ def command(
     for line in describe(workload) + extended.lines:
         note(line)
 
+    texts = read_job_texts(trace, workload.jobs.id) if out else {}
     schedules: list[Schedule] = []
     replays: list[Repetition] = []
     copies: list[list[Repetition]] = []
@@ -220,7 +223,7 @@ def command(
         tasks = [bars.add_task(run.label, total=len(workload) + repeats, start=False) for run in runs]
         for run, task in zip(runs, tasks, strict=True):
             bars.start_task(task)
-            schedule, kept = replay(workload, run, out, details, force, partial(_advance, bars, task))
+            schedule, kept = replay(workload, run, out, details, force, partial(_advance, bars, task), texts)
             bars.update(task, completed=len(workload), description=f"{run.label} (kept)" if kept else run.label)
             schedules.append(schedule)
             replays.append(Repetition(summary(schedule, tau, trim), mean_waits(schedule, groups, trim)))

@@ -3,8 +3,9 @@
 ``jobs.parquet`` holds one row per job by (submission, id): ``job_id, submit, start, end, nodes,
 node_ids, walltime, mode, user, priority, order``, then ``hop_cost``, ``leaves`` and ``pods`` on a
 cluster with a topology, ``demand_NAME`` for each further resource and ``depends_on`` where there are
-dependencies; times are seconds on the trace's own clock. What the rows alone do not tell (policy,
-machine, rules, versions, digest) is in the file's metadata under the key ``transom``, as JSON.
+dependencies, and the columns of :data:`TEXTS` that the trace states; times are seconds on the trace's own clock. What
+the rows alone do not tell (policy, machine, rules, versions, digest) is in the file's metadata under the key
+``transom``, as JSON.
 
 ``decisions.parquet`` holds one row per pass: the columns of the schedule's decisions and, where promises were taken
 down, ``promised_jobs`` and ``promised_starts``, lists of what that pass changed (:class:`Changes`). Replays with
@@ -27,13 +28,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transom.errors import DocumentError, ModelError
-from transom.io.parquet import list_lengths, read_card, read_columns, scan, whole_parquet
+from transom.io.parquet import column_names, list_lengths, read_card, read_columns, scan, whole_parquet
 from transom.models import Cluster, FatTree, JobTable
 from transom.models.arrays import IntArray
 from transom.result import versions
 from transom.simulation.core.promise_log import PIECE, Changes, PromiseLog, pieces_of
 from transom.simulation.core.schedule import MODES, PROMISED, SPREAD, Schedule, Spread
 from transom.simulation.output.outage_recording import read_outages, write_outages
+from transom.traces.job_texts import JOB_TEXTS
 from transom.traces.origin import Diagnostic
 
 if TYPE_CHECKING:
@@ -42,6 +44,10 @@ if TYPE_CHECKING:
     from transom.simulation.core.node_runs import NodeRuns
 
 FORMAT = "transom/schedule/1"
+
+TEXTS = ("partition", "group", *JOB_TEXTS)
+"""Columns of text that recordings have where the trace states them: nothing but pages and people read them."""
+
 _PIECE = 2_000_000  # node ids that are expanded at once
 _GROUP = 4_000_000  # node ids or promises in a row group, which the writer holds in memory
 
@@ -52,6 +58,7 @@ def write_schedule(
     runs: NodeRuns,
     details: Mapping[str, Any] | None = None,
     promises: PromiseLog | None = None,
+    texts: Mapping[str, NDArray[Any]] | None = None,
 ) -> None:
     """Write ``jobs.parquet`` and ``decisions.parquet``; each appears whole or not at all.
 
@@ -65,6 +72,7 @@ def write_schedule(
     details : what else is needed to run it again (seed, trace, digest of the workload ...), in
         JSON's terms; :func:`read_details` gives it back.
     promises : what the passes promised (:func:`read_promises`); None records the columns of the decisions alone.
+    texts : columns of :data:`TEXTS`, each of shape ``(jobs,)``, that go beside the jobs.
 
     Raises
     ------
@@ -80,6 +88,8 @@ def write_schedule(
         raise ModelError(f"job {schedule.jobs.id[job]}: asks for {schedule.jobs.nodes[job]} nodes, has other runs")
     card = {"transom": json.dumps(_card(schedule, details or {}))}
     table = schedule.to_frame()
+    for name, column in (texts or {}).items():
+        table = table.with_columns(_text_column(name, column))
     target = Path(folder)
 
     frame, log = _frame(schedule.decisions), promises
@@ -126,7 +136,7 @@ def read_schedule(folder: str | os.PathLike[str]) -> Schedule:
     card, other = read_card(jobs_path, FORMAT), read_card(decisions_path, FORMAT)
     if card.get("digest") != other.get("digest"):
         raise DocumentError(f"{folder}: jobs.parquet and decisions.parquet are of different replays")
-    rows, decisions = read_columns(jobs_path, leave=("node_ids",)), read_columns(decisions_path, leave=PROMISED)
+    rows, decisions = read_columns(jobs_path, leave=("node_ids", *TEXTS)), read_columns(decisions_path, leave=PROMISED)
     try:
         tree = _read_tree(card["num_nodes"], card.get("topology"))
         cluster = Cluster(card["num_nodes"], tuple(card["resources"]), tuple(card["capacities"]), tree)
@@ -139,6 +149,17 @@ def read_schedule(folder: str | os.PathLike[str]) -> Schedule:
     if "outages" in card:
         return replace(schedule, outages=read_outages(Path(folder), schedule.jobs, card["outages"], FORMAT))
     return schedule
+
+
+def read_texts(folder: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
+    """The columns of :data:`TEXTS` that a recording has, each of shape ``(jobs,)``.
+
+    Raises
+    ------
+    DocumentError : ``jobs.parquet`` is missing or damaged.
+    """
+    path = Path(folder) / "jobs.parquet"
+    return read_columns(path, only=[name for name in TEXTS if name in column_names(path)])
 
 
 def read_details(folder: str | os.PathLike[str]) -> dict[str, Any]:
@@ -262,6 +283,12 @@ def _plain_columns(schedule: Schedule) -> dict[str, NDArray[Any]]:
         # Text comes back as wide as its longest entry; the digest is of that form.
         plain[name] = np.array(column.tolist(), dtype=str) if column.dtype.kind == "U" else column
     return plain
+
+
+def _text_column(name: str, column: NDArray[Any]) -> pl.Series:
+    import polars as pl
+
+    return pl.Series(name, column.tolist(), pl.String)
 
 
 def _frame(columns: Mapping[str, NDArray[Any]]) -> pl.DataFrame:

@@ -181,8 +181,9 @@ def times(*seconds: float) -> list[str]:
     own unit."""
     longest = max(map(abs, seconds))
     unit, name = (1, "s") if longest < 120 else (60, "min") if longest < 7200 else (3600, "h")
-    least = int(longest < 10 * unit and longest % unit > 0)
+    short = [unit > 1 and 0 < abs(each) < unit / 20 for each in seconds]
+    shortest = min((abs(each) for each, own in zip(seconds, short, strict=True) if each and not own), default=0)
+    least = int(shortest < 9.95 * unit and any(each % unit for each in seconds))
     ways = [[f"{each / unit:,.{digits}f}" for each in seconds] for digits in range(least, 3)]
     told = next((way for way in ways if len(set(way)) == len(set(seconds))), ways[0])
-    short = [unit > 1 and 0 < abs(each) < unit / 20 for each in seconds]
     return [times(each)[0] if own else f"{text} {name}" for each, text, own in zip(seconds, told, short, strict=True)]

@@ -1,0 +1,251 @@
+"""The explorer in a real browser, without a network: it draws, zooms, finds, replays, fits a phone and prints."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tests.report.explorer.recordings import POLICIES, altered, made_up, recorded, simulated
+from tests.report.rows import EVIL
+from tests.report.test_browser import CHROMIUM, DRIVER, browser  # noqa: F401  (a fixture)
+from transom.cli import run
+
+pytestmark = [
+    pytest.mark.xdist_group("browser"),
+    pytest.mark.skipif(not (CHROMIUM.exists() and DRIVER.exists()), reason=f"no {CHROMIUM} or no {DRIVER} here"),
+]
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return recorded(tmp_path_factory.mktemp("replays"))
+
+
+@pytest.fixture(scope="module")
+def address(out: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("page") / "page.html"
+    assert run(["report", str(out), "-o", str(path), "--title", EVIL, "-q"]) == 0
+    return path.as_uri()
+
+
+@pytest.fixture
+def page(browser: Any, address: str) -> Any:  # noqa: F811
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    browser.get("about:blank")
+    browser.get(address)
+    return browser
+
+
+def state(page: Any) -> dict[str, Any]:
+    return page.execute_script("return transom.state()")  # type: ignore[no-any-return]
+
+
+def drawn(page: Any) -> Any:
+    """Waits until everything is drawn and remembered."""
+    return page.execute_async_script("""
+        const done = arguments[0];
+        requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 200)));
+    """)
+
+
+def colours(page: Any, canvas: str) -> int:
+    """How many colours a canvas shows."""
+    return page.execute_script(  # type: ignore[no-any-return]
+        """
+        const canvas = document.querySelector(arguments[0]);
+        const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+        return new Set(new Uint32Array(data.buffer)).size;
+        """,
+        canvas,
+    )
+
+
+def test_it_opens_without_a_word_or_a_request(page: Any, address: str) -> None:
+    assert page.get_log("browser") == []
+    events = [json.loads(entry["message"])["message"] for entry in page.get_log("performance")]
+    asked = {each["params"]["request"]["url"] for each in events if each["method"] == "Network.requestWillBeSent"}
+    assert address in asked
+    assert {url for url in asked if not url.startswith(("data:", "about:", "chrome:"))} == {address}
+    assert "default-src 'none'" in page.find_element("css selector", "meta[http-equiv]").get_attribute("content")
+    assert "would have" in page.find_element("css selector", ".lead").text
+    assert colours(page, "#panels canvas") > 3
+    assert colours(page, "#queue") > 3
+
+
+def test_no_name_becomes_markup(page: Any) -> None:
+    assert page.title == EVIL
+    for text in ("job", "img", "1"):
+        field = page.find_element("id", "find")
+        field.clear()
+        field.send_keys(text)
+        assert EVIL in page.find_element("id", "found").text
+    page.find_element("css selector", "#found button").click()
+    card = page.find_element("id", "card").text
+    assert card.count(EVIL) >= 2, "its name and that of its user"
+    page.find_element("css selector", "#card .link").click()
+    assert EVIL in page.find_element("id", "user").text
+    page.find_element("id", "colour").send_keys("partition")
+    assert EVIL in page.find_element("id", "legend").text
+    page.execute_script("document.querySelectorAll('details').forEach(each => { each.open = true; })")
+    assert EVIL in page.find_element("css selector", "details").text
+    assert page.execute_script("return document.images.length") == 0
+    assert page.execute_script("return document.querySelectorAll('script:not([type])').length") == 1
+    assert page.get_log("browser") == []
+
+
+SETTINGS = [{}, {"load": 130}, {"load": 70}, {"size": 50}, {"accuracy": 100}, {"load": 115, "size": 80, "accuracy": 35}]
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+def test_the_page_replays_as_the_engine_does(page: Any, settings: dict[str, int], tmp_path: Path) -> None:
+    told = page.execute_script("return transom.replay(arguments[0])", settings)
+    engine = simulated(altered(made_up(), **settings), tmp_path)
+    assert dict(zip(told["id"], told["start"], strict=True)) == engine
+    assert len(engine) < 400 or settings.get("size", 100) == 100
+
+
+def test_a_slider_replays_and_is_shown(page: Any, tmp_path: Path) -> None:
+    move = """
+        const slider = document.getElementById("load");
+        slider.value = 150;
+        slider.dispatchEvent(new Event("change"));
+    """
+    page.execute_script(move)
+    wait_for(page, "return document.getElementById('whatif-said').textContent.includes('load 150 %')")
+    starts = simulated(altered(made_up(), load=150), tmp_path)
+    waits = [starts[job.id] - job.submit for job in altered(made_up(), load=150).jobs]
+    mean = sum(waits) / len(waits) / 3600
+    assert f"mean wait {mean:.1f} h" in page.find_element("id", "whatif-said").text or mean < 2 or mean >= 10
+    assert [each.text for each in page.find_elements("css selector", "#panels figcaption")] == [
+        "fcfs-easy: node ids over time",
+        "what if: node ids over time",
+    ]
+    drawn(page)
+    assert "if=150%3A100%3A0" in page.find_element("id", "here").get_attribute("href")
+    page.find_element("id", "whatif-off").click()
+    wait_for(page, "return document.querySelectorAll('#shown label').length === 3")
+
+
+def wait_for(page: Any, condition: str) -> None:
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    WebDriverWait(page, 30).until(lambda driver: driver.execute_script(condition))
+
+
+def test_node_ids_are_those_recorded(page: Any, out: Path) -> None:
+    for policy in POLICIES[:2]:
+        rows = pl.read_parquet(out / policy / "jobs.parquet", columns=["job_id", "node_ids"])
+        for job, ids in rows.sample(40, seed=1).rows():
+            runs = page.execute_script("return transom.nodeRuns(...arguments)", policy, job)
+            assert [node for first, last in runs for node in range(first, last + 1)] == ids
+
+
+def test_a_card_says_what_became_of_a_job(page: Any, out: Path) -> None:
+    rows = [pl.read_parquet(out / policy / "jobs.parquet") for policy in POLICIES]
+    job = rows[0].with_columns(wait=pl.col("start") - pl.col("submit")).sort("wait")["job_id"][-1]
+    page.find_element("id", "find").send_keys(str(job))
+    page.find_element("css selector", "#found button").click()
+    text = page.find_element("id", "card").text
+    for policy, table in zip(POLICIES, rows, strict=True):
+        (row,) = table.filter(pl.col("job_id") == job).to_dicts()
+        assert policy in text
+        assert f"({row['mode']})" in text
+    assert f"Asked for\n{row['nodes']} node" in text
+    assert "were waiting when it came" in text
+    assert "a reservation" in text
+    assert "which freed" in text
+    decisions = pl.read_parquet(out / "fcfs-easy" / "decisions.parquet")
+    held = decisions.filter(pl.col("reserved_job") == job)
+    assert ("It was given a reservation" in text.split("sjf-easy")[0]) == bool(len(held))
+    assert state(page)["from"] < row["submit"] < state(page)["to"], "the view goes to the job"
+    page.find_element("css selector", "#card .head button").click()
+    assert state(page)["job"] is None
+
+
+def test_a_click_chooses_the_job_under_it(page: Any, out: Path) -> None:
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    rows = pl.read_parquet(out / "fcfs-easy" / "jobs.parquet").filter(pl.col("nodes") > 20)
+    row = rows.with_columns(run=pl.col("end") - pl.col("start")).sort("run").to_dicts()[-1]
+    around = row["run"] // 4
+    page.get(f"{page.current_url.partition('#')[0]}#t={row['start'] - around}:{row['end'] + around}")
+    wait_for(page, f"return transom.state().from === {row['start'] - around}")
+    canvas = page.find_element("css selector", "#panels canvas")
+    node = row["node_ids"][len(row["node_ids"]) // 2]
+    height = canvas.size["height"] - 32
+    y = 8 + height * (1 - (node + 0.5) / 64) - canvas.size["height"] / 2
+    page.execute_script("arguments[0].scrollIntoView({block: 'center'})", canvas)
+    ActionChains(page).move_to_element_with_offset(canvas, 23, round(y)).click().perform()
+    assert state(page)["job"] == row["job_id"]
+
+
+def test_wheel_and_keys_zoom_and_a_link_reopens_the_view(page: Any) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    whole = state(page)
+    canvas = page.find_element("css selector", "#panels canvas")
+    page.execute_script(
+        """
+        const box = arguments[0].getBoundingClientRect(), at = { clientX: box.left + 300, clientY: box.top + 50 };
+        arguments[0].dispatchEvent(new WheelEvent("wheel", { deltaY: -300, ...at }));
+        """,
+        canvas,
+    )
+    closer = state(page)
+    assert whole["from"] < closer["from"] < closer["to"] < whole["to"]
+    canvas.send_keys(Keys.ARROW_RIGHT)
+    assert state(page)["from"] > closer["from"]
+    page.find_element("id", "view").send_keys("use")
+    page.find_element("id", "colour").send_keys("wait")
+    page.find_element("id", "find").send_keys("200")
+    page.find_element("css selector", "#shown label:nth-child(3) input").click()
+    drawn(page)
+    told, link = state(page), page.find_element("id", "here").get_attribute("href")
+    assert told["shown"] == list(POLICIES)
+    page.get("about:blank")
+    page.get(link)
+    again = state(page)
+    assert {**again, "from": 0, "to": 0} == {**told, "from": 0, "to": 0}
+    assert abs(again["from"] - told["from"]) <= 0.5
+    assert abs(again["to"] - told["to"]) <= 0.5
+    assert len(page.find_elements("css selector", "#panels canvas")) == 3
+    page.find_element("css selector", "#panels canvas").send_keys(Keys.HOME)
+    assert state(page)["from"] == whole["from"]
+
+
+@pytest.mark.parametrize(
+    "fragment", ["t=9:1&n=x&job=<img>&user=1e999&view=no&shown=none&if=1:2", "%", "if=100:100:1e3"]
+)
+def test_a_broken_link_shows_the_whole(page: Any, address: str, fragment: str) -> None:
+    whole = state(page)
+    page.get("about:blank")
+    page.get(f"{address}#{fragment}")
+    assert state(page) == whole
+    assert page.get_log("browser") == []
+
+
+@pytest.mark.parametrize("width", [360, 800, 1400])
+def test_only_tables_scroll_sideways(page: Any, address: str, width: int) -> None:
+    size = {"width": width, "height": 740, "deviceScaleFactor": 2, "mobile": True}
+    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    page.get("about:blank")
+    page.get(f"{address}#job=100&user=3&if=120:100:0")
+    assert page.execute_script("return [innerWidth, document.documentElement.scrollWidth]") == [width, width]
+
+
+def test_paper_gets_everything_and_no_controls(page: Any) -> None:
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        seen = "return [...document.querySelectorAll(arguments[0])].filter(e => e.getClientRects().length).length"
+        assert page.execute_script(seen, ".controls") == 0
+        assert page.execute_script(seen, "canvas") == 4
+        assert colours(page, "#panels canvas") > 3
+    finally:
+        page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    pdf = b64decode(page.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})["data"])
+    assert len(pdf) > 20_000

@@ -1,0 +1,120 @@
+"""What the explorer takes and refuses, and what it embeds."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.report.explorer.recordings import POLICIES, recorded
+from tests.report.rows import EVIL, solves
+from transom.bench.store.frame import to_frame
+from transom.cli import run
+from transom.errors import DocumentError
+from transom.report.assembly import joined
+from transom.report.explorer import page
+from transom.report.explorer.compact import packed
+from transom.report.explorer.page import explorer
+
+
+def unpacked(text: str) -> list[int]:
+    values, value, left, bits = [], 0, 0, 0
+    for byte in b64decode(text):
+        left |= (byte & 127) << bits
+        bits += 7
+        if byte < 128:
+            value += -(left + 1) // 2 if left % 2 else left // 2
+            values.append(value)
+            left, bits = 0, 0
+    return values
+
+
+@pytest.mark.fast
+@given(st.lists(st.integers(1 - 2**51, 2**51 - 1)))
+def test_numbers_survive(values: list[int]) -> None:
+    assert unpacked(packed(np.array(values, np.int64))) == values
+
+
+@pytest.mark.fast
+def test_numbers_that_javascript_cannot_hold_are_refused() -> None:
+    with pytest.raises(DocumentError, match="too large for a page"):
+        packed(np.array([2**51]))
+
+
+@pytest.mark.fast
+def test_the_script_is_of_the_package_and_has_no_way_out() -> None:
+    folder = Path(page.__file__).parent / "script"
+    assert {path.stem for path in folder.iterdir()} == set(page.SCRIPT)
+    script = joined("transom.report.explorer", page.SCRIPT)
+    for way_out in ("http", "fetch(", "XMLHttpRequest", "innerHTML", "eval(", "import(", "sendBeacon", "WebSocket"):
+        assert way_out not in script
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return recorded(tmp_path_factory.mktemp("replays"), "--jitter", "60", "--repeats", "2")
+
+
+def test_the_answer_is_that_of_simulate(out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    policies = [word for policy in POLICIES for word in ("--policy", policy)]
+    arguments = ["simulate", str(out.parent / "trace.parquet"), *policies, "--out", str(out), "--no-figures", "--json"]
+    assert run([*arguments, "--long-runs", "keep", "--jitter", "60", "--repeats", "2"]) == 0
+    told = json.loads(capsys.readouterr().out)["answer"]
+    assert run(["report", str(out), "-o", str(tmp_path / "page.html"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["jobs"], found["policies"]) == (400, list(POLICIES)), "in the order of simulate, not of the alphabet"
+    assert found["answer"] == told
+    assert told["repeats"] == 2
+    assert set(told["policies"][0]["groups"]) == {"partition", "size", "group", "use"}
+    text = (tmp_path / "page.html").read_text()
+    assert "fcfs-easy would have" in text
+    assert EVIL not in text, "names stand in it escaped"
+    single = [str(out / "sjf-easy"), str(out / "fcfs-easy")]
+    assert run(["report", *single, "-o", str(tmp_path / "page.html"), "--json", "--title", "Ours"]) == 0
+    assert json.loads(capsys.readouterr().out)["policies"] == ["sjf-easy", "fcfs-easy"]
+    assert "<title>Ours</title>" in (tmp_path / "page.html").read_text()
+
+
+def test_the_same_recordings_give_the_same_bytes(out: Path) -> None:
+    assert explorer([out]).html == explorer([out]).html
+
+
+def test_recordings_hold_the_names_of_the_trace(out: Path) -> None:
+    rows = pl.read_parquet(out / "fcfs-easy" / "jobs.parquet")
+    assert {"partition", "group", "name", "user_name"} <= set(rows.columns)
+    assert set(rows["partition"]) == {EVIL, "small"}
+    assert run(["check", str(out.parent / "trace.parquet"), str(out), "--long-runs", "keep"]) == 0
+
+
+def test_what_does_not_go_together_is_one_line(out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = tmp_path / "store"
+    store.mkdir()
+    to_frame(solves(1, 1, (1.0,))).write_parquet(store / "rows.parquet")
+    trace, other, twice = out.parent / "trace.parquet", tmp_path / "other", tmp_path / "twice"
+    assert run(["simulate", str(trace), "--jobs", "50", "--policy", "x=fcfs", "--out", str(other), "--no-figures"]) == 0
+    twice.mkdir()
+    (twice / "fcfs-easy").symlink_to(out / "fcfs-easy")
+    broken = tmp_path / "broken" / "a"
+    broken.mkdir(parents=True)
+    (broken / "jobs.parquet").write_bytes(b"PAR1 no PAR1")
+    capsys.readouterr()
+    target = ["-o", str(tmp_path / "page.html")]
+    for arguments, says in (
+        ([str(out), str(store)], "holds replays"),
+        ([str(out), str(other)], "replays another workload"),
+        ([str(out), str(twice)], "a second policy 'fcfs-easy'"),
+        ([str(broken.parent)], "jobs.parquet"),
+        ([str(out), "--figures", str(tmp_path / "f")], "--figures is for results of the bench"),
+        ([str(out), "--library", str(tmp_path / "f")], "--library is for results of the bench"),
+    ):
+        assert run(["report", *arguments, *target]) == 2, says
+        error = capsys.readouterr().err
+        assert says in error
+        assert len(error.strip().splitlines()) == 1
+    assert not (tmp_path / "page.html").exists()

@@ -1,0 +1,1 @@
+"""Recorded replays as one self-contained HTML page to explore."""

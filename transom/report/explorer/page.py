@@ -1,0 +1,151 @@
+"""The page of recorded replays: an answer, charts to zoom into, jobs to look up, and sliders that replay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transom.models.arrays import IntArray
+from transom.report.assembly import assembled
+from transom.report.explorer.compact import packed
+from transom.report.explorer.recorded import Recorded, answered, read_recorded
+from transom.simulation.core.schedule import MODES
+from transom.simulation.output.metrics import METRICS, summary
+from transom.simulation.output.recording import read_texts
+
+SCRIPT = ("decode", "easy", "nodes", "steps", "state", "gantt", "lines", "card", "search", "whatif", "main")
+"""Parts of the page's script, in the order in which they stand."""
+
+_FIGURES = {
+    "mean_wait": 3600, "median_wait": 3600, "max_wait": 3600, "mean_bounded_slowdown": 1, "utilisation": 0.01,
+}  # fmt: skip
+_UNITS = {3600: "h", 1: "", 0.01: "%"}
+
+
+class Explorer(NamedTuple):
+    """The text of the page, the policies in it, and the facts of the answer."""
+
+    html: str
+    labels: list[str]
+    jobs: int
+    facts: dict[str, Any]
+
+
+def explorer(paths: Sequence[Path], title: str | None = None) -> Explorer:
+    """Make the page. The same recordings give the same bytes.
+
+    Parameters
+    ----------
+    paths : folders of ``transom simulate --out``, or of single policies in one; the first policy is the baseline.
+    title : of the page; by default the name of the trace and the policies.
+
+    Raises
+    ------
+    DocumentError : a recording is damaged, or the recordings do not belong beside one another.
+    """
+    recorded = read_recorded(paths)
+    labels, schedule = [each.label for each in recorded], recorded[0].schedule
+    texts = read_texts(recorded[0].folder)
+    told = answered(recorded, texts)
+    html = assembled(
+        "transom.report.explorer",
+        ["style.css", "explorer/style.css"],
+        SCRIPT,
+        title=title or f"{schedule.workload}: {', '.join(labels)}",
+        sentences=told.sentences,
+        remarks=[each.text for each in schedule.diagnostics] or [each["text"] for each in recorded[0].card["remarks"]],
+        facts=_facts(recorded),
+        figures=_figures(recorded),
+        groups=[each for each in told.facts["policies"] if each["groups"]],
+        data=_data(recorded, texts),
+    )
+    return Explorer(html, labels, len(schedule), told.facts)
+
+
+def _facts(recorded: Sequence[Recorded]) -> list[tuple[str, str]]:
+    schedule = recorded[0].schedule
+    versions = recorded[0].card["versions"]
+    return [
+        ("Workload", schedule.workload),
+        ("Jobs", f"{len(schedule):,}"),
+        ("Machine", f"{schedule.cluster.num_nodes:,} nodes"),
+        ("Event rules", schedule.rules),
+        *(
+            (f"Policy {each.label}", f"{each.schedule.policy}, seed {each.card['details'].get('seed', 0)}")
+            for each in recorded
+        ),
+        ("Version", f"transom {versions.get('transom', '')}".strip()),
+    ]
+
+
+def _figures(recorded: Sequence[Recorded]) -> tuple[list[tuple[str, str]], list[tuple[str, list[str]]]]:
+    """Headings with their meanings, and a row of figures per policy."""
+    heads = [
+        (f"{name.replace('_', ' ')} [{_UNITS[unit]}]".replace(" []", ""), METRICS[name].description)
+        for name, unit in _FIGURES.items()
+    ]
+    rows = []
+    for each in recorded:
+        figures = summary(each.schedule)
+        rows.append((each.label, [f"{figures[name] / unit:,.2f}" for name, unit in _FIGURES.items()]))
+    return heads, rows
+
+
+def _data(recorded: Sequence[Recorded], texts: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+    schedule = recorded[0].schedule
+    jobs, runtime = schedule.jobs, schedule.runtime
+    place = {job: at for at, job in enumerate(jobs.id.tolist())} if jobs.depends_on else {}
+    pairs = [(place[job], place[parent]) for job, parents in jobs.depends_on.items() for parent in parents]
+    return {
+        "count": len(schedule),
+        "nodes": schedule.cluster.num_nodes,
+        "columns": {name: packed(getattr(jobs, name)) for name in ("id", "submit", "nodes", "walltime", "user")}
+        | {"runtime": packed(runtime)},
+        "texts": {name: _named(column) for name, column in texts.items()},
+        "parents": [packed(np.array(column, np.int64)) for column in (zip(*pairs, strict=True) if pairs else ((), ()))],
+        "modes": MODES,
+        "refused": _refused(recorded[0]),
+        "policies": [_policy(each, runtime) for each in recorded],
+    }
+
+
+def _policy(each: Recorded, runtime: IntArray) -> dict[str, Any]:
+    schedule = each.schedule
+    submit = schedule.jobs.submit
+    told = each.promised
+    return {
+        "label": each.label,
+        "spec": schedule.policy,
+        "wait": packed(schedule.wait),
+        "runtime": None if np.array_equal(schedule.runtime, runtime) else packed(schedule.runtime),
+        "mode": packed(schedule.mode),
+        "order": packed(schedule.order - np.arange(len(schedule))),
+        "promised": [
+            packed(np.where(told.when < 0, -1, told.when - submit)),
+            *(packed(np.where((column < 0) | (column >= 2**51), -1, column - submit)) for column in told[1:]),
+        ],
+        "runs": None
+        if each.runs is None
+        else [packed(np.diff(each.runs.offsets)), packed(each.runs.first), packed(each.runs.last - each.runs.first)],
+    }
+
+
+def _named(column: NDArray[Any]) -> dict[str, Any]:
+    names, of = np.unique(column.astype(str), return_inverse=True)
+    return {"names": names.tolist(), "of": packed(of)}
+
+
+def _refused(first: Recorded) -> str:
+    """Why the page cannot replay this workload as the engine does; empty if it can."""
+    schedule = first.schedule
+    if schedule.rules != "textbook":
+        return f"The page replays under textbook events alone; these replays are under {schedule.rules}."
+    if schedule.cluster.resources:
+        return "The page replays nodes alone; these jobs ask for further resources."
+    if schedule.outages is not None:
+        return "The page replays without outages; here nodes go out of service."
+    return ""

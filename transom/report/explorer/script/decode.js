@@ -1,0 +1,56 @@
+// Whole numbers as compact.py packs them: differences without a sign, in groups of seven bits, in base64.
+function unpacked(text) {
+  const bytes = atob(text);
+  let count = 0;
+  for (let i = 0; i < bytes.length; i++) count += bytes.charCodeAt(i) < 128;
+  const values = new Float64Array(count);
+  let value = 0, left = 0, scale = 1, at = 0;
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes.charCodeAt(i);
+    left += (byte & 127) * scale;
+    if (byte > 127) {
+      scale *= 128;
+      continue;
+    }
+    value += left % 2 ? -(left + 1) / 2 : left / 2;
+    values[at++] = value;
+    left = 0;
+    scale = 1;
+  }
+  return values;
+}
+
+const zipped = (a, b, join) => a.map((value, i) => join(value, b[i]));
+
+// The jobs, by (submission, id): columns of numbers, and of texts {names, of}.
+function decodedTrace(data) {
+  const trace = { count: data.count, machine: data.nodes, refused: data.refused, texts: {} };
+  for (const name in data.columns) trace[name] = unpacked(data.columns[name]);
+  for (const name in data.texts) trace.texts[name] = { names: data.texts[name].names, of: unpacked(data.texts[name].of) };
+  trace.parents = data.parents.map(unpacked);
+  return trace;
+}
+
+// A policy: times of each job on the clock of the trace, NaN for what is not there.
+function decodedPolicy(told, trace) {
+  const start = zipped(trace.submit, unpacked(told.wait), (a, b) => a + b);
+  const runtime = told.runtime === null ? trace.runtime : unpacked(told.runtime);
+  const later = (text) => zipped(trace.submit, unpacked(text), (a, b) => (b < 0 ? NaN : a + b));
+  const order = unpacked(told.order).map((shift, i) => shift + i);
+  const byStart = new Int32Array(trace.count);
+  order.forEach((rank, job) => { byStart[rank] = job; });
+  const [when, first, last] = told.promised.map(later);
+  const policy = {
+    label: told.label, spec: told.spec, machine: trace.machine, submit: trace.submit, walltime: trace.walltime,
+    start, end: zipped(start, runtime, (a, b) => a + b), mode: unpacked(told.mode), byStart,
+    promised: { when, first, last },
+  };
+  policy.runs = told.runs && recordedRuns(told.runs.map(unpacked));
+  return policy;
+}
+
+function recordedRuns([counts, first, width]) {
+  const begin = new Int32Array(counts.length);
+  for (let i = 1; i < begin.length; i++) begin[i] = begin[i - 1] + counts[i - 1];
+  return { begin, count: counts, first, last: zipped(first, width, (a, b) => a + b) };
+}

@@ -1,0 +1,255 @@
+// The page: policies beside one another on one axis of time, and what readers do to them.
+const page = { data: JSON.parse(document.getElementById("data").textContent) };
+page.trace = decodedTrace(page.data);
+page.recorded = page.data.policies.map((told) => decodedPolicy(told, page.trace));
+page.policies = page.recorded;
+page.epoch = page.trace.submit[0] > 5e8;
+page.users = new Map();
+for (const user of page.trace.user) if (user >= 0) page.users.set(user, (page.users.get(user) || 0) + 1);
+{
+  let places = null;
+  page.placeOf = (id) => {
+    places ||= new Map(Array.from(page.trace.id, (job, place) => [job, place]));
+    return places.has(id) ? places.get(id) : -1;
+  };
+}
+
+const DRAWN_RUNS = 2 ** 22; // node ids beyond so many pieces are not drawn
+
+// What drawing needs, made when a policy is first shown.
+function completed(policy) {
+  if (policy.steps) return policy;
+  policy.steps = stepsOf(policy, page.trace.nodes);
+  policy.longest = policy.byStart.reduce((most, job) => Math.max(most, policy.end[job] - policy.start[job]), 0);
+  policy.runs ||= lowestIdle(policy, page.trace.nodes, policy.steps.byEnd);
+  if (policy.runs.first.length > DRAWN_RUNS) policy.runs = null;
+  return policy;
+}
+
+const usual = defaults(page.trace, page.recorded);
+const labels = () => page.policies.map((policy) => policy.label);
+let state = { ...usual };
+
+const panels = document.getElementById("panels"), legend = document.getElementById("legend"), shown = document.getElementById("shown");
+const canvases = new Map();
+let waiting = 0;
+
+function draw() {
+  waiting = 0;
+  for (const [policy, canvas] of canvases) drawSchedule(canvas, page, completed(policy), state);
+  const place = (policy) => page.policies.indexOf(policy);
+  const all = [...canvases.keys()];
+  drawLines(document.getElementById("queue"), page, state, all.map((each) => [place(each), each.steps.queued]));
+  drawLines(document.getElementById("use"), page, state, all.map((each) => [place(each), each.steps.used]));
+}
+
+function redraw() {
+  if (!waiting) waiting = requestAnimationFrame(draw);
+}
+
+function remember() {
+  const text = toFragment(state, usual);
+  document.getElementById("here").setAttribute("href", `#${text}`);
+  if (location.hash.slice(1) !== text) history.replaceState(null, "", text ? `#${text}` : location.pathname + location.search);
+}
+
+let remembering = 0;
+function show(change) {
+  state = { ...state, ...change };
+  const least = Math.min(60, usual.to - usual.from);
+  state.to = Math.max(state.to, state.from + least);
+  redraw();
+  clearTimeout(remembering);
+  remembering = setTimeout(remember, 150);
+}
+
+// The panels of the policies that are shown, the choice of them, and the legend.
+function arrange() {
+  const chosen = page.policies.filter((policy) => state.shown.includes(policy.label));
+  canvases.clear();
+  panels.replaceChildren(...chosen.map((policy) => {
+    const canvas = element("canvas", { tabindex: "0", role: "img", "aria-label": `Schedule under ${policy.label}` });
+    canvases.set(policy, canvas);
+    setUpPointer(canvas, policy);
+    return holding("figure", {}, element("figcaption", {}, `${policy.label}: ${state.view === "nodes" ? "node ids" : "nodes in use"} over time`), canvas);
+  }));
+  shown.replaceChildren(...page.policies.map((policy, place) => {
+    const box = element("input", { type: "checkbox" });
+    box.checked = state.shown.includes(policy.label);
+    box.addEventListener("change", () => {
+      const kept = labels().filter((label) => (label === policy.label ? box.checked : state.shown.includes(label)));
+      show({ shown: kept.length ? kept : [policy.label] });
+      arrange();
+    });
+    const sign = element("span", { class: "sign" });
+    sign.style.borderTopColor = LINES[place % LINES.length][0];
+    sign.style.borderTopStyle = LINES[place % LINES.length][1].length ? "dashed" : "solid";
+    return holding("label", {}, box, sign, policy.label);
+  }));
+  const { classes } = colouring(page, state.colour, chosen[0]);
+  legend.replaceChildren(...(classes || []).map(([name, colour]) => {
+    const patch = element("span", { class: "patch" });
+    patch.style.backgroundColor = colour;
+    return holding("span", {}, patch, name);
+  }));
+  document.getElementById("view").value = state.view;
+  document.getElementById("colour").value = state.colour;
+  if (state.job !== null) page.policies.forEach(completed);
+  showCard(page, state.job === null ? -1 : page.placeOf(state.job), (id) => chooseJob(id));
+  showUser(page, state.user, chooseUser);
+  redraw();
+}
+
+function chooseJob(id, centred = false) {
+  const place = id === null ? -1 : page.placeOf(id), change = { job: place < 0 ? null : id };
+  if (place >= 0 && centred) {
+    const policies = page.policies.filter((policy) => !Number.isNaN(policy.start[place]));
+    const from = Math.min(...policies.map((policy) => policy.submit[place])), to = Math.max(...policies.map((policy) => policy.end[place]));
+    const around = Math.max(600, 0.25 * (to - from));
+    Object.assign(change, { from: from - around, to: to + around });
+  }
+  show(change);
+  for (const policy of page.policies) completed(policy);
+  showCard(page, place, (other) => chooseJob(other));
+}
+
+function chooseUser(user) {
+  show({ user });
+  showUser(page, user, chooseUser);
+}
+page.chooseUser = chooseUser;
+
+function zoom(factor, share = 0.5, nodes = 1, height = 0.5) {
+  const time = state.from + share * (state.to - state.from), node = state.high - height * (state.high - state.low);
+  const wide = Math.min(4 * (usual.to - usual.from), Math.max(60, (state.to - state.from) * factor));
+  const high = Math.min(usual.high, Math.max(1, (state.high - state.low) * nodes));
+  const low = Math.min(usual.high - high, Math.max(0, node - (1 - height) * high));
+  show({ from: time - share * wide, to: time + (1 - share) * wide, low, high: low + high });
+}
+
+function pan(share, nodes = 0) {
+  const by = share * (state.to - state.from), high = state.high - state.low;
+  const low = Math.min(usual.high - high, Math.max(0, state.low + nodes * high));
+  show({ from: state.from + by, to: state.to + by, low, high: low + high });
+}
+
+const KEYS = {
+  ArrowLeft: () => pan(-0.1), ArrowRight: () => pan(0.1), ArrowUp: () => pan(0, 0.1), ArrowDown: () => pan(0, -0.1),
+  "+": () => zoom(0.8), "-": () => zoom(1.25), Home: () => show({ from: usual.from, to: usual.to, low: usual.low, high: usual.high }),
+};
+
+// Drag to move, wheel or two fingers to zoom (with Shift: the nodes), click to choose a job.
+function setUpPointer(canvas, policy) {
+  const down = new Map();
+  let moved = 0, apart = 0;
+  const place = (event) => {
+    const box = canvas.getBoundingClientRect();
+    const width = box.width - MARGIN.left - MARGIN.right, height = box.height - MARGIN.top - MARGIN.bottom;
+    return { x: (event.clientX - box.left - MARGIN.left) / width, y: (event.clientY - box.top - MARGIN.top) / height };
+  };
+  canvas.addEventListener("wheel", (event) => {
+    event.preventDefault();
+    const at = place(event), delta = event.deltaY || event.deltaX, factor = Math.exp(Math.max(-1, Math.min(1, delta / 300)));
+    if (event.shiftKey) zoom(1, at.x, factor, at.y);
+    else zoom(factor, at.x);
+  }, { passive: false });
+  canvas.addEventListener("pointerdown", (event) => {
+    down.set(event.pointerId, place(event));
+    canvas.setPointerCapture(event.pointerId);
+    [moved, apart] = [0, 0];
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    const before = down.get(event.pointerId);
+    if (!before) return;
+    const now = place(event);
+    down.set(event.pointerId, now);
+    if (down.size === 1) {
+      moved += Math.abs(now.x - before.x) + Math.abs(now.y - before.y);
+      pan(before.x - now.x, state.high - state.low < usual.high ? now.y - before.y : 0);
+      return;
+    }
+    const [a, b] = [...down.values()], wide = Math.hypot(a.x - b.x, a.y - b.y);
+    if (apart) zoom(apart / Math.max(0.01, wide), (a.x + b.x) / 2);
+    [apart, moved] = [wide, 1];
+  });
+  const lift = (event) => {
+    const at = place(event);
+    if (down.delete(event.pointerId) && event.type === "pointerup" && moved < 0.01 && down.size === 0) {
+      const time = state.from + at.x * (state.to - state.from), node = Math.floor(state.high - at.y * (state.high - state.low));
+      const job = state.view === "nodes" ? jobAt(completed(policy), time, node) : null;
+      if (job !== null) chooseJob(page.trace.id[job]);
+    }
+    apart = 0;
+  };
+  canvas.addEventListener("pointerup", lift);
+  canvas.addEventListener("pointercancel", lift);
+  canvas.addEventListener("keydown", (event) => {
+    if (!KEYS[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    KEYS[event.key]();
+  });
+}
+
+// Sliders: the replay of the page stands beside the recorded ones.
+let made = null;
+const tellSliders = setUpSliders(page, (settings) => {
+  document.getElementById("whatif-said").textContent = "Replaying ...";
+  requestAnimationFrame(() => setTimeout(() => applySettings(settings)));
+});
+
+function applySettings(settings) {
+  made = settings.replayed ? whatIf(page.trace, settings) : null;
+  page.policies = made ? [...page.recorded, made] : page.recorded;
+  const known = labels(), kept = state.shown.filter((label) => known.includes(label));
+  const both = made && !kept.includes(made.label) ? [...kept.slice(0, 1), made.label] : kept;
+  show({ ...settings, shown: both.length ? both : known.slice(0, 2) });
+  tellSliders(state, made);
+  arrange();
+}
+
+function restore() {
+  const told = fromFragment(location.hash, usual, [...page.recorded.map((policy) => policy.label), "what if"]);
+  const { load, size, accuracy, shown: asked } = told;
+  if (page.trace.refused) told.replayed = false;
+  state = told;
+  applySettings({ load, size, accuracy, replayed: told.replayed });
+  if (!new URLSearchParams(location.hash.slice(1)).has("shown")) return;
+  const known = asked.filter((label) => labels().includes(label));
+  show({ shown: known.length ? known : usual.shown });
+  arrange();
+}
+
+for (const name of ["view", "colour"]) {
+  const choice = document.getElementById(name);
+  for (const option of [...choice.options]) if (["group", "partition"].includes(option.value) && !page.trace.texts[option.value]) option.remove();
+  choice.addEventListener("change", () => {
+    show({ [name]: choice.value });
+    arrange();
+  });
+}
+document.getElementById("all").addEventListener("click", KEYS.Home);
+document.getElementById("closer").addEventListener("click", KEYS["+"]);
+document.getElementById("wider").addEventListener("click", KEYS["-"]);
+setUpSearch(page, chooseJob, chooseUser);
+window.addEventListener("resize", redraw);
+window.addEventListener("hashchange", restore);
+window.addEventListener("beforeprint", draw);
+window.addEventListener("afterprint", redraw);
+matchMedia("print").addEventListener("change", draw);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+restore();
+draw();
+document.documentElement.dataset.ready = String(Math.round(performance.now()));
+
+// For scripts: a replay of the page and node ids by the ids of jobs, and what is shown.
+window.transom = Object.freeze({
+  replay(settings) {
+    const policy = whatIf(page.trace, { load: 100, size: 100, accuracy: 0, ...settings });
+    return { id: Array.from(policy.byStart, (job) => page.trace.id[job]), start: Array.from(policy.byStart, (job) => policy.start[job]) };
+  },
+  nodeRuns(label, id) {
+    const { runs } = completed(page.policies.find((policy) => policy.label === label)), job = page.placeOf(id);
+    return Array.from({ length: runs.count[job] }, (_, i) => [runs.first[runs.begin[job] + i], runs.last[runs.begin[job] + i]]);
+  },
+  state: () => ({ ...state }),
+});

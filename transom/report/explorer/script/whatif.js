@@ -1,0 +1,54 @@
+// Sliders that replay the trace in the page under FCFS with EASY backfilling.
+function figuresOf(page, policy) {
+  let total = 0, longest = 0, area = 0, last = -Infinity;
+  for (const job of policy.byStart) {
+    const wait = policy.start[job] - policy.submit[job];
+    total += wait;
+    longest = Math.max(longest, wait);
+    area += page.trace.nodes[job] * (policy.end[job] - policy.start[job]);
+    last = Math.max(last, policy.end[job]);
+  }
+  const jobs = policy.byStart.length, begin = policy.byStart.reduce((least, job) => Math.min(least, policy.submit[job]), Infinity);
+  return { jobs, mean: total / jobs, longest, use: area / (policy.machine * (last - begin)) };
+}
+
+function settingsText(page, { load, size, accuracy }) {
+  const nodes = Math.max(1, Math.floor(page.trace.machine * size / 100));
+  return `load ${load} %, ${counted(nodes, "node")}, walltimes ${accuracy ? `${accuracy} % more accurate` : "as requested"}`;
+}
+
+function setUpSliders(page, changed) {
+  const form = document.getElementById("whatif"), said = document.getElementById("whatif-said");
+  if (page.trace.refused) {
+    form.hidden = true;
+    said.textContent = page.trace.refused;
+    return () => {};
+  }
+  const sliders = Object.fromEntries(["load", "size", "accuracy"].map((name) => [name, document.getElementById(name)]));
+  const read = () => Object.fromEntries(Object.entries(sliders).map(([name, slider]) => [name, Number(slider.value)]));
+  const tell = () => {
+    const told = read();
+    document.getElementById("load-said").textContent = `${told.load} %`;
+    document.getElementById("size-said").textContent = counted(Math.max(1, Math.floor(page.trace.machine * told.size / 100)), "node");
+    document.getElementById("accuracy-said").textContent = told.accuracy === 100 ? "exact" : told.accuracy ? `${told.accuracy} % closer` : "as requested";
+  };
+  for (const slider of Object.values(sliders)) {
+    slider.addEventListener("input", tell);
+    slider.addEventListener("change", () => changed({ ...read(), replayed: true }));
+  }
+  document.getElementById("whatif-off").addEventListener("click", () => changed({ load: 100, size: 100, accuracy: 0, replayed: false }));
+  return (state, policy) => {
+    for (const name in sliders) sliders[name].value = state[name];
+    tell();
+    document.getElementById("whatif-off").disabled = !policy;
+    if (!policy) {
+      said.textContent = "Move a slider: the page replays all jobs under first come, first served with EASY backfilling.";
+      return;
+    }
+    const now = figuresOf(page, policy);
+    const usual = page.usual || (page.usual = figuresOf(page, whatIf(page.trace, { load: 100, size: 100, accuracy: 0 })));
+    const left = policy.leftOut ? ` ${counted(policy.leftOut, "job")} larger than the machine ${policy.leftOut === 1 ? "is" : "are"} left out.` : "";
+    said.textContent = `With ${settingsText(page, state)}, under fcfs-easy: mean wait ${duration(now.mean)} (as recorded ${duration(usual.mean)}), `
+      + `longest ${duration(now.longest)} (${duration(usual.longest)}), utilisation ${(100 * now.use).toFixed(1)} % (${(100 * usual.use).toFixed(1)} %).${left}`;
+  };
+}
