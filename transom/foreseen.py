@@ -47,6 +47,15 @@ _TASKS = """submit_time,duration,cpu,memory,job_id,task_id,instances_num,disk
 5,12.5,0.5,0.05,2,1,20,0
 40,3.0,2,0.3,3,1,6,0
 """
+_ANSWERS = """JobId=1 JobState=RUNNING Priority=2 TimeLimit=00:30:00 NumNodes=2 Partition=p NodeList=n[0-1]
+JobId=2 JobState=PENDING Priority=2 TimeLimit=00:30:00 NumNodes=4-4 Partition=p SubmitTime=2026-01-01T10:00:00
+JobId=3 JobState=PENDING Priority=2 TimeLimit=00:10:00 NumNodes=2-2 Partition=p SubmitTime=2026-01-01T10:01:00
+NodeName=n0 State=ALLOCATED CPUTot=4 CPUAlloc=4 Partitions=p
+NodeName=n1 State=ALLOCATED CPUTot=4 CPUAlloc=4 Partitions=p
+NodeName=n2 State=IDLE CPUTot=4 Partitions=p
+NodeName=n3 State=IDLE CPUTot=4 Partitions=p
+SwitchName=s0 Nodes=n[0-3]
+"""
 _MACHINES = "--machines count=2,cpu=8,memory=1"
 _RULES = ("first-fit", "best-fit", "tetris", "tetris-as-coded", "drf", "longest-first", "shortest-first", "random")
 _TRACE = "generate workload --jobs 120 --nodes 64 --load 0.95 --seed 1 --out"
@@ -77,6 +86,8 @@ def _commands() -> Iterator[str]:
     drawn = "--sequences 2 --length 16 --policy kernel:model=kernel/kernel.safetensors --policy f1 --policy wfp3"
     yield f"protocol rlscheduler trace.swf {drawn} --policy window:solver=dp,size=8"
     yield f"protocol rlscheduler trace.swf {drawn} --rules textbook --backfill easy"
+    for policy in ("fcfs", "fcfs-easy", "fcfs-conservative"):
+        yield f"slurm advise answers.txt --policy {policy} --allocate dcas-exact"
     tasks = f"simulate tasks.csv {_MACHINES} --no-figures"
     placing = " ".join(f"--policy {each}" for each in (*_RULES, "window:solver=placement-exact"))
     yield f"{tasks} {placing} --out tasks"
@@ -139,6 +150,7 @@ def _run(line: str) -> None:
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder, chdir(folder), watched() as seen:
         Path("tasks.csv").write_text(_TASKS)
+        Path("answers.txt").write_text(_ANSWERS)
         _solvers()
         for each in _commands():
             _run(each)

@@ -187,3 +187,22 @@ def test_a_real_slurm_is_seen(
     seen = json.loads(transom("slurm", "window", "--json").out)
     assert seen["queue"] == [f"{array}_{i}" for i in (1, 2, 3)]
     assert abs(seen["now"] - slurm.now()) <= 5
+
+
+def test_partitions_of_all_nodes_and_hosts_in_lists(tmp_path: Path) -> None:
+    groups = {
+        "sinfo": [{"node": {"state": ["IDLE"]}, "nodes": {"nodes": ["n[1-2]", "n4"]}, "partition": {"name": "p"}}]
+    }
+    (tmp_path / "sinfo.json").write_text(json.dumps(groups))
+    (tmp_path / "jobs.json").write_text('{"jobs": [{"job_id": 1, "job_state": "RUNNING", "submit_time": 5}]}')
+    (tmp_path / "slurm.conf").write_text("PartitionName=p Nodes=ALL Default=YES\n")
+    seen = window_of(read_answers([tmp_path / name for name in ("sinfo.json", "jobs.json", "slurm.conf")]))
+    assert (seen.partition, sorted(seen.names)) == ("p", ["n1", "n2", "n4"])
+
+
+def test_a_running_job_whose_end_is_not_told_has_its_limit_before_it(tmp_path: Path) -> None:
+    job = "JobId=1 JobState=RUNNING Priority=2 TimeLimit=00:30:00 NumNodes=1 Partition=p NodeList=n1 "
+    text = job + "SubmitTime=2026-01-01T10:00:00\nNodeName=n1 State=ALLOCATED CPUTot=4 CPUAlloc=4 Partitions=p\n"
+    (tmp_path / "answers.txt").write_text(text)
+    window = window_of(read_answers([tmp_path / "answers.txt"])).window
+    assert window.running_end.tolist() == [window.now + 1800]

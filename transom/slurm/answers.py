@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from transom.errors import SlurmError
+from transom.traces.records.hostlist import hosts
 from transom.traces.records.slurm_json import number_of
 from transom.traces.records.values import nothing
 
@@ -58,3 +60,16 @@ def number(value: Any) -> int:
         return max(int(float(told)), UNKNOWN)
     except (ValueError, OverflowError):
         return UNKNOWN
+
+
+def named_hosts(text: str) -> list[str]:
+    """The names in one of Slurm's lists.
+
+    Raises
+    ------
+    SlurmError : the list is damaged.
+    """
+    try:
+        return hosts(text)
+    except ValueError as error:
+        raise SlurmError(f"Slurm's answer: {error}") from None

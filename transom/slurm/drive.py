@@ -8,7 +8,6 @@ can be. What a window cannot express is released to Slurm at once.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +18,7 @@ from transom.slurm.commands import run_slurm
 from transom.slurm.decisions import note_decision
 from transom.slurm.jobs import SlurmJob
 from transom.slurm.selector import Selector
-from transom.slurm.state import SlurmState, ask_jobs, ask_slurm, slurm_clock
+from transom.slurm.state import SlurmState, ask_slurm, slurm_clock
 from transom.slurm.window import MORE_THAN_SERVE, Seen, window_of
 from transom.traces.records.hostlist import hosts
 
@@ -188,6 +187,8 @@ class Driver:
         """Whether something has happened since the last decision, as in a replay."""
         window = seen.window
         events = (window.queue.id.tolist(), window.running.id.tolist(), seen.idle.tolist(), window.available.tolist())
+        if self._pause():
+            return False
         changed = bool(events != self._decided)
         self._decided = events
         return changed and len(window.queue) > 0
@@ -200,7 +201,8 @@ class Driver:
         made, stale = [], []
         for start in advice.starts:
             name = start.job.name
-            if self._may_act() and name in self._leases and _still(start):
+            if not self._pause() and name in self._leases and _still(start):
+                self._minute.append(time.monotonic())
                 # Written down first: if the answer is lost, the nodes must not be offered again.
                 self._started[name] = (start.where, -1)
                 if actions.start(self._audit, name, start.where, slurm_clock(), digest):
@@ -211,13 +213,10 @@ class Driver:
             self._decided = None
         return made, stale
 
-    def _may_act(self) -> bool:
-        now = time.monotonic()
-        self._minute = [each for each in self._minute if now - each < 60]
-        if len(self._minute) >= self._terms.per_minute:
-            return False
-        self._minute.append(now)
-        return True
+    def _pause(self) -> bool:
+        """Whether no more may be started in this minute."""
+        self._minute = [each for each in self._minute if time.monotonic() - each < 60]
+        return len(self._minute) >= self._terms.per_minute
 
 
 def _still(start: Start) -> bool:
@@ -229,30 +228,3 @@ def _still(start: Start) -> bool:
         return False
     state, reason, size, named = told[0].split("|")
     return state == "PENDING" and not reason.startswith("JobHeld") and size == str(start.job.nodes) and not named
-
-
-def give_all_back(audit: Audit, takes: Callable[[SlurmJob], bool]) -> list[str]:
-    """Leave to Slurm what a log has under lease or nudged, what it asked to start in vain, what is held and selected.
-
-    Raises
-    ------
-    SlurmError : Slurm does not answer.
-    """
-    ledger, now, waiting = read_ledger(audit.path), slurm_clock(), [job for job in ask_jobs() if job.waits]
-    known = ledger.leases.keys() | ledger.started.keys()
-    leased = [job.name for job in waiting if job.name in known and not job.held]
-    held = [
-        job.name
-        for job in waiting
-        if job.reason == "JobHeldUser" and takes(job) and job.name not in ledger.left and job.name not in known
-    ]
-    # Killed between the two commands of an adoption: under lease by the log, and still held.
-    held += [job.name for job in waiting if job.name in known and job.reason == "JobHeldUser"]
-    if held:
-        actions.release(audit, held)
-    if leased:
-        actions.give_back(audit, leased, now)
-    nudged = [job.name for job in waiting if ledger.factors.get(job.name)]
-    for name in nudged:
-        actions.nudge(audit, name, 0)
-    return leased + held + nudged

@@ -16,7 +16,7 @@ from pathlib import Path
 from transom._system.files import atomic_write
 from transom.errors import TransomError
 from transom.slurm.audit import Audit
-from transom.slurm.drive import give_all_back
+from transom.slurm.giving_back import give_all_back
 from transom.slurm.jobs import SlurmJob
 from transom.slurm.selector import Selector
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from transom.slurm.answers import number, stated
+from transom.slurm.answers import named_hosts, number, stated
 
 _SERVING = frozenset(("IDLE", "ALLOCATED", "MIXED", "COMPLETING", "PLANNED", "ALLOC", "MIX", "COMP"))
 _HARMLESS = frozenset(("PLANNED", "CLOUD", "DYNAMIC_NORM", "DYNAMIC_FUTURE", "COMPLETING", "BLOCKED"))
@@ -83,7 +83,7 @@ def nodes_of_groups(groups: Iterable[Any]) -> Iterator[SlurmNode]:
             continue
         cpus, memory = _inside(group, "cpus"), _inside(group, "memory")
         partition = stated(_inside(group, "partition").get("name"))
-        for name in _list(_inside(group, "nodes").get("nodes")):
+        for name in (each for text in _list(_inside(group, "nodes").get("nodes")) for each in named_hosts(text)):
             before = found.get(name)
             found[name] = SlurmNode(
                 name=name,

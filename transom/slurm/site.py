@@ -8,11 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from transom.errors import SlurmError
 from transom.models import FatTree
 from transom.models.arrays import IntArray
-from transom.slurm.answers import UNKNOWN, number, stated
-from transom.traces.records.hostlist import hosts
+from transom.slurm.answers import UNKNOWN, named_hosts, number, stated
 from transom.traces.records.values import count, instant, minutes
 
 
@@ -53,19 +51,6 @@ class Switch(NamedTuple):
     name: str
     nodes: tuple[str, ...]
     below: tuple[str, ...]
-
-
-def named_hosts(text: str) -> list[str]:
-    """The names in one of Slurm's lists.
-
-    Raises
-    ------
-    SlurmError : the list is damaged.
-    """
-    try:
-        return hosts(text)
-    except ValueError as error:
-        raise SlurmError(f"Slurm's answer: {error}") from None
 
 
 def partitions_of_records(records: Iterable[Mapping[str, str]]) -> Iterator[Partition]:

@@ -14,9 +14,10 @@ from transom.models import Cluster, JobTable, Window
 from transom.models.arrays import IntArray
 from transom.models.job import DEMAND
 from transom.simulation.core.site_order import load_rule, site_order
+from transom.slurm.answers import named_hosts
 from transom.slurm.jobs import SlurmJob
 from transom.slurm.nodes import SlurmNode
-from transom.slurm.site import Licence, Partition, Reservation, named_hosts, tree_of
+from transom.slurm.site import Licence, Partition, Reservation, tree_of
 from transom.slurm.state import SlurmState
 
 _YEAR = 365 * 86400  # the walltime of a job without a limit [s]
@@ -95,7 +96,7 @@ def window_of(
     if not where.up:
         remarks.append(f"partition {where.name} is not up: Slurm starts nothing there")
 
-    running, owned = _running(state, nodes, ids)
+    running, owned = _running(state, nodes, ids, where)
     reserved = {ids[n] for each in state.reservations if each.start <= now < each.end for n in each.nodes if n in ids}
     idle = np.array([i for i, node in enumerate(nodes) if node.idle and i not in owned and i not in reserved], np.int64)
     running = {job: kept for job, held_ in running.items() if (kept := held_ - reserved)}
@@ -121,7 +122,8 @@ def window_of(
         for each in _first(coming, queue, now, where)
     ]
     licences = [each for each in state.licences if any(each.name in _licences(job.licences) for job in queue)]
-    ends = sorted(running, key=lambda job: (max(job.end, now + _WITHIN), job.id))
+    end_of = {job: max(_end(job, now, where), now + _WITHIN) for job in running}
+    ends = sorted(running, key=lambda job: (end_of[job], job.id))
     waiting = JobTable(_rows(queue, {}, now, where, licences, kept_from))
     active = JobTable(_rows(ends, running, now, where, licences, kept_from))
     window = Window(
@@ -134,7 +136,7 @@ def window_of(
         ),
         queue=waiting,
         running=active,
-        running_end=np.array([max(job.end, now + _WITHIN) for job in ends], np.int64),
+        running_end=np.array([end_of[job] for job in ends], np.int64),
         available=_available(idle, licences, kept_from, active),
         idle=None if tree is None else idle,
     )
@@ -145,13 +147,14 @@ def window_of(
 
 
 def _partition(state: SlurmState, name: str | None) -> Partition:
-    known = {each.name: each for each in state.partitions}
+    every = frozenset(node.name for node in state.nodes)
+    known = {each.name: replace(each, nodes=every) if "ALL" in each.nodes else each for each in state.partitions}
     if not known:  # as in answers that were kept without them
         for word in sorted({word for node in state.nodes for word in node.partitions}):
             inside = frozenset(node.name for node in state.nodes if word in node.partitions)
             known[word] = Partition(word, inside, False, -1, True, True)
     if not known:
-        known[name or "all"] = Partition(name or "all", frozenset(n.name for n in state.nodes), True, -1, True, True)
+        known[name or "all"] = Partition(name or "all", every, True, -1, True, True)
     if name is not None:
         if name not in known:
             raise SlurmError(f"there is no partition {name!r}; Slurm has {', '.join(sorted(known))}")
@@ -160,7 +163,7 @@ def _partition(state: SlurmState, name: str | None) -> Partition:
 
 
 def _running(
-    state: SlurmState, nodes: Sequence[SlurmNode], ids: dict[str, int]
+    state: SlurmState, nodes: Sequence[SlurmNode], ids: dict[str, int], where: Partition
 ) -> tuple[dict[SlurmJob, set[int]], set[int]]:
     """The nodes in service that become idle with each job, and all nodes that jobs hold."""
     last: dict[int, SlurmJob] = {}
@@ -168,7 +171,9 @@ def _running(
         if job.holds and job.held_nodes:
             for name in named_hosts(job.held_nodes):
                 node = ids.get(name)
-                if node is not None and (node not in last or _end(job) > _end(last[node])):
+                if node is None:
+                    continue
+                if node not in last or _end(job, state.now, where) > _end(last[node], state.now, where):
                     last[node] = job
     by_job: dict[int, tuple[SlurmJob, set[int]]] = {}
     for node, job in last.items():
@@ -177,8 +182,9 @@ def _running(
     return dict(by_job.values()), set(last)
 
 
-def _end(job: SlurmJob) -> float:
-    return job.end if job.end > 0 else float("inf")
+def _end(job: SlurmJob, now: int, where: Partition) -> int:
+    """When a running job ends at the latest; one whose end is not told has begun now."""
+    return job.end if job.end > 0 else (job.start if job.start > 0 else now) + _walltime(job, now, where)
 
 
 class _Question:

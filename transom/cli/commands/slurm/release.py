@@ -21,7 +21,7 @@ def command(
     """
     from transom.errors import DocumentError
     from transom.slurm.audit import Audit, read_audit
-    from transom.slurm.drive import give_all_back
+    from transom.slurm.giving_back import give_all_back
     from transom.slurm.guardian import dismiss
     from transom.slurm.lock import alone
     from transom.slurm.selector import Selector

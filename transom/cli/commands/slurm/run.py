@@ -86,7 +86,8 @@ def command(
     from transom.errors import SlurmError, SpecError
     from transom.slurm.advice import Adviser
     from transom.slurm.audit import Audit
-    from transom.slurm.drive import Driver, Terms, give_all_back
+    from transom.slurm.drive import Driver, Terms
+    from transom.slurm.giving_back import give_all_back
     from transom.slurm.guardian import dismiss, heartbeat_of, stand_guard
     from transom.slurm.lock import alone
     from transom.slurm.nudge import Nudger
