@@ -37,6 +37,7 @@ _POLICIES = (
     "nwp",
     "window:solver=dp,objective=wait,size=20",
     "small=window:solver=auto,size=8",
+    "mars:min=2,median=5",
 )
 _SELECTING = ("multisched", "bbsched", "weighted", "constrained", "dot-product", "selection:solver=pareto-dp")
 _AGENTS = ("dras-pg", "dras-dql", "decima-pg")

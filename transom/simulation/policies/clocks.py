@@ -16,14 +16,16 @@ _STARTS = {"trace": "on the trace's clock", "sequence": "on a clock that starts 
 
 
 def clock_of(spec: str) -> str | None:
-    """``trace`` or ``sequence`` if a policy orders the queue by a rule that depends on it, else None.
+    """``trace``, ``sequence`` or both if a policy orders the queue by rules that depend on it, else None.
 
     Raises
     ------
     SpecError : there is no such policy.
     """
-    clock: str | None = getattr(load_rule(getattr(make_policy(spec), "order", "fcfs")), "clock", None)
-    return clock
+    policy = make_policy(spec)
+    rules = getattr(policy, "rules", None) or (load_rule(getattr(policy, "order", "fcfs")),)
+    clocks: set[str] = {rule.clock for rule in rules if hasattr(rule, "clock")}
+    return " and ".join(sorted(clocks, reverse=True)) or None
 
 
 def clock_remarks(policies: Iterable[tuple[str, str | None]]) -> list[str]:
