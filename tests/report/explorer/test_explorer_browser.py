@@ -131,6 +131,29 @@ def test_a_slider_replays_and_is_shown(page: Any, tmp_path: Path) -> None:
     wait_for(page, "return document.querySelectorAll('#shown label').length === 3")
 
 
+def test_outages_leave_no_sliders(browser: Any, out: Path, tmp_path: Path) -> None:  # noqa: F811
+    trace, path = str(out.parent / "trace.parquet"), tmp_path / "page.html"
+    arguments = [
+        "--policy",
+        "fcfs-easy",
+        "--jobs",
+        "60",
+        "--outages",
+        "mtbf=30d,mttr=4h",
+        "--out",
+        str(tmp_path / "out"),
+    ]
+    assert run(["simulate", trace, *arguments, "--no-figures", "-q"]) == 0
+    assert run(["report", str(tmp_path / "out"), "-o", str(path), "-q"]) == 0
+    browser.get(f"{path.as_uri()}#if=120:100:0")
+    assert "without outages" in browser.find_element("id", "whatif-said").text
+    assert not browser.find_element("id", "load").is_displayed()
+    assert state(browser)["replayed"] is False
+    assert browser.find_element("css selector", ".lead").text.startswith(
+        "Under fcfs-easy the mean wait would have been"
+    )
+
+
 def wait_for(page: Any, condition: str) -> None:
     from selenium.webdriver.support.wait import WebDriverWait
 

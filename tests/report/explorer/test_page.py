@@ -81,6 +81,18 @@ def test_the_answer_is_that_of_simulate(out: Path, tmp_path: Path, capsys: pytes
     assert "<title>Ours</title>" in (tmp_path / "page.html").read_text()
 
 
+def test_groups_without_names_stand_by_number(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace, out = tmp_path / "trace.swf", tmp_path / "out"
+    job = "{0} {0} -1 5 1 -1 -1 1 9 -1 1 {0} {0} -1 -1 -1 -1 -1\n"
+    trace.write_text("; MaxProcs: 1\n" + "".join(job.format(i) for i in range(1, 13)))
+    policies = ["--policy", "fcfs", "--policy", "ljf"]
+    assert run(["simulate", str(trace), *policies, "--out", str(out), "--no-figures", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["answer"]
+    assert [each["name"] for each in told["policies"][0]["groups"]["group"]][1:10:8] == ["group 2", "group 10"]
+    assert run(["report", str(out), "-o", str(tmp_path / "page.html"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["answer"] == told
+
+
 def test_the_same_recordings_give_the_same_bytes(out: Path) -> None:
     assert explorer([out]).html == explorer([out]).html
 

@@ -108,7 +108,7 @@ def _data(recorded: Sequence[Recorded], texts: Mapping[str, NDArray[Any]]) -> di
         "texts": {name: _named(column) for name, column in texts.items()},
         "parents": [packed(np.array(column, np.int64)) for column in (zip(*pairs, strict=True) if pairs else ((), ()))],
         "modes": MODES,
-        "refused": _refused(recorded[0]),
+        "refused": _refused(recorded),
         "policies": [_policy(each, runtime) for each in recorded],
     }
 
@@ -139,13 +139,13 @@ def _named(column: NDArray[Any]) -> dict[str, Any]:
     return {"names": names.tolist(), "of": packed(of)}
 
 
-def _refused(first: Recorded) -> str:
+def _refused(recorded: Sequence[Recorded]) -> str:
     """Why the page cannot replay this workload as the engine does; empty if it can."""
-    schedule = first.schedule
+    schedule = recorded[0].schedule
     if schedule.rules != "textbook":
         return f"The page replays under textbook events alone; these replays are under {schedule.rules}."
     if schedule.cluster.resources:
         return "The page replays nodes alone; these jobs ask for further resources."
-    if schedule.outages is not None:
+    if any(each.schedule.outages is not None for each in recorded):
         return "The page replays without outages; here nodes go out of service."
     return ""

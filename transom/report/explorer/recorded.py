@@ -157,8 +157,16 @@ def _origin(texts: Mapping[str, NDArray[Any]]) -> Origin:
     def numbered(kind: str) -> tuple[IntArray | None, dict[int, str]]:
         if kind not in texts:
             return None, {}
-        names, of = np.unique(texts[kind].astype(str), return_inverse=True)
-        return np.where(names[of] == "", -1, of), dict(enumerate(names.tolist()))
+        column = texts[kind].tolist()
+        names = sorted(set(column) - {""}, key=lambda name: _by_number(name, kind))
+        places = {name: place for place, name in enumerate(names)}
+        return np.array([places.get(name, -1) for name in column], np.int64), dict(enumerate(names))
 
     (partition, names), (group, groups) = numbered("partition"), numbered("group")
     return Origin(partition=partition, names=names, group=group, groups=groups)
+
+
+def _by_number(name: str, kind: str) -> tuple[int, str]:
+    """Groups without a name of their own by number, as in the trace; then the others by name."""
+    number = name.removeprefix(f"{kind} ")
+    return (int(number), "") if number.isdecimal() and number != name else (2**63, name)

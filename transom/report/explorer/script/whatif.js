@@ -19,8 +19,10 @@ function settingsText(page, { load, size, accuracy }) {
 
 function setUpSliders(page, changed) {
   const form = document.getElementById("whatif"), said = document.getElementById("whatif-said");
+  const part = document.getElementById("whatif-part");
   if (page.trace.refused) {
-    form.hidden = true;
+    form.hidden = document.getElementById("whatif-note").hidden = true;
+    part.classList.add("idle"); // not on paper
     said.textContent = page.trace.refused;
     return () => {};
   }
@@ -41,6 +43,7 @@ function setUpSliders(page, changed) {
     for (const name in sliders) sliders[name].value = state[name];
     tell();
     document.getElementById("whatif-off").disabled = !policy;
+    part.classList.toggle("idle", !policy);
     if (!policy) {
       said.textContent = "Move a slider: the page replays all jobs under first come, first served with EASY backfilling.";
       return;
