@@ -66,7 +66,7 @@ def transom(site: Path, here: Path) -> Callable[..., Ran]:
 
 
 def test_it_is_solved_and_checked(transom: Callable[..., Ran]) -> None:
-    shown = transom("solve", "jobs.jsonl", "--solver", "lpt")
+    shown = transom("solve", "jobs.jsonl", "--solver", "longest-job")
     assert (shown.status, shown.err) == (0, "")
     assert "3 x makespan: 2 feasible, 1 optimal" in shown.out
     ran = transom("solve", "jobs.jsonl", "--json", "--solutions", "--out", "results.jsonl")
@@ -111,7 +111,7 @@ def test_it_is_benched_and_reported(transom: Callable[..., Ran], here: Path) -> 
         "--instances",
         "jobs.jsonl",
         "--solver",
-        "lpt",
+        "longest-job",
         "--solver",
         "auto",
         "--seconds",
@@ -126,7 +126,7 @@ def test_it_is_benched_and_reported(transom: Callable[..., Ran], here: Path) -> 
     assert told.status == 0, told.err
     page = (here / "page.html").read_text()
     assert "makespan" in page
-    assert "lpt" in page
+    assert "longest-job" in page
 
 
 def test_a_library_keeps_it(transom: Callable[..., Ran], here: Path) -> None:
@@ -144,7 +144,7 @@ def test_a_library_keeps_it(transom: Callable[..., Ran], here: Path) -> None:
 def test_it_is_listed_and_has_a_schema(transom: Callable[..., Ran]) -> None:
     listed = transom("solvers").out
     assert "Solvers of makespan problems\n  auto " in listed
-    assert "\n  lpt  " in listed
+    assert "\n  longest-job  " in listed
     schema = json.loads(transom("schema", "makespan").out)
     assert schema["$defs"]["MakespanDocument"]["required"] == ["format", "times", "machines"]
     assert "transom/makespan/1" in transom("schema").out

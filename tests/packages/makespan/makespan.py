@@ -41,7 +41,7 @@ class Makespan(Frozen):
 class LongestFirst:
     """Longest processing time first (Graham 1969); the bound is the longest job or the mean load."""
 
-    name = "lpt"
+    name = "longest-job"
     solves = Makespan
 
     def supports(self, problem: Makespan, /) -> str | None:
@@ -62,4 +62,4 @@ def waiting(window: Window) -> tuple[Makespan, list[int]]:
     return Makespan(tuple(window.queue.walltime.tolist()), window.free_nodes), window.queue.id.tolist()
 
 
-MAKESPAN = ProblemType(kind="makespan", model=Makespan, solver="lpt", made_from={"window": waiting})
+MAKESPAN = ProblemType(kind="makespan", model=Makespan, solver="longest-job", made_from={"window": waiting})
