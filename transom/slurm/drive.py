@@ -144,7 +144,8 @@ class Driver:
             del self._started[name]
             self._leases.pop(name, None)
             if self._audit is not None:
-                on = None if job is None else job.held_nodes
+                # A job that is completing is listed with the nodes alone that are not done yet.
+                on = job.held_nodes if job is not None and job.state == "RUNNING" else None
                 same = on is None or set(hosts(on)) == set(hosts(nodes))
                 self._audit.write("followed", job=name, asked=nodes, nodes=on, same=same)
         for name in [name for name in self._leases if name not in jobs]:
