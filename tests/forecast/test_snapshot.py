@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -62,6 +64,19 @@ def test_a_history_that_ended_weeks_before_counts_as_the_week_before(workload: W
     again = History(part, "fcfs-easy", unknown(part)).ask(moved)
     assert [each.plan + later for each in told] == [each.plan for each in again]
     assert any(each.p10 < each.p90 for each in again)
+
+
+def test_nodes_out_of_service_stay_so(workload: Workload) -> None:
+    window = deep(workload, "fcfs-easy")
+    largest = int(window.running.nodes.argmax())
+    others = np.delete(np.arange(len(window.running)), largest)
+    small = np.flatnonzero(window.queue.nodes <= window.running.nodes[others].sum())
+    ends, free = window.running_end[others], window.available + window.running.nodes[largest]
+    whole = Window(window.now, window.cluster, window.queue.take(small), window.running.take(others), ends, free)
+    drained, history = replace(whole, available=[0]), History(workload, "fcfs-easy", unknown(workload))
+    with_all, without = history.ask(whole), history.ask(drained)
+    assert sum(each.plan for each in without) > sum(each.plan for each in with_all)
+    assert all(each.plan > window.now for each in without)
 
 
 def _later(table: JobTable, seconds: int) -> JobTable:

@@ -15,12 +15,13 @@ from transom.forecast.conformal import quantiles, thresholds
 from transom.forecast.futures import forecast
 from transom.forecast.past import Past
 from transom.models.arrays import FloatArray, IntArray
+from transom.simulation.core.decision import Backfilling
 from transom.traces.workload import Workload
 
 WAITED = 600
 """Past questions are about jobs that waited longer [s]."""
 
-_SPACED = 1024  # jobs among which they are chosen
+_SPACED: dict[Backfilling, int] = {"none": 1024, "easy": 1024, "conservative": 512}  # jobs among which they are chosen
 
 
 def asked_before(past: Past, now: int, shown: int) -> IntArray:
@@ -30,7 +31,8 @@ def asked_before(past: Past, now: int, shown: int) -> IntArray:
     at different instants share most of them.
     """
     known = past.known
-    every = np.arange(0, shown, 1 << (max(shown - 1, 0) // _SPACED).bit_length())
+    stride = 1 << (max(shown - 1, 0) // _SPACED[known.backfilling]).bit_length()
+    every = np.arange(0, shown, stride)
     start = known.start[every]
     found = every[(start < now) & (start - known.submit[every] > WAITED)]
     return found[np.argsort(known.start[found], kind="stable")]
@@ -51,7 +53,7 @@ class Calibration:
         self._path = users_cache() / "when" / f"{key}.npy" if key else None
         self._made: dict[int, FloatArray] = {}
         if self._path is not None:
-            with suppress(OSError, ValueError, EOFError):  # none yet, or damaged: made again
+            with suppress(OSError, ValueError, EOFError, IndexError):  # none yet, or damaged: made again
                 kept = np.load(self._path, allow_pickle=False)
                 self._made = dict(zip(kept[:, 0].astype(np.int64).tolist(), kept[:, 1:].reshape(-1, 3), strict=True))
 

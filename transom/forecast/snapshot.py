@@ -12,7 +12,7 @@ from transom.forecast.futures import Instant
 from transom.forecast.known import Known
 from transom.forecast.past import Past
 from transom.forecast.questions import Answer, answers
-from transom.models import JobTable, Window
+from transom.models import Cluster, JobTable, Window
 from transom.models import job as table
 from transom.models.arrays import IntArray
 from transom.simulation.core.events import NEVER
@@ -45,7 +45,7 @@ class History:
         """When queued jobs of a snapshot will start.
 
         Of the history counts what had ended by the snapshot. Where the history is on an earlier clock or ends weeks
-        before the snapshot, it is taken to have ended in the week before.
+        before the snapshot, it is taken to have ended in the week before. What is neither free nor used stays so.
 
         Parameters
         ----------
@@ -81,7 +81,10 @@ class History:
         if shown == 0:
             raise SpecError(f"snapshot at {now} s: no job of the history was submitted before")
         shift = max((now - int(past.submit[shown - 1])) // _WEEK, 0) * _WEEK
-        ended = np.flatnonzero(past.end[:shown] + shift <= now)
+        cluster = _in_service(window)
+        asked = np.column_stack((past.jobs.nodes, past.jobs.demand))[:shown]
+        fits = (asked <= np.array([cluster.num_nodes, *cluster.capacities])).all(axis=1)
+        ended = np.flatnonzero(fits & (past.end[:shown] + shift <= now))
         old, queue, running = past.jobs.data[ended], window.queue.data, window.running.data
         old[:, table.SUBMIT] += shift
         live = np.concatenate((queue, running))
@@ -95,9 +98,17 @@ class History:
         order = np.lexsort((data[:, table.ID], data[:, table.SUBMIT]))
         jobs = JobTable(data[order])
         known = Known(
-            window.cluster, jobs, start[order], end[order], name[order], past.rule, past.backfilling,
+            cluster, jobs, start[order], end[order], name[order], past.rule, past.backfilling,
             past.origin + shift,
         )  # fmt: skip
         active = np.flatnonzero(order >= len(old))
         elapsed = np.where(known.start[active] < now, now - known.start[active], -1)
         return known, Instant(now, number, active, elapsed, np.full(len(active), -1), True), shown
+
+
+def _in_service(window: Window) -> Cluster:
+    """The machine without what is neither free nor used, but as large as the largest request of the queue."""
+    used = np.append(window.running.nodes.sum(), window.running.demand.sum(axis=0, dtype=np.int64))
+    there = window.available + used[: len(window.available)]
+    nodes, *capacities = np.maximum(there, window.requests().max(axis=0, initial=0)).tolist()
+    return Cluster(nodes, window.cluster.resources, tuple(capacities))
