@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -107,6 +108,7 @@ def search_cpsat(
     scale: Scale,
     presolve: bool = True,
     probing: bool = True,
+    parameters: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
     """Let CP-SAT minimise until the budget is done; an iteration is a conflict.
 
@@ -115,6 +117,7 @@ def search_cpsat(
     model : its objective is meant as ``scale`` says.
     read : makes the problem's solution out of the values of all variables.
     presolve, probing : whether CP-SAT's presolve and, in it, probing is used.
+    parameters : further ones of CP-SAT, by name.
     """
     from ortools.sat.python import cp_model
 
@@ -122,6 +125,8 @@ def search_cpsat(
     solver.parameters.cp_model_presolve = presolve
     if not probing:
         solver.parameters.cp_model_probing_level = 0
+    for name, value in parameters.items():
+        setattr(solver.parameters, name, value)
 
     report = Handover(budget)
 

@@ -23,8 +23,10 @@ from transom.stop import Budget, Stop
 _SHARE = 0.4  # of the time, that local search takes
 _STALL = 200  # steps without a better schedule that end the local search, for each task
 _PER_TASK = 1e-4  # what it takes to build the model, for each task and edge [s]
+_LANES = 150  # tasks times nodes, up to which it is a part of the model which node a task runs on
 _PAIRS = 4000  # of tasks and machines, up to which tasks without edges are assigned to machines
 _CUBE = 4e6  # of the number of tasks, up to which intervals are looked at
+_PARAMETERS = {"use_precedences_in_disjunctive_constraint": True, "use_strong_propagation_in_disjunctive": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,9 +195,9 @@ def _search(
     model = cp_model.CpModel()
     variables: list[Any] = []
     defer_destructors(model, variables)
-    alike = not len(problem.edges) and windows.requests.shape[1] == 1 and int(windows.requests.max()) == 1
+    apart = not len(problem.edges) and _alike(windows)
     with collector_paused():
-        if alike and len(problem) * int(windows.capacity[0]) <= _PAIRS:
+        if apart and len(problem) * int(windows.capacity[0]) <= _PAIRS:
             starts_of = _machines(model, windows, limits, variables)
         else:
             starts_of = _intervals(model, windows, limits, variables, problem)
@@ -206,7 +208,12 @@ def _search(
         found = starts_of(values)
         return found if scale.error == 0 or not problem.violations(found) else None
 
-    search_cpsat(model, budget, seed, read, scale)
+    search_cpsat(model, budget, seed, read, scale, parameters=_PARAMETERS)
+
+
+def _alike(windows: Windows) -> bool:
+    """Whether each task takes one of so many equal parts of a single resource."""
+    return windows.requests.shape[1] == 1 and int(windows.requests.min()) == int(windows.requests.max()) == 1
 
 
 def _intervals(
@@ -223,13 +230,31 @@ def _intervals(
         model.add(starts[child] >= starts[parent] + durations[parent])
     for task in np.flatnonzero(np.diff(problem.children.first) == 0).tolist():
         model.add(end >= starts[task] + durations[task])
+    model.add_hint(end, makespan)
+    model.minimize(end)
+    if _alike(windows) and len(durations) * int(windows.capacity[0]) <= _LANES:
+        _add_lanes(model, starts, durations, int(windows.capacity[0]))
+        return lambda values: values[: len(durations)]
     boxes = [model.new_fixed_size_interval_var(starts[t], each, "") for t, each in enumerate(durations)]
     for requests, capacity in zip(windows.requests.T, windows.capacity.tolist(), strict=True):
         asked = np.flatnonzero((requests > 0) & (windows.durations > 0)).tolist()
         model.add_cumulative([boxes[t] for t in asked], requests[asked].tolist(), capacity)
-    model.add_hint(end, makespan)
-    model.minimize(end)
     return lambda values: values[: len(durations)]
+
+
+def _add_lanes(model: Any, starts: list[Any], durations: list[int], nodes: int) -> None:
+    """Each task on one of few nodes, on which tasks do not overlap: this proves more than a cumulative constraint."""
+    lanes: list[list[Any]] = [[] for _ in range(nodes)]
+    # Tasks without a runtime are left out: they would not be allowed within another task.
+    boxes = [each for each in zip(starts, durations, strict=True) if each[1]]
+    for number, (start, duration) in enumerate(boxes, 1):
+        mine = []
+        for lane in lanes[:number]:  # nodes are identical: the first task goes on the first, and so on
+            mine.append(model.new_bool_var(""))
+            lane.append(model.new_optional_fixed_size_interval_var(start, duration, mine[-1], ""))
+        model.add_exactly_one(mine)
+    for lane in lanes:
+        model.add_no_overlap(lane)
 
 
 def _machines(
