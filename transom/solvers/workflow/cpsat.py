@@ -23,7 +23,7 @@ from transom.stop import Budget, Stop
 _SHARE = 0.4  # of the time, that local search takes
 _STALL = 200  # steps without a better schedule that end the local search, for each task
 _PER_TASK = 1e-4  # what it takes to build the model, for each task and edge [s]
-_LANES = 150  # tasks times nodes, up to which it is a part of the model which node a task runs on
+_LANES = 150  # tasks times parts of a resource, up to which it is decided which part a task takes
 _PAIRS = 4000  # of tasks and machines, up to which tasks without edges are assigned to machines
 _CUBE = 4e6  # of the number of tasks, up to which intervals are looked at
 _PARAMETERS = {"use_precedences_in_disjunctive_constraint": True, "use_strong_propagation_in_disjunctive": True}
@@ -219,7 +219,7 @@ def _alike(windows: Windows) -> bool:
 def _intervals(
     model: Any, windows: Windows, limits: tuple[int, int], starts: list[Any], problem: Workflow
 ) -> Callable[[IntArray], IntArray]:
-    """A variable for the start of each task, intervals, and a cumulative constraint for each resource."""
+    """A variable for the start of each task, and for each resource lanes or a cumulative constraint."""
     proved, makespan = limits
     durations = windows.durations.tolist()
     latest = (makespan - windows.tails - windows.durations).tolist()
@@ -232,27 +232,31 @@ def _intervals(
         model.add(end >= starts[task] + durations[task])
     model.add_hint(end, makespan)
     model.minimize(end)
-    if _alike(windows) and len(durations) * int(windows.capacity[0]) <= _LANES:
-        _add_lanes(model, starts, durations, int(windows.capacity[0]))
-        return lambda values: values[: len(durations)]
     boxes = [model.new_fixed_size_interval_var(starts[t], each, "") for t, each in enumerate(durations)]
     for requests, capacity in zip(windows.requests.T, windows.capacity.tolist(), strict=True):
+        # Tasks without a runtime are left out: on a lane they would not be allowed within another task.
         asked = np.flatnonzero((requests > 0) & (windows.durations > 0)).tolist()
-        model.add_cumulative([boxes[t] for t in asked], requests[asked].tolist(), capacity)
+        if len(asked) * capacity <= _LANES:
+            _add_lanes(model, [(starts[t], durations[t], int(requests[t])) for t in asked], capacity)
+        else:
+            model.add_cumulative([boxes[t] for t in asked], requests[asked].tolist(), capacity)
     return lambda values: values[: len(durations)]
 
 
-def _add_lanes(model: Any, starts: list[Any], durations: list[int], nodes: int) -> None:
-    """Each task on one of few nodes, on which tasks do not overlap: this proves more than a cumulative constraint."""
-    lanes: list[list[Any]] = [[] for _ in range(nodes)]
-    # Tasks without a runtime are left out: they would not be allowed within another task.
-    boxes = [each for each in zip(starts, durations, strict=True) if each[1]]
-    for number, (start, duration) in enumerate(boxes, 1):
+def _add_lanes(model: Any, tasks: list[tuple[Any, int, int]], parts: int) -> None:
+    """A resource of few parts: which of them each task takes, on each of which tasks do not overlap.
+
+    This proves more than a cumulative constraint. Parts are identical: the first task takes the first ones, and so on.
+    """
+    lanes: list[list[Any]] = [[] for _ in range(parts)]
+    open_ = 0
+    for start, duration, request in tasks:
+        open_ = min(parts, open_ + request)
         mine = []
-        for lane in lanes[:number]:  # nodes are identical: the first task goes on the first, and so on
+        for lane in lanes[:open_]:
             mine.append(model.new_bool_var(""))
             lane.append(model.new_optional_fixed_size_interval_var(start, duration, mine[-1], ""))
-        model.add_exactly_one(mine)
+        model.add(sum(mine) == request)
     for lane in lanes:
         model.add_no_overlap(lane)
 
