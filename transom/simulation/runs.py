@@ -106,8 +106,8 @@ def replay(
     -------
     The schedule, and whether it was read rather than computed.
     """
-    card = _card(workload, run)
     target = folder / run.label if folder else None
+    card = _card(workload, run) if target else {}
     if target and not force and (kept := _recorded(target, card)) is not None:
         log(f"{run.label}: read from {target}, where it was finished before")
         return kept, True

@@ -113,3 +113,15 @@ def test_arrivals_are_drawn_from_the_seed_and_only_where_none_are_stated() -> No
         drawn_arrivals([CHAIN], 30, np.random.default_rng(3))
     with pytest.raises(SpecError, match="gap"):
         drawn_arrivals(flows, -1, np.random.default_rng(3))
+
+
+@pytest.mark.parametrize("policy", ["sjf", "sjf-easy", "fcfs", "saf"])
+def test_a_wide_fork_starts_its_tasks_in_the_order_of_the_rule(policy: str) -> None:
+    rng = np.random.default_rng(8)
+    runtimes = np.append(1, rng.integers(1, 50, 60))
+    fork = Workflow("fork", tuple(map(str, range(61))), runtimes, [(0, task) for task in range(1, 61)])
+    stream = stream_of([fork], 1)
+    schedule = replayed(stream, policy)
+    by_length = np.lexsort((np.arange(1, 61), runtimes[1:])) + 1
+    expected = list(range(1, 61)) if policy == "fcfs" else by_length.tolist()
+    assert np.argsort(schedule.order)[1:].tolist() == expected

@@ -95,7 +95,7 @@ class Replay:
         if self.rule.timeless and len(jobs):
             ranked = site_order(self.rule, jobs, self.origin, self.origin)
             self.state.jobs[ranked, events.RANK] = np.arange(len(jobs))
-
+            _sort_children(self.state)
         if service is not None:
             service.attach(self.state)
             self._sources = (JobEvents(self.state, service.release), service)
@@ -308,3 +308,10 @@ def _list_children(table: JobTable, jobs: IntArray) -> IntArray:
     jobs[:, events.CHILDREN] = np.searchsorted(parent, np.arange(len(jobs)))
     jobs[:, events.CHILDREN_END] = np.searchsorted(parent, np.arange(len(jobs)), side="right")
     return child.copy()
+
+
+def _sort_children(state: State) -> None:
+    """List the children of each job by rank: those that a job sets free join the queue behind one another."""
+    spans = state.jobs[:, events.CHILDREN_END] - state.jobs[:, events.CHILDREN]
+    parent = np.repeat(np.arange(len(state.jobs)), spans)
+    state.children[:] = state.children[np.lexsort((state.jobs[state.children, events.RANK], parent))]
