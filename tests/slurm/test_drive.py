@@ -46,15 +46,17 @@ def test_jobs_run_on_exactly_the_nodes_of_the_policy(
 ) -> None:
     slurm = emulated_slurm(nodes=8, leaf=4)
     use(slurm, monkeypatch)
-    other = slurm.submit("true", "-H", "-N", "1", "-J", "left alone")
+    nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+    script = "#!/bin/sh\ntrue\n"
+    other = slurm.run(*nobody, "sbatch", "--parsable", "-o/dev/null", "-H", "-D/", "-J", "UserId=root(0)", stdin=script)
     jobs = submit_held(slurm, 10, 1, 5)
-    select = [option for job in jobs for option in ("--select", f"job={job}")]
-    with Drive(slurm, "--policy", "fcfs-easy", "--allocate", "best-fit", *select) as drive:
+    with Drive(slurm, "--policy", "fcfs-easy", "--allocate", "best-fit", "--select", "user=root") as drive:
         slurm.wait(lambda: completed(slurm, jobs), "all jobs have ended")
         refused = transom("slurm", "release", drive.audit)
         assert refused.status == 2
     assert_on_the_stated_nodes(slurm, drive, jobs)
-    assert slurm.run("squeue", "-h", "-j", str(other), "-o", "%r").strip() == "JobHeldUser"
+    assert slurm.run("squeue", "-h", "-j", other.strip(), "-o", "%u %r").split() == ["nobody", "JobHeldUser"]
+    assert all(other.strip() not in line["jobs"] for line in drive.lines("act"))
     assert drive.guardian is None
     assert len(drive.lines("act")) == len(drive.lines("done"))
     assert all(line["same"] for line in drive.lines("followed"))
