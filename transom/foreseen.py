@@ -106,6 +106,7 @@ def _commands() -> Iterator[str]:
     yield "generate workflow --family all --count 5 --tasks 12 --gap 60 --out stream.jsonl"
     yield "simulate stream.jsonl --nodes 4 --policy fcfs-easy --policy wfp3-conservative --out workflows"
     yield "check stream.jsonl workflows"
+    yield "solve stream.jsonl --nodes 2 --seconds 0.5"
     yield "check trace.swf.gz replays/fcfs-easy"
     yield "check trace.swf placed/fcfs-easy"
     yield "simulate trace.swf --policy fcfs-easy --policy fcfs --out replays --figures --force"

@@ -28,7 +28,7 @@ from transom.models.workflow import Workflow
 from transom.solving import presolve
 from transom.stop import Budget
 
-_WORK = 20_000  # tasks of a chunk of steps, between two looks at the clock
+_WORK = 5_000  # tasks of a chunk of steps, between two looks at the clock
 _STEPS = 20_000  # without any limit
 _MOVES = 3  # of a step, at most
 
@@ -86,11 +86,14 @@ class LocalSearch:
         while not budget.done() and not (endless and budget.iterations >= _STEPS):
             left = budget.iterations_left()
             count = steps if left is None else min(steps, left)
+            began = budget.seconds()
             better_at = search(tasks, backwards, order, starts, profile, rng, count)
             if better_at:
                 budget.spend(better_at)
                 budget.found(starts)
             budget.spend(count - better_at)
+            if budget.short(budget.seconds() - began):  # what the next steps take
+                return
 
 
 @compiled

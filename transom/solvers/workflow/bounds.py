@@ -24,7 +24,7 @@ from transom.models.arrays import IntArray
 from transom.models.workflow import Workflow
 
 _ENERGY = 2**58  # of amounts times ticks: sums of a few fit into 64 bits
-_PARTS = 128  # of which together the bound by the longest tasks is taken
+_PARTS = 20_000_000  # per square of the number of tasks: of how many together the longest tasks are looked at
 _TASKS = 2000  # up to which subsets are looked at, whose number grows with the square
 
 
@@ -145,6 +145,7 @@ def shared_parts(windows: Windows, r: int, by_length: IntArray, inside: IntArray
     the shortest of them.
     """
     number, best, head = 0, 0, 2**62
+    most = max(1, _PARTS // len(by_length) ** 2)
     sums = np.zeros(len(by_length) + 1, np.int64)
     for each in range(len(by_length)):
         task = by_length[each]
@@ -154,7 +155,7 @@ def shared_parts(windows: Windows, r: int, by_length: IntArray, inside: IntArray
         sums[number + 1] = sums[number] + windows.durations[task]
         number += 1
         if number > parts:
-            for k in range(1, min(parts, _PARTS) + 1):
+            for k in range(1, min(parts, most) + 1):
                 least = k * (number // parts) + min(k, number % parts)
                 best = max(best, head + (sums[number] - sums[number - least] - 1) // k + 1)
     return best

@@ -24,8 +24,9 @@ _SHARE = 0.4  # of the time, that local search takes
 _STALL = 200  # steps without a better schedule that end the local search, for each task
 _PER_TASK = 1e-4  # what it takes to build the model, for each task and edge [s]
 _LANES = 150  # tasks times parts of a resource, up to which it is decided which part a task takes
-_PAIRS = 4000  # of tasks and machines, up to which tasks without edges are assigned to machines
+_PAIRS = 8000  # of tasks and machines, up to which tasks without edges are assigned to machines
 _CUBE = 4e6  # of the number of tasks, up to which intervals are looked at
+_PER_CUBE = 1e-7  # what that takes, per cube [s]
 _PARAMETERS = {"use_precedences_in_disjunctive_constraint": True, "use_strong_propagation_in_disjunctive": True}
 
 
@@ -165,21 +166,24 @@ def _solve(problem: Workflow, budget: Budget, rng: np.random.Generator, start: A
     scale = _Ticks(1 / ticks, 0.0 if exact else math.inf, False, ticks)
     proved = max(path_bound(windows), resource_bound(windows))
     budget.prove(scale.bound(proved))
-    _improve(problem, budget, rng, start)
+    building = _PER_TASK * (len(problem) + len(problem.edges))
+    short = building > (1 - _SHARE) * budget.seconds_left()  # too short for CP-SAT: local search takes it all
+    _improve(problem, budget, rng, start, 1.0 if short else _SHARE)
     makespan = int((np.asarray(budget.solution) + windows.durations).max())
-    if not budget.done() and len(problem) ** 3 * len(windows.capacity) <= _CUBE:
+    cube = len(problem) ** 3 * len(windows.capacity)
+    if not budget.done() and cube <= _CUBE and budget.seconds_left() > _PER_CUBE * cube:
         proved = interval_bound(windows, proved, makespan)
         budget.prove(scale.bound(proved))
-    if budget.done() or budget.short(_PER_TASK * (len(problem) + len(problem.edges))):
+    if budget.done() or budget.short(building):
         return
     _search(problem, windows, (proved, makespan), budget, int(rng.integers(2**31)), scale)
 
 
-def _improve(problem: Workflow, budget: Budget, rng: np.random.Generator, start: Any) -> None:
-    """Local search, until it has used up its share or meets the bound."""
+def _improve(problem: Workflow, budget: Budget, rng: np.random.Generator, start: Any, share: float) -> None:
+    """Local search, until it has used up its share of the time or meets the bound."""
     seconds = budget.seconds_left()
-    share = None if seconds == math.inf else max(_SHARE * seconds, 1e-9)
-    part = budget.nested(Stop(share, budget.iterations_left(), stall=_STALL * len(problem)), problem)
+    limit = None if seconds == math.inf else max(share * seconds, 1e-9)
+    part = budget.nested(Stop(limit, budget.iterations_left(), stall=_STALL * len(problem)), problem)
     if budget.bound is not None:
         part.prove(budget.bound)
     registry.make(registry.SOLVERS, "local-search", Workflow).improve(problem, part, rng, start)
