@@ -16,6 +16,8 @@ import numpy as np
 
 from transom import read_swf, simulate
 from transom.forecast.questions import ask
+from transom.forecast.snapshot import History
+from transom.simulation.snapshots import window_at
 from transom.traces.applications import read_applications
 
 
@@ -26,7 +28,12 @@ def main() -> None:
     parser.add_argument("--policy", action="append", help="by default fcfs-easy, sjf-easy and fcfs-conservative")
     parser.add_argument("--questions", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--queue", type=int, help="ask the first queue of so many jobs instead, twice")
     options = parser.parse_args()
+    if options.queue is not None:
+        for trace in options.trace:
+            ask_queue(trace, (options.policy or ["fcfs-easy"])[0], options.queue, options.seed)
+        return
     print(f"{'policy':18}{'trace':26}{'asked':>6}{'covered':>9}{'plan off':>10}{'p50 off':>9}{'ratio':>7}"
           f"{'p10-p90':>9}{'CPU':>8}")  # fmt: skip
     for policy in options.policy or ["fcfs-easy", "sjf-easy", "fcfs-conservative"]:
@@ -53,6 +60,21 @@ def main() -> None:
                   f"{off / 60:9.1f}{ratio:7.2f}{length / 60:9.0f}{spent:8.1f}", flush=True)  # fmt: skip
         pooled, ratio = np.concatenate(hits), float(np.median(ratios))
         print(f"{policy:18}{'all':26}{len(pooled):6}{pooled.mean():9.3f}{'':19}{ratio:7.2f}", flush=True)
+
+
+def ask_queue(trace: Path, policy: str, least: int, seed: int) -> None:
+    """Ask about all jobs of a deep queue, first without a calibration, then with it."""
+    workload = read_swf(trace)
+    schedule = simulate(workload, policy)
+    deep = np.flatnonzero(schedule.decisions["queued"] >= least)
+    if not len(deep):
+        raise SystemExit(f"{trace}: no queue has {least} jobs")
+    window = window_at(schedule, int(schedule.decisions["time"][deep[0]]))
+    history = History(workload, policy, read_applications(trace, workload.jobs.id), seed)
+    for what in ("with the calibration", "calibrated before"):
+        began = time.process_time()
+        asked = len(history.ask(window))
+        print(f"{policy} {trace.name}: {asked} queued jobs, {what}: {time.process_time() - began:.2f} s of CPU time")
 
 
 if __name__ == "__main__":
