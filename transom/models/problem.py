@@ -23,6 +23,7 @@ class ProblemType:
     kind : its name in results and for ``--problem``.
     model : the class of its problems (:class:`~transom.stop.Problem`).
     solver : what ``auto`` calls where its table has no tree for this kind; a specification.
+    then : what takes over from it where a fifth of the budget, but at least 10 ms, has brought no proof.
     name, plural, about : in words: ``a knapsack``, ``knapsacks``, and the plural with what a list of solvers adds.
     place : where it stands in lists; those with the same place by kind.
     document : its documents are ``transom/DOCUMENT/1``; by default the kind.
@@ -67,6 +68,7 @@ class ProblemType:
     examples: Part = None
     exact: tuple[str, ...] = ()
     relaxed: str | None = None
+    then: str | None = None
     fronts: bool = False
 
     def __post_init__(self) -> None:

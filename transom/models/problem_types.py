@@ -124,6 +124,7 @@ PLACEMENT = ProblemType(
     },
     states="a placement states its values",
     solver="placement-exact",
+    then="local-search",
     features=f"{_FEATURES}:PLACEMENT",
     statistics=f"{_STATISTICS}:of_placement",
     capacity=lambda problem: len(problem.free),

@@ -17,6 +17,9 @@ from transom.solvers.auto.table import Choice, leaf_of, packaged, solvers_of
 from transom.solving import refusal, warm_up
 from transom.stop import Budget
 
+_FIRST, _SOON = 0.2, 0.01
+"""Share of a budget that a kind without a tree leaves its solver if another takes over, and at least so long [s]."""
+
 _WORTH_IT = 0.03
 """Share of the seconds of a budget that has to be left for another solver."""
 
@@ -33,11 +36,11 @@ def prepare(*problems: tuple[str, type]) -> None:
 
 
 def solvers_for(kind: str) -> list[str]:
-    """Specifications of the solvers for a kind of problem: those of the table, or the one that its type names."""
+    """Specifications of the solvers for a kind of problem: those of the table, or the ones that its type names."""
     if choice := packaged().problems.get(kind):
         return solvers_of(choice)
     known = known_type(kind)
-    return [] if known is None or known.solver is None else [known.solver]
+    return [] if known is None else [spec for spec in (known.solver, known.then) if spec is not None]
 
 
 def run(problem: Any, budget: Budget, rng: np.random.Generator, start: Any = None) -> None:
@@ -97,7 +100,11 @@ def _steps(problem: Any, budget: Budget) -> Iterator[tuple[str, float]]:
     table, seconds = packaged(), budget.stop.seconds
     choice: Choice | None = table.problems.get(problem.kind)
     if choice is None:
-        yield from ((spec, 1.0) for spec in solvers_for(problem.kind))
+        first, *rest = solvers_for(problem.kind)
+        if rest and (seconds is not None or budget.iterations_left() is not None):
+            yield first, _FIRST if seconds is None else min(1.0, max(_FIRST, _SOON / seconds))
+            first = rest[0]
+        yield first, 1.0
         return
     if seconds is not None:
         # A machine half as fast has half the time.
