@@ -23,13 +23,13 @@ def sliding(replays: Replays, folder: str, out: Path) -> None:
     chunks, ends = unseen(folder)
     for other, colour in OTHERS.items():
         less = replays.makespans(RULES[other])[chunks] - ends
-        axes.plot(chunks, less, ".-", color=colour, ms=3, lw=0.5, label=f"{other} minus agent")
+        axes.plot(chunks, less, ".", color=colour, ms=3, label=f"{other} minus agent")
     axes.axhline(0, color="black", lw=0.6)
     axes.set(
         xlabel="chunk of the training", ylabel="difference of makespans [s]", title="Figure 4: agent while it learns"
     )
     axes.set_yscale("symlog", linthresh=10)
-    axes.legend(loc="lower right", ncols=3)
+    figure.legend(loc="outside upper right", ncols=3)
     save(figure, out / "deepjs_figure_4.png")
 
 
@@ -55,7 +55,7 @@ def test_set(replays: Replays, spec: str, out: Path) -> None:
     axes.axhline(0, color="black", lw=0.6)
     axes.set(xlabel="chunk of the test", ylabel="difference of makespans [s]", title="Figure 6: agent on the test")
     axes.set_yscale("symlog", linthresh=10)
-    axes.legend(loc="lower right", ncols=3)
+    figure.legend(loc="outside upper right", ncols=3)
     save(figure, out / "deepjs_figure_6.png")
 
 
@@ -73,7 +73,13 @@ def statistics(replays: Replays, trained: dict[str, str], out: Path) -> None:
             at, [each.mean() for each in less], [each.std() for each in less], fmt="none", ecolor="black", lw=0.6
         )
         boxes = right.boxplot(
-            less, positions=at, widths=0.2, manage_ticks=False, patch_artist=True, flierprops={"ms": 2}
+            less,
+            positions=at,
+            widths=0.2,
+            manage_ticks=False,
+            patch_artist=True,
+            flierprops={"ms": 2},
+            medianprops={"color": "black"},
         )
         for box in boxes["boxes"]:
             box.set_facecolor(colour)
@@ -82,5 +88,5 @@ def statistics(replays: Replays, trained: dict[str, str], out: Path) -> None:
         axes.axhline(0, color="black", lw=0.6)
         axes.set(title=title, ylabel="difference of makespans [s]")
     right.set_yscale("symlog", linthresh=10)
-    left.legend(loc="upper right")
+    figure.legend(*left.get_legend_handles_labels(), loc="outside upper right", ncols=3)
     save(figure, out / "deepjs_figure_7.png")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 from scipy.stats import pearsonr, spearmanr
 
 from benchmarks.deepjs.replays import checkpoint
@@ -43,5 +42,5 @@ def correlations(chunk: TaskWorkload, compared: dict[str, tuple[str, str]], numb
         a, b = scored(agent, met), scored(network(other), met)
         linear = pearsonr(a, b)
         print(f"{name:44}{len(met):>7}{linear.statistic:>9.2f}{linear.pvalue:>9.1g}{spearmanr(a, b).statistic:>8.2f}")
-        found.append((f"{name}: r = {np.round(linear.statistic, 2)}", a, b))
+        found.append((f"{name}\nr = {linear.statistic:.2f}", a, b))
     return found

@@ -114,7 +114,7 @@ def figure_4(replays: Replays, folders: Sequence[str]) -> None:
     for folder in folders:
         chunks, ends = unseen(folder)
         better = first_fit[chunks] > ends
-        counts = "".join(f"{int(better[b : b + 20].sum()):>9}" for b in blocks)
+        counts = "".join(f"{int(better[b : b + 20].sum()) if b < len(chunks) else '-':>9}" for b in blocks)
         print(f"{Path(folder).name:20}{counts}{int(better.sum()):>6}")
     longest = replays.makespans("longest-first") < first_fit
     print(
