@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 
 from transom.slurm.audit import Audit
 from transom.slurm.commands import run_slurm
@@ -83,7 +84,7 @@ def _all(audit: Audit, action: str, names: Sequence[str], carry_out: Callable[[s
     well = True
     for begin in range(0, len(names), _TOGETHER):
         some = list(names[begin : begin + _TOGETHER])
-        well &= audit.act(action, some, lambda some=some: carry_out(",".join(some)), **facts)  # type: ignore[misc]
+        well &= audit.act(action, some, partial(carry_out, ",".join(some)), **facts)
     return well
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from transom.errors import SpecError
-from transom.models import FatTree, Window
+from transom.models import Cluster, FatTree, Window
 from transom.models.arrays import IntArray
 from transom.rng import stream
 from transom.simulation.core.decision import Policy
@@ -85,7 +85,6 @@ class Adviser:
             reset(stream(seed, policy))
         self._allocator, self._seed = allocator or Allocator(), seed
         self._placer: Placer | None = None
-        self._tree: FatTree | None = None
 
     def advise(self, seen: Seen) -> Advice:
         """What to do in a window whose queue is in the order of the policy.
@@ -121,7 +120,7 @@ class Adviser:
         self, window: Window, idle: IntArray, kept_from: KeptFrom, jobs: list[int]
     ) -> dict[int, tuple[int, ...]]:
         """Nodes for jobs; those that would run into a reservation first, beside its nodes."""
-        placer = self._placer_on(window.cluster.topology)
+        placer = self._placer_on(window.cluster)
         row = {job: i for i, job in enumerate(window.queue.id.tolist())}
         groups: dict[frozenset[int], list[int]] = {}
         for job in jobs:
@@ -140,9 +139,11 @@ class Adviser:
                 idle = np.setdiff1d(idle, ids)
         return placed
 
-    def _placer_on(self, tree: FatTree | None) -> Placer:
-        if tree is None and self._allocator.solver is not None:
+    def _placer_on(self, cluster: Cluster) -> Placer:
+        if cluster.topology is None and self._allocator.solver is not None:
             raise SpecError("--allocate needs a network: Slurm describes none (topology.conf)")
-        if self._placer is None or tree != self._tree:
-            self._placer, self._tree = Placer(tree, self._allocator, self._seed), tree  # type: ignore[arg-type]
+        size = cluster.num_nodes
+        tree = cluster.topology or FatTree.uniform(size, size, size)
+        if self._placer is None or tree != self._placer.tree:
+            self._placer = Placer(tree, self._allocator, self._seed)
         return self._placer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -120,7 +120,7 @@ def _take_text(state: SlurmState, text: str) -> bool:
         kinds.setdefault(next(iter(record)), []).append(record)
     taken = False
     for kind, found in kinds.items():
-        into, read = {
+        readers: dict[str, tuple[list[Any], Callable[[list[dict[str, str]]], Iterable[Any]]]] = {
             "JobId": (state.jobs, slurm_jobs.jobs_of_records),
             "NodeName": (state.nodes, nodes_of_records),
             "PartitionName": (state.partitions, site.partitions_of_records),
@@ -128,8 +128,9 @@ def _take_text(state: SlurmState, text: str) -> bool:
             "LicenseName": (state.licences, site.licences_of_records),
             "SwitchName": (state.switches, site.switches_of_records),
             "BlockName": (state.switches, site.switches_of_records),
-        }[kind]
-        into += read(found)  # type: ignore[operator]
+        }
+        into, read = readers[kind]
+        into += read(found)
         taken = True
     return taken or text.startswith("No ")
 
