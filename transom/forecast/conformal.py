@@ -6,14 +6,16 @@ width, so that short and long waits, certain and uncertain forecasts share one s
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
+
 import numpy as np
 
 from transom.models.arrays import FloatArray, IntArray
 
 _SOFT = 600.0  # waits much below it differ little [s]
 _LEAST = 30  # so many past questions are needed
-_FIRST = 50  # of them set the thresholds, the others move them
-_STEP = 0.05  # of a threshold, in widths
+_LATEST = 300  # of them count
+_STEP = 0.01  # of a level
 _TAIL = 0.1
 _FLOOR = 0.1  # of a width, in the logarithm
 
@@ -27,9 +29,9 @@ def quantiles(sampled: IntArray) -> FloatArray:
 def thresholds(past: FloatArray, waits: FloatArray) -> tuple[float, float]:
     """How far intervals are to be widened below and above, in widths; negative where they are to be narrowed.
 
-    The first questions set both by split-conformal calibration. Each further one moves them: after a miss a threshold
-    rises by nine tenths of a step, after a hit it falls by a tenth. Whatever the jobs are like, a tenth of a long past
-    lies beyond each threshold.
+    Each is a quantile of the latest scores: split-conformal calibration, at a level that follows the past. After a miss
+    the level rises by nine tenths of a step, after a hit it falls by a tenth, so that about a tenth of a long past
+    lies beyond each threshold even where jobs change.
 
     Parameters
     ----------
@@ -38,21 +40,30 @@ def thresholds(past: FloatArray, waits: FloatArray) -> tuple[float, float]:
 
     References
     ----------
-    Romano, Patterson, Candes, Conformalized quantile regression, NeurIPS 2019; Angelopoulos, Candes, Tibshirani,
-    Conformal PID control for time series prediction, NeurIPS 2023, section 2 (quantile tracking).
+    Romano, Patterson, Candes, Conformalized quantile regression, NeurIPS 2019; Gibbs, Candes, Adaptive conformal
+    inference under distribution shift, NeurIPS 2021, equation (2).
     """
     if len(waits) < _LEAST:
         return 0.0, 0.0
     low, _, high = np.log(past + _SOFT).T
     width, wait = np.maximum(high - low, _FLOOR), np.log(waits + _SOFT)
-    found = []
-    for score in ((low - wait) / width, (wait - high) / width):
-        first = score[:_FIRST]
-        at = float(np.quantile(first, min(1.0, (1 - _TAIL) * (1 + 1 / len(first)))))
-        for each in score[_FIRST:].tolist():
-            at += _STEP * ((each > at) - _TAIL)
-        found.append(at)
-    return found[0], found[1]
+    return _followed((low - wait) / width), _followed((wait - high) / width)
+
+
+def _followed(scores: FloatArray) -> float:
+    """The threshold for the next score."""
+    listed = scores.tolist()
+    latest, level = sorted(listed[:_LEAST]), 1 - _TAIL
+    for k, score in enumerate(listed[_LEAST:]):
+        level = min(max(level + _STEP * ((score > _at(latest, level)) - _TAIL), 0.5), 1.0)
+        insort(latest, score)
+        if len(latest) > _LATEST:
+            del latest[bisect_left(latest, listed[k + _LEAST - _LATEST])]
+    return _at(latest, level)
+
+
+def _at(ascending: list[float], level: float) -> float:
+    return ascending[min(int(level * (len(ascending) + 1)), len(ascending) - 1)]
 
 
 def calibrated(forecast: FloatArray, below: float, above: float) -> FloatArray:
