@@ -167,7 +167,7 @@ def test_nothing_for_ever_is_told() -> None:
         ("placement", {"family": "alibaba", "largest": 3}, "largest does not go with the family alibaba"),
         ("placement", {"busy": 0.3}, "busy does not go with the family uniform"),
         ("placement", {"family": "alibaba", "busy": 1.5}, "busy from 0 to 1"),
-        ("placement", {"tightness": -1.0}, "tightness must be > 0"),
+        ("placement", {"tightness": -1.0}, "tightness and kinds must be > 0"),
         ("placement", {"objective": "size"}, "unknown objective of placements 'size'"),
         ("placement", {"like": "a.csv", "tasks": 3}, "unknown parameter of recipe 'placement': 'tasks'"),
         ("csp", {"density": 2.0}, "density must be from 0 to 1"),
