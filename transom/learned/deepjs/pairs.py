@@ -62,9 +62,21 @@ class Pairs(NamedTuple):
 def seen(workload: TaskWorkload, arranged: Arranged) -> Seen:
     """What the tasks of a workload with CPU and memory are to the network."""
     units = np.array(workload.units, np.float64)
-    task = (np.column_stack((workload.demands / units, workload.estimate)) - MEAN[2:5]) / SCALE[2:5]
     exact = arranged.machines.dtype.kind == "i"
-    return Seen(task.astype(np.float32), 1 / (SCALE[:2] * (units if exact else np.ones(2))))
+    return sight_of(workload.demands / units, workload.estimate, units if exact else np.ones(2))
+
+
+def sight_of(demands: FloatArray, durations: FloatArray, units: FloatArray) -> Seen:
+    """What tasks are to the network.
+
+    Parameters
+    ----------
+    demands : of an instance, in cores and shares of a machine's memory, shape ``(T, 2)``.
+    durations : [s], shape ``(T,)``.
+    units : what is free on a machine, per core and per memory of a machine, shape ``(2,)``.
+    """
+    task = (np.column_stack((demands, durations)) - MEAN[2:5]) / SCALE[2:5]
+    return Seen(task.astype(np.float32), 1 / (SCALE[:2] * units))
 
 
 def new_pairs(tasks: int, machines: int) -> Pairs:

@@ -22,6 +22,7 @@ Greedy = Literal["yes", "no", "card"]
 whichever was better in training."""
 
 UNTRAINED = "untrained"
+RESOURCES = ("cpu", "memory")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ def check_resources(workload: TaskWorkload) -> None:
     ------
     SpecError : the resources are not CPU and memory.
     """
-    if workload.resources != ("cpu", "memory"):
+    if workload.resources != RESOURCES:
         raise SpecError(f"deepjs: decides by cpu and memory, and machines have {', '.join(workload.resources)}")
 
 

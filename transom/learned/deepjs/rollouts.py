@@ -73,6 +73,35 @@ def longer_log(log: Log) -> Log:
 
 
 @compiled
+def decide(
+    state: State,
+    network: Network,
+    sight: Seen,
+    pairs: Pairs,
+    draws: FloatArray,
+    inputs: SingleArray,
+    values: SingleArray,
+    count: int,
+) -> int:
+    """Take so many decisions at the instant of the state, or as many as there are; how many.
+
+    Parameters
+    ----------
+    draws : in [0, 1), one an instance; none to take the pair with the highest score.
+    inputs, values : scratch, for all pairs of tasks and machines.
+    """
+    now, nothing, taken = pairs.now, np.empty(0, np.int64), 0
+    while now.pairs > 0 and taken < count:
+        if now.pairs > 1:
+            write_inputs(state, sight, pairs, inputs, 0)
+            read_scores(pairs, values, forward(network, inputs, values, now.listed))
+        machine, number = chosen_pair(pairs, draws, state.at.started)
+        take_pair(state, pairs, machine, number, nothing)
+        taken += 1
+    return taken
+
+
+@compiled
 def decide_all(
     state: State,
     network: Network,
@@ -90,20 +119,13 @@ def decide_all(
     inputs, values : scratch, for all pairs of tasks and machines.
     """
     at, now, looked = state.at, pairs.now, 0
-    nothing = np.empty(0, np.int64)
     while at.batches + at.concurrent <= len(state.batches):
         if looked > _QUOTA:
             return True
         if not next_decision(state):
             return False
         list_fitting(state, pairs)
-        while now.pairs > 0:
-            if now.pairs > 1:
-                write_inputs(state, sight, pairs, inputs, 0)
-                read_scores(pairs, values, forward(network, inputs, values, now.listed))
-            machine, number = chosen_pair(pairs, draws, at.started)
-            take_pair(state, pairs, machine, number, nothing)
-            looked += 1
+        looked += decide(state, network, sight, pairs, draws, inputs, values, now.queued)
         note_pass(state, now.queued)
     return True
 
