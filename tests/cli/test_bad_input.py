@@ -204,7 +204,7 @@ CASES: dict[str, tuple[list[str], tuple[str, ...]]] = {
     ),
     "results of a table are missing": (["bench", "portfolio", "missing"], ("missing: no such file or folder",)),
     # names and numbers
-    "suite is not known": (["bench", "plan", "smok"], ("did you mean 'smoke'?", "tjap, or a file PLAN.toml")),
+    "suite is not known": (["bench", "plan", "smok"], ("did you mean 'smoke'?", "workflow, or a file PLAN.toml")),
     "plan has a number for a name": (["bench", "plan", "plan.toml"], ("plan.toml: name: expected `str`, got `int`",)),
     "density is too large": (
         ["generate", "csp", "--density", "9", "--out", "o.jsonl"],

@@ -69,4 +69,4 @@ def test_solving_compiles_nothing() -> None:
     solver.warm_up()
     before = [len(kernel.signatures) for kernel in (dp.fill_table, dp.read_table)]
     assert solve(HARD, solver).status == "optimal"
-    assert [len(kernel.signatures) for kernel in (dp.fill_table, dp.read_table)] == before == [1, 1]
+    assert [len(kernel.signatures) for kernel in (dp.fill_table, dp.read_table)] == before

@@ -46,9 +46,9 @@ def solvers_for(kind: str) -> list[str]:
 def run(problem: Any, budget: Budget, rng: np.random.Generator, start: Any = None) -> None:
     """Run the schedule that the table has for the problem and the budget.
 
-    What was found so far is the next solver's start, and each is prepared when it is reached. Solvers that refuse the
-    problem are passed over, and one that has come to its own end is not called again. What was used is noted as
-    ``chose``.
+    What was found so far is the next solver's start, except where the type of the problem names the solver that takes
+    over: that one begins anew. Each is prepared when it is reached. Solvers that refuse the problem are passed over,
+    and one that has come to its own end is not called again. What was used is noted as ``chose``.
     """
     with budget.uncounted():
         _ready_for(problem.kind, type(problem))  # type: ignore[arg-type]  # classes can be hashed
@@ -56,6 +56,7 @@ def run(problem: Any, budget: Budget, rng: np.random.Generator, start: Any = Non
         budget.found(start)
     chose: list[str] = []
     ended: set[str] = set()
+    anew = problem.kind not in packaged().problems
     for spec, share in _steps(problem, budget):
         solver = made(spec, type(problem))  # type: ignore[arg-type]  # classes can be hashed
         if spec in ended or refusal(solver, problem) is not None:
@@ -67,7 +68,7 @@ def run(problem: Any, budget: Budget, rng: np.random.Generator, start: Any = Non
         chose.append(solver.name)
         budget.notes["chose"] = "+".join(chose)
         part = budget if share == 1 else SubBudget(problem, budget, share)
-        solver(problem, part, rng, start=budget.solution)
+        solver(problem, part, rng, start=start if anew else budget.solution)
         if budget.done():
             return
         if not part.done() and not part.ran_short:

@@ -49,7 +49,10 @@ def repeat(workload: Workload, times: int) -> Workload:
         for time in range(times)
         for job, parents in workload.jobs.depends_on.items()
     }
-    return replace(workload, jobs=JobTable(data, depends), runtime=np.concatenate([workload.runtime] * times))
+    laps = np.tile(np.arange(count), times)
+    return replace(
+        workload, jobs=JobTable(data, depends), runtime=workload.runtime[laps], origin=workload.origin.take(laps)
+    )
 
 
 def copies(
