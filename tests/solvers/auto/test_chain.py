@@ -1,12 +1,15 @@
-"""What ``auto`` does on problems without a tree: an exact solver first, then a search from where it stands."""
+"""What ``auto`` does on problems without a tree: an exact solver first, then a search."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
 
 from transom import Placement, Stop, solve
 from transom.generate.instances.placements import uniform_placement
+from transom.heuristics.placement.local_search import LocalSearch
 
 
 def large() -> Placement:
@@ -20,13 +23,20 @@ def test_a_proof_ends_it() -> None:
         assert (result.status, result.parameters["chose"]) == ("optimal", "placement-exact")
 
 
-def test_the_search_goes_on_from_the_incumbent_with_what_is_left() -> None:
+def test_the_search_has_what_is_left_of_the_budget() -> None:
     result, again = (solve(large(), "auto", Stop(iterations=500), seed=2) for _ in range(2))
     assert (result.parameters["chose"], result.reason) == ("placement-exact+local-search", "iterations")
     first = solve(large(), "placement-exact", Stop(iterations=100), seed=2)
     assert result.value > first.value
     assert result.bound == first.bound
     assert again.solution.tolist() == result.solution.tolist()
+
+
+def test_the_search_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    starts: list[Any] = []
+    monkeypatch.setattr(LocalSearch, "__call__", lambda *_, start: starts.append(start))
+    assert solve(large(), "auto", Stop(iterations=500)).solution is not None
+    assert starts == [None]
 
 
 @pytest.mark.parametrize("seconds", [0.01, 0.3])
