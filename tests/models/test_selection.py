@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 from itertools import product
 
 import numpy as np
@@ -125,6 +126,36 @@ WRONG = [
 @pytest.mark.parametrize(("front", "says"), WRONG)
 def test_the_judge_finds_what_is_wrong(front: ParetoFront, says: str) -> None:
     assert says in "; ".join(SMALL.violations(front))
+
+
+def test_jobs_are_not_asked_one_by_one_whether_they_still_fit() -> None:
+    # Long job j takes (j + 1, 200 - j) of (200, 200) and leaves (199 - j, j): no other long job fits, and none of the
+    # short ones (x, 200 - x), though each of them fits into the most that is left of either resource. One does: 3100
+    # beside the long job 150.
+    long, short = np.arange(200), 1 + np.arange(3000) % 199
+    demands = np.vstack((np.column_stack((long + 1, 200 - long)), np.column_stack((short, 200 - short))))
+    problem = Selection(demands, [200, 200])
+    front = ParetoFront(demands[long], np.eye(len(demands), dtype=bool)[long])
+    calls = 0
+
+    def count(*event: object) -> None:
+        nonlocal calls
+        calls += 1
+
+    sys.setprofile(count)
+    try:
+        broken, completed = problem.violations(front), problem.greedy_complete(front.selections)
+    finally:
+        sys.setprofile(None)
+    assert broken == []
+    assert np.array_equal(completed, front.selections)
+    assert calls < 1000, "of 3,200 jobs"
+    demands[3100] = (49, 150)
+    problem = Selection(demands, [200, 200])
+    alone = front.selections[::-1]
+    completed = problem.greedy_complete(alone)
+    assert np.argwhere(completed & ~alone).tolist() == [[49, 3100]]
+    assert problem.violations(front) == ["point 150 leaves out job 3100, which still fits"]
 
 
 def test_the_judge_knows_marks_and_dependencies() -> None:

@@ -28,6 +28,7 @@ from transom.models.window import Window
 
 _EXACT = 2**53  # sums below it are exact in double precision, in which fronts are filtered
 _DEFAULT: Any = None  # what a field that may be left out is until the constructor has filled it in
+_AT_ONCE = 2**18  # pairs of a selection and a job that are compared at once
 _SHOWN = 3  # broken conditions of one kind that a message names
 
 
@@ -297,11 +298,23 @@ class Selection(Frozen):
         prepare(len(self.terms))
 
     def _addable(self, chosen: BoolArray, room: IntArray) -> list[int]:
+        """Jobs that fit into what a selection leaves that lacks them, of which ``room`` says what each leaves."""
         if not len(chosen):
             return []
-        # Most jobs of a window do not fit into what any point leaves: asked at once, not one by one.
-        fits = (self.demands <= room.max(axis=0)).all(axis=1) & ~self.excluded & ~chosen.all(axis=0)
-        return np.flatnonzero(fits).tolist()
+        jobs = np.flatnonzero(
+            (self.demands <= room.max(axis=0)).all(axis=1) & ~self.excluded & ~chosen.all(axis=0)
+        )  # most jobs of a window fit nowhere
+        found, step = [jobs[:0]], max(1, _AT_ONCE // max(1, len(jobs)))
+        for first in range(0, len(chosen), step):
+            here = slice(first, first + step)
+            fits = ~chosen[here, jobs]
+            for demand, left in zip(self.demands[jobs].T, room[here].T, strict=True):
+                fits &= demand <= left[:, None]
+            some = fits.any(axis=0)
+            found.append(jobs[some])
+            jobs = jobs[~some]
+        addable: list[int] = np.sort(np.concatenate(found)).tolist()
+        return addable
 
     def _fits(self, job: int, chosen: BoolArray, room: IntArray) -> BoolArray:
         """To which selections a job can be added, of which ``room`` says what they leave."""
