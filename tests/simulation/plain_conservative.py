@@ -27,7 +27,7 @@ from transom.simulation.core.events import (
 from transom.simulation.core.replay import Replay
 from transom.simulation.core.schedule import BACKFILLED, READY, RESERVED
 from transom.simulation.passes.easy_backfill import fits
-from transom.simulation.passes.free_profile import add, earliest
+from transom.simulation.passes.free_profile import FreeProfile, add, earliest
 from transom.traces import Workload
 
 Passes = list[tuple[int, dict[int, int]]]
@@ -100,7 +100,7 @@ def conservative_pass(s, p, picks, modes):  # type: ignore[no-untyped-def]
         job = s.ended[k]
         end = s.jobs[job, START] + s.jobs[job, WALLTIME]
         if end > now:
-            add(p.times, p.levels, p.size, now, end, s.jobs[job, DEMAND:], 1)
+            add(steps(p), now, end, s.jobs[job, DEMAND:], 1)
             freed = max(freed, end)
     at[ENDED] = 0
     overdue = at[RUNNING] > 0 and s.expected[0, 0] <= now
@@ -112,14 +112,19 @@ def conservative_pass(s, p, picks, modes):  # type: ignore[no-untyped-def]
     for i in range(at[QUEUED]):
         job = s.queue[i]
         if p.begin[job] < 0:
-            p.begin[job] = earliest(p.times, p.levels, p.size, s.jobs, job, s.jobs[job, WALLTIME], NEVER, 0, 0)
+            p.begin[job] = earliest(steps(p), s.jobs, job, NEVER, NEVER)
             _hold(s, p, job, -1)
     return _start_due(s, p, picks, modes, overdue)
 
 
 @compiled
+def steps(p: Plan) -> FreeProfile:
+    return FreeProfile(p.times, p.levels, p.size)
+
+
+@compiled
 def _hold(s, p, job, sign):  # type: ignore[no-untyped-def]
-    add(p.times, p.levels, p.size, p.begin[job], p.begin[job] + s.jobs[job, WALLTIME], s.jobs[job, DEMAND:], sign)
+    add(steps(p), p.begin[job], p.begin[job] + s.jobs[job, WALLTIME], s.jobs[job, DEMAND:], sign)
 
 
 @compiled
@@ -135,7 +140,7 @@ def _compress(s, p, freed):  # type: ignore[no-untyped-def]
             continue
         end = old + s.jobs[job, WALLTIME]
         limit = min(old, freed)
-        new = earliest(p.times, p.levels, p.size, s.jobs, job, s.jobs[job, WALLTIME], limit, old, end)
+        new = earliest(steps(p), s.jobs, job, limit, old)
         if new < limit:
             _hold(s, p, job, 1)
             p.begin[job] = new
@@ -154,7 +159,7 @@ def _replan(s, p):  # type: ignore[no-untyped-def]
     p.loose[0] = 0
     for i in range(s.at[RUNNING]):
         end = max(s.expected[i, 0], now + 1)
-        add(p.times, p.levels, p.size, end, NEVER, s.jobs[s.expected[i, 1], DEMAND:], 1)
+        add(steps(p), end, NEVER, s.jobs[s.expected[i, 1], DEMAND:], 1)
     for i in range(s.at[QUEUED]):
         p.begin[s.queue[i]] = -1
 

@@ -98,23 +98,13 @@ def advance(
 
 
 @no_refcount
-def advance_to_tick(
-    jobs: IntArray,
-    queue: IntArray,
-    ends: IntArray,
-    expected: IntArray,
-    ended: IntArray,
-    free: IntArray,
-    children: IntArray,
-    at: IntArray,
-    period: int,
-    tick: int,
-) -> bool:
+def advance_to_tick(s: State, period: int, tick: int) -> bool:
     """Take in all events up to the next tick at which somebody waits; False at the end of the trace.
 
     Ticks are the multiples of ``period`` [s] on the trace's clock; the next one is ``tick`` or, while nobody
     waits, a later one. Where nothing is to come, a tick at which jobs were left waiting was the last.
     """
+    jobs, queue, ends, expected, ended, free, children, at = s
     n = len(jobs)
     if at[QUEUED] and at[ENDING] == 0 and at[NEXT] == n:
         return False
@@ -185,22 +175,13 @@ def launch(
 
 
 @no_refcount
-def place(
-    jobs: IntArray,
-    queue: IntArray,
-    expected: IntArray,
-    free: IntArray,
-    at: IntArray,
-    ids: IntArray,
-    chosen: IntArray,
-    picks: IntArray,
-    modes: IntArray,
-) -> int:
+def place(s: State, ids: IntArray, chosen: IntArray, picks: IntArray, modes: IntArray) -> int:
     """Carry out a policy's choice of ids: occupy them, fill ``picks``, and complete ``modes``.
 
     Returns -1, or the place in ``chosen`` of the first job that is not waiting, or -2 minus the
     place of the first that does not fit.
     """
+    jobs, queue, expected, free, at = s.jobs, s.queue, s.expected, s.free, s.at
     for k in range(len(chosen)):
         where = -1
         for i in range(at[QUEUED]):

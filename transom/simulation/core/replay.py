@@ -111,7 +111,7 @@ class Replay:
             if not self._advance_by_kinds(self.service):
                 return False
         elif self.period is not None:
-            if not advance_to_tick(*self.state, self.period, self._tick):
+            if not advance_to_tick(self.state, self.period, self._tick):
                 return False
             self._tick = int(self.state.at[events.NOW]) + self.period
         elif not advance(*self.state):
@@ -208,17 +208,7 @@ class Replay:
             modes = np.full(count, READY, np.int64)
             modes[len(decision.start) :] = BACKFILLED
             picks = np.empty(count, np.int64)
-            fault = place(
-                state.jobs,
-                state.queue,
-                state.expected,
-                state.free,
-                state.at,
-                self.ids,
-                np.array(chosen, np.int64),
-                picks,
-                modes,
-            )
+            fault = place(state, self.ids, np.array(chosen, np.int64), picks, modes)
             if fault >= 0:
                 raise PolicyError(f"at {state.at[events.NOW]} s: job {chosen[fault]} is started but does not wait")
             if fault < -1:

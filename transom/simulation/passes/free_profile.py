@@ -1,37 +1,50 @@
-"""The free profile, compiled: what will be free when, by expected ends and reservations.
-
-A profile is a list of steps: from ``times[i]`` until ``times[i + 1]`` the amounts ``levels[i]``
-are free; the last step lasts for ever. ``size[0]`` is the number of steps.
-"""
+"""The free profile, compiled: what will be free when, by expected ends and reservations."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from transom._system.compiling import compiled
+from transom.models.arrays import IntArray
+from transom.simulation.core.events import WALLTIME
 from transom.simulation.passes.easy_backfill import fits
 
 
+class FreeProfile(NamedTuple):
+    """A list of steps: from ``times[i]`` [s] until ``times[i + 1]`` the amounts ``levels[i]`` are free.
+
+    The last step lasts for ever. ``size[0]`` is the number of steps; the arrays have room for more.
+    """
+
+    times: IntArray
+    levels: IntArray
+    size: IntArray
+
+
 @compiled
-def add(times, levels, size, begin, end, amount, sign):  # type: ignore[no-untyped-def]
+def add(p: FreeProfile, begin: int, end: int, amount: IntArray, sign: int) -> None:
     """Add ``sign * amount`` on ``[begin, end)`` and join steps that have become equal."""
     if end <= begin:
         return
-    low = _step(times, levels, size, begin)
-    high = _step(times, levels, size, end)
+    low = _step(p, begin)
+    high = _step(p, end)
     for i in range(low, high):
-        for r in range(levels.shape[1]):
-            levels[i, r] += sign * amount[r]
-    _join(times, levels, size, high)
-    _join(times, levels, size, low)
+        for r in range(p.levels.shape[1]):
+            p.levels[i, r] += sign * amount[r]
+    _join(p, high)
+    _join(p, low)
 
 
 @compiled
-def earliest(times, levels, size, jobs, job, duration, limit, own_begin, own_end):  # type: ignore[no-untyped-def]
-    """The earliest start before ``limit`` at which a job fits for ``duration``; ``limit`` if none.
+def earliest(p: FreeProfile, jobs: IntArray, job: int, limit: int, own: int) -> int:
+    """The earliest start before ``limit`` at which a job fits for its walltime; ``limit`` if none.
 
-    What the job itself holds on ``[own_begin, own_end)`` counts as free.
+    ``own`` : when the job's own reservation begins, which counts as free; NEVER if it has none.
     """
+    times, levels, size = p
+    duration = jobs[job, WALLTIME]
     n = size[0]
     i = 0
     while i < n:
@@ -42,20 +55,21 @@ def earliest(times, levels, size, jobs, job, duration, limit, own_begin, own_end
         while True:
             # What the job holds itself counts as free, where it covers all that is asked of step j.
             until = start + duration if j + 1 == n else min(times[j + 1], start + duration)
-            if not ((own_begin <= times[j] and until <= own_end) or fits(jobs, job, levels[j])):
+            if not ((own <= times[j] and until <= own + duration) or fits(jobs, job, levels[j])):
                 break
             j += 1
             if j == n or times[j] >= start + duration:
-                return start
+                return int(start)
         i = j + 1
     return limit
 
 
 @compiled
-def _step(times, levels, size, time):  # type: ignore[no-untyped-def]
+def _step(p: FreeProfile, time: int) -> int:
     """The step that begins at ``time``, made if need be."""
+    times, levels, size = p
     n = size[0]
-    i = np.searchsorted(times[:n], time)
+    i = int(np.searchsorted(times[:n], time))
     if i < n and times[i] == time:
         return i
     for k in range(n, i, -1):
@@ -70,7 +84,8 @@ def _step(times, levels, size, time):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _join(times, levels, size, i):  # type: ignore[no-untyped-def]
+def _join(p: FreeProfile, i: int) -> None:
+    times, levels, size = p
     if i == 0 or i >= size[0]:
         return
     for r in range(levels.shape[1]):

@@ -16,7 +16,7 @@ from transom.models import Window
 from transom.models.arrays import BoolArray, IntArray
 from transom.simulation.core.decision import Reservation
 from transom.simulation.core.events import DEMAND, NEVER, WALLTIME, State
-from transom.simulation.passes.free_profile import add, earliest
+from transom.simulation.passes.free_profile import FreeProfile, add, earliest
 from transom.simulation.passes.window_pass import window_state
 
 
@@ -30,7 +30,7 @@ class ReservationTable:
         self._begin: dict[int, int] = {}
         self._ids: list[int] = []
         self._state: State
-        self._profile: tuple[IntArray, IntArray, IntArray]
+        self._profile: FreeProfile
 
     def __len__(self) -> int:
         return len(self._begin)
@@ -43,7 +43,7 @@ class ReservationTable:
     @property
     def free(self) -> IntArray:
         """What is free now, beside the jobs started in this pass, shape ``(1 + resources,)``."""
-        now: IntArray = self._profile[1][0].copy()
+        now: IntArray = self._profile.levels[0].copy()
         return now
 
     def update(self, window: Window) -> tuple[list[int], list[int]]:
@@ -56,13 +56,14 @@ class ReservationTable:
         self._ids = window.queue.id.tolist()
         self._state = state = window_state(window, np.empty(0, np.int64))
         steps = 2 * len(state.jobs) + 4
-        profile = np.empty(steps, np.int64), np.empty((steps, len(state.free)), np.int64), np.ones(1, np.int64)
+        levels = np.empty((steps, len(state.free)), np.int64)
+        profile = FreeProfile(np.empty(steps, np.int64), levels, np.ones(1, np.int64))
         left = self._profile if self._begin else profile
         place = {job: at for at, job in enumerate(self._ids)} if self._begin else {}
         order = np.array([place[job] for job in self._begin if job in place], np.int64)
         begin = np.array([self._begin[self._ids[at]] for at in order.tolist()], np.int64)
         running = len(window.running)
-        _update(state.jobs, state.expected[:running], state.free, window.now, *profile, order, begin, *left)
+        _update(state.jobs, state.expected[:running], state.free, window.now, profile, order, begin, left)
         self._profile = profile
         due = begin == window.now
         kept = order[~due].tolist()
@@ -72,20 +73,20 @@ class ReservationTable:
     def startable(self, positions: IntArray) -> BoolArray:
         """Which jobs could start now, each on its own, so that no promise is delayed, shape ``(positions,)``."""
         found = np.empty(len(positions), bool)
-        _startable(self._state.jobs, *self._profile, positions, found)
+        _startable(self._state.jobs, self._profile, positions, found)
         return found
 
     def start(self, positions: IntArray) -> list[int]:
         """Start jobs one after another; those that do not fit beside the others before them and the promises stay."""
         started = np.zeros(len(positions), bool)
-        _start(self._state.jobs, *self._profile, positions, started)
+        _start(self._state.jobs, self._profile, positions, started)
         placed: list[int] = positions[started].tolist()
         return placed
 
     def reserve(self, position: int) -> int | None:
         """Promise a waiting job the earliest instant that delays nothing; None if that is now: it starts."""
-        now = int(self._profile[0][0])
-        begin = int(_reserve(self._state.jobs, *self._profile, position))
+        now = int(self._profile.times[0])
+        begin = int(_reserve(self._state.jobs, self._profile, position))
         if begin == now:
             return None
         self._begin[self._ids[position]] = begin
@@ -98,55 +99,46 @@ def _update(
     expected: IntArray,
     free: IntArray,
     now: int,
-    times: IntArray,
-    levels: IntArray,
-    size: IntArray,
+    p: FreeProfile,
     order: IntArray,
     begin: IntArray,
-    then: IntArray,
-    left: IntArray,
-    count: IntArray,
+    left: FreeProfile,
 ) -> None:
     """Build the profile of running jobs and promises, and compress these; ``begin`` is brought up to date.
 
-    ``then``, ``left``, ``count`` : times, levels and size of the profile that the last pass left.
+    ``left`` : the profile that the last pass left.
     """
     begin[:] = np.maximum(begin, now)
-    _build(jobs, expected, free, now, times, levels, size, order, begin)
-    if levels[: size[0]].min() < 0:  # a job outran its walltime
-        _build(jobs, expected, free, now, times, levels, size, order[:0], begin[:0])
+    p.times[0] = now
+    p.levels[0] = free
+    _build(jobs, expected, p, order, begin)
+    if p.levels[: p.size[0]].min() < 0:  # a job outran its walltime
+        p.levels[0] = free
+        _build(jobs, expected, p, order[:0], begin[:0])
         for k in range(len(order)):
-            begin[k] = _reserve(jobs, times, levels, size, order[k])
+            begin[k] = _reserve(jobs, p, order[k])
         return
     # A job can only move to where something has become free, so it need not look beyond that.
-    freed = _differ_until(times, levels, size, then, left, count)
+    freed = _differ_until(p, left)
     moved = freed > now
     while moved:
         moved = False
         for k in range(len(order)):
             job, old = order[k], begin[k]
-            length, limit = jobs[job, WALLTIME], min(old, freed)
-            new = earliest(times, levels, size, jobs, job, length, limit, old, old + length)
+            limit = min(old, freed)
+            new = earliest(p, jobs, job, limit, old)
             if new < limit:
-                _hold(jobs, times, levels, size, job, old, 1)
-                _hold(jobs, times, levels, size, job, new, -1)
+                _hold(jobs, p, job, old, 1)
+                _hold(jobs, p, job, new, -1)
                 begin[k] = new
-                freed = max(freed, old + length)
+                freed = max(freed, old + jobs[job, WALLTIME])
                 moved = True
 
 
 @compiled
-def _build(
-    jobs: IntArray,
-    expected: IntArray,
-    free: IntArray,
-    now: int,
-    times: IntArray,
-    levels: IntArray,
-    size: IntArray,
-    order: IntArray,
-    begin: IntArray,
-) -> None:
+def _build(jobs: IntArray, expected: IntArray, p: FreeProfile, order: IntArray, begin: IntArray) -> None:
+    # The first step is there: the instant of the pass, and what is free at it.
+    times, levels, size = p
     running, promised = len(expected), len(order)
     when = np.empty(running + 2 * promised, np.int64)
     who = np.empty(running + 2 * promised, np.int64)
@@ -157,8 +149,6 @@ def _build(
         when[running + k] = begin[k]
         when[running + promised + k] = begin[k] + jobs[order[k], WALLTIME]
         who[running + k] = who[running + promised + k] = order[k]
-    times[0] = now
-    levels[0] = free
     last = 0
     for i in np.argsort(when):
         if when[i] > times[last]:
@@ -167,7 +157,7 @@ def _build(
             times[last] = when[i]
             levels[last] = levels[last - 1]
         sign = -1 if running <= i < running + promised else 1
-        for r in range(len(free)):
+        for r in range(levels.shape[1]):
             levels[last, r] += sign * jobs[who[i], DEMAND + r]
     if last > 0 and _same(levels[last], levels[last - 1]):
         last -= 1
@@ -175,17 +165,15 @@ def _build(
 
 
 @compiled
-def _differ_until(
-    times: IntArray, levels: IntArray, size: IntArray, old_times: IntArray, old_levels: IntArray, old_size: IntArray
-) -> int:
+def _differ_until(new: FreeProfile, old: FreeProfile) -> int:
     """From when on two profiles are the same for ever; the first instant of the first one if they are all along."""
-    i, j = size[0] - 1, old_size[0] - 1
-    while i > 0 and j > 0 and times[i] == old_times[j] and _same(levels[i], old_levels[j]):
+    i, j = new.size[0] - 1, old.size[0] - 1
+    while i > 0 and j > 0 and new.times[i] == old.times[j] and _same(new.levels[i], old.levels[j]):
         i -= 1
         j -= 1
-    if _same(levels[i], old_levels[j]):
-        return int(max(times[i], old_times[j]))
-    return int(times[i + 1]) if i + 1 < size[0] else NEVER
+    if _same(new.levels[i], old.levels[j]):
+        return int(max(new.times[i], old.times[j]))
+    return int(new.times[i + 1]) if i + 1 < new.size[0] else NEVER
 
 
 @compiled
@@ -197,34 +185,29 @@ def _same(a: IntArray, b: IntArray) -> bool:
 
 
 @compiled
-def _hold(jobs: IntArray, times: IntArray, levels: IntArray, size: IntArray, job: int, begin: int, sign: int) -> None:
-    add(times, levels, size, begin, begin + jobs[job, WALLTIME], jobs[job, DEMAND:], sign)
+def _hold(jobs: IntArray, p: FreeProfile, job: int, begin: int, sign: int) -> None:
+    add(p, begin, begin + jobs[job, WALLTIME], jobs[job, DEMAND:], sign)
 
 
 @compiled
-def _reserve(jobs: IntArray, times: IntArray, levels: IntArray, size: IntArray, job: int) -> int:
-    begin = earliest(times, levels, size, jobs, job, jobs[job, WALLTIME], NEVER, 0, 0)
-    _hold(jobs, times, levels, size, job, begin, -1)
+def _reserve(jobs: IntArray, p: FreeProfile, job: int) -> int:
+    begin = earliest(p, jobs, job, NEVER, NEVER)
+    _hold(jobs, p, job, begin, -1)
     return int(begin)
 
 
 @compiled
-def _startable(
-    jobs: IntArray, times: IntArray, levels: IntArray, size: IntArray, positions: IntArray, found: BoolArray
-) -> None:
-    now = times[0]
+def _startable(jobs: IntArray, p: FreeProfile, positions: IntArray, found: BoolArray) -> None:
+    now = p.times[0]
     for k in range(len(positions)):
-        job = positions[k]
-        found[k] = earliest(times, levels, size, jobs, job, jobs[job, WALLTIME], now + 1, 0, 0) == now
+        found[k] = earliest(p, jobs, positions[k], now + 1, NEVER) == now
 
 
 @compiled
-def _start(
-    jobs: IntArray, times: IntArray, levels: IntArray, size: IntArray, positions: IntArray, started: BoolArray
-) -> None:
-    now = times[0]
+def _start(jobs: IntArray, p: FreeProfile, positions: IntArray, started: BoolArray) -> None:
+    now = p.times[0]
     for k in range(len(positions)):
         job = positions[k]
-        if earliest(times, levels, size, jobs, job, jobs[job, WALLTIME], now + 1, 0, 0) == now:
-            _hold(jobs, times, levels, size, job, now, -1)
+        if earliest(p, jobs, job, now + 1, NEVER) == now:
+            _hold(jobs, p, job, now, -1)
             started[k] = True
