@@ -15,10 +15,11 @@ from transom.slurm import actions
 from transom.slurm.advice import Adviser, Start
 from transom.slurm.audit import Audit, read_ledger
 from transom.slurm.commands import run_slurm
+from transom.slurm.consistency import look
 from transom.slurm.decisions import note_decision
 from transom.slurm.jobs import SlurmJob
 from transom.slurm.selector import Selector
-from transom.slurm.state import SlurmState, ask_slurm, slurm_clock
+from transom.slurm.state import SlurmState, slurm_clock
 from transom.slurm.window import MORE_THAN_SERVE, Seen, window_of
 from transom.traces.records.hostlist import hosts
 
@@ -87,7 +88,7 @@ class Driver:
         ------
         SlurmError : Slurm does not answer.
         """
-        terms, state = self._terms, ask_slurm()
+        terms, state = self._terms, look()
         self._follow(state)
         offered = {job.name for job in state.jobs if self._offered(job)}
         seen = window_of(

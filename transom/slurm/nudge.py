@@ -13,9 +13,9 @@ from transom.slurm import actions
 from transom.slurm.advice import Adviser
 from transom.slurm.audit import Audit, read_ledger
 from transom.slurm.commands import run_slurm
+from transom.slurm.consistency import look
 from transom.slurm.decisions import note_decision
 from transom.slurm.drive import Look, Terms
-from transom.slurm.state import ask_slurm
 from transom.slurm.window import window_of
 
 _FIRST = 50  # jobs that get a factor
@@ -49,7 +49,7 @@ class Nudger:
         SlurmError : Slurm does not answer.
         """
         selector = self._terms.selector
-        seen = window_of(ask_slurm(), self._terms.partition, self._adviser.order, False, selector.takes)
+        seen = window_of(look(), self._terms.partition, self._adviser.order, False, selector.takes)
         window = seen.window
         events = (window.queue.id.tolist(), window.running.id.tolist(), seen.idle.tolist(), window.available.tolist())
         if events == self._decided or not len(window.queue):

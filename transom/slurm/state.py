@@ -23,7 +23,8 @@ from transom.traces.swf_blocks import blocks
 
 @dataclass(slots=True)
 class SlurmState:
-    """Jobs, nodes and what stands beside them; ``now`` is Slurm's own clock [s since 1970]."""
+    """Jobs, nodes and what stands beside them; ``now`` is Slurm's own clock [s since 1970], ``doubtful`` the nodes of
+    which jobs and nodes tell different things."""
 
     now: int = -1
     jobs: list[SlurmJob] = field(default_factory=list)
@@ -32,6 +33,7 @@ class SlurmState:
     reservations: list[Reservation] = field(default_factory=list)
     licences: list[Licence] = field(default_factory=list)
     switches: list[Switch] = field(default_factory=list)
+    doubtful: tuple[str, ...] = ()
 
     def latest(self) -> int:
         """The latest time that the jobs tell of something that has happened."""

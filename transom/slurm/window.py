@@ -19,6 +19,7 @@ from transom.slurm.jobs import SlurmJob
 from transom.slurm.nodes import SlurmNode
 from transom.slurm.site import Licence, Partition, Reservation, tree_of
 from transom.slurm.state import SlurmState
+from transom.traces.records.hostlist import compressed
 
 _YEAR = 365 * 86400  # the walltime of a job without a limit [s]
 _STARTABLE = frozenset(("", "None", "Priority", "Resources", "Licenses", "BeginTime", "Cleaning", "SchedDefer"))
@@ -68,9 +69,10 @@ def window_of(
 ) -> Seen:
     """The window of a partition, in whole nodes.
 
-    A node is idle if it serves and no job holds any of its CPUs. A node that several jobs share becomes idle with the
-    last of them, to which it is counted. Licences are further resources. So are the nodes that are not reserved from
-    some instant on: a job that would still run then takes of these.
+    A node is idle if it serves and no job holds any of its CPUs; a completing job holds those that are not back yet. A
+    node that several jobs share becomes idle with the last of them, to which it is counted. Licences are further
+    resources. So are the nodes that are not reserved from some instant on: a job that would still run then takes of
+    these.
 
     Parameters
     ----------
@@ -95,6 +97,9 @@ def window_of(
     nodes = [known[name] for name in names]
     if not where.up:
         remarks.append(f"partition {where.name} is not up: Slurm starts nothing there")
+    if doubtful := [name for name in state.doubtful if name in ids]:
+        told = compressed(doubtful)
+        remarks.append(f"{len(doubtful)} nodes do not count as idle, for jobs and nodes contradict each other: {told}")
 
     running, owned = _running(state, nodes, ids, where)
     reserved = {ids[n] for each in state.reservations if each.start <= now < each.end for n in each.nodes if n in ids}

@@ -61,13 +61,14 @@ def asked_state(answers: list[Path] | None, now: str | None) -> SlurmState:
     SlurmError : Slurm does not answer, or the files tell no state.
     """
     from transom.errors import SpecError
-    from transom.slurm.state import ask_slurm, read_answers
+    from transom.slurm.consistency import look
+    from transom.slurm.state import read_answers
     from transom.traces.records.values import instant
 
     if not answers:
         if now is not None:
             raise SpecError("--now needs files with answers; a running Slurm has a clock of its own")
-        return ask_slurm()
+        return look()
     time = None if now is None else instant(now)
     if now is not None and (time is None or time < 0):
         raise SpecError(f"--now: expected a time such as 2026-01-31T12:00:00, got {now!r}")

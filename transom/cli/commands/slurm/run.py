@@ -86,13 +86,13 @@ def command(
     from transom.errors import SlurmError, SpecError
     from transom.slurm.advice import Adviser
     from transom.slurm.audit import Audit
+    from transom.slurm.consistency import look
     from transom.slurm.drive import Driver, Terms
     from transom.slurm.giving_back import give_all_back
     from transom.slurm.guardian import dismiss, heartbeat_of, stand_guard
     from transom.slurm.lock import alone
     from transom.slurm.nudge import Nudger
     from transom.slurm.selector import Selector
-    from transom.slurm.state import ask_slurm
     from transom.slurm.window import window_of
 
     if limit != _LIMIT and mode is not Mode.nudge:
@@ -107,7 +107,7 @@ def command(
     def actor(log: Audit | None) -> Driver | Nudger:
         return Driver(adviser, terms, log) if mode is Mode.drive else Nudger(adviser, terms, log, limit)
 
-    where = window_of(ask_slurm(), partition).partition
+    where = window_of(look(), partition).partition
     if not act:
         _loop(actor(None), every, rounds or 1, json, lambda: None)
         note("dry run: nothing was changed; --act acts")
