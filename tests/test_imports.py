@@ -63,6 +63,7 @@ ROOMS = {
     "learned.dras.envs": {"learned", "learned.dras.process", "learned.dras.updates"},
     "learned.training": {"learned"},
     "learned.kernel": {"learned", "learned.training"},
+    "learned.mars": {"learned", "learned.training", "learned.kernel"},
     "learned.priority": {"learned", "learned.training"},
     "learned.deepjs": {"learned", "learned.training"},
     "learned.dras.training": {

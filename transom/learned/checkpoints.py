@@ -32,7 +32,7 @@ from transom.learned.card_facts import finite, must, same, text, whole
 EXTRA = "learned"
 """The extra that brings what trainings and environments need."""
 
-Component = Literal["repair", "dras", "kernel", "priority", "deepjs"]
+Component = Literal["repair", "dras", "kernel", "priority", "deepjs", "mars"]
 Weights = Mapping[str, NDArray[np.float32]]
 
 _SHIPPED = Path(__file__).parent / "models"

@@ -69,26 +69,33 @@ def delay(shown: Shown, nodes: int) -> int:
 
 
 @compiled
-def scores_of(weights: KernelWeights, shown: Shown, scores: SingleArray) -> None:
-    """Fill ``scores`` for the jobs that are shown; the highest is picked."""
+def observe(shown: Shown, features: SingleArray) -> None:
+    """Fill ``features`` ``(at least jobs, 8)`` with what the network sees of the jobs that are shown."""
     now, free, total = shown.at
     count = len(shown.queue)
-    v, b, u, c, t, d, w = weights
-    x = np.empty(v.shape[0], np.float32)
-    one, two, three = np.empty(len(b), np.float32), np.empty(len(c), np.float32), np.empty(len(d), np.float32)
     known = np.full(total + 1, -1.0, np.float32)  # delays by size
-    x[6] = free / total
-    x[7] = count / SLOTS
     for row in range(count):
         submit, walltime, nodes = shown.queue[row]
         if known[nodes] < 0:
             known[nodes] = np.log10(1.0 + delay(shown, nodes)) / _DECADES
+        x = features[row]
         x[0] = np.log10(1.0 + (now - submit)) / _DECADES
         x[1] = np.log10(np.float64(walltime)) / _DECADES
         x[2] = nodes / total
         x[3] = np.log10(np.float64(walltime) * nodes) / _DECADES
         x[4] = 1.0 if nodes <= free else 0.0
         x[5] = known[nodes]
+        x[6] = free / total
+        x[7] = count / SLOTS
+
+
+@compiled
+def score_rows(weights: KernelWeights, features: SingleArray, scores: SingleArray) -> None:
+    """Fill ``scores`` for as many rows of ``features`` as it is long."""
+    v, b, u, c, t, d, w = weights
+    one, two, three = np.empty(len(b), np.float32), np.empty(len(c), np.float32), np.empty(len(d), np.float32)
+    for row in range(len(scores)):
+        x = features[row]
         one[:] = b
         for i in range(len(x)):
             for k in range(len(one)):
@@ -108,6 +115,14 @@ def scores_of(weights: KernelWeights, shown: Shown, scores: SingleArray) -> None
             if three[k] > 0:
                 total_score += w[k] * three[k]
         scores[row] = total_score
+
+
+@compiled
+def scores_of(weights: KernelWeights, shown: Shown, scores: SingleArray) -> None:
+    """Fill ``scores`` for the jobs that are shown; the highest is picked."""
+    features = np.empty((len(shown.queue), weights.first.shape[0]), np.float32)
+    observe(shown, features)
+    score_rows(weights, features, scores[: len(shown.queue)])
 
 
 @compiled
