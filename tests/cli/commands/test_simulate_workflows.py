@@ -89,6 +89,41 @@ def test_a_recording_is_kept_checked_and_altered_tables_are_found(
     assert "workflows.parquet" in failure(transom(*check[:-1], out / "fcfs-easy"))
 
 
+def test_a_recording_of_combined_tasks_is_checked_by_job_and_by_task(
+    transom: Transom, stream: Path, tmp_path: Path
+) -> None:
+    fork = Workflow("fork", ("s", "a", "b", "c"), (1, 5, 6, 7), ((0, 1), (0, 2), (0, 3)), programs=("s", *"xxx"))
+    flows = tmp_path / "fork.json"
+    write_documents(flows, [fork])
+    out = tmp_path / "out"
+    command = ("simulate", flows, stream, "--nodes", 4, "--policy", "fcfs", "--no-figures", "--out", out, "--json")
+    (plain,) = transom(*command).lines
+    (told,) = transom(*command, "--combine").lines
+    assert "jobs" not in plain
+    assert (told["tasks"], told["jobs"], plain["tasks"]) == (10, 8, 10)
+    assert told["policies"][0]["metrics"] == plain["policies"][0]["metrics"]  # there is room for all
+    tasks = pl.read_parquet(out / "fcfs" / "tasks.parquet")
+    assert tasks["job_id"].to_list() == [1, 2, 2, 2, 3, 4, 5, 6, 7, 8]
+    assert "all sound: 1 x schedule of 10 tasks of 3 workflows" in transom("check", flows, stream, out).out
+    assert "replay of other workflows" in failure(transom("check", stream, flows, out))
+    path = out / "fcfs" / "tasks.parquet"
+    card = {"transom": pl.read_parquet_metadata(path)["transom"]}
+    tasks.with_columns(job_id=pl.Series([1, 1, 2, 2, *tasks["job_id"].to_list()[4:]])).write_parquet(
+        path, metadata=card
+    )
+    said = failure(transom("check", flows, stream, out), 1)
+    assert "starts before a job it depends on has ended" in said
+    assert "--combine does not go with" in failure(
+        transom("simulate", trace_of(tmp_path), "--combine", "--policy", "fcfs")
+    )
+
+
+def trace_of(folder: Path) -> Path:
+    trace = folder / "trace.swf"
+    trace.write_text("1 0 0 10 1 -1 -1 1 10 -1 1 1 1 -1 -1 -1 -1 -1\n")
+    return trace
+
+
 def test_figures_are_a_timeline_and_a_gantt_chart_by_policy(transom: Transom, stream: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     transom("simulate", stream, "--nodes", 2, "--policy", "fcfs", "--out", out, "--format", "svg")
@@ -118,8 +153,7 @@ def test_malformed_workflows_and_traces_among_them(transom: Transom, stream: Pat
     bad.write_text(json.dumps({"format": "transom/workflow/1", "name": "w", "tasks": tasks}))
     error = failure(transom("simulate", stream, bad, *PLAIN, "--policy", "fcfs"))
     assert f"{bad}: workflow: tasks wait for each other in a cycle: a -> b -> a" in error or "b -> a -> b" in error
-    trace = tmp_path / "trace.swf"
-    trace.write_text("1 0 0 10 1 -1 -1 1 10 -1 1 1 1 -1 -1 -1 -1 -1\n")
+    trace = trace_of(tmp_path)
     error = failure(transom("simulate", stream, trace, *PLAIN, "--policy", "fcfs"))
     assert f"{trace}: holds no workflows" in error
     assert "--gap does not go with" in failure(transom("simulate", trace, "--gap", 5, "--policy", "fcfs"))

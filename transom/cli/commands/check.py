@@ -232,7 +232,8 @@ def _judge_workflows(files: list[Path], folder: Path) -> Judged:
     from transom.errors import DocumentError
     from transom.simulation.output.recording import read_details, read_node_runs, read_promises, read_schedule
     from transom.simulation.output.verification import check_nodes, check_promises, check_schedule
-    from transom.simulation.workflows.recording import check_tables
+    from transom.simulation.workflows.combination import recorded_combination
+    from transom.simulation.workflows.recording import check_tables, read_jobs_of_tasks
 
     path, schedule, details = folder / "jobs.parquet", read_schedule(folder), read_details(folder)["details"]
     try:
@@ -240,12 +241,19 @@ def _judge_workflows(files: list[Path], folder: Path) -> Judged:
     except (KeyError, TypeError) as error:
         raise DocumentError(f"{path}: its metadata do not say how the workflows were read") from error
     named = ", ".join(map(str, files))
-    if details.get("digest") != stream.workload.digest():
+    if details.get("combined", details.get("digest")) != stream.workload.digest():
         raise DocumentError(f"{path}: is a replay of other workflows than {named}")
-    wrong = check_schedule(stream.workload, schedule)
+    combination = None
+    if "combined" in details:
+        combination, wrong = recorded_combination(stream, schedule, read_jobs_of_tasks(folder))
+        if not wrong and combination and details.get("digest") != combination.replayed.workload.digest():
+            raise DocumentError(f"{path}: is a replay of other jobs than tasks.parquet states")
+    else:
+        wrong = check_schedule(stream.workload, schedule)
     wrong += check_nodes(schedule, read_node_runs(folder)) + check_promises(schedule, read_promises(folder))
-    wrong += check_tables(stream, schedule, folder)
-    told = f"schedule of {len(schedule):,} tasks of {len(stream.workflows):,} workflows"
+    if combination is not None or "combined" not in details:
+        wrong += check_tables(stream, schedule, folder, combination)
+    told = f"schedule of {len(stream.workload):,} tasks of {len(stream.workflows):,} workflows"
     return Judged(str(folder), named, told, wrong)
 
 

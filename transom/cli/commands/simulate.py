@@ -17,7 +17,7 @@ from transom.cli.options.nodes import AllocateBy, NodeOptions, Rule, chosen_runs
 from transom.cli.options.outages import OnFailure, OnFailureOption, OutagesOption, chosen_outages
 from transom.cli.options.resources import Resources, equipped
 from transom.cli.options.tasks import ChunksOption, MachinesOption
-from transom.cli.options.workflows import GapOption, holds_workflows
+from transom.cli.options.workflows import CombineOption, GapOption, holds_workflows
 from transom.cli.output.console import check_writable, describe, note, print_json, progress, remarked
 from transom.cli.output.schedule_tables import By, breakdowns_of, print_answer, print_breakdown, print_summaries
 from transom.cli.output.sequences import compare_sequences
@@ -101,6 +101,7 @@ def command(
     machines: MachinesOption = None,
     chunks: ChunksOption = None,
     gap: GapOption = None,
+    combine: CombineOption = False,
     outages: OutagesOption = None,
     on_failure: OnFailureOption = OnFailure.requeue,
     rules: Rules = "textbook",
@@ -160,7 +161,7 @@ def command(
     ones, and --json prints a line for each chunk and policy.
 
     Files of workflows (WfFormat, DAX, transom/workflow/1) are a stream of jobs that wait for one another, with figures
-    by task and by workflow. --gap draws when each is submitted.
+    by task and by workflow. --gap draws when each is submitted, and --combine combines compatible tasks.
     """
     from transom.errors import SpecError
     from transom.simulation.output.answer import Repetition
@@ -178,7 +179,7 @@ def command(
         simulate_workflows(context)
         return
     trace = traces[0]
-    options.refuse({"--gap": gap}, f"{trace}, which holds no workflows")
+    options.refuse({"--gap": gap, "--combine": combine or None}, f"{trace}, which holds no workflows")
     if chunks is not None:
         raise SpecError("--chunks needs --machines, such as count=5,cpu=64,memory=1")
     if jitter and not repeats:

@@ -19,8 +19,16 @@ GapOption = Annotated[
         help="Of workflows that state no submission: submit them in a Poisson process, SECONDS apart in the mean.",
     ),
 ]
+CombineOption = Annotated[
+    bool,
+    typer.Option(
+        "--combine",
+        help="Of workflows: combine compatible tasks before the replay. Figures are those of the original tasks.",
+    ),
+]
 SUITED = {
-    "traces", "policy", "period", "nodes", "gap", "out", "seed", "tau", "figures", "formats", "force", "json",
+    "traces", "policy", "period", "nodes", "gap", "combine", "out", "seed", "tau", "figures", "formats", "force",
+    "json",
 }  # fmt: skip
 """Parameters of ``transom simulate`` that go with workflows."""
 

@@ -45,7 +45,9 @@ def simulate_workflows(context: typer.Context) -> None:
     """Replay workflows under one or more policies; the options are the command's."""
     from transom.cli.options.common import refuse
     from transom.errors import SpecError
-    from transom.simulation.runs import replay
+    from transom.simulation.output.verification import check_schedule
+    from transom.simulation.runs import replay, stand
+    from transom.simulation.workflows.combination import combined_stream
     from transom.simulation.workflows.figures import workflow_summary
     from transom.simulation.workflows.recording import write_workflows
 
@@ -58,7 +60,8 @@ def simulate_workflows(context: typer.Context) -> None:
     runs = chosen_runs(options["policy"], options["period"], options["seed"], nowhere)
     read = {name: options[name] for name in ("nodes", "gap", "seed")}
     stream = read_stream(options["traces"], **read)
-    workload = stream.workload
+    combination = combined_stream(stream) if options["combine"] else None
+    workload = stream.workload if combination is None else combination.replayed.workload
     if out:
         for run in runs:
             check_writable(out / run.label / "jobs.parquet", ".parquet")
@@ -67,7 +70,10 @@ def simulate_workflows(context: typer.Context) -> None:
     note(f"  workflows: {len(stream.workflows):,}")
     if not workload.cluster.resources and any(flow.resources for flow in stream.workflows):
         note("  further resources of tasks are not scarce: the workflows state no machine")
+    if combination is not None:
+        note(f"  combined: {len(stream.workload):,} tasks into {len(workload):,} jobs")
     details = {"files": [str(path) for path in options["traces"]], "workflows": read}
+    details |= {} if combination is None else {"combined": stream.workload.digest()}
     schedules: list[Schedule] = []
     with progress() as bars:
         tasks = [bars.add_task(run.label, total=len(workload), start=False) for run in runs]
@@ -76,16 +82,21 @@ def simulate_workflows(context: typer.Context) -> None:
             schedule, kept = replay(workload, run, out, details, options["force"], partial(_advance, bars, task))
             bars.update(task, completed=len(workload), description=f"{run.label} (kept)" if kept else run.label)
             if out:
-                write_workflows(stream, schedule, out / run.label, tau)
+                write_workflows(stream, schedule, out / run.label, tau, combination)
             schedules.append(schedule)
     kinds = [each.value for each in options["formats"] or ()] or ["png"]
     drawn = _draw(schedules, out / "figures", kinds) if out and options["figures"] else []
+    if combination is not None:  # what was drawn are the jobs; figures are those of their tasks
+        schedules = [combination.expanded(schedule) for schedule in schedules]
+        for schedule in schedules:
+            stand(check_schedule(stream.workload, schedule))
     figures = [workflow_summary(stream, schedule, tau) for schedule in schedules]
     if options["json"]:
         print_json(
             {
                 "workflows": len(stream.workflows),
-                "tasks": len(workload),
+                "tasks": len(stream.workload),
+                **({} if combination is None else {"jobs": len(workload)}),
                 "workload": workload.digest(),
                 "nodes": workload.cluster.num_nodes,
                 "rules": "textbook",
@@ -104,6 +115,7 @@ def simulate_workflows(context: typer.Context) -> None:
         for run, figure in zip(runs, figures, strict=True)
     ]
     title = f"{workload.name}: {len(stream.workflows):,} workflows on {workload.cluster.num_nodes:,} nodes"
+    title += "" if combination is None else ", tasks combined"
     print_table(remarked(title, workload), ["policy", *_COLUMNS], rows)
     if out:
         note(f"tasks and workflows: {out}/LABEL/tasks.parquet, workflows.parquet, beside jobs and decisions")

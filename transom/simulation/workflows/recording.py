@@ -1,8 +1,9 @@
 """What a recorded replay of workflows has beside the files of any replay: ``tasks.parquet`` and ``workflows.parquet``.
 
 ``tasks.parquet`` has a row per task: number of its workflow, name, id of its job, program, nodes, then the columns of
-:class:`TaskFigures`. ``workflows.parquet`` has a row per workflow: number, name, tasks, then the columns of
-:class:`WorkflowFigures`. Both follow from the workflows and ``jobs.parquet``.
+:class:`TaskFigures`. Several tasks have one job where they were combined. ``workflows.parquet`` has a row per workflow:
+number, name, tasks, then the columns of :class:`WorkflowFigures`. Both follow from the workflows, ``jobs.parquet`` and
+the job of each task.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ import numpy as np
 
 from transom.errors import DocumentError
 from transom.io.parquet import read_card, read_columns, whole_parquet
+from transom.models.arrays import IntArray
 from transom.simulation.core.schedule import Schedule
 from transom.simulation.output.metrics import TAU
+from transom.simulation.workflows.combination import Combination
 from transom.simulation.workflows.figures import task_figures, workflow_figures
 from transom.simulation.workflows.stream import WorkflowStream
 
@@ -28,8 +31,10 @@ FORMAT = "transom/workflows/1"
 TABLES = ("tasks", "workflows")
 
 
-def tasks_frame(stream: WorkflowStream, schedule: Schedule, tau: float = TAU) -> pl.DataFrame:
-    """A row per task, in the order of the workflows."""
+def tasks_frame(
+    stream: WorkflowStream, schedule: Schedule, tau: float = TAU, job: IntArray | None = None
+) -> pl.DataFrame:
+    """A row per task, in the order of the workflows; ``job`` holds the ids of their jobs where tasks were combined."""
     import polars as pl
 
     flows = stream.workflows
@@ -37,7 +42,7 @@ def tasks_frame(stream: WorkflowStream, schedule: Schedule, tau: float = TAU) ->
         {
             "workflow": np.repeat(np.arange(len(flows)), np.diff(stream.first)),
             "task": [name for flow in flows for name in flow.tasks],
-            "job_id": np.arange(1, stream.first[-1] + 1),
+            "job_id": np.arange(1, stream.first[-1] + 1) if job is None else job,
             "program": [name for flow in flows for name in flow.programs],
             "nodes": np.concatenate([flow.nodes for flow in flows]),
             **task_figures(stream, schedule, tau)._asdict(),
@@ -61,21 +66,36 @@ def workflows_frame(stream: WorkflowStream, schedule: Schedule, tau: float = TAU
 
 
 def write_workflows(
-    stream: WorkflowStream, schedule: Schedule, folder: str | os.PathLike[str], tau: float = TAU
+    stream: WorkflowStream,
+    schedule: Schedule,
+    folder: str | os.PathLike[str],
+    tau: float = TAU,
+    combination: Combination | None = None,
 ) -> None:
     """Write both tables into the folder of a recording; each appears whole or not at all.
+
+    Parameters
+    ----------
+    stream : the workflows.
+    schedule : of the replay, that is of combined tasks where there is a ``combination``.
+    folder, tau : of the recording; as of :func:`~transom.simulation.workflows.figures.task_figures`.
 
     Raises
     ------
     DocumentError : a file cannot be written.
     """
     card = {"transom": json.dumps({"format": FORMAT, "digest": schedule.digest(), "tau": tau})}
-    for name, frame in zip(TABLES, (tasks_frame, workflows_frame), strict=True):
+    for name, frame in _frames(stream, schedule, tau, combination):
         with whole_parquet(Path(folder) / f"{name}.parquet") as path:
-            frame(stream, schedule, tau).write_parquet(path, metadata=card)
+            frame.write_parquet(path, metadata=card)
 
 
-def check_tables(stream: WorkflowStream, schedule: Schedule, folder: str | os.PathLike[str]) -> list[str]:
+def check_tables(
+    stream: WorkflowStream,
+    schedule: Schedule,
+    folder: str | os.PathLike[str],
+    combination: Combination | None = None,
+) -> list[str]:
     """What the two tables of a recording say wrongly, computed again; empty if all is right.
 
     Raises
@@ -83,15 +103,39 @@ def check_tables(stream: WorkflowStream, schedule: Schedule, folder: str | os.Pa
     DocumentError : a table is missing, damaged or of another replay.
     """
     wrong: list[str] = []
-    for name, frame in zip(TABLES, (tasks_frame, workflows_frame), strict=True):
+    for name in TABLES:
         path = Path(folder) / f"{name}.parquet"
         card = read_card(path, FORMAT)
         if card.get("digest") != schedule.digest():
             raise DocumentError(f"{path}: is of another replay than jobs.parquet")
-        told, right = read_columns(path), frame(stream, schedule, _tau(card, path))
+        told = read_columns(path)
+        right = dict(_frames(stream, schedule, _tau(card, path), combination))[name]
         for column in right:
             wrong += _differs(name, column, told.get(column.name))
     return wrong
+
+
+def read_jobs_of_tasks(folder: str | os.PathLike[str]) -> IntArray:
+    """The id of the job that each task was part of, as ``tasks.parquet`` states it, shape ``(tasks,)``.
+
+    Raises
+    ------
+    DocumentError : the table is missing or damaged.
+    """
+    path = Path(folder) / "tasks.parquet"
+    read_card(path, FORMAT)
+    job = read_columns(path, ["job_id"])["job_id"]
+    if job.dtype.kind not in "iu":
+        raise DocumentError(f"{path}: column 'job_id' holds no whole numbers")
+    return job.astype(np.int64)
+
+
+def _frames(
+    stream: WorkflowStream, schedule: Schedule, tau: float, combination: Combination | None
+) -> list[tuple[str, pl.DataFrame]]:
+    own = schedule if combination is None else combination.expanded(schedule)
+    job = None if combination is None else combination.job
+    return [("tasks", tasks_frame(stream, own, tau, job)), ("workflows", workflows_frame(stream, own, tau))]
 
 
 def _tau(card: dict[str, Any], path: Path) -> float:
