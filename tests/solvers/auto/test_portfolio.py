@@ -149,6 +149,7 @@ def broken() -> Iterator[tuple[str, dict[str, Any], str]]:
         return whole
 
     yield "unknown format", {**text(), "format": "transom/portfolio/9"}, "transom/portfolio/9"
+    yield "a probe of other work", {**text(), "format": "transom/portfolio/1"}, "known: transom/portfolio/2"
     yield "unknown field", {**text(), "more": 1}, "more"
     yield "no schedule", changed(steps=[]), "knapsack.timed: the schedule is empty"
     yield "share of nothing", changed(steps=[{"solver": "dp", "share": 0}]), "share must be > 0"

@@ -18,7 +18,7 @@ from transom.errors import DocumentError
 from transom.problems import problem_types
 from transom.solvers.auto.features import names_for
 
-FORMAT = "transom/portfolio/1"
+FORMAT = "transom/portfolio/2"
 
 SECONDS = "seconds"
 """log10 of the seconds of the budget, which a tree may ask for like a feature."""
