@@ -6,12 +6,14 @@ import json
 from collections.abc import Iterator
 from copy import deepcopy
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from transom import Stop, check, registry, solve
+from transom.bench.plan.plan import InstanceSet, read_plan
 from transom.errors import DocumentError
 from transom.generate.instances.fragmented import fragmented_allocation
 from transom.generate.instances.knapsacks import generate_knapsack
@@ -36,6 +38,8 @@ from transom.solvers.auto.table import (
     solvers_of,
 )
 from transom.solving import warm_up
+
+ROOT = Path(__file__).parents[3]
 
 TYPES: dict[str, type] = {
     "knapsack": Knapsack,
@@ -104,6 +108,26 @@ def test_every_leaf_can_be_reached_and_says_what_speaks_for_it(kind: str) -> Non
             assert 0 <= leaf.proved <= 1
         for limits in regions(root, {}):
             assert all(low < high for low, high in limits.values()), limits
+
+
+@pytest.mark.parametrize("objectives", [2.0, 4.0])
+def test_windows_of_few_jobs_are_searched_exhaustively_even_in_ten_milliseconds(objectives: float) -> None:
+    facts = {**features(hard("selection")), "jobs": float(np.log10(1 + 28)), "objectives": objectives}
+    leaf = leaf_of(packaged().problems["selection"], facts, 0.01)
+    assert leaf.steps == (Step("exhaustive", 0.95), Step("nsga2"))
+    assert leaf.chosen == "by choose-selection.toml"
+    plan = read_plan(ROOT / "benchmarks" / "portfolio" / "choose-selection.toml")
+    assert plan.seconds == (0.01,)
+    assert leaf.cases == sum(each.take or each.count for each in plan.instances if isinstance(each, InstanceSet))
+
+
+def test_plans_that_choose_by_hand_and_that_judge_it_have_seeds_of_their_own() -> None:
+    seeds: dict[tuple[str | None, int], str] = {}
+    for path in sorted((ROOT / "benchmarks" / "portfolio").glob("*-selection*.toml")):
+        for each in read_plan(path).instances:
+            assert isinstance(each, InstanceSet)
+            if path.stem != "train-selection-long":  # the same windows as in the other plan, with more time
+                assert seeds.setdefault((each.generate, each.seed), path.stem) == path.stem
 
 
 def regions(node: Split | Leaf, limits: dict[str, tuple[float, float]]) -> Iterator[dict[str, tuple[float, float]]]:

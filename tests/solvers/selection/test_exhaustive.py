@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 from functools import partial
-from itertools import pairwise
+from itertools import count, pairwise
 
 import numpy as np
 import pytest
@@ -65,6 +65,29 @@ def test_it_equals_a_table_of_all_choices_up_to_sixteen_jobs(largest_demand: int
         if expected:
             assert values_of(result.solution) == expected
             assert result.parameters.get("front") != "not complete"
+
+
+def test_a_budget_of_ten_milliseconds_is_searched_in() -> None:
+    # A clock on which each look takes a moment: no more than handing the front over may be kept free of the budget.
+    moments = count()
+    problem = half(20, 3)
+    problem.warm_up()
+    budget = Stop(seconds=0.01).start(problem, clock=lambda: 2e-5 * next(moments))
+    Exhaustive()(problem, budget, np.random.default_rng(0))
+    assert budget.optimal
+    assert budget.notes["front"] == "complete"
+
+
+def test_a_search_that_is_cut_short_knows_both_ends_of_the_front() -> None:
+    problem = half(40, 2)
+    budget = Stop(iterations=1).start(problem)
+    Exhaustive(limit=60)(problem, budget, np.random.default_rng(0))
+    assert budget.solution is not None
+    best = budget.solution.values.max(axis=0)
+    for term in range(2):
+        order = np.argsort(-problem.objectives[:, term] / problem.demands.sum(axis=1), kind="stable")
+        greedy = Selection(problem.demands[order], problem.capacity).greedy_complete(np.zeros((1, 40), bool))[0]
+        assert best[term] >= problem.objectives[order[greedy], term].sum()
 
 
 def test_equal_jobs_are_taken_in_order() -> None:

@@ -116,7 +116,8 @@ def _words(node: Split | Leaf, indent: str) -> list[str]:
 
     if isinstance(node, Leaf):
         parts = [f"{step.solver}{'' if step.share == 1 else f' ({100 * step.share:.0f} %)'}" for step in node.steps]
-        told = f"[{node.cases} cases, gap {node.gap:.3g} %, {100 * node.proved:.0f} % proved]"
+        by_hand = "" if node.chosen is None else f", {node.chosen}"
+        told = f"[{node.cases} cases, gap {node.gap:.3g} %, {100 * node.proved:.0f} % proved{by_hand}]"
         return [f"{indent}{', then '.join(parts)}   {told}"]
     name, at_most = (SECONDS, 10**node.at_most) if node.feature == SECONDS else (node.feature, node.at_most)
     return [

@@ -46,12 +46,14 @@ class Leaf(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="leaf", 
     cases : training cases (an instance under a budget) that fell here.
     gap : mean primal gap of the schedule over them [%].
     proved : share of them that it proves.
+    chosen : where training did not choose it, how it was chosen, in words: the cases are those of that choice.
     """
 
     steps: tuple[Step, ...]
     cases: int
     gap: float
     proved: float
+    chosen: str | None = None
 
 
 class Split(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="split", tag_field="node"):

@@ -5,24 +5,27 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cache
-from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
 
 from transom.errors import SpecError
+from transom.models.arrays import BoolArray
 from transom.models.selection import Selection
 from transom.models.selection_reduction import ReducedSelection, reduce_selection
+from transom.solvers.selection.judging_time import judging_seconds
+from transom.solvers.selection.pareto_start import greedy_orders
 from transom.solvers.selection.subsets import Subsets
 from transom.solving import presolve
 from transom.stop import Budget, Stop
 
 _PATIENCE = 30.0  # what systems wait for an answer at most [s] (MultiSched, section 3)
 _MOST = 60  # a choice is kept as the bits of one number
-_LOOK = 0.003  # seconds between two looks at the clock
+_LOOK, _PART = 0.003, 0.1  # seconds between two looks at the clock, and share of what is left of the time
+_STARTS = 40  # weightings of greedy choices, beside each objective alone
 _FIRST = 2**12  # decisions before the first look
-_CALL, _POINT = 0.02, 2e-5  # seconds of a hand-over, and of each point in it
-_SPARE = 1.3  # how much longer than foreseen it may take
+_SPARE = 1.5  # how much longer than foreseen it may take
+_QUICKEST = 0.3  # share of the time foreseen that a hand-over takes at least
 _PORTION = 2**16  # decisions of an iteration
 _EVERY = 4  # iterations before what is known is handed over, then four times as many, and so on
 
@@ -40,7 +43,8 @@ class Exhaustive:
     in every objective, the second term where the objective is a demand; nor are more of the best jobs added than
     there are of the smallest ones that fit into what is left of a resource. What is found enters a tree of boxes that
     holds no point that another one was at least as good as when it came. Nothing of the size :math:`2^w` is
-    stored. A start is in the tree from the beginning.
+    stored. A start and a few greedy choices are in the tree from the beginning: branch after branch, large jobs come
+    last, so that a search that is cut short would know one end of the front only.
 
     An iteration is a portion of 65,536 decisions to take a job or to leave it out: one is enough for 14 jobs.
 
@@ -103,7 +107,7 @@ class Exhaustive:
             return
         budget.notes["front"] = "not complete"
         if len(reduced.jobs):
-            finished = self._search(problem, reduced, budget)
+            finished = self._search(problem, reduced, budget, rng)
         else:
             budget.found(problem.front(reduced.taken[None, :]))
             finished = True
@@ -111,18 +115,20 @@ class Exhaustive:
             budget.prove(budget.value)
             budget.notes["front"] = "complete"
 
-    def _search(self, problem: Selection, reduced: ReducedSelection, budget: Budget) -> bool:
+    def _search(self, problem: Selection, reduced: ReducedSelection, budget: Budget, rng: np.random.Generator) -> bool:
         """Search and hand over; whether all choices have been seen."""
         subsets = Subsets(reduced, self.memory * 2**20)
+        subsets.know(_greedy_choices(reduced, rng))
         if budget.solution is not None:
             subsets.know(budget.solution.selections[:, reduced.jobs])
         handing = _HandOver(problem, reduced, subsets, budget)
         work, portion = _FIRST, _PORTION  # decisions until the next look, and left of this iteration
         while not (budget.done() or subsets.finished or subsets.outgrown):
-            began = perf_counter()
+            began = budget.seconds()
             portion -= subsets.go_on(min(work, portion))
-            took = max(perf_counter() - began, 1e-6)
-            work = int(min(2 * work, max(_FIRST, work * _LOOK / took)))
+            took = max(budget.seconds() - began, 1e-6)
+            look = min(_LOOK, _PART * budget.seconds_left())
+            work = int(min(2 * work, max(_FIRST, work * look / took)))
             if portion <= 0 or subsets.finished:
                 budget.spend()
                 portion += _PORTION
@@ -153,10 +159,12 @@ class _HandOver:
             self._all()
 
     def in_time(self) -> None:
-        """Hand over if that is the last moment to do it."""
-        if not (self._subsets.finished or self._late) and self._budget.short(self._seconds()):
-            self._late = True
+        """Hand over if that is the last moment to do it; where it took less time than foreseen, there is another."""
+        if self._subsets.finished or self._subsets.found == self._handed or not self._budget.short(self._seconds()):
+            return
+        if not self._late:
             self._all()
+        self._late = self._budget.short(self._seconds())
 
     def last(self) -> bool:
         """Hand over what is left to; whether all that was found has been handed over."""
@@ -166,14 +174,31 @@ class _HandOver:
 
     def _all(self) -> None:
         expected = self._seconds() / (_SPARE * self._slow)
-        began = perf_counter()
+        began = self._budget.seconds()
         self._handed = self._subsets.found
         self._budget.found(self._problem.front(self._reduced.selections(self._subsets.chosen())))
-        self._slow = max(1.0, (perf_counter() - began) / expected)
+        self._slow = max(_QUICKEST, (self._budget.seconds() - began) / expected)
 
     def _seconds(self) -> float:
-        points = self._subsets.size
-        return _SPARE * self._slow * (_CALL + _POINT * points * math.sqrt(1 + points / 1000))
+        known = 0 if self._budget.solution is None else len(self._budget.solution)
+        return _SPARE * self._slow * judging_seconds(self._problem, self._subsets.size + known)
+
+
+def _greedy_choices(reduced: ReducedSelection, rng: np.random.Generator) -> BoolArray:
+    """Feasible choices of jobs by falling worth per demand, in several weightings, shape ``(choices, k)``."""
+    terms, resources = reduced.objectives.shape[1], len(reduced.room)
+    weights = np.concatenate((np.eye(terms), rng.dirichlet(np.full(terms, 0.7), _STARTS)))
+    prices = np.concatenate((np.ones((terms, resources)), rng.dirichlet(np.full(resources, 0.7), _STARTS)))
+    orders = greedy_orders(reduced.demands, reduced.room, reduced.objectives, weights, prices)
+    chosen, room = np.zeros(orders.shape, bool), np.tile(reduced.room, (len(orders), 1))
+    for jobs in orders.T:
+        fits = (reduced.demands[jobs] <= room).all(axis=1)
+        if reduced.parents.any():
+            fits &= (chosen | ~reduced.parents[jobs]).all(axis=1)
+        rows, added = np.flatnonzero(fits), jobs[fits]
+        chosen[rows, added] = True
+        room[rows] -= reduced.demands[added]
+    return chosen
 
 
 def largest(objectives: int, memory: int) -> int:

@@ -6,9 +6,9 @@ import numpy as np
 
 from transom.models import Selection
 from transom.models.arrays import IntArray
-from transom.models.pareto_front import EXACT_OBJECTIVES
 from transom.models.selection_reduction import ReducedSelection
 from transom.solvers.selection.front_archive import FrontArchive, beaten
+from transom.solvers.selection.judging_time import judging_seconds
 from transom.solvers.selection.pareto_data import scaled
 from transom.solvers.selection.pareto_halves import WORK, Halves
 from transom.solvers.selection.pareto_lists import bits, chosen
@@ -19,6 +19,7 @@ _FEW = 16  # greedy selections that are handed over before anything else
 _MARKS = (200, 2000)  # numbers of points that are handed over in any case, to learn how long it takes
 _SECONDS = 0.002  # about what a portion takes
 _SHARE = 20  # what is known is handed over where the search since the last time took so many times as long
+_BEGINS = 0.0015  # what a hand-over is thought to take at least, before one has been measured [s]
 _STALE = 0.1  # share of the points that came since the archive was filtered, from which that is worth its time
 _PATIENCE = 200  # neighbourhoods without anything new after which a search without any other end gives up
 _BARREN = 20  # the same for neighbourhoods beside a search of everything
@@ -194,8 +195,5 @@ class Search:
             self.hand_over()
 
     def _judging(self, points: float) -> float:
-        # About what it takes to hand over so many points [s]: values, filters, and the hypervolume.
-        each = 1.5e-7 * len(self._problem)
-        if self._data.terms > EXACT_OBJECTIVES:
-            return 3e-3 + (1.4e-5 + each) * points + 5e-10 * points**2
-        return 2e-3 + (4e-6 + each) * points + (1e-8 if self._data.terms == EXACT_OBJECTIVES else 3e-9) * points**2
+        # Before anything has been measured, a slow machine may need four times as long for the first few points.
+        return _BEGINS + judging_seconds(self._problem, points)
