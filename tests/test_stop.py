@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from time import process_time
 
 import pytest
 
@@ -136,3 +137,13 @@ def test_a_budget_remembers_that_time_was_too_short() -> None:
     assert not budget.short(1)
     assert not budget.ran_short, "what it needs next is what counts"
     assert not Budget(Stop(), Knapsack([1], [1], 1)).short(1e9)
+
+
+def test_only_wall_time_limits_those_who_look_at_the_wall_clock() -> None:
+    problem = Knapsack([1], [1], 1)
+    assert 0 < Stop(seconds=60).start(problem).wall_seconds_left() <= 60
+    assert Stop().start(problem).wall_seconds_left() == math.inf
+    budget = Stop(seconds=60).start(problem, clock=process_time)
+    assert budget.wall_seconds_left() == math.inf
+    assert budget.nested(Stop(seconds=1), problem).wall_seconds_left() == math.inf
+    assert budget.seconds_left() <= 60

@@ -163,6 +163,14 @@ class Budget:
             return math.inf
         return max(0.0, self.stop.seconds - self.seconds())
 
+    def wall_seconds_left(self) -> float:
+        """What a native solver that looks at the wall clock may be given as its own limit [s].
+
+        The time left, infinite without a limit and where seconds are read from another clock: a machine with other
+        work would cut it short. Whoever waits for such a solver asks this budget, and stops it.
+        """
+        return self.seconds_left() if self.clock is perf_counter else math.inf
+
     def short(self, seconds: float) -> bool:
         """Whether less time is left than a solver needs for its next step or for its answer [s].
 

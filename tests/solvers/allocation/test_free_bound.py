@@ -36,6 +36,17 @@ def test_exact_for_one_job(problem: Allocation) -> None:
         assert free_bound(problem, iterations=1) == pytest.approx(best, rel=1e-8, abs=shape(problem).loss + 1e-6)
 
 
+def test_the_bound_keeps_to_the_clock_that_it_is_given() -> None:
+    rng = np.random.default_rng(3)
+    problem = Allocation(FatTree.uniform(2000, 20, 200), np.sort(rng.permutation(2000)[:700]), [60] * 11, "free")
+    moments = iter(range(1000))
+    asked = free_bound(problem, seconds=2.5, clock=lambda: float(next(moments)))
+    assert next(moments) == 4, "asked at the beginning and three times on the way"
+    assert asked <= free_bound(problem)
+    stopped = free_bound(problem, iterations=40, seconds=1e-9, clock=lambda: 0.0)
+    assert stopped == free_bound(problem, iterations=40)
+
+
 @pytest.mark.parametrize("cost", COSTS)
 def test_counts_and_owners_are_inverse(cost: object) -> None:
     rng = np.random.default_rng(3)

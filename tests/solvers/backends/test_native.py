@@ -83,3 +83,36 @@ def test_a_model_that_is_not_ready_in_time_is_given_up(solver: str, monkeypatch:
     chosen(problem, budget, rng)
     assert 0 < len(made) < 15_000
     run_deferred()
+
+
+@pytest.mark.parametrize("solver", ["cpsat", "scip"])
+@pytest.mark.parametrize("wall", [True, False])
+def test_solvers_that_look_at_the_wall_clock_have_no_limit_of_other_time(
+    solver: str, wall: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = []
+
+    class Watched(pyscipopt.Model):  # type: ignore[misc]
+        def setParam(self, name: str, value: Any) -> None:
+            if name == "limits/time":
+                limits.append(value)
+            super().setParam(name, value)
+
+    class Solver(cp_model.CpSolver):
+        def solve(self, *args: Any, **kwargs: Any) -> Any:
+            if self.parameters.max_time_in_seconds < np.inf:
+                limits.append(self.parameters.max_time_in_seconds)
+            return super().solve(*args, **kwargs)
+
+    monkeypatch.setattr(pyscipopt, "Model", Watched)
+    monkeypatch.setattr(cp_model, "CpSolver", Solver)
+    problem = generate_knapsack("strongly-correlated", 60, 1000, np.random.default_rng(2))
+    chosen = registry.make(registry.SOLVERS, solver, Knapsack)
+    warm_up(chosen, Knapsack)
+    limits.clear()
+    # A clock that stands still: by its time, SCIP and CP-SAT take none.
+    budget = Stop(seconds=60).start(problem) if wall else Stop(seconds=0.5).start(problem, clock=lambda: 0.0)
+    chosen(problem, budget, np.random.default_rng(0))
+    run_deferred()
+    assert budget.optimal
+    assert bool(limits) == wall

@@ -26,7 +26,13 @@ _PER_STEP = 4e-10  # seconds of one of them
 _WORK = 2_000_000  # inner steps of pricing between two looks at the clock: a few milliseconds
 
 
-def free_bound(problem: Allocation, upper: float = math.inf, iterations: int = 400, seconds: float = math.inf) -> float:
+def free_bound(
+    problem: Allocation,
+    upper: float = math.inf,
+    iterations: int = 400,
+    seconds: float = math.inf,
+    clock: Callable[[], float] = perf_counter,
+) -> float:
     """A lower bound on the cost of every solution, whatever nodes jobs may be given.
 
     Each idle node gets a price, the same within a leaf switch; every job chooses its cheapest nodes for
@@ -39,6 +45,7 @@ def free_bound(problem: Allocation, upper: float = math.inf, iterations: int = 4
     upper : cost of a known solution, at which the steps aim; the search ends when the bound meets it.
     iterations : most subgradient steps, >= 0.
     seconds : most seconds, looked at every few milliseconds [s].
+    clock : what they are read from [s].
 
     Returns
     -------
@@ -54,12 +61,12 @@ def free_bound(problem: Allocation, upper: float = math.inf, iterations: int = 4
     if trivial is not None:
         return math.inf if isinstance(trivial, str) else 0.0
     prices = Prices(shape(problem))
-    end = perf_counter() + seconds
+    end = clock() + seconds
     if math.isfinite(upper):
         prices.set_target(prices.shape.base - upper)
     else:
         prices.set_target(prices.primal_heuristic()[0])
-    while prices.step(iterations - prices.iterations) and perf_counter() < end:
+    while prices.step(iterations - prices.iterations) and clock() < end:
         pass
     return prices.bound
 

@@ -94,9 +94,9 @@ def cpsat_solver(budget: Budget, seed: int) -> Any:
     solver.parameters.presolve_inclusion_work_limit = 0
     if (left := budget.iterations_left()) is not None:
         solver.parameters.max_number_of_conflicts = left
-    if budget.seconds_left() < math.inf:
+    if (seconds := budget.wall_seconds_left()) < math.inf:
         # Only a backstop: CP-SAT leaves a margin before its own limit, up to a quarter of a second.
-        solver.parameters.max_time_in_seconds = 1 + 2 * budget.seconds_left()
+        solver.parameters.max_time_in_seconds = 1 + 2 * seconds
     return solver
 
 

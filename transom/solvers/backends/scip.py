@@ -98,8 +98,8 @@ def search_scip(
     model.includeEventhdlr(reporter, "transom", "hands solutions and bounds over")
     if (left := budget.iterations_left()) is not None:
         model.setParam("limits/totalnodes", left)
-    if budget.seconds_left() < math.inf:
-        model.setParam("limits/time", budget.seconds_left() + 0.001)  # just past the end of the budget
+    if (seconds := budget.wall_seconds_left()) < math.inf:
+        model.setParam("limits/time", seconds + 0.001)  # just past the end of the budget
     ended: list[tuple[str, float | None]] = []
 
     def search() -> None:

@@ -112,8 +112,8 @@ def _search(reduced: Reduced, budget: Budget, seed: int) -> None:
     model.includeEventhdlr(reporter, "transom", "hands solutions and bounds over")
     if (left := budget.iterations_left()) is not None:
         model.setParam("limits/totalnodes", left)
-    if budget.seconds_left() < math.inf:
-        model.setParam("limits/time", budget.seconds_left() + 0.001)  # just past the end of the budget
+    if (seconds := budget.wall_seconds_left()) < math.inf:
+        model.setParam("limits/time", seconds + 0.001)  # just past the end of the budget
 
     def search() -> None:
         model.optimizeNogil()

@@ -76,8 +76,8 @@ def _search(
     model.setParam("constraints/linear/simplifyinequalities", False)
     if (left := budget.iterations_left()) is not None:
         model.setParam("limits/totalnodes", left)
-    if budget.seconds_left() < math.inf:
-        model.setParam("limits/time", budget.seconds_left() + 0.001)
+    if (seconds := budget.wall_seconds_left()) < math.inf:
+        model.setParam("limits/time", seconds + 0.001)
     ended: list[tuple[list[BoolArray], int, bool]] = []
 
     def search() -> None:
