@@ -34,6 +34,7 @@ from transom.simulation.output.outage_verification import check_outages
 from transom.simulation.output.recording import TEXTS, read_details, read_node_runs, read_schedule, write_schedule
 from transom.simulation.output.verification import check_nodes, check_schedule
 from transom.simulation.policies.by_name import deciding, make_policy
+from transom.traces.job_facts import facts_digest, job_facts
 from transom.traces.outages import Outages, outage_card
 from transom.traces.workload import Workload
 
@@ -214,6 +215,8 @@ def _card(workload: Workload, run: Run) -> dict[str, Any]:
         card["events"] = run.rules
     if run.outages is not None:
         card["outages"] = outage_card(run.outages)
+    if any(getattr(part, "by_facts", False) for part in deciding(make_policy(run.spec))):
+        card["facts"] = facts_digest(job_facts(workload))
     return card
 
 

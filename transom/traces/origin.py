@@ -57,6 +57,7 @@ class Origin(Frozen):
     apart : whether jobs keep to the nodes of their partition.
     started : when each job started by the log [s], -1 where it does not say, shape ``(jobs,)``; None where it says so
         of no job.
+    path : the trace that the jobs were read from; empty where there is none.
     """
 
     modelled: BoolArray | None = None
@@ -67,6 +68,7 @@ class Origin(Frozen):
     groups: Mapping[int, str] = field(default_factory=dict)
     started: IntArray | None = None
     apart: bool = False
+    path: str = ""
 
     def take(self, index: Any) -> Origin:
         """The facts about some of the jobs (positions or a mask)."""

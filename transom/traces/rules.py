@@ -205,6 +205,7 @@ def _workload(sieve: _Sieve, size: IntArray, walltime: IntArray, runtime: IntArr
                 group=group if len(group) and group.min() < group.max() else None,
                 groups=log.groups,
                 started=np.where(told, log.submit[keep] + wait, UNKNOWN) if told.any() else None,
+                path=sieve.path,
             ),
         )
     except ModelError as error:

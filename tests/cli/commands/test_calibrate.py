@@ -43,3 +43,24 @@ def test_a_trace_without_waits_is_refused(transom: Callable[..., Ran], tmp_path:
 def test_nobody_waited() -> None:
     none = Calibration(2, 0.0, 0.0, 0.0, 1.0, float("nan"), 0.0, 5.0, (0.0,) * 3, (5.0,) * 3, 1.0)
     assert sentence(none).endswith("Nobody waited by the log: the trace cannot tell policies apart.")
+
+
+def test_limits_are_applied_and_named(transom: Callable[..., Ran], tmp_path: Path) -> None:
+    (tmp_path / "assoc.txt").write_text("Account|User|MaxJobs\n|7|1\n")
+    path = trace(tmp_path, 0, 599, 1195)
+    path.write_text(path.read_text().replace(" -1 1 -1 -1", " -1 1 7 -1"))
+    policy = f"slurm-backfill:assoc={tmp_path / 'assoc.txt'}"
+    told = transom("calibrate", path, "--policy", policy)
+    assert told.status == 0
+    assert "half of the jobs start within 0 s of the log, 90 % within 0 s" in told.out
+    replayed = transom("simulate", path, "--policy", policy, "--out", tmp_path / "replay", "--no-figures")
+    assert replayed.status == 0
+    for each in (told, replayed):
+        assert "slurm-backfill: limits hold back jobs in" in each.out + each.err
+        assert "AssocMaxJobsLimit" in each.out + each.err
+    again = transom("simulate", path, "--policy", policy, "--out", tmp_path / "replay", "--no-figures")
+    assert "AssocMaxJobsLimit" in again.out + again.err
+    (tmp_path / "assoc.txt").write_text("Account|User|MaxJobs\n|7|few\n")
+    refused = transom("calibrate", path, "--policy", policy)
+    assert refused.status == 2
+    assert refused.err.splitlines()[-1].endswith("assoc.txt: line 2: maxjobs: 'few' is no number of jobs")

@@ -11,6 +11,7 @@ import typer
 from transom.cli.options import common as options
 from transom.cli.options import completion
 from transom.cli.output.console import describe, note, number, print_json, print_table, progress, remark
+from transom.cli.output.schedule_tables import limits_line
 
 if TYPE_CHECKING:
     from transom.cli.output.progress_lines import ProgressLines
@@ -62,11 +63,13 @@ def command(
     for line in describe(workload):
         note(line)
     found: dict[str, dict[str, Calibration]] = {}
+    lines: list[str] = []
     with progress() as bars:
         for run in runs:
             task = bars.add_task(run.label, total=len(workload))
             schedule, _ = replay(workload, run, progress=partial(_report, bars, task))
             found[run.label] = calibration(workload, schedule)
+            lines += filter(None, (limits_line(schedule),))
     if json:
         rows = [{"policy": run.label, "spec": run.spec, "groups": _documents(found[run.label])} for run in runs]
         print_json(
@@ -86,6 +89,8 @@ def command(
         [[label, name, str(one.jobs), *_cells(one)] for label, groups in found.items() for name, one in groups.items()],
         left=2,
     )
+    for line in lines:
+        note(line)
     for label, groups in found.items():
         remark(f"{label}: {sentence(next(iter(groups.values())))}")
 

@@ -19,7 +19,14 @@ from transom.cli.options.resources import Resources, equipped
 from transom.cli.options.tasks import ChunksOption, MachinesOption
 from transom.cli.options.workflows import CombineOption, GapOption, holds_workflows
 from transom.cli.output.console import check_writable, describe, note, print_json, progress, remarked
-from transom.cli.output.schedule_tables import By, breakdowns_of, print_answer, print_breakdown, print_summaries
+from transom.cli.output.schedule_tables import (
+    By,
+    breakdowns_of,
+    limits_line,
+    print_answer,
+    print_breakdown,
+    print_summaries,
+)
 from transom.cli.output.sequences import compare_sequences
 from transom.cli.output.tasks import simulate_machines
 from transom.cli.output.workflows import simulate_workflows
@@ -265,6 +272,8 @@ def command(
     for kind in by or []:
         print_breakdown(remarked(f"by {kind}, {schedules[0].rules} events", workload), kind, runs, schedules, trim)
     for run, schedule in zip(runs, schedules, strict=True):
+        if limited := limits_line(schedule):
+            note(limited)
         if told := _allocations(schedule):
             note(f"{run.label}: {told['proved']:,} of {told['solved']:,} allocations are proved to be of least cost")
     if out:

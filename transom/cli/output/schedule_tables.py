@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -137,3 +138,12 @@ def breakdowns_of(schedule: Schedule, trim: Trim) -> dict[str, dict[str, dict[st
             for week in weeks
         },
     }
+
+
+def limits_line(schedule: Schedule) -> str | None:
+    """How often limits held back jobs, and which; None where none did."""
+    reasons = schedule.decisions.get("limit")
+    if reasons is None or not (held := reasons[reasons != ""].tolist()):
+        return None
+    told = ", ".join(f"{name} in {count:,}" for name, count in sorted(Counter(held).items()))
+    return f"{schedule.policy}: limits hold back jobs in {len(held):,} of {len(reasons):,} decisions, first {told}"

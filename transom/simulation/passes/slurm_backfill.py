@@ -1,7 +1,7 @@
 """One pass of Slurm's scheduling, compiled: the main scheduler, then, where its time has come, a backfill cycle.
 
 The main scheduler leaves partitions alone in which a job does not fit, and those that share nodes with them. A job
-whose user has all that a limit allows is passed over and holds back nobody.
+that a limit does not allow is passed over and holds back nobody.
 
 A cycle makes its reservations from nothing. Each goes from the earliest start of a job to its end by the walltime, both
 rounded down to a multiple of the resolution. Slurm reserves certain nodes; here they are counted. Before the start, a
@@ -34,18 +34,17 @@ from transom.simulation.passes.availability import FREED, TAKEN, Profile, add, b
 from transom.simulation.passes.easy_backfill import fits
 from transom.simulation.passes.queue_order import QueueOrder, reorder
 from transom.simulation.passes.rule_replay import after, before
+from transom.simulation.passes.slurm_limits import Limits, allowed, count_held, hold
 
 
 class Terms(NamedTuple):
-    """Jobs that a cycle and the main scheduler look at, three times [s], and the most jobs and nodes of a user."""
+    """Jobs that a cycle and the main scheduler look at, and three times [s]."""
 
     depth: int
     queue: int
     interval: int
     resolution: int
     window: int
-    user_jobs: int
-    user_nodes: int
 
 
 class Tables(NamedTuple):
@@ -54,8 +53,8 @@ class Tables(NamedTuple):
     ``runtime`` [s] and ``ids`` ``(n,)``; ``log``: a column per pass; ``picks`` and ``modes`` ``(n,)``: the jobs that a
     pass starts, and how; ``profile``: what is free when; ``early`` ``(1, DEMAND + 1 + R)``: a row of a job that asks
     for what a reservation holds before its start; ``group`` ``(n,)``: jobs whose partitions share nodes have the same
-    number; ``blocked``: whether one of them does not fit; ``user`` ``(n,)``: whose job it is, from 0, -1 where unknown;
-    ``held`` ``(users, 2)``: running jobs and nodes of each user.
+    number; ``blocked``: whether one of them does not fit; ``limits``: of users, accounts and QOS; ``passed``
+    ``(rows, 3)``: in each pass, how many jobs limits held back, the first of them, and what held it back.
     """
 
     runtime: IntArray
@@ -67,8 +66,8 @@ class Tables(NamedTuple):
     early: IntArray
     group: IntArray
     blocked: IntArray
-    user: IntArray
-    held: IntArray
+    limits: Limits
+    passed: IntArray
 
 
 @compiled
@@ -87,7 +86,7 @@ def run_slurm(
                 reorder(order, s.queue, s.at)
         arrived = False
         before(t.log, row, s.at, s.free)
-        count, backfilled, head, begin = slurm_pass(s, terms, t, s.at[NOW] % terms.interval == 0)
+        count, backfilled, head, begin = slurm_pass(s, terms, t, t.passed[row], s.at[NOW] % terms.interval == 0)
         launch(s.jobs, s.queue, s.ends, s.at, t.runtime, t.picks, t.modes, count)
         after(t.log, row, count, backfilled, head, begin, t.ids)
         if s.at[QUEUED] and s.at[RUNNING]:
@@ -97,7 +96,7 @@ def run_slurm(
 
 
 @no_refcount
-def slurm_pass(s: State, terms: Terms, t: Tables, cycle: bool) -> tuple[int, int, int, int]:
+def slurm_pass(s: State, terms: Terms, t: Tables, passed: IntArray, cycle: bool) -> tuple[int, int, int, int]:
     """Start what the main scheduler starts and, with ``cycle``, what a backfill cycle starts.
 
     Returns
@@ -105,23 +104,24 @@ def slurm_pass(s: State, terms: Terms, t: Tables, cycle: bool) -> tuple[int, int
     (number of starts, number of backfilled among them, the first job that does not fit or -1, its reservation [s] or
     -1). Jobs that start are placed in the state; ``picks`` and ``modes`` say which they are.
     """
-    _count_held(s, t)
-    count, waiting = _start_in_order(s, terms, t), s.at[QUEUED]
+    passed[0] = 0
+    count_held(s, t.limits)
+    count, waiting = _start_in_order(s, terms, t, passed), s.at[QUEUED]
     if count == waiting or not cycle:
         return count, 0, -1, -1
     heads, now, head, begin = count, s.at[NOW], -1, -1
-    passed, tested = 0, 0  # of the heads, and of the jobs that wait
+    before_it, tested = 0, 0  # heads, and jobs that wait
     clear(t.profile, now, s.free)
     for i in range(s.at[RUNNING]):  # a job past its walltime is expected to end the next second
         add(t.profile, s.jobs, s.expected[i, 1], max(s.expected[i, 0], now + 1), NEVER, FREED)
     for i in range(waiting):
-        if passed < heads and t.picks[passed] == i:
-            passed += 1
+        if before_it < heads and t.picks[before_it] == i:
+            before_it += 1
             continue
         if tested == terms.depth:
             break
         job, tested = s.queue[i], tested + 1
-        if not _allowed(s, terms, t, job):
+        if not allowed(s, t.limits, job, passed):
             continue
         start = earliest(t.profile, s.jobs, job, now, NEVER, NEVER)
         if start == now and fits(s.jobs, job, s.free):
@@ -143,13 +143,13 @@ def slurm_pass(s: State, terms: Terms, t: Tables, cycle: bool) -> tuple[int, int
 
 
 @no_refcount
-def _start_in_order(s: State, terms: Terms, t: Tables) -> int:
+def _start_in_order(s: State, terms: Terms, t: Tables, passed: IntArray) -> int:
     """Start jobs in the order of the queue, of each group up to the first that does not fit; how many there are."""
     count, open_groups = 0, len(t.blocked)
     t.blocked[:] = 0
     for i in range(min(s.at[QUEUED], terms.queue)):
         job = s.queue[i]
-        if t.blocked[t.group[job]] or not _allowed(s, terms, t, job):
+        if t.blocked[t.group[job]] or not allowed(s, t.limits, job, passed):
             continue
         if fits(s.jobs, job, s.free):
             t.picks[count], t.modes[count] = i, RESERVED if s.jobs[job, HELD] else READY
@@ -163,36 +163,10 @@ def _start_in_order(s: State, terms: Terms, t: Tables) -> int:
     return count
 
 
-@no_refcount
-def _count_held(s: State, t: Tables) -> None:
-    """Running jobs and nodes of each user."""
-    for u in range(len(t.held)):
-        t.held[u, 0] = t.held[u, 1] = 0
-    for i in range(s.at[RUNNING]):
-        _hold(s, t, s.expected[i, 1])
-
-
-@inlined
-def _hold(s: State, t: Tables, job: int) -> None:
-    if t.user[job] >= 0:
-        t.held[t.user[job], 0] += 1
-        t.held[t.user[job], 1] += s.jobs[job, DEMAND]
-
-
 @inlined
 def _place(s: State, t: Tables, job: int) -> None:
     occupy(s.jobs, s.expected, s.free, s.at, job)
-    _hold(s, t, job)
-
-
-@inlined
-def _allowed(s: State, terms: Terms, t: Tables, job: int) -> bool:
-    """Whether limits let a job run beside those of its user; the first one may be of any size."""
-    user = t.user[job]
-    if user < 0 or t.held[user, 0] == 0:
-        return True
-    nodes = t.held[user, 1] + s.jobs[job, DEMAND]
-    return bool(t.held[user, 0] < terms.user_jobs and nodes <= terms.user_nodes)
+    hold(t.limits, job)
 
 
 @no_refcount

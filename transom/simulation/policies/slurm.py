@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,8 +20,12 @@ from transom.simulation.core.site_order import load_rule
 from transom.simulation.passes.availability import new_profile
 from transom.simulation.passes.queue_order import queue_order
 from transom.simulation.passes.slurm_backfill import Tables, Terms, run_slurm, slurm_pass
+from transom.simulation.passes.slurm_limits import Limits
 from transom.simulation.passes.window_pass import decision_of, window_state
+from transom.simulation.policies.slurm_limits import limits_of_users, with_site
+from transom.traces.job_facts import job_facts
 from transom.traces.partitions import partition_groups
+from transom.traces.records.slurm_limits import Association, Key, Qos, read_associations, read_qos
 
 if TYPE_CHECKING:
     from transom.simulation.core.replay import Progress, Replay
@@ -52,14 +57,20 @@ class SlurmBackfill:
     user_jobs : running jobs that a user may have, > 0 (``MaxJobsPerUser`` of a QOS); by default any number.
     user_nodes : nodes that a user's running jobs may have, > 0 (``MaxTRESPerUser``, ``node=``); a job that asks for
         more runs when no other one of its user does.
+    assoc, qos : files with the limits of accounts and users, and those of QOS, as ``sacctmgr --parsable2 show assoc``
+        and ``show qos`` print them: ``GrpJobs``, ``GrpTRES``, ``MaxJobs``, ``MaxTRES``, and per user and account
+        ``MaxJobsPU``, ``MaxTRESPU``, ``MaxJobsPA``, ``MaxTRESPA``. A job that one of them holds back waits and
+        holds back nobody. Decisions then have further columns: ``limited``, how many jobs limits hold back,
+        ``limited_job``, the id of the first (-1 for none), and ``limit``, Slurm's reason.
 
     Raises
     ------
     SpecError : a condition above does not hold, or there is no such rule.
+    TraceError : a file of limits cannot be read.
 
     References
     ----------
-    Slurm's documentation, Scheduling Configuration Guide, and slurm.conf, SchedulerParameters.
+    Slurm's documentation, Scheduling Configuration Guide; slurm.conf, SchedulerParameters; Resource Limits.
     """
 
     order: str = "fcfs"
@@ -70,6 +81,8 @@ class SlurmBackfill:
     window: int = 86400
     user_jobs: int = LARGEST
     user_nodes: int = LARGEST
+    assoc: str = ""
+    qos: str = ""
 
     def __post_init__(self) -> None:
         for name in ("depth", "queue", "interval", "resolution", "window"):
@@ -79,18 +92,33 @@ class SlurmBackfill:
             if not 0 < getattr(self, name) <= LARGEST:
                 raise SpecError(f"slurm-backfill: {name} must be from 1 to {LARGEST}, got {getattr(self, name)}")
         load_rule(self.order)
+        self._site()
+
+    @property
+    def by_facts(self) -> bool:
+        """Whether it goes by what the trace tells of jobs beside the workload: accounts, QOS, cores."""
+        return bool(self.assoc or self.qos)
+
+    @property
+    def digest(self) -> str:
+        """A digest of the files that are named; empty where there is none."""
+        return blake2b(repr(self._site()).encode(), digest_size=8).hexdigest() if self.by_facts else ""
 
     @property
     def _terms(self) -> Terms:
-        return Terms(
-            self.depth, self.queue, self.interval, self.resolution, self.window, self.user_jobs, self.user_nodes
-        )
+        return Terms(self.depth, self.queue, self.interval, self.resolution, self.window)
+
+    def _site(self) -> tuple[dict[Key, Association], dict[str, Qos]]:
+        return (read_associations(self.assoc) if self.assoc else {}, read_qos(self.qos) if self.qos else {})
 
     def run(self, replay: Replay, report: Progress) -> dict[str, NDArray[Any]]:
         """A whole replay in one compiled loop."""
         state, order = replay.state, queue_order(replay.rule, replay.jobs, replay.origin)
-        tables = self._tables(state, replay.runtime, replay.jobs, replay.cluster)
-        logs, compiled = [], not replay.stepwise and (replay.rule.timeless or order is not None)
+        limits = limits_of_users(replay.jobs, self.user_jobs, self.user_nodes)
+        if self.by_facts:
+            limits = with_site(limits, job_facts(replay.workload), replay.ids, *self._site())
+        tables = self._tables(state, replay.runtime, replay.jobs, replay.cluster, limits.limits)
+        logs, held, compiled = [], [], not replay.stepwise and (replay.rule.timeless or order is not None)
         more = True
         while more:
             rows = 0
@@ -101,23 +129,35 @@ class SlurmBackfill:
                 while rows < _CHUNK and (more := replay.advance()):
                     rows, _ = run_slurm(state, order, self._terms, tables, rows, rows + 1, True)
             logs.append(tables.log[:, :rows].copy())
+            held.append(tables.passed[:rows].copy())
             report(int(state.at[events.STARTED]))
-        return dict(zip(COLUMNS, np.concatenate(logs, axis=1), strict=True))
+        decisions: dict[str, NDArray[Any]] = dict(zip(COLUMNS, np.concatenate(logs, axis=1), strict=True))
+        if len(limits.reasons):
+            decisions |= _limited(np.concatenate(held), replay.ids, limits.reasons)
+        return decisions
 
     def decide(self, window: Window, /) -> Decision:
-        """What a cycle would start and reserve in a window, taken by itself."""
+        """What a cycle would start and reserve in a window, taken by itself.
+
+        Raises
+        ------
+        SpecError : there are limits of accounts or QOS, of which a window does not know.
+        """
+        if self.by_facts:
+            raise SpecError("slurm-backfill: assoc and qos need the replay of a trace: windows know no accounts")
         state = window_state(window, np.arange(len(window.queue)))
         jobs = JobTable(np.concatenate((window.queue.data, window.running.data)))
-        tables = self._tables(state, np.empty(0, np.int64), jobs, window.cluster)
-        count, _, head, begin = slurm_pass(state, self._terms, tables, True)
+        limits = limits_of_users(jobs, self.user_jobs, self.user_nodes).limits
+        tables = self._tables(state, np.empty(0, np.int64), jobs, window.cluster, limits)
+        count, _, head, begin = slurm_pass(state, self._terms, tables, tables.passed[0], True)
         return decision_of(window, state.queue[tables.picks[:count]], tables.modes[:count], head, begin)
 
-    def _tables(self, state: events.State, runtime: IntArray, table: JobTable, cluster: Cluster) -> Tables:
+    def _tables(
+        self, state: events.State, runtime: IntArray, table: JobTable, cluster: Cluster, limits: Limits
+    ) -> Tables:
         n, tested = len(state.jobs), min(self.depth, len(state.jobs))
         steps = 2 * n + 4 * tested + 4 + len(state.at)
         group = partition_groups(cluster.resources, table.demand)
-        users, user = np.unique(table.user, return_inverse=True)
-        user = user - int(np.searchsorted(users, 0))  # unknown ones are below 0
         return Tables(
             runtime=runtime,
             ids=np.ascontiguousarray(table.id),
@@ -127,7 +167,17 @@ class SlurmBackfill:
             profile=new_profile(state.free, steps),
             early=np.zeros((1, state.jobs.shape[1]), np.int64),
             group=group,
-            user=user,
-            held=np.zeros((int(user.max(initial=-1)) + 1, 2), np.int64),
             blocked=np.zeros(int(group.max(initial=0)) + 1, np.int64),
+            limits=limits,
+            passed=np.zeros((_CHUNK, 3), np.int64),
         )
+
+
+def _limited(passed: IntArray, ids: IntArray, reasons: tuple[str, ...]) -> dict[str, NDArray[Any]]:
+    """Columns of decisions: how many jobs limits hold back in each, the first of them, and why."""
+    some = passed[:, 0] > 0
+    return {
+        "limited": passed[:, 0],
+        "limited_job": np.where(some, ids[np.where(some, passed[:, 1], 0)], -1),
+        "limit": np.where(some, np.array(reasons)[np.where(some, passed[:, 2], 0)], ""),
+    }
