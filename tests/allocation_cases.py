@@ -95,10 +95,10 @@ def plain_value(problem: Allocation, owner: tuple[int, ...]) -> float:
     cost, total = problem.cost, 0.0
     for job in range(len(problem)):
         nodes = [int(problem.idle[i]) for i, who in enumerate(owner) if who == job]
-        hops = sum(
-            (cost.same_leaf, cost.same_pod, cost.other)[problem.tree.level(a, b)]
-            for a, b in itertools.combinations(nodes, 2)
-        )
+        levels = [problem.tree.level(a, b) for a, b in itertools.combinations(nodes, 2)]
+        further = cost.other - cost.same_pod  # each level above pods
+        known = (cost.same_leaf, cost.same_pod)
+        hops = sum(known[level] if level < 2 else cost.other + (level - 2) * further for level in levels)
         exact = cost.unit * hops * (2 if cost.ordered else 1) / len(nodes)
         total += max(math.floor(exact), 1) if cost.floored else exact
     return total

@@ -111,8 +111,13 @@ SwitchName=l3 Nodes=y[2-3]
     assert tree.leaf.tolist() == [0, 0, 1, 2, 2, 3]
     assert tree.pod.tolist() == [0, 0, 1, 1, 1, 2]
     assert remarks == ["1 nodes hang on no switch: each counts as one of its own"]
-    deeper = [*switches, Switch("core", (), ("top",))]
-    assert "more than three levels" in tree_of(deeper, ["x1", "y1"])[2][-1]
+    assert tree.num_levels == 3
+    deeper = [*switches, Switch("core", (), ("top", "c")), Switch("c", (), ("d",)), Switch("d", ("z",), ())]
+    tree, names, remarks = tree_of(deeper, ["y3", "y1", "x1", "x2", "y2", "z"])
+    assert tree is not None
+    assert (names, remarks) == (["x1", "x2", "y1", "y2", "y3", "z"], [])
+    assert tree.num_levels == 4
+    assert [tree.level(0, node) for node in range(1, 6)] == [0, 2, 2, 2, 3]
     assert tree_of([], ["x1"])[0] is None
 
 

@@ -168,7 +168,8 @@ def _allocation(document: AllocationDocument) -> Allocation:
 
 def _tree_document(tree: FatTree) -> TreeDocument:
     if tree.regular is None:
-        return TreeDocument(leaf=tuple(tree.leaf.tolist()), pod=tuple(tree.pod.tolist()))
+        above = None if tree.above is None else tuple(map(tuple, tree.above.tolist()))
+        return TreeDocument(leaf=tuple(tree.leaf.tolist()), pod=tuple(tree.pod.tolist()), above=above)
     return TreeDocument(tree.num_nodes, *tree.regular)
 
 
@@ -177,11 +178,11 @@ def _tree(document: TreeDocument) -> FatTree:
     # The documents of a set mostly stand on one tree.
     by_node = (document.leaf, document.pod)
     regular = (document.nodes, document.leaf_nodes, document.pod_nodes)
-    if None not in regular and by_node == (None, None):
+    if None not in regular and (*by_node, document.above) == (None, None, None):
         return FatTree.uniform(*regular)  # type: ignore[arg-type]
     if None not in by_node and regular == (None, None, None):
-        return FatTree(*by_node)  # type: ignore[arg-type]
-    raise ModelError("fat tree: expected either nodes, leaf_nodes and pod_nodes, or leaf and pod")
+        return FatTree(*by_node, document.above)  # type: ignore[arg-type]
+    raise ModelError("fat tree: expected either nodes, leaf_nodes and pod_nodes, or leaf and pod (and above)")
 
 
 def _path_document(problem: ConstrainedPath) -> CspDocument:

@@ -58,13 +58,17 @@ class RunningDocument(JobDocument, kw_only=True, frozen=True):
 
 
 class TreeDocument(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, frozen=True):
-    """A fat tree: regular (nodes, leaf_nodes and pod_nodes), or by the switch and pod of each node (leaf and pod)."""
+    """A tree: regular (nodes, leaf_nodes and pod_nodes), or by the switches of each node (leaf, pod, above)."""
 
     nodes: Annotated[Nodes | None, Meta(description="number of nodes")] = None
     leaf_nodes: Annotated[Nodes | None, Meta(description="nodes of a leaf switch")] = None
     pod_nodes: Annotated[Nodes | None, Meta(description="nodes of a pod, a multiple of leaf_nodes")] = None
     leaf: Annotated[tuple[Natural, ...] | None, Meta(description="leaf switch of each node")] = None
     pod: Annotated[tuple[Natural, ...] | None, Meta(description="pod of each node")] = None
+    above: Annotated[
+        tuple[tuple[Natural, ...], ...] | None,
+        Meta(description="switch of each node on each level between pods and core, the lowest first"),
+    ] = None
 
 
 class ClusterDocument(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, frozen=True):

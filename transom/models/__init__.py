@@ -19,6 +19,7 @@ from transom.models.pareto_front import ParetoFront
 from transom.models.placement import Placement
 from transom.models.selection import Selection
 from transom.models.shortest_path import ConstrainedPath
+from transom.models.switch_tree import tree_of_switches
 from transom.models.window import Window
 from transom.models.workflow import Workflow
 
@@ -45,4 +46,5 @@ __all__ = [
     "WaitingNodes",
     "Window",
     "Workflow",
+    "tree_of_switches",
 ]

@@ -13,7 +13,7 @@ from transom._system.compiling import compiled
 from transom.errors import ModelError, shown
 from transom.models.arrays import BoolArray, FloatArray, Frozen, IntArray, Like, as_array, expected, frozen_ints, model
 from transom.models.fat_tree import FatTree
-from transom.models.hop_cost import PAPER, HopCost, block_cost_table, hop_cost
+from transom.models.hop_cost import PAPER, HopCost, block_cost_table, hop_cost, slide_costs_on_levels
 from transom.models.window import Window
 
 Rule = Literal["static", "dynamic", "free"]
@@ -170,6 +170,24 @@ class Allocation(Frozen):
         """Pod of each entry of Q, shape ``(idle nodes,)``."""
         return self.tree.pod[self.idle]
 
+    @property
+    def upper(self) -> IntArray:
+        """Switch of each entry of Q on each level between pods and core, shape ``(levels, idle nodes)``."""
+        if self.tree.above is None:
+            return np.empty((0, len(self.idle)), np.int64)
+        return np.ascontiguousarray(self.tree.above[:, self.idle])
+
+    @property
+    def weights(self) -> IntArray:
+        """Weights of the cost model for kernels, on this tree."""
+        return self.cost.weights_above(self.tree.num_levels - 3)
+
+    @property
+    def too_deep(self) -> str | None:
+        """Why a method that knows leaf switches, pods and core alone refuses the tree; None if it does not."""
+        levels = self.tree.num_levels
+        return None if levels == 3 else f"it takes trees of up to three levels of switches, this one has {levels}"
+
     def with_rule(self, rule: Rule) -> Allocation:
         """The same window under another rule."""
         return Allocation(self.tree, self.idle, self.sizes, rule, self.wrap, self.cost)
@@ -186,12 +204,18 @@ class Allocation(Frozen):
         Infinite where there is no such block. ``sizes`` are those of the jobs unless given.
         """
         wanted = self.sizes if sizes is None else np.asarray(sizes, dtype=np.int64)
-        return block_cost_table(self.leaf, self.pod, wanted, self.cost, self.wrap)
+        if self.tree.above is None:
+            return block_cost_table(self.leaf, self.pod, wanted, self.cost, self.wrap)
+        weights, switches = self.weights, np.vstack((self.leaf, self.pod, self.upper))
+        saved = np.full(len(switches), weights[1])
+        saved[0] = weights[2]
+        table: FloatArray = slide_costs_on_levels(switches, saved, wanted, weights, self.wrap)
+        return table
 
     def job_costs(self, solution: ArrayLike) -> FloatArray:
         """Cost of each job, shape ``(jobs,)``."""
         owner = _own(solution)
-        return _job_costs(self.leaf, self.pod, owner, self.sizes, self.cost.weights)
+        return _job_costs(self.leaf, self.pod, owner, self.sizes, self.weights, self.upper)
 
     def value(self, solution: ArrayLike) -> float:
         """Total cost; an int where costs are rounded down, else the exactly rounded sum."""
@@ -288,7 +312,9 @@ def _own(solution: ArrayLike) -> IntArray:
 
 
 @compiled
-def _job_costs(leaf: IntArray, pod: IntArray, owner: IntArray, sizes: IntArray, weights: IntArray) -> FloatArray:
+def _job_costs(
+    leaf: IntArray, pod: IntArray, owner: IntArray, sizes: IntArray, weights: IntArray, upper: IntArray
+) -> FloatArray:
     jobs, n = len(sizes), len(owner)
     costs = np.zeros(jobs)
     if n == 0:
@@ -307,7 +333,7 @@ def _job_costs(leaf: IntArray, pod: IntArray, owner: IntArray, sizes: IntArray, 
             entries[at[owner[i]]] = i
             at[owner[i]] += 1
     in_leaf = np.zeros(leaf.max() + 1, np.int64)
-    in_pod = np.zeros(pod.max() + 1, np.int64)
+    in_pod = np.zeros(pod.max() + 1, np.int64)  # and below each switch of a level above pods, of which there are fewer
     for job in range(jobs):
         leaf_pairs, pod_pairs = 0, 0
         for k in range(begin[job], begin[job + 1]):
@@ -319,6 +345,13 @@ def _job_costs(leaf: IntArray, pod: IntArray, owner: IntArray, sizes: IntArray, 
         for k in range(begin[job], begin[job + 1]):
             in_leaf[leaf[entries[k]]] = 0
             in_pod[pod[entries[k]]] = 0
+        for level in range(len(upper)):
+            for k in range(begin[job], begin[job + 1]):
+                switch = upper[level, entries[k]]
+                pod_pairs += in_pod[switch]
+                in_pod[switch] += 1
+            for k in range(begin[job], begin[job + 1]):
+                in_pod[upper[level, entries[k]]] = 0
         costs[job] = hop_cost(begin[job + 1] - begin[job], leaf_pairs, pod_pairs, weights)
     return costs
 

@@ -161,6 +161,10 @@ def model(cls: type[ModelT], /) -> type[ModelT]:
     return made
 
 
+UNSET = MappingProxyType({"unset": None})
+"""Metadata of a field that came later: while it is None, digests are as before."""
+
+
 class Frozen:
     """Mixin for ``dataclass(frozen=True, eq=False)`` types with array fields."""
 
@@ -185,6 +189,8 @@ class Frozen:
         """32 hexadecimal digits that depend on the type and on every field that is compared, on nothing else."""
         state = blake2b(type(self).__name__.encode(), digest_size=16)
         for each in fields(self):
+            if each.metadata == UNSET and getattr(self, each.name) is None:
+                continue
             if each.compare:
                 state.update(each.name.encode())
                 _feed(state, getattr(self, each.name))

@@ -1,12 +1,14 @@
-"""A three-level fat tree: which leaf switch and which pod every node hangs on."""
+"""A tree of switches: which leaf switch, which pod and which switches above pods every node hangs on."""
 
 from __future__ import annotations
+
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from transom.errors import ModelError
-from transom.models.arrays import Frozen, IntArray, Like, frozen_ints, model, whole
+from transom.models.arrays import UNSET, Frozen, IntArray, Like, frozen_ints, model, whole
 
 
 @model
@@ -15,17 +17,20 @@ class FatTree(Frozen):
 
     The distance of two nodes is given by the lowest level that joins them: leaf switch, pod or core. The
     switch and the pod of each node define any three-level shape; :meth:`k_ary` and :meth:`uniform` build
-    regular ones.
+    regular ones. Deeper trees have further levels between pods and core; :func:`tree_of_switches` builds any tree.
 
     Parameters
     ----------
     leaf : leaf switch of each node, shape ``(num_nodes,)``; any distinct numbers, kept as 0, 1, 2 ...
         in the order in which they first appear.
     pod : pod of each node, shape ``(num_nodes,)``; numbered in the same way.
+    above : switch of each node on each level between pods and core, the lowest first, shape
+        ``(levels, num_nodes)``; numbered in the same way level by level. A last level of one switch is the core and
+        is left out; None where no level is left.
 
     Raises
     ------
-    ModelError : there is no node, shapes differ, or a leaf switch belongs to two pods.
+    ModelError : there is no node, shapes differ, or a leaf switch belongs to two pods, a pod to two switches above.
 
     References
     ----------
@@ -34,6 +39,7 @@ class FatTree(Frozen):
 
     leaf: Like[IntArray]
     pod: Like[IntArray]
+    above: IntArray | None = field(default=None, metadata=UNSET)
 
     def __post_init__(self) -> None:
         leaf = frozen_ints(self.leaf, "fat tree: leaf", (-1,))
@@ -49,6 +55,8 @@ class FatTree(Frozen):
             raise ModelError(f"fat tree: nodes {other} and {node} share a leaf switch but not the pod")
         object.__setattr__(self, "leaf", frozen_ints(leaf, "fat tree: leaf"))
         object.__setattr__(self, "pod", frozen_ints(pod, "fat tree: pod"))
+        if self.above is not None:
+            object.__setattr__(self, "above", _levels(self.above, pod))
 
     @classmethod
     def k_ary(cls, k: int, nodes: int | None = None) -> FatTree:
@@ -114,13 +122,25 @@ class FatTree(Frozen):
         return int(self.pod.max()) + 1
 
     @property
+    def upper(self) -> IntArray:
+        """:attr:`above` as an array in any case, shape ``(levels, num_nodes)``: without rows for three levels."""
+        return np.empty((0, self.num_nodes), np.int64) if self.above is None else self.above
+
+    @property
+    def num_levels(self) -> int:
+        """Levels of switches, the core included: 3 where there is none between pods and core."""
+        return 3 + len(self.upper)
+
+    @property
     def contiguous(self) -> bool:
-        """Whether the nodes of each leaf and of each pod are consecutive, as the figures draw them."""
-        return bool((np.diff(self.leaf) >= 0).all() and (np.diff(self.pod) >= 0).all())
+        """Whether the nodes of each switch are consecutive, as the figures draw them."""
+        return all(bool((np.diff(level) >= 0).all()) for level in (self.leaf, self.pod, *self.upper))
 
     @property
     def regular(self) -> tuple[int, int] | None:
         """``(leaf_nodes, pod_nodes)`` with which :meth:`uniform` makes this tree; None if it does not."""
+        if self.above is not None:
+            return None
         leaf_nodes, pod_nodes = int((self.leaf == 0).sum()), int((self.pod == 0).sum())
         if pod_nodes % leaf_nodes:
             # A single pod that is not full: any multiple describes it.
@@ -130,10 +150,9 @@ class FatTree(Frozen):
         return (leaf_nodes, pod_nodes) if same else None
 
     def level(self, a: int, b: int) -> int:
-        """The lowest level that joins two different nodes: 0 leaf switch, 1 pod, 2 core."""
-        if self.leaf[a] == self.leaf[b]:
-            return 0
-        return 1 if self.pod[a] == self.pod[b] else 2
+        """The lowest level that joins two different nodes: 0 leaf switch, 1 pod, one for each up to the core."""
+        levels = (self.leaf, self.pod, *self.upper)
+        return next((number for number, of in enumerate(levels) if of[a] == of[b]), len(levels))
 
     def spread(self, nodes: ArrayLike) -> tuple[int, int]:
         """How many leaf switches and how many pods a set of nodes touches."""
@@ -142,6 +161,27 @@ class FatTree(Frozen):
 
 
 _MOST = 10**8  # nodes of a tree; a document may claim any number
+
+
+def _levels(above: ArrayLike, pod: IntArray) -> IntArray | None:
+    """The levels above pods, numbered, without a last one that is the core; None if none is left."""
+    given = frozen_ints(above, "fat tree: above", (-1, len(pod)))
+    levels, below = [], pod
+    for number, labels in enumerate(given):
+        level, _ = _numbered(labels)
+        of = np.full(int(below.max()) + 1, -1)
+        of[below] = level
+        wrong = np.flatnonzero(of[below] != level)
+        if wrong.size:
+            raise ModelError(
+                f"fat tree: node {wrong[0]} and another one hang on two switches of above[{number}], but on one of the "
+                "level below"
+            )
+        levels.append(level)
+        below = level
+    while levels and not levels[-1].any():
+        levels.pop()
+    return frozen_ints(np.array(levels), "fat tree: above") if levels else None
 
 
 def _numbered(labels: IntArray) -> tuple[IntArray, IntArray]:

@@ -28,7 +28,8 @@ class HopCost:
     Parameters
     ----------
     same_leaf, same_pod, other : hops :math:`h_1 \le h_2 \le h_3` between nodes below one leaf switch, in one
-        pod, in two pods; whole numbers >= 0.
+        pod, in two pods; whole numbers >= 0. On trees with levels between pods and core, each of them adds
+        :math:`h_3 - h_2` hops for those that only a higher one joins: 2, 4, 6, 8 ...
     ordered : whether each pair counts twice.
     floored : whether the cost of a job is rounded down, but to at least 1.
     unit : cost :math:`c` of one hop, a whole number > 0.
@@ -66,6 +67,16 @@ class HopCost:
         c = self.unit * (2 if self.ordered else 1)
         steps = (self.other, self.other - self.same_pod, self.same_pod - self.same_leaf)
         return np.array([*steps, c, self.floored], np.int64)
+
+    def weights_above(self, levels: int) -> IntArray:
+        """:attr:`weights` for a tree with so many levels between pods and core: the first one is the hops at the core.
+
+        Pairs below one switch of such a level save as much as those in one pod, and count with these.
+        """
+        weights = self.weights
+        if levels:
+            weights[0] += levels * weights[1]
+        return weights
 
 
 PAPER = HopCost()
@@ -107,6 +118,53 @@ def nodes_cost(leaf: IntArray, pod: IntArray, cost: HopCost) -> float:
     leaf_counts, pod_counts = (np.unique(of, return_counts=True)[1].astype(np.int64) for of in (leaf, pod))
     leaf_pairs, pod_pairs = (int((counts * (counts - 1) // 2).sum()) for counts in (leaf_counts, pod_counts))
     return hop_cost(len(leaf), leaf_pairs, pod_pairs, cost.weights)
+
+
+@compiled
+def slide_costs_on_levels(
+    switches: IntArray, levels: IntArray, sizes: IntArray, weights: IntArray, wrap: bool
+) -> FloatArray:
+    """:func:`slide_costs` on a tree of any depth.
+
+    Parameters
+    ----------
+    switches : numbers of the switch of each entry on each level, shape ``(levels, entries)``.
+    levels : what a pair below one switch of each level saves, ``(levels,)``.
+    weights : as of :meth:`HopCost.weights_above`.
+    """
+    n = switches.shape[1]
+    costs = np.full((len(sizes), n), np.inf)
+    if n == 0:
+        return costs
+    inside = np.zeros(switches.max() + 1, np.int64)
+    saved = np.zeros(n, np.int64)
+    for row in range(len(sizes)):
+        size = sizes[row]
+        if size > n or size < 1:
+            continue
+        last = n if wrap else n - size + 1
+        saved[:] = 0
+        for level in range(len(switches)):
+            of = switches[level]
+            inside[:] = 0
+            pairs = 0
+            for i in range(size):
+                pairs += inside[of[i]]
+                inside[of[i]] += 1
+            for start in range(last):
+                saved[start] += levels[level] * pairs
+                if start + 1 < last:
+                    inside[of[start]] -= 1
+                    pairs -= inside[of[start]]
+                    comes = start + size
+                    if comes >= n:
+                        comes -= n
+                    pairs += inside[of[comes]]
+                    inside[of[comes]] += 1
+        for start in range(last):
+            hops = weights[0] * (size * (size - 1) // 2) - saved[start]
+            costs[row, start] = hops_cost(size, hops, weights) if size > 1 else 0.0
+    return costs
 
 
 def block_costs(leaf: IntArray, pod: IntArray, size: int, cost: HopCost, wrap: bool) -> FloatArray:

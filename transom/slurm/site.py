@@ -6,10 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from transom.models import FatTree
-from transom.models.arrays import IntArray
+from transom.models import FatTree, tree_of_switches
 from transom.slurm.answers import UNKNOWN, named_hosts, number, stated
 from transom.traces.records.values import count, instant, minutes
 
@@ -135,12 +132,13 @@ def switches_of_records(records: Iterable[Mapping[str, str]]) -> Iterator[Switch
 def tree_of(switches: Sequence[Switch], names: Sequence[str]) -> tuple[FatTree | None, list[str], list[str]]:
     """The tree above some nodes, the nodes from left to right, and what it does not say.
 
-    The lowest switches are leaves, those above them pods; whatever joins pods counts as one core. Nodes that no switch
-    names stand at the end, each alone. None where none of the nodes hangs on a switch.
+    The tree has as many levels as the switches. Nodes that no switch names stand at the end, each alone. None where
+    none of the nodes hangs on a switch.
     """
-    above = {name: each.name for each in switches for name in each.below}
+    ordered = list(_from_left(switches))
+    above = {name: each.name for each in ordered for name in each.below}
     wanted, leaf_of, order = set(names), dict[str, str](), list[str]()
-    for each in _from_left(switches):
+    for each in ordered:
         for name in each.nodes:
             if name in wanted and name not in leaf_of:
                 leaf_of[name] = each.name
@@ -149,12 +147,15 @@ def tree_of(switches: Sequence[Switch], names: Sequence[str]) -> tuple[FatTree |
         return None, list(names), []
     alone = [name for name in names if name not in leaf_of]
     remarks = [f"{len(alone)} nodes hang on no switch: each counts as one of its own"] if alone else []
-    if any(above.get(above.get(above.get(leaf, ""), ""), "") for leaf in set(leaf_of.values())):
-        remarks.append("the network has more than three levels: all above the second count as one")
     order += alone
+    # A switch that joins pods joins the nodes alone, too: the tree becomes no deeper by them.
+    cores = [each.name for each in ordered if each.name not in above]
+    if len(cores) == 1 and any(above.get(up) == cores[0] for up in above.values()):
+        above |= {f"\0{name}": cores[0] for name in alone}
     leaf = [leaf_of.get(name, f"\0{name}") for name in order]
-    pod = [above.get(each, f"\0{each}") for each in leaf]
-    return FatTree(_numbers(leaf), _numbers(pod)), order, remarks
+    number = {name: i for i, name in enumerate(dict.fromkeys([*(each.name for each in ordered), *leaf]))}
+    over = [number.get(above.get(name, ""), -1) for name in number]
+    return tree_of_switches([number[name] for name in leaf], over), order, remarks
 
 
 def _from_left(switches: Sequence[Switch]) -> Iterator[Switch]:
@@ -169,8 +170,3 @@ def _from_left(switches: Sequence[Switch]) -> Iterator[Switch]:
             seen.add(each.name)
             yield each
             open_ += each.below[::-1]
-
-
-def _numbers(labels: Sequence[str]) -> IntArray:
-    numbers: dict[str, int] = {}
-    return np.array([numbers.setdefault(label, len(numbers)) for label in labels], np.int64)

@@ -56,8 +56,8 @@ class BestFit:
     order: Literal["window", "size"] = "window"
 
     def supports(self, problem: Allocation, /) -> str | None:
-        """Every allocation."""
-        return None
+        """Every allocation on a tree of three levels."""
+        return problem.too_deep
 
     def warm_up(self) -> None:
         """Compile the kernels."""

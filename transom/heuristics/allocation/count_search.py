@@ -83,8 +83,8 @@ class CountSearch:
             raise SpecError(f"count-search: ruin must be >= 0, got {self.ruin}")
 
     def supports(self, problem: Allocation, /) -> str | None:
-        """The free rule."""
-        return None if problem.rule == "free" else "it searches under the free rule only"
+        """The free rule on trees of three levels."""
+        return problem.too_deep if problem.rule == "free" else "it searches under the free rule only"
 
     def warm_up(self) -> None:
         """Compile the kernels."""

@@ -61,8 +61,8 @@ class AllocationGenetic:
             raise SpecError(f"ga: population must be > 1, got {self.population}")
 
     def supports(self, problem: Allocation, /) -> str | None:
-        """Every allocation."""
-        return None
+        """Every allocation on a tree of three levels."""
+        return problem.too_deep
 
     def warm_up(self) -> None:
         """Import pymoo and compile the kernels."""

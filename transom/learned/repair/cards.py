@@ -138,6 +138,8 @@ def unsuited(problem: Allocation, model: str, schemas: Collection[str], anywhere
     """
     if problem.rule == "static":
         return "it solves the dynamic and the free rule, not static"
+    if problem.too_deep:
+        return problem.too_deep
     card = read_card(model, schemas)
     return None if anywhere else _misfit(card, problem.tree)
 

@@ -25,15 +25,17 @@ def spread_of(runs: NodeRuns, tree: FatTree, cost: HopCost) -> Spread:
     ----------
     Lan et al. (2023), section III-A, eq. (1).
     """
-    costs, leaves, pods = _spread(runs.offsets, runs.first, runs.last, tree.leaf, tree.pod, cost.weights)
+    switches = np.vstack((tree.leaf, tree.pod, tree.upper))
+    weights = cost.weights_above(len(tree.upper))
+    costs, leaves, pods = _spread(runs.offsets, runs.first, runs.last, switches, weights)
     return Spread(costs, leaves, pods)
 
 
 @compiled
 def _spread(
-    offsets: IntArray, first: IntArray, last: IntArray, leaf: IntArray, pod: IntArray, weights: IntArray
+    offsets: IntArray, first: IntArray, last: IntArray, switches: IntArray, weights: IntArray
 ) -> tuple[FloatArray, IntArray, IntArray]:
-    jobs = len(offsets) - 1
+    jobs, leaf, pod = len(offsets) - 1, switches[0], switches[1]
     costs = np.zeros(jobs)
     leaves, pods = np.zeros(jobs, np.int64), np.zeros(jobs, np.int64)
     in_leaf, in_pod = np.zeros(leaf.max() + 1, np.int64), np.zeros(pod.max() + 1, np.int64)
@@ -53,5 +55,14 @@ def _spread(
             for node in range(first[run], last[run] + 1):
                 in_leaf[leaf[node]] = 0
                 in_pod[pod[node]] = 0
+        for level in range(2, len(switches)):
+            of = switches[level]
+            for run in range(offsets[job], offsets[job + 1]):
+                for node in range(first[run], last[run] + 1):
+                    pod_pairs += in_pod[of[node]]  # of which there are fewer than pods
+                    in_pod[of[node]] += 1
+            for run in range(offsets[job], offsets[job + 1]):
+                for node in range(first[run], last[run] + 1):
+                    in_pod[of[node]] = 0
         costs[job] = hop_cost(nodes, leaf_pairs, pod_pairs, weights)
     return costs, leaves, pods

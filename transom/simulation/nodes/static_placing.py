@@ -109,7 +109,7 @@ def told_of(placed: Mapping[int, Placed]) -> Told:
 
 def takes(placer: Placer) -> bool:
     """Whether a placer's solver is the one whose kernel is called here."""
-    return type(placer.solver) is ScasDp and placer.rule == "static"
+    return type(placer.solver) is ScasDp and placer.rule == "static" and placer.tree.above is None
 
 
 def place_static(

@@ -264,7 +264,8 @@ def _tree_card(tree: FatTree | None) -> dict[str, Any]:
         return {}
     if tree.regular is not None:
         return {"topology": dict(zip(("leaf_nodes", "pod_nodes"), tree.regular, strict=True))}
-    return {"topology": {"leaf": tree.leaf.tolist(), "pod": tree.pod.tolist()}}
+    above = {} if tree.above is None else {"above": tree.above.tolist()}
+    return {"topology": {"leaf": tree.leaf.tolist(), "pod": tree.pod.tolist(), **above}}
 
 
 def _read_tree(nodes: int, card: Mapping[str, Any] | None) -> FatTree | None:
@@ -272,7 +273,7 @@ def _read_tree(nodes: int, card: Mapping[str, Any] | None) -> FatTree | None:
         return None
     if "leaf_nodes" in card:
         return FatTree.uniform(nodes, card["leaf_nodes"], card["pod_nodes"])
-    return FatTree(card["leaf"], card["pod"])
+    return FatTree(card["leaf"], card["pod"], card.get("above"))
 
 
 def _plain_columns(schedule: Schedule) -> dict[str, NDArray[Any]]:

@@ -165,10 +165,22 @@ def _at_once(problem: Allocation, work: int) -> tuple[bool, IntArray | None, flo
     if problem.trivial() is not None:
         return True, None if len(problem) else np.full(len(problem.idle), -1), 0.0
     tree = problem.tree
+    if tree.above is not None:
+        return _in_one_go(problem, work)
     solved, value, owner = solve_small(
         tree.leaf, tree.pod, problem.idle, problem.sizes, problem.cost.weights, problem.wrap, work
     )
     return solved, owner if value < math.inf else None, value
+
+
+def _in_one_go(problem: Allocation, work: int) -> tuple[bool, IntArray | None, float]:
+    """The same on a tree of any depth, by way of the table of block costs."""
+    pack = packing.apply(problem)
+    search = Search(pack)
+    search.advance(work)
+    if not search.finished:
+        return False, None, math.inf
+    return True, packing.invert(problem, *search.blocks) if search.value < math.inf else None, search.value
 
 
 def _prove(budget: Budget, solution: IntArray) -> None:

@@ -20,6 +20,9 @@ from transom.stop import Budget
 _FIRST, _SOON = 0.2, 0.01
 """Share of a budget that a kind without a tree leaves its solver if another takes over, and at least so long [s]."""
 
+_LAST = {"free": "free-cpsat"}
+"""Who takes the problems of a kind that every solver of the table refuses: on trees of more than three levels."""
+
 _WORTH_IT = 0.03
 """Share of the seconds of a budget that has to be left for another solver."""
 
@@ -58,6 +61,8 @@ def run(problem: Any, budget: Budget, rng: np.random.Generator, start: Any = Non
     ended: set[str] = set()
     anew = problem.kind not in packaged().problems
     for spec, share in _steps(problem, budget):
+        if spec == _LAST.get(problem.kind) and chose:
+            return
         solver = made(spec, type(problem))  # type: ignore[arg-type]  # classes can be hashed
         if spec in ended or refusal(solver, problem) is not None:
             continue
@@ -115,3 +120,5 @@ def _steps(problem: Any, budget: Budget) -> Iterator[tuple[str, float]]:
     yield choice.otherwise, 1.0
     if budget.stop.seconds is not None or budget.iterations_left() is not None:
         yield choice.improve, 1.0
+    if problem.kind in _LAST:
+        yield _LAST[problem.kind], 1.0

@@ -26,6 +26,8 @@ def begin_anywhere(window: Window, labels: Labels, state: State) -> bool:
     begin_layers(labels, state)
     for column in range(labels.tally.shape[1]):
         labels.tally[0, column] = column == switches.leaf[here] or column == switches.pod[here]
+    for level in range(len(switches.upper)):
+        labels.tally[0, switches.upper[level, here]] = 1
     return True
 
 
@@ -42,12 +44,20 @@ def place_anywhere(window: Window, bounds: Bounds, labels: Labels, state: State,
             tally[new, column] = tally[label, column]
         tally[new, leaf] += 1
         tally[new, pod] += 1
+        shared = tally[label, pod]
+        for level in range(len(switches.upper)):
+            column = switches.upper[level, step.there]
+            shared += tally[label, column]
+            tally[new, column] += 1
         joined = 0
         for each in range(len(latest)):
             if latest[each] > step.onto:
-                joined = max(joined, weights[2] * tally[new, each] + weights[1] * tally[new, switches.pod_of[each]])
+                inside = tally[new, switches.pod_of[each]]
+                for level in range(len(switches.upper_of)):
+                    inside += tally[new, switches.upper_of[level, each]]
+                joined = max(joined, weights[2] * tally[new, each] + weights[1] * inside)
         candidate = labels.arena[new]
-        candidate.saved = labels.arena[label].saved + weights[2] * tally[label, leaf] + weights[1] * tally[label, pod]
+        candidate.saved = labels.arena[label].saved + weights[2] * tally[label, leaf] + weights[1] * shared
         candidate.parent, candidate.jumped = label, step.jumped
         candidate.paid = labels.arena[label].paid + step.paid
         hops = outer.all_hops - candidate.saved - joined * step.left

@@ -60,6 +60,9 @@ class DcasExact:
     ``free_bound``, better ones where the search takes long, and it is for solutions within 40 % of the
     distance that is left first, for all of them then.
 
+    On trees of more than three levels there are neither prices nor such moves, and labels keep the counts of all
+    switches.
+
     Beyond ``memory`` or 4096 sets of jobs (12 jobs of different sizes) the static optimum, or what is
     found of it, improved by such moves, and the bound of the free rule are the answer. An iteration is 20,000
     labels, all moves together, or one of the solver of the static rule.
@@ -87,7 +90,7 @@ class DcasExact:
             raise SpecError(f"dcas-exact: memory must be > 0 MiB, got {self.memory}")
 
     def supports(self, problem: Allocation, /) -> str | None:
-        """The dynamic rule, whatever the numbering of the nodes."""
+        """The dynamic rule, whatever the numbering of the nodes and the depth of the tree."""
         return None if problem.rule == "dynamic" else f"it solves the dynamic rule, not {problem.rule}"
 
     def warm_up(self) -> None:
@@ -105,6 +108,8 @@ class DcasExact:
         if not fits:
             budget.notes["search"] = "too many sets of jobs; static optimum, polished, and free bound only"
             _polish(problem, budget)
+            if problem.too_deep:
+                return
             if not budget.done() and _descend(free_bound.Prices(shape(problem)), budget, 400) and not budget.done():
                 _polish(problem, budget, 1.0)
             return
@@ -112,7 +117,9 @@ class DcasExact:
         _prove(budget, structures.lowest, pack.whole)
         if not budget.done() and not self._search(problem, structures, budget, 1.0, _PLAIN):
             _polish(problem, budget)
-            if not budget.done():
+            if problem.too_deep and not budget.done():
+                self._search(problem, structures, budget, 1.0, None)
+            elif not budget.done():
                 self._priced(problem, structures, budget)
 
     def _priced(self, problem: Allocation, structures: Structures, budget: Budget) -> None:
@@ -199,7 +206,7 @@ def _polish(problem: Allocation, budget: Budget, share: float = 0.5) -> None:
 def _improve(solver: str, problem: Allocation, budget: Budget, share: float) -> None:
     """What another solver makes of the solution, in a share of the time; counts as an iteration."""
     seconds = budget.seconds_left() * share
-    if budget.done() or seconds <= 0:
+    if budget.done() or seconds <= 0 or problem.too_deep:
         return
     part = budget.nested(Stop(seconds=seconds if math.isfinite(seconds) else None), problem)
     registry.make(registry.SOLVERS, solver, Allocation)(problem, part, np.random.default_rng(0), budget.solution)

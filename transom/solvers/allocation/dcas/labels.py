@@ -110,6 +110,9 @@ def _advantage(labels: Labels, switches: Switches, weights: IntArray, one: int, 
             pod = switches.pod_of[leaf]
             in_leaf = labels.tally[one, leaf] - labels.tally[other, leaf]
             in_pod = labels.tally[one, pod] - labels.tally[other, pod]
+            for level in range(len(switches.upper_of)):
+                column = switches.upper_of[level, leaf]
+                in_pod += labels.tally[one, column] - labels.tally[other, column]
             most = max(most, weights[2] * in_leaf + weights[1] * in_pod)
     return step.left * most
 

@@ -104,6 +104,8 @@ def _complete(
         if len(switches.leaf):
             leaf = labels.tally[label, switches.leaf[step.there]]
             pod = labels.tally[label, switches.pod[step.there]]
+            for level in range(len(switches.upper)):
+                pod += labels.tally[label, switches.upper[level, step.there]]
         else:
             counts = counts_at(labels, label, step, outer, window.places)
             leaf, pod = counts.leaf, counts.pod

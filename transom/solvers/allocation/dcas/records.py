@@ -19,11 +19,13 @@ MORE, FULL, DONE = range(3)
 
 
 class Switches(NamedTuple):
-    """Counts of a label where switches alternate along the sequence; without entries where they do not."""
+    """Counts of a label where switches alternate along the sequence, or have more levels; else without entries."""
 
     leaf: IntArray  # column of the leaf switch of each entry, (entries,)
     pod: IntArray  # column of its pod
     pod_of: IntArray  # column of the pod of each leaf switch, (leaves,)
+    upper: IntArray  # column of its switch on each level between pods and core, (levels, entries)
+    upper_of: IntArray  # the same of each leaf switch, (levels, leaves)
 
 
 class Window(NamedTuple):

@@ -15,6 +15,7 @@ from transom.models.hop_cost import hops_cost
 from transom.reductions.packing import Packing
 from transom.solvers.allocation.dcas.bounds import Bounds, Places, gains, survey
 from transom.solvers.allocation.dcas.join import across, promising, tails
+from transom.solvers.allocation.dcas.levels import gains_on_levels
 from transom.solvers.allocation.dcas.records import Label, Labels, State, Switches, Table, Window
 from transom.solvers.allocation.dcas.search import search
 from transom.solvers.allocation.dcas.sets import JobSets, make_sets
@@ -65,6 +66,16 @@ def _lowest(sets: JobSets, counts: IntArray, bounds: Bounds) -> float:
     return total
 
 
+def _columns(upper: IntArray) -> IntArray:
+    """Switches of each entry on several levels, numbered from 0 over all of them, shape ``(levels, entries)``."""
+    columns = np.empty(upper.shape, np.int64)
+    count = 0
+    for level, labels in enumerate(upper):
+        columns[level] = np.unique(labels, return_inverse=True)[1] + count
+        count = int(columns[level].max(initial=count - 1)) + 1
+    return columns
+
+
 class Structures:
     """The structures that cost at most so much more than their jobs at their best, and their best choice.
 
@@ -77,12 +88,13 @@ class Structures:
     def __init__(self, problem: Allocation, pack: Packing) -> None:
         self.pack = pack
         self._jobs_in_all = len(problem)
-        self._weights = problem.cost.weights
+        self._weights = problem.weights
         order = np.lexsort((problem.leaf, problem.pod))
         lined: Places = survey(problem.leaf, problem.pod)
         sorted_: Places = survey(problem.leaf[order], problem.pod[order])
         # Bounds look at the entries switch by switch: as they come, unless switches alternate.
-        self._mixed = alternating(lined, sorted_)
+        self._upper = _columns(problem.upper)
+        self._mixed = alternating(lined, sorted_) or len(self._upper) > 0
         self._order = order if self._mixed else np.arange(len(order))
         self._places = sorted_ if self._mixed else lined
         self.sets: JobSets = make_sets(pack.sizes, pack.counts)
@@ -95,10 +107,15 @@ class Structures:
         """Leaf switch of each entry and the column of its pod, and of the pod of each leaf switch."""
         leaf, pod, leaves = self._places.leaf, self._places.pod, int(self._places.leaf[-1]) + 1
         if not self._mixed:
-            return Switches(*np.empty((3, 0), np.int64))
-        switches = Switches(np.empty_like(leaf), np.empty_like(pod), np.empty(leaves, np.int64))
+            return Switches(*np.empty((3, 0), np.int64), *np.empty((2, 0, 0), np.int64))
+        upper = self._upper + leaves + len(self._places.starts)
+        switches = Switches(
+            np.empty_like(leaf), np.empty_like(pod), np.empty(leaves, np.int64), upper,
+            np.empty((len(upper), leaves), np.int64),
+        )  # fmt: skip
         switches.leaf[self._order] = leaf
         switches.pod[self._order] = switches.pod_of[leaf] = pod + leaves
+        switches.upper_of[:, switches.leaf] = upper
         return switches
 
     def _measure(self, units: FloatArray, prices: FloatArray) -> float:
@@ -109,6 +126,12 @@ class Structures:
         in_pod, beyond = np.empty((len(units), entries, width)), np.empty((len(units), pods + 1, width))
         for table, unit in enumerate(units.tolist()):
             gains(self._places, prices[self._order], unit, self._weights, in_pod[table], beyond[table])
+            if len(self._upper):
+                saved = self._weights[[2, *[1] * (1 + len(self._upper))]]
+                switches = self.window.switches
+                leaf, pod = switches.leaf, switches.pod - switches.pod.min()
+                levels = np.vstack((leaf, pod, self._upper - self._upper.min(axis=1, keepdims=True)))
+                beyond[table, 0] = gains_on_levels(levels, saved, prices, unit, width - 1)
         self._bounds = Bounds(
             self._weights, prices, charged, np.empty(sets), units, in_pod,
             np.empty((len(units), laps * pods + 1, width)), beyond[:, 0].copy(),
@@ -139,7 +162,7 @@ class Structures:
         self.proved = self._base + limit - loss if share < 1 else value
         """What every solution that is not among the structures costs at least, once the search is done."""
         leaves = int(self._places.leaf[-1]) + 1
-        columns = leaves + len(self._places.starts) if self._mixed else 0
+        columns = leaves + len(self._places.starts) + int(self._upper.max(initial=-1)) + 1 if self._mixed else 0
         self._bounds.stamps[:] = -1
         self.labels = Labels(
             records(Label, _LABELS), np.empty((_LABELS, columns), np.int32), np.empty(leaves, np.int64),

@@ -27,10 +27,11 @@ class FreeCpSat:
     .. math:: \sum_v v\, x_{jsv} \text{ is the count } a_{js}, \quad \sum_v x_{jsv} \le 1, \quad
               \sum_{s \in p} a_{js} = b_{jp}, \quad \sum_p b_{jp} = n_j, \quad \sum_j a_{js} \le \text{idle}_s
 
-    and the same for :math:`b_{jp}` with its own binaries, so that :math:`\binom{a_{js}}{2}` and
-    :math:`\binom{b_{jp}}{2}` are linear and with them the pairs of nodes that share a switch or a pod. Costs
-    that are rounded down are modelled as such: :math:`n_j z_j \ge c\, h_j - n_j + 1, z_j \ge 1` for the cost
-    :math:`z_j` and the hops :math:`h_j`. Levels that make no difference (equal hops) are merged.
+    and the same for :math:`b_{jp}`, and for the switches of every level above pods, with their own binaries, so
+    that :math:`\binom{a_{js}}{2}` and :math:`\binom{b_{jp}}{2}` are linear and with them the pairs of nodes that
+    share a switch or a pod. Costs that are rounded down are modelled as such:
+    :math:`n_j z_j \ge c\, h_j - n_j + 1, z_j \ge 1` for the cost :math:`z_j` and the hops :math:`h_j`. Levels that
+    make no difference (equal hops) are merged.
 
     Symmetry is broken among jobs of one size (by hops), pods alike and leaf switches alike (by the count of
     the largest job). The best solution so far is the hint. An iteration is a conflict; ``stall`` does not
@@ -101,6 +102,7 @@ class _Places(NamedTuple):
     leaf: IntArray  # of each idle node, numbered from 0
     idle: IntArray  # idle nodes below each leaf switch
     pod: IntArray  # of each leaf switch, numbered from 0
+    upper: IntArray  # its switch on each level between pods and core, numbered from 0, (levels, leaves)
 
 
 def _places(problem: Allocation) -> _Places:
@@ -109,7 +111,9 @@ def _places(problem: Allocation) -> _Places:
     _, first, leaf, idle = np.unique(
         problem.leaf if near else pod, return_index=True, return_inverse=True, return_counts=True
     )
-    return _Places(leaf.astype(np.int64), idle.astype(np.int64), pod[first].astype(np.int64))
+    levels = problem.upper[:, first] if far else np.empty((0, len(first)), np.int64)
+    upper = np.array([np.unique(level, return_inverse=True)[1] for level in levels], np.int64).reshape(levels.shape)
+    return _Places(leaf.astype(np.int64), idle.astype(np.int64), pod[first].astype(np.int64), upper)
 
 
 def _build(problem: Allocation, places: _Places, budget: Budget) -> tuple[Any, IntArray, Scale] | None:
@@ -144,6 +148,7 @@ def _build(problem: Allocation, places: _Places, budget: Budget) -> tuple[Any, I
     leaves: list[list[Any]] = []
     shares: list[list[Any]] = []
     saved: list[Any] = []
+    groups = [np.flatnonzero(of == u) for of in places.upper for u in range(int(of.max()) + 1)]
     defer_destructors(model, taken, leaves, shares, saved)
     for job, size in enumerate(problem.sizes.tolist()):
         leaves.append([])
@@ -161,6 +166,13 @@ def _build(problem: Allocation, places: _Places, budget: Budget) -> tuple[Any, I
             shares[-1].append(amount)
             saves.append(hops)
             model.add(cp_model.LinearExpr.sum([leaves[-1][s] for s in within]) == amount)
+            if budget.done():
+                return None
+        for group in groups:
+            most = min(size, int(places.idle[group].sum()))
+            amount, hops, _ = count(most, far, None if hint is None else int(hint[job, group].sum()))
+            saves.append(hops)
+            model.add(cp_model.LinearExpr.sum([leaves[-1][s] for s in group.tolist()]) == amount)
             if budget.done():
                 return None
         model.add(cp_model.LinearExpr.sum(shares[-1]) == size)
@@ -185,7 +197,7 @@ def _minimise(model: Any, problem: Allocation, saved: list[Any]) -> Scale:
     """Set the objective."""
     from ortools.sat.python import cp_model
 
-    other, _, _, c, floored = problem.cost.weights.tolist()
+    other, _, _, c, floored = problem.weights.tolist()
     sizes = problem.sizes.tolist()
     most = [other * (size * (size - 1) // 2) for size in sizes]
     if floored:
@@ -227,8 +239,9 @@ def _neighbours(keys: list[Any], members: Any) -> list[tuple[int, int]]:
 
 
 def _shapes(places: _Places) -> list[tuple[int, ...]]:
-    """Idle nodes below each leaf switch of each pod, sorted."""
-    return [tuple(np.sort(places.idle[places.pod == p]).tolist()) for p in range(int(places.pod.max()) + 1)]
+    """The switch above each pod, if any, and the idle nodes below each of its leaf switches, sorted."""
+    within = [places.pod == p for p in range(int(places.pod.max()) + 1)]
+    return [(*places.upper[:1, of][:, 0].tolist(), *np.sort(places.idle[of]).tolist()) for of in within]
 
 
 def _alike_pods(places: _Places) -> list[tuple[int, int]]:
@@ -250,6 +263,10 @@ def _canonical(problem: Allocation, places: _Places, owner: IntArray) -> IntArra
     np.add.at(shares.T, places.pod, counts.T)
     _, far, near, _, _ = problem.cost.weights.tolist()
     saved = near * (counts * (counts - 1) // 2).sum(axis=1) + far * (shares * (shares - 1) // 2).sum(axis=1)
+    for of in places.upper:
+        held = np.zeros((jobs, int(of.max()) + 1), np.int64)
+        np.add.at(held.T, of, counts.T)
+        saved += far * (held * (held - 1) // 2).sum(axis=1)
     counts[np.argsort(problem.sizes, kind="stable")] = counts[np.lexsort((-saved, problem.sizes))]
     largest = int(problem.sizes.argmax())
 
