@@ -28,6 +28,31 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def test_the_tree_of_a_file(transom: Command, trace: Path, tmp_path: Path) -> None:
+    file = tmp_path / "topology.conf"
+    leaves = "".join(f"SwitchName=l{i} Nodes=n[{i * 8}-{i * 8 + 7}]\n" for i in range(8))
+    upper = "SwitchName=a0 Switches=l[0-3]\nSwitchName=a1 Switches=l[4-5]\nSwitchName=b Switches=a[0-1]\n"
+    file.write_text(f"{leaves}{upper}SwitchName=c Switches=b,l[6-7]\n")
+    arguments = ("--cluster", f"topology:{file},order=name", "--allocate", "dcas-exact", "--out", tmp_path / "out")
+    done = transom("simulate", trace, "--policy", "fcfs-easy", *arguments, "--no-figures", "--jobs", 60)
+    assert done.status == 0, done.err
+    assert "mean hop cost" in done.out
+    schedule = read_schedule(tmp_path / "out" / "fcfs-easy")
+    assert schedule.cluster.topology is not None
+    assert schedule.cluster.topology.num_levels == 4
+    checked = transom("check", trace, tmp_path / "out" / "fcfs-easy", "--jobs", 60)
+    assert checked.status == 0, checked.err
+    windows = tmp_path / "windows.jsonl"
+    cut = transom("snapshot", trace, "--cluster", f"topology:{file}", "--every", 20_000, "--out", windows, "--jobs", 60)
+    assert cut.status == 0, cut.err
+    solved = transom("solve", windows, "--problem", "dcas", "--solver", "dcas-exact")
+    assert solved.status == 0, solved.err
+    file.write_text("SwitchName=a Nodes=n[0-63]\nSwitchName=b Nodes=n1\n")
+    broken = transom("simulate", trace, "--policy", "fcfs-easy", "--cluster", f"topology:{file}")
+    assert broken.status == 2
+    assert broken.err.strip() == f"error: {file} line 2: node n1 hangs on a already (line 1)"
+
+
 def test_windows_by_period_with_chosen_nodes(transom: Command, trace: Path, tmp_path: Path) -> None:
     arguments = ("simulate", trace, "--cluster", "fat-tree:k=8,nodes=64", "--period", 600, "--allocate", "scas-dp")
     done = transom(*arguments, "--cost-model", "authors", "--out", tmp_path, "--by", "size", "--jobs", 80)

@@ -152,6 +152,10 @@ def test_trees_from_specifications() -> None:
         ("fat-tree:k=20,leaf=10", "has no parameter 'leaf'"),
         ("fat-tree:k=many", "expected int"),
         ("torus:k=3", "unknown cluster 'torus'"),
+        ("topology:", "expected topology:FILE"),
+        ("topology:FILE,nodes=3", "expected topology:FILE"),
+        ("topology:FILE,order=size", "expected topology:FILE"),
+        ("topology:none.conf", "none.conf: cannot be read"),
     ],
 )
 def test_bad_trees(spec: str, says: str) -> None:

@@ -70,8 +70,8 @@ def command(
         str | None,
         typer.Option(
             "--cluster",
-            help="Network of the nodes: fat-tree:k=20 or fat-tree:leaf=10,pod=40. nodes=N sets the "
-            "size of the machine.",
+            help="Network of the nodes: fat-tree:k=20 or fat-tree:leaf=10,pod=40, or topology:FILE (topology.conf, "
+            "topology.yaml, or a list of the switches above each node). nodes=N sets the size of the machine.",
         ),
     ] = None,
     allocate: Annotated[

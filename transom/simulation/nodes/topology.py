@@ -1,10 +1,13 @@
-"""The tree of a cluster from a specification, such as ``fat-tree:k=20,nodes=1000``."""
+"""The tree of a cluster from a specification, such as ``fat-tree:k=20,nodes=1000`` or ``topology:FILE``."""
 
 from __future__ import annotations
 
 from transom import registry
 from transom.errors import SpecError
 from transom.models import FatTree
+from transom.traces.records.topology import Topology, read_topology
+
+_FILE = "topology:"
 
 
 def stated_nodes(spec: str) -> int | None:
@@ -13,7 +16,10 @@ def stated_nodes(spec: str) -> int | None:
     Raises
     ------
     SpecError : the specification is malformed.
+    TraceError : the file that it names is no topology.
     """
+    if spec.startswith(_FILE):
+        return len(_read(spec).nodes)
     text = registry.parse(spec)[1].get("nodes")
     if text is None:
         return None
@@ -28,22 +34,40 @@ def parse_tree(spec: str, nodes: int) -> FatTree:
     Parameters
     ----------
     spec : ``fat-tree:k=K``, pruned to the first ``nodes`` nodes of the k-ary tree, or
-        ``fat-tree:leaf=L,pod=P``: leaf switches of ``L`` and pods of ``P`` nodes.
+        ``fat-tree:leaf=L,pod=P``: leaf switches of ``L`` and pods of ``P`` nodes; or ``topology:FILE``, the tree that
+        a file describes (:func:`~transom.traces.records.topology.read_topology`), its nodes by name with
+        ``,order=name``, the one of several that ``,name=TOPOLOGY`` names.
     nodes : nodes of the machine. The specification may state them too (``nodes=N``), but no others.
 
     Raises
     ------
     SpecError : the specification is malformed, or states another number of nodes.
     ModelError : there is no such tree.
+    TraceError : the file is no topology.
     """
+    if spec.startswith(_FILE):
+        read = _read(spec)
+        if len(read.nodes) != nodes:
+            raise SpecError(f"cluster {spec!r} has {len(read.nodes)} nodes, the machine {nodes}; leave --nodes out")
+        return read.tree
     name, settings = registry.parse(spec)
     if name != "fat-tree":
-        raise registry.unknown("cluster", name, ["fat-tree"])
+        raise registry.unknown("cluster", name, ["fat-tree", "topology"])
     make = _k_ary if "k" in settings else _uniform
     tree: FatTree = registry.build(make, name, {"nodes": str(nodes), **settings})
     if tree.num_nodes != nodes:
         raise SpecError(f"cluster {spec!r} has {tree.num_nodes} nodes, the machine {nodes}; state one of them only")
     return tree
+
+
+def _read(spec: str) -> Topology:
+    """The topology of ``topology:FILE,order=name,name=TOPOLOGY``."""
+    path, *rest = spec.removeprefix(_FILE).split(",")
+    settings = registry.parse(f"topology:{','.join(rest)}")[1] if rest else {}
+    wrong = settings.keys() - {"order", "name"}
+    if not path or wrong or settings.get("order", "tree") not in ("tree", "name"):
+        raise SpecError(f"cluster {spec!r}: expected topology:FILE[,order=tree or name][,name=TOPOLOGY]")
+    return read_topology(path, settings.get("name"), settings.get("order") == "name")
 
 
 def _k_ary(k: int, nodes: int) -> FatTree:

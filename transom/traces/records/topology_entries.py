@@ -1,0 +1,93 @@
+"""Switches as files of topologies describe them, with their lines, and blocks with the aggregated ones above them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple, NoReturn
+
+from transom.errors import TraceError
+from transom.traces.records.hostlist import hosts
+
+
+class Entry(NamedTuple):
+    """A switch as a line describes it: its nodes, or the switches below it."""
+
+    line: int
+    name: str
+    nodes: tuple[str, ...]
+    below: tuple[str, ...]
+
+
+def damaged(path: str, line: int, told: str) -> NoReturn:
+    """Say what is wrong in a line.
+
+    Raises
+    ------
+    TraceError : always.
+    """
+    raise TraceError(f"{path} line {line}: {told}")
+
+
+def named(path: str, line: int, text: str) -> tuple[str, ...]:
+    """The names in a list of hosts.
+
+    Raises
+    ------
+    TraceError : it is damaged.
+    """
+    try:
+        return tuple(hosts(text))
+    except ValueError as error:
+        damaged(path, line, str(error))
+
+
+def grouped(path: str, blocks: Sequence[Entry], sizes: Sequence[int], line: int) -> list[Entry]:
+    """Blocks, and above them the aggregated ones that sizes state, each a power of two of the one before.
+
+    Parameters
+    ----------
+    blocks : in their order; consecutive ones are aggregated.
+    sizes : nodes of a base block, then of each larger one.
+    line : that states the sizes.
+
+    Raises
+    ------
+    TraceError : sizes are no powers of two of each other, or a block is smaller than a base block.
+    """
+    for smaller, larger in pairwise(sizes):
+        times, rest = divmod(larger, smaller) if smaller > 0 else (0, 1)
+        if rest or times < 2 or times & (times - 1):
+            damaged(path, line, f"block size {larger} is no power of two of {smaller}, the one before")
+    for block in blocks:
+        if sizes and len(block.nodes) < sizes[0]:
+            told = f"{len(block.nodes)} nodes, less than a base block of {sizes[0]}"
+            damaged(path, block.line, f"block {block.name} has {told}")
+    entries, level = list(blocks), [block.name for block in blocks]
+    for number, size in enumerate(sizes[1:], 1):
+        each = size // sizes[number - 1]
+        level = _joined(entries, level, each, line, f"{size} nodes")
+    if len(level) > 1:
+        _joined(entries, level, len(level), line, "the core")
+    return entries
+
+
+def _joined(entries: list[Entry], below: Sequence[str], each: int, line: int, what: str) -> list[str]:
+    """Add switches above so many each of those below, and return their names."""
+    names = []
+    for first in range(0, len(below), each):
+        names.append(f"\0{what} {first}")
+        entries.append(Entry(line, names[-1], (), tuple(below[first : first + each])))
+    return names
+
+
+def block_size(path: str, line: int, text: str) -> int:
+    """The nodes of a block.
+
+    Raises
+    ------
+    TraceError : it is no whole number > 0.
+    """
+    if not (text.isascii() and text.isdecimal() and 0 < int(text) < 2**31):
+        damaged(path, line, f"a block size is a whole number > 0, got {text[:40]!r}")
+    return int(text)
