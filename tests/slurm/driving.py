@@ -67,6 +67,7 @@ class Drive:
 
 
 def asked_nodes(audit: Path) -> dict[str, str]:
-    """The nodes that each job was asked to start on, of the last time."""
-    acts = [line for line in read_audit(audit) if line["kind"] == "act" and line["action"] == "start"]
-    return {line["jobs"][0]: line["nodes"] for line in acts}
+    """The nodes that each job was asked to start on, or told to take, the last time that Slurm did not refuse."""
+    refused = {line["number"] for line in read_audit(audit) if line["kind"] == "done" and not line["well"]}
+    acts = [line for line in read_audit(audit) if line["kind"] == "act" and line["action"] in ("start", "place")]
+    return {line["jobs"][0]: line["nodes"] for line in acts if line["number"] not in refused}

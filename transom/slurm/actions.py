@@ -1,4 +1,4 @@
-"""What is done to jobs of a Slurm: leased, started on nodes, given back. Times are absolute, on Slurm's clock.
+"""What is done to jobs of a Slurm: leased, started, given nodes, given back. Times are absolute, on Slurm's clock.
 
 A lease is a begin time in the future: a job that is released with one waits, and Slurm itself starts it when the time
 has come and nobody has moved it on. A job that has a lease is never held.
@@ -60,6 +60,25 @@ def withdraw(audit: Audit, name: str, until: int) -> bool:
         run_slurm("scontrol", "update", f"JobId={some}", "ReqNodeList=", f"StartTime={_time(until)}")
 
     return _all(audit, "withdraw", [name], carry_out, until=until)
+
+
+def place(audit: Audit, name: str, nodes: str, digest: str) -> bool:
+    """Have Slurm start a job on these nodes when it starts it."""
+
+    def carry_out(some: str) -> None:
+        run_slurm("scontrol", "update", f"JobId={some}", f"ReqNodeList={nodes}")
+
+    return _all(audit, "place", [name], carry_out, nodes=nodes, digest=digest)
+
+
+def clear(audit: Audit, names: Sequence[str]) -> bool:
+    """Take named nodes back, of one job after the other: Slurm refuses it of those that it has started."""
+
+    def carry_out(some: str) -> None:
+        run_slurm("scontrol", "update", f"JobId={some}", "ReqNodeList=")
+
+    well = [_all(audit, "clear", [name], carry_out) for name in names]
+    return all(well)
 
 
 def nudge(audit: Audit, name: str, factor: int) -> bool:

@@ -89,12 +89,14 @@ def read_audit(path: Path) -> Iterator[dict[str, Any]]:
 
 class Ledger(NamedTuple):
     """What a log says of jobs that were not given back: the ends of their leases [s since 1970], the nodes on which
-    some of them were asked to start, those that were left alone because somebody held them again, and site factors."""
+    some of them were asked to start, those that were left alone because somebody held or named them again, site
+    factors, and all nodes that each job was told to take since it had none."""
 
     leases: dict[str, int]
     started: dict[str, str]
     left: set[str]
     factors: dict[str, int]
+    placed: dict[str, list[str]]
 
 
 def read_ledger(path: Path) -> Ledger:
@@ -104,14 +106,19 @@ def read_ledger(path: Path) -> Ledger:
     ------
     DocumentError : the file is no audit log.
     """
-    found = Ledger({}, {}, set(), {})
+    found = Ledger({}, {}, set(), {}, {})
     for line in read_audit(path) if path.exists() else ():
         if line["kind"] != "act":
             continue
         if line["action"] == "nudge":
             found.factors.update(dict.fromkeys(line["jobs"], line["factor"]))
             continue
+        if line["action"] == "place":
+            for name in line["jobs"]:
+                found.placed.setdefault(name, []).append(line["nodes"])
+            continue
         for name in line["jobs"]:
+            found.placed.pop(name, None)
             found.started.pop(name, None)
             if line["action"] == "start":
                 found.started[name] = line["nodes"]

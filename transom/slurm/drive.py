@@ -7,14 +7,13 @@ can be. What a window cannot express is released to Slurm at once.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from typing import Any
 
 from transom.slurm import actions
+from transom.slurm.acting import Pace, events_of, still
 from transom.slurm.advice import Adviser, Start
 from transom.slurm.audit import Audit, read_ledger
-from transom.slurm.commands import run_slurm
 from transom.slurm.consistency import look
 from transom.slurm.decisions import note_decision
 from transom.slurm.jobs import SlurmJob
@@ -23,8 +22,10 @@ from transom.slurm.state import SlurmState, slurm_clock
 from transom.slurm.window import MORE_THAN_SERVE, Seen, window_of
 from transom.traces.records.hostlist import hosts
 
-_PATIENCE = 60  # after which a start that has not come true is withdrawn [s of Slurm's clock]
-_FOREVER = 365 * 86400  # the walltime of a job without a limit [s]
+PATIENCE = 60
+"""After which a start that has not come true is no longer waited for [s of Slurm's clock]."""
+FOREVER = 365 * 86400
+"""The walltime of a job without a limit [s]."""
 _AT_ONCE = 200  # leases that are made or moved on in one look
 _ELSEWHERE = ("other partitions", "several partitions", "not selected")
 
@@ -79,7 +80,7 @@ class Driver:
         self._left = set(ledger.left) if ledger else set()
         self._short: dict[str, int] = {}  # since when too few nodes serve for a job, as after a restart of Slurm
         self._decided: Any = None
-        self._minute: list[float] = []
+        self._pace = Pace(terms.per_minute)
 
     def look(self) -> Look:
         """Read the state, decide if something has changed, and act.
@@ -124,7 +125,7 @@ class Driver:
         if job.name in offered:
             return replace(job, eligible=-1, reason="", priority=max(job.priority, 1))
         if job.name in self._started and job.waits:
-            end = now + (job.limit if job.limit > 0 else _FOREVER)
+            end = now + (job.limit if job.limit > 0 else FOREVER)
             return replace(job, state="RUNNING", start=now, end=end, held_nodes=self._started[job.name][0])
         return job
 
@@ -136,7 +137,7 @@ class Driver:
             if job is not None and job.waits:
                 if since < 0:
                     self._started[name] = (nodes, state.now)
-                elif state.now - since > _PATIENCE and self._audit is not None:
+                elif state.now - since > PATIENCE and self._audit is not None:
                     until = state.now + self._terms.lease
                     if actions.withdraw(self._audit, name, until):
                         del self._started[name]
@@ -187,13 +188,10 @@ class Driver:
 
     def _new(self, seen: Seen) -> bool:
         """Whether something has happened since the last decision, as in a replay."""
-        window = seen.window
-        events = (window.queue.id.tolist(), window.running.id.tolist(), seen.idle.tolist(), window.available.tolist())
-        if self._pause():
+        if self._pace.spent:
             return False
-        changed = bool(events != self._decided)
-        self._decided = events
-        return changed and len(window.queue) > 0
+        before, self._decided = self._decided, events_of(seen)
+        return bool(before != self._decided) and len(seen.window.queue) > 0
 
     def _decide(self, seen: Seen) -> tuple[list[Start], list[str]]:
         advice = self._adviser.advise(seen)
@@ -203,8 +201,8 @@ class Driver:
         made, stale = [], []
         for start in advice.starts:
             name = start.job.name
-            if not self._pause() and name in self._leases and _still(start):
-                self._minute.append(time.monotonic())
+            if not self._pace.spent and name in self._leases and still(start):
+                self._pace.note()
                 # Written down first: if the answer is lost, the nodes must not be offered again.
                 self._started[name] = (start.where, -1)
                 if actions.start(self._audit, name, start.where, slurm_clock(), digest):
@@ -214,19 +212,3 @@ class Driver:
             stale.append(name)
             self._decided = None
         return made, stale
-
-    def _pause(self) -> bool:
-        """Whether no more may be started in this minute."""
-        self._minute = [each for each in self._minute if time.monotonic() - each < 60]
-        return len(self._minute) >= self._terms.per_minute
-
-
-def _still(start: Start) -> bool:
-    """Whether job and nodes are as they were when the start was decided: asked again right before it."""
-    told = run_slurm("squeue", "-a", "-h", "-r", "-j", start.job.name, "-o", "%T|%r|%D|%n").split()
-    nodes = run_slurm("sinfo", "-h", "-N", "-n", start.where, "-o", "%N %t").splitlines()
-    idle = {line.split()[0] for line in nodes if line.split()[1:] in (["idle"], ["plnd"])}
-    if len(told) != 1 or idle != set(start.nodes) or len({line.split()[0] for line in nodes}) != len(idle):
-        return False
-    state, reason, size, named = told[0].split("|")
-    return state == "PENDING" and not reason.startswith("JobHeld") and size == str(start.job.nodes) and not named

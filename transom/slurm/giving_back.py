@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from transom.slurm import actions
+from transom.slurm.acting import same_nodes
 from transom.slurm.audit import Audit, read_ledger
 from transom.slurm.jobs import SlurmJob
 from transom.slurm.state import ask_jobs, slurm_clock
 
 
 def give_all_back(audit: Audit, takes: Callable[[SlurmJob], bool]) -> list[str]:
-    """Leave to Slurm what a log has under lease or nudged, what it asked to start in vain, what is held and selected.
+    """Leave to Slurm what a log has under lease, nudged or given nodes, what it asked to start in vain, what is held
+    and selected.
 
     Raises
     ------
@@ -34,4 +36,10 @@ def give_all_back(audit: Audit, takes: Callable[[SlurmJob], bool]) -> list[str]:
     nudged = [job.name for job in waiting if ledger.factors.get(job.name)]
     for name in nudged:
         actions.nudge(audit, name, 0)
-    return leased + held + nudged
+    placed = [
+        job.name
+        for job in waiting
+        if any(same_nodes(job.asks.get("named nodes", ""), each) for each in ledger.placed.get(job.name, ()))
+    ]
+    actions.clear(audit, placed)
+    return leased + held + nudged + placed

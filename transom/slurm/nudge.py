@@ -10,6 +10,7 @@ from typing import Any
 
 from transom.errors import SlurmError
 from transom.slurm import actions
+from transom.slurm.acting import events_of
 from transom.slurm.advice import Adviser
 from transom.slurm.audit import Audit, read_ledger
 from transom.slurm.commands import run_slurm
@@ -51,7 +52,7 @@ class Nudger:
         selector = self._terms.selector
         seen = window_of(look(), self._terms.partition, self._adviser.order, False, selector.takes)
         window = seen.window
-        events = (window.queue.id.tolist(), window.running.id.tolist(), seen.idle.tolist(), window.available.tolist())
+        events = events_of(seen)
         if events == self._decided or not len(window.queue):
             return Look(seen, [], [], [], [])
         self._decided = events

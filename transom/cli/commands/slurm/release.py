@@ -15,7 +15,8 @@ def command(
     audit: Annotated[Path, typer.Argument(metavar="AUDIT", help="The log of `transom slurm run`.")],
     json: options.Json = False,
 ) -> None:
-    """Give every job back that a run has under lease or asked to start, and release what is held and selected.
+    """Give every job back that a run has under lease, placed, nudged or asked to start, and release what is held and
+    selected.
 
     The second process of the run ends. While the run itself goes on, stop it instead.
     """

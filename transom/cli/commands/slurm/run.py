@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from transom.slurm.drive import Driver, Look
     from transom.slurm.jobs import SlurmJob
     from transom.slurm.nudge import Nudger
+    from transom.slurm.place import Namer
 
 _LIMIT = 1000
 _LONGEST = 60.0  # between two looks while Slurm does not answer [s]
@@ -27,6 +28,7 @@ class Mode(StrEnum):
     """How much power is given."""
 
     nudge = "nudge"
+    place = "place"
     drive = "drive"
 
 
@@ -35,8 +37,9 @@ def command(
         Mode,
         typer.Option(
             "--mode",
-            help="nudge: only influence the order in which Slurm starts the selected jobs. drive: start selected jobs "
-            "that were submitted held, on the nodes of the policy.",
+            help="nudge: only influence the order in which Slurm starts the selected jobs. place: only name the nodes "
+            "on which Slurm starts them. drive: start selected jobs that were submitted held, on the nodes of the "
+            "policy.",
         ),
     ],
     select: Annotated[
@@ -58,11 +61,18 @@ def command(
     ] = Path("transom-audit.jsonl"),
     lease: Annotated[
         int,
-        typer.Option("--lease", min=10, help="Seconds after which Slurm has all jobs back if Transom stops."),
+        typer.Option(
+            "--lease",
+            min=10,
+            help="Seconds after which Slurm has all jobs back if Transom stops. With place, also how long nodes stay "
+            "named that no look wants any more.",
+        ),
     ] = 600,
     every: Annotated[float, typer.Option("--every", min=0.05, help="Seconds between two looks.")] = 2.0,
     rounds: Annotated[int | None, typer.Option("--rounds", min=1, help="Stop after N looks.")] = None,
-    per_minute: Annotated[int, typer.Option("--per-minute", min=1, help="Start at most N jobs a minute.")] = 600,
+    per_minute: Annotated[
+        int, typer.Option("--per-minute", min=1, help="Start or place at most N jobs a minute.")
+    ] = 600,
     longest_wait: Annotated[
         int | None,
         typer.Option("--longest-wait", min=1, help="Leave a job to Slurm once it has waited for so many seconds."),
@@ -78,6 +88,10 @@ def command(
     nudge sets the site factor of the first jobs in the order of the policy, which takes an operator and
     priority/multifactor. Slurm's own scheduler starts all jobs, and none is ever held.
 
+    place names the nodes of selected jobs that the policy would start now, as the solver chooses them; Slurm starts
+    the jobs, on exactly these nodes, and none is ever held. Names that no look has wanted for the time of a lease are
+    taken back.
+
     drive starts held jobs when and where the policy says. Each selected job that its user holds gets a lease instead of
     the hold: a begin time that is moved on as long as Transom lives. If it stops for any reason, Slurm itself starts
     the jobs when the lease ends, and a second process releases what is still held. On Ctrl-C all jobs are given back.
@@ -92,6 +106,7 @@ def command(
     from transom.slurm.guardian import dismiss, heartbeat_of, stand_guard
     from transom.slurm.lock import alone
     from transom.slurm.nudge import Nudger
+    from transom.slurm.place import Namer
     from transom.slurm.selector import Selector
     from transom.slurm.window import window_of
 
@@ -104,8 +119,10 @@ def command(
     def takes(job: SlurmJob) -> bool:
         return mode is Mode.drive and job.partition == where and selector.takes(job)
 
-    def actor(log: Audit | None) -> Driver | Nudger:
-        return Driver(adviser, terms, log) if mode is Mode.drive else Nudger(adviser, terms, log, limit)
+    def actor(log: Audit | None) -> Driver | Namer | Nudger:
+        if mode is Mode.nudge:
+            return Nudger(adviser, terms, log, limit)
+        return Driver(adviser, terms, log) if mode is Mode.drive else Namer(adviser, terms, log)
 
     where = window_of(look(), partition).partition
     if not act:
@@ -137,7 +154,7 @@ def command(
                 note(f"given back to Slurm: {len(given)} jobs")
 
 
-def _loop(driver: Driver | Nudger, every: float, rounds: int | None, json: bool, alive: Any) -> None:
+def _loop(driver: Driver | Namer | Nudger, every: float, rounds: int | None, json: bool, alive: Any) -> None:
     from transom.errors import SlurmError
 
     done, pause = 0, every
@@ -167,7 +184,7 @@ def _tell(look: Look, json: bool) -> None:
         print_json({**told, "given_back": look.given_back})
         return
     for start in look.starts:
-        remark(f"job {start.job.name}: start on {start.where}")
+        remark(f"job {start.job.name}: to start on {start.where}")
     for text, names in (
         ("not as it was, left for the next look", look.stale),
         ("under lease", look.adopted),

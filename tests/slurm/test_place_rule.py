@@ -1,0 +1,137 @@
+"""When nodes are named, named anew and taken back, look by look, without a Slurm."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from transom.errors import SlurmError
+from transom.slurm import actions, place
+from transom.slurm.advice import Adviser
+from transom.slurm.audit import Audit, read_audit, read_ledger
+from transom.slurm.drive import Terms
+from transom.slurm.place import Namer
+from transom.slurm.selector import Selector
+from transom.slurm.state import SlurmState, read_answers
+
+NOW = 1767262200
+WAITS = "JobId={} UserId={}(1) GroupId=a(1) JobState=PENDING Priority={} NumNodes={}-{} TimeLimit=00:30:00 "
+LEASE = 100
+
+
+class Fake:
+    """Looks that a test states, and the updates that Slurm was asked for."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, *select: str, **terms: int) -> None:
+        self.folder, self.audit, self.updates = folder, Audit(folder / "audit.jsonl"), list[str]()
+        self.refused = self.stale = False
+        monkeypatch.setattr(place, "look", lambda: self.state)
+        monkeypatch.setattr(place, "still", lambda start, named: not self.stale)
+        monkeypatch.setattr(actions, "run_slurm", self._run)
+        self.terms = Terms(Selector(select or ("all",)), lease=LEASE, **terms)
+        self.namer = self.anew()
+        self.state = SlurmState()
+
+    def anew(self) -> Namer:
+        return Namer(Adviser("fcfs"), self.terms, self.audit)
+
+    def _run(self, *command: str) -> str:
+        self.updates.append(" ".join(command[2:]))
+        if self.refused:
+            raise SlurmError("Job is no longer pending execution")
+        return ""
+
+    def look(self, jobs: Sequence[str], idle: str, after: int = 0) -> list[str]:
+        """One look at these jobs and idle nodes out of four; the updates that it came to."""
+        text = "".join(f"{job}\n" for job in jobs)
+        for i in range(4):
+            states = ("IDLE", 0) if str(i) in idle else ("ALLOCATED", 4)
+            text += f"NodeName=n{i} State={states[0]} CPUTot=4 CPUAlloc={states[1]} Partitions=p\n"
+        (self.folder / "answers.txt").write_text(text)
+        self.state, self.updates = read_answers([self.folder / "answers.txt"], NOW + after), []
+        self.namer.look()
+        return self.updates
+
+
+@pytest.fixture
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fake:
+    return Fake(tmp_path, monkeypatch)
+
+
+def job(number: int, nodes: int, named: str = "", user: str = "a", state: str = "", priority: int = 9) -> str:
+    text = WAITS.format(number, user, priority, nodes, nodes) + "Partition=p SubmitTime=2026-01-01T10:00:00"
+    text = text.replace("JobState=PENDING", f"JobState={state}") if state else text
+    return f"{text} ReqNodeList={named or '(null)'}" + (f" NodeList={named}" if state else "")
+
+
+def test_a_job_that_should_start_now_gets_its_nodes_once(fake: Fake) -> None:
+    assert fake.look([job(1, 2), job(2, 3)], "0123") == ["JobId=1 ReqNodeList=n[0-1]"]
+    assert fake.look([job(1, 2, "n[0-1]"), job(2, 3)], "0123", 1) == []
+    assert fake.look([job(1, 2, "n[0-1]", state="RUNNING"), job(2, 3)], "23", 2) == []
+    assert fake.look([job(2, 3)], "0123", 3) == ["JobId=2 ReqNodeList=n[0-2]"]
+    followed = [line for line in read_audit(fake.audit.path) if line["kind"] == "followed"]
+    assert [(line["job"], line["same"]) for line in followed] == [("1", True)]
+
+
+def test_names_outlive_looks_that_miss_the_job_or_find_it_impossible(fake: Fake) -> None:
+    assert fake.look([job(1, 2)], "0123") == ["JobId=1 ReqNodeList=n[0-1]"]
+    # Slurm may be starting it: the nodes are in use already, or the job is not listed at all.
+    assert fake.look([job(1, 2, "n[0-1]")], "", 1) == []
+    assert fake.look([], "", 2) == []
+    assert fake.look([job(1, 2, "n[0-1]")], "3", LEASE) == []
+    # It was wanted last at the beginning: one lease, and not a second more.
+    assert fake.look([job(1, 2, "n[0-1]")], "3", LEASE + 1) == ["JobId=1 ReqNodeList="]
+    assert read_ledger(fake.audit.path).placed == {}
+    assert fake.look([job(1, 2)], "3", LEASE + 2) == []
+
+
+def test_a_look_that_wants_the_names_again_makes_them_last(fake: Fake) -> None:
+    assert fake.look([job(1, 2)], "0123") == ["JobId=1 ReqNodeList=n[0-1]"]
+    # Slurm has not started it for a minute: decided anew, and the same.
+    assert fake.look([job(1, 2, "n[0-1]")], "0123", 70) == []
+    assert fake.look([job(1, 2, "n[0-1]")], "", LEASE + 1) == []
+    assert fake.look([job(1, 2, "n[0-1]")], "", LEASE + 71) == ["JobId=1 ReqNodeList="]
+
+
+def test_nodes_that_were_lost_are_replaced_in_one_command(fake: Fake) -> None:
+    assert fake.look([job(1, 2)], "0123") == ["JobId=1 ReqNodeList=n[0-1]"]
+    fake.stale = True
+    assert fake.look([job(1, 2, "n[0-1]")], "123", 1) == []
+    fake.stale = False
+    assert fake.look([job(1, 2, "n[0-1]")], "123", 2) == ["JobId=1 ReqNodeList=n[1-2]"]
+    assert fake.look([job(1, 2, "n[1-2]")], "123", 3) == []
+
+
+def test_nobody_elses_names_and_jobs_are_touched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = Fake(tmp_path, monkeypatch, "user=a", longest_wait=1000)
+    # The first job is not selected: it gets its nodes in the plan, and no names.
+    assert fake.look([job(1, 2, user="b"), job(2, 1), job(3, 1, "n3")], "0123") == ["JobId=2 ReqNodeList=n2"]
+    # Its user has chosen others, or none.
+    assert fake.look([job(2, 1, "n0")], "0123", 1) == []
+    assert fake.look([job(2, 1)], "0123", LEASE + 9) == []
+    assert read_ledger(fake.audit.path).left == {"2"}
+    # One that is held is not named, nor one that has waited for too long.
+    assert fake.look([job(4, 1)], "01", 2) == ["JobId=4 ReqNodeList=n0"]
+    assert fake.look([job(4, 1, "n0", priority=0)], "01", 3) == ["JobId=4 ReqNodeList="]
+    assert fake.look([job(5, 1)], "01", 1001) == []
+
+
+def test_a_lost_answer_leaves_both_open_and_a_requeued_job_is_no_prisoner(fake: Fake) -> None:
+    fake.refused = True
+    assert fake.look([job(1, 2)], "0123") == ["JobId=1 ReqNodeList=n[0-1]"]
+    fake.refused = False
+    assert fake.look([job(1, 2, "n[0-1]")], "0123", 1) == []  # it was carried out after all
+    assert fake.look([job(1, 2, "n[0-1]", state="RUNNING")], "23", 2) == []
+    assert fake.look([job(1, 2, "n[0-1]")], "123", 3) == ["JobId=1 ReqNodeList=n[1-2]"]
+    # A new run knows of it by the log.
+    fake.namer = fake.anew()
+    assert fake.look([job(1, 2, "n[1-2]")], "", 4) == []
+    assert fake.look([job(1, 2, "n[1-2]")], "", 5 + LEASE) == ["JobId=1 ReqNodeList="]
+
+
+def test_only_so_many_are_named_in_a_minute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = Fake(tmp_path, monkeypatch, per_minute=2)
+    assert len(fake.look([job(i, 1) for i in (1, 2, 3)], "0123")) == 2
+    assert fake.look([job(1, 1, "n0"), job(2, 1, "n1"), job(3, 1)], "0123", 1) == []

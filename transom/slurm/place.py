@@ -1,0 +1,186 @@
+"""A policy that only says where: Slurm's own scheduler starts all jobs, those that should start now on named nodes.
+
+Selected jobs that the policy would start now get the nodes of the solver (``ReqNodeList``); none is ever held. Slurm
+may be starting a job at the very moment at which a look misses it or finds it impossible: without its nodes it would
+then start on others. So names are kept for a lease after the last look that wanted them, and then taken back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from transom.slurm import actions
+from transom.slurm.acting import Pace, events_of, same_nodes, still
+from transom.slurm.advice import Adviser, Start
+from transom.slurm.answers import named_hosts
+from transom.slurm.audit import Audit, read_ledger
+from transom.slurm.consistency import look
+from transom.slurm.decisions import note_decision
+from transom.slurm.drive import FOREVER, PATIENCE, Look, Terms
+from transom.slurm.jobs import SlurmJob
+from transom.slurm.state import SlurmState
+from transom.slurm.window import Seen, window_of
+
+NAMED = "named nodes"
+"""What a job asks for that names nodes."""
+
+
+@dataclass(slots=True)
+class _Names:
+    """The nodes that a job was told to take, the last of ``told``: others, where an answer was lost. When they were
+    set or wanted anew, when a look wanted them last [s of Slurm's clock], and whether it was seen to run."""
+
+    told: list[str]
+    since: int
+    wanted: int
+    ran: bool = False
+
+    @property
+    def nodes(self) -> str:
+        return self.told[-1]
+
+
+class Namer:
+    """Looks at a Slurm again and again, and names nodes.
+
+    Parameters
+    ----------
+    adviser, terms, audit : as of :class:`~transom.slurm.drive.Driver`; all waiting jobs of the partition are decided
+        on, and the selected ones named.
+    """
+
+    def __init__(self, adviser: Adviser, terms: Terms, audit: Audit | None) -> None:
+        self._adviser, self._terms, self._audit = adviser, terms, audit
+        ledger = None if audit is None else read_ledger(audit.path)
+        self._names = {name: _Names(["", *told], -1, -1) for name, told in ledger.placed.items()} if ledger else {}
+        self._left = set(ledger.left) if ledger else set()
+        self._decided: Any = None
+        self._pace = Pace(terms.per_minute)
+
+    def look(self) -> Look:
+        """Read the state, decide if something has changed, name nodes, and take back what nobody wants any more.
+
+        Raises
+        ------
+        SlurmError : Slurm does not answer.
+        """
+        state = look()
+        self._follow(state)
+        waiting = {job.name: job for job in state.jobs if job.waits}
+        sure = self._sure(state)
+        jobs = [self._as_if(job, state.now, sure) for job in state.jobs]
+        seen = window_of(replace(state, jobs=jobs), self._terms.partition, self._adviser.order)
+        starts, stale = self._decide(seen) if self._new(seen) else ([], [])
+        return Look(seen, starts, stale, [], self._expire(waiting, state.now))
+
+    def _takes(self, job: SlurmJob, now: int) -> bool:
+        longest = self._terms.longest_wait
+        waited = longest is not None and now - job.submit > longest
+        return self._terms.selector.takes(job) and job.name not in self._left and not waited
+
+    def _follow(self, state: SlurmState) -> None:
+        """Note which jobs run where, and leave alone what somebody else has named; what is missed is waited for."""
+        jobs = {job.name: job for job in state.jobs}
+        for name, names in list(self._names.items()):
+            job = jobs.get(name)
+            if names.wanted < 0:
+                names.wanted = state.now  # of an earlier run
+            if job is None:
+                if names.ran or state.now - names.wanted > self._terms.lease:
+                    self._came_true(name, None)
+                    del self._names[name]
+            elif not job.waits:
+                self._came_true(name, job)
+            else:
+                self._still_ours(job, names, state.now)
+
+    def _still_ours(self, job: SlurmJob, names: _Names, now: int) -> None:
+        """Whether a waiting job has the nodes that it was told, or those before them."""
+        actual = job.asks.get(NAMED, "")
+        known = next((each for each in names.told[::-1] if same_nodes(each, actual)), None)
+        if names.ran:  # requeued, as after the failure of a node
+            names.ran, names.since, names.wanted, self._decided = False, -1, now, None
+        if known:
+            names.told = [known]
+            return
+        del self._names[job.name]
+        if known is None and self._audit is not None:
+            self._left.add(job.name)
+            self._audit.act("leave", [job.name], lambda: None)
+
+    def _came_true(self, name: str, job: SlurmJob | None) -> None:
+        names = self._names[name]
+        if not names.ran and self._audit is not None:
+            # A job that is completing is listed with the nodes alone that are not done yet.
+            on = job.held_nodes if job is not None and job.state == "RUNNING" else None
+            same = on is None or any(same_nodes(on, each) for each in names.told)
+            self._audit.write("followed", job=name, asked=names.nodes, nodes=on, same=same)
+        names.ran = True
+
+    def _sure(self, state: SlurmState) -> set[str]:
+        """The jobs that Slurm may start at any moment: named not long ago, on nodes that are all idle."""
+        held = {node for job in state.jobs if job.holds for node in named_hosts(job.held_nodes)}
+        idle = {node.name for node in state.nodes if node.idle} - held
+        return {
+            name
+            for name, names in self._names.items()
+            if state.now - names.since <= min(PATIENCE, self._terms.lease) and idle.issuperset(named_hosts(names.nodes))
+        }
+
+    def _as_if(self, job: SlurmJob, now: int, sure: set[str]) -> SlurmJob:
+        """Jobs that Slurm may be starting as if they ran, all others as if nobody had named their nodes."""
+        if not job.waits or job.name not in self._names or job.held:
+            return job
+        if job.name in sure:
+            end = now + (job.limit if job.limit > 0 else FOREVER)
+            return replace(job, state="RUNNING", start=now, end=end, held_nodes=self._names[job.name].nodes)
+        return replace(job, asks={what: value for what, value in job.asks.items() if what != NAMED})
+
+    def _new(self, seen: Seen) -> bool:
+        """Whether something has happened since the last decision, as in a replay."""
+        if self._pace.spent:
+            return False
+        before, self._decided = self._decided, events_of(seen)
+        return bool(before != self._decided) and len(seen.window.queue) > 0
+
+    def _decide(self, seen: Seen) -> tuple[list[Start], list[str]]:
+        now, advice = seen.window.now, self._adviser.advise(seen)
+        starts = [start for start in advice.starts if self._takes(start.job, now)]
+        if self._audit is None:
+            return starts, []
+        digest = note_decision(self._audit, seen, advice.starts)
+        made, stale = [], []
+        if starts:
+            self._decided = None  # from now on they count as running
+        for start in starts:
+            name, names = start.job.name, self._names.get(start.job.name)
+            if names is not None:
+                names.wanted = now
+                if same_nodes(names.nodes, start.where):
+                    names.since = now
+                    continue
+            if not self._pace.spent and still(start, names.nodes if names else ""):
+                self._pace.note()
+                before = names.told if names else [""]
+                # Noted first: if the answer is lost, either may hold.
+                self._names[name] = _Names([*before, start.where], now, now)
+                if actions.place(self._audit, name, start.where, digest):
+                    self._names[name].told = [start.where]
+                    made.append(start)
+                    continue
+            stale.append(name)
+        return made, stale
+
+    def _expire(self, waiting: dict[str, SlurmJob], now: int) -> list[str]:
+        """Take names back that no look has wanted for a lease, and those of jobs that are not to be named any more."""
+        gone = []
+        for name, names in list(self._names.items()):
+            job = waiting.get(name)
+            if job is None or (now - names.wanted <= self._terms.lease and self._takes(job, now) and not job.held):
+                continue
+            if self._audit is not None and actions.clear(self._audit, [name]):
+                del self._names[name]
+                gone.append(name)
+                self._decided = None
+        return gone
