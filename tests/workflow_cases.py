@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from transom.models import Workflow
+from transom.reductions.joining import joined
+
+
+def random_window(rng: np.random.Generator, tasks: int) -> Workflow:
+    """Two or three random workflows of so many tasks in all, submitted one after another, as one problem."""
+    sizes = [len(part) for part in np.array_split(np.arange(tasks), int(rng.integers(2, min(3, tasks) + 1)))]
+    flows = [replace(random_project(rng, each), machine=None, submit=int(rng.integers(0, 12))) for each in sizes]
+    nodes = max(int(flow.nodes.max()) for flow in flows)
+    window = joined(flows)
+    return window.on(nodes, {"memory": int(rng.integers(5, 12))} if window.resources else {})
 
 
 def random_project(rng: np.random.Generator, tasks: int) -> Workflow:
@@ -27,10 +39,12 @@ def least_makespan(problem: Workflow) -> float:
     """The optimum: the best of all orders in which tasks get their earliest starts (an active schedule is best)."""
     assert problem.machine is not None
     length, requests = problem.durations.tolist(), problem.requests().tolist()
+    released = (problem.releases * problem.ticks).tolist()
     waits = [[int(p) for p, c in problem.edges if c == task] for task in range(len(problem))]
-    used = np.zeros((sum(length) + 1, len(problem.machine)), np.int64)
+    most = sum(length) + max(released, default=0)
+    used = np.zeros((most + 1, len(problem.machine)), np.int64)
     ends: dict[int, int] = {}
-    best = sum(length)
+    best = most
 
     def go() -> None:
         nonlocal best
@@ -42,7 +56,7 @@ def least_makespan(problem: Workflow) -> float:
         for task in range(len(problem)):
             if task in ends or any(parent not in ends for parent in waits[task]):
                 continue
-            start = max((ends[parent] for parent in waits[task]), default=0)
+            start = max([released[task], *(ends[parent] for parent in waits[task])])
             while (used[start : start + length[task]] + requests[task] > problem.machine).any():
                 start += 1
             used[start : start + length[task]] += requests[task]

@@ -246,6 +246,9 @@ class TaskDocument(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=Tru
     program: Annotated[str | None, Meta(description="what it runs: tasks of a program are alike; null: its name")] = (
         None
     )
+    release: Annotated[
+        Natural, Meta(description="when it may start at the earliest, on the clock of the problem [s]")
+    ] = 0
 
 
 class WorkflowDocument(

@@ -79,6 +79,31 @@ def read_labelled(
     return from_documents(documents, problem, objective, cost_model, wrap, objectives, **machine)
 
 
+def read_joined(files: Sequence[Path]) -> Iterator[tuple[str, Document]]:
+    """The workflows of some files as one document, a window of workflows (:func:`~transom.reductions.joining.joined`).
+
+    Raises
+    ------
+    DocumentError : a file cannot be read or holds something else, or their machines differ.
+    """
+    from transom.errors import DocumentError, ModelError
+    from transom.io import name_of, read_documents
+    from transom.models import Workflow
+    from transom.reductions.joining import joined
+
+    flows: list[Workflow] = []
+    for path in files:
+        for label, document in read_documents(path):
+            if not isinstance(document, Workflow):
+                raise DocumentError(f"{label}: holds {name_of(document)}; --together is for workflows")
+            flows.append(document)
+    label = str(files[0]) if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
+    try:
+        yield label, joined(flows, Path(label).name)
+    except ModelError as error:
+        raise DocumentError(f"{label}: {error}") from None
+
+
 def from_documents(
     documents: Iterable[tuple[str, Document]],
     problem: str | None = None,

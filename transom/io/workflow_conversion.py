@@ -15,7 +15,8 @@ def workflow_document(problem: Workflow) -> WorkflowDocument:
     names = ("nodes", *problem.resources)
     rows = zip(
         problem.tasks, problem.runtimes.tolist(), problem.walltimes.tolist(), problem.nodes.tolist(),
-        problem.demands.tolist(), problem.costs.tolist(), problem.programs, strict=True,
+        problem.demands.tolist(), problem.costs.tolist(), problem.programs,
+        problem.releases.tolist(), strict=True,
     )  # fmt: skip
     return WorkflowDocument(
         name=problem.name,
@@ -29,8 +30,9 @@ def workflow_document(problem: Workflow) -> WorkflowDocument:
                 demand=tuple(demand),
                 cost=cost,
                 program=None if program == name else program,
+                release=release,
             )
-            for i, (name, runtime, walltime, nodes, demand, cost, program) in enumerate(rows)
+            for i, (name, runtime, walltime, nodes, demand, cost, program, release) in enumerate(rows)
         ),
         resources=problem.resources,
         submit=problem.submit,
@@ -68,6 +70,7 @@ def workflow_of(document: WorkflowDocument) -> Workflow:
         costs=[task.cost for task in tasks],
         programs=[task.program or task.name for task in tasks],
         submit=document.submit,
+        releases=[task.release for task in tasks],
     )
     if document.machine is None:
         return made

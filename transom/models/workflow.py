@@ -29,6 +29,7 @@ AMOUNT = 2**53
 """What an amount of a resource must stay below."""
 
 _TOTAL = 2.0**50  # ticks that all tasks together take at most
+_LATEST = 2**40  # s, before which tasks are released
 _SHOWN = 3  # lines of a kind in a list of violations, and twice as many tasks of a cycle
 
 _DEFAULT: Any = None  # stands for an array that follows from the others
@@ -45,7 +46,8 @@ class Adjacency(NamedTuple):
 class Workflow(Frozen):
     r"""Start each task of a workflow so that the last one ends as early as possible.
 
-    .. math:: \min \max_t (s_t + p_t) \quad\text{s.t.}\quad s_u + p_u \le s_t \;\text{for each edge } (u, t),\quad
+    .. math:: \min \max_t (s_t + p_t) \quad\text{s.t.}\quad s_t \ge r_t,\quad
+        s_u + p_u \le s_t \;\text{for each edge } (u, t),\quad
         \sum_{t: s_t \le \tau < s_t + p_t} d_{tr} \le c_r \;\text{for all } \tau, r
 
     This is resource-constrained project scheduling. A solution is an integer array of shape ``(tasks,)``: the start of
@@ -65,6 +67,9 @@ class Workflow(Frozen):
     costs : of running each task, in any unit, >= 0, shape ``(tasks,)``; by default 0.
     programs : what each task runs: tasks of the same program are alike; by default their names.
     submit : when the workflow is submitted [s]. The formal problem starts at 0 in any case.
+    releases : :math:`r`, when each task may start at the earliest, on the clock of the problem [s], >= 0, shape
+        ``(tasks,)``; by default 0. A window of several workflows has them
+        (:func:`~transom.reductions.joining.joined`).
     machine : :math:`c`, nodes of the machine, then its amounts of the further resources, shape ``(1 + resources,)``;
         None: more than enough.
 
@@ -94,6 +99,7 @@ class Workflow(Frozen):
     programs: Several[str] = NONE
     submit: int = 0
     machine: IntArray | None = None
+    releases: Like[IntArray] = _DEFAULT
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
@@ -124,11 +130,12 @@ class Workflow(Frozen):
                 raise ModelError(
                     f"workflow: task {tasks[task]!r}: {names[r]} must be {condition}, got {amounts[task, r]}"
                 )
+        releases = _releases(self.releases, tasks)
         edges = _edges(self.edges, tasks)
         for name, value in (
             ("tasks", tasks), ("resources", resources), ("programs", programs), ("runtimes", runtimes),
             ("walltimes", walltimes), ("costs", costs), ("nodes", nodes), ("demands", demands), ("edges", edges),
-            ("submit", whole(self.submit, "workflow: submit")),
+            ("submit", whole(self.submit, "workflow: submit")), ("releases", releases),
         ):  # fmt: skip
             object.__setattr__(self, name, value)
         if (cycle := _cycle(self)) is not None:
@@ -185,7 +192,7 @@ class Workflow(Frozen):
         return Workflow(
             self.name, [self.tasks[i] for i in index.tolist()], self.runtimes[index], edges[(edges >= 0).all(axis=1)],
             self.nodes[index], self.walltimes[index], self.resources, self.demands[index], self.costs[index],
-            [self.programs[i] for i in index.tolist()], self.submit, self.machine,
+            [self.programs[i] for i in index.tolist()], self.submit, self.machine, self.releases[index],
         )  # fmt: skip
 
     def __len__(self) -> int:
@@ -225,14 +232,14 @@ class Workflow(Frozen):
     def earliest(self) -> IntArray:
         """The earliest starts on a machine where nothing is scarce, in ticks, shape ``(tasks,)``."""
         durations, (first, parents) = self.durations.tolist(), self.parents
-        first, parents, starts = first.tolist(), parents.tolist(), [0] * len(self)
+        first, parents, starts = first.tolist(), parents.tolist(), (self.releases * self.ticks).tolist()
         for task in self.order().tolist():
             waits = parents[first[task] : first[task + 1]]
-            starts[task] = max((starts[parent] + durations[parent] for parent in waits), default=0)
+            starts[task] = max([starts[task], *(starts[parent] + durations[parent] for parent in waits)])
         return np.array(starts, np.int64)
 
     def critical_path(self) -> float:
-        """The runtime of the longest path [s]: no machine ends the workflow earlier."""
+        """When the longest path ends, releases counted [s]: no machine ends the workflow earlier."""
         return self.value(self.earliest())
 
     def order(self) -> IntArray:
@@ -266,6 +273,13 @@ class Workflow(Frozen):
         ]
         if len(early) > _SHOWN:
             broken.append(f"... and {len(early) - _SHOWN} more edges")
+        unreleased = np.flatnonzero(starts < self.releases * ticks)
+        broken += [
+            f"task {self.tasks[t]!r} starts at {starts[t] / ticks:g} s, it is released at {self.releases[t]} s"
+            for t in unreleased[:_SHOWN].tolist()
+        ]
+        if len(unreleased) > _SHOWN:
+            broken.append(f"... and {len(unreleased) - _SHOWN} more releases")
         runs = durations > 0
         if self.machine is None or not runs.any():
             return broken
@@ -310,6 +324,14 @@ def _numbers(given: ArrayLike, what: str, tasks: tuple[str, ...], least: float) 
         task, number = tasks[wrong[0]], array[wrong[0]]
         raise ModelError(f"workflow: task {task!r}: {what} must be a number >= 0, got {number:g}")
     return array
+
+
+def _releases(given: ArrayLike | None, tasks: tuple[str, ...]) -> IntArray:
+    count = (len(tasks),)
+    releases = frozen_ints(np.zeros(count, np.int64) if given is None else given, "workflow: releases", count)
+    for task in np.flatnonzero((releases < 0) | (releases >= _LATEST))[:1].tolist():
+        raise ModelError(f"workflow: task {tasks[task]!r}: release must be >= 0 and < 2**40 s, got {releases[task]}")
+    return releases
 
 
 def _edges(given: ArrayLike, tasks: tuple[str, ...]) -> IntArray:

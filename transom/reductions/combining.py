@@ -61,10 +61,9 @@ def compatible(workflow: Workflow, rounds: int = ROUNDS) -> IntArray:
     rounds : of refinement by the classes of parents and children, >= 0.
     """
     amounts = np.column_stack((workflow.nodes, workflow.demands, workflow.walltimes, workflow.costs))
+    stated = zip(workflow.programs, workflow.releases.tolist(), strict=True)
     magnitudes = np.frexp(amounts.astype(np.float64))[1].tolist()
-    kinds = _numbered(
-        [(*each, *row) for *each, row in zip(levels(workflow).tolist(), workflow.programs, magnitudes, strict=True)]
-    )
+    kinds = _numbered([(*each, *row) for *each, row in zip(levels(workflow).tolist(), stated, magnitudes, strict=True)])
     sides = [(rows.first.tolist(), rows.tasks.tolist()) for rows in (workflow.parents, workflow.children)]
     for _ in range(rounds):
         kinds = _numbered(
@@ -158,6 +157,7 @@ def combined_into(workflow: Workflow, groups: Sequence[Sequence[int]]) -> Combin
         programs=tuple(workflow.programs[group[0]] for group in ordered),
         submit=workflow.submit,
         machine=workflow.machine,
+        releases=np.maximum.reduceat(workflow.releases[flat], begins),
     )
     return Combined(made, of)
 

@@ -70,6 +70,7 @@ def _part(workflow: Workflow, tasks: IntArray, inner: BoolArray, crossing: BoolA
         walltimes=workflow.walltimes[tasks],
         demands=workflow.demands[tasks],
         costs=workflow.costs[tasks],
+        releases=workflow.releases[tasks],
         programs=tuple(workflow.programs[task] for task in tasks.tolist()),
     )
     return Part(part, tasks, workflow.edges[crossing])

@@ -118,6 +118,27 @@ def test_a_recording_of_combined_tasks_is_checked_by_job_and_by_task(
     )
 
 
+def test_workflows_are_solved_together_and_checked(transom: Transom, stream: Path, tmp_path: Path) -> None:
+    out = tmp_path / "results.jsonl"
+    solve = ("solve", stream, EXAMPLES / "diamond.dax", "--together", "--nodes", 2, "--out", out)
+    picture = tmp_path / "window.png"
+    (told,) = transom(*solve, "--json", "--solutions", "--picture", picture).lines
+    starts = {name: start for name, start, _ in told["schedule"]}
+    assert {"diamond/a", "chain/x", "chain/y"} <= starts.keys()
+    assert len(starts) == 10
+    # The clock starts with diamond.dax, at 0 s.
+    assert starts["diamond/a"] >= 10
+    assert starts["chain/x"] >= 11
+    assert picture.stat().st_size > 0
+    check = ("check", stream, EXAMPLES / "diamond.dax", out, "--together", "--nodes", 2)
+    assert "all sound: 1 x optimal workflow" in transom(*check).out
+    assert "holds no replay of workflows" in failure(transom("check", stream, EXAMPLES / "diamond.dax", out))
+    assert "which" in failure(transom("check", stream, out, "--together", "--nodes", 2))
+    knapsack = tmp_path / "k.kp"
+    knapsack.write_text("\n2\n5\n\n3 4\n4 5\n")
+    assert "--together is for workflows" in failure(transom("solve", stream, knapsack, "--together", "--nodes", 2))
+
+
 def trace_of(folder: Path) -> Path:
     trace = folder / "trace.swf"
     trace.write_text("1 0 0 10 1 -1 -1 1 10 -1 1 1 1 -1 -1 -1 -1 -1\n")

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.workflow_cases import least_makespan, random_project
+from tests.workflow_cases import least_makespan, random_project, random_window
 from transom import Stop, check, read_workflows, solve
 from transom.generate.instances.examples import workflows
 from transom.models import Workflow
@@ -26,6 +26,28 @@ def test_enumeration(tasks: int, count: int) -> None:
         result = solve(problem, "cpsat", Stop(seconds=20))
         assert (result.status, result.value, result.bound) == ("optimal", best, best)
         assert check(problem, result) == []
+
+
+@pytest.mark.parametrize(("tasks", "count"), [(3, 20), (5, 10), (7, 2)])
+def test_enumeration_of_windows_of_workflows(tasks: int, count: int) -> None:
+    rng = np.random.default_rng(tasks)
+    waited = 0
+    for _ in range(count):
+        problem = random_window(rng, tasks)
+        best = least_makespan(problem)
+        waited += problem.releases.any()
+        windows, _ = windows_of(problem)
+        proved = max(path_bound(windows), resource_bound(windows))
+        assert proved <= interval_bound(windows, proved, round(best * problem.ticks)) <= round(best * problem.ticks)
+        result = solve(problem, "cpsat", Stop(seconds=20))
+        assert (result.status, result.value, result.bound) == ("optimal", best, best)
+        assert check(problem, result) == []
+        for solver in ("local-search", "heft", "longest-path", "lpt", "shortest-first"):
+            other = solve(problem, solver, Stop(iterations=30))
+            assert other.error is None
+            assert other.value is not None
+            assert other.value >= best
+    assert waited > count / 2
 
 
 @pytest.mark.parametrize("problem", workflows(), ids=lambda each: each.name)

@@ -53,6 +53,7 @@ def command(
     json: options.Json = False,
     nodes: options.Nodes = None,
     amounts: options.Amounts = None,
+    together: options.Together = False,
     size: options.SizeOption = options.Size.requested,
     size_field: options.SizeField = None,
     walltime: options.WalltimeOption = options.Walltime.requested_else_runtime,
@@ -83,7 +84,9 @@ def command(
             raise DocumentError(f"{path}: no such file or folder")
     instance = instances[0]
     workflows = result.is_dir() and any(_holds(result, f"{name}.parquet") for name in ("tasks", "workflows"))
-    if len(instances) > 1 and not workflows:
+    if together and result.is_dir():
+        raise SpecError(f"{result}: is a folder of simulate; --together is for results of solve")
+    if len(instances) > 1 and not workflows and not together:
         raise SpecError(f"{result}: holds no replay of workflows; it is checked against one file")
     if workflows:
         stated = stated_options(context)
@@ -107,7 +110,7 @@ def command(
         }  # fmt: skip
         given = {name: value for name, value in choices.items() if value is not None}
         options.refuse({"--resources": resources, "--seed": seeded}, f"{result}, which is no folder of simulate")
-        judged = _judge_results(instance, result, given)
+        judged = _judge_results(instances, result, given, together)
 
     wrong = sum(bool(each.wrong) for each in judged)
     if json:
@@ -128,11 +131,11 @@ def _given(context: typer.Context, name: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-def _judge_results(instance: Path, results: Path, given: dict[str, Any]) -> list[Judged]:
+def _judge_results(files: list[Path], results: Path, given: dict[str, Any], together: bool) -> list[Judged]:
     """Judge results against instances that are read under the options given, as far as these apply to their kind."""
     from transom.errors import DocumentError, SpecError
     from transom.io import name_of, read_documents
-    from transom.io.instances import options_of, read_instances, takers_of
+    from transom.io.instances import from_documents, options_of, read_joined, takers_of
     from transom.io.verify import faults
     from transom.result import Result
 
@@ -147,12 +150,15 @@ def _judge_results(instance: Path, results: Path, given: dict[str, Any]) -> list
             raise SpecError(
                 f"{results}: holds no results of {takers_of(option)}; --{option.replace('_', '-')} is for those"
             )
+    instance = files[0]
     # A window is read as each of the problems that results are for.
     problems = {
-        problem.digest(): (label, problem)
+        each.problem.digest(): (each.label, each.problem)
         for kind in kinds
-        for label, problem in read_instances(
-            [instance], kind, **{name: value for name, value in given.items() if name in options_of(kind)}
+        for each in from_documents(
+            read_joined(files) if together else read_documents(instance),
+            kind,
+            **{name: value for name, value in given.items() if name in options_of(kind)},
         )
     }
     judged, solved = [], set()

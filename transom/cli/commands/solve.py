@@ -82,6 +82,7 @@ def command(
     wrap: options.Wrap = None,
     nodes: options.MachineNodes = None,
     amounts: options.Amounts = None,
+    together: options.Together = False,
     seed: options.Seed = 0,
     threads: Annotated[int, typer.Option("--threads", min=1, help="Number of threads that the solver may use.")] = 1,
     out: Annotated[
@@ -107,7 +108,8 @@ def command(
 
     A file holds knapsacks, selections, allocations, constrained paths, placements, windows (written by `transom
     snapshot`), lines of a topology-aware stream, or workflows, also in WfFormat (.json) or DAX (.xml, .dax), which
-    take --nodes.
+    take --nodes. --together makes one problem of all workflows: a window, in which each is released when it is
+    submitted.
 
     A window becomes a knapsack: its items are the queued jobs, their weights are nodes, and --objective sets their
     values. With --problem selection, it becomes a selection over nodes and further resources. With --problem scas,
@@ -128,7 +130,8 @@ def command(
     from transom.cli.output.pictures import check_picture, draw
     from transom.cli.output.result_file import ResultFile
     from transom.errors import SpecError, UnsupportedError
-    from transom.io.instances import read_labelled
+    from transom.io import read_documents
+    from transom.io.instances import from_documents, read_joined
     from transom.solvers.named import NamedSolver
     from transom.solving import parameters, refusal, solve
     from transom.stop import Stop
@@ -150,8 +153,9 @@ def command(
         check_writable(out, ".jsonl")
     rules = named_rules(decide or [DEFAULT_RULE])
     # All of them before the first is solved: a broken line or a refusal should not cost an hour.
+    documents = read_joined(files) if together else (pair for path in files for pair in read_documents(path))
     instances = list(
-        read_labelled(files, problem, objective, cost_model, wrap, objectives, nodes=nodes, amounts=amounts)
+        from_documents(documents, problem, objective, cost_model, wrap, objectives, nodes=nodes, amounts=amounts)
     )
     fronts = [each for each in instances if _has_front(each)]
     if not fronts:

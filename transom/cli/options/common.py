@@ -78,6 +78,10 @@ Amounts = Annotated[
         help="Workflows: what the machine has of further resources, such as memory=64000000000. By default, enough.",
     ),
 ]
+Together = Annotated[
+    bool,
+    typer.Option("--together", help="Workflows: all of the files are one problem, each released when it is submitted."),
+]
 Start = Annotated[int, typer.Option("--start", min=0, help="Position of the first job, from 0.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", min=1, help="Number of jobs, instead of all that follow.")]
 SizeOption = Annotated[Size, typer.Option("--size", help="Which size of a job counts, where the trace has it.")]

@@ -72,6 +72,7 @@ def workflows() -> list[Workflow]:
         Workflow("empty", [], []).on(1),
         Workflow("alone", ["a"], [2.5]).on(1),
         Workflow("apart", ["a", "b", "c", "d"], [3, 3, 2, 2]).on(2),
+        Workflow("released", ["a", "b", "c"], [3, 3, 2.5], [[0, 1]], releases=[0, 0, 2]).on(1),
         Workflow("instant", ["a", "b", "c"], [0, 1, 0], [[0, 1], [1, 2]]).on(1),
     ]
 

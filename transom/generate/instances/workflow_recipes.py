@@ -11,6 +11,7 @@ from transom.generate.instance_generator import InstanceGenerator
 from transom.generate.instances.workflows import WORKFLOW_FAMILIES, Runtimes, random_workflow
 from transom.generate.workload.workload_recipe import Natural, Positive
 from transom.models.workflow import Workflow
+from transom.reductions.joining import joined
 from transom.registry import unknown
 from transom.rng import stream
 
@@ -27,6 +28,7 @@ class RandomWorkflows(InstanceGenerator, frozen=True, kw_only=True):
     nodes : of the machine; none by default: the workflow alone.
     bytes : of the machine's memory, with ``memory``; enough by default.
     gap : mean time between submissions [s], which are a Poisson process; by default all are submitted at 0.
+    together : so many workflows of the stream are one problem (:func:`~transom.reductions.joining.joined`).
     """
 
     family: str = "layered"
@@ -41,6 +43,7 @@ class RandomWorkflows(InstanceGenerator, frozen=True, kw_only=True):
     nodes: Natural | None = None
     bytes: Natural | None = None
     gap: float | None = None
+    together: Positive = 1
 
     def check(self) -> None:
         if self.family not in (*WORKFLOW_FAMILIES, "all"):
@@ -56,16 +59,20 @@ class RandomWorkflows(InstanceGenerator, frozen=True, kw_only=True):
         next(self.block(0, 1))
 
     def block(self, seed: int, number: int) -> Iterator[Workflow]:
+        flows = [self._workflow(seed, (number - 1) * self.together + each) for each in range(1, self.together + 1)]
+        made = joined(flows, f"{self.family}-{number}") if self.together > 1 else flows[0]
+        if self.nodes is None:
+            yield made
+        else:
+            yield made.on(self.nodes, {} if self.bytes is None else {"memory": self.bytes})
+
+    def _workflow(self, seed: int, number: int) -> Workflow:
         rng = stream(seed, "workflow", self.family, number)
         family = WORKFLOW_FAMILIES[(number - 1) % len(WORKFLOW_FAMILIES)] if self.family == "all" else self.family
         tasks = self.tasks if self.fewest is None else int(rng.integers(self.fewest, self.tasks, endpoint=True))
         runtimes = Runtimes(self.law, self.median, self.spread)
         made = random_workflow(rng, family, tasks, self.width, runtimes, self.largest, self.memory)
-        made = replace(made, name=f"{family}-{number}", submit=self._submit(seed, number))
-        if self.nodes is None:
-            yield made
-        else:
-            yield made.on(self.nodes, {} if self.bytes is None else {"memory": self.bytes})
+        return replace(made, name=f"{family}-{number}", submit=self._submit(seed, number))
 
     def _submit(self, seed: int, number: int) -> int:
         """When a workflow of the stream is submitted: all gaps come from one random stream, from the first on."""

@@ -71,16 +71,18 @@ class LocalSearch:
         tasks = tasks_of(problem)
         rules: tuple[Rule, ...] = (LongestPath(), LongestFirst())
         for rule in rules:
-            budget.found(list_schedule(tasks, ranks_of(rule.scores(problem))))
+            budget.found(list_schedule(tasks, ranks_of(rule.scores(problem), problem))[: len(problem)])
         if start is not None:
             budget.found(start)
         began = budget.seconds()
         budget.found(inserted(problem, by_rank(problem), budget))
         if budget.short(4 * (budget.seconds() - began)):  # what a step takes
             return
-        starts = np.array(budget.solution)
+        waits = len(tasks.durations) - len(problem)  # what stands for releases, from the start on
+        starts = np.append(np.array(budget.solution), np.zeros(waits, np.int64))
         topological = problem.order()  # of equal starts, parents before children
         order = topological[np.argsort(starts[topological], kind="stable")]
+        order = np.concatenate((np.arange(len(problem), len(starts)), order))
         backwards, profile, steps = reverse(tasks), profile_of(tasks), max(1, _WORK // len(problem))
         endless = budget.seconds_left() == math.inf and budget.iterations_left() is None
         while not budget.done() and not (endless and budget.iterations >= _STEPS):
@@ -90,7 +92,7 @@ class LocalSearch:
             better_at = search(tasks, backwards, order, starts, profile, rng, count)
             if better_at:
                 budget.spend(better_at)
-                budget.found(starts)
+                budget.found(starts[: len(problem)])
             budget.spend(count - better_at)
             if budget.short(budget.seconds() - began):  # what the next steps take
                 return

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from transom.heuristics.workflow.schedules import Profile, clear, insert, list_schedule
-from transom.heuristics.workflow.tasks import Tasks, longest_paths, tasks_of
+from transom.heuristics.workflow.tasks import Tasks, longest_paths, tasks_of, waits_of
 from transom.models.arrays import IntArray
 from transom.models.workflow import Workflow
 from transom.solving import presolve
@@ -41,14 +41,16 @@ class Rule:
 
     def __call__(self, problem: Workflow, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         if len(problem):
-            budget.found(list_schedule(tasks_of(problem), ranks_of(self.scores(problem))))
+            budget.found(list_schedule(tasks_of(problem), ranks_of(self.scores(problem), problem))[: len(problem)])
         presolve(problem, budget)
 
 
-def ranks_of(scores: IntArray) -> IntArray:
-    """The position of each task in ascending order of the scores."""
-    ranks = np.empty(len(scores), np.int64)
-    ranks[np.argsort(scores, kind="stable")] = np.arange(len(scores))
+def ranks_of(scores: IntArray, problem: Workflow) -> IntArray:
+    """The position of each task in ascending order of the scores; what stands for releases comes first."""
+    waits = len(waits_of(problem))
+    ranks = np.empty(len(scores) + waits, np.int64)
+    ranks[np.argsort(scores, kind="stable")] = waits + np.arange(len(scores))
+    ranks[len(scores) :] = np.arange(waits)
     return ranks
 
 
@@ -117,14 +119,15 @@ class Heft(Rule):
 
 
 def by_rank(problem: Workflow) -> IntArray:
-    """The tasks by falling longest path to the end, parents before children."""
-    order = problem.order()
-    return order[np.argsort(-longest_paths(problem)[order], kind="stable")]
+    """The tasks by falling longest path to the end, parents before children; what stands for releases comes first."""
+    order, count = problem.order(), len(problem)
+    by_path = order[np.argsort(-longest_paths(problem)[order], kind="stable")]
+    return np.concatenate((np.arange(count, count + len(waits_of(problem))), by_path))
 
 
 def inserted(problem: Workflow, order: IntArray, budget: Budget) -> IntArray:
-    """The starts that insertion in an order gives, as far as the time allows."""
-    tasks, starts = tasks_of(problem), np.zeros(len(problem), np.int64)
+    """The starts that insertion in an order (:func:`by_rank`) gives, as far as the time allows."""
+    tasks, starts = tasks_of(problem), np.zeros(len(order), np.int64)
     profile, latest = profile_of(tasks), 0
     clear(tasks, profile)
     for begin in range(0, len(order), _CHUNK):
@@ -133,7 +136,7 @@ def inserted(problem: Workflow, order: IntArray, budget: Budget) -> IntArray:
             starts[rest] = latest + np.cumsum(tasks.durations[rest]) - tasks.durations[rest]
             break
         latest = max(latest, insert(tasks, order, begin, min(begin + _CHUNK, len(order)), starts, profile))
-    return starts
+    return starts[: len(problem)]
 
 
 def profile_of(tasks: Tasks) -> Profile:

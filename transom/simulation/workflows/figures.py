@@ -127,10 +127,10 @@ def critical_paths(stream: WorkflowStream) -> IntArray:
     runtimes = work.runtime[np.argsort(work.jobs.id)]
     longest = []
     for flow, begin in zip(stream.workflows, stream.first.tolist(), strict=False):
-        ends = runtimes[begin : begin + len(flow)].tolist()
+        ends, released = runtimes[begin : begin + len(flow)].tolist(), flow.releases.tolist()
         rows, parents = flow.parents.first.tolist(), flow.parents.tasks.tolist()
         for task in flow.order().tolist():
-            ends[task] += max([ends[parent] for parent in parents[rows[task] : rows[task + 1]]], default=0)
+            ends[task] += max([released[task], *(ends[parent] for parent in parents[rows[task] : rows[task + 1]])])
         longest.append(max(ends))
     return np.array(longest, np.int64)
 

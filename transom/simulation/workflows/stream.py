@@ -36,9 +36,9 @@ class WorkflowStream(NamedTuple):
 def stream_of(workflows: Sequence[Workflow], nodes: int | None = None, name: str | None = None) -> WorkflowStream:
     """The workload of a stream of workflows.
 
-    All tasks of a workflow are submitted with it, and hidden from the policy until their parents have ended. A replay
-    counts whole seconds: runtimes and walltimes are rounded up, to 1 s at least. Further resources are scarce where
-    the workflows state a machine, the same one for all.
+    All tasks of a workflow are submitted with it, those with a release so much later, and hidden from the policy until
+    their parents have ended. A replay counts whole seconds: runtimes and walltimes are rounded up, to 1 s at least.
+    Further resources are scarce where the workflows state a machine, the same one for all.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def stream_of(workflows: Sequence[Workflow], nodes: int | None = None, name: str
     runtime = _whole([flow.runtimes for flow in workflows])
     columns = (
         ids,
-        np.repeat([flow.submit for flow in workflows], sizes),
+        np.concatenate([flow.submit + flow.releases for flow in workflows]),
         np.concatenate([flow.nodes for flow in workflows]),
         _whole([flow.walltimes for flow in workflows]),
         number,

@@ -55,12 +55,13 @@ def windows_of(problem: Workflow) -> tuple[Windows, bool]:
     """
     backwards = Workflow("", problem.tasks, problem.runtimes, problem.edges[:, ::-1])
     durations, columns, amounts, exact = problem.durations, [], [], True
+    longest = int(durations.sum()) + int(problem.releases.max(initial=0)) * problem.ticks
     machine = [] if problem.machine is None else problem.machine.tolist()
     for requests, capacity in zip(problem.requests().T, machine, strict=False):
         if float(requests.astype(np.float64).sum()) * (1 - 1e-9) <= capacity and int(requests.sum()) <= capacity:
             continue
         divisor = max(1, int(np.gcd.reduce(requests)))
-        rounding = int(durations.sum()) * (capacity // divisor) // _ENERGY + 1
+        rounding = longest * (capacity // divisor) // _ENERGY + 1
         exact = exact and rounding == 1
         columns.append(requests // divisor // rounding)
         amounts.append(capacity // divisor // rounding)

@@ -199,7 +199,7 @@ def _search(
     model = cp_model.CpModel()
     variables: list[Any] = []
     defer_destructors(model, variables)
-    apart = not len(problem.edges) and _alike(windows)
+    apart = not len(problem.edges) and not problem.releases.any() and _alike(windows)
     with collector_paused():
         if apart and len(problem) * int(windows.capacity[0]) <= _PAIRS:
             starts_of = _machines(model, windows, limits, variables)

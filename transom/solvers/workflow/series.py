@@ -11,9 +11,12 @@ _TASKS = 2000  # up to which it is looked for: ancestors take the square of it
 
 
 def series_parts(problem: Workflow) -> list[IntArray]:
-    """The parts, as positions of tasks; their least makespans add up to that of the workflow."""
+    """The parts, as positions of tasks; their least makespans add up to that of the workflow.
+
+    With releases they do not: the workflow is then a single part.
+    """
     count = len(problem)
-    if not 0 < count <= _TASKS:
+    if not 0 < count <= _TASKS or problem.releases.any():
         return [np.arange(count)]
     first, parents = (part.tolist() for part in problem.parents)
     before = [0] * count  # the ancestors of each task, a bit each

@@ -34,6 +34,10 @@ def command(
     gap: Annotated[
         float | None, typer.Option("--gap", help="Mean time between submissions [s]: a stream of workflows.")
     ] = None,
+    together: Annotated[
+        int,
+        typer.Option("--together", min=1, help="Make one problem of so many workflows, each released when submitted."),
+    ] = 1,
     seed: options.Seed = 0,
     json: options.Json = False,
 ) -> None:
@@ -49,6 +53,7 @@ def command(
     stated = {
         "family": family, "tasks": tasks, "fewest": fewest, "width": width, "law": law, "median": median,
         "spread": spread, "largest": largest, "memory": memory, "nodes": nodes, "bytes": bytes_, "gap": gap,
+        "together": together,
     }  # fmt: skip
     given = {name: value for name, value in stated.items() if value is not None}
     written = write_documents(out, recipe("workflow", given).make(seed, count))
