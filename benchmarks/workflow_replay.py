@@ -1,10 +1,11 @@
 """How fast the replay of a large workflow is, side by side with plain Python in one run.
 
-    python -m benchmarks.workflow_replay [--tasks 100000] [--width 64] [--nodes 16]
+    python -m benchmarks.workflow_replay [--tasks 100000] [--width 64] [--nodes 16] [--policies fcfs,sjf]
 
 For each family: seconds of CPU time to make jobs of the tasks, to replay and verify them first come, first served, and
 to compute all figures. Beside it, a loop in plain Python with two heaps, which knows one rule and checks nothing, and
-whose starts must be the same.
+whose starts must be the same. With --policies: seconds of each policy, to replay and verify; ``wide`` is a single task
+on which all others wait, so that these are submitted at once.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import argparse
 import heapq
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -63,10 +65,29 @@ def main() -> None:
     parser.add_argument("--tasks", type=int, default=100_000)
     parser.add_argument("--width", type=int, default=64)
     parser.add_argument("--nodes", type=int, default=16)
+    parser.add_argument("--policies", default="")
     asked = parser.parse_args()
 
     def workflow(family: str, tasks: int) -> Workflow:
+        if family == "wide":
+            flow = random_workflow(stream(1, "benchmark", family), "chain", tasks)
+            return replace(flow, edges=[(0, task) for task in range(1, tasks)])
         return random_workflow(stream(1, "benchmark", family), family, tasks, asked.width)
+
+    if asked.policies:
+        policies = asked.policies.split(",")
+        print(f"{asked.tasks:,} tasks on {asked.nodes} nodes, CPU time [s]")
+        print(f"{'family':12}" + "".join(f"{each:>14}" for each in policies))
+        small = stream_of([workflow("wide", 100)], asked.nodes).workload
+        for family in ("wide", *WORKFLOW_FAMILIES):
+            work = stream_of([workflow(family, asked.tasks)], asked.nodes).workload
+            print(f"{family:12}", end="", flush=True)
+            for policy in policies:
+                replay(small, Run(policy, policy))  # compiles
+                taken = timed(lambda work=work, policy=policy: replay(work, Run(policy, policy)))[1]
+                print(f"{taken:>14.2f}", end="", flush=True)
+            print(flush=True)
+        return
 
     replay(stream_of([workflow("chain", 10)], asked.nodes).workload, Run("fcfs", "fcfs"))  # compiles
     print(f"{asked.tasks:,} tasks on {asked.nodes} nodes, CPU time [s]")

@@ -37,6 +37,8 @@ COUNTERS = 15
 NOW, NEXT, QUEUED, RUNNING, ENDING, STARTED, ENDED, WAKE, SMALLEST, PASSED, SHADOW = range(11)
 CHANGES, LIMITS, LIMITED, REPLAN = range(11, COUNTERS)
 
+_MOVES = 32  # of jobs in the queue per job of it, from which on sorting takes less than inserting
+
 
 class State(NamedTuple):
     """A replay in arrays; ``n`` jobs, ``R`` further resources, all int64.
@@ -84,6 +86,7 @@ def advance(
             return False
         at[NOW] = now
         at[WAKE] = NEVER
+        waited = int(at[QUEUED])
         while at[ENDING] and ends[0, 0] == now:
             job = _pop(ends, at[ENDING])
             at[ENDING] -= 1
@@ -92,7 +95,8 @@ def advance(
             job = at[NEXT]
             at[NEXT] += 1
             if jobs[job, PARENTS] == 0:
-                _enqueue(jobs, queue, at, job)
+                _append(queue, at, job)
+        _settle(jobs, queue, at, waited)
         if at[QUEUED]:
             return True
 
@@ -231,21 +235,79 @@ def _finish(
         jobs[child, PARENTS] -= 1
         # Submissions of this very instant are still to come and will find no parents left.
         if jobs[child, PARENTS] == 0 and child < at[NEXT]:
-            _enqueue(jobs, queue, at, child)
+            _append(queue, at, child)
 
 
 @no_refcount
-def _enqueue(jobs: IntArray, queue: IntArray, at: IntArray, job: int) -> None:
-    i = at[QUEUED]
-    rank = jobs[job, RANK]
-    while i > 0 and jobs[queue[i - 1], RANK] > rank:
-        queue[i] = queue[i - 1]
-        i -= 1
-    queue[i] = job
-    nodes = jobs[job, DEMAND]
-    at[SMALLEST] = min(at[SMALLEST], nodes) if at[QUEUED] else nodes
+def _append(queue: IntArray, at: IntArray, job: int) -> None:
+    """Add a job at the end of the queue; :func:`_settle` puts it where it belongs."""
+    queue[at[QUEUED]] = job
     at[QUEUED] += 1
-    at[PASSED] = min(at[PASSED], i)
+
+
+@no_refcount
+def _settle(jobs: IntArray, queue: IntArray, at: IntArray, sorted_: int) -> None:
+    """Bring the queue, of which the first ``sorted_`` jobs are in the site's order, into that order.
+
+    Few jobs are inserted one after another. Where that moves too many, as many jobs of one instant would, the rest is
+    sorted as a whole.
+    """
+    length = int(at[QUEUED])
+    if length == sorted_:
+        return
+    least = NEVER
+    for i in range(sorted_, length):
+        nodes = jobs[queue[i], DEMAND]
+        at[SMALLEST] = min(at[SMALLEST], nodes) if i else nodes
+        least = min(least, jobs[queue[i], RANK])
+    begin, end = 0, sorted_  # where the first of the new jobs belongs
+    while begin < end:
+        middle = (begin + end) // 2
+        if jobs[queue[middle], RANK] < least:
+            begin = middle + 1
+        else:
+            end = middle
+    at[PASSED] = min(at[PASSED], begin)
+    moves = _MOVES * (length - begin)
+    for new in range(sorted_, length):
+        job = queue[new]
+        rank = jobs[job, RANK]
+        i = new
+        while i > begin and jobs[queue[i - 1], RANK] > rank:
+            queue[i] = queue[i - 1]
+            i -= 1
+        queue[i] = job
+        moves -= new - i
+        if moves < 0:
+            _sort(jobs, queue, begin, length)
+            return
+
+
+@no_refcount
+def _sort(jobs: IntArray, queue: IntArray, begin: int, end: int) -> None:
+    """Sort a part of the queue into the site's order (heapsort)."""
+    for top in range(begin + (end - begin) // 2 - 1, begin - 1, -1):
+        _sift(jobs, queue, begin, top, end)
+    for last in range(end - 1, begin, -1):
+        queue[begin], queue[last] = queue[last], queue[begin]
+        _sift(jobs, queue, begin, begin, last)
+
+
+@no_refcount
+def _sift(jobs: IntArray, queue: IntArray, begin: int, top: int, end: int) -> None:
+    """Let a job sink in a heap of the last one on top, which lies from ``begin`` to before ``end``."""
+    job = queue[top]
+    while True:
+        child = 2 * top - begin + 1
+        if child >= end:
+            break
+        if child + 1 < end and jobs[queue[child + 1], RANK] > jobs[queue[child], RANK]:
+            child += 1
+        if jobs[queue[child], RANK] < jobs[job, RANK]:
+            break
+        queue[top] = queue[child]
+        top = child
+    queue[top] = job
 
 
 @no_refcount
@@ -324,26 +386,30 @@ def reset(s: State, origin: State, runtime: IntArray) -> None:
 @no_refcount
 def end_jobs(s: State) -> None:
     """Take in the ends of an instant."""
+    waited = int(s.at[QUEUED])
     while s.at[ENDING] and s.ends[0, 0] == s.at[NOW]:
         job = _pop(s.ends, s.at[ENDING])
         s.at[ENDING] -= 1
         _finish(s.jobs, s.queue, s.expected, s.ended, s.free, s.children, s.at, job)
+    _settle(s.jobs, s.queue, s.at, waited)
 
 
 @no_refcount
 def submit_jobs(s: State) -> None:
     """Take in the submissions of an instant."""
+    waited = int(s.at[QUEUED])
     while s.at[NEXT] < len(s.jobs) and s.jobs[s.at[NEXT], SUBMIT] == s.at[NOW]:
         job = s.at[NEXT]
         s.at[NEXT] += 1
         if s.jobs[job, PARENTS] == 0:
-            _enqueue(s.jobs, s.queue, s.at, job)
+            _append(s.queue, s.at, job)
+    _settle(s.jobs, s.queue, s.at, waited)
 
 
 @no_refcount
 def interrupt(s: State, job: int, requeue: bool) -> None:
     """End a running job before its time; with ``requeue`` it waits again, as if it had never started."""
-    i = 0
+    i, waited = 0, int(s.at[QUEUED])
     while s.ends[i, 1] != job:
         i += 1
     while i > 0:  # to the top of the heap
@@ -354,6 +420,7 @@ def interrupt(s: State, job: int, requeue: bool) -> None:
     s.at[ENDING] -= 1
     if not requeue:
         _finish(s.jobs, s.queue, s.expected, s.ended, s.free, s.children, s.at, job)
+        _settle(s.jobs, s.queue, s.at, waited)
         return
     for r in range(len(s.free)):
         s.free[r] += s.jobs[job, DEMAND + r]
@@ -364,4 +431,5 @@ def interrupt(s: State, job: int, requeue: bool) -> None:
     s.jobs[job, START] = s.jobs[job, END] = s.jobs[job, ORDER] = -1
     s.jobs[job, HELD] = s.jobs[job, MODE] = 0
     s.at[PASSED] = 0
-    _enqueue(s.jobs, s.queue, s.at, job)
+    _append(s.queue, s.at, job)
+    _settle(s.jobs, s.queue, s.at, waited)
