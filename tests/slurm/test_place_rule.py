@@ -27,7 +27,7 @@ class Fake:
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, *select: str, **terms: int) -> None:
         self.folder, self.audit, self.updates = folder, Audit(folder / "audit.jsonl"), list[str]()
         self.refused = self.stale = False
-        monkeypatch.setattr(place, "look", lambda: self.state)
+        monkeypatch.setattr(place, "look", lambda ask: self.state)
         monkeypatch.setattr(place, "still", lambda start, named: not self.stale)
         monkeypatch.setattr(actions, "run_slurm", self._run)
         self.terms = Terms(Selector(select or ("all",)), lease=LEASE, **terms)

@@ -7,6 +7,7 @@ can be. What a window cannot express is released to Slurm at once.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +19,7 @@ from transom.slurm.consistency import look
 from transom.slurm.decisions import note_decision
 from transom.slurm.jobs import SlurmJob
 from transom.slurm.selector import Selector
-from transom.slurm.state import SlurmState, slurm_clock
+from transom.slurm.state import SlurmState, ask_slurm, slurm_clock
 from transom.slurm.window import MORE_THAN_SERVE, Seen, window_of
 from transom.traces.records.hostlist import hosts
 
@@ -41,6 +42,7 @@ class Terms:
     lease : after which Slurm has a job back if Transom does nothing [s of Slurm's clock], >= 10.
     per_minute : starts in a minute of our clock, at most.
     longest_wait : since its submission, after which a job is left to Slurm [s of Slurm's clock]; None for no bound.
+    ask : what reads the state; actions are commands.
     """
 
     selector: Selector
@@ -48,6 +50,7 @@ class Terms:
     lease: int = 600
     per_minute: int = 600
     longest_wait: int | None = None
+    ask: Callable[[], SlurmState] = ask_slurm
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +92,7 @@ class Driver:
         ------
         SlurmError : Slurm does not answer.
         """
-        terms, state = self._terms, look()
+        terms, state = self._terms, look(self._terms.ask)
         self._follow(state)
         offered = {job.name for job in state.jobs if self._offered(job)}
         seen = window_of(

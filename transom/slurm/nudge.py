@@ -50,7 +50,7 @@ class Nudger:
         SlurmError : Slurm does not answer.
         """
         selector = self._terms.selector
-        seen = window_of(look(), self._terms.partition, self._adviser.order, False, selector.takes)
+        seen = window_of(look(self._terms.ask), self._terms.partition, self._adviser.order, False, selector.takes)
         window = seen.window
         events = events_of(seen)
         if events == self._decided or not len(window.queue):

@@ -65,7 +65,7 @@ class Namer:
         ------
         SlurmError : Slurm does not answer.
         """
-        state = look()
+        state = look(self._terms.ask)
         self._follow(state)
         waiting = {job.name: job for job in state.jobs if job.waits}
         sure = self._sure(state)

@@ -71,7 +71,7 @@ def partitions_of_json(partitions: Iterable[Any]) -> Iterator[Partition]:
             continue
         inside = {name: each[name] if isinstance(each.get(name), dict) else {} for name in ("nodes", "maximums")}
         state = each["partition"].get("state") if isinstance(each.get("partition"), dict) else each.get("state")
-        limit = number(inside["maximums"].get("time"))
+        limit = number(inside["maximums"].get("time", each.get("max_time_limit")))
         shares = inside["maximums"].get("oversubscribe")
         flags = stated(shares.get("flags") if isinstance(shares, dict) else shares).upper()
         yield Partition(

@@ -51,7 +51,7 @@ def ask_slurm() -> SlurmState:
     for what in ("nodes", "partition", "reservation", "licenses", "topology"):
         command = ("scontrol", "-a", "-o", "show", what)
         try:
-            _take_text(state, run_slurm(*command))
+            take_text(state, run_slurm(*command))
         except SlurmError:
             if what in ("nodes", "partition"):
                 raise  # the others are refused where a site has none
@@ -105,7 +105,7 @@ def read_answers(paths: Sequence[Path], now: int | None = None) -> SlurmState:
     state = SlurmState()
     for path in paths:
         text = b"".join(bytes(block) for _, block in blocks(str(path))).decode("utf-8", "replace")
-        taken = _take_json(state, path, text) if text.lstrip()[:1] == "{" else _take_text(state, text)
+        taken = take_json(state, str(path), text) if text.lstrip()[:1] == "{" else take_text(state, text)
         if not taken:
             raise SlurmError(f"{path}: holds none of Slurm's answers: jobs, nodes, partitions, reservations, topology")
     if not state.nodes:
@@ -116,7 +116,8 @@ def read_answers(paths: Sequence[Path], now: int | None = None) -> SlurmState:
     return state
 
 
-def _take_text(state: SlurmState, text: str) -> bool:
+def take_text(state: SlurmState, text: str) -> bool:
+    """Add what records of ``scontrol show`` tell; whether they are any."""
     kinds: dict[str, list[dict[str, str]]] = {}
     for record in text_records(text):
         kinds.setdefault(next(iter(record)), []).append(record)
@@ -137,11 +138,17 @@ def _take_text(state: SlurmState, text: str) -> bool:
     return taken or text.startswith("No ")
 
 
-def _take_json(state: SlurmState, path: Path, text: str) -> bool:
+def take_json(state: SlurmState, source: str, text: str) -> bool:
+    """Add what a document of Slurm tells; whether it is one.
+
+    Raises
+    ------
+    SlurmError : it is no JSON, or tells of nothing but an error; the message begins with ``source``.
+    """
     try:
         answer = msgspec.json.decode(text.encode())
     except (msgspec.DecodeError, RecursionError) as error:
-        raise SlurmError(f"{path}: is not the JSON that Slurm prints: {error}") from None
+        raise SlurmError(f"{source}: is not the JSON that Slurm prints: {error}") from None
     into: dict[str, tuple[list[Any], Any]] = {
         "jobs": (state.jobs, slurm_jobs.jobs_of_json),
         "nodes": (state.nodes, nodes_of_json),
@@ -155,11 +162,12 @@ def _take_json(state: SlurmState, path: Path, text: str) -> bool:
         if isinstance(answer.get(name), list):
             kept += read(answer[name])
             taken = True
-    if not taken and (errors := _errors(answer.get("errors"))):
-        raise SlurmError(f"{path}: Slurm reports: {errors}")
+    if not taken and (errors := errors_of(answer.get("errors"))):
+        raise SlurmError(f"{source}: Slurm reports: {errors}")
     return taken
 
 
-def _errors(errors: Any) -> str:
+def errors_of(errors: Any) -> str:
+    """The first error of a document; empty for none."""
     first: Iterable[Any] = errors[:1] if isinstance(errors, list) else ()
     return "".join(stated(e.get("error") or e.get("description")) if isinstance(e, dict) else str(e) for e in first)

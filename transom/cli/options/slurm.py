@@ -10,6 +10,8 @@ import typer
 from transom.cli.options import completion
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from transom.simulation.nodes.allocator import Allocator
     from transom.slurm.state import SlurmState
     from transom.slurm.window import Seen
@@ -35,6 +37,15 @@ Now = Annotated[
     ),
 ]
 
+Rest = Annotated[
+    Path | None,
+    typer.Option(
+        "--rest",
+        metavar="SOCKET",
+        help="Unix socket of a slurmrestd that is asked instead of commands (v0.0.38 or later).",
+    ),
+]
+
 Allocate = Annotated[
     str | None,
     typer.Option(
@@ -52,12 +63,25 @@ def allocator(solver: str | None) -> Allocator | None:
     return None if solver is None else Allocator(solver)
 
 
-def asked_state(answers: list[Path] | None, now: str | None) -> SlurmState:
+def asker(rest: Path | None) -> Callable[[], SlurmState]:
+    """What asks a running Slurm: commands, or a slurmrestd."""
+    from functools import partial
+
+    from transom.slurm.state import ask_slurm
+
+    if rest is None:
+        return ask_slurm
+    from transom.slurm.rest import ask_rest
+
+    return partial(ask_rest, rest)
+
+
+def asked_state(answers: list[Path] | None, now: str | None, rest: Path | None) -> SlurmState:
     """The state that files tell, or that of the Slurm of this machine.
 
     Raises
     ------
-    SpecError : the time cannot be read, or is stated without files.
+    SpecError : the time cannot be read, or is stated without files; files and a slurmrestd are both stated.
     SlurmError : Slurm does not answer, or the files tell no state.
     """
     from transom.errors import SpecError
@@ -68,7 +92,9 @@ def asked_state(answers: list[Path] | None, now: str | None) -> SlurmState:
     if not answers:
         if now is not None:
             raise SpecError("--now needs files with answers; a running Slurm has a clock of its own")
-        return look()
+        return look(asker(rest))
+    if rest is not None:
+        raise SpecError("--rest asks a running Slurm, and files are given")
     time = None if now is None else instant(now)
     if now is not None and (time is None or time < 0):
         raise SpecError(f"--now: expected a time such as 2026-01-31T12:00:00, got {now!r}")

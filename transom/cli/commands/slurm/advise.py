@@ -43,6 +43,7 @@ def command(
     ] = None,
     seed: options.Seed = 0,
     now: slurm.Now = None,
+    rest: slurm.Rest = None,
     json: options.Json = False,
 ) -> None:
     """Say which waiting jobs a policy would start now and where, and who would hold a reservation until when.
@@ -67,7 +68,7 @@ def command(
     kept = None if log is None else AdviceLog(log, policy)
     before: Any = None
     for round_ in count(1):
-        seen = window_of(slurm.asked_state(answers, now), partition, adviser.order, held)
+        seen = window_of(slurm.asked_state(answers, now, rest), partition, adviser.order, held)
         advice = adviser.advise(seen)
         if kept is not None:
             kept.add(advice)

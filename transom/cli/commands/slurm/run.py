@@ -80,6 +80,7 @@ def command(
     limit: Annotated[
         int, typer.Option("--limit", min=50, help="With nudge: the largest part of a priority that is set.")
     ] = _LIMIT,
+    rest: slurm.Rest = None,
     seed: options.Seed = 0,
     json: options.Json = False,
 ) -> None:
@@ -113,7 +114,7 @@ def command(
     if limit != _LIMIT and mode is not Mode.nudge:
         raise SpecError("--limit belongs to --mode nudge")
     selector = Selector(tuple(select))
-    terms = Terms(selector, partition, lease, per_minute, longest_wait)
+    terms = Terms(selector, partition, lease, per_minute, longest_wait, slurm.asker(rest))
     adviser = Adviser(policy, slurm.allocator(allocate), seed)
 
     def takes(job: SlurmJob) -> bool:
@@ -124,7 +125,7 @@ def command(
             return Nudger(adviser, terms, log, limit)
         return Driver(adviser, terms, log) if mode is Mode.drive else Namer(adviser, terms, log)
 
-    where = window_of(look(), partition).partition
+    where = window_of(look(terms.ask), partition).partition
     if not act:
         _loop(actor(None), every, rounds or 1, json, lambda: None)
         note("dry run: nothing was changed; --act acts")

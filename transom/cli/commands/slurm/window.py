@@ -24,6 +24,7 @@ def command(
     ] = None,
     held: slurm.Held = False,
     now: slurm.Now = None,
+    rest: slurm.Rest = None,
     json: options.Json = False,
 ) -> None:
     """Write what waits, runs and is idle in a Slurm as a window, which `transom solve` takes.
@@ -38,7 +39,7 @@ def command(
 
     if out is not None:
         check_writable(out, ".json")
-    seen = window_of(slurm.asked_state(answers, now), partition, order, held)
+    seen = window_of(slurm.asked_state(answers, now, rest), partition, order, held)
     window = seen.window
     if out is not None:
         write_documents(out, [window])
