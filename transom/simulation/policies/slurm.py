@@ -23,9 +23,11 @@ from transom.simulation.passes.slurm_backfill import Tables, Terms, run_slurm, s
 from transom.simulation.passes.slurm_limits import Limits
 from transom.simulation.passes.window_pass import decision_of, window_state
 from transom.simulation.policies.slurm_limits import limits_of_users, with_site
+from transom.simulation.policies.slurm_priority import Priorities
 from transom.traces.job_facts import job_facts
 from transom.traces.partitions import partition_groups
 from transom.traces.records.slurm_limits import Association, Key, Qos, read_associations, read_qos
+from transom.traces.records.slurm_priority import PriorityTerms, read_priority_terms
 
 if TYPE_CHECKING:
     from transom.simulation.core.replay import Progress, Replay
@@ -62,6 +64,8 @@ class SlurmBackfill:
         ``MaxJobsPU``, ``MaxTRESPU``, ``MaxJobsPA``, ``MaxTRESPA``. A job that one of them holds back waits and
         holds back nobody. Decisions then have further columns: ``limited``, how many jobs limits hold back,
         ``limited_job``, the id of the first (-1 for none), and ``limit``, Slurm's reason.
+    priority : a ``slurm.conf`` whose ``Priority...`` settings order the queue, instead of ``order``: priorities of
+        :class:`~transom.simulation.policies.slurm_priority.Priorities`, with the shares of ``assoc``.
 
     Raises
     ------
@@ -83,6 +87,7 @@ class SlurmBackfill:
     user_nodes: int = LARGEST
     assoc: str = ""
     qos: str = ""
+    priority: str = ""
 
     def __post_init__(self) -> None:
         for name in ("depth", "queue", "interval", "resolution", "window"):
@@ -93,11 +98,13 @@ class SlurmBackfill:
                 raise SpecError(f"slurm-backfill: {name} must be from 1 to {LARGEST}, got {getattr(self, name)}")
         load_rule(self.order)
         self._site()
+        if self.priority and self.order != "fcfs":
+            raise SpecError(f"slurm-backfill: order={self.order} does not go with priority, an order by itself")
 
     @property
     def by_facts(self) -> bool:
         """Whether it goes by what the trace tells of jobs beside the workload: accounts, QOS, cores."""
-        return bool(self.assoc or self.qos)
+        return bool(self.assoc or self.qos or self.priority)
 
     @property
     def digest(self) -> str:
@@ -108,17 +115,27 @@ class SlurmBackfill:
     def _terms(self) -> Terms:
         return Terms(self.depth, self.queue, self.interval, self.resolution, self.window)
 
-    def _site(self) -> tuple[dict[Key, Association], dict[str, Qos]]:
-        return (read_associations(self.assoc) if self.assoc else {}, read_qos(self.qos) if self.qos else {})
+    def _site(self) -> tuple[dict[Key, Association], dict[str, Qos], PriorityTerms | None]:
+        return (
+            read_associations(self.assoc) if self.assoc else {},
+            read_qos(self.qos) if self.qos else {},
+            read_priority_terms(self.priority) if self.priority else None,
+        )
 
     def run(self, replay: Replay, report: Progress) -> dict[str, NDArray[Any]]:
         """A whole replay in one compiled loop."""
         state, order = replay.state, queue_order(replay.rule, replay.jobs, replay.origin)
         limits = limits_of_users(replay.jobs, self.user_jobs, self.user_nodes)
+        priorities = None
         if self.by_facts:
-            limits = with_site(limits, job_facts(replay.workload), replay.ids, *self._site())
+            facts, (associations, qos, terms) = job_facts(replay.workload), self._site()
+            limits = with_site(limits, facts, replay.ids, associations, qos)
+            if terms is not None:
+                jobs = replay.jobs
+                priorities = Priorities(terms, facts, jobs.submit, jobs.walltime, associations, qos)
         tables = self._tables(state, replay.runtime, replay.jobs, replay.cluster, limits.limits)
-        logs, held, compiled = [], [], not replay.stepwise and (replay.rule.timeless or order is not None)
+        logs, held = [], []
+        compiled = priorities is None and not replay.stepwise and (replay.rule.timeless or order is not None)
         more = True
         while more:
             rows = 0
@@ -127,7 +144,12 @@ class SlurmBackfill:
             else:
                 # Python alone knows the order or takes in the events: only single passes are compiled.
                 while rows < _CHUNK and (more := replay.advance()):
+                    if priorities is not None:
+                        priorities.reorder(state)
+                        queue = state.queue[: state.at[events.QUEUED]].copy()
                     rows, _ = run_slurm(state, order, self._terms, tables, rows, rows + 1, True)
+                    if priorities is not None:
+                        priorities.started(queue[state.jobs[queue, events.START] >= 0])
             logs.append(tables.log[:, :rows].copy())
             held.append(tables.passed[:rows].copy())
             report(int(state.at[events.STARTED]))
@@ -141,10 +163,10 @@ class SlurmBackfill:
 
         Raises
         ------
-        SpecError : there are limits of accounts or QOS, of which a window does not know.
+        SpecError : there are files of a site, which go by accounts, of which a window does not know.
         """
         if self.by_facts:
-            raise SpecError("slurm-backfill: assoc and qos need the replay of a trace: windows know no accounts")
+            raise SpecError("slurm-backfill: assoc, qos and priority need a replay: windows know no accounts")
         state = window_state(window, np.arange(len(window.queue)))
         jobs = JobTable(np.concatenate((window.queue.data, window.running.data)))
         limits = limits_of_users(jobs, self.user_jobs, self.user_nodes).limits

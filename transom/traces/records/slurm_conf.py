@@ -231,3 +231,22 @@ def _topology(records: Sequence[Record], nodes: Sequence[str]) -> dict[str, Any]
     pods = [above.get(each["switchname"], -1) for each in leaves]
     leaf = [leaf_of.get(host, -1) for host in nodes]
     return {"nodes": list(nodes), "leaf": leaf, "pod": [pods[each] if each >= 0 else -1 for each in leaf]}
+
+
+def read_settings(path: str) -> tuple[dict[str, str], dict[str, Record]]:
+    """Settings of a ``slurm.conf`` by name, and its partitions by name, all names in lower case.
+
+    What it includes is not read.
+
+    Raises
+    ------
+    TraceError : the file cannot be read.
+    """
+    text = b"".join(bytes(block) for _, block in blocks(path)).decode("utf-8", "replace")
+    settings: dict[str, str] = {}
+    for line in re.sub(r"\\\r?\n", " ", text).splitlines():
+        name, equals, value = re.sub(r"(^|\s)#.*", "", line).strip().partition("=")
+        if equals and name.lower() not in _RECORDS:
+            settings[name.strip().lower()] = value.strip().strip('"')
+    found = [record for kind, record in _text_records(text) if kind == "partitionname"]
+    return settings, {each["partitionname"].lower(): each for each in _with_defaults("partitionname", found)}

@@ -32,6 +32,7 @@ class Association(NamedTuple):
     group : what all running jobs below it may have (``GrpJobs``, ``GrpTRES``).
     jobs : running jobs of each user below it (``MaxJobs``).
     per_job : what one job may have (``MaxTRES``).
+    share : of the machine, beside those of its siblings (``Share``).
     """
 
     account: str
@@ -41,6 +42,7 @@ class Association(NamedTuple):
     group: Amounts = NONE
     jobs: int = UNSET
     per_job: Amounts = NONE
+    share: int = 1
 
 
 class Qos(NamedTuple):
@@ -53,6 +55,7 @@ class Qos(NamedTuple):
     user, account : what those of each user and account may have (``MaxJobsPU``, ``MaxTRESPU``, ``MaxJobsPA``,
         ``MaxTRESPA``).
     per_job : what one job may have (``MaxTRES``).
+    priority : its priority, beside those of others (``Priority``).
     """
 
     name: str
@@ -60,6 +63,7 @@ class Qos(NamedTuple):
     user: Amounts = NONE
     account: Amounts = NONE
     per_job: Amounts = NONE
+    priority: int = 0
 
 
 Key = tuple[str, str, str]
@@ -103,6 +107,7 @@ def read_associations(path: str) -> dict[Key, Association]:
             _limits(path, number, row, "grpjobs", ("grptres",)),
             _limits(path, number, row, "maxjobs", ())[0],
             _limits(path, number, row, "", ("maxtres", "maxtresperjob")),
+            _whole(path, number, row, "share", 1),
         )
     for key, each in made.items():
         if each.parent and each.parent != _ROOT and (each.parent, "", "") not in made:
@@ -133,6 +138,7 @@ def read_qos(path: str) -> dict[str, Qos]:
             _limits(path, number, row, "maxjobspu", ("maxtrespu", "maxtresperuser")),
             _limits(path, number, row, "maxjobspa", ("maxtrespa", "maxtresperaccount")),
             _limits(path, number, row, "", ("maxtres", "maxtresperjob")),
+            _whole(path, number, row, "priority", 0),
         )
     return made
 
@@ -189,6 +195,13 @@ def _limits(path: str, number: int, row: Mapping[str, str], jobs: str, tres: tup
                 raise _broken(path, number, f"{heading}: {part!r} is no limit")
             made[name] = told
     return tuple(made.values())
+
+
+def _whole(path: str, number: int, row: Mapping[str, str], heading: str, default: int) -> int:
+    text = row.get(heading, "").strip() or str(default)
+    if (told := count(text)) is None or told < 0:
+        raise _broken(path, number, f"{heading}: {text!r} is no whole number, and other values are not modelled")
+    return told
 
 
 def _broken(path: str, number: int, what: str) -> TraceError:
