@@ -157,13 +157,15 @@ def _allocation_document(problem: Allocation) -> AllocationDocument:
         rule=problem.rule,
         wrap=problem.wrap,
         cost=CostDocument(**asdict(problem.cost)),
+        leaf_limits=None if problem.leaf_limits is None else tuple(problem.leaf_limits.tolist()),
     )
 
 
 def _allocation(document: AllocationDocument) -> Allocation:
     cost = HopCost(**{field.name: getattr(document.cost, field.name) for field in fields(HopCost)})
     idle, sizes = np.array(document.idle, np.int64), np.array(document.sizes, np.int64)
-    return Allocation(_tree(document.tree), idle, sizes, document.rule, document.wrap, cost)
+    limits = None if document.leaf_limits is None else np.array(document.leaf_limits, np.int64)
+    return Allocation(_tree(document.tree), idle, sizes, document.rule, document.wrap, cost, limits)
 
 
 def _tree_document(tree: FatTree) -> TreeDocument:

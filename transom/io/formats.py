@@ -166,7 +166,12 @@ class CostDocument(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class AllocationDocument(
-    msgspec.Struct, forbid_unknown_fields=True, tag_field="format", tag="transom/allocation/1", frozen=True
+    msgspec.Struct,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+    tag_field="format",
+    tag="transom/allocation/1",
+    frozen=True,
 ):
     """Topology-aware allocation: which idle nodes of a fat tree each job gets."""
 
@@ -179,6 +184,10 @@ class AllocationDocument(
     ]
     wrap: Annotated[bool, Meta(description="whether a block that reaches the last idle node goes on at the first")]
     cost: CostDocument
+    leaf_limits: Annotated[
+        tuple[Positive, ...] | None,
+        Meta(description="the most leaf switches of each job; null without limits"),
+    ] = None
 
 
 class CspDocument(msgspec.Struct, forbid_unknown_fields=True, tag_field="format", tag="transom/csp/1", frozen=True):

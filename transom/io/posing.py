@@ -97,7 +97,8 @@ def allocation_as_stated(
     rule, around = RULES[problem], stated.wrap if wrap is None else wrap
     if (rule, around) == (stated.rule, stated.wrap):
         return stated, None
-    return Allocation(stated.tree, stated.idle, stated.sizes, rule, around, stated.cost), None
+    limits = stated.leaf_limits
+    return Allocation(stated.tree, stated.idle, stated.sizes, rule, around, stated.cost, limits), None
 
 
 def path(window: Window, cost_model: str = "paper", wrap: bool = False) -> tuple[ConstrainedPath, Jobs]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import field
+from itertools import pairwise
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -11,7 +13,18 @@ from numpy.typing import ArrayLike
 
 from transom._system.compiling import compiled
 from transom.errors import ModelError, shown
-from transom.models.arrays import BoolArray, FloatArray, Frozen, IntArray, Like, as_array, expected, frozen_ints, model
+from transom.models.arrays import (
+    UNSET,
+    BoolArray,
+    FloatArray,
+    Frozen,
+    IntArray,
+    Like,
+    as_array,
+    expected,
+    frozen_ints,
+    model,
+)
 from transom.models.fat_tree import FatTree
 from transom.models.hop_cost import PAPER, HopCost, block_cost_table, hop_cost, slide_costs_on_levels
 from transom.models.window import Window
@@ -56,6 +69,8 @@ class Allocation(Frozen):
     rule : ``static``, ``dynamic`` or ``free``.
     wrap : whether a block that reaches the end of Q continues at its head; irrelevant for ``free``.
     cost : the cost of a node set.
+    leaf_limits : the most leaf switches that each job may span, >= 1, shape ``(jobs,)``, as ``--switches`` of Slurm;
+        None without limits. The problem may then be infeasible although there are enough idle nodes.
 
     Raises
     ------
@@ -75,6 +90,7 @@ class Allocation(Frozen):
     rule: Rule = "static"
     wrap: bool = True
     cost: HopCost = PAPER
+    leaf_limits: IntArray | None = field(default=None, metadata=UNSET)
 
     def __post_init__(self) -> None:
         expected(self.tree, FatTree, "allocation: tree", "a FatTree")
@@ -105,6 +121,12 @@ class Allocation(Frozen):
             raise ModelError(
                 f"allocation: job {int(sizes.argmax())} asks for {sizes.max()} nodes, more than any system has"
             )
+        if self.leaf_limits is not None:
+            limits = frozen_ints(self.leaf_limits, "allocation: leaf_limits", (len(sizes),))
+            if (limits < 1).any():
+                job = int(np.flatnonzero(limits < 1)[0])
+                raise ModelError(f"allocation: job {job} may span {limits[job]} leaf switches, less than 1")
+            object.__setattr__(self, "leaf_limits", limits)
         object.__setattr__(self, "idle", idle)
         object.__setattr__(self, "sizes", sizes)
         object.__setattr__(self, "wrap", bool(self.wrap))
@@ -116,7 +138,7 @@ class Allocation(Frozen):
         # For the replay, which knows what is idle: int64 arrays that nobody changes while the problem is in use.
         problem, idle, sizes = object.__new__(cls), idle.view(), sizes.view()
         idle.flags.writeable = sizes.flags.writeable = False
-        for name, value in zip(cls.__slots__, (tree, idle, sizes, rule, wrap, cost), strict=True):
+        for name, value in zip(cls.__slots__, (tree, idle, sizes, rule, wrap, cost, None), strict=True):
             object.__setattr__(problem, name, value)
         return problem
 
@@ -183,14 +205,16 @@ class Allocation(Frozen):
         return self.cost.weights_above(self.tree.num_levels - 3)
 
     @property
-    def too_deep(self) -> str | None:
-        """Why a method that knows leaf switches, pods and core alone refuses the tree; None if it does not."""
+    def not_plain(self) -> str | None:
+        """Why a method refuses that knows leaf switches, pods and core alone, and no limits; None if it does not."""
+        if self.leaf_limits is not None:
+            return "it takes no limits on leaf switches"
         levels = self.tree.num_levels
         return None if levels == 3 else f"it takes trees of up to three levels of switches, this one has {levels}"
 
     def with_rule(self, rule: Rule) -> Allocation:
         """The same window under another rule."""
-        return Allocation(self.tree, self.idle, self.sizes, rule, self.wrap, self.cost)
+        return Allocation(self.tree, self.idle, self.sizes, rule, self.wrap, self.cost, self.leaf_limits)
 
     def trivial(self) -> IntArray | Literal["infeasible"] | None:
         """The answer where there is nothing to search for: no job, or more nodes asked for than idle."""
@@ -201,9 +225,36 @@ class Allocation(Frozen):
     def block_costs(self, sizes: ArrayLike | None = None) -> FloatArray:
         """Cost of every block of consecutive entries of Q, shape ``(sizes, idle nodes)``, by first entry.
 
-        Infinite where there is no such block. ``sizes`` are those of the jobs unless given.
+        Infinite where there is no such block, or where it spans more leaf switches than the jobs of that size may.
+        ``sizes`` are those of the jobs unless given.
+
+        Raises
+        ------
+        ModelError : sizes are given, and jobs of one size have different limits.
         """
         wanted = self.sizes if sizes is None else np.asarray(sizes, dtype=np.int64)
+        if self.leaf_limits is None:
+            return self._block_costs(wanted)
+        if sizes is not None and self.unequal_limits:
+            raise ModelError(f"allocation: {self.unequal_limits}")
+        limits = dict(zip(self.sizes.tolist(), self.leaf_limits.tolist(), strict=True))
+        most = self.leaf_limits if sizes is None else np.array([limits.get(size, 2**62) for size in wanted.tolist()])
+        table = self._block_costs(wanted)
+        table[_spans(self.leaf, wanted, self.wrap) > most[:, None]] = np.inf
+        return table
+
+    @property
+    def unequal_limits(self) -> str | None:
+        """Why a method refuses for which jobs of one size are alike: their limits differ."""
+        if self.leaf_limits is not None:
+            pairs = set(zip(self.sizes.tolist(), self.leaf_limits.tolist(), strict=True))
+            sizes = [size for size, _ in sorted(pairs)]
+            for size, other in pairwise(sizes):
+                if size == other:
+                    return f"jobs of {size} nodes have different limits on leaf switches"
+        return None
+
+    def _block_costs(self, wanted: IntArray) -> FloatArray:
         if self.tree.above is None:
             return block_cost_table(self.leaf, self.pod, wanted, self.cost, self.wrap)
         weights, switches = self.weights, np.vstack((self.leaf, self.pod, self.upper))
@@ -238,6 +289,12 @@ class Allocation(Frozen):
         short = np.flatnonzero(held != self.sizes)
         if short.size:
             return [f"job {job} asks for {self.sizes[job]} nodes and gets {held[job]}" for job in short.tolist()]
+        if self.leaf_limits is not None:
+            switches = self.leaf
+            spans = [len(np.unique(switches[owner == job])) for job in range(jobs)]
+            for job, limit in enumerate(self.leaf_limits.tolist()):
+                if spans[job] > limit:
+                    return [f"job {job} spans {spans[job]} leaf switches, and may span {limit}"]
         if self.rule == "free" or not jobs:
             return []
         rank = placing_order(owner, self.sizes, self.wrap, self.rule == "static")
@@ -309,6 +366,32 @@ class Allocation(Frozen):
 def _own(solution: ArrayLike) -> IntArray:
     """A solution in an array of its own: kernels would be compiled once more for one that is read-only or strided."""
     return np.array(solution, dtype=np.int64, order="C")
+
+
+@compiled
+def _spans(leaf: IntArray, sizes: IntArray, wrap: bool) -> IntArray:
+    """Leaf switches of the block of each size from each entry, shape ``(sizes, entries)``; 0 where there is none."""
+    n = len(leaf)
+    spans = np.zeros((len(sizes), n), np.int64)
+    inside = np.zeros(leaf.max() + 1 if n else 1, np.int64)
+    for row in range(len(sizes)):
+        size = sizes[row]
+        if size > n:
+            continue
+        inside[:] = 0
+        touched = 0
+        for i in range(size):
+            touched += inside[leaf[i]] == 0
+            inside[leaf[i]] += 1
+        last = n if wrap else n - size + 1
+        for start in range(last):
+            spans[row, start] = touched
+            inside[leaf[start]] -= 1
+            touched -= inside[leaf[start]] == 0
+            comes = leaf[(start + size) % n]
+            touched += inside[comes] == 0
+            inside[comes] += 1
+    return spans
 
 
 @compiled

@@ -57,7 +57,7 @@ class BestFit:
 
     def supports(self, problem: Allocation, /) -> str | None:
         """Every allocation on a tree of three levels."""
-        return problem.too_deep
+        return problem.not_plain
 
     def warm_up(self) -> None:
         """Compile the kernels."""

@@ -84,7 +84,7 @@ class CountSearch:
 
     def supports(self, problem: Allocation, /) -> str | None:
         """The free rule on trees of three levels."""
-        return problem.too_deep if problem.rule == "free" else "it searches under the free rule only"
+        return problem.not_plain if problem.rule == "free" else "it searches under the free rule only"
 
     def warm_up(self) -> None:
         """Compile the kernels."""

@@ -66,7 +66,7 @@ class DpPolish:
         """Static and dynamic rule on trees of three levels."""
         if problem.rule == "free":
             return "it moves blocks of the static and the dynamic rule; for the free rule there is count-search"
-        return problem.too_deep
+        return problem.not_plain
 
     def warm_up(self) -> None:
         """Compile the kernels, and those of the solvers of the static problem."""

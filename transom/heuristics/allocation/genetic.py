@@ -62,7 +62,7 @@ class AllocationGenetic:
 
     def supports(self, problem: Allocation, /) -> str | None:
         """Every allocation on a tree of three levels."""
-        return problem.too_deep
+        return problem.not_plain
 
     def warm_up(self) -> None:
         """Import pymoo and compile the kernels."""

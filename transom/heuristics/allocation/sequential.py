@@ -31,8 +31,8 @@ class Sequential:
     solves: ClassVar[type] = Allocation
 
     def supports(self, problem: Allocation, /) -> str | None:
-        """Every allocation."""
-        return None
+        """Every allocation without limits on leaf switches."""
+        return None if problem.leaf_limits is None else problem.not_plain
 
     def warm_up(self) -> None:
         """Compile the kernels of the model."""

@@ -138,8 +138,8 @@ def unsuited(problem: Allocation, model: str, schemas: Collection[str], anywhere
     """
     if problem.rule == "static":
         return "it solves the dynamic and the free rule, not static"
-    if problem.too_deep:
-        return problem.too_deep
+    if problem.not_plain:
+        return problem.not_plain
     card = read_card(model, schemas)
     return None if anywhere else _misfit(card, problem.tree)
 

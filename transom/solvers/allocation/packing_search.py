@@ -30,7 +30,9 @@ def warm_packing() -> None:
 def refused_rule(problem: Allocation | ConstrainedPath) -> str | None:
     """Why a solver of packings cannot take this problem, or None."""
     rule = getattr(problem, "rule", "static")
-    return None if rule == "static" else f"its rule is {rule}, not static"
+    if rule != "static":
+        return f"its rule is {rule}, not static"
+    return problem.unequal_limits if isinstance(problem, Allocation) else None
 
 
 def sorted_blocks(problem: Allocation | ConstrainedPath, packed: Packing, solution: Any) -> tuple[IntArray, IntArray]:

@@ -86,8 +86,11 @@ class ScasLagrangian:
             raise SpecError(f"{self.name}: memory must be > 0 MiB, got {self.memory}")
 
     def supports(self, problem: Allocation | ConstrainedPath, /) -> str | None:
-        """Every static allocation."""
-        return refused_rule(problem)
+        """Every static allocation without limits on leaf switches."""
+        refused = refused_rule(problem)
+        if refused is None and isinstance(problem, Allocation) and problem.leaf_limits is not None:
+            refused = problem.not_plain
+        return refused
 
     def warm_up(self) -> None:
         """Compile the kernels."""

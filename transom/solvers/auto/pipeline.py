@@ -20,8 +20,8 @@ from transom.stop import Budget
 _FIRST, _SOON = 0.2, 0.01
 """Share of a budget that a kind without a tree leaves its solver if another takes over, and at least so long [s]."""
 
-_LAST = {"free": "free-cpsat"}
-"""Who takes the problems of a kind that every solver of the table refuses: on trees of more than three levels."""
+_LAST = {"free": "free-cpsat", "scas": "scas-cpsat"}
+"""Who takes the problems of a kind that every solver of the table refuses: deeper trees, limits on leaf switches."""
 
 _WORTH_IT = 0.03
 """Share of the seconds of a budget that has to be left for another solver."""
@@ -78,6 +78,8 @@ def run(problem: Any, budget: Budget, rng: np.random.Generator, start: Any = Non
             return
         if not part.done() and not part.ran_short:
             ended.add(spec)
+    if not chose:
+        budget.notes["ended"] = "every solver that there is for this kind of problem refuses it"
 
 
 @cache

@@ -91,7 +91,9 @@ class DcasExact:
 
     def supports(self, problem: Allocation, /) -> str | None:
         """The dynamic rule, whatever the numbering of the nodes and the depth of the tree."""
-        return None if problem.rule == "dynamic" else f"it solves the dynamic rule, not {problem.rule}"
+        if problem.rule != "dynamic":
+            return f"it solves the dynamic rule, not {problem.rule}"
+        return None if problem.leaf_limits is None else problem.not_plain
 
     def warm_up(self) -> None:
         """Compile the kernels."""
@@ -108,7 +110,7 @@ class DcasExact:
         if not fits:
             budget.notes["search"] = "too many sets of jobs; static optimum, polished, and free bound only"
             _polish(problem, budget)
-            if problem.too_deep:
+            if problem.not_plain:
                 return
             if not budget.done() and _descend(free_bound.Prices(shape(problem)), budget, 400) and not budget.done():
                 _polish(problem, budget, 1.0)
@@ -117,7 +119,7 @@ class DcasExact:
         _prove(budget, structures.lowest, pack.whole)
         if not budget.done() and not self._search(problem, structures, budget, 1.0, _PLAIN):
             _polish(problem, budget)
-            if problem.too_deep and not budget.done():
+            if problem.not_plain and not budget.done():
                 self._search(problem, structures, budget, 1.0, None)
             elif not budget.done():
                 self._priced(problem, structures, budget)
@@ -206,7 +208,7 @@ def _polish(problem: Allocation, budget: Budget, share: float = 0.5) -> None:
 def _improve(solver: str, problem: Allocation, budget: Budget, share: float) -> None:
     """What another solver makes of the solution, in a share of the time; counts as an iteration."""
     seconds = budget.seconds_left() * share
-    if budget.done() or seconds <= 0 or problem.too_deep:
+    if budget.done() or seconds <= 0 or problem.not_plain:
         return
     part = budget.nested(Stop(seconds=seconds if math.isfinite(seconds) else None), problem)
     registry.make(registry.SOLVERS, solver, Allocation)(problem, part, np.random.default_rng(0), budget.solution)

@@ -65,14 +65,12 @@ class FreeCpSat:
         binaries = int(np.minimum.outer(problem.sizes, places.idle).sum())
         if budget.short(binaries * _AT_LEAST):
             budget.notes["ended"] = f"a model of {binaries} binaries takes longer to build than there is time"
-            if budget.value is None:
-                budget.found(_first_fit(problem))
+            _fall_back(problem, budget)
             return
         with collector_paused():
             built = _build(problem, places, budget)
         if built is None or budget.done():
-            if budget.value is None:
-                budget.found(_first_fit(problem))
+            _fall_back(problem, budget)
             return  # building the model counts
         model, takes, scale = built
 
@@ -83,8 +81,15 @@ class FreeCpSat:
             return _owners(problem, places, counts)
 
         search_cpsat(model, budget, int(rng.integers(2**31)), read, scale, probing=False)
-        if budget.value is None:
-            budget.found(_first_fit(problem))
+        _fall_back(problem, budget)
+
+
+def _fall_back(problem: Allocation, budget: Budget) -> None:
+    """Hand over the first fit where nothing is known; with limits on leaf switches it may be no solution."""
+    if budget.value is None and not budget.infeasible:
+        owner = _first_fit(problem)
+        if not problem.violations(owner):
+            budget.found(owner)
 
 
 def _first_fit(problem: Allocation) -> IntArray:
@@ -109,7 +114,10 @@ def _places(problem: Allocation) -> _Places:
     _, far, near, _, _ = problem.cost.weights.tolist()
     pod = np.unique(problem.pod, return_inverse=True)[1] if far else np.zeros(len(problem.idle), np.int64)
     _, first, leaf, idle = np.unique(
-        problem.leaf if near else pod, return_index=True, return_inverse=True, return_counts=True
+        problem.leaf if near or problem.leaf_limits is not None else pod,
+        return_index=True,
+        return_inverse=True,
+        return_counts=True,
     )
     levels = problem.upper[:, first] if far else np.empty((0, len(first)), np.int64)
     upper = np.array([np.unique(level, return_inverse=True)[1] for level in levels], np.int64).reshape(levels.shape)
@@ -153,10 +161,11 @@ def _build(problem: Allocation, places: _Places, budget: Budget) -> tuple[Any, I
     for job, size in enumerate(problem.sizes.tolist()):
         leaves.append([])
         shares.append([])
-        saves = []
+        saves, spanned = [], []
         for s, free in enumerate(idle):
             amount, hops, takes = count(min(size, free), near, None if hint is None else int(hint[job, s]))
             taken.extend((variable.index, job, s, v) for v, variable in enumerate(takes, 1))
+            spanned += takes
             leaves[-1].append(amount)
             saves.append(hops)
             if budget.done():
@@ -175,6 +184,8 @@ def _build(problem: Allocation, places: _Places, budget: Budget) -> tuple[Any, I
             model.add(cp_model.LinearExpr.sum([leaves[-1][s] for s in group.tolist()]) == amount)
             if budget.done():
                 return None
+        if problem.leaf_limits is not None:
+            model.add(cp_model.LinearExpr.sum(spanned) <= int(problem.leaf_limits[job]))
         model.add(cp_model.LinearExpr.sum(shares[-1]) == size)
         saved.append(cp_model.LinearExpr.sum(saves))
     if budget.short(budget.seconds() - began):
@@ -218,13 +229,19 @@ def _break_symmetry(
     model: Any, problem: Allocation, places: _Places, leaves: list[Any], shares: list[Any], saved: list[Any]
 ) -> None:
     """An order among jobs, pods and leaf switches that are alike; :func:`_canonical` brings a solution into it."""
-    for job, other in _neighbours(problem.sizes.tolist(), range(len(problem))):
+    for job, other in _neighbours(list(map(tuple, _alike(problem).tolist())), range(len(problem))):
         model.add(saved[job] >= saved[other])
     largest = int(problem.sizes.argmax())
     for pod, other in _alike_pods(places):
         model.add(shares[largest][pod] >= shares[largest][other])
     for leaf, other in _alike_leaves(places):
         model.add(leaves[largest][leaf] >= leaves[largest][other])
+
+
+def _alike(problem: Allocation) -> IntArray:
+    """Size and limit of each job, shape ``(jobs, 2)``: jobs that share both are alike."""
+    limits = np.zeros_like(problem.sizes) if problem.leaf_limits is None else problem.leaf_limits
+    return np.column_stack((problem.sizes, limits))
 
 
 def _neighbours(keys: list[Any], members: Any) -> list[tuple[int, int]]:
@@ -267,7 +284,8 @@ def _canonical(problem: Allocation, places: _Places, owner: IntArray) -> IntArra
         held = np.zeros((jobs, int(of.max()) + 1), np.int64)
         np.add.at(held.T, of, counts.T)
         saved += far * (held * (held - 1) // 2).sum(axis=1)
-    counts[np.argsort(problem.sizes, kind="stable")] = counts[np.lexsort((-saved, problem.sizes))]
+    sizes, limits = _alike(problem).T
+    counts[np.lexsort((limits, sizes))] = counts[np.lexsort((-saved, limits, sizes))]
     largest = int(problem.sizes.argmax())
 
     def ranked(groups: dict[Any, list[int]], amount: Callable[[int], int]) -> list[tuple[int, int]]:

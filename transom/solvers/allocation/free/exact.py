@@ -93,7 +93,7 @@ class FreeExact:
         """Every free allocation on a tree of three levels."""
         if problem.rule != "free":
             return f"it takes any idle nodes, the rule here is {problem.rule!r}"
-        return problem.too_deep
+        return problem.not_plain
 
     def warm_up(self) -> None:
         """Compile the kernels."""

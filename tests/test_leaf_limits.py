@@ -1,0 +1,129 @@
+"""Limits on the leaf switches that a job may span: the judge, enumeration, who refuses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.allocation_cases import every_solution, plain_value, random_allocation
+from tests.deep_trees import deep_allocation
+from transom import Stop, check, registry, solve
+from transom.errors import ModelError
+from transom.io import decode, encode
+from transom.models import Allocation, ConstrainedPath, FatTree
+
+EXACT = {
+    "static": ("scas-dp",),
+    "free": ("free-cpsat",),
+}
+TREE = FatTree.uniform(8, 2, 4)
+
+
+def limited(rng: np.random.Generator, rule: str, alike: bool) -> Allocation:
+    """A random allocation with limits, on three levels or more; ``alike``: jobs of one size have one."""
+    made = random_allocation if rng.random() < 0.5 else deep_allocation
+    problem = made(rng, rule, 7)
+    limits = rng.integers(1, 4, len(problem))
+    if alike:
+        of_size = rng.integers(1, 4, 8)
+        limits = of_size[problem.sizes]
+    return replace(problem, leaf_limits=limits)
+
+
+def within(problem: Allocation, owner: tuple[int, ...]) -> bool:
+    spans = [
+        {problem.tree.leaf[node] for node, who in zip(problem.idle, owner, strict=True) if who == job}
+        for job in range(len(problem))
+    ]
+    assert problem.leaf_limits is not None
+    return all(len(span) <= limit for span, limit in zip(spans, problem.leaf_limits, strict=True))
+
+
+def proves(rule: str, seeds: range) -> int:
+    infeasible = 0
+    for seed in seeds:
+        problem = limited(np.random.default_rng(seed), rule, rule == "static")
+        solutions = every_solution(problem)
+        allowed = [owner for owner in solutions if within(problem, owner)]
+        for owner in list(solutions)[:5]:
+            assert bool(problem.violations(owner)) == (not within(problem, owner))
+        least = min((plain_value(problem, owner) for owner in allowed), default=None)
+        infeasible += least is None
+        for spec in EXACT[rule]:
+            result = solve(problem, spec, Stop(iterations=10**6))
+            assert result.error is None, (seed, spec, result.error)
+            assert check(problem, result) == []
+            assert result.status == ("infeasible" if least is None else "optimal"), (seed, spec)
+            assert result.value == (None if least is None else pytest.approx(least, rel=1e-9)), (seed, spec)
+    return infeasible
+
+
+@pytest.mark.parametrize(("rule", "count"), [("static", 400), ("free", 60)])
+def test_proved_values_are_those_of_enumeration(rule: str, count: int) -> None:
+    assert 0 < proves(rule, range(count)) < count
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("rule", "count"), [("static", 5000), ("free", 500)])
+def test_proved_values_are_those_of_enumeration_on_many(rule: str, count: int) -> None:
+    assert 0 < proves(rule, range(10_000, 10_000 + count)) < count
+
+
+@pytest.mark.parametrize("spec", ["scas-flow", "scas-cpsat", "scas-scip"])
+def test_native_solvers_keep_them(spec: str) -> None:
+    for seed in range(6):
+        problem = limited(np.random.default_rng(seed), "static", True)
+        proved, other = (solve(problem, each, Stop(seconds=60)) for each in ("scas-dp", spec))
+        assert other.error is None
+        assert check(problem, other) == []
+        assert other.status == proved.status
+        assert other.value == pytest.approx(proved.value)
+
+
+def test_what_the_judge_says() -> None:
+    problem = Allocation(TREE, range(8), [2, 3], "free", leaf_limits=[1, 2])
+    assert problem.violations([0, -1, 0, -1, 1, 1, 1, -1]) == ["job 0 spans 2 leaf switches, and may span 1"]
+    assert problem.violations([0, 0, -1, -1, 1, 1, 1, -1]) == []
+    for limits, says in (([0, 1], "job 0 may span 0 leaf switches, less than 1"), ([1], "expected shape")):
+        with pytest.raises(ModelError, match=says):
+            Allocation(TREE, range(8), [2, 3], leaf_limits=limits)  # type: ignore[arg-type]
+
+
+def test_they_stay_with_the_problem() -> None:
+    plain = Allocation(TREE, range(8), [2, 3], "static", False)
+    problem = replace(plain, leaf_limits=np.array([1, 2]))
+    assert decode(encode(problem), "a") == problem
+    assert problem.digest() != plain.digest()
+    assert b"leaf_limits" not in encode(plain)
+    moved = problem.with_rule("free").leaf_limits
+    assert moved is not None
+    assert moved.tolist() == [1, 2]
+    assert solve(ConstrainedPath.from_allocation(problem), "csp-dp").value == solve(problem, "scas-dp").value
+
+
+def test_others_refuse_them() -> None:
+    refusing = {
+        "static": ("best-fit", "dp-polish", "ga", "sa", "scas-lagrangian", "sequential"),
+        "dynamic": ("best-fit", "dcas-exact", "dp-polish", "ga", "nsa:anywhere=yes", "sa", "sequential"),
+        "free": ("best-fit", "count-search", "free-exact", "ga", "sa", "sequential"),
+    }
+    for rule, specs in refusing.items():
+        problem = Allocation(TREE, range(8), [2, 3], rule, leaf_limits=[1, 2])  # type: ignore[arg-type]
+        for spec in specs:
+            reason = registry.make(registry.SOLVERS, spec, Allocation).supports(problem)
+            assert reason == "it takes no limits on leaf switches", spec
+    alike = Allocation(TREE, range(8), [3, 3], leaf_limits=[2, 3])  # type: ignore[arg-type]
+    for spec in ("scas-dp", "scas-flow", "scas-lagrangian", "scas-cpsat", "scas-scip"):
+        reason = registry.make(registry.SOLVERS, spec, Allocation).supports(alike)
+        assert reason == "jobs of 3 nodes have different limits on leaf switches"
+
+
+def test_auto_takes_them_or_says_that_none_does() -> None:
+    problem = Allocation(TREE, range(8), [2, 3], leaf_limits=[1, 2])  # type: ignore[arg-type]
+    assert solve(problem, "auto", Stop(seconds=20)).status == "optimal"
+    assert solve(problem.with_rule("free"), "auto", Stop(seconds=20)).status == "optimal"
+    none = solve(problem.with_rule("dynamic"), "auto", Stop(seconds=20))
+    assert none.status == "unknown"
+    assert none.parameters["ended"] == "every solver that there is for this kind of problem refuses it"
