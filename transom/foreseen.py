@@ -38,6 +38,7 @@ _POLICIES = (
     "window:solver=dp,objective=wait,size=20",
     "small=window:solver=auto,size=8",
     "mars:min=2,median=5",
+    "mars-learned",
 )
 _SELECTING = ("multisched", "bbsched", "weighted", "constrained", "dot-product", "selection:solver=pareto-dp")
 _AGENTS = ("dras-pg", "dras-dql", "decima-pg")

@@ -42,6 +42,7 @@ TASKS = """submit_time,duration,cpu,memory,job_id,task_id,instances_num,disk
 5,12,0.5,0.05,2,1,20,0
 """
 EVOLUTION = "--generations 1 --population 4 --windows 2 --chunks 1"
+SEEN = "--validation 2 --validation-length 30"
 TRAINING = "--decisions 64 --batch 64 --hidden 8,8 --laps 1 --window 20 --against fcfs-easy"
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -89,6 +90,7 @@ CASES = {
     "train nsa": "--network fcn-1 --decisions 64 --envs 2 --streams 1 --passes 1 --out {0}/nsa",
     "train nsa-cost": "--updates 1 --windows 2 --runs 2 --search-steps 5 --candidates 4 --out {0}/nsa-cost",
     "train kernel": "{0}/trace.swf.gz --generations 1 --pairs 1 --batch 1 --length 20 --validation 2 --out {0}/kernel",
+    "train mars": "{0}/trace.swf.gz --updates 1 --batch 1 --length 20 " + SEEN + " --out {0}/mars",
     "train dras": "{0}/trace.swf.gz " + TRAINING + " --out {0}/dras",
     "train deepjs": "{0}/tasks.csv --machines count=2,cpu=8,memory=1 --steps 1 --episodes 2 --out {0}/deepjs",
     "train learned-priority": "{0}/tasks.csv --machines count=2,cpu=8,memory=1 " + EVOLUTION + " --out {0}/priority",

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from tests.learned.mars.made import checkpoint
 from transom.io import write_documents
 from transom.learned.checkpoints import shipped_names
 from transom.models import Allocation, FatTree, Knapsack
@@ -106,6 +107,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
     write_documents(knapsack, [Knapsack([3, 4, 5], [2, 3, 4], 6)])
     write_documents(window, [Allocation(FatTree.uniform(8, 2, 4), range(8), [3, 2], "static", True)])
     write_documents(wide, [Allocation(FatTree.uniform(1000, 10, 40), range(0, 1000, 3), [30, 20, 9, 9], "dynamic")])
+    model = checkpoint(folder)
     commands = {
         "solvers": ["solvers", "--json"],
         "models": ["models"],
@@ -118,10 +120,12 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
         },
         **{name: ["simulate", str(large), "--policy", spec, "--json"] for name, spec in POLICIES.items()},
         **{name: ["simulate", str(tasks), *MACHINES, "--policy", spec, "--json"] for name, spec in PLACING.items()},
+        "mars": ["simulate", str(large), "--policy", f"mars:model={model},cost=0.5", "--json"],
         "learning on": ["simulate", str(large), "--policy", "dras-pg:adapt=yes"],
         "train nsa": ["train", "nsa", "--out", str(folder / "nsa")],
         "train nsa-cost": ["train", "nsa-cost", "--out", str(folder / "nsa-cost")],
         "train dras": ["train", "dras", str(trace), "--out", str(folder / "dras")],
+        "train mars": ["train", "mars", str(trace), "--out", str(folder / "mars")],
     }
     asked = json.dumps([BLOCKED, list(commands.values())])
     done = subprocess.run([sys.executable, "-c", PROGRAM, asked], capture_output=True, text=True, cwd=folder)
@@ -131,7 +135,9 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
     assert told["wrong"] == []
     assert {"transom.learned.dras", "transom.learned.repair"} <= set(told["packages"])
     # What cannot begin leaves nothing behind.
-    assert sorted(folder.iterdir()) == sorted([knapsack, large, tasks, trace, wide, window])
+    assert sorted(folder.iterdir()) == sorted([
+        knapsack, large, model, model.with_suffix(".json"), tasks, trace, wide, window
+    ])  # fmt: skip
     return {name: Ran(*each) for name, each in zip(commands, told["ran"], strict=True)}
 
 
@@ -161,6 +167,12 @@ def test_shipped_agents_replay(ran: dict[str, Ran], name: str) -> None:
     assert told["metrics"]["mean_wait"] > 0
 
 
+def test_a_checkpoint_of_mars_replays(ran: dict[str, Ran]) -> None:
+    assert ran["mars"].status == 0, ran["mars"].err
+    (told,) = json.loads(ran["mars"].out)["policies"]
+    assert told["metrics"]["jobs"] == 39
+
+
 @pytest.mark.parametrize("name", PLACING)
 def test_shipped_policies_place_tasks(ran: dict[str, Ran], name: str) -> None:
     assert ran[name].status == 0, ran[name].err
@@ -187,7 +199,7 @@ def test_exact_solvers_work(ran: dict[str, Ran]) -> None:
         assert told["status"] == "optimal"
 
 
-@pytest.mark.parametrize("asked", ["learning on", "train nsa", "train nsa-cost", "train dras"])
+@pytest.mark.parametrize("asked", ["learning on", "train nsa", "train nsa-cost", "train dras", "train mars"])
 def test_what_learns_says_what_to_install(ran: dict[str, Ran], asked: str) -> None:
     assert (ran[asked].status, ran[asked].out) == (2, "")
     assert ran[asked].err.startswith("error: ")

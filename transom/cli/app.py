@@ -20,7 +20,7 @@ _COMMANDS = (
     "import slurm", "import pbs", "import lsf", "import swf",
     "bench run", "bench plan", "bench score", "bench compare", "bench portfolio",
     "library list", "library add", "library remove", "library update", "library verify",
-    "train nsa", "train nsa-cost", "train dras", "train kernel", "train learned-priority", "train deepjs",
+    "train nsa", "train nsa-cost", "train dras", "train kernel", "train learned-priority", "train deepjs", "train mars",
     "protocol rlscheduler",
     "slurm window", "slurm advise", "slurm score", "slurm run", "slurm release", "slurm replay", "slurm play",
     "slurm record",

@@ -1,0 +1,170 @@
+"""``transom train mars``: train the network that the decision maker of MARS may ask."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from transom.cli.options import common as options
+from transom.cli.options import training as train_options
+from transom.cli.options.workflows import GapOption, holds_workflows, read_stream
+from transom.cli.output.console import check_folder, describe, note, number, print_json, progress, remark
+
+if TYPE_CHECKING:
+    from transom.learned.mars.training import Row
+    from transom.traces import Workload
+
+
+class Learner(StrEnum):
+    """How the network learns."""
+
+    ppo = "ppo"
+    actor_critic = "actor-critic"
+
+
+def command(
+    context: typer.Context,
+    traces: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="TRACE|WORKFLOWS...",
+            help="A trace in the Standard Workload Format, plain or gzip; or files of workflows.",
+        ),
+    ],
+    out: train_options.Out,
+    learner: Annotated[
+        Learner,
+        typer.Option("--learner", help="PPO with clipped ratios, or an actor-critic that learns from every decision."),
+    ] = Learner.ppo,
+    first: Annotated[int, typer.Option("--first", min=1, help="Train on this many first jobs.")] = 10_000,
+    updates: Annotated[int, typer.Option("--updates", min=1, help="Number of updates at most.")] = 200,
+    minutes: Annotated[
+        float, typer.Option("--minutes", help="Stop after so much processor time, even before --updates.")
+    ] = 25.0,
+    batch: Annotated[int, typer.Option("--batch", min=1, help="Sequences of an update.")] = 16,
+    length: Annotated[int, typer.Option("--length", min=2, help="Consecutive jobs of a sequence.")] = 256,
+    validation: Annotated[
+        int,
+        typer.Option("--validation", min=1, help="Other sequences, which choose weights and what the policy asks."),
+    ] = 20,
+    validation_length: Annotated[
+        int, typer.Option("--validation-length", min=2, help="Consecutive jobs of those.")
+    ] = 1024,
+    validate_every: Annotated[
+        int, typer.Option("--validate-every", min=1, help="Number of updates between two validations.")
+    ] = 5,
+    slots: Annotated[
+        int, typer.Option("--slots", min=1, max=512, help="How many waiting jobs the network is shown.")
+    ] = 128,
+    relative_to: Annotated[
+        str,
+        typer.Option(
+            "--relative-to",
+            metavar="RULE",
+            help="Reward sequences relative to a priority rule with EASY backfilling, such as sjf.",
+        ),
+    ] = "",
+    learning_rate: train_options.LearningRate = 1e-3,
+    critic_rate: Annotated[
+        float, typer.Option("--critic-rate", help="Initial learning rate of the critic; it falls to a tenth.")
+    ] = 3e-3,
+    passes: train_options.Passes = 4,
+    minibatch: train_options.Minibatch = 512,
+    clip: Annotated[
+        float, typer.Option("--clip", help="PPO: how far a ratio of chances may move from 1 before it stops counting.")
+    ] = 0.2,
+    lam: Annotated[float, typer.Option("--lam", help="PPO: lambda of the generalised advantage estimate.")] = 0.97,
+    entropy: Annotated[float, typer.Option("--entropy", help="PPO: weight of the entropy bonus.")] = 0.0,
+    seed: options.Seed = 0,
+    name: Annotated[str, typer.Option("--name", help="Of the checkpoint: OUT/NAME.safetensors.")] = "mars",
+    threads: train_options.Threads = 1,
+    gap: GapOption = None,
+    json: options.Json = False,
+    nodes: options.Nodes = None,
+) -> None:
+    """Train a network that picks waiting jobs, and choose when the policy mars asks it.
+
+    DIR/NAME.safetensors holds the weights that did best on the validation, and NAME.json their card, with what did
+    best there: a heuristic, the network, or both by the number of waiting jobs. DIR/curve.csv holds the learning
+    curve. After Ctrl-C the same command resumes where it stopped. With a limit on the time that is reached, results
+    depend on the machine. Traces are read by the job rules of RLScheduler. Training needs PyTorch, use does not.
+    """
+    from transom.errors import SpecError
+    from transom.learned.checkpoints import check_name, require
+
+    require("transom train mars", "torch")
+    check_name(name)
+    check_folder(out)
+    if not minutes > 0:
+        raise SpecError(f"--minutes must be > 0, got {minutes:g}")
+
+    import torch
+
+    from transom.learned.mars.settings import MarsTraining
+    from transom.learned.mars.training import MarsTrainer
+    from transom.learned.training.command import training_command
+    from transom.learned.training.loop import train
+
+    settings = MarsTraining(**train_options.settings_of(context, MarsTraining))
+    part = _read(traces, first, nodes, gap, seed)
+    for line in describe(part):
+        note(line)
+    torch.set_num_threads(threads)
+    trainer = MarsTrainer(settings, part, out, minutes)
+    with progress(hidden=json) as bars:
+        task = bars.add_task(name, total=updates)
+
+        def tell(found: Row | None) -> None:
+            bars.update(task, completed=trainer.updates)
+            if found is not None and not json:
+                note(f"{found.updates:,} updates: validation {number(found.validation)}, best {number(found.best)}")
+
+        try:
+            train(trainer, validate_every, tell)
+        except KeyboardInterrupt:
+            note(f"interrupted after {trainer.updates:,} updates; the same command goes on from there")
+            raise
+    files = " ".join(path.name for path in traces)
+    words = training_command("mars", settings, name).replace("transom train mars", f"transom train mars {files}")
+    words += "".join(
+        f" {option} {value}"
+        for option, value, usual in (("--first", first, 10_000), ("--gap", gap, None), ("--nodes", nodes, None))
+        if value != usual
+    )
+    card = trainer.checkpoint(name, f"{part.name}: its first {len(part):,} jobs", words).card
+    path = out / f"{name}.safetensors"
+    use = train_options.with_model(["transom", "simulate", *map(str, traces), "--policy"], "mars", path)
+    if json:
+        facts: dict[str, Any] = train_options.facts(card, path, trainer.updates)
+        chosen = {key: card.settings[key] for key in ("min", "median", "small", "medium", "large")}
+        print_json({**facts, "start": trainer.start, "rules": card.rules, "chosen": chosen, "use": use})
+        return
+    remark(f"{path}: {card.parameters:,} weights after {trainer.updates:,} updates in {card.seconds:,.0f} s")
+    remark(f"began as: {trainer.start}")
+    was, now = card.scores["before_training"], card.scores["learned_alone"]
+    remark(f"mean bounded slowdown of the validation: {number(was)} before, {number(now)} after")
+    rule = min(card.rules, key=lambda each: card.rules[each]["bounded_slowdown"])
+    remark(f"best heuristic there: {rule}, {number(card.rules[rule]['bounded_slowdown'])}")
+    remark(f"mars asks: {_asked(card.settings)}, {number(card.scores['bounded_slowdown'])}")
+    remark(f"use it: {use}")
+
+
+def _read(traces: list[Path], first: int, nodes: int | None, gap: float | None, seed: int) -> Workload:
+    """The first jobs of a trace by id, or the first tasks of some workflows."""
+    import numpy as np
+
+    from transom.adapters.rlscheduler import RLScheduler
+
+    if holds_workflows(traces):
+        return read_stream(traces, nodes, gap, seed).workload.take(slice(0, first))
+    options.refuse({"--gap": gap}, f"{traces[0]}, which holds no workflows")
+    workload, _ = RLScheduler(length=1, first=max(first, 4)).read(traces[0], nodes)
+    return workload.take(np.argsort(workload.jobs.id)[:first])
+
+
+def _asked(settings: dict[str, Any]) -> str:
+    large = "the network" if settings["large"] == "learned" else str(settings["large"])
+    return f"{settings['small']} below {settings['min']} jobs, else {large}" if settings["min"] else large

@@ -1,0 +1,159 @@
+"""The two ways of learning: PPO-clip on recorded sequences, and the one-step actor-critic of Algorithm 2.
+
+The reward is 0 until the sequence is over, then what the
+training makes of its mean bounded slowdown; nothing is discounted.
+
+References
+----------
+Schulman et al., Proximal policy optimization algorithms, arXiv 1707.06347; MARS, Algorithm 2, whose update by the cost
+is left out: section V-C adds costs after training.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from transom.learned.kernel.scoring import FEATURES, observe
+from transom.learned.mars.network import MarsNetwork, padded
+from transom.learned.mars.process import Sequence as Jobs
+from transom.learned.mars.process import advance, begin, mean_slowdown, shown_of, take
+from transom.learned.mars.rollouts import TAU, Episode, drawn
+from transom.learned.mars.settings import MarsTraining
+from transom.learned.training.state import Arrays, optimizer_arrays, set_optimizer, under
+from transom.models.arrays import FloatArray
+
+Reward = Callable[[int, float], float]
+"""What a slowdown earns, of the sequence at a place of the batch."""
+
+_OUTLIER = 4.0  # largest advantage that counts, in deviations
+
+
+class Learner:
+    """A network with its optimiser.
+
+    Parameters
+    ----------
+    network, settings : what learns, and how.
+    """
+
+    def __init__(self, network: MarsNetwork, settings: MarsTraining) -> None:
+        self.network, self.settings = network, settings
+        groups = [{"params": list(part.parameters())} for part in (network.actor, network.critic)]
+        self.optimizer: torch.optim.Optimizer = (
+            torch.optim.Adam(groups) if settings.learner == "ppo" else torch.optim.SGD(groups, lr=0.0)
+        )
+
+    def update(self, sequences: Sequence[Jobs], reward: Reward, rng: np.random.Generator, left: float) -> FloatArray:
+        """Play sequences, learn from them, and give their mean bounded slowdowns.
+
+        ``left`` multiplies the learning rates.
+        """
+        for group, rate in zip(
+            self.optimizer.param_groups, (self.settings.learning_rate, self.settings.critic_rate), strict=True
+        ):
+            group["lr"] = rate * left
+        learn = self._ppo if self.settings.learner == "ppo" else self._actor_critic
+        return np.array(learn(sequences, reward, rng))
+
+    def state(self) -> Arrays:
+        """Weights and moments."""
+        weights = {f"network.{name}": each.numpy() for name, each in self.network.state_dict().items()}
+        return weights | {f"optimizer.{name}": array for name, array in optimizer_arrays(self.optimizer).items()}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take what :meth:`state` gave."""
+        found = under("network.", arrays)
+        self.network.load_state_dict({name: torch.from_numpy(array.copy()) for name, array in found.items()})
+        set_optimizer(self.optimizer, under("optimizer.", arrays))
+
+    def _ppo(self, sequences: Sequence[Jobs], reward: Reward, rng: np.random.Generator) -> list[float]:
+        s, weights = self.settings, self.network.weights()
+        episodes: list[Episode] = [drawn(weights, each, s.slots, rng) for each in sequences]
+        told = [episode.slowdown for episode in episodes]
+        rewards = [reward(at, slowdown) for at, slowdown in enumerate(told)]
+        played = [(episode, each) for episode, each in zip(episodes, rewards, strict=True) if len(episode.counts)]
+        if not played:  # nobody ever waited
+            return told
+        counts = np.concatenate([episode.counts for episode, _ in played])
+        rows = np.concatenate([episode.features for episode, _ in played])
+        ends = np.cumsum(counts)
+        actions = torch.from_numpy(np.concatenate([episode.actions for episode, _ in played]))
+        before = torch.from_numpy(np.concatenate([episode.logs for episode, _ in played]).astype(np.float32))
+
+        def some(part: NDArray[np.intp]) -> tuple[torch.Tensor, torch.Tensor]:
+            return padded(np.concatenate([rows[ends[at] - counts[at] : ends[at]] for at in part]), counts[part])
+
+        whole = np.arange(len(counts))
+        with torch.no_grad():
+            blocks = [self.network.values(*some(part)) for part in np.split(whole, whole[s.minibatch :: s.minibatch])]
+        values, advantage, start = torch.cat(blocks).double().numpy(), np.empty(len(counts)), 0
+        for episode, earned in played:
+            stop = start + len(episode.counts)
+            advantage[start:stop] = advantages(values[start:stop], earned, s.lam)
+            start = stop
+        targets = torch.from_numpy((advantage + values).astype(np.float32))
+        advantage = ((advantage - advantage.mean()) / (advantage.std() + 1e-8)).clip(-_OUTLIER, _OUTLIER)
+        gains = torch.from_numpy(advantage.astype(np.float32))
+        for _ in range(s.passes):
+            order = rng.permutation(whole)
+            for part in np.split(order, whole[s.minibatch :: s.minibatch]):
+                features, mask = some(part)
+                logs = self.network(features, mask)
+                log = logs.gather(1, actions[part].unsqueeze(1)).squeeze(1)
+                ratio = (log - before[part]).exp()
+                clipped = ratio.clamp(1 - s.clip, 1 + s.clip)
+                gain = torch.minimum(ratio * gains[part], clipped * gains[part]).mean()
+                error = (self.network.values(features, mask) - targets[part]).square().mean()
+                finite = logs.masked_fill(~mask, 0)
+                entropy = -(finite.exp() * finite).sum(1).mean()
+                self._descend(error - gain - s.entropy * entropy)
+        return told
+
+    def _actor_critic(self, sequences: Sequence[Jobs], reward: Reward, rng: np.random.Generator) -> list[float]:
+        told = []
+        for at, jobs in enumerate(sequences):
+            state = begin(jobs)
+            goes_on = advance(state)
+            while goes_on:
+                shown = shown_of(state, self.settings.slots)
+                rows = np.empty((len(shown.queue), len(FEATURES)), np.float32)
+                observe(shown, rows)
+                now = padded(rows, np.array([len(rows)]))
+                logs, value = self.network(*now)[0], self.network.values(*now)[0]
+                chances = logs.detach().double().exp().numpy()
+                row = int(rng.choice(len(rows), p=chances / chances.sum()))
+                take(state, row)
+                goes_on = advance(state)
+                if goes_on:
+                    shown = shown_of(state, self.settings.slots)
+                    rows = np.empty((len(shown.queue), len(FEATURES)), np.float32)
+                    observe(shown, rows)
+                    with torch.no_grad():
+                        worth = float(self.network.values(*padded(rows, np.array([len(rows)])))[0])
+                else:
+                    worth = reward(at, float(mean_slowdown(state, TAU)))
+                # delta = R + v(S', w) - v(S, w) weighs both gradients; I stays 1, as nothing is discounted
+                self._descend((float(value.detach()) - worth) * (value + logs[row]))
+            told.append(float(mean_slowdown(state, TAU)))
+        return told
+
+    def _descend(self, loss: torch.Tensor) -> None:
+        self.optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
+        self.optimizer.step()
+
+
+def advantages(values: FloatArray, reward: float, lam: float) -> FloatArray:
+    """Generalised advantages of the decisions of a sequence whose reward comes at its end; nothing is discounted."""
+    following = np.append(values[1:], reward)
+    found, carried = np.empty(len(values)), 0.0
+    for at in range(len(values) - 1, -1, -1):
+        carried = following[at] - values[at] + lam * carried
+        found[at] = carried
+    return found
