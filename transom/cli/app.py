@@ -25,7 +25,9 @@ _COMMANDS = (
     "slurm window", "slurm advise", "slurm score", "slurm run", "slurm release", "slurm replay", "slurm play",
     "slurm record",
 )  # fmt: skip
-"""Each has a module of its name; ``library`` has one, ``generate``, ``import`` and ``slurm`` have folders."""
+"""Each has a module of its name; ``library`` has one, and those of some groups stand in folders."""
+
+_FOLDERS = (("generate ", "generate."), ("import ", "records."), ("slurm ", "slurm."), ("train ", "train."))
 
 _GROUPS = {
     "generate": "Generate workloads, knapsacks, selections, allocations, constrained paths, placements, workflows.",
@@ -76,7 +78,7 @@ def _named(arguments: Sequence[str]) -> Sequence[str]:
 def _module(name: str) -> str:
     if name.startswith("library"):
         return "library"
-    for group, folder in (("generate ", "generate."), ("import ", "records."), ("slurm ", "slurm.")):
+    for group, folder in _FOLDERS:
         if name.startswith(group):
             name = folder + name.removeprefix(group)
     return name.replace(" ", "_").replace("-", "_")

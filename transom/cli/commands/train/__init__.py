@@ -1,0 +1,1 @@
+"""``transom train``: a module per command."""
