@@ -24,6 +24,7 @@ from transom.models.arrays import (
     model,
     whole,
 )
+from transom.models.longest_paths import longest_paths
 
 AMOUNT = 2**53
 """What an amount of a resource must stay below."""
@@ -42,8 +43,19 @@ class Adjacency(NamedTuple):
     tasks: IntArray
 
 
+class _Known:
+    """What follows from the fields and is asked for again and again: rows of the edges, an order, ticks."""
+
+    __slots__ = ("_children", "_durations", "_order", "_parents", "_ticks")
+    _parents: Adjacency
+    _children: Adjacency
+    _order: IntArray
+    _ticks: int
+    _durations: IntArray
+
+
 @model
-class Workflow(Frozen):
+class Workflow(_Known, Frozen):
     r"""Start each task of a workflow so that the last one ends as early as possible.
 
     .. math:: \min \max_t (s_t + p_t) \quad\text{s.t.}\quad s_t \ge r_t,\quad
@@ -138,10 +150,16 @@ class Workflow(Frozen):
             ("submit", whole(self.submit, "workflow: submit")), ("releases", releases),
         ):  # fmt: skip
             object.__setattr__(self, name, value)
+        by_parent = edges[np.lexsort((edges[:, 1], edges[:, 0]))]
+        object.__setattr__(self, "_parents", _rows(edges[:, 1], edges[:, 0], len(tasks)))
+        object.__setattr__(self, "_children", _rows(by_parent[:, 0], by_parent[:, 1], len(tasks)))
+        object.__setattr__(self, "_order", _topological(self))
         if (cycle := _cycle(self)) is not None:
             told = [tasks[each] for each in cycle]
             told = told if len(told) <= 2 * _SHOWN else [*told[: 2 * _SHOWN - 2], "...", told[-1]]
             raise ModelError(f"workflow: tasks wait for each other in a cycle: {' -> '.join(told)}")
+        object.__setattr__(self, "_ticks", _ticks(runtimes))
+        object.__setattr__(self, "_durations", np.rint(runtimes * self._ticks).astype(np.int64))
         if self.machine is not None:
             object.__setattr__(self, "machine", self._fitting(self.machine))
 
@@ -201,29 +219,22 @@ class Workflow(Frozen):
     @property
     def parents(self) -> Adjacency:
         """The tasks that each task waits for."""
-        return _rows(self.edges[:, 1], self.edges[:, 0], len(self))
+        return Adjacency(*(each.copy() for each in self._parents))
 
     @property
     def children(self) -> Adjacency:
         """The tasks that wait for each task."""
-        by_parent = self.edges[np.lexsort((self.edges[:, 1], self.edges[:, 0]))]
-        return _rows(by_parent[:, 0], by_parent[:, 1], len(self))
+        return Adjacency(*(each.copy() for each in self._children))
 
     @property
     def ticks(self) -> int:
         """How many ticks make a second: the least power of ten up to 10**6 in which runtimes are whole numbers."""
-        total = float(self.runtimes.sum())
-        for decimals in range(6):
-            power: int = 10**decimals
-            exact = self.runtimes * power
-            if (np.abs(exact - np.rint(exact)) <= 2 * np.spacing(exact)).all() or total * power * 10 >= _TOTAL:
-                return power
-        return 1_000_000
+        return self._ticks
 
     @property
     def durations(self) -> IntArray:
         """The runtimes in ticks, rounded where they have more than six decimals, shape ``(tasks,)``."""
-        return np.rint(self.runtimes * self.ticks).astype(np.int64)
+        return self._durations.copy()
 
     def requests(self) -> IntArray:
         """Nodes, then further resources, shape ``(tasks, 1 + resources)``."""
@@ -231,12 +242,12 @@ class Workflow(Frozen):
 
     def earliest(self) -> IntArray:
         """The earliest starts on a machine where nothing is scarce, in ticks, shape ``(tasks,)``."""
-        durations, (first, parents) = self.durations.tolist(), self.parents
-        first, parents, starts = first.tolist(), parents.tolist(), (self.releases * self.ticks).tolist()
-        for task in self.order().tolist():
-            waits = parents[first[task] : first[task + 1]]
-            starts[task] = max([starts[task], *(starts[parent] + durations[parent] for parent in waits)])
-        return np.array(starts, np.int64)
+        return longest_paths(self._order, *self._parents, self._durations, self.releases * self._ticks)
+
+    def tails(self) -> IntArray:
+        """What follows after the end of each task on the longest path from it, in ticks, shape ``(tasks,)``."""
+        backwards = np.ascontiguousarray(self._order[::-1])
+        return longest_paths(backwards, *self._children, self._durations, np.zeros(len(self), np.int64))
 
     def critical_path(self) -> float:
         """When the longest path ends, releases counted [s]: no machine ends the workflow earlier."""
@@ -244,9 +255,7 @@ class Workflow(Frozen):
 
     def order(self) -> IntArray:
         """The tasks so that parents stand before children, level by level, in each as in :attr:`tasks`."""
-        order = _topological(self)
-        assert len(order) == len(self)
-        return order
+        return self._order.copy()
 
     def value(self, solution: ArrayLike) -> float:
         """The makespan [s]."""
@@ -301,6 +310,11 @@ class Workflow(Frozen):
         """``solution`` as a read-only array of its own."""
         return frozen_ints(solution, "workflow: solution", (len(self),))
 
+    def warm_up(self) -> None:
+        """Compile what longest paths are found with."""
+        none = np.zeros(0, np.int64)
+        longest_paths(none, np.zeros(1, np.int64), none, none, none)
+
     def trivial(self) -> IntArray | None:
         """The earliest starts if the machine has room for all of them, else None."""
         starts = self.earliest()
@@ -346,6 +360,16 @@ def _edges(given: ArrayLike, tasks: tuple[str, ...]) -> IntArray:
     return frozen_ints(ordered[new], "workflow: edges")
 
 
+def _ticks(runtimes: FloatArray) -> int:
+    total = float(runtimes.sum())
+    for decimals in range(6):
+        power: int = 10**decimals
+        exact = runtimes * power
+        if (np.abs(exact - np.rint(exact)) <= 2 * np.spacing(exact)).all() or total * power * 10 >= _TOTAL:
+            return power
+    return 1_000_000
+
+
 def _rows(by: IntArray, tasks: IntArray, count: int) -> Adjacency:
     return Adjacency(np.searchsorted(by, np.arange(count + 1)), np.ascontiguousarray(tasks))
 
@@ -370,7 +394,7 @@ def _topological(workflow: Workflow) -> IntArray:
 
 def _cycle(workflow: Workflow) -> list[int] | None:
     """Tasks that wait for each other, the first one again at the end; None if there are none."""
-    order = _topological(workflow)
+    order = workflow.order()
     if len(order) == len(workflow):
         return None
     left = np.ones(len(workflow), bool)

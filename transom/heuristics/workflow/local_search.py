@@ -63,7 +63,7 @@ class LocalSearch:
         search(tasks, reverse(tasks), order, np.zeros(3, np.int64), profile_of(tasks), np.random.default_rng(0), 1)
 
     def __call__(self, problem: Workflow, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
-        if not presolve(problem, budget):
+        if budget.seconds_left() == 0 or not presolve(problem, budget):
             self.improve(problem, budget, rng, start)
 
     def improve(self, problem: Workflow, budget: Budget, rng: np.random.Generator, start: Any) -> None:
@@ -71,10 +71,14 @@ class LocalSearch:
         tasks = tasks_of(problem)
         rules: tuple[Rule, ...] = (LongestPath(), LongestFirst())
         for rule in rules:
+            if budget.solution is not None and budget.seconds_left() == 0:
+                return
             budget.found(list_schedule(tasks, ranks_of(rule.scores(problem), problem))[: len(problem)])
         if start is not None:
             budget.found(start)
         began = budget.seconds()
+        if budget.seconds_left() == 0:
+            return
         budget.found(inserted(problem, by_rank(problem), budget))
         if budget.short(4 * (budget.seconds() - began)):  # what a step takes
             return

@@ -14,7 +14,8 @@ from transom.models.workflow import Workflow
 from transom.solving import presolve
 from transom.stop import Budget
 
-_CHUNK = 256  # tasks between two looks at the clock
+_CHUNK = 256  # tasks between two looks at the clock, at most,
+_STEPS = 500_000  # and steps of the schedule that these may look at
 
 SMALL = Workflow("w", ["a", "b", "c"], [2, 1, 1], [[0, 1]], resources=["m"], demands=[[1], [1], [1]]).on(1)
 """What kernels are compiled for."""
@@ -42,7 +43,8 @@ class Rule:
     def __call__(self, problem: Workflow, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         if len(problem):
             budget.found(list_schedule(tasks_of(problem), ranks_of(self.scores(problem), problem))[: len(problem)])
-        presolve(problem, budget)
+        if budget.seconds_left() > 0:
+            presolve(problem, budget)
 
 
 def ranks_of(scores: IntArray, problem: Workflow) -> IntArray:
@@ -115,7 +117,8 @@ class Heft(Rule):
     def __call__(self, problem: Workflow, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         if len(problem):
             budget.found(inserted(problem, by_rank(problem), budget))
-        presolve(problem, budget)
+        if budget.seconds_left() > 0:
+            presolve(problem, budget)
 
 
 def by_rank(problem: Workflow) -> IntArray:
@@ -130,12 +133,15 @@ def inserted(problem: Workflow, order: IntArray, budget: Budget) -> IntArray:
     tasks, starts = tasks_of(problem), np.zeros(len(order), np.int64)
     profile, latest = profile_of(tasks), 0
     clear(tasks, profile)
-    for begin in range(0, len(order), _CHUNK):
+    begin = 0
+    while begin < len(order):
         if begin and budget.seconds_left() == 0:
             rest = order[begin:]
             starts[rest] = latest + np.cumsum(tasks.durations[rest]) - tasks.durations[rest]
             break
-        latest = max(latest, insert(tasks, order, begin, min(begin + _CHUNK, len(order)), starts, profile))
+        end = min(begin + max(1, min(_CHUNK, _STEPS // int(profile.steps[0]))), len(order))
+        latest = max(latest, insert(tasks, order, begin, end, starts, profile))
+        begin = end
     return starts[: len(problem)]
 
 

@@ -64,7 +64,6 @@ def pop(heap: Heap) -> int:
     return top
 
 
-@compiled
 def list_schedule(tasks: Tasks, ranks: IntArray) -> IntArray:
     """Whenever something ends, start what waits and fits, the least rank first (parallel schedule generation).
 
@@ -76,33 +75,53 @@ def list_schedule(tasks: Tasks, ranks: IntArray) -> IntArray:
     -------
     Starts in ticks, shape ``(T,)``.
     """
+    kinds = np.zeros(len(ranks), np.int64)
+    for column in tasks.requests.T:
+        amounts, of = np.unique(column, return_inverse=True)
+        kinds = np.unique(kinds * len(amounts) + of, return_inverse=True)[1]
+    begins = np.cumsum(np.bincount(kinds, minlength=1))
+    return schedule_kinds(tasks, ranks, kinds, np.append(0, begins))
+
+
+@compiled
+def schedule_kinds(tasks: Tasks, ranks: IntArray, kinds: IntArray, begins: IntArray) -> IntArray:
+    """Schedule tasks by ranks; those of a kind have equal requests, so that of each only the first waiting is asked.
+
+    Parameters
+    ----------
+    ranks : as of :func:`list_schedule`.
+    kinds : the kind of each task, from 0, shape ``(T,)``.
+    begins : how many tasks are of a lower kind, shape ``(kinds + 1,)``.
+    """
     count, resources = tasks.requests.shape
     starts, waits = np.zeros(count, np.int64), np.zeros(count, np.int64)
-    ready = Heap(np.empty(count, np.int64), np.empty(count, np.int64), np.zeros(1, np.int64))
+    keys, values, sizes = np.empty(count, np.int64), np.empty(count, np.int64), np.zeros(len(begins), np.int64)
     ends = Heap(np.empty(count, np.int64), np.empty(count, np.int64), np.zeros(1, np.int64))
-    free, aside = tasks.capacity.copy(), np.empty(count, np.int64)
+    free = tasks.capacity.copy()
     for task in range(count):
         waits[task] = tasks.parents_from[task + 1] - tasks.parents_from[task]
         if waits[task] == 0:
-            push(ready, ranks[task], task)
+            add_ready(keys, values, sizes, begins, kinds[task], ranks[task], task)
     now = 0
     while True:
-        passed = 0
-        while ready.size[0] > 0 and free[0] > 0:
-            task = pop(ready)
-            fits = True
-            for r in range(resources):
-                fits = fits and tasks.requests[task, r] <= free[r]
-            if not fits:
-                aside[passed] = task
-                passed += 1
-                continue
+        while free[0] > 0:
+            kind, least = -1, count
+            for each in range(len(begins) - 1):
+                at = begins[each]
+                if sizes[each] > 0 and keys[at] < least:
+                    fits = True
+                    for r in range(resources):
+                        fits = fits and tasks.requests[values[at], r] <= free[r]
+                    if fits:
+                        kind, least = each, keys[at]
+            if kind < 0:
+                break
+            low, high = begins[kind], begins[kind + 1]
+            task = pop(Heap(keys[low:high], values[low:high], sizes[kind : kind + 1]))
             starts[task] = now
             for r in range(resources):
                 free[r] -= tasks.requests[task, r]
             push(ends, now + tasks.durations[task], task)
-        for k in range(passed):
-            push(ready, ranks[aside[k]], aside[k])
         if ends.size[0] == 0:
             return starts
         now = int(ends.keys[0])
@@ -114,7 +133,16 @@ def list_schedule(tasks: Tasks, ranks: IntArray) -> IntArray:
                 child = tasks.children[k]
                 waits[child] -= 1
                 if waits[child] == 0:
-                    push(ready, ranks[child], child)
+                    add_ready(keys, values, sizes, begins, kinds[child], ranks[child], child)
+
+
+@compiled
+def add_ready(
+    keys: IntArray, values: IntArray, sizes: IntArray, begins: IntArray, kind: int, rank: int, task: int
+) -> None:
+    """Add a task to the heap of its kind."""
+    low, high = begins[kind], begins[kind + 1]
+    push(Heap(keys[low:high], values[low:high], sizes[kind : kind + 1]), rank, task)
 
 
 @compiled

@@ -73,8 +73,4 @@ def longest_paths(problem: Workflow) -> IntArray:
 
     On identical nodes and without transfers this is the upward rank of HEFT (Topcuoglu et al., eq. 8).
     """
-    first, children = (part.tolist() for part in problem.children)
-    lengths = problem.durations.tolist()
-    for task in reversed(problem.order().tolist()):
-        lengths[task] += max((lengths[child] for child in children[first[task] : first[task + 1]]), default=0)
-    return np.array(lengths, np.int64)
+    return problem.tails() + problem.durations

@@ -269,7 +269,7 @@ def _workflow(problem: Workflow) -> tuple[float, ...]:
     path = problem.critical_path()
     if not len(problem) or problem.machine is None or path == 0:
         return (0.0,) * len(_WORKFLOW)
-    steps = replace(problem, runtimes=np.ones(len(problem)), machine=None)
+    steps = replace(problem, runtimes=np.ones(len(problem)), machine=None, releases=np.zeros(len(problem), np.int64))
     levels, machine = steps.critical_path(), problem.machine.astype(float)
     energy = problem.runtimes @ problem.requests()
     load = max(float(part) / (most * path) for part, most in zip(energy, machine, strict=True) if most > 0)

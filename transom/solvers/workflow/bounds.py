@@ -53,7 +53,6 @@ def windows_of(problem: Workflow) -> tuple[Windows, bool]:
     Amounts are divided by their common divisor. Where their products with times would not fit into 64 bits, they are
     divided further and rounded down, requests as well as capacities: what fits still fits, so bounds hold.
     """
-    backwards = Workflow("", problem.tasks, problem.runtimes, problem.edges[:, ::-1])
     durations, columns, amounts, exact = problem.durations, [], [], True
     longest = int(durations.sum()) + int(problem.releases.max(initial=0)) * problem.ticks
     machine = [] if problem.machine is None else problem.machine.tolist()
@@ -66,7 +65,7 @@ def windows_of(problem: Workflow) -> tuple[Windows, bool]:
         columns.append(requests // divisor // rounding)
         amounts.append(capacity // divisor // rounding)
     table = np.array(columns, np.int64).reshape(len(columns), len(problem)).T.copy()
-    return Windows(problem.earliest(), durations, backwards.earliest(), table, np.array(amounts, np.int64)), exact
+    return Windows(problem.earliest(), durations, problem.tails(), table, np.array(amounts, np.int64)), exact
 
 
 def path_bound(windows: Windows) -> int:
@@ -78,6 +77,11 @@ def resource_bound(windows: Windows) -> int:
     """The best bound by a single resource: by subsets, or of many tasks by the energy of all."""
     if len(windows.heads) <= _TASKS:
         return max((subset_bound(windows, r) for r in range(len(windows.capacity))), default=0)
+    return energy_bound(windows)
+
+
+def energy_bound(windows: Windows) -> int:
+    """What all tasks take of the scarcest resource."""
     energy = windows.durations.astype(object) @ windows.requests
     return max((-(-part // most) for part, most in zip(energy, windows.capacity.tolist(), strict=True)), default=0)
 

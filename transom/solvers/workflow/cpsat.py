@@ -15,7 +15,14 @@ from transom.models.arrays import IntArray
 from transom.models.workflow import Workflow
 from transom.solvers.backends.cpsat import Scale, search_cpsat
 from transom.solvers.backends.native import defer_destructors, import_back_end, run_deferred
-from transom.solvers.workflow.bounds import Windows, interval_bound, path_bound, resource_bound, windows_of
+from transom.solvers.workflow.bounds import (
+    Windows,
+    energy_bound,
+    interval_bound,
+    path_bound,
+    resource_bound,
+    windows_of,
+)
 from transom.solvers.workflow.series import series_parts
 from transom.solving import presolve
 from transom.stop import Budget, Stop
@@ -23,6 +30,8 @@ from transom.stop import Budget, Stop
 _SHARE = 0.4  # of the time, that local search takes
 _STALL = 200  # steps without a better schedule that end the local search, for each task
 _PER_TASK = 1e-4  # what it takes to build the model, for each task and edge [s]
+_PER_PART = 4e-4  # what it takes to cut a workflow into parts, for each task [s]
+_PER_SQUARE = 1e-7  # what the bounds by subsets take, per square of the tasks [s]
 _LANES = 150  # tasks times parts of a resource, up to which it is decided which part a task takes
 _PAIRS = 8000  # of tasks and machines, up to which tasks without edges are assigned to machines
 _CUBE = 4e6  # of the number of tasks, up to which intervals are looked at
@@ -71,11 +80,16 @@ class WorkflowCpSat:
         run_deferred()
 
     def __call__(self, problem: Workflow, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
+        if budget.seconds_left() == 0:  # of a large workflow the digest alone took it all
+            registry.make(registry.SOLVERS, "longest-path", Workflow)(problem, budget, rng)
+            budget.prove(problem.critical_path())
+            return
         if presolve(problem, budget):
             return
-        series = series_parts(problem)
-        parts = [problem.take(tasks) for tasks in series]
-        if len(parts) == 1 or any(part.ticks > problem.ticks for part in parts):
+        hasty = budget.seconds_left() < _PER_PART * len(problem)  # too short to look for parts
+        series = [np.arange(len(problem))] if hasty else series_parts(problem)
+        parts = [problem.take(tasks) for tasks in series] if len(series) > 1 else []
+        if not parts or any(part.ticks > problem.ticks for part in parts):
             _solve(problem, budget, rng, start)
             return
         joint = _Joint(problem, budget, series, parts)
@@ -164,8 +178,11 @@ def _solve(problem: Workflow, budget: Budget, rng: np.random.Generator, start: A
     """Bounds, local search, then CP-SAT on one part."""
     (windows, exact), ticks = windows_of(problem), problem.ticks
     scale = _Ticks(1 / ticks, 0.0 if exact else math.inf, False, ticks)
-    proved = max(path_bound(windows), resource_bound(windows))
+    proved = max(path_bound(windows), energy_bound(windows))
     budget.prove(scale.bound(proved))
+    if budget.seconds_left() > _PER_SQUARE * len(problem) ** 2:
+        proved = max(proved, resource_bound(windows))
+        budget.prove(scale.bound(proved))
     building = _PER_TASK * (len(problem) + len(problem.edges))
     short = building > (1 - _SHARE) * budget.seconds_left()  # too short for CP-SAT: local search takes it all
     _improve(problem, budget, rng, start, 1.0 if short else _SHARE)

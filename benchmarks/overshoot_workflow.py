@@ -1,0 +1,74 @@
+"""CPU time that solvers of workflows use after their deadline, on workflows of up to 100,000 tasks.
+
+    python -m benchmarks.overshoot_workflow
+    python -m benchmarks.overshoot_workflow --tasks 20000 --seconds 0.1 --solver auto
+
+Layers of 60 tasks, forks and joins, and tasks of up to 8 nodes without edges, on 16 nodes; budgets of 0.01, 0.1 and
+1 s. A line for each solver, number of tasks and budget: the worst CPU time after the deadline, as
+``python -m benchmarks.overshoot_allocation`` counts it, and the workflow on which that was. The exit status is 1 where
+it is above 50 ms + 5 % of the budget, a solver fails, or it has no schedule.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+
+from benchmarks.overshoot import allowance
+from benchmarks.overshoot_allocation import NATIVE, Watch
+from transom import Stop, registry, solve
+from transom.generate.instances.workflows import random_workflow
+from transom.models import Workflow
+from transom.rng import stream
+from transom.solvers.backends.native import run_deferred
+from transom.solving import Solver, warm_up
+
+SOLVERS = ("auto", "cpsat", "local-search", "heft", "longest-path", "lpt", "shortest-first")
+NODES = 16
+
+
+def problems(tasks: int) -> Iterator[Workflow]:
+    """One of each kind."""
+    for kind, family, width, largest in (
+        ("layered", "layered", 60, 1), ("fork-join", "fork-join", 60, 1), ("apart", "layered", 60, 8),
+    ):  # fmt: skip
+        flow = random_workflow(stream(1, "overshoot", kind, tasks), family, tasks, width, largest=largest)
+        yield replace(flow, name=kind, edges=() if kind == "apart" else flow.edges).on(NODES)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tasks", type=int, action="append")
+    parser.add_argument("--seconds", type=float, action="append")
+    parser.add_argument("--solver", action="append", default=[], choices=SOLVERS)
+    options = parser.parse_args()
+    good = True
+    print(f"{'solver':<16}{'tasks':>8}{'budget [s]':>11}{'after [s]':>11}{'allowed':>9}  worst on", flush=True)
+    for tasks in options.tasks or [1_000, 10_000, 20_000, 100_000]:
+        flows = list(problems(tasks))
+        for name in options.solver or SOLVERS:
+            solver: Solver = registry.make(registry.SOLVERS, name, Workflow)
+            warm_up(solver, Workflow)
+            for seconds in options.seconds or [0.01, 0.1, 1.0]:
+                worst, told = -seconds, ""
+                for flow in flows:
+                    watch = Watch(seconds, name == "auto" or bool(set(NATIVE) & set(getattr(solver, "needs", ()))))
+                    result = solve(flow, solver, Stop(seconds=seconds), clock=watch)
+                    over = watch.after()
+                    run_deferred()
+                    failed = result.error is not None or result.solution is None
+                    good &= not failed
+                    if over >= worst or failed:
+                        worst, told = over, f"{flow.name}{' ' + str(result.error) if failed else ''}"
+                late = worst > allowance(seconds)
+                good &= not late
+                row = f"{name:<16}{tasks:>8}{seconds:>11g}{worst:>11.3f}{allowance(seconds):>9.3f}  {told}"
+                print(row + " !" * late, flush=True)
+    sys.exit(0 if good else 1)
+
+
+if __name__ == "__main__":
+    main()
