@@ -377,3 +377,16 @@ def test_no_way_in_is_made_for_what_only_kernels_call() -> None:
     assert outer(1) == 3
     assert not any(name in code for name in ("cpython", "cfunc") for code in inner.inspect_llvm().values())
     assert inner(1) == 2
+
+
+def test_a_kernel_is_compiled_once_whatever_numbers_stand_in_calls() -> None:
+    @compiled
+    def scaled(x: int, by: int) -> int:
+        return x * by
+
+    @compiled
+    def outer(x: int, by: int) -> int:
+        return scaled(x, 2) + scaled(x, 3) + scaled(1, by)
+
+    assert outer(10, 7) == 57
+    assert len(scaled.signatures) == 1

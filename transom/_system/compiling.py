@@ -148,6 +148,7 @@ class compiled(Generic[Given, Returned]):
             flags.no_compile = True
             return flags
 
+        dispatcher.get_call_template = _without_constants(dispatcher.get_call_template)
         dispatcher._compiler._customize_flags = without_machine_code
         dispatcher._compiler.compile = lambda *given: without_code(compile_bare(*given))
         dispatcher._cache.load_overload = load
@@ -156,6 +157,22 @@ class compiled(Generic[Given, Returned]):
         dispatcher.add_overload = lambda result: dispatcher.overloads.update({tuple(result.signature.args): result})
         self._dispatcher = dispatcher
         return dispatcher
+
+
+def _without_constants(find: Callable[..., Any]) -> Callable[..., Any]:
+    """How a function is found for a call from compiled code: one for all integers.
+
+    The compiler would make another function for each number that stands in a call, which takes seconds for nothing.
+    """
+    from numba.types import IntegerLiteral, unliteral
+
+    def plain(kind: Any) -> Any:
+        return unliteral(kind) if isinstance(kind, IntegerLiteral) else kind
+
+    def found(args: Iterable[Any], kwargs: dict[str, Any]) -> Any:
+        return find([plain(each) for each in args], {name: plain(each) for name, each in kwargs.items()})
+
+    return found
 
 
 class no_refcount(compiled[Given, Returned]):

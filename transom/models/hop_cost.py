@@ -195,8 +195,10 @@ def slide_costs(leaf: IntArray, pod: IntArray, sizes: IntArray, weights: IntArra
     costs = np.full((len(sizes), n), np.inf)
     if n == 0:
         return costs
-    in_leaf = np.zeros(leaf.max() + 1, np.int64)
-    in_pod = np.zeros(pod.max() + 1, np.int64)
+    leaves, pods = 0, 0
+    for i in range(n):
+        leaves, pods = max(leaves, leaf[i] + 1), max(pods, pod[i] + 1)
+    in_leaf, in_pod = np.zeros(leaves, np.int64), np.zeros(pods, np.int64)
     for row in range(len(sizes)):
         size = sizes[row]
         if size > n or size < 1:

@@ -10,16 +10,14 @@ handing few arrays to a compiled function is what makes calling it cheap.
 
 from __future__ import annotations
 
-from typing import NamedTuple, cast
-
-import numpy as np
+from typing import NamedTuple
 
 from transom._system.compiling import no_refcount
 from transom.models.arrays import IntArray
 from transom.simulation.core.schedule import READY, RESERVED
 
-NEVER = cast(int, np.int64(2**62))
-"""A time that does not come [s]; no Python number, for each of which the compiler makes code of its own."""
+NEVER = 2**62
+"""A time that does not come [s]."""
 
 # Columns of State.jobs. Fixed: submission [s], walltime [s], place in the site's order. Changing:
 # start and end [s] (-1 before), how and as which the job started, whether it has held a reservation,

@@ -7,8 +7,6 @@ failed node comes back nobody knows when: plans go without it.
 
 from __future__ import annotations
 
-from typing import cast
-
 import numpy as np
 
 from transom._system.compiling import compiled, no_refcount
@@ -25,8 +23,6 @@ from transom.simulation.core.events import (
     WALLTIME,
 )
 from transom.simulation.passes.availability import FREED, Profile, add
-
-_ROW = cast(int, np.int64(0))  # of a table of one
 
 
 @no_refcount
@@ -124,7 +120,7 @@ def enter_changes(profile: Profile, at: IntArray) -> None:
     row = np.zeros((1, DEMAND + profile.low.shape[1]), np.int64)
     for c in range(at[CHANGES]):
         row[0, DEMAND] = at[COUNTERS + 2 * c + 1]
-        add(profile, row, _ROW, at[COUNTERS + 2 * c], NEVER, FREED)
+        add(profile, row, 0, at[COUNTERS + 2 * c], NEVER, FREED)
 
 
 @no_refcount

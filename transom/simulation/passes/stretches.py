@@ -8,7 +8,7 @@ first bound that is long enough and puts what it finds in its place, so that the
 
 from __future__ import annotations
 
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,6 @@ BOUNDS = 64
 """Bounds of a class, at most."""
 
 TIME, BELOW = range(2)
-_NONE = cast(int, np.int64(0))  # the compiler makes code of its own for each Python number
 
 
 class Stretches(NamedTuple):
@@ -173,7 +172,7 @@ def first_stretch(t: Stretches, p: Profile, jobs: IntArray, job: int, limit: int
     most = t.length[c, k - 1] if k else 0
     b = block_of(p, start)
     i = step_of(p, b, start)
-    found, count, time = limit, _NONE, NEVER
+    found, count, time = limit, 0, NEVER
     while True:
         b, i = _next_room(p, b, i, floor)
         if b == p.number[0]:

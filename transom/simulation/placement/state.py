@@ -8,7 +8,7 @@ Instances of a task that start on a machine one after another at an instant are 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from transom._system.compiling import compiled, no_refcount
 from transom._system.records import record
 from transom.models.arrays import ArrayT, FloatArray, IntArray
 
-NEVER = cast(int, np.int64(2**62))
+NEVER = 2**62
 
 TASK, MACHINE, START, END, COUNT = range(5)
 """Columns of ``batches``; times are [s]."""

@@ -52,14 +52,14 @@ LEFT, RIGHT, BETWEEN, FINISHED = 0, 1, 2, 3
 
 @compiled
 def begin(sizes: IntArray, counts: IntArray, length: int, wrap: bool) -> State:
-    """The beginning of a search of a packing that fits."""
-    states, slack = 1, length
+    """The beginning of a search of a packing that fits; sizes ascend."""
+    states, slack, blocks = 1, length, 0
     for r in range(len(sizes)):
         states *= counts[r] + 1
         slack -= sizes[r] * counts[r]
-    blocks = counts.sum()
+        blocks += counts[r]
     best = np.array([np.inf, -np.inf])
-    tables = np.empty((2 if wrap else 1, states, slack + sizes.max() if wrap else slack + 1))
+    tables = np.empty((2 if wrap else 1, states, slack + sizes[-1] if wrap else slack + 1))
     between = np.empty((states if wrap else 0, slack + 1))
     rows, starts = np.empty(blocks, np.int64), np.empty(blocks, np.int64)
     return State(np.zeros(FIELDS, np.int64), best, rows, starts, tables, between)
@@ -193,7 +193,9 @@ def advance(state: State, bounds: FloatArray, blocks: Blocks, mirror: Blocks, wo
     at, best, rows, starts, tables, between = state
     costs, sizes, counts = blocks
     states, length = tables.shape[1], costs.shape[1]
-    slack = length - (sizes * counts).sum()
+    slack = length
+    for k in range(len(sizes)):
+        slack -= sizes[k] * counts[k]
     while work > 0 and at[PHASE] != FINISHED:
         before = at[STATE]
         if at[PHASE] == BETWEEN:

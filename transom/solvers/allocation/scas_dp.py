@@ -271,11 +271,14 @@ def solve_small(
 ) -> tuple[bool, float, IntArray]:
     """All of a small search in one call: costs, tables, wrapping blocks, owners."""
     length = len(idle)
-    distinct, counts = distinct_sizes(sizes)
+    slack, asked = length, np.empty(len(sizes), np.int64)
+    for i in range(len(sizes)):  # a copy: for an array that is read-only the compiler makes functions of its own
+        asked[i] = sizes[i]
+        slack -= sizes[i]
+    distinct, counts = distinct_sizes(asked)
     leaf, pod = np.empty(length, np.int64), np.empty(length, np.int64)
     for i in range(length):
         leaf[i], pod[i] = tree_leaf[idle[i]], tree_pod[idle[i]]
-    slack = length - sizes.sum()
     states = 1
     for count in counts:
         states *= count + 1
@@ -289,7 +292,7 @@ def solve_small(
         return False, np.inf, np.empty(0, np.int64)
     order = stable_order(state.starts)
     rows, starts = reordered(state.rows, order), reordered(state.starts, order)
-    return True, state.best[0], block_owners(sizes, length, rows, starts)
+    return True, state.best[0], block_owners(asked, length, rows, starts)
 
 
 @cache
