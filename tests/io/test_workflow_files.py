@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,15 @@ def task(**fields: Any) -> dict[str, Any]:
         (changed(tasks=[task(parents=["x"])]), "w.json: workflow: task 'b': its parent 'x' is no task"),
         (changed(tasks=[task(parents=["b"])]), "w.json: workflow: tasks wait for each other in a cycle: b -> b"),
         (changed(tasks=[task(runtime=-1)]), "w.json: workflow: task 'b': runtime must be a number >= 0, got -1"),
+        (
+            b'{"format": "transom/workflow/1", "name": "w", "tasks": [{"name": "b", "runtime": NaN}]}',
+            "w.json: NaN is not a number (task 'b')",
+        ),
+        (
+            b'{"format": "transom/workflow/1", "name": "w", "tasks": [{"name": "b", "runtime": Infinity}]}',
+            "Infinity is not a number (task 'b')",
+        ),
+        (changed(tasks=[task(release=-1)]), "w.json: $.tasks[0].release: expected `int` >= 0, got -1 (task 'b')"),
         (changed(tasks=[{"name": "b"}]), "w.json: $.tasks[0]: object missing required field `runtime` (task 'b')"),
         (
             changed(tasks=[task(runtime="x")]),
@@ -150,6 +160,10 @@ def nameless(document: dict[str, Any]) -> None:
         (parent("none"), "expected `array`, got `str`"),
         (runtime(-3), "task 'refine_ID03': runtime must be a number >= 0, got -3"),
         (runtime("3"), "expected `float | null`, got `str` (task 'refine_ID03')"),
+        (runtime(math.nan), "NaN is not a number (task 'refine_ID03')"),
+        (runtime(math.inf), "Infinity is not a number (task 'refine_ID03')"),
+        (runtime(-math.inf), "Infinity is not a number (task 'refine_ID03')"),
+        (runtime(1e300), "all tasks together run for 2**40 s or more"),
         (nothing, "it has no tasks"),
         (nameless, "a task has neither an id nor a name"),
     ],
@@ -189,6 +203,13 @@ JOB = '<job id="a" runtime="1"/>'
         (f'<adag>{JOB}<child ref="a"><parent ref="a"/></child></adag>', ": workflow: tasks wait for each other"),
         ('<adag>\n<job id="a"/></adag>', ": task 'a' states no runtime"),
         ('<adag>\n<job id="a" runtime="soon"/></adag>', ":2: task 'a': runtime: expected a number, got str 'soon'"),
+        ('<adag>\n<job id="a" runtime="nan"/></adag>', ":2: task 'a': runtime: expected a number, got str 'nan'"),
+        ('<adag>\n<job id="a" runtime="Infinity"/></adag>', ":2: task 'a': runtime: expected a number, got str 'Inf"),
+        ('<adag>\n<job id="a" runtime="-inf"/></adag>', ":2: task 'a': runtime: expected a number, got str '-inf'"),
+        (
+            '<adag><job id="a"><profile namespace="pegasus" key="runtime">NaN</profile></job></adag>',
+            ":1: task 'a': runtime: expected a number, got str 'NaN'",
+        ),
         ('<adag>\n<job id="a" runtime="-1"/></adag>', ": workflow: task 'a': runtime must be a number >= 0, got -1"),
         ('<adag><job id="a" runtime="1" numcores="0"/></adag>', ": workflow: task 'a': nodes must be >= 1, got 0"),
         (f"<adag>{JOB}\n{JOB}</adag>", ":2: task 'a' stands twice"),

@@ -10,6 +10,7 @@ itself refuses is an error.
 from __future__ import annotations
 
 import json
+import math
 import re
 from functools import cache
 
@@ -136,6 +137,27 @@ def _explain(error: msgspec.ValidationError, data: bytes) -> str:
     return _one_line(f"{place}: {text}{got}{job}")
 
 
+def _owner(data: bytes) -> str:
+    """Which task or job states the first number that is none, in words; empty where nothing says so."""
+    try:
+        left = [(json.loads(data), False)]  # which takes NaN and Infinity
+    except (ValueError, RecursionError):
+        return ""
+    while left:
+        value, of_task = left.pop()
+        if isinstance(value, list):
+            left += [(each, of_task) for each in reversed(value)]
+        elif isinstance(value, dict):
+            name = value.get("id", value.get("name"))
+            odd = any(isinstance(each, float) and not math.isfinite(each) for each in value.values())
+            if odd and of_task and isinstance(name, str):
+                return f" (task {name!r})"[:_SHOWN]
+            if odd and isinstance(name, int):
+                return f" (job {name})"
+            left += [(each, key == "tasks") for key, each in reversed(value.items())]
+    return ""
+
+
 def _one_line(text: str) -> str:
     """Without what a field's name may hold: line ends, and what steers a terminal."""
     return text if text.isprintable() else ascii(text)[1:-1]
@@ -153,5 +175,5 @@ def _malformed(error: Exception, data: bytes) -> str:
     at = int(found[1])
     for word in (b"NaN", b"Infinity", b"-Infinity"):
         if data[at:].startswith(word) or data[max(0, at - 1) :].startswith(word):
-            return f"{word.decode()} is not a number"
+            return _one_line(f"{word.decode()} is not a number{_owner(data)}")
     return f"not JSON: {text.partition(': ')[2].partition(' (')[0] or text} (line {data[:at].count(10) + 1})"
