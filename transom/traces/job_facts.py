@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from transom.models.arrays import IntArray
+from transom.traces.swf_columns import read_fields
 from transom.traces.trace_file import is_trace_file, read_trace_frame
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 AMOUNTS = ("jobs", "cpu", "mem", "node", "gres/gpu")
 """What is counted of each job: itself, cores, memory [MiB], nodes, GPUs."""
 
+_GROUP, _PARTITION = 13, 16  # fields of the Standard Workload Format
 _COLUMNS = {"cpu": "cores", "mem": "memory", "node": "nodes", "gres/gpu": "gpus"}
 
 
@@ -59,6 +61,10 @@ def job_facts(workload: Workload) -> JobFacts:
     jobs, origin = workload.jobs, workload.origin
     unknown = np.full(len(jobs), -1)
     group, partition = (unknown if each is None else each for each in (origin.group, origin.partition))
+    if origin.path not in ("", "-") and (origin.group is None or origin.partition is None):
+        # A workload does not keep what is the same for all jobs.
+        told = read_fields(origin.path, (_GROUP, _PARTITION), jobs.id)
+        group, partition = (np.nan_to_num(told[field], nan=-1).astype(np.int64) for field in (_GROUP, _PARTITION))
     numbers, of = np.unique(np.column_stack((jobs.user, group, partition)), axis=0, return_inverse=True)
     kinds = tuple(
         Kind(_text(user), origin.groups.get(account, _text(account)).lower(), "", origin.names.get(part, "").lower())

@@ -60,6 +60,9 @@ def test_limits_are_applied_and_named(transom: Callable[..., Ran], tmp_path: Pat
         assert "AssocMaxJobsLimit" in each.out + each.err
     again = transom("simulate", path, "--policy", policy, "--out", tmp_path / "replay", "--no-figures")
     assert "AssocMaxJobsLimit" in again.out + again.err
+    for command in ("simulate", "calibrate"):
+        (one,) = json.loads(transom(command, path, "--policy", policy, "--json").out)["policies"]
+        assert one["limits"].keys() == {"AssocMaxJobsLimit"}
     (tmp_path / "assoc.txt").write_text("Account|User|MaxJobs\n|7|few\n")
     refused = transom("calibrate", path, "--policy", policy)
     assert refused.status == 2

@@ -197,3 +197,11 @@ def test_users_and_groups_of_other_traces_are_numbers_and_cores_are_not_known(tm
     window = Window(0, Cluster(4), workload.jobs, workload.jobs.take([]), [], [4])
     with pytest.raises(SpecError, match="windows know no accounts"):
         policy.decide(window)
+
+
+def test_an_account_that_all_jobs_of_a_log_have_is_known(tmp_path: Path) -> None:
+    lines = [f"{i} 0 0 10 1 -1 -1 1 10 -1 1 5 3 -1 -1 1 -1 -1" for i in (1, 2)]
+    (tmp_path / "log.swf").write_text("; MaxProcs: 4\n" + "\n".join(lines) + "\n")
+    (tmp_path / "assoc.txt").write_text("Account|User|GrpJobs\nroot||\n3||1\n")
+    schedule = simulate(read_swf(tmp_path / "log.swf"), f"slurm-backfill:assoc={tmp_path / 'assoc.txt'}")
+    assert schedule.start.tolist() == [0, 10]

@@ -11,7 +11,7 @@ import typer
 from transom.cli.options import common as options
 from transom.cli.options import completion
 from transom.cli.output.console import describe, note, number, print_json, print_table, progress, remark
-from transom.cli.output.schedule_tables import limits_line
+from transom.cli.output.schedule_tables import limits_held, limits_line
 
 if TYPE_CHECKING:
     from transom.cli.output.progress_lines import ProgressLines
@@ -64,14 +64,19 @@ def command(
         note(line)
     found: dict[str, dict[str, Calibration]] = {}
     lines: list[str] = []
+    held: dict[str, dict[str, int]] = {}
     with progress() as bars:
         for run in runs:
             task = bars.add_task(run.label, total=len(workload))
             schedule, _ = replay(workload, run, progress=partial(_report, bars, task))
             found[run.label] = calibration(workload, schedule)
             lines += filter(None, (limits_line(schedule),))
+            held[run.label] = limits_held(schedule)
     if json:
-        rows = [{"policy": run.label, "spec": run.spec, "groups": _documents(found[run.label])} for run in runs]
+        rows = [
+            {"policy": run.label, "spec": run.spec, "groups": _documents(found[run.label]), **_limits(held[run.label])}
+            for run in runs
+        ]
         print_json(
             {
                 "trace": str(trace),
@@ -133,3 +138,7 @@ def _time(seconds: float) -> str:
 
 def _documents(groups: dict[str, Calibration]) -> list[dict[str, object]]:
     return [{"group": name, **one._asdict(), "wait_ratio": one.wait_ratio} for name, one in groups.items()]
+
+
+def _limits(held: dict[str, int]) -> dict[str, object]:
+    return {"limits": held} if held else {}

@@ -22,6 +22,7 @@ from transom.cli.output.console import check_writable, describe, note, print_jso
 from transom.cli.output.schedule_tables import (
     By,
     breakdowns_of,
+    limits_held,
     limits_line,
     print_answer,
     print_breakdown,
@@ -324,6 +325,7 @@ def _document(
         "rules": schedule.rules,
         "folder": str(out / run.label) if out else None,
         "metrics": figures,
+        **({"limits": held} if (held := limits_held(schedule)) else {}),
         **({"allocations": told} if (told := _allocations(schedule)) else {}),
         "repeats": len(repeated),
         "jittered": {name: each._asdict() for name, each in aggregate(repeated).items()} if repeated else {},

@@ -140,10 +140,15 @@ def breakdowns_of(schedule: Schedule, trim: Trim) -> dict[str, dict[str, dict[st
     }
 
 
+def limits_held(schedule: Schedule) -> dict[str, int]:
+    """In how many decisions each limit held back the first of the jobs that limits hold back, by Slurm's reason."""
+    reasons = schedule.decisions.get("limit", ())
+    return dict(sorted(Counter(each for each in map(str, reasons) if each).items()))
+
+
 def limits_line(schedule: Schedule) -> str | None:
     """How often limits held back jobs, and which; None where none did."""
-    reasons = schedule.decisions.get("limit")
-    if reasons is None or not (held := reasons[reasons != ""].tolist()):
-        return None
-    told = ", ".join(f"{name} in {count:,}" for name, count in sorted(Counter(held).items()))
-    return f"{schedule.policy}: limits hold back jobs in {len(held):,} of {len(reasons):,} decisions, first {told}"
+    held = limits_held(schedule)
+    told = ", ".join(f"{name} in {count:,}" for name, count in held.items())
+    of = f"{sum(held.values()):,} of {len(schedule.decisions['time']):,} decisions"
+    return f"{schedule.policy}: limits hold back jobs in {of}, first {told}" if held else None
