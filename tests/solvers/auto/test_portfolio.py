@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from copy import deepcopy
 from importlib.resources import files
@@ -110,23 +111,34 @@ def test_every_leaf_can_be_reached_and_says_what_speaks_for_it(kind: str) -> Non
             assert all(low < high for low, high in limits.values()), limits
 
 
-@pytest.mark.parametrize("objectives", [2.0, 4.0])
-def test_windows_of_few_jobs_are_searched_exhaustively_even_in_ten_milliseconds(objectives: float) -> None:
-    facts = {**features(hard("selection")), "jobs": float(np.log10(1 + 28)), "objectives": objectives}
-    leaf = leaf_of(packaged().problems["selection"], facts, 0.01)
-    assert leaf.steps == (Step("exhaustive", 0.95), Step("nsga2"))
-    assert leaf.chosen == "by choose-selection.toml"
-    plan = read_plan(ROOT / "benchmarks" / "portfolio" / "choose-selection.toml")
-    assert plan.seconds == (0.01,)
-    assert leaf.cases == sum(each.take or each.count for each in plan.instances if isinstance(each, InstanceSet))
+@pytest.mark.parametrize(
+    ("kind", "facts", "seconds", "steps"),
+    [
+        ("selection", {"jobs": math.log10(1 + 28), "objectives": 2}, 0.01, ("exhaustive 0.95", "nsga2 1")),
+        ("selection", {"jobs": math.log10(1 + 20), "objectives": 4}, 0.01, ("exhaustive 0.95", "nsga2 1")),
+        ("free", {"idle": 3.2, "load": 0.95, "table": 8.0}, 1.0, ("free-exact 1",)),
+        ("dcas", {"slack": 2.1, "table": 18.4}, 0.1, ("sa:repair=cheapest,restarts=yes 1",)),
+    ],
+)
+def test_leaves_that_were_chosen_by_hand_name_the_plan_of_the_choice(
+    kind: str, facts: dict[str, float], seconds: float, steps: tuple[str, ...]
+) -> None:
+    leaf = leaf_of(packaged().problems[kind], {**features(hard(kind)), **facts}, seconds)
+    assert tuple(f"{step.solver} {step.share:g}" for step in leaf.steps) == steps
+    assert leaf.chosen == f"by choose-{kind}.toml"
+    plan = read_plan(ROOT / "benchmarks" / "portfolio" / f"choose-{kind}.toml")
+    assert plan.seconds == (seconds,)
+    sets = [each for each in plan.instances if isinstance(each, InstanceSet)]
+    assert leaf.cases == sum(each.take or each.count for each in sets)
 
 
 def test_plans_that_choose_by_hand_and_that_judge_it_have_seeds_of_their_own() -> None:
     seeds: dict[tuple[str | None, int], str] = {}
-    for path in sorted((ROOT / "benchmarks" / "portfolio").glob("*-selection*.toml")):
+    for path in sorted((ROOT / "benchmarks" / "portfolio").glob("*.toml")):
+        if path.stem.endswith("-long"):  # the same instances as in the other plan, with more time
+            continue
         for each in read_plan(path).instances:
-            assert isinstance(each, InstanceSet)
-            if path.stem != "train-selection-long":  # the same windows as in the other plan, with more time
+            if isinstance(each, InstanceSet) and each.generate in ("selection", "tjap"):
                 assert seeds.setdefault((each.generate, each.seed), path.stem) == path.stem
 
 
