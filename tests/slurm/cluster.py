@@ -16,7 +16,7 @@ PROGRAMS = ("slurmctld", "slurmd", "munged", "sbatch", "scontrol", "squeue")
 NAMESPACE = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
 """Runs a command with process numbers of its own; the system ends all that it started, steps and jobs, with it."""
 
-STARTUP = 60.0
+STARTUP = 180.0
 """Longest wait [s] for a cluster that is up."""
 
 
