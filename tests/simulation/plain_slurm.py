@@ -1,4 +1,4 @@
-"""A second, slow replay of Slurm's main scheduler and backfill, with its limits, over lists; shares nothing with ours.
+"""A second, slow replay of Slurm's main scheduler and backfill, with limits and reservations; shares nothing with ours.
 
 Reservations are not rounded, so that it is to be compared with ``resolution=1``.
 """
@@ -22,6 +22,23 @@ class PlainJob:
     account: str = ""
     qos: str = ""
     amounts: dict[str, int] = field(default_factory=dict)
+    reservation: str = ""
+
+
+@dataclass
+class PlainReservation:
+    """Nodes for the jobs that name it and, with ``MAGNETIC``, those of its users that name none."""
+
+    name: str
+    begin: int
+    end: int
+    nodes: set[int]
+    users: set[str]
+    flags: set[str]
+
+    def holds(self, time: int) -> bool:
+        """Whether it is in force."""
+        return self.begin <= time < self.end
 
 
 @dataclass
@@ -71,11 +88,18 @@ class PlainLimits:
 
 
 def plain_slurm(
-    jobs: Sequence[PlainJob], nodes: int, interval: int, lets: Callable[[PlainJob, Sequence[PlainJob]], bool]
+    jobs: Sequence[PlainJob],
+    nodes: int,
+    interval: int,
+    lets: Callable[[PlainJob, Sequence[PlainJob]], bool],
+    reservations: Sequence[PlainReservation] = (),
 ) -> dict[int, int]:
     """When each job starts [s], in the order of submission, then id."""
     start: dict[int, int] = {}
+    pool: dict[int, PlainReservation | None] = {}
     jobs = sorted(jobs, key=lambda job: (job.submit, job.id))
+    told = any(job.reservation for job in jobs)
+    changes = {time for each in reservations for time in (each.begin, each.end)}
     now, wake = -1, None
     while len(start) < len(jobs):
         ends = {start[job.id] + job.runtime for job in jobs if job.id in start}
@@ -84,34 +108,104 @@ def plain_slurm(
         running = [job for job in jobs if job.id in start and start[job.id] + job.runtime > now]
         queue = [job for job in jobs if job.id not in start and job.submit <= now]
 
-        def launch(job: PlainJob, now: int = now, running: list[PlainJob] = running) -> None:
-            start[job.id] = now
+        def launch(
+            job: PlainJob, of: PlainReservation | None, now: int = now, running: list[PlainJob] = running
+        ) -> None:
+            start[job.id], pool[job.id] = now, of
             running.append(job)
 
+        def has_room(job: PlainJob, running: list[PlainJob] = running) -> bool:
+            return job.nodes <= nodes - sum(each.nodes for each in running)
+
+        plan = _Plan(nodes, now, told, reservations, [(each, start[each.id], pool[each.id]) for each in running])
+        blocked: set[str] = set()
         for job in queue:  # the main scheduler
-            if lets(job, running):
-                if job.nodes > nodes - sum(each.nodes for each in running):
-                    break
-                launch(job)
+            own = [each for each in reservations if each.name == job.reservation and each.end > now]
+            line = job.reservation if own else ""
+            if line not in blocked and lets(job, running):
+                of, begin = plan.earliest(job)
+                if begin == now and has_room(job):
+                    launch(job, of)
+                    plan.take(job, now, of)
+                else:
+                    blocked.add(line)
         if now % interval == 0:
-            taken = [(now, start[each.id] + each.walltime, each.nodes) for each in running]
+            plan = _Plan(nodes, now, told, reservations, [(each, start[each.id], pool[each.id]) for each in running])
             for job in queue:
                 if job.id in start or not lets(job, running):
                     continue
-                times = sorted({now, *(end for _, end, _ in taken)})
-
-                def free(time: int, taken: list[tuple[int, int, int]] = taken) -> int:
-                    return nodes - sum(size for begin, end, size in taken if begin <= time < end)
-
-                steps = sorted({*times, *(begin for begin, _, _ in taken)})
-                begin = now
-                while any(
-                    free(t) < job.nodes for t in [begin, *(s for s in steps if begin < s < begin + job.walltime)]
-                ):
-                    begin = next(time for time in times if time > begin)
-                taken.append((begin, begin + job.walltime, job.nodes))
-                if begin == now:
-                    launch(job)
+                of, begin = plan.earliest(job)
+                plan.take(job, begin, of)
+                if begin == now and has_room(job):
+                    launch(job, of)
         waiting = any(job.id not in start for job in queue)
-        wake = (now // interval + 1) * interval if waiting and running else None
+        change = min((time for time in changes if time > now), default=None)
+        wake = None
+        if waiting and (running or (change is not None and now % interval)):
+            wake = (now // interval + 1) * interval
+        elif waiting and change is not None:
+            wake = -(-change // interval) * interval
     return start
+
+
+class _Plan:
+    """Who holds how many nodes of which pool when, by walltimes; the pool None is that for all jobs."""
+
+    def __init__(
+        self,
+        nodes: int,
+        now: int,
+        told: bool,
+        reservations: Sequence[PlainReservation],
+        running: Sequence[tuple[PlainJob, int, PlainReservation | None]],
+    ) -> None:
+        self.nodes, self.now, self.told, self.reservations = nodes, now, told, reservations
+        self.taken: list[tuple[int, int, int, PlainReservation | None]] = []
+        for job, start, of in running:
+            self.take(job, start, of if of is not None and of.end > now else None)
+
+    def take(self, job: PlainJob, begin: int, of: PlainReservation | None) -> None:
+        """Let a job hold its nodes."""
+        end = begin + job.walltime
+        self.taken.append((begin, end if of is None else min(end, of.end), job.nodes, of))
+
+    def earliest(self, job: PlainJob) -> tuple[PlainReservation | None, int]:
+        """From which pool a job gets its nodes first, and when."""
+        named = [each for each in self.reservations if each.name == job.reservation]
+        magnetic = [
+            each for each in self.reservations
+            if not job.reservation and job.user in each.users and (not self.told or "MAGNETIC" in each.flags)
+        ]  # fmt: skip
+        found: list[tuple[int, PlainReservation | None]] = []
+        for of in (*named, *magnetic):
+            begin = self._first(job, of, self.now, of.end)
+            if begin is not None:
+                found.append((begin, of))
+        last = self._first(job, None, max([self.now, *(each.end for each in named)]), None)
+        assert last is not None
+        found.append((last, None))
+        begin, best = min(found, key=lambda each: each[0])
+        return best, begin
+
+    def _first(self, job: PlainJob, of: PlainReservation | None, after: int, limit: int | None) -> int | None:
+        times = {after, *(time for begin, end, _, _ in self.taken for time in (begin, end))}
+        times |= {time for each in self.reservations for time in (each.begin, each.end)}
+        for begin in sorted(time for time in times if time >= after and (limit is None or time < limit)):
+            end = begin + job.walltime if limit is None else min(begin + job.walltime, limit)
+            steps = [begin, *(time for time in times if begin < time < end)]
+            if all(self._free(of, time) >= job.nodes for time in steps):
+                return begin
+        return None
+
+    def _free(self, of: PlainReservation | None, time: int) -> int:
+        taken = sum(size for begin, end, size, pool in self.taken if pool is of and begin <= time < end)
+        active = [each for each in self.reservations if each.holds(time)]
+        if of is None:
+            return self.nodes - len(set[int]().union(*(each.nodes for each in active))) - taken
+        if not of.holds(time):
+            return -taken
+        others = set[int]()
+        for each in active:
+            if each is not of and "MAINT" not in of.flags and ("OVERLAP" not in of.flags or "MAINT" in each.flags):
+                others |= each.nodes
+        return len(of.nodes - others) - taken

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.slurm.cluster import EmulatedSlurm
-from tests.slurm.playing import Played, play, write_record
+from tests.slurm.playing import PLAYED, Played, play, write_record
 from transom.simulation import simulate
 from transom.simulation.output.calibration import ALL, Calibration, calibration
 from transom.traces import read_swf
@@ -42,6 +43,32 @@ def test_a_few_jobs_start_in_the_order_of_the_replay(
     order = workload.jobs.id[np.argsort(started, kind="stable")].tolist()
     assert order == [1, 3, 2, 4]
     assert compared(tmp_path / "record.parquet").order_agreement == 1.0
+
+
+@pytest.mark.long
+def test_jobs_keep_off_reserved_nodes_as_in_the_replay(
+    emulated_slurm: Callable[..., EmulatedSlurm], tmp_path: Path
+) -> None:
+    # Two of four nodes are reserved from the second to the fourth minute. The second job would run into that, the
+    # third asks for it, the fourth fits beside it.
+    slurm = emulated_slurm(nodes=4, leaf=0, speed=20)
+    begin, end = (f"{datetime.fromtimestamp(slurm.now() + after, UTC):%Y-%m-%dT%H:%M:%S}" for after in (120, 240))
+    slurm.run(
+        "scontrol", "create", "reservation", "ReservationName=course", f"StartTime={begin}", f"EndTime={end}",
+        "Nodes=n[00-01]", "Users=root",
+    )  # fmt: skip
+    (tmp_path / "resv.txt").write_text(slurm.run("scontrol", "show", "reservation"))
+    for nodes, minutes, seconds, more in ((4, 1, 20, ""), (4, 4, 20, ""), (2, 1, 20, "course"), (2, 2, 20, "")):
+        options = ("-N", str(nodes), "-t", str(minutes), *((f"--reservation={more}",) if more else ()))
+        slurm.submit(f"sleep {seconds / slurm.speed}", *options)
+    slurm.wait(lambda: len(slurm.completed()) == 4, "all jobs have ended", PLAYED)
+    write_record(slurm, tmp_path / "record.parquet")
+    workload = read_swf(tmp_path / "record.parquet")
+    replayed = simulate(workload, f"slurm-backfill:interval=1,reservations={tmp_path / 'resv.txt'}")
+    started = workload.origin.started
+    assert started is not None
+    for starts in (started, replayed.start):
+        assert workload.jobs.id[np.argsort(starts, kind="stable")].tolist() == [1, 4, 3, 2]
 
 
 @pytest.mark.long

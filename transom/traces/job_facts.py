@@ -28,6 +28,7 @@ class Kind(NamedTuple):
     account: str
     qos: str
     partition: str
+    reservation: str = ""
 
 
 class JobFacts(NamedTuple):
@@ -85,7 +86,7 @@ def facts_digest(facts: JobFacts) -> str:
 def _of_trace(workload: Workload) -> JobFacts:
     import polars as pl
 
-    names = ("user_name", "account", "qos", "partition")
+    names = ("user_name", "account", "qos", "partition", "reservation")
     sizes = [name for each in _COLUMNS.values() for name in (each, f"req_{each}")]
     told = read_trace_frame(workload.origin.path, ("id", "user", *names, *sizes)).unique("id", keep="last")
     told = told.with_columns(user_name=pl.when(pl.col("user_name") != "").then("user_name").otherwise("user"))

@@ -67,3 +67,23 @@ def test_limits_are_applied_and_named(transom: Callable[..., Ran], tmp_path: Pat
     refused = transom("calibrate", path, "--policy", policy)
     assert refused.status == 2
     assert refused.err.splitlines()[-1].endswith("assoc.txt: line 2: maxjobs: 'few' is no number of jobs")
+
+
+def test_reservations_keep_jobs_off_their_nodes(transom: Callable[..., Ran], tmp_path: Path) -> None:
+    # All nodes are in maintenance: the first job would run into it, the third ends before.
+    shown = "ReservationName=upgrade StartTime=500 EndTime=1000\n   NodeCnt=10 Flags=MAINT Users=root\n"
+    (tmp_path / "resv.txt").write_text(shown)
+    path, policy = trace(tmp_path, 1020, 1619, 25), f"slurm-backfill:reservations={tmp_path / 'resv.txt'}"
+    told = json.loads(transom("calibrate", path, "--policy", policy, "--json").out)
+    assert told["policies"][0]["groups"][0]["error_mean"] == 0.0
+    replayed = json.loads(transom("simulate", path, "--policy", policy, "--no-figures", "--json").out)
+    assert replayed["policies"][0]["metrics"]["max_wait"] == 1619
+    (tmp_path / "resv.txt").write_text(shown.replace("MAINT", "MAINT,WEEKLY"))
+    for command in ("calibrate", "simulate"):
+        refused = transom(command, path, "--policy", policy)
+        assert refused.status == 2
+        told_by = refused.err.splitlines()[-1]
+        assert told_by.endswith(
+            "resv.txt: line 1: reservation 'upgrade': WEEKLY is not modelled: it comes again; "
+            "state each time as one of its own"
+        )

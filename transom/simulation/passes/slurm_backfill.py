@@ -7,6 +7,9 @@ A cycle makes its reservations from nothing. Each goes from the earliest start o
 rounded down to a multiple of the resolution. Slurm reserves certain nodes; here they are counted. Before the start, a
 reservation holds as many nodes as it needs beside those that become free until then. What is left in the queue is
 looked at again at the next cycle, for which the replay is woken.
+
+Where administrators reserve nodes (:mod:`~transom.simulation.passes.slurm_reservations`), both look at the whole time
+for which a job asks. A job that waits for its reservation holds back nobody but others of that reservation.
 """
 
 from __future__ import annotations
@@ -30,11 +33,20 @@ from transom.simulation.core.events import (
     occupy,
 )
 from transom.simulation.core.schedule import BACKFILLED, READY, RESERVED
-from transom.simulation.passes.availability import FREED, TAKEN, Profile, add, block_of, clear, earliest, step_of
+from transom.simulation.passes.availability import TAKEN, Profile, add, block_of, step_of
 from transom.simulation.passes.easy_backfill import fits
 from transom.simulation.passes.queue_order import QueueOrder, reorder
 from transom.simulation.passes.rule_replay import after, before
 from transom.simulation.passes.slurm_limits import Limits, allowed, count_held, hold
+from transom.simulation.passes.slurm_reservations import (
+    ORDINARY,
+    Reserved,
+    earliest_of,
+    enter_running,
+    line_of,
+    next_change,
+    until,
+)
 
 
 class Terms(NamedTuple):
@@ -51,10 +63,12 @@ class Tables(NamedTuple):
     """What passes read and write beside the state of ``n`` jobs.
 
     ``runtime`` [s] and ``ids`` ``(n,)``; ``log``: a column per pass; ``picks`` and ``modes`` ``(n,)``: the jobs that a
-    pass starts, and how; ``profile``: what is free when; ``early`` ``(1, DEMAND + 1 + R)``: a row of a job that asks
-    for what a reservation holds before its start; ``group`` ``(n,)``: jobs whose partitions share nodes have the same
-    number; ``blocked``: whether one of them does not fit; ``limits``: of users, accounts and QOS; ``passed``
-    ``(rows, 3)``: in each pass, how many jobs limits held back, the first of them, and what held it back.
+    pass starts, and how; ``profile``: what is free when, of the resources and of ``K`` reservations by administrators;
+    ``early`` and ``asked`` ``(1, DEMAND + 1 + R + K)``: a row of a job that asks for what a reservation holds before
+    its start, and one of the job that is looked at; ``group`` ``(n,)``: jobs whose partitions share nodes have the same
+    number; ``blocked``: whether one of them does not fit, or one of a reservation; ``limits``: of users, accounts and
+    QOS; ``passed`` ``(rows, 3)``: in each pass, how many jobs limits held back, the first of them, and what held it
+    back; ``reserved``: by administrators.
     """
 
     runtime: IntArray
@@ -64,10 +78,12 @@ class Tables(NamedTuple):
     modes: IntArray
     profile: Profile
     early: IntArray
+    asked: IntArray
     group: IntArray
     blocked: IntArray
     limits: Limits
     passed: IntArray
+    reserved: Reserved
 
 
 @compiled
@@ -89,8 +105,12 @@ def run_slurm(
         count, backfilled, head, begin = slurm_pass(s, terms, t, t.passed[row], s.at[NOW] % terms.interval == 0)
         launch(s.jobs, s.queue, s.ends, s.at, t.runtime, t.picks, t.modes, count)
         after(t.log, row, count, backfilled, head, begin, t.ids)
-        if s.at[QUEUED] and s.at[RUNNING]:
-            s.at[WAKE] = (s.at[NOW] // terms.interval + 1) * terms.interval
+        if s.at[QUEUED]:
+            change = next_change(s, t.reserved)
+            if s.at[RUNNING] or (change < NEVER and s.at[NOW] % terms.interval):
+                s.at[WAKE] = (s.at[NOW] // terms.interval + 1) * terms.interval
+            elif change < NEVER:  # until then a further cycle would start nobody
+                s.at[WAKE] = -(-change // terms.interval) * terms.interval
         row += 1
     return row, True
 
@@ -111,9 +131,7 @@ def slurm_pass(s: State, terms: Terms, t: Tables, passed: IntArray, cycle: bool)
         return count, 0, -1, -1
     heads, now, head, begin = count, s.at[NOW], -1, -1
     before_it, tested = 0, 0  # heads, and jobs that wait
-    clear(t.profile, now, s.free)
-    for i in range(s.at[RUNNING]):  # a job past its walltime is expected to end the next second
-        add(t.profile, s.jobs, s.expected[i, 1], max(s.expected[i, 0], now + 1), NEVER, FREED)
+    enter_running(s, t.reserved, t.profile, t.asked)
     for i in range(waiting):
         if before_it < heads and t.picks[before_it] == i:
             before_it += 1
@@ -123,18 +141,18 @@ def slurm_pass(s: State, terms: Terms, t: Tables, passed: IntArray, cycle: bool)
         job, tested = s.queue[i], tested + 1
         if not allowed(s, t.limits, job, passed):
             continue
-        start = earliest(t.profile, s.jobs, job, now, NEVER, NEVER)
+        used, start = earliest_of(s, t.reserved, t.profile, t.asked, job)
         if start == now and fits(s.jobs, job, s.free):
             t.picks[count], t.modes[count] = i, RESERVED if head < 0 and s.jobs[job, HELD] else BACKFILLED
-            _place(s, t, job)
+            _place(s, t, job, used)
             count += 1
         elif head < 0:
             head, begin = job, start
             s.jobs[job, HELD] = 1
         if start < now + terms.window:
             end = (start + s.jobs[job, WALLTIME]) // terms.resolution * terms.resolution
-            _block_early(s.jobs, t, job, start, max(start // terms.resolution * terms.resolution, now))
-            add(t.profile, s.jobs, job, start, max(end, start + terms.resolution), TAKEN)
+            _block_early(t, start, max(start // terms.resolution * terms.resolution, now))
+            add(t.profile, t.asked, 0, start, until(t.reserved, used, max(end, start + terms.resolution)), TAKEN)
     backfilled = 0
     for k in range(heads, count):
         backfilled += t.modes[k] == BACKFILLED
@@ -145,18 +163,27 @@ def slurm_pass(s: State, terms: Terms, t: Tables, passed: IntArray, cycle: bool)
 @no_refcount
 def _start_in_order(s: State, terms: Terms, t: Tables, passed: IntArray) -> int:
     """Start jobs in the order of the queue, of each group up to the first that does not fit; how many there are."""
-    count, open_groups = 0, len(t.blocked)
+    count, open_groups, now = 0, len(t.blocked), s.at[NOW]
+    groups, planned = len(t.blocked) - len(t.reserved.end), len(t.reserved.end) > 0
     t.blocked[:] = 0
+    if planned:
+        enter_running(s, t.reserved, t.profile, t.asked)
     for i in range(min(s.at[QUEUED], terms.queue)):
         job = s.queue[i]
-        if t.blocked[t.group[job]] or not allowed(s, t.limits, job, passed):
+        line = line_of(s, t.reserved, job, t.group[job], groups)
+        if t.blocked[line] or not allowed(s, t.limits, job, passed):
             continue
-        if fits(s.jobs, job, s.free):
+        used, start = ORDINARY, now
+        if planned:
+            used, start = earliest_of(s, t.reserved, t.profile, t.asked, job)
+        if start == now and fits(s.jobs, job, s.free):
             t.picks[count], t.modes[count] = i, RESERVED if s.jobs[job, HELD] else READY
-            _place(s, t, job)
+            _place(s, t, job, used)
+            if planned:
+                add(t.profile, t.asked, 0, now, until(t.reserved, used, now + s.jobs[job, WALLTIME]), TAKEN)
             count += 1
             continue
-        t.blocked[t.group[job]] = 1
+        t.blocked[line] = 1
         open_groups -= 1
         if open_groups == 0:
             break
@@ -164,9 +191,10 @@ def _start_in_order(s: State, terms: Terms, t: Tables, passed: IntArray) -> int:
 
 
 @inlined
-def _place(s: State, t: Tables, job: int) -> None:
+def _place(s: State, t: Tables, job: int, used: int) -> None:
     occupy(s.jobs, s.expected, s.free, s.at, job)
     hold(t.limits, job)
+    t.reserved.within[job] = used
 
 
 @no_refcount
@@ -181,7 +209,7 @@ def _merge(t: Tables, first: int, count: int) -> None:
 
 
 @no_refcount
-def _block_early(jobs: IntArray, t: Tables, job: int, start: int, rounded: int) -> None:
+def _block_early(t: Tables, start: int, rounded: int) -> None:
     """Take what a reservation holds from its rounded start to the real one."""
     if rounded >= start:
         return
@@ -191,5 +219,5 @@ def _block_early(jobs: IntArray, t: Tables, job: int, start: int, rounded: int) 
     for r in range(p.low.shape[1]):
         level = p.levels[p.row[b], r, i] + p.due[b, r]
         coming = p.levels[p.row[c], r, k] + p.due[c, r] - level
-        t.early[0, DEMAND + r] = max(jobs[job, DEMAND + r] - max(coming, 0), 0)
+        t.early[0, DEMAND + r] = max(t.asked[0, DEMAND + r] - max(coming, 0), 0)
     add(p, t.early, 0, rounded, start, TAKEN)

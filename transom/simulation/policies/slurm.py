@@ -21,13 +21,17 @@ from transom.simulation.passes.availability import new_profile
 from transom.simulation.passes.queue_order import queue_order
 from transom.simulation.passes.slurm_backfill import Tables, Terms, run_slurm, slurm_pass
 from transom.simulation.passes.slurm_limits import Limits
+from transom.simulation.passes.slurm_reservations import Reserved
 from transom.simulation.passes.window_pass import decision_of, window_state
 from transom.simulation.policies.slurm_limits import limits_of_users, with_site
 from transom.simulation.policies.slurm_priority import Priorities
-from transom.traces.job_facts import job_facts
-from transom.traces.partitions import partition_groups
+from transom.simulation.policies.slurm_reservations import nothing_reserved, reserved_for
+from transom.traces.job_facts import JobFacts, job_facts
+from transom.traces.partitions import PREFIX, partition_groups
 from transom.traces.records.slurm_limits import Association, Key, Qos, read_associations, read_qos
 from transom.traces.records.slurm_priority import PriorityTerms, read_priority_terms
+from transom.traces.records.slurm_reservations import SlurmReservation, read_reservations
+from transom.traces.trace_file import is_trace_file, read_trace_card
 
 if TYPE_CHECKING:
     from transom.simulation.core.replay import Progress, Replay
@@ -66,15 +70,20 @@ class SlurmBackfill:
         ``limited_job``, the id of the first (-1 for none), and ``limit``, Slurm's reason.
     priority : a ``slurm.conf`` whose ``Priority...`` settings order the queue, instead of ``order``: priorities of
         :class:`~transom.simulation.policies.slurm_priority.Priorities`, with the shares of ``assoc``.
+    reservations : a file with what ``scontrol show reservation`` prints, also with ``--json``: from its start to its
+        end, jobs without access to a reservation keep off its nodes
+        (:func:`~transom.simulation.policies.slurm_reservations.reserved_for`).
+    timezone : of dates in ``reservations``, by name; UTC by default.
 
     Raises
     ------
-    SpecError : a condition above does not hold, or there is no such rule.
-    TraceError : a file of limits cannot be read.
+    SpecError : a condition above does not hold, or there is no such rule or time zone.
+    TraceError : a file of limits or reservations cannot be read.
 
     References
     ----------
-    Slurm's documentation, Scheduling Configuration Guide; slurm.conf, SchedulerParameters; Resource Limits.
+    Slurm's documentation, Scheduling Configuration Guide; slurm.conf, SchedulerParameters; Resource Limits; Advanced
+    Resource Reservation Guide.
     """
 
     order: str = "fcfs"
@@ -88,6 +97,8 @@ class SlurmBackfill:
     assoc: str = ""
     qos: str = ""
     priority: str = ""
+    reservations: str = ""
+    timezone: str = ""
 
     def __post_init__(self) -> None:
         for name in ("depth", "queue", "interval", "resolution", "window"):
@@ -97,14 +108,16 @@ class SlurmBackfill:
             if not 0 < getattr(self, name) <= LARGEST:
                 raise SpecError(f"slurm-backfill: {name} must be from 1 to {LARGEST}, got {getattr(self, name)}")
         load_rule(self.order)
+        if self.timezone and not self.reservations:
+            raise SpecError("slurm-backfill: timezone is that of dates in reservations=FILE, and there are none")
         self._site()
         if self.priority and self.order != "fcfs":
             raise SpecError(f"slurm-backfill: order={self.order} does not go with priority, an order by itself")
 
     @property
     def by_facts(self) -> bool:
-        """Whether it goes by what the trace tells of jobs beside the workload: accounts, QOS, cores."""
-        return bool(self.assoc or self.qos or self.priority)
+        """Whether it goes by what the trace tells of jobs beside the workload: accounts, QOS, cores, reservations."""
+        return bool(self.assoc or self.qos or self.priority or self.reservations)
 
     @property
     def digest(self) -> str:
@@ -115,25 +128,29 @@ class SlurmBackfill:
     def _terms(self) -> Terms:
         return Terms(self.depth, self.queue, self.interval, self.resolution, self.window)
 
-    def _site(self) -> tuple[dict[Key, Association], dict[str, Qos], PriorityTerms | None]:
+    def _site(
+        self,
+    ) -> tuple[dict[Key, Association], dict[str, Qos], PriorityTerms | None, tuple[SlurmReservation, ...]]:
         return (
             read_associations(self.assoc) if self.assoc else {},
             read_qos(self.qos) if self.qos else {},
             read_priority_terms(self.priority) if self.priority else None,
+            read_reservations(self.reservations, self.timezone) if self.reservations else (),
         )
 
     def run(self, replay: Replay, report: Progress) -> dict[str, NDArray[Any]]:
         """A whole replay in one compiled loop."""
         state, order = replay.state, queue_order(replay.rule, replay.jobs, replay.origin)
         limits = limits_of_users(replay.jobs, self.user_jobs, self.user_nodes)
-        priorities = None
+        priorities, reserved = None, nothing_reserved(len(replay.jobs), len(state.free))
         if self.by_facts:
-            facts, (associations, qos, terms) = job_facts(replay.workload), self._site()
+            facts, (associations, qos, terms, reservations) = job_facts(replay.workload), self._site()
+            reserved = self._reserved(replay, facts, associations, reservations)
             limits = with_site(limits, facts, replay.ids, associations, qos)
             if terms is not None:
                 jobs = replay.jobs
                 priorities = Priorities(terms, facts, jobs.submit, jobs.walltime, associations, qos)
-        tables = self._tables(state, replay.runtime, replay.jobs, replay.cluster, limits.limits)
+        tables = self._tables(state, replay.runtime, replay.jobs, replay.cluster, limits.limits, reserved)
         logs, held = [], []
         compiled = priorities is None and not replay.stepwise and (replay.rule.timeless or order is not None)
         more = True
@@ -166,19 +183,54 @@ class SlurmBackfill:
         SpecError : there are files of a site, which go by accounts, of which a window does not know.
         """
         if self.by_facts:
-            raise SpecError("slurm-backfill: assoc, qos and priority need a replay: windows know no accounts")
+            raise SpecError(
+                "slurm-backfill: assoc, qos, priority and reservations need a replay: windows know no accounts"
+            )
         state = window_state(window, np.arange(len(window.queue)))
         jobs = JobTable(np.concatenate((window.queue.data, window.running.data)))
         limits = limits_of_users(jobs, self.user_jobs, self.user_nodes).limits
-        tables = self._tables(state, np.empty(0, np.int64), jobs, window.cluster, limits)
+        reserved = nothing_reserved(len(jobs), len(state.free))
+        tables = self._tables(state, np.empty(0, np.int64), jobs, window.cluster, limits, reserved)
         count, _, head, begin = slurm_pass(state, self._terms, tables, tables.passed[0], True)
         return decision_of(window, state.queue[tables.picks[:count]], tables.modes[:count], head, begin)
 
+    def _reserved(
+        self,
+        replay: Replay,
+        facts: JobFacts,
+        associations: dict[Key, Association],
+        reservations: tuple[SlurmReservation, ...],
+    ) -> Reserved:
+        amounts = len(replay.state.free)
+        if not reservations:
+            return nothing_reserved(len(replay.jobs), amounts)
+        if replay.stepwise:
+            raise SpecError("slurm-backfill: reservations do not go with --outages")
+        if any(name.startswith(PREFIX) for name in replay.cluster.resources):
+            raise SpecError("slurm-backfill: reservations do not go with --partition-nodes")
+        path = replay.workload.origin.path
+        if is_trace_file(path) and read_trace_card(path).unit != "nodes":
+            raise SpecError(f"slurm-backfill: reservations are of nodes, and sizes in {path} count cores")
+        jobs = replay.jobs
+        first, last = int(jobs.submit.min()), int((jobs.submit + jobs.walltime).max())
+        if not any(each.begin < last and first < each.end for each in reservations):
+            raise SpecError(
+                f"slurm-backfill: {self.reservations}: all reservations lie outside of the trace, which lasts from "
+                f"{first} s to {last} s"
+            )
+        return reserved_for(reservations, facts, associations, replay.cluster.num_nodes, amounts)
+
     def _tables(
-        self, state: events.State, runtime: IntArray, table: JobTable, cluster: Cluster, limits: Limits
+        self,
+        state: events.State,
+        runtime: IntArray,
+        table: JobTable,
+        cluster: Cluster,
+        limits: Limits,
+        reserved: Reserved,
     ) -> Tables:
-        n, tested = len(state.jobs), min(self.depth, len(state.jobs))
-        steps = 2 * n + 4 * tested + 4 + len(state.at)
+        n, tested, known = len(state.jobs), min(self.depth, len(state.jobs)), len(reserved.end)
+        steps = 2 * n + 4 * tested + 4 + len(state.at) + len(reserved.changes)
         group = partition_groups(cluster.resources, table.demand)
         return Tables(
             runtime=runtime,
@@ -186,12 +238,14 @@ class SlurmBackfill:
             log=np.empty((len(COLUMNS), _CHUNK), np.int64),
             picks=np.empty(n, np.int64),
             modes=np.empty(n, np.int64),
-            profile=new_profile(state.free, steps),
-            early=np.zeros((1, state.jobs.shape[1]), np.int64),
+            profile=new_profile(reserved.base, steps),
+            early=np.zeros((1, state.jobs.shape[1] + known), np.int64),
+            asked=np.zeros((1, state.jobs.shape[1] + known), np.int64),
             group=group,
-            blocked=np.zeros(int(group.max(initial=0)) + 1, np.int64),
+            blocked=np.zeros(int(group.max(initial=0)) + 1 + known, np.int64),
             limits=limits,
             passed=np.zeros((_CHUNK, 3), np.int64),
+            reserved=reserved,
         )
 
 

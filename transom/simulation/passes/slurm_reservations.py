@@ -1,0 +1,150 @@
+"""Nodes that Slurm reserves for certain jobs, compiled: which may use what, and what will be free when.
+
+Beside the nodes for all jobs and the further resources, the profile of a pass has an amount for each reservation: its
+nodes while it lasts, else none. A job within a reservation takes of that amount alone until the reservation ends. All
+other nodes are those for all, less what is reserved at an instant. Nodes are counted: jobs that end in time are taken
+to run on the nodes that are reserved next.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from transom._system.compiling import no_refcount
+from transom.models.arrays import IntArray
+from transom.simulation.core.events import DEMAND, NEVER, NOW, RUNNING, WALLTIME, State
+from transom.simulation.passes.availability import FREED, Profile, add, clear, earliest
+
+ORDINARY, NONE = -1, -2
+"""Instead of the number of a reservation: the nodes for all jobs, and no choice at all."""
+
+
+class Reserved(NamedTuple):
+    """``K`` reservations and ``n`` jobs.
+
+    ``changes`` ``(C, 2 + K)``, ascending: an instant [s], by how much the nodes for all change then, and those of each
+    reservation. ``end`` ``(K,)``: of each [s]. ``choices`` ``(n, W)``: what a job may use, in the order in which it is
+    tried: numbers of reservations, :data:`ORDINARY`, :data:`NONE` behind the last. ``last`` ``(n,)``: before this
+    instant [s] a job uses no other nodes than those of its reservations. ``within`` ``(n,)``: what a running job uses.
+    ``base`` ``(A + K,)``: what is free now, of ``A`` amounts.
+    """
+
+    changes: IntArray
+    end: IntArray
+    choices: IntArray
+    last: IntArray
+    within: IntArray
+    base: IntArray
+
+
+@no_refcount
+def enter_running(s: State, q: Reserved, profile: Profile, asked: IntArray) -> None:
+    """Let the profile know of running jobs and of reservations alone; one past its walltime ends the next second."""
+    now, amounts = s.at[NOW], len(s.free)
+    for r in range(amounts):
+        q.base[r] = s.free[r]
+    for k in range(len(q.end)):
+        q.base[amounts + k] = 0
+    coming = 0
+    while coming < len(q.changes) and q.changes[coming, 0] <= now:
+        _change(q, amounts, asked, coming)
+        q.base[0] += asked[0, DEMAND]
+        for k in range(len(q.end)):
+            q.base[amounts + k] += asked[0, DEMAND + amounts + k]
+        coming += 1
+    for i in range(s.at[RUNNING]):
+        job = s.expected[i, 1]
+        k = _used(s, q, job)
+        if k >= 0:
+            q.base[0] += s.jobs[job, DEMAND]
+            q.base[amounts + k] -= s.jobs[job, DEMAND]
+    clear(profile, now, q.base)
+    for c in range(coming, len(q.changes)):
+        _change(q, amounts, asked, c)
+        add(profile, asked, 0, q.changes[c, 0], NEVER, FREED)
+    for i in range(s.at[RUNNING]):
+        job = s.expected[i, 1]
+        k = _used(s, q, job)
+        ask(s, q, asked, job, k)
+        add(profile, asked, 0, until(q, k, max(s.expected[i, 0], now + 1)), NEVER, FREED)
+
+
+@no_refcount
+def _change(q: Reserved, amounts: int, asked: IntArray, c: int) -> None:
+    """Fill ``asked`` with a change of what is reserved."""
+    for r in range(amounts):
+        asked[0, DEMAND + r] = 0
+    asked[0, DEMAND] = q.changes[c, 1]
+    for k in range(len(q.end)):
+        asked[0, DEMAND + amounts + k] = q.changes[c, 2 + k]
+
+
+@no_refcount
+def _used(s: State, q: Reserved, job: int) -> int:
+    """The reservation in which a running job is, as long as it lasts."""
+    k: int = q.within[job]
+    return k if k >= 0 and q.end[k] > s.at[NOW] else ORDINARY
+
+
+@no_refcount
+def until(q: Reserved, k: int, end: int) -> int:
+    """Until when a job that ends then holds what it uses: Slurm ends jobs with their reservation."""
+    return min(end, q.end[k]) if k >= 0 else end
+
+
+@no_refcount
+def ask(s: State, q: Reserved, asked: IntArray, job: int, k: int) -> None:
+    """Fill ``asked`` with what a job takes of the amounts of a profile, if it uses reservation ``k``."""
+    amounts = len(s.free)
+    asked[0, WALLTIME] = s.jobs[job, WALLTIME]
+    for r in range(amounts):
+        asked[0, DEMAND + r] = s.jobs[job, DEMAND + r]
+    for other in range(len(q.end)):
+        asked[0, DEMAND + amounts + other] = 0
+    if k >= 0:
+        asked[0, DEMAND + amounts + k] = asked[0, DEMAND]
+        asked[0, DEMAND] = 0
+
+
+@no_refcount
+def earliest_of(s: State, q: Reserved, profile: Profile, asked: IntArray, job: int) -> tuple[int, int]:
+    """What a job uses where it starts first, and when that is [s]; ``asked`` is filled for it."""
+    now, best, begin = s.at[NOW], ORDINARY, NEVER
+    for c in range(q.choices.shape[1]):
+        k = q.choices[job, c]
+        if k == NONE:
+            break
+        ask(s, q, asked, job, k)
+        if k == ORDINARY:
+            start = earliest(profile, asked, 0, max(now, q.last[job]), NEVER, NEVER)
+        elif q.end[k] <= now:
+            continue
+        else:
+            start = earliest(profile, asked, 0, now, q.end[k], q.end[k])
+            if start >= q.end[k]:
+                continue
+        if start < begin:
+            best, begin = k, start
+    ask(s, q, asked, job, best)
+    return best, begin
+
+
+@no_refcount
+def line_of(s: State, q: Reserved, job: int, group: int, groups: int) -> int:
+    """Behind whom a job stands: those of its reservation, before that ends, else those of its group."""
+    if len(q.end) and s.at[NOW] < q.last[job]:
+        for c in range(q.choices.shape[1]):
+            k: int = q.choices[job, c]
+            if k >= 0 and q.end[k] > s.at[NOW]:
+                return groups + k
+    return group
+
+
+@no_refcount
+def next_change(s: State, q: Reserved) -> int:
+    """When a reservation begins or ends next [s], :data:`NEVER` if none does."""
+    for c in range(len(q.changes)):
+        if q.changes[c, 0] > s.at[NOW]:
+            time: int = q.changes[c, 0]
+            return time
+    return NEVER
