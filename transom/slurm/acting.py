@@ -10,6 +10,9 @@ from transom.slurm.answers import named_hosts, stated
 from transom.slurm.commands import run_slurm
 from transom.slurm.window import Seen
 
+NAMED = "named nodes"
+"""What a job asks for that names nodes."""
+
 
 def events_of(seen: Seen) -> Any:
     """What must differ for a new decision, as in a replay: queue, running jobs, idle nodes, resources."""

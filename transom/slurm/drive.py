@@ -7,12 +7,12 @@ can be. What a window cannot express is released to Slurm at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from transom.slurm import actions
-from transom.slurm.acting import Pace, events_of, still
+from transom.slurm.acting import NAMED, Pace, events_of, same_nodes, still
 from transom.slurm.advice import Adviser, Start
 from transom.slurm.audit import Audit, read_ledger
 from transom.slurm.consistency import look
@@ -80,6 +80,7 @@ class Driver:
         ledger = None if audit is None else read_ledger(audit.path)
         self._leases = dict(ledger.leases) if ledger else {}
         self._started = {name: (nodes, -1) for name, nodes in ledger.started.items()} if ledger else {}
+        self._ran: dict[str, str] = {}  # on which nodes the jobs were to start that have started
         self._left = set(ledger.left) if ledger else set()
         self._short: dict[str, int] = {}  # since when too few nodes serve for a job, as after a restart of Slurm
         self._decided: Any = None
@@ -117,7 +118,7 @@ class Driver:
         return Look(seen, starts, stale, adopted, given_back)
 
     def _offered(self, job: SlurmJob) -> bool:
-        if not job.waits or job.name in self._started:
+        if not job.waits or job.name in self._started or job.name in self._ran:
             return False
         if job.name in self._leases:
             return not job.held
@@ -148,11 +149,13 @@ class Driver:
                 continue
             del self._started[name]
             self._leases.pop(name, None)
+            self._ran[name] = nodes
             if self._audit is not None:
                 # A job that is completing is listed with the nodes alone that are not done yet.
                 on = job.held_nodes if job is not None and job.state == "RUNNING" else None
                 same = on is None or set(hosts(on)) == set(hosts(nodes))
                 self._audit.write("followed", job=name, asked=nodes, nodes=on, same=same)
+        self._free_requeued(jobs)
         for name in [name for name in self._leases if name not in jobs]:
             del self._leases[name]
         self._left &= jobs.keys()
@@ -161,6 +164,15 @@ class Driver:
             self._left.add(name)
             if self._audit is not None:
                 self._audit.act("leave", [name], lambda: None)
+
+    def _free_requeued(self, jobs: Mapping[str, SlurmJob]) -> None:
+        """Take our nodes back from jobs that wait again, as after the failure of a node: Slurm starts them anywhere."""
+        for name, nodes in list(self._ran.items()):
+            job = jobs.get(name)
+            if job is None or (job.waits and not same_nodes(job.asks.get(NAMED, ""), nodes)):
+                del self._ran[name]
+            elif job.waits and self._audit is not None:
+                actions.clear(self._audit, [name])  # asked again by the next look until it is done
 
     def _give_back(self, names: list[str], state: SlurmState) -> None:
         if self._audit is None or not names:

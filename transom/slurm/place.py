@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from transom.slurm import actions
-from transom.slurm.acting import Pace, events_of, same_nodes, still
+from transom.slurm.acting import NAMED, Pace, events_of, same_nodes, still
 from transom.slurm.advice import Adviser, Start
 from transom.slurm.answers import named_hosts
 from transom.slurm.audit import Audit, read_ledger
@@ -21,9 +21,6 @@ from transom.slurm.drive import FOREVER, PATIENCE, Look, Terms
 from transom.slurm.jobs import SlurmJob
 from transom.slurm.state import SlurmState
 from transom.slurm.window import Seen, window_of
-
-NAMED = "named nodes"
-"""What a job asks for that names nodes."""
 
 
 @dataclass(slots=True)

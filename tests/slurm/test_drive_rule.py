@@ -1,0 +1,90 @@
+"""What a driver does with jobs that come back, look by look, without a Slurm."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from transom.errors import SlurmError
+from transom.slurm import actions, drive
+from transom.slurm.advice import Adviser
+from transom.slurm.audit import Audit, read_audit
+from transom.slurm.drive import Driver, Terms
+from transom.slurm.selector import Selector
+from transom.slurm.state import SlurmState, read_answers
+
+NOW = 1767262200
+WAITS = "JobId={} UserId=a(1) GroupId=a(1) JobState={} Reason={} Priority={} NumNodes=2-2 TimeLimit=00:30:00 "
+
+
+class Fake:
+    """Looks that a test states, and the updates that Slurm was asked for."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder, self.audit, self.updates = folder, Audit(folder / "audit.jsonl"), list[str]()
+        self.state, self.refused = SlurmState(), False
+        monkeypatch.setattr(drive, "look", lambda ask: self.state)
+        monkeypatch.setattr(drive, "still", lambda start: True)
+        monkeypatch.setattr(drive, "slurm_clock", lambda: NOW)
+        monkeypatch.setattr(actions, "run_slurm", self._run)
+        self.driver = Driver(Adviser("fcfs"), Terms(Selector(("all",)), lease=100), self.audit)
+
+    def _run(self, *command: str) -> str:
+        self.updates.append(" ".join(command[1:]).split(" StartTime")[0])
+        if self.refused:
+            raise SlurmError("Job is no longer pending execution")
+        return ""
+
+    def look(self, jobs: Sequence[str], idle: str, after: int = 0) -> list[str]:
+        """One look at these jobs and idle nodes out of four; the updates that it came to, without their times."""
+        text = "".join(f"{job}\n" for job in jobs)
+        for i in range(4):
+            states = ("IDLE", 0) if str(i) in idle else ("ALLOCATED", 4)
+            text += f"NodeName=n{i} State={states[0]} CPUTot=4 CPUAlloc={states[1]} Partitions=p\n"
+        (self.folder / "answers.txt").write_text(text)
+        self.state, self.updates = read_answers([self.folder / "answers.txt"], NOW + after), []
+        self.driver.look()
+        return self.updates
+
+
+@pytest.fixture
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fake:
+    return Fake(tmp_path, monkeypatch)
+
+
+def job(state: str = "PENDING", named: str = "", reason: str = "None", number: int = 1) -> str:
+    told = WAITS.format(number, state, reason, 0 if reason.startswith("JobHeld") else 9)
+    told += f"Partition=p SubmitTime=2026-01-01T10:00:00 ReqNodeList={named or '(null)'}"
+    return told + (f" NodeList={named}" if state == "RUNNING" else "")
+
+
+STARTED = ["update JobId=1", "release 1", "update JobId=1 ReqNodeList=n[0-1]"]
+
+
+def test_a_requeued_job_is_no_prisoner_of_its_nodes(fake: Fake) -> None:
+    assert fake.look([job(reason="JobHeldUser")], "0123") == STARTED
+    assert fake.look([job("RUNNING", "n[0-1]")], "23", 1) == []
+    fake.refused = True
+    assert fake.look([job(named="n[0-1]", reason="BeginTime")], "123", 2) == ["update JobId=1 ReqNodeList="]
+    fake.refused = False
+    assert fake.look([job(named="n[0-1]", reason="BeginTime")], "123", 3) == ["update JobId=1 ReqNodeList="]
+    assert fake.look([job(reason="BeginTime")], "123", 4) == []
+    cleared = [line for line in read_audit(fake.audit.path) if line["kind"] == "act" and line["action"] == "clear"]
+    assert [line["jobs"] for line in cleared] == [["1"], ["1"]]
+
+
+def test_a_job_that_its_user_requeues_held_is_driven_again(fake: Fake) -> None:
+    assert fake.look([job(reason="JobHeldUser")], "0123") == STARTED
+    assert fake.look([job("RUNNING", "n[0-1]")], "23", 1) == []
+    held = job(named="n[0-1]", reason="JobHeldUser")
+    assert fake.look([held], "0123", 2) == ["update JobId=1 ReqNodeList="]
+    assert fake.look([job(reason="JobHeldUser")], "0123", 3) == STARTED
+
+
+def test_nodes_that_its_user_names_are_left_alone(fake: Fake) -> None:
+    assert fake.look([job(reason="JobHeldUser")], "0123") == STARTED
+    assert fake.look([job("RUNNING", "n[0-1]")], "23", 1) == []
+    assert fake.look([job(named="n[2-3]")], "0123", 2) == []
+    assert fake.look([job(named="n[2-3]")], "0123", 3) == []
