@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,11 +14,13 @@ from transom.models import Cluster, FatTree, Window
 from transom.models.arrays import IntArray
 from transom.rng import stream
 from transom.simulation.core.decision import Policy
-from transom.simulation.nodes.allocator import Allocator, Placer
+from transom.simulation.nodes.allocator import Allocator, Placer, takes_limits
 from transom.simulation.policies.by_name import make_policy
 from transom.slurm.jobs import SlurmJob
 from transom.slurm.window import KeptFrom, Seen
 from transom.traces.records.hostlist import compressed
+
+_NONE: Mapping[int, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +79,7 @@ class Adviser:
 
     Raises
     ------
-    SpecError : there is no such policy.
+    SpecError : there is no such policy or solver.
     """
 
     def __init__(self, policy: str, allocator: Allocator | None = None, seed: int = 0) -> None:
@@ -84,6 +88,7 @@ class Adviser:
         if (reset := getattr(self.policy, "reset", None)) is not None:
             reset(stream(seed, policy))
         self._allocator, self._seed = allocator or Allocator(), seed
+        self.keeps_limits = takes_limits(self._allocator)
         self._placer: Placer | None = None
 
     def advise(self, seen: Seen) -> Advice:
@@ -93,23 +98,29 @@ class Adviser:
         ------
         SpecError : nodes are to be chosen on a network that Slurm does not describe, or the allocator does not take it.
         """
-        chosen = self.choose(seen.window, seen.idle, seen.kept_from)
+        chosen = self.choose(seen.window, seen.idle, seen.kept_from, seen.leaf_limits)
         starts = [
             Start(seen.jobs[job], tuple(seen.names[i] for i in nodes), job in chosen.backfilled)
             for job, nodes in chosen.nodes.items()
         ]
         return Advice(seen.window.now, starts, [(seen.jobs[job], at) for job, at in chosen.reserve])
 
-    def choose(self, window: Window, idle: IntArray, kept_from: KeptFrom) -> Choice:
-        """The same by ids of jobs and nodes; ``idle`` and ``kept_from`` as in :class:`~transom.slurm.window.Seen`."""
+    def choose(
+        self, window: Window, idle: IntArray, kept_from: KeptFrom, leaf_limits: Mapping[int, int] = _NONE
+    ) -> Choice:
+        """The same by ids of jobs and nodes; idle nodes and the rest as in :class:`~transom.slurm.window.Seen`.
+
+        Jobs that the policy would start, and whose limits on leaf switches the idle nodes do not allow, wait.
+        """
         if not len(window.queue):
             return Choice({}, [], [])
         decision = self.policy.decide(window)
         chosen = decision.start + decision.backfill
-        nodes = {job: tuple(ids) for job, ids in decision.nodes.items()}
+        # A policy that states nodes knows of no limits.
+        nodes = {job: tuple(ids) for job, ids in decision.nodes.items() if job not in leaf_limits}
         taken = [node for ids in nodes.values() for node in ids]
         free = np.setdiff1d(idle, taken)
-        nodes |= self._places(window, free, kept_from, [job for job in chosen if job not in nodes])
+        nodes |= self._places(window, free, kept_from, leaf_limits, [job for job in chosen if job not in nodes])
         return Choice(
             {job: nodes[job] for job in chosen if job in nodes},
             [job for job in decision.backfill if job in nodes],
@@ -117,7 +128,7 @@ class Adviser:
         )
 
     def _places(
-        self, window: Window, idle: IntArray, kept_from: KeptFrom, jobs: list[int]
+        self, window: Window, idle: IntArray, kept_from: KeptFrom, leaf_limits: Mapping[int, int], jobs: list[int]
     ) -> dict[int, tuple[int, ...]]:
         """Nodes for jobs; those that would run into a reservation first, beside its nodes."""
         placer = self._placer_on(window.cluster)
@@ -133,10 +144,14 @@ class Adviser:
             sizes = [int(window.queue.nodes[row[job]]) for job in group]
             while sum(sizes) > len(allowed):  # several reservations together leave less than each alone
                 group, sizes = group[:-1], sizes[:-1]
-            found = placer.place(allowed, sizes).nodes if group else []
+            if any(job in leaf_limits for job in group):
+                found = placer.place_within(allowed, sizes, [leaf_limits.get(job) for job in group])
+            else:
+                found = placer.place(allowed, sizes).nodes if group else []
             for job, ids in zip(group, found, strict=True):
-                placed[job] = tuple(ids.tolist())
-                idle = np.setdiff1d(idle, ids)
+                if len(ids):
+                    placed[job] = tuple(ids.tolist())
+                    idle = np.setdiff1d(idle, ids)
         return placed
 
     def _placer_on(self, cluster: Cluster) -> Placer:

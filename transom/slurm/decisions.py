@@ -28,6 +28,7 @@ def note_decision(audit: Audit, seen: Seen, starts: list[Start]) -> str:
         window=document,
         idle=seen.idle.tolist(),
         kept_from=[[begin, sorted(nodes)] for begin, nodes in seen.kept_from],
+        leaf_limits=[*map(list, seen.leaf_limits.items())],
         starts=[[start.job.id, [ids[name] for name in start.nodes]] for start in starts],
         jobs={start.job.name: start.where for start in starts},
     )
@@ -58,7 +59,8 @@ def decide_again(path: Path) -> Redone:
             if adviser is None or not isinstance(window, Window):
                 raise DocumentError(f"{path}: a decision stands before the beginning of a run")
             kept = [(begin, frozenset(nodes)) for begin, nodes in line["kept_from"]]
-            chosen = adviser.choose(window, np.array(line["idle"], np.int64), kept)
+            limits = dict(line.get("leaf_limits", ()))  # logs of before have none
+            chosen = adviser.choose(window, np.array(line["idle"], np.int64), kept, limits)
             count += 1
             if [[job, list(nodes)] for job, nodes in chosen.nodes.items()] != line["starts"]:
                 differing.append(line["digest"])

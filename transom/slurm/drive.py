@@ -99,6 +99,7 @@ class Driver:
         seen = window_of(
             replace(state, jobs=[self._as_if(job, state.now, offered) for job in state.jobs]),
             terms.partition, self._adviser.order, True, lambda job: job.name in offered,
+            self._adviser.keeps_limits,
         )  # fmt: skip
         waiting = {seen.jobs[job].name: seen.jobs[job] for job in seen.window.queue.id.tolist()}
         short = [name for name in offered if seen.refused.get(name) == MORE_THAN_SERVE]

@@ -11,6 +11,8 @@ from transom.slurm.answers import UNKNOWN, number, stated
 from transom.traces.records.values import amount, instant, seconds, state
 
 SEPARATOR = "\x1f"
+SWITCHES = "limits on switches"
+"""What a job asks for that limits its leaf switches."""
 _TASKS = 1 << 32  # an array's tasks that have no number of their own yet are numbered above those of all jobs
 _MOST = 1 << 22  # tasks of an array
 
@@ -114,6 +116,12 @@ class SlurmJob:
     def waits(self) -> bool:
         """Whether it has not started."""
         return self.state in ("PENDING", "REQUEUED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD")
+
+    @property
+    def most_leaves(self) -> int | None:
+        """The most leaf switches that its nodes may hang on; None where it states none that can be read."""
+        most = _count(self.asks.get(SWITCHES, ""))
+        return most if most > 0 else None
 
     @property
     def holds(self) -> bool:

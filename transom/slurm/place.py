@@ -67,7 +67,9 @@ class Namer:
         waiting = {job.name: job for job in state.jobs if job.waits}
         sure = self._sure(state)
         jobs = [self._as_if(job, state.now, sure) for job in state.jobs]
-        seen = window_of(replace(state, jobs=jobs), self._terms.partition, self._adviser.order)
+        seen = window_of(
+            replace(state, jobs=jobs), self._terms.partition, self._adviser.order, limits=self._adviser.keeps_limits
+        )
         starts, stale = self._decide(seen) if self._new(seen) else ([], [])
         return Look(seen, starts, stale, [], self._expire(waiting, state.now))
 

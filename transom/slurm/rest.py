@@ -18,12 +18,11 @@ import msgspec
 from transom.errors import SlurmError
 from transom.slurm.answers import number, stated
 from transom.slurm.commands import run_slurm
-from transom.slurm.jobs import SEPARATOR
+from transom.slurm.jobs import SEPARATOR, SWITCHES
 from transom.slurm.state import SlurmState, errors_of, take_json, take_text
 
 _VERSIONS = tuple(f"v0.0.{i}" for i in range(44, 37, -1))
 _LIMIT = 30.0  # of an answer [s]
-_SWITCHES = "limits on switches"
 
 
 def ask_rest(path: Path) -> SlurmState:
@@ -119,4 +118,4 @@ def _ask_switches(state: SlurmState) -> None:
     limits = {name: value for name, each in told.items() if (value := stated(each)) not in ("", "0")}
     for i, job in enumerate(state.jobs):
         if job.waits and job.name in limits:
-            state.jobs[i] = replace(job, asks={**job.asks, _SWITCHES: limits[job.name]})
+            state.jobs[i] = replace(job, asks={**job.asks, SWITCHES: limits[job.name]})

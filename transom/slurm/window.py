@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from transom.errors import SlurmError
-from transom.models import Cluster, JobTable, Window
+from transom.models import Cluster, FatTree, JobTable, Window
 from transom.models.arrays import IntArray
 from transom.models.job import DEMAND
 from transom.simulation.core.site_order import load_rule, site_order
 from transom.slurm.answers import named_hosts
-from transom.slurm.jobs import SlurmJob
+from transom.slurm.jobs import SWITCHES, SlurmJob
 from transom.slurm.nodes import SlurmNode
 from transom.slurm.site import Licence, Partition, Reservation, tree_of
 from transom.slurm.state import SlurmState
@@ -47,6 +47,7 @@ class Seen:
     remarks : what else a reader should know.
     idle : ids of the idle nodes, ascending, also where the cluster has no topology.
     kept_from : the reservations to come.
+    leaf_limits : the most leaf switches of each queued job that states such a limit, by its id in the window.
     """
 
     window: Window
@@ -58,6 +59,7 @@ class Seen:
     remarks: list[str]
     idle: IntArray
     kept_from: KeptFrom
+    leaf_limits: dict[int, int]
 
 
 def window_of(
@@ -66,6 +68,7 @@ def window_of(
     order: str | None = None,
     held: bool = False,
     only: Callable[[SlurmJob], bool] | None = None,
+    limits: bool = False,
 ) -> Seen:
     """The window of a partition, in whole nodes.
 
@@ -81,6 +84,7 @@ def window_of(
     order : the priority rule that orders the queue; by default Slurm's priorities.
     held : whether held jobs, too, could start.
     only : jobs that are offered; all others are left to Slurm.
+    limits : whether who chooses nodes keeps limits on leaf switches; otherwise jobs with such limits are left to Slurm.
 
     Raises
     ------
@@ -107,7 +111,7 @@ def window_of(
     running = {job: kept for job, held_ in running.items() if (kept := held_ - reserved)}
 
     most = len(idle) + sum(map(len, running.values()))
-    asked = _Question(where, nodes, most, state.licences, held)
+    asked = _Question(where, nodes, most, state.licences, held, _leaves(tree, nodes) if limits else [])
     refused: dict[str, str] = {}
     queue: list[SlurmJob] = []
     for job in state.jobs:
@@ -148,7 +152,8 @@ def window_of(
     window = _ordered(window, order, {job.id: job for job in queue})
     both = {job.id: job for job in (*queue, *ends)}
     left = dict(Counter(refused.values()).most_common())
-    return Seen(window, where.name, names, both, left, refused, remarks, idle, kept_from)
+    leaves = {job.id: job.most_leaves for job in queue if job.most_leaves is not None}
+    return Seen(window, where.name, names, both, left, refused, remarks, idle, kept_from, leaves)
 
 
 def _partition(state: SlurmState, name: str | None) -> Partition:
@@ -196,9 +201,15 @@ class _Question:
     """Whether a waiting job can be expressed, asked for one after the other."""
 
     def __init__(
-        self, where: Partition, nodes: Sequence[SlurmNode], most: int, licences: Sequence[Licence], held: bool
+        self,
+        where: Partition,
+        nodes: Sequence[SlurmNode],
+        most: int,
+        licences: Sequence[Licence],
+        held: bool,
+        leaves: Sequence[int],
     ) -> None:
-        self.where, self.most, self.held = where, most, held
+        self.where, self.most, self.held, self.leaves = where, most, held, leaves
         self.licences = {each.name for each in licences}
         serving = [node for node in nodes if node.serves]
         self.cpus = min((node.cpus for node in serving), default=0)
@@ -213,7 +224,8 @@ class _Question:
         if job.eligible > now and not (job.held and self.held):
             return "not eligible yet"
         for name in job.asks:
-            return name
+            if name != SWITCHES or job.nodes > sum(self.leaves[: job.most_leaves or 0]):
+                return name
         if not job.held and not job.reason.startswith(("ReqNodeNotAvail", *_PREFIXES)) and job.reason not in _STARTABLE:
             return f"limit {job.reason}"
         if job.most != job.nodes:
@@ -225,6 +237,13 @@ class _Question:
         if not _licences(job.licences).keys() <= self.licences:
             return "licences"
         return None
+
+
+def _leaves(tree: FatTree | None, nodes: Sequence[SlurmNode]) -> list[int]:
+    """How many nodes in service hang on each leaf switch, the most first; none without a network."""
+    if tree is None:
+        return []
+    return sorted(Counter(tree.leaf[[node.serves for node in nodes]].tolist()).values(), reverse=True)
 
 
 _PREFIXES = ("JobHeld", "Nodes required", "Nodes_required", "Reserved")

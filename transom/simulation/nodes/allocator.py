@@ -113,6 +113,59 @@ class Placer:
         nodes.update(zip(rest, _lowest(idle, [wanted[i] for i in rest]), strict=True))
         return Placed([nodes[i] for i in range(len(wanted))], len(together), cost, proved)
 
+    def place_within(self, idle: IntArray, sizes: Sequence[int], limits: Sequence[int | None]) -> list[IntArray]:
+        """The same where jobs limit their leaf switches; no nodes for a job that has to wait for some.
+
+        Where not all can have nodes at once, the first ones do: each job is placed if it can be beside those before it.
+
+        Parameters
+        ----------
+        idle, sizes : as for :meth:`place`.
+        limits : the most leaf switches of each job, >= 1; None where it states none.
+
+        Raises
+        ------
+        PolicyError : the solver failed.
+        """
+        leaves = int(self.tree.leaf.max()) + 1
+        # A limit that binds nothing is none: solvers want jobs of one size to have one limit.
+        most = [min(size, leaves, limit or leaves) for size, limit in zip(sizes, limits, strict=True)]
+        nodes = [idle[:0] for _ in sizes]
+        together = [i for i, size in enumerate(sizes) if size > 1]
+        for group in [[i] for i in together] if self.allocator.per_job else [together]:
+            for i, ids in self._first_within(idle, {i: (sizes[i], most[i]) for i in group}).items():
+                nodes[i] = ids
+            idle = np.setdiff1d(idle, np.concatenate([nodes[i] for i in group])) if group else idle
+        for rank, i in enumerate(i for i, size in enumerate(sizes) if size == 1):
+            nodes[i] = idle[rank : rank + 1]
+        return nodes
+
+    def _first_within(self, idle: IntArray, jobs: dict[int, tuple[int, int]]) -> dict[int, IntArray]:
+        """Nodes for all jobs, given by size and limit, or for those that can have some beside the ones before them."""
+        found = self._within(idle, jobs)
+        if found is None:
+            kept: dict[int, tuple[int, int]] = {}
+            found = {}
+            for i, wanted in jobs.items():
+                more = self._within(idle, {**kept, i: wanted})
+                if more is not None:
+                    kept[i], found = wanted, more
+        return found
+
+    def _within(self, idle: IntArray, jobs: dict[int, tuple[int, int]]) -> dict[int, IntArray] | None:
+        """Nodes within limits, None where the solver finds none or does not take the jobs together."""
+        assert self.solver is not None
+        sizes, limits = np.array(list(jobs.values()), np.int64).reshape(-1, 2).T
+        problem = Allocation(self.tree, idle, sizes, self.rule, self.allocator.wrap, self.allocator.cost, limits)
+        if refusal(self.solver, problem) is not None:
+            return None
+        result = answer(problem, self.solver, self._stop, int(self._seeds.integers(2**31)))
+        if result.error is not None:
+            raise PolicyError(f"allocate: solver {self.solver.name!r} failed: {result.error}")
+        if result.solution is None:
+            return None
+        return {job: idle[result.solution == i] for i, job in enumerate(jobs)}
+
     def _allocate(self, idle: IntArray, sizes: list[int]) -> tuple[list[IntArray], float, bool]:
         assert self.solver is not None
         wrap, cost = self.allocator.wrap, self.allocator.cost
@@ -152,6 +205,22 @@ def load_allocator(allocator: Allocator, tree: FatTree) -> tuple[Solver, Rule]:
         reasons[rule] = reason
     rule, reason = next(iter(reasons.items()))
     raise SpecError(f"allocate: solver {solver.name!r} does not take allocations under the {rule} rule: {reason}")
+
+
+def takes_limits(allocator: Allocator) -> bool:
+    """Whether an allocator keeps limits on the leaf switches of jobs; under the dynamic rule no solver does.
+
+    Raises
+    ------
+    SpecError : as for :func:`load_allocator`.
+    """
+    if allocator.solver is None:
+        return False
+    tree = FatTree.uniform(4, 2, 4)
+    solver, rule = load_allocator(allocator, tree)
+    wrap, cost, limits = allocator.wrap, allocator.cost, np.ones(1, np.int64)
+    problem = Allocation(tree, np.arange(4), np.array([2]), rule, wrap, cost, limits)
+    return rule != "dynamic" and refusal(solver, problem) is None
 
 
 def _lowest(idle: IntArray, sizes: Sequence[int]) -> list[IntArray]:

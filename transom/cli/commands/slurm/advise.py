@@ -68,7 +68,8 @@ def command(
     kept = None if log is None else AdviceLog(log, policy)
     before: Any = None
     for round_ in count(1):
-        seen = window_of(slurm.asked_state(answers, now, rest), partition, adviser.order, held)
+        state, limits = slurm.asked_state(answers, now, rest), adviser.keeps_limits
+        seen = window_of(state, partition, adviser.order, held, limits=limits)
         advice = adviser.advise(seen)
         if kept is not None:
             kept.add(advice)
