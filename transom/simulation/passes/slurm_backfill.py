@@ -33,7 +33,7 @@ from transom.simulation.core.events import (
     occupy,
 )
 from transom.simulation.core.schedule import BACKFILLED, READY, RESERVED
-from transom.simulation.passes.availability import TAKEN, Profile, add, block_of, step_of
+from transom.simulation.passes.availability import TAKEN, Profile, add, block_of, earliest, step_of
 from transom.simulation.passes.easy_backfill import fits
 from transom.simulation.passes.queue_order import QueueOrder, reorder
 from transom.simulation.passes.rule_replay import after, before
@@ -130,7 +130,7 @@ def slurm_pass(s: State, terms: Terms, t: Tables, passed: IntArray, cycle: bool)
     if count == waiting or not cycle:
         return count, 0, -1, -1
     heads, now, head, begin = count, s.at[NOW], -1, -1
-    before_it, tested = 0, 0  # heads, and jobs that wait
+    before_it, tested, planned = 0, 0, len(t.reserved.end) > 0  # heads, jobs that wait, and whether nodes are reserved
     enter_running(s, t.reserved, t.profile, t.asked)
     for i in range(waiting):
         if before_it < heads and t.picks[before_it] == i:
@@ -141,7 +141,11 @@ def slurm_pass(s: State, terms: Terms, t: Tables, passed: IntArray, cycle: bool)
         job, tested = s.queue[i], tested + 1
         if not allowed(s, t.limits, job, passed):
             continue
-        used, start = earliest_of(s, t.reserved, t.profile, t.asked, job)
+        used = ORDINARY
+        if planned:
+            used, start = earliest_of(s, t.reserved, t.profile, t.asked, job)
+        else:
+            start = earliest(t.profile, s.jobs, job, now, NEVER, NEVER)
         if start == now and fits(s.jobs, job, s.free):
             t.picks[count], t.modes[count] = i, RESERVED if head < 0 and s.jobs[job, HELD] else BACKFILLED
             _place(s, t, job, used)
@@ -151,8 +155,13 @@ def slurm_pass(s: State, terms: Terms, t: Tables, passed: IntArray, cycle: bool)
             s.jobs[job, HELD] = 1
         if start < now + terms.window:
             end = (start + s.jobs[job, WALLTIME]) // terms.resolution * terms.resolution
-            _block_early(t, start, max(start // terms.resolution * terms.resolution, now))
-            add(t.profile, t.asked, 0, start, until(t.reserved, used, max(end, start + terms.resolution)), TAKEN)
+            end, rounded = max(end, start + terms.resolution), max(start // terms.resolution * terms.resolution, now)
+            if planned:
+                _block_early(t.asked, t, 0, start, rounded)
+                add(t.profile, t.asked, 0, start, until(t.reserved, used, end), TAKEN)
+            else:
+                _block_early(s.jobs, t, job, start, rounded)
+                add(t.profile, s.jobs, job, start, end, TAKEN)
     backfilled = 0
     for k in range(heads, count):
         backfilled += t.modes[k] == BACKFILLED
@@ -170,7 +179,7 @@ def _start_in_order(s: State, terms: Terms, t: Tables, passed: IntArray) -> int:
         enter_running(s, t.reserved, t.profile, t.asked)
     for i in range(min(s.at[QUEUED], terms.queue)):
         job = s.queue[i]
-        line = line_of(s, t.reserved, job, t.group[job], groups)
+        line = line_of(s, t.reserved, job, t.group[job], groups) if planned else t.group[job]
         if t.blocked[line] or not allowed(s, t.limits, job, passed):
             continue
         used, start = ORDINARY, now
@@ -209,7 +218,7 @@ def _merge(t: Tables, first: int, count: int) -> None:
 
 
 @no_refcount
-def _block_early(t: Tables, start: int, rounded: int) -> None:
+def _block_early(jobs: IntArray, t: Tables, job: int, start: int, rounded: int) -> None:
     """Take what a reservation holds from its rounded start to the real one."""
     if rounded >= start:
         return
@@ -219,5 +228,5 @@ def _block_early(t: Tables, start: int, rounded: int) -> None:
     for r in range(p.low.shape[1]):
         level = p.levels[p.row[b], r, i] + p.due[b, r]
         coming = p.levels[p.row[c], r, k] + p.due[c, r] - level
-        t.early[0, DEMAND + r] = max(t.asked[0, DEMAND + r] - max(coming, 0), 0)
+        t.early[0, DEMAND + r] = max(jobs[job, DEMAND + r] - max(coming, 0), 0)
     add(p, t.early, 0, rounded, start, TAKEN)

@@ -41,6 +41,11 @@ class Reserved(NamedTuple):
 def enter_running(s: State, q: Reserved, profile: Profile, asked: IntArray) -> None:
     """Let the profile know of running jobs and of reservations alone; one past its walltime ends the next second."""
     now, amounts = s.at[NOW], len(s.free)
+    if len(q.end) == 0:
+        clear(profile, now, s.free)
+        for i in range(s.at[RUNNING]):
+            add(profile, s.jobs, s.expected[i, 1], max(s.expected[i, 0], now + 1), NEVER, FREED)
+        return
     for r in range(amounts):
         q.base[r] = s.free[r]
     for k in range(len(q.end)):
@@ -132,7 +137,7 @@ def earliest_of(s: State, q: Reserved, profile: Profile, asked: IntArray, job: i
 @no_refcount
 def line_of(s: State, q: Reserved, job: int, group: int, groups: int) -> int:
     """Behind whom a job stands: those of its reservation, before that ends, else those of its group."""
-    if len(q.end) and s.at[NOW] < q.last[job]:
+    if s.at[NOW] < q.last[job]:
         for c in range(q.choices.shape[1]):
             k: int = q.choices[job, c]
             if k >= 0 and q.end[k] > s.at[NOW]:
