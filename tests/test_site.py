@@ -85,6 +85,7 @@ def test_pictures_are_drawn_by_the_script_and_small() -> None:
     drawn = {draw.__name__ for draw in script["FIGURES"] if draw().axes}
     pictures = list((ROOT / "docs" / "figures").glob("*.png"))
     by_benchmarks = {f"deepjs_figure_{number}" for number in (4, 5, 6, 7)}  # python -m benchmarks.deepjs
+    by_benchmarks.add("mars_figure_4")  # python -m benchmarks.mars_curves
     assert {path.stem for path in pictures} == drawn | by_benchmarks
     assert all(path.stat().st_size < 150_000 for path in pictures)
 
