@@ -88,3 +88,10 @@ def test_nodes_that_its_user_names_are_left_alone(fake: Fake) -> None:
     assert fake.look([job("RUNNING", "n[0-1]")], "23", 1) == []
     assert fake.look([job(named="n[2-3]")], "0123", 2) == []
     assert fake.look([job(named="n[2-3]")], "0123", 3) == []
+
+
+def test_a_job_counts_from_the_decision_to_start_it(fake: Fake) -> None:
+    fake.look([job(reason="JobHeldUser")], "0123")
+    late = job("RUNNING", "n[0-1]") + " StartTime=2026-01-01T10:10:08 EndTime=2026-01-01T10:40:08"
+    fake.look([late], "23", 9)
+    assert fake.driver.look().seen.window.running_end.tolist() == [NOW + 1800]

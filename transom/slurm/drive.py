@@ -81,6 +81,7 @@ class Driver:
         self._leases = dict(ledger.leases) if ledger else {}
         self._started = {name: (nodes, -1) for name, nodes in ledger.started.items()} if ledger else {}
         self._ran: dict[str, str] = {}  # on which nodes the jobs were to start that have started
+        self._decided_at: dict[str, int] = {}  # when the starts of those that were asked to start were decided [s]
         self._left = set(ledger.left) if ledger else set()
         self._short: dict[str, int] = {}  # since when too few nodes serve for a job, as after a restart of Slurm
         self._decided: Any = None
@@ -126,12 +127,19 @@ class Driver:
         return job.reason == "JobHeldUser" and job.name not in self._left and self._terms.selector.takes(job)
 
     def _as_if(self, job: SlurmJob, now: int, offered: set[str]) -> SlurmJob:
-        """Jobs on offer as if they could start, those asked to start as if they ran."""
+        """Jobs on offer as if they could start, those asked to start as if they ran from the decision on.
+
+        Slurm starts them some seconds later and counts their limits from there; a replay knows the decision alone, and
+        both are to expect the same ends.
+        """
         if job.name in offered:
             return replace(job, eligible=-1, reason="", priority=max(job.priority, 1))
+        begun = self._decided_at.get(job.name, now)
+        end = begun + (job.limit if job.limit > 0 else FOREVER)
         if job.name in self._started and job.waits:
-            end = now + (job.limit if job.limit > 0 else FOREVER)
-            return replace(job, state="RUNNING", start=now, end=end, held_nodes=self._started[job.name][0])
+            return replace(job, state="RUNNING", start=begun, end=end, held_nodes=self._started[job.name][0])
+        if job.name in self._decided_at and job.state == "RUNNING":
+            return replace(job, start=begun, end=end)
         return job
 
     def _follow(self, state: SlurmState) -> None:
@@ -157,6 +165,8 @@ class Driver:
                 same = on is None or set(hosts(on)) == set(hosts(nodes))
                 self._audit.write("followed", job=name, asked=nodes, nodes=on, same=same)
         self._free_requeued(jobs)
+        for name in [name for name in self._decided_at if name not in self._started and name not in self._ran]:
+            del self._decided_at[name]
         for name in [name for name in self._leases if name not in jobs]:
             del self._leases[name]
         self._left &= jobs.keys()
@@ -220,7 +230,7 @@ class Driver:
             if not self._pace.spent and name in self._leases and still(start):
                 self._pace.note()
                 # Written down first: if the answer is lost, the nodes must not be offered again.
-                self._started[name] = (start.where, -1)
+                self._started[name], self._decided_at[name] = (start.where, -1), seen.window.now
                 if actions.start(self._audit, name, start.where, slurm_clock(), digest):
                     made.append(start)
                     continue

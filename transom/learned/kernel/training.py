@@ -25,6 +25,7 @@ from transom.learned.kernel.cards import NETWORK
 from transom.learned.kernel.rollouts import bounded_slowdown
 from transom.learned.kernel.scoring import SCHEMA, SLOTS
 from transom.learned.kernel.weights import STARTS, first_weights, kernel_weights, vector_of
+from transom.learned.training.share import share_done
 from transom.learned.training.state import STATE, check_settings, read_state, write_state
 from transom.models.arrays import FloatArray, IntArray
 from transom.rng import stream
@@ -229,7 +230,7 @@ class KernelTrainer:
 
     def _share(self) -> float:
         made = self.generation / self.settings.generations
-        return made if self._minutes is None else max(made, self.seconds / (60 * self._minutes))
+        return share_done(made, self.seconds, self._minutes)
 
     def _restore(self) -> None:
         from transom.errors import DocumentError

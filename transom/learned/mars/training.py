@@ -23,6 +23,7 @@ from transom.learned.mars.network import MarsNetwork
 from transom.learned.mars.process import sequence_of
 from transom.learned.mars.rollouts import greedy
 from transom.learned.mars.settings import MarsTraining
+from transom.learned.training.share import share_done
 from transom.learned.training.state import STATE, Arrays, check_settings, read_state, write_state
 from transom.models.arrays import IntArray
 from transom.rng import stream
@@ -189,7 +190,7 @@ class MarsTrainer:
 
     def _share(self) -> float:
         made = self.updates / self.settings.updates
-        return made if self._minutes is None else max(made, self.seconds / (60 * self._minutes))
+        return share_done(made, self.seconds, self._minutes)
 
     def _restore(self, arrays: Arrays, facts: dict[str, Any]) -> None:
         try:

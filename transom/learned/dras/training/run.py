@@ -15,6 +15,7 @@ from transom.learned.checkpoints import Checkpoint, save
 from transom.learned.dras.training.training import Training
 from transom.learned.dras.training.validation import FIGURES, Validation
 from transom.learned.training.loop import train
+from transom.learned.training.share import share_done
 from transom.learned.training.state import STATE, read_state, write_state
 
 Told = Callable[[Training], None]
@@ -135,4 +136,4 @@ class _Run:
     def _share(self) -> float:
         training = self._training
         done = training.decisions / training.settings.decisions if training.settings.decisions else 1.0
-        return min(1.0, done if self._minutes is None else max(done, training.seconds / (60 * self._minutes)))
+        return min(1.0, share_done(done, training.seconds, self._minutes))
