@@ -6,8 +6,7 @@ An emulated Slurm on a clock of twenty times the speed gets the first jobs of a 
 - of the trace, whose jobs end after their runtimes and give all nodes back at once;
 - of Slurm's record, whose jobs end when Slurm says so, before their nodes are idle again;
 - of the jobs as the driver saw them: submitted at the first look that showed them, and running from the look that
-  started them to the one that showed all their nodes idle again. This replay has the events of the live run; expected
-  ends differ, which count from Slurm's start there, and from the decision here.
+  started them to the one that showed all their nodes idle again. This replay has the events of the live run.
 
 Prints for each how many pairs of jobs started in another order, how many jobs ran on other nodes, and the median and
 the largest difference of starts in seconds of Slurm's clock; and how many jobs ran on other nodes than Slurm was asked
