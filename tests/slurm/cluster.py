@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -36,16 +37,17 @@ def _path() -> str:
     return f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 
 
-def free_ports(count: int) -> list[int]:
-    """Ports that nothing listens on at this moment."""
+def held_ports(count: int) -> list[socket.socket]:
+    """Sockets on ports of their own, for daemons to listen on while the sockets are open.
+
+    As both sides set ``SO_REUSEADDR`` and the sockets do not listen, a daemon binds to such a port all the same. The
+    system gives the port to nobody who asks for any.
+    """
     sockets = [socket.socket() for _ in range(count)]
-    try:
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()
+    for each in sockets:
+        each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        each.bind(("127.0.0.1", 0))
+    return sockets
 
 
 @dataclass
@@ -77,6 +79,7 @@ class EmulatedSlurm:
         self.conf = self.folder / "slurm.conf"
         self.environment = {**os.environ, "SLURM_CONF": str(self.conf), "PATH": _path(), "TZ": "UTC"}
         self._shell: subprocess.Popen[str] | None = None
+        self._ports: list[socket.socket] = []
 
     @property
     def names(self) -> list[str]:
@@ -91,7 +94,16 @@ class EmulatedSlurm:
         self.stop()
 
     def start(self) -> None:
-        """Start the daemons and wait until every node is idle."""
+        """Start the daemons and wait until every node is idle; a :class:`RuntimeError` as soon as a daemon ends."""
+        try:
+            self._start()
+            self.wait(self._up, "every node is idle")
+        except BaseException:
+            self.stop()
+            raise
+
+    def _start(self) -> None:
+        self._ports = held_ports(self.nodes + 1)
         self._write()
         clock = ["faketime", "-f", f"+0 x{self.speed}"] if self.speed != 1 else []
         with open(self.folder / "shell.log", "w", encoding="utf-8") as log:
@@ -102,19 +114,40 @@ class EmulatedSlurm:
             )  # fmt: skip
         assert self._shell.stdout is not None
         if self._shell.stdout.readline() != "started\n":
-            log_text = (self.folder / "shell.log").read_text()
-            self.stop()
-            raise RuntimeError(f"the daemons did not start: {log_text}")
-        self.wait(lambda: self._idle() == self.nodes, "every node is idle")
+            raise RuntimeError(f"munged did not start: {self._told_by('munge', 'errors', 'shell')}")
+
+    def _up(self) -> bool:
+        ended = self.folder / "ended"
+        if ended.exists() and (lines := ended.read_text().splitlines()):
+            name, status = lines[0].split()
+            raise RuntimeError(f"{name} ended with status {status} at its start: {self._told_by(name, 'errors')}")
+        try:
+            socket.create_connection(self._ports[0].getsockname()).close()
+        except ConnectionRefusedError:  # without a controller sinfo waits for a minute
+            return False
+        return self._idle() == self.nodes
+
+    def _told_by(self, *logs: str) -> str:
+        """The last lines of some logs."""
+        paths = [self.folder / f"{name}.log" for name in logs]
+        lines = [line for path in paths if path.is_file() for line in path.read_text().splitlines()[-5:]]
+        return "; ".join(lines) or "no log says why"
 
     def stop(self) -> None:
         """End the daemons and wait until they are gone."""
-        if self._shell is None:
-            return
-        assert self._shell.stdin is not None
-        self._shell.stdin.close()
-        self._shell.wait(timeout=STARTUP)
-        self._shell = None
+        if self._shell is not None:
+            assert self._shell.stdin is not None
+            assert self._shell.stdout is not None
+            self._shell.stdin.close()
+            try:
+                self._shell.wait(timeout=STARTUP)
+            except subprocess.TimeoutExpired:
+                os.killpg(self._shell.pid, signal.SIGKILL)
+                self._shell.wait()
+            self._shell.stdout.close()
+            self._shell = None
+        for each in self._ports:
+            each.close()
 
     def wait(self, holds: Callable[[], bool], what: str, timeout: float = STARTUP) -> None:
         """Ask every 50 ms until it holds; a :class:`TimeoutError` that says what did not come."""
@@ -184,7 +217,7 @@ class EmulatedSlurm:
             (self.folder / name).mkdir(parents=True, exist_ok=True)
         (self.folder / "munge.key").write_bytes(os.urandom(128))
         (self.folder / "munge.key").chmod(0o400)
-        controller, *ports = free_ports(self.nodes + 1)
+        controller, *ports = [each.getsockname()[1] for each in self._ports]
         self.name = f"emulated{controller}"
         here, socket_of_munge = self.folder, self.folder / "munge.socket"
         settings = {
@@ -242,21 +275,31 @@ class EmulatedSlurm:
         (self.folder / "topology.conf").write_text("\n".join(lines) + "\n")
 
     def _script(self, munge: Path) -> str:
-        """The shell that owns the daemons: they end with it, and it ends with its input."""
+        """The shell that owns the daemons: they end with it, it ends with its input, and it notes which of them end."""
         here, quiet = self.folder, f">/dev/null 2>>{self.folder}/errors.log </dev/null &"
         return f"""
 mkdir {" ".join(f"{here}/spool/{name}" for name in self.names)}
-munged --foreground --force --key-file={here}/munge.key --socket={munge} --pid-file={here}/munge.pid \\
-    --log-file={here}/munge.log --seed-file={here}/munge.seed 2>/dev/null >&2 </dev/null &
-until [ -S {munge} ]; do read -rt 0.02 <> <(:); done
-slurmctld -D -f {self.conf} {quiet}
-for name in {" ".join(self.names)}; do slurmd -D -N "$name" -f {self.conf} {quiet} done
+daemon() {{
+    name=$1
+    shift
+    ( "$@"; echo "$name $?" >>{here}/ended ) {quiet}
+}}
+node() {{ daemon "$1" slurmd -D -N "$1" -f {self.conf}; }}
+controller() {{ daemon slurmctld slurmctld -D -f {self.conf}; }}
+daemon munge munged --foreground --force --key-file={here}/munge.key --socket={munge} --pid-file={here}/munge.pid \\
+    --log-file={here}/munge.log --seed-file={here}/munge.seed
+until [ -S {munge} ]; do
+    read -rt 0.02
+    [ $? -gt 128 ] && [ ! -e {here}/ended ] || exit 1
+done
+controller
+for name in {" ".join(self.names)}; do node "$name"; done
 echo started
 while read -r what name; do
     case "$what" in
-    controller) slurmctld -D -f {self.conf} {quiet} ;;
+    controller) controller ;;
     kill) kill -9 "$(cat {here}/"$name".pid)" ;;
-    node) slurmd -D -N "$name" -f {self.conf} {quiet} ;;
+    node) node "$name" ;;
     esac
 done
 """

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.slurm.cluster import EmulatedSlurm, missing
+from tests.slurm.cluster import EmulatedSlurm, held_ports, missing
 
 ROOT = Path(__file__).parents[2]
 
@@ -85,3 +87,45 @@ def test_it_ends_when_its_owner_is_killed(emulated_slurm: Callable[..., Emulated
         owner.wait()
     slurm = EmulatedSlurm(tmp_path)
     slurm.wait(lambda: daemons(tmp_path) == [], "the daemons are gone")
+
+
+def test_ports_are_held_for_daemons_alone() -> None:
+    held = held_ports(20)
+    others = [*held_ports(20), socket.socket()]
+    assert not {each.getsockname()[1] for each in held} & {each.getsockname()[1] for each in others[:-1]}
+    with pytest.raises(OSError, match="Address already in use"):
+        others[-1].bind(held[0].getsockname())
+    daemon = socket.socket()
+    daemon.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    daemon.bind(held[0].getsockname())
+    daemon.listen()
+    with socket.create_connection(held[0].getsockname()):
+        daemon.accept()[0].close()
+    for each in (*held, *others, daemon):
+        each.close()
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"SchedulerType": "sched/none-such"}, "slurmctld ended with status 1 at its start: .*sched/none-such"),
+        ({"TaskPlugin": "task/none-such"}, r"n0\d ended with status 1 at its start: .*task/none-such"),
+    ],
+)
+def test_a_daemon_that_dies_at_its_start_is_told_at_once(settings: dict[str, str], words: str) -> None:
+    if (why := missing()) is not None:
+        pytest.skip(why)
+    with tempfile.TemporaryDirectory(prefix="slurm") as folder:
+        with pytest.raises(RuntimeError, match=words):
+            EmulatedSlurm(Path(folder), nodes=2, leaf=0, settings=settings).__enter__()
+        assert daemons(Path(folder)) == []
+
+
+def test_a_munged_that_dies_is_told_and_nothing_is_left() -> None:
+    if (why := missing()) is not None:
+        pytest.skip(why)
+    with tempfile.TemporaryDirectory(prefix="slurm") as folder:
+        (Path(folder) / "munge.socket").mkdir()
+        with pytest.raises(RuntimeError, match=r"munged did not start: .*munge\.socket"):
+            EmulatedSlurm(Path(folder), nodes=2, leaf=0).__enter__()
+        assert daemons(Path(folder)) == []
