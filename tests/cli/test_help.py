@@ -13,7 +13,7 @@ from tests.cli.conftest import Ran
 
 ALONE = ("demo", "simulate", "solve", "check", "snapshot", "report", "solvers", "models", "schema")
 GROUPS = {
-    "generate": ("workload", "knapsack", "selection", "tjap", "csp", "placement", "workflow", "dataset"),
+    "generate": ("workload", "knapsack", "selection", "tjap", "csp", "placement", "workflow", "joint", "dataset"),
     "bench": ("run", "plan", "score", "compare", "portfolio"),
     "library": ("list", "add", "remove", "update", "verify"),
     "train": ("nsa", "nsa-cost", "dras"),

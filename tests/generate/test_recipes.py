@@ -14,7 +14,7 @@ from transom.generate import CLASSES, FAMILIES
 from transom.generate.instance_generator import InstanceGenerator
 from transom.generate.recipes import recipe, recipes, rooted
 from transom.io import PeriodWindow
-from transom.models import Allocation, ConstrainedPath, Knapsack, Placement, Selection, Window, Workflow
+from transom.models import Allocation, ConstrainedPath, Joint, Knapsack, Placement, Selection, Window, Workflow
 from transom.traces import Workload, write_swf
 
 SMALL: dict[str, Any] = {"jobs": 300, "nodes": 64, "load": 0.9}
@@ -45,6 +45,7 @@ CASES: list[tuple[str, dict[str, Any], type, bool]] = [
     ("placement", {"tasks": 5, "maximal": True}, Placement, False),
     ("placement", {"family": "alibaba", "tasks": 9}, Placement, False),
     ("workflow", {"tasks": 5, "nodes": 2}, Workflow, False),
+    ("joint", {"jobs": 5, "limited": 0.5, "mandatory": 1}, Joint, False),
     ("csp", {"length": 40, "arcs": 4}, ConstrainedPath, False),
     ("csp", {"allocations": {"periods": 6}}, ConstrainedPath, True),
     ("csp", {"allocations": FRAGMENTED}, ConstrainedPath, False),

@@ -24,7 +24,7 @@ def test_shipped_schema_is_the_generated_one(name: str) -> None:
 def test_unknown_schema_is_named() -> None:
     with pytest.raises(
         DocumentError,
-        match=r"unknown document 'windows'. Known: window, knapsack, selection, .*, placement, workflow, result",
+        match=r"unknown document 'windows'. Known: window, knapsack, selection, .*, placement, workflow, joint, result",
     ):
         schema("windows")
 

@@ -16,7 +16,7 @@ _COMMANDS = (
     "demo", "simulate", "when", "solve", "check", "snapshot", "calibrate", "report", "solvers", "models", "schema",
     "compile",
     "generate workload", "generate knapsack", "generate selection", "generate tjap", "generate csp",
-    "generate placement", "generate workflow", "generate dataset",
+    "generate placement", "generate workflow", "generate joint", "generate dataset",
     "import slurm", "import pbs", "import lsf", "import swf",
     "bench run", "bench plan", "bench score", "bench compare", "bench portfolio",
     "library list", "library add", "library remove", "library update", "library verify",
@@ -30,7 +30,7 @@ _COMMANDS = (
 _FOLDERS = (("generate ", "generate."), ("import ", "records."), ("slurm ", "slurm."), ("train ", "train."))
 
 _GROUPS = {
-    "generate": "Generate workloads, knapsacks, selections, allocations, constrained paths, placements, workflows.",
+    "generate": "Generate workloads, knapsacks, selections, allocations, paths, placements, workflows, joint choices.",
     "import": "Make a trace of the accounting data of a resource manager, or of another trace.",
     "bench": "Compare solvers on the same instances within the same time, and policies on the same traces.",
     "library": "Keep and check the best known results of instances.",

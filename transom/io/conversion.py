@@ -105,7 +105,7 @@ def _knapsack(document: KnapsackDocument) -> Knapsack:
 
 def _window_document(window: Window) -> WindowDocument:
     cluster = window.cluster
-    tree = None if cluster.topology is None else _tree_document(cluster.topology)
+    tree = None if cluster.topology is None else tree_document(cluster.topology)
     return WindowDocument(
         now=int(window.now),
         cluster=ClusterDocument(int(cluster.num_nodes), cluster.resources, tuple(map(int, cluster.capacities)), tree),
@@ -125,7 +125,7 @@ def _job_fields(job: Job) -> dict[str, Any]:
 
 def _window(document: WindowDocument) -> Window:
     told = document.cluster
-    tree = None if told.topology is None else _tree(told.topology)
+    tree = None if told.topology is None else tree_of(told.topology)
     cluster = Cluster(told.num_nodes, told.resources, told.capacities, tree)
     return Window(
         now=document.now,
@@ -151,7 +151,7 @@ def _table(jobs: tuple[JobDocument, ...], cluster: Cluster) -> JobTable:
 
 def _allocation_document(problem: Allocation) -> AllocationDocument:
     return AllocationDocument(
-        tree=_tree_document(problem.tree),
+        tree=tree_document(problem.tree),
         idle=tuple(problem.idle.tolist()),
         sizes=tuple(problem.sizes.tolist()),
         rule=problem.rule,
@@ -165,10 +165,11 @@ def _allocation(document: AllocationDocument) -> Allocation:
     cost = HopCost(**{field.name: getattr(document.cost, field.name) for field in fields(HopCost)})
     idle, sizes = np.array(document.idle, np.int64), np.array(document.sizes, np.int64)
     limits = None if document.leaf_limits is None else np.array(document.leaf_limits, np.int64)
-    return Allocation(_tree(document.tree), idle, sizes, document.rule, document.wrap, cost, limits)
+    return Allocation(tree_of(document.tree), idle, sizes, document.rule, document.wrap, cost, limits)
 
 
-def _tree_document(tree: FatTree) -> TreeDocument:
+def tree_document(tree: FatTree) -> TreeDocument:
+    """The document of a tree, in short where it is regular."""
     if tree.regular is None:
         above = None if tree.above is None else tuple(map(tuple, tree.above.tolist()))
         return TreeDocument(leaf=tuple(tree.leaf.tolist()), pod=tuple(tree.pod.tolist()), above=above)
@@ -176,7 +177,8 @@ def _tree_document(tree: FatTree) -> TreeDocument:
 
 
 @lru_cache(maxsize=4)
-def _tree(document: TreeDocument) -> FatTree:
+def tree_of(document: TreeDocument) -> FatTree:
+    """The tree of a document."""
     # The documents of a set mostly stand on one tree.
     by_node = (document.leaf, document.pod)
     regular = (document.nodes, document.leaf_nodes, document.pod_nodes)

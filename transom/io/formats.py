@@ -190,6 +190,29 @@ class AllocationDocument(
     ] = None
 
 
+class JointDocument(
+    msgspec.Struct,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+    tag_field="format",
+    tag="transom/joint/1",
+    frozen=True,
+):
+    """The joint choice: which jobs start, and on which idle nodes of a tree of switches."""
+
+    tree: TreeDocument
+    idle: Annotated[tuple[Natural, ...], Meta(description="ids of the idle nodes, ascending")]
+    sizes: Annotated[tuple[Positive, ...], Meta(description="nodes of each job, at least 1")]
+    weights: Annotated[tuple[int, ...], Meta(description="what a start of each job is worth")]
+    cost_weight: Annotated[float, Meta(ge=0, le=1e9, description="what a unit of communication cost takes away")]
+    cost: CostDocument
+    mandatory: Annotated[tuple[Natural, ...], Meta(description="positions of the jobs that must start, ascending")] = ()
+    leaf_limits: Annotated[
+        tuple[Positive, ...] | None,
+        Meta(description="the most leaf switches of each job; null without limits"),
+    ] = None
+
+
 class CspDocument(msgspec.Struct, forbid_unknown_fields=True, tag_field="format", tag="transom/csp/1", frozen=True):
     """A constrained shortest path: from 0 to length over so many operation arcs of each size."""
 

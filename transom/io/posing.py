@@ -9,7 +9,7 @@ from transom import registry
 from transom.errors import SpecError
 from transom.io.nsa_windows import PeriodWindow
 from transom.io.objective_names import named_terms
-from transom.models import Allocation, ConstrainedPath, FatTree, Knapsack, Placement, Selection, Window, Workflow
+from transom.models import Allocation, ConstrainedPath, FatTree, Joint, Knapsack, Placement, Selection, Window, Workflow
 from transom.models.allocation import RULES
 from transom.models.placement import OBJECTIVES as PLACED
 
@@ -32,6 +32,13 @@ def knapsack_of_line(line: PeriodWindow, objective: str = "nodes") -> tuple[Knap
 def selection(window: Window, objectives: str = "") -> tuple[Selection, Jobs]:
     """Which jobs of the queue use nodes and further resources best."""
     return Selection.from_window(window, named_terms(objectives, window.cluster)), window.queue.id.tolist()
+
+
+def joint(window: Window, objective: str = "nodes", cost_model: str = "paper") -> tuple[Joint, Jobs]:
+    """Which jobs of the queue to start, and on which nodes."""
+    weights, cost = _made(registry.OBJECTIVES, objective), _made(registry.COST_MODELS, cost_model)
+    posed = Joint.from_window(window, weights, cost=cost)
+    return posed, window.queue.id.tolist()
 
 
 def placement(window: Window, objective: str = "nodes") -> tuple[Placement, Jobs]:

@@ -5,6 +5,7 @@ from transom.models.cluster import Cluster
 from transom.models.fat_tree import FatTree
 from transom.models.hop_cost import AUTHORS, PAPER, HopCost
 from transom.models.job import Job, JobTable
+from transom.models.joint import Joint
 from transom.models.knapsack import Knapsack
 from transom.models.objectives import (
     DrasCapability,
@@ -35,6 +36,7 @@ __all__ = [
     "HopCost",
     "Job",
     "JobTable",
+    "Joint",
     "Knapsack",
     "Objective",
     "ParetoFront",

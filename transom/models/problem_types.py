@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from transom.models.allocation import Allocation
+from transom.models.joint import Joint
 from transom.models.knapsack import Knapsack
 from transom.models.placement import Placement
 from transom.models.problem import ProblemType
@@ -154,4 +155,26 @@ WORKFLOW = ProblemType(
     figure="transom.plot.workflow:workflow_figure",
     examples="transom.generate.instances.examples:workflows",
     exact=("cpsat",),
+)
+
+JOINT = ProblemType(
+    kind="joint",
+    model=Joint,
+    name="a joint choice",
+    plural="joint choices",
+    about="joint choices of the jobs that start and of their nodes",
+    place=8,
+    codec="transom.io.joint_conversion:JOINT",
+    solution="transom.io.solutions:OWNERS",
+    words="transom.cli.output.solutions:nodes_of_started",
+    made_from={"window": "transom.io.posing:joint"},
+    states="a joint choice states its weights and costs",
+    solver="joint-cpsat",
+    then="joint-search",
+    features=f"{_FEATURES}:JOINT",
+    statistics=f"{_STATISTICS}:of_joint",
+    capacity=lambda problem: len(problem.idle),
+    recipes={"joint": "transom.generate.instances.joint_recipes:recipe_for"},
+    examples="transom.generate.instances.examples:joints",
+    exact=("joint-cpsat",),
 )

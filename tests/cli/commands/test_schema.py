@@ -10,7 +10,7 @@ from tests.cli.conftest import Ran
 from transom.io import schema
 
 Transom = Callable[..., Ran]
-NAMES = ["window", "knapsack", "selection", "allocation", "csp", "placement", "workflow", "result"]
+NAMES = ["window", "knapsack", "selection", "allocation", "csp", "placement", "workflow", "joint", "result"]
 
 
 def test_list(transom: Transom) -> None:

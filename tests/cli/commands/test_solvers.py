@@ -62,6 +62,7 @@ def test_solvers_say_which_problems_they_take(transom: Transom) -> None:
         ["csp"],
         ["placement"],
         ["workflow"],
+        ["joint"],
     ]
     assert taken["best-fit"] == [["scas", "dcas", "free"], ["placement"]]
     assert taken["sa"] == [["knapsack"], ["scas", "dcas", "free"], ["csp"]]

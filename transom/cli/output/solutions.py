@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from transom.io.instances import Instance
-    from transom.models import Allocation, ConstrainedPath, Placement, Workflow
+    from transom.models import Allocation, ConstrainedPath, Joint, Placement, Workflow
 
 
 def told_solution(instance: Instance, solution: Any) -> dict[str, Any]:
@@ -27,6 +27,13 @@ def nodes_of_jobs(problem: Allocation, jobs: list[int] | None, owners: Any) -> d
     told["nodes"] = None if owners is None else problem.nodes(owners)
     if problem.rule == "dynamic":
         told["order"] = None if owners is None else problem.order(owners)
+    return told
+
+
+def nodes_of_started(problem: Joint, jobs: list[int] | None, owners: Any) -> dict[str, Any]:
+    """The nodes of each job of a joint choice, none of those that do not start."""
+    told: dict[str, Any] = {} if jobs is None else {"jobs": jobs}
+    told["nodes"] = None if owners is None else problem.nodes(owners)
     return told
 
 

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from transom.io import PeriodWindow
-from transom.models import Allocation, ConstrainedPath, Knapsack, Placement, Selection, Window, Workflow
+from transom.models import Allocation, ConstrainedPath, Joint, Knapsack, Placement, Selection, Window, Workflow
 from transom.models.arrays import IntArray
 from transom.problems import problem_type
 from transom.traces import Workload
@@ -82,6 +82,11 @@ def of_selection(problem: Selection) -> dict[str, float]:
 def of_allocation(problem: Allocation) -> dict[str, float]:
     """Those of an allocation."""
     return _of_nodes(problem.sizes, problem.idle)
+
+
+def of_joint(problem: Joint) -> dict[str, float]:
+    """Those of a joint choice; jobs tie that have size and weight in common."""
+    return _of_nodes(problem.sizes, problem.idle) | {"ties": _ties(np.column_stack((problem.sizes, problem.weights)))}
 
 
 def of_path(problem: ConstrainedPath) -> dict[str, float]:

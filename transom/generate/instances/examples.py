@@ -9,7 +9,7 @@ from transom.generate.instances.knapsacks import generate_knapsack
 from transom.generate.instances.paths import random_path
 from transom.generate.instances.selections import FAMILIES, family_selection
 from transom.generate.instances.workflows import WORKFLOW_FAMILIES, random_workflow
-from transom.models import ConstrainedPath, Knapsack, Placement, Selection, Workflow
+from transom.models import ConstrainedPath, FatTree, HopCost, Joint, Knapsack, Placement, Selection, Workflow
 
 
 def knapsacks() -> list[Knapsack]:
@@ -74,6 +74,26 @@ def workflows() -> list[Workflow]:
         Workflow("apart", ["a", "b", "c", "d"], [3, 3, 2, 2]).on(2),
         Workflow("released", ["a", "b", "c"], [3, 3, 2.5], [[0, 1]], releases=[0, 0, 2]).on(1),
         Workflow("instant", ["a", "b", "c"], [0, 1, 0], [[0, 1], [1, 2]]).on(1),
+    ]
+
+
+def joints() -> list[Joint]:
+    """Up to seven jobs: what is empty, mandatory, limited, worthless, without cost, or not to be placed; two trees."""
+    rng = np.random.default_rng(5)
+    deep = FatTree([0, 1, 0, 2, 1, 3, 2, 3], [0, 0, 0, 1, 0, 2, 1, 2], np.array([[0, 0, 0, 0, 0, 1, 0, 1]]))
+    flat, floored = FatTree.uniform(12, 3, 6), HopCost(1, 3, 5, ordered=False, floored=True)
+    drawn = [
+        Joint(tree, range(tree.num_nodes), rng.integers(1, 5, 6), rng.integers(0, 9, 6), factor, np.array([0]), cost)
+        for tree in (deep, flat)
+        for factor, cost in ((1e-4, HopCost()), (1.0, floored), (0.0, HopCost()))
+    ]
+    return [
+        *drawn,
+        Joint(deep, [], [2], [5]),
+        Joint(deep, range(8), [], []),
+        Joint(deep, [0, 3, 5, 6], [2, 2], [5, 4], 5e-4, leaf_limits=np.array([1, 1])),
+        Joint(deep, [0, 3, 5], [2], [5], 5e-4, np.array([0]), leaf_limits=np.array([1])),
+        Joint(flat, range(12), [9, 4], [5, -4], 1e-4, np.array([0, 1])),
     ]
 
 

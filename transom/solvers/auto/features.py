@@ -16,6 +16,7 @@ import numpy as np
 
 from transom.models.allocation import Allocation
 from transom.models.arrays import FloatArray, IntArray
+from transom.models.joint import Joint
 from transom.models.knapsack import Knapsack
 from transom.models.placement import Placement
 from transom.models.reduction import common_divisor, reduce
@@ -100,6 +101,17 @@ _WORKFLOW = {
     "nodes": "log10 of the nodes of the machine",
     "share": "mean share of the nodes that a task takes",
     "spread": "deviation of the runtimes per mean",
+}
+
+_JOINT = {
+    "idle": "log10 of 1 + the idle nodes",
+    "jobs": "log10 of 1 + the jobs",
+    "leaves": "log10 of 1 + the leaf switches with an idle node",
+    "load": "log10 of 1 + nodes asked for per idle node",
+    "mean": "log10 of the mean size of a job",
+    "efficiencies": "deviation of weight per node, per its mean",
+    "mandatory": "share of the jobs that must start",
+    "limited": "share of the jobs whose limit on leaf switches is below their size",
 }
 
 
@@ -285,12 +297,28 @@ def _workflow(problem: Workflow) -> tuple[float, ...]:
     )
 
 
+def _joint(problem: Joint) -> tuple[float, ...]:
+    if not len(problem) or not len(problem.idle):
+        return (0.0,) * len(_JOINT)
+    return (
+        math.log10(1 + len(problem.idle)),
+        math.log10(1 + len(problem)),
+        math.log10(1 + _distinct(problem.levels[0])),
+        math.log10(1 + float(problem.sizes.sum(dtype=float)) / len(problem.idle)),
+        math.log10(float(problem.sizes.mean())),
+        _variation(np.maximum(problem.weights, 0) / problem.sizes),
+        len(problem.mandatory) / len(problem),
+        float(np.mean(problem.limits < problem.sizes)),
+    )
+
+
 KNAPSACK = Features(_KNAPSACK, _knapsack)
 ALLOCATION = Features(_ALLOCATION, _allocation)
 PATH = Features(_PATH, _path)
 SELECTION = Features(_SELECTION, _selection)
 PLACEMENT = Features(_PLACEMENT, _placement)
 WORKFLOW = Features(_WORKFLOW, _workflow)
+JOINT = Features(_JOINT, _joint)
 
 
 def _variation(numbers: FloatArray) -> float:

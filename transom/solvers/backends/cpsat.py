@@ -28,17 +28,20 @@ class Scale:
     unit : cost of one, > 0.
     error : by how much the total cost of a solution may differ from its objective times ``unit``.
     floored : whether total costs are whole numbers.
+    negated : whether costs are negated values of a problem that is maximised; bounds are then on the values.
     """
 
     unit: float
     error: float
     floored: bool
+    negated: bool = False
 
     def bound(self, objective: float) -> float:
-        """The bound on costs that follows from a bound on the objective."""
+        """The bound on costs (on values, where these are negated) that follows from a bound on the objective."""
         cost = objective * self.unit
         safe = cost - self.error - _RELATIVE * abs(cost)
-        return math.ceil(safe) if self.floored and abs(safe) < 2**53 else safe
+        safe = math.ceil(safe) if self.floored and abs(safe) < 2**53 else safe
+        return -safe if self.negated else safe
 
 
 def scaled(costs: FloatArray, most: IntArray, sizes: IntArray, floored: bool) -> tuple[IntArray, Scale]:
@@ -132,7 +135,7 @@ def search_cpsat(
 
     def capped(objective: float) -> float:
         safe = scale.bound(objective)
-        return safe if budget.value is None else min(safe, budget.value)
+        return safe if budget.value is None else (max if scale.negated else min)(safe, budget.value)
 
     class Incumbents(cp_model.CpSolverSolutionCallback):
         def on_solution_callback(self) -> None:

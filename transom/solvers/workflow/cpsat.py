@@ -177,7 +177,7 @@ class _PartBudget(Budget):
 def _solve(problem: Workflow, budget: Budget, rng: np.random.Generator, start: Any) -> None:
     """Bounds, local search, then CP-SAT on one part."""
     (windows, exact), ticks = windows_of(problem), problem.ticks
-    scale = _Ticks(1 / ticks, 0.0 if exact else math.inf, False, ticks)
+    scale = _Ticks(1 / ticks, 0.0 if exact else math.inf, False, ticks=ticks)
     proved = max(path_bound(windows), energy_bound(windows))
     budget.prove(scale.bound(proved))
     if budget.seconds_left() > _PER_SQUARE * len(problem) ** 2:

@@ -1,0 +1,44 @@
+"""``transom generate joint``: random joint choices of jobs and nodes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from transom.cli.options import common as options
+from transom.cli.output.console import check_writable, print_json
+
+
+def command(
+    out: Annotated[Path, typer.Option("--out", help="Where to write them: .jsonl or .jsonl.gz, or .json for one.")],
+    count: Annotated[int, typer.Option("--count", min=1, help="How many.")] = 1,
+    nodes: Annotated[int, typer.Option("--nodes", help="Nodes of the tree.")] = 256,
+    leaf_nodes: Annotated[int, typer.Option("--leaf-nodes", help="Nodes of a leaf switch.")] = 16,
+    pod_nodes: Annotated[int, typer.Option("--pod-nodes", help="Nodes of a pod.")] = 64,
+    idle: Annotated[float, typer.Option("--idle", help="Share of the nodes that are idle.")] = 0.3,
+    jobs: Annotated[int, typer.Option("--jobs", help="Jobs that wait.")] = 20,
+    cap: Annotated[int, typer.Option("--cap", help="Nodes of the largest job.")] = 32,
+    cost_weight: Annotated[
+        float, typer.Option("--cost-weight", help="What a unit of communication cost takes away from node-hours.")
+    ] = 0.001,
+    limited: Annotated[float, typer.Option("--limited", help="Share of the jobs with a limit on leaf switches.")] = 0.0,
+    mandatory: Annotated[int, typer.Option("--mandatory", help="So many of the first jobs must start.")] = 0,
+    seed: options.Seed = 0,
+    json: options.Json = False,
+) -> None:
+    """Generate joint choices: which jobs start, weighted by node-hours, and on which idle nodes of a tree."""
+    from transom.generate.recipes import recipe
+    from transom.io import write_documents
+
+    check_writable(out, ".jsonl", ".json")
+    given = {
+        "nodes": nodes, "leaf_nodes": leaf_nodes, "pod_nodes": pod_nodes, "idle": idle, "jobs": jobs, "cap": cap,
+        "cost_weight": cost_weight, "limited": limited, "mandatory": mandatory,
+    }  # fmt: skip
+    written = write_documents(out, recipe("joint", given).make(seed, count))
+    if json:
+        print_json({"out": str(out), "joint": written})
+    else:
+        print(f"{out}: {written} joint choices" if written > 1 else f"{out}: 1 joint choice")
