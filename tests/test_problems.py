@@ -97,7 +97,7 @@ def test_a_window_is_read_as_it(transom: Callable[..., Ran]) -> None:
     (line,) = transom("solve", "window.json", "--problem", "makespan", "--json").out.splitlines()
     assert json.loads(line)["value"] == 7  # 5 and 4 + 3 on two nodes
     refused = transom("solve", "window.json", "--problem", "makespan", "--objective", "wait")
-    takers = "knapsacks or placements or bare problems"
+    takers = "knapsacks or placements or joint choices or bare problems"
     assert refused.err == f"error: window.json: --objective is for {takers}, this is a makespan problem\n"
     assert transom("solve", "jobs.jsonl", "--problem", "scas").err.startswith(
         "error: jobs.jsonl:1: holds a makespan problem, not a scas problem"
