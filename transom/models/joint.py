@@ -39,7 +39,7 @@ _MOST = 2**40  # of a weight and of a size
 class Joint(Frozen):
     r"""Choose the jobs that start and their nodes, so that weights less communication are the most.
 
-    .. math:: \max \sum_{j \in S} \bigl(w_j - \lambda\, C(N_j)\bigr), \quad M \subseteq S, \quad |N_j| = n_j, \quad
+    .. math:: \max \sum_{j \in S} (w_j - \lambda\, C(N_j)), \quad M \subseteq S, \quad |N_j| = n_j, \quad
               N_j \cap N_k = \emptyset, \quad |\{\text{leaf switches of } N_j\}| \le \ell_j
 
     over the started jobs S and their nodes, any idle ones: the rule ``free`` of an
