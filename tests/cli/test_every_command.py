@@ -67,6 +67,7 @@ CASES = {
     "generate workload": "--jobs 20 --out {0}/made.swf",
     "generate knapsack": "--class circle --items 8 --out {0}/made.jsonl",
     "generate selection": "--like {0}/trace.swf.gz --minimum 0 --count 2 --out {0}/made.jsonl",
+    "generate joint": "--jobs 5 --out {0}/made.jsonl",
     "generate tjap": "--periods 3 --policy sequential --out {0}/made.jsonl",
     "generate csp": "--length 20 --out {0}/made.jsonl",
     "generate placement": "--tasks 5 --out {0}/made.jsonl",

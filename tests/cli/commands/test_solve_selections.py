@@ -314,7 +314,7 @@ REFUSED = {
     "picture of a knapsack": (["window", "--picture", "x.png"], "--picture does not go with these files"),
     "objective of a selection": (
         ["window", "--problem", "selection", "--objective", "wait"],
-        "--objective is for knapsacks or placements, this is a selection",
+        "--objective is for knapsacks or placements or joint choices, this is a selection",
     ),
     "hops of a selection": (["window", "--problem", "selection", "--no-wrap"], "--no-wrap is for allocations"),
     "objectives of a document": (["small", "--objectives", "r0"], "a selection states its objectives; --objectives"),
