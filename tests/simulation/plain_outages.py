@@ -14,6 +14,8 @@ from transom.traces.outages import Outage
 
 Key = Callable[[TracedJob], tuple[float, ...]]
 FOREVER = 10**9
+CYCLE = 5
+"""From one backfill cycle of Slurm to the next [s]."""
 
 
 class Told(NamedTuple):
@@ -26,7 +28,7 @@ class Told(NamedTuple):
 
 
 class PlainReplay:
-    """One replay; ``key`` orders the queue, ``backfilling`` is none, easy, conservative or dras (see :meth:`_dras`)."""
+    """One replay; ``key`` orders the queue, ``backfilling`` is none, easy, conservative, slurm or dras."""
 
     def __init__(
         self, workload: Workload, rows: list[Outage], key: Key, backfilling: str, requeue: bool = True
@@ -148,6 +150,8 @@ class PlainReplay:
             times = [start + self.by_id[j].runtime for j, start in self.running.items()]
             times += [t.job.submit for t in self.jobs] + list(self.plan.values())
             times += [time for row in self.rows for time in (row.begin, row.end, row.announced or 0)]
+            if self.backfilling == "slurm" and any(self.waits(t) for t in self.jobs):
+                times.append((self.now // CYCLE + 1) * CYCLE)
             coming = [time for time in times if self.now < time < FOREVER]
             assert coming, "somebody waits for ever"
             self.now = min(coming)
@@ -158,19 +162,25 @@ class PlainReplay:
                     self.told.end[job] = self.now
                     del self.running[job]
             self.change_service()
-            queue = [
-                t
-                for t in self.jobs
-                if t.job.id not in self.told.end
-                and t.job.id not in self.running
-                and t.job.submit <= self.now
-                and all(p in self.told.end for p in t.job.depends_on)
-            ]
+            queue = [t for t in self.jobs if self.waits(t)]
             queue.sort(key=lambda t: (*self.key(t), t.job.submit, t.job.id))
-            {"none": self._plain, "easy": self._easy, "conservative": self._conservative, "dras": self._dras}[
-                self.backfilling
-            ](queue)
+            passes = {
+                "none": self._plain,
+                "easy": self._easy,
+                "conservative": self._conservative,
+                "slurm": self._slurm,
+                "dras": self._dras,
+            }
+            passes[self.backfilling](queue)
         return self.told
+
+    def waits(self, t: TracedJob) -> bool:
+        return (
+            t.job.id not in self.told.end
+            and t.job.id not in self.running
+            and t.job.submit <= self.now
+            and all(p in self.told.end for p in t.job.depends_on)
+        )
 
     def change_service(self) -> None:
         self.down = [row for row in self.down if row.end > self.now]
@@ -251,11 +261,7 @@ class PlainReplay:
             if t.job.id not in self.plan:
                 begin = self.earliest(t, self.plan)
                 if begin == self.now and len(self.lasting(t)) < t.job.nodes:
-                    release = min(
-                        [self.expected(j) for j in self.running]
-                        + [s for s in self.steps() if s > self.now and self.service_at(s) > self.service_at(s - 1)]
-                    )
-                    begin = self.earliest(t, self.plan, release)
+                    begin = self.earliest(t, self.plan, self.release())
                 self.plan[t.job.id] = begin
         for t in queue:
             if self.plan[t.job.id] == self.now:
@@ -264,6 +270,26 @@ class PlainReplay:
                     self.start(t)
                 else:
                     self.replan = True
+
+    def release(self) -> int:
+        """When nodes become free next."""
+        grown = [s for s in self.steps() if s > self.now and self.service_at(s) > self.service_at(s - 1)]
+        return min([self.expected(j) for j in self.running] + grown)
+
+    def _slurm(self, queue: list[TracedJob]) -> None:
+        """The main scheduler and, at the multiples of :data:`CYCLE`, a cycle with reservations of all jobs."""
+        self._plain(queue)
+        if self.now % CYCLE:
+            return
+        reserved: dict[int, int] = {}
+        for t in queue:
+            begin = self.earliest(t, reserved)
+            if begin == self.now and not self.may_start(t):
+                begin = self.earliest(t, reserved, self.release())
+            if begin == self.now:
+                self.start(t)
+            elif begin < FOREVER:
+                reserved[t.job.id] = begin
 
     def _dras(self, queue: list[TracedJob], window: int = 3) -> None:
         """The decision process with a reservation that is kept; of the candidates the one with the least ``choice``."""

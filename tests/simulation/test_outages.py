@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.simulation.plain_outages import PlainReplay, choice
+from tests.simulation.plain_outages import CYCLE, PlainReplay, choice
 from transom.errors import PolicyError, SpecError
 from transom.learned.dras.process.process import AgentConfig, begin, candidates_of, finish, take
 from transom.learned.dras.process.state_from_window import new_decision_state
@@ -105,7 +105,7 @@ def nodes(runs: Any, j: int) -> list[int]:
     return [n for first, last in pairs for n in range(first, last + 1)]
 
 
-@pytest.mark.parametrize("backfilling", ["none", "easy", "conservative", "dras"])
+@pytest.mark.parametrize("backfilling", ["none", "easy", "conservative", "slurm", "dras"])
 def test_equals_a_brute_force(backfilling: str) -> None:
     hit = 0
     for seed in range(400):
@@ -114,6 +114,8 @@ def test_equals_a_brute_force(backfilling: str) -> None:
         rows, lose = drawn_outages(rng), rng.random() < 0.3
         rule = "fcfs" if backfilling == "dras" else sorted(KEYS)[rng.integers(3)]
         policy: Any = rule if backfilling == "none" else f"{rule}-{backfilling}"
+        if backfilling == "slurm":
+            policy = f"slurm-backfill:order={rule},interval={CYCLE},resolution=1"
         outages = Outages(tuple(rows), on_failure="lose" if lose else "requeue")
         schedule = simulate(workload, ByChoice(workload) if backfilling == "dras" else policy, outages=outages)
         same(workload, schedule, PlainReplay(workload, rows, KEYS[rule], backfilling, not lose))
@@ -136,6 +138,8 @@ POLICIES = [
     "selection:solver=dot-product",
     "random",
     "nwp:period=600",
+    "slurm-backfill",
+    "slurm-backfill:order=wfp3,user_nodes=200",
 ]
 
 

@@ -10,6 +10,9 @@ looked at again at the next cycle, for which the replay is woken.
 
 Where administrators reserve nodes (:mod:`~transom.simulation.passes.slurm_reservations`), both look at the whole time
 for which a job asks. A job that waits for its reservation holds back nobody but others of that reservation.
+
+Maintenance of nodes that is announced is in the profile of a cycle. The main scheduler starts no job that would run
+into it: such limits stand beside the resources.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from typing import NamedTuple
 from transom._system.compiling import compiled, inlined, no_refcount
 from transom.models.arrays import IntArray
 from transom.simulation.core.events import (
+    CHANGES,
     DEMAND,
     HELD,
     NEVER,
@@ -37,6 +41,7 @@ from transom.simulation.passes.availability import TAKEN, Profile, add, block_of
 from transom.simulation.passes.easy_backfill import fits
 from transom.simulation.passes.queue_order import QueueOrder, reorder
 from transom.simulation.passes.rule_replay import after, before
+from transom.simulation.passes.service_plan import next_release
 from transom.simulation.passes.slurm_limits import Limits, allowed, count_held, hold
 from transom.simulation.passes.slurm_reservations import (
     ORDINARY,
@@ -107,7 +112,7 @@ def run_slurm(
         after(t.log, row, count, backfilled, head, begin, t.ids)
         if s.at[QUEUED]:
             change = next_change(s, t.reserved)
-            if s.at[RUNNING] or (change < NEVER and s.at[NOW] % terms.interval):
+            if s.at[RUNNING] or s.at[NOW] % terms.interval:
                 s.at[WAKE] = (s.at[NOW] // terms.interval + 1) * terms.interval
             elif change < NEVER:  # until then a further cycle would start nobody
                 s.at[WAKE] = -(-change // terms.interval) * terms.interval
@@ -146,6 +151,8 @@ def slurm_pass(s: State, terms: Terms, t: Tables, passed: IntArray, cycle: bool)
             used, start = earliest_of(s, t.reserved, t.profile, t.asked, job)
         else:
             start = earliest(t.profile, s.jobs, job, now, NEVER, NEVER)
+            if start == now and s.at[CHANGES] > 0 and not fits(s.jobs, job, s.free):  # the idle nodes leave too soon
+                start = earliest(t.profile, s.jobs, job, next_release(s.expected, s.at), NEVER, NEVER)
         if start == now and fits(s.jobs, job, s.free):
             t.picks[count], t.modes[count] = i, RESERVED if head < 0 and s.jobs[job, HELD] else BACKFILLED
             _place(s, t, job, used)

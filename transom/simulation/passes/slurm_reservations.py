@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 from transom._system.compiling import no_refcount
 from transom.models.arrays import IntArray
-from transom.simulation.core.events import DEMAND, NEVER, NOW, RUNNING, WALLTIME, State
+from transom.simulation.core.events import CHANGES, DEMAND, NEVER, NOW, RUNNING, WALLTIME, State
 from transom.simulation.passes.availability import FREED, Profile, add, clear, earliest
+from transom.simulation.passes.service_plan import enter_changes
 
 ORDINARY, NONE = -1, -2
 """Instead of the number of a reservation: the nodes for all jobs, and no choice at all."""
@@ -39,15 +40,20 @@ class Reserved(NamedTuple):
 
 @no_refcount
 def enter_running(s: State, q: Reserved, profile: Profile, asked: IntArray) -> None:
-    """Let the profile know of running jobs and of reservations alone; one past its walltime ends the next second."""
-    now, amounts = s.at[NOW], len(s.free)
-    if len(q.end) == 0:
-        clear(profile, now, s.free)
-        for i in range(s.at[RUNNING]):
-            add(profile, s.jobs, s.expected[i, 1], max(s.expected[i, 0], now + 1), NEVER, FREED)
-        return
+    """Let the profile know of running jobs, of reservations and of maintenance alone.
+
+    A job past its walltime ends the next second.
+    """
+    now, amounts = s.at[NOW], len(q.base) - len(q.end)
     for r in range(amounts):
         q.base[r] = s.free[r]
+    if len(q.end) == 0:
+        clear(profile, now, q.base)
+        for i in range(s.at[RUNNING]):
+            add(profile, s.jobs, s.expected[i, 1], max(s.expected[i, 0], now + 1), NEVER, FREED)
+        if s.at[CHANGES] > 0:
+            enter_changes(profile, s.at)
+        return
     for k in range(len(q.end)):
         q.base[amounts + k] = 0
     coming = 0

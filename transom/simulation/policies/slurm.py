@@ -142,7 +142,7 @@ class SlurmBackfill:
         """A whole replay in one compiled loop."""
         state, order = replay.state, queue_order(replay.rule, replay.jobs, replay.origin)
         limits = limits_of_users(replay.jobs, self.user_jobs, self.user_nodes)
-        priorities, reserved = None, nothing_reserved(len(replay.jobs), len(state.free))
+        priorities, reserved = None, nothing_reserved(len(replay.jobs), _amounts(state))
         if self.by_facts:
             facts, (associations, qos, terms, reservations) = job_facts(replay.workload), self._site()
             reserved = self._reserved(replay, facts, associations, reservations)
@@ -189,7 +189,7 @@ class SlurmBackfill:
         state = window_state(window, np.arange(len(window.queue)))
         jobs = JobTable(np.concatenate((window.queue.data, window.running.data)))
         limits = limits_of_users(jobs, self.user_jobs, self.user_nodes).limits
-        reserved = nothing_reserved(len(jobs), len(state.free))
+        reserved = nothing_reserved(len(jobs), _amounts(state))
         tables = self._tables(state, np.empty(0, np.int64), jobs, window.cluster, limits, reserved)
         count, _, head, begin = slurm_pass(state, self._terms, tables, tables.passed[0], True)
         return decision_of(window, state.queue[tables.picks[:count]], tables.modes[:count], head, begin)
@@ -201,7 +201,7 @@ class SlurmBackfill:
         associations: dict[Key, Association],
         reservations: tuple[SlurmReservation, ...],
     ) -> Reserved:
-        amounts = len(replay.state.free)
+        amounts = _amounts(replay.state)
         if not reservations:
             return nothing_reserved(len(replay.jobs), amounts)
         if replay.stepwise:
@@ -247,6 +247,11 @@ class SlurmBackfill:
             passed=np.zeros((_CHUNK, 3), np.int64),
             reserved=reserved,
         )
+
+
+def _amounts(state: events.State) -> int:
+    """Nodes and further resources; limits by maintenance are none."""
+    return len(state.free) - int(state.at[events.LIMITED])
 
 
 def _limited(passed: IntArray, ids: IntArray, reasons: tuple[str, ...]) -> dict[str, NDArray[Any]]:
