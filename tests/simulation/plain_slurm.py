@@ -87,15 +87,44 @@ class PlainLimits:
         return sum((each.account, each.user) == (job.account, job.user) for each in running) < most
 
 
+@dataclass
+class PlainNodes:
+    """Nodes that jobs share: what each has, and what a job takes on each of its nodes, by name."""
+
+    count: int
+    has: dict[str, int]
+
+    def asks(self, job: PlainJob) -> dict[str, int]:
+        """Cores, memory and GPUs, spread evenly."""
+        amounts = {"cpu": job.nodes, **job.amounts}
+        return {name: -(-amounts[name] // self.wide(job)) for name in self.has}
+
+    def wide(self, job: PlainJob) -> int:
+        """How many nodes a job has."""
+        return max(job.amounts["node"], -(-job.nodes // self.has["cpu"]))
+
+    def with_room(self, job: PlainJob, running: Sequence[PlainJob], on: dict[int, list[int]]) -> list[int]:
+        """The nodes with room for a job."""
+        found = []
+        for node in range(self.count):
+            there = [each for each in running if node in on[each.id]]
+            used = {name: sum(self.asks(each)[name] for each in there) for name in self.has}
+            if all(used[name] + amount <= self.has[name] for name, amount in self.asks(job).items()):
+                found.append(node)
+        return found
+
+
 def plain_slurm(
     jobs: Sequence[PlainJob],
     nodes: int,
     interval: int,
     lets: Callable[[PlainJob, Sequence[PlainJob]], bool],
     reservations: Sequence[PlainReservation] = (),
+    shared: PlainNodes | None = None,
 ) -> dict[int, int]:
     """When each job starts [s], in the order of submission, then id."""
     start: dict[int, int] = {}
+    on: dict[int, list[int]] = {}
     pool: dict[int, PlainReservation | None] = {}
     jobs = sorted(jobs, key=lambda job: (job.submit, job.id))
     told = any(job.reservation for job in jobs)
@@ -112,9 +141,13 @@ def plain_slurm(
             job: PlainJob, of: PlainReservation | None, now: int = now, running: list[PlainJob] = running
         ) -> None:
             start[job.id], pool[job.id] = now, of
+            if shared is not None:
+                on[job.id] = shared.with_room(job, running, on)[: shared.wide(job)]
             running.append(job)
 
         def has_room(job: PlainJob, running: list[PlainJob] = running) -> bool:
+            if shared is not None and len(shared.with_room(job, running, on)) < shared.wide(job):
+                return False
             return job.nodes <= nodes - sum(each.nodes for each in running)
 
         plan = _Plan(nodes, now, told, reservations, [(each, start[each.id], pool[each.id]) for each in running])
@@ -135,6 +168,8 @@ def plain_slurm(
                 if job.id in start or not lets(job, running):
                     continue
                 of, begin = plan.earliest(job)
+                if begin == now and not has_room(job):
+                    of, begin = plan.earliest(job, min(start[each.id] + each.walltime for each in running))
                 plan.take(job, begin, of)
                 if begin == now and has_room(job):
                     launch(job, of)
@@ -169,8 +204,8 @@ class _Plan:
         end = begin + job.walltime
         self.taken.append((begin, end if of is None else min(end, of.end), job.nodes, of))
 
-    def earliest(self, job: PlainJob) -> tuple[PlainReservation | None, int]:
-        """From which pool a job gets its nodes first, and when."""
+    def earliest(self, job: PlainJob, after: int = -1) -> tuple[PlainReservation | None, int]:
+        """From which pool a job gets its nodes first, and when, those for all not before an instant."""
         named = [each for each in self.reservations if each.name == job.reservation]
         magnetic = [
             each for each in self.reservations
@@ -181,7 +216,7 @@ class _Plan:
             begin = self._first(job, of, self.now, of.end)
             if begin is not None:
                 found.append((begin, of))
-        last = self._first(job, None, max([self.now, *(each.end for each in named)]), None)
+        last = self._first(job, None, max([self.now, after, *(each.end for each in named)]), None)
         assert last is not None
         found.append((last, None))
         begin, best = min(found, key=lambda each: each[0])

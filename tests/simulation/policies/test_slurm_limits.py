@@ -195,7 +195,7 @@ def test_users_and_groups_of_other_traces_are_numbers_and_cores_are_not_known(tm
         simulate(workload, f"slurm-backfill:assoc={tmp_path / 'assoc.txt'}")
     policy = make_policy(f"slurm-backfill:qos={tmp_path / 'qos.txt'}")
     window = Window(0, Cluster(4), workload.jobs, workload.jobs.take([]), [], [4])
-    with pytest.raises(SpecError, match="windows know no accounts"):
+    with pytest.raises(SpecError, match="windows know neither accounts nor nodes"):
         policy.decide(window)
 
 

@@ -239,5 +239,5 @@ def test_what_does_not_go_together_is_refused(tmp_path: Path) -> None:
     for wrong in ("timezone=Europe/Berlin", f"reservations={tmp_path / 'resv.txt'},timezone=Nowhere"):
         with pytest.raises(SpecError, match="timezone"):
             make_policy(f"slurm-backfill:{wrong}")
-    with pytest.raises(SpecError, match="need a replay: windows know no accounts"):
+    with pytest.raises(SpecError, match="need a replay: windows know neither accounts nor nodes"):
         make_policy(spec).decide(Window(0, Cluster(8), workload.jobs, workload.jobs.take([]), [], [8]))

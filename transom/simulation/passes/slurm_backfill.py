@@ -12,7 +12,7 @@ Where administrators reserve nodes (:mod:`~transom.simulation.passes.slurm_reser
 for which a job asks. A job that waits for its reservation holds back nobody but others of that reservation.
 
 Maintenance of nodes that is announced is in the profile of a cycle. The main scheduler starts no job that would run
-into it: such limits stand beside the resources.
+into it: such limits stand beside the resources. Where jobs share nodes, one for which no node has room waits as well.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ from transom.simulation.passes.easy_backfill import fits
 from transom.simulation.passes.queue_order import QueueOrder, reorder
 from transom.simulation.passes.rule_replay import after, before
 from transom.simulation.passes.service_plan import next_release
+from transom.simulation.passes.shared_nodes import SharedNodes, count_taken, fits_on_nodes, take_nodes
 from transom.simulation.passes.slurm_limits import Limits, allowed, count_held, hold
 from transom.simulation.passes.slurm_reservations import (
     ORDINARY,
@@ -73,7 +74,7 @@ class Tables(NamedTuple):
     its start, and one of the job that is looked at; ``group`` ``(n,)``: jobs whose partitions share nodes have the same
     number; ``blocked``: whether one of them does not fit, or one of a reservation; ``limits``: of users, accounts and
     QOS; ``passed`` ``(rows, 3)``: in each pass, how many jobs limits held back, the first of them, and what held it
-    back; ``reserved``: by administrators.
+    back; ``reserved``: by administrators; ``shared``: the nodes that jobs share.
     """
 
     runtime: IntArray
@@ -89,6 +90,7 @@ class Tables(NamedTuple):
     limits: Limits
     passed: IntArray
     reserved: Reserved
+    shared: SharedNodes
 
 
 @compiled
@@ -131,6 +133,7 @@ def slurm_pass(s: State, terms: Terms, t: Tables, passed: IntArray, cycle: bool)
     """
     passed[0] = 0
     count_held(s, t.limits)
+    count_taken(s, t.shared)
     count, waiting = _start_in_order(s, terms, t, passed), s.at[QUEUED]
     if count == waiting or not cycle:
         return count, 0, -1, -1
@@ -151,9 +154,10 @@ def slurm_pass(s: State, terms: Terms, t: Tables, passed: IntArray, cycle: bool)
             used, start = earliest_of(s, t.reserved, t.profile, t.asked, job)
         else:
             start = earliest(t.profile, s.jobs, job, now, NEVER, NEVER)
-            if start == now and s.at[CHANGES] > 0 and not fits(s.jobs, job, s.free):  # the idle nodes leave too soon
+            if start == now and (s.at[CHANGES] > 0 or len(t.shared.free) > 0) and not _fits(s, t, job):
+                # The idle nodes leave too soon, or none of them has room.
                 start = earliest(t.profile, s.jobs, job, next_release(s.expected, s.at), NEVER, NEVER)
-        if start == now and fits(s.jobs, job, s.free):
+        if start == now and _fits(s, t, job):
             t.picks[count], t.modes[count] = i, RESERVED if head < 0 and s.jobs[job, HELD] else BACKFILLED
             _place(s, t, job, used)
             count += 1
@@ -192,7 +196,7 @@ def _start_in_order(s: State, terms: Terms, t: Tables, passed: IntArray) -> int:
         used, start = ORDINARY, now
         if planned:
             used, start = earliest_of(s, t.reserved, t.profile, t.asked, job)
-        if start == now and fits(s.jobs, job, s.free):
+        if start == now and _fits(s, t, job):
             t.picks[count], t.modes[count] = i, RESERVED if s.jobs[job, HELD] else READY
             _place(s, t, job, used)
             if planned:
@@ -207,8 +211,14 @@ def _start_in_order(s: State, terms: Terms, t: Tables, passed: IntArray) -> int:
 
 
 @inlined
+def _fits(s: State, t: Tables, job: int) -> bool:
+    return fits(s.jobs, job, s.free) and fits_on_nodes(t.shared, job)
+
+
+@inlined
 def _place(s: State, t: Tables, job: int, used: int) -> None:
     occupy(s.jobs, s.expected, s.free, s.at, job)
+    take_nodes(t.shared, job)
     hold(t.limits, job)
     t.reserved.within[job] = used
 

@@ -19,10 +19,12 @@ from transom.simulation.core.schedule import COLUMNS
 from transom.simulation.core.site_order import load_rule
 from transom.simulation.passes.availability import new_profile
 from transom.simulation.passes.queue_order import queue_order
+from transom.simulation.passes.shared_nodes import SharedNodes
 from transom.simulation.passes.slurm_backfill import Tables, Terms, run_slurm, slurm_pass
 from transom.simulation.passes.slurm_limits import Limits
 from transom.simulation.passes.slurm_reservations import Reserved
 from transom.simulation.passes.window_pass import decision_of, window_state
+from transom.simulation.policies.shared_nodes import nobody_shares, shared_nodes
 from transom.simulation.policies.slurm_limits import limits_of_users, with_site
 from transom.simulation.policies.slurm_priority import Priorities
 from transom.simulation.policies.slurm_reservations import nothing_reserved, reserved_for
@@ -42,7 +44,7 @@ _LONGEST = 10**9  # of any time [s], or number of jobs that are looked at
 
 @dataclass(frozen=True, slots=True)
 class SlurmBackfill:
-    """Slurm's main scheduler and its backfill plugin on whole nodes.
+    """Slurm's main scheduler and its backfill plugin, on whole nodes or on nodes that jobs share.
 
     At every event the main scheduler starts jobs in the order of priority until one does not fit, in each partition by
     itself; those that share nodes are one. (Partitions are told apart where their nodes are resources of their own, see
@@ -74,6 +76,9 @@ class SlurmBackfill:
         end, jobs without access to a reservation keep off its nodes
         (:func:`~transom.simulation.policies.slurm_reservations.reserved_for`).
     timezone : of dates in ``reservations``, by name; UTC by default.
+    node_cores : cores of each node, where jobs share nodes and sizes count cores: a job then starts only if as many
+        nodes as it has (or as few as have its cores) have room for its share. 0: cores are counted over the machine.
+    node_memory, node_gpus : memory [MiB] and GPUs of each node, with ``node_cores``; 0: they do not count.
 
     Raises
     ------
@@ -99,6 +104,9 @@ class SlurmBackfill:
     priority: str = ""
     reservations: str = ""
     timezone: str = ""
+    node_cores: int = 0
+    node_memory: int = 0
+    node_gpus: int = 0
 
     def __post_init__(self) -> None:
         for name in ("depth", "queue", "interval", "resolution", "window"):
@@ -107,6 +115,13 @@ class SlurmBackfill:
         for name in ("user_jobs", "user_nodes"):
             if not 0 < getattr(self, name) <= LARGEST:
                 raise SpecError(f"slurm-backfill: {name} must be from 1 to {LARGEST}, got {getattr(self, name)}")
+        for name in ("node_cores", "node_memory", "node_gpus"):
+            if not 0 <= getattr(self, name) <= LARGEST:
+                raise SpecError(f"slurm-backfill: {name} must be from 0 to {LARGEST}, got {getattr(self, name)}")
+        if not self.node_cores and (self.node_memory or self.node_gpus):
+            raise SpecError("slurm-backfill: node_memory and node_gpus are of nodes that jobs share: give node_cores")
+        if self.node_cores and self.reservations:
+            raise SpecError("slurm-backfill: reservations are of whole nodes and do not go with node_cores")
         load_rule(self.order)
         if self.timezone and not self.reservations:
             raise SpecError("slurm-backfill: timezone is that of dates in reservations=FILE, and there are none")
@@ -116,8 +131,8 @@ class SlurmBackfill:
 
     @property
     def by_facts(self) -> bool:
-        """Whether it goes by what the trace tells of jobs beside the workload: accounts, QOS, cores, reservations."""
-        return bool(self.assoc or self.qos or self.priority or self.reservations)
+        """Whether it goes by what the trace tells of jobs beside the workload: accounts, QOS, memory, reservations."""
+        return bool(self.assoc or self.qos or self.priority or self.reservations or self.node_cores)
 
     @property
     def digest(self) -> str:
@@ -142,15 +157,16 @@ class SlurmBackfill:
         """A whole replay in one compiled loop."""
         state, order = replay.state, queue_order(replay.rule, replay.jobs, replay.origin)
         limits = limits_of_users(replay.jobs, self.user_jobs, self.user_nodes)
-        priorities, reserved = None, nothing_reserved(len(replay.jobs), _amounts(state))
+        priorities, reserved, shared = None, nothing_reserved(len(replay.jobs), _amounts(state)), nobody_shares()
         if self.by_facts:
             facts, (associations, qos, terms, reservations) = job_facts(replay.workload), self._site()
             reserved = self._reserved(replay, facts, associations, reservations)
+            shared = self._shared(replay, facts)
             limits = with_site(limits, facts, replay.ids, associations, qos)
             if terms is not None:
                 jobs = replay.jobs
                 priorities = Priorities(terms, facts, jobs.submit, jobs.walltime, associations, qos)
-        tables = self._tables(state, replay.runtime, replay.jobs, replay.cluster, limits.limits, reserved)
+        tables = self._tables(state, replay.runtime, replay.jobs, replay.cluster, limits.limits, reserved, shared)
         logs, held = [], []
         compiled = priorities is None and not replay.stepwise and (replay.rule.timeless or order is not None)
         more = True
@@ -184,13 +200,14 @@ class SlurmBackfill:
         """
         if self.by_facts:
             raise SpecError(
-                "slurm-backfill: assoc, qos, priority and reservations need a replay: windows know no accounts"
+                "slurm-backfill: assoc, qos, priority, reservations and node_cores need a replay: windows know neither "
+                "accounts nor nodes"
             )
         state = window_state(window, np.arange(len(window.queue)))
         jobs = JobTable(np.concatenate((window.queue.data, window.running.data)))
         limits = limits_of_users(jobs, self.user_jobs, self.user_nodes).limits
         reserved = nothing_reserved(len(jobs), _amounts(state))
-        tables = self._tables(state, np.empty(0, np.int64), jobs, window.cluster, limits, reserved)
+        tables = self._tables(state, np.empty(0, np.int64), jobs, window.cluster, limits, reserved, nobody_shares())
         count, _, head, begin = slurm_pass(state, self._terms, tables, tables.passed[0], True)
         return decision_of(window, state.queue[tables.picks[:count]], tables.modes[:count], head, begin)
 
@@ -220,6 +237,21 @@ class SlurmBackfill:
             )
         return reserved_for(reservations, facts, associations, replay.cluster.num_nodes, amounts)
 
+    def _shared(self, replay: Replay, facts: JobFacts) -> SharedNodes:
+        if not self.node_cores:
+            return nobody_shares()
+        if replay.stepwise:
+            raise SpecError("slurm-backfill: node_cores does not go with --outages")
+        if any(name.startswith(PREFIX) for name in replay.cluster.resources):
+            raise SpecError("slurm-backfill: node_cores does not go with --partition-nodes")
+        path, held = replay.workload.origin.path, facts.amounts
+        if not is_trace_file(path):
+            held = np.full_like(held, -1)  # what counts nodes there are cores
+        elif read_trace_card(path).unit != "cores":
+            raise SpecError(f"slurm-backfill: node_cores: sizes in {path} count nodes; import it with --unit cores")
+        room = (self.node_cores, self.node_memory, self.node_gpus)
+        return shared_nodes(replay.jobs, replay.cluster.num_nodes, held, room)
+
     def _tables(
         self,
         state: events.State,
@@ -228,6 +260,7 @@ class SlurmBackfill:
         cluster: Cluster,
         limits: Limits,
         reserved: Reserved,
+        shared: SharedNodes,
     ) -> Tables:
         n, tested, known = len(state.jobs), min(self.depth, len(state.jobs)), len(reserved.end)
         steps = 2 * n + 4 * tested + 4 + len(state.at) + len(reserved.changes)
@@ -246,6 +279,7 @@ class SlurmBackfill:
             limits=limits,
             passed=np.zeros((_CHUNK, 3), np.int64),
             reserved=reserved,
+            shared=shared,
         )
 
 
