@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Integral, Real
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Any, Protocol
 
+from transom._system.cpu_clock import cpu_time
 from transom.errors import StopError, shown
 
 if TYPE_CHECKING:
@@ -123,7 +124,8 @@ class Budget:
     ----------
     stop : the criteria.
     threads : how many threads a solver may use.
-    clock : the source of the time.
+    clock : the source of the time; in place of :func:`time.process_time` one that also counts the CPU time of the
+        worker processes that solvers ask.
     solution, value : the incumbent and its value; None before the first solution.
     bound : the best proved bound so far; None while nothing is proved.
     infeasible : whether a solver proved that no solution exists.
@@ -150,8 +152,8 @@ class Budget:
         self._improved_at = 0
         self._problem = problem
         self._maximise = problem.sense == "max"
-        self.clock = clock
-        self._started = clock()
+        self.clock = cpu_time if clock is process_time else clock
+        self._started = self.clock()
 
     def seconds(self) -> float:
         """Wall-clock time since the start [s]."""
@@ -169,7 +171,12 @@ class Budget:
         The time left, infinite without a limit and where seconds are read from another clock: a machine with other
         work would cut it short. Whoever waits for such a solver asks this budget, and stops it.
         """
-        return self.seconds_left() if self.clock is perf_counter else math.inf
+        return self.seconds_left() if self.wall else math.inf
+
+    @property
+    def wall(self) -> bool:
+        """Whether seconds are of the wall clock."""
+        return self.clock is perf_counter
 
     def short(self, seconds: float) -> bool:
         """Whether less time is left than a solver needs for its next step or for its answer [s].

@@ -144,7 +144,7 @@ def test_a_model_that_highs_could_not_even_read_in_time_is_not_handed_over(monke
     idle = np.sort(rng.choice(2000, 1000, replace=False))
     problem = Allocation(FatTree.uniform(2000, 10, 100), idle, np.arange(10, 30))
     asked = []
-    monkeypatch.setattr(worker_process.WorkerProcess, "write", lambda *args: asked.append(args))
+    monkeypatch.setattr(worker_process.WorkerProcess, "ask", lambda *args: asked.append(args))
     budget = Budget(Stop(seconds=0.1), problem, clock=lambda: 0.0)  # the machine may be as slow as it likes
     registry.make(registry.SOLVERS, "scas-flow", Allocation)(problem, budget, rng)
     assert not asked

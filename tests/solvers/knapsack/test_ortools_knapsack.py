@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from time import process_time
 
 import numpy as np
 import pytest
@@ -44,6 +45,13 @@ def test_a_search_beyond_the_budget_is_ended(algorithm: str) -> None:
     # By the clock: the search runs in another process.
     assert min(run().seconds for _ in range(3)) <= 0.6
     assert solve(EASY, "ortools-knapsack").status == "optimal"
+
+
+def test_on_cpu_time_an_early_answer_is_kept_and_the_search_goes_on_to_the_end() -> None:
+    for _ in range(2):  # no answer of the search that was ended is left
+        result = solve(HARD, "ortools-knapsack", Stop(seconds=0.3), clock=process_time)
+        assert (result.status, result.reason, result.error) == ("feasible", "time", None)
+    assert solve(EASY, "ortools-knapsack", Stop(seconds=5), clock=process_time).status == "optimal"
 
 
 def test_memory_is_bounded() -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import astuple
 from hashlib import blake2b
-from time import perf_counter, process_time
+from time import perf_counter
 from typing import Any, Literal
 
 import msgspec
 
+from transom._system.cpu_clock import cpu_time
 from transom.errors import SpecError
 from transom.registry import weights_of
 from transom.stop import Stop
@@ -23,9 +24,10 @@ budget; ``memory``: it was ended beyond the memory limit; ``crash``: its process
 """
 
 Clock = Literal["wall", "cpu"]
-"""What the seconds of a budget are read from: ``wall`` time, or the ``cpu`` time of the process of the run."""
+"""What the seconds of a budget are read from: ``wall`` time, or the ``cpu`` time of the process of the run and of the
+workers that it asks."""
 
-CLOCKS: dict[Clock, Callable[[], float]] = {"wall": perf_counter, "cpu": process_time}
+CLOCKS: dict[Clock, Callable[[], float]] = {"wall": perf_counter, "cpu": cpu_time}
 
 _BUSY = 20  # how much slower than its CPU time a run may be on a machine that others use
 

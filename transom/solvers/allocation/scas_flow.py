@@ -7,7 +7,6 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -64,8 +63,8 @@ class ScasFlow:
 
     Parameters
     ----------
-    backend : ``highs``, HiGHS through OR-Tools' MathOpt. As MathOpt passes neither interrupts nor reports on
-        to HiGHS, it runs in a worker process that is started once, reused, and killed when the budget ends or
+    backend : ``highs``, the HiGHS that comes with OR-Tools. As it cannot be interrupted everywhere, it runs in a
+        worker process that is started once, reused, and killed when the budget ends or
         the user interrupts; its answer and bound come at the end, by its own time limit at the latest
         (``stall`` does not apply). ``scip``: SCIP through PySCIPOpt, which reports on the way.
 
@@ -224,8 +223,7 @@ def _by_highs(
     seed: int,
     unit: float,
 ) -> None:
-    left, nodes = budget.seconds_left(), budget.iterations_left()
-    deadline = perf_counter() + left
+    nodes = budget.iterations_left()
     count = len(flow.costs)
     whole = np.arange(count) >= packed.length
     slack = float_slack(packed, unit)
@@ -241,13 +239,12 @@ def _by_highs(
         seed,
         budget.stop.gap or 0.0,
         -math.inf if budget.stop.target is None else budget.stop.target / unit,
-        left,
+        budget.seconds_left(),
+        budget.wall,
     )
     defer_destructors(question)
     with _worker() as process:
-        answer = b""
-        if process.write(question, deadline):
-            answer = process.read(worker.ANSWER.size + count, deadline + _GRACE)
+        answer = process.ask(question, worker.ANSWER.size + count, budget, _GRACE)
     if not answer:
         return
     status, bound, used = worker.ANSWER.unpack_from(answer)

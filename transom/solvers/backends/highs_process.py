@@ -1,7 +1,11 @@
-"""A process that solves mixed-integer programmes with HiGHS through OR-Tools' MathOpt, asked through its pipes.
+"""A process that solves mixed-integer programmes with the HiGHS of OR-Tools, asked through its pipes.
 
 Run as a script, without the rest of the package. A question is a header (:data:`QUESTION`) and arrays (see
 :func:`pack`); an answer is :data:`ANSWER` and one byte per column, whether it is above one half.
+
+HiGHS is called through its C interface, which OR-Tools' wheels carry as a library, since that can be interrupted: a
+limit of CPU time is one, and HiGHS's own limit is of the wall clock. Where there is no such library, OR-Tools' MathOpt
+calls it, which passes no interrupts on, and limits are of the wall clock.
 """
 
 from __future__ import annotations
@@ -12,14 +16,17 @@ import math
 import signal
 import struct
 import sys
-from time import perf_counter
-from typing import Any
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from time import perf_counter, process_time
+from typing import Any, NamedTuple
 
 import numpy as np
 
-QUESTION = struct.Struct("<qqqqqqddd")
+QUESTION = struct.Struct("<qqqqqqddd?")
 """Columns, rows, entries, whether there is a hint, node limit (-1: none), seed, gap, target (minus infinity: none),
-seconds (infinite: none)."""
+seconds (infinite: none), whether they are of the wall clock or else of the CPU time of this process."""
 
 ANSWER = struct.Struct("<cdq")
 """Status, bound (minus infinity: none), nodes."""
@@ -27,20 +34,58 @@ ANSWER = struct.Struct("<cdq")
 READY, NOTHING, FEASIBLE, OPTIMAL, INFEASIBLE = b"r", b"n", b"f", b"o", b"i"
 
 _MARGIN = 0.005  # what HiGHS needs to end and we to answer [s]
+_CALLBACK = ctypes.CFUNCTYPE(
+    None, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(ctypes.c_int), ctypes.c_void_p
+)
+_INTERRUPTS = (1, 2, 6)  # kHighsCallback...Interrupt of simplex, interior points and MIP
+_OPTIMAL, _INFEASIBLE = (7,), (8, 9)  # kHighsModelStatus...; what is bounded in each variable is not unbounded
+_HAS_SOLUTION = 2  # kHighsSolutionStatusFeasible
+
+
+class Programme(NamedTuple):
+    """A question: arrays as in :func:`pack`, limits as in :data:`QUESTION`."""
+
+    objective: Any
+    equals: Any
+    row: Any
+    column: Any
+    value: Any
+    whole: Any
+    first: Any
+    nodes: int
+    seed: int
+    gap: float
+    target: float
+
+
+class Limit(NamedTuple):
+    """When to stop: at a time of a clock [s], which may be infinite."""
+
+    clock: Callable[[], float]
+    end: float
+
+    def left(self) -> float:
+        """The time left [s]."""
+        return self.end - self.clock()
+
+
+Found = tuple[bytes, float, int, Any]
+"""Status, bound, nodes, and which columns are chosen, shape ``(columns,)``, bool."""
 
 
 def main() -> None:
     """Answer until standard input ends."""
-    from ortools.math_opt.python import mathopt
-
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: die with the parent
-    _warm(mathopt)
+    solve = solver()
+    one, none = np.ones(1), np.zeros(0, np.int64)
+    solve(Programme(one, none, none, none, none, one > 0, None, -1, 0, 0.0, -math.inf), Limit(perf_counter, math.inf))
     stdin, stdout = sys.stdin.buffer, sys.stdout.buffer
     stdout.write(READY)
     stdout.flush()
     while header := stdin.read(QUESTION.size):
-        began = perf_counter()
-        columns, rows, entries, hint, nodes, seed, gap, target, seconds = QUESTION.unpack(header)
+        columns, rows, entries, hint, nodes, seed, gap, target, seconds, wall = QUESTION.unpack(header)
+        clock = perf_counter if wall else process_time
+        limit = Limit(clock, clock() + seconds - _MARGIN)
 
         def numbers(count: int, kind: type) -> Any:
             return np.frombuffer(stdin.read(8 * count), kind)
@@ -49,34 +94,125 @@ def main() -> None:
         row, column, value = numbers(entries, np.int64), numbers(entries, np.int64), numbers(entries, np.float64)
         whole = np.frombuffer(stdin.read(columns), np.bool_)
         first = np.frombuffer(stdin.read(columns), np.bool_) if hint else None
-        model = _model(mathopt, objective, equals, row, column, value, whole)
-        parameters = mathopt.SolveParameters(
-            random_seed=seed,
-            relative_gap_tolerance=gap,
-            absolute_gap_tolerance=0.0,
-            node_limit=nodes if nodes >= 0 else None,
-            highs=_options(target),
-        )
-        status, bound, used, chosen = NOTHING, -math.inf, 0, np.zeros(columns, np.bool_)
-        left = seconds - (perf_counter() - began) - _MARGIN
-        if math.isfinite(left):
-            parameters.time_limit = datetime.timedelta(seconds=max(0.0, left))
-        if left > 0:
-            status, bound, used, chosen = _solve(mathopt, model, parameters, first, chosen)
+        programme = Programme(objective, equals, row, column, value, whole, first, nodes, seed, gap, target)
+        status, bound, used, chosen = solve(programme, limit)
         stdout.write(ANSWER.pack(status, bound, used) + chosen.tobytes())
         stdout.flush()
 
 
-def _solve(mathopt: Any, model: Any, parameters: Any, first: Any, chosen: Any) -> tuple[bytes, float, int, Any]:
+def solver() -> Callable[[Programme, Limit], Found]:
+    """What asks HiGHS: through its library if there is one, else through MathOpt."""
+    for folder in getattr(find_spec("ortools"), "submodule_search_locations", None) or ():
+        for path in sorted(Path(folder, ".libs").glob("libhighs.so*")):
+            try:
+                library = ctypes.CDLL(str(path))
+                library.Highs_startCallback.restype = ctypes.c_int
+            except (OSError, AttributeError):
+                continue
+            return lambda programme, limit: by_library(library, programme, limit)
+    return by_mathopt
+
+
+def by_library(library: Any, programme: Programme, limit: Limit) -> Found:
+    """Ask HiGHS through its C interface; it is interrupted at the limit."""
+    library.Highs_create.restype = ctypes.c_void_p
+    highs = ctypes.c_void_p(library.Highs_create())
+    try:
+        return _run(library, highs, programme, limit)
+    finally:
+        library.Highs_destroy(highs)
+
+
+def _run(library: Any, highs: Any, programme: Programme, limit: Limit) -> Found:
+    p, columns, rows = programme, len(programme.objective), len(programme.equals)
+    library.Highs_setBoolOptionValue(highs, b"output_flag", 0)
+    for name, number in (("threads", 1), ("random_seed", p.seed), *((("mip_max_nodes", p.nodes),) * (p.nodes >= 0))):
+        library.Highs_setIntOptionValue(highs, name.encode(), number)
+    library.Highs_setStringOptionValue(highs, b"parallel", b"off")
+    gaps = [("mip_rel_gap", p.gap), ("mip_abs_gap", 0.0)]
+    for name, level in [*gaps, *([("objective_target", p.target)] if math.isfinite(p.target) else [])]:
+        library.Highs_setDoubleOptionValue(highs, name.encode(), ctypes.c_double(level))
+
+    order = np.lexsort((p.column, p.row))
+    start = np.searchsorted(p.row[order], np.arange(rows))
+    lower, upper = np.zeros(columns), np.ones(columns)
+    arrays = [
+        np.ascontiguousarray(each, kind)
+        for each, kind in (
+            *((each, np.float64) for each in (p.objective, lower, upper, p.equals, p.equals)),
+            *((each, np.int32) for each in (start, p.column[order])),
+            (p.value[order], np.float64),
+            (p.whole, np.int32),
+        )
+    ]
+    by_rows, minimise = 2, 1  # kHighsMatrixFormatRowwise, kHighsObjSenseMinimize
+    sizes = (columns, rows, len(p.value), by_rows, minimise)
+    library.Highs_passMip(highs, *sizes, ctypes.c_double(0.0), *(ctypes.c_void_p(each.ctypes.data) for each in arrays))
+    if p.first is not None:
+        hint = p.first.astype(np.float64)
+        library.Highs_setSolution(highs, ctypes.c_void_p(hint.ctypes.data), None, None, None)
+    left = limit.left()
+    if left <= 0:
+        return NOTHING, -math.inf, 0, np.zeros(columns, np.bool_)
+    if limit.clock is perf_counter and math.isfinite(left):
+        library.Highs_setDoubleOptionValue(highs, b"time_limit", ctypes.c_double(left))
+
+    @_CALLBACK
+    def look(kind: int, message: Any, told: Any, answer: Any, data: Any) -> None:
+        if limit.left() <= 0:
+            answer[0] = 1  # user_interrupt
+
+    if limit.clock is not perf_counter:
+        library.Highs_setCallback(highs, look, None)
+        for kind in _INTERRUPTS:
+            library.Highs_startCallback(highs, kind)
+    library.Highs_run(highs)
+    return _read(library, highs, columns)
+
+
+def _read(library: Any, highs: Any, columns: int) -> Found:
+    status, nodes = library.Highs_getModelStatus(highs), ctypes.c_int64()
+    bound, has = ctypes.c_double(-math.inf), ctypes.c_int()
+    library.Highs_getInt64InfoValue(highs, b"mip_node_count", ctypes.byref(nodes))
+    used = max(0, nodes.value)
+    if status in _INFEASIBLE:
+        return INFEASIBLE, -math.inf, used, np.zeros(columns, np.bool_)
+    library.Highs_getDoubleInfoValue(highs, b"mip_dual_bound", ctypes.byref(bound))
+    library.Highs_getIntInfoValue(highs, b"primal_solution_status", ctypes.byref(has))
+    if has.value != _HAS_SOLUTION:
+        return NOTHING, bound.value, used, np.zeros(columns, np.bool_)
+    values = np.zeros(columns)
+    library.Highs_getSolution(highs, ctypes.c_void_p(values.ctypes.data), None, None, None)
+    return OPTIMAL if status in _OPTIMAL else FEASIBLE, bound.value, used, values > 0.5
+
+
+def by_mathopt(programme: Programme, limit: Limit) -> Found:
+    """Ask HiGHS through OR-Tools' MathOpt; what is left until the limit is taken for wall-clock time."""
+    from ortools.math_opt.python import mathopt
+
+    p, chosen = programme, np.zeros(len(programme.objective), np.bool_)
+    model = _model(mathopt, p)
     variables = list(model.variables())
     hints = mathopt.ModelSolveParameters()
-    if first is not None:
-        values = dict(zip(variables, first.astype(float).tolist(), strict=True))
+    if p.first is not None:
+        values = dict(zip(variables, p.first.astype(float).tolist(), strict=True))
         hints.solution_hints = [mathopt.SolutionHint(variable_values=values)]
+    parameters = mathopt.SolveParameters(
+        random_seed=p.seed,
+        relative_gap_tolerance=p.gap,
+        absolute_gap_tolerance=0.0,
+        node_limit=p.nodes if p.nodes >= 0 else None,
+        highs=_options(p.target),
+    )
+    left = limit.left()
+    if left <= 0:
+        return NOTHING, -math.inf, 0, chosen
+    if math.isfinite(left):
+        parameters.time_limit = datetime.timedelta(seconds=left)
     result = mathopt.solve(model, mathopt.SolverType.HIGHS, params=parameters, model_params=hints)
     reason, used = result.termination.reason, result.solve_stats.node_count
     if reason in (mathopt.TerminationReason.INFEASIBLE, mathopt.TerminationReason.INFEASIBLE_OR_UNBOUNDED):
-        return INFEASIBLE, -math.inf, used, chosen  # what is bounded in each variable is not unbounded
+        return INFEASIBLE, -math.inf, used, chosen
     bound = result.termination.objective_bounds.dual_bound
     if not result.has_primal_feasible_solution():
         return NOTHING, bound, used, chosen
@@ -84,25 +220,25 @@ def _solve(mathopt: Any, model: Any, parameters: Any, first: Any, chosen: Any) -
     return OPTIMAL if reason == mathopt.TerminationReason.OPTIMAL else FEASIBLE, bound, used, chosen
 
 
-def _model(mathopt: Any, objective: Any, equals: Any, row: Any, column: Any, value: Any, whole: Any) -> Any:
+def _model(mathopt: Any, programme: Programme) -> Any:
     from ortools.math_opt import model_pb2
 
-    proto = model_pb2.ModelProto()
-    count = len(objective)
+    p, proto = programme, model_pb2.ModelProto()
+    count = len(p.objective)
     proto.variables.ids.extend(range(count))
     proto.variables.lower_bounds.extend([0.0] * count)
     proto.variables.upper_bounds.extend([1.0] * count)
-    proto.variables.integers.extend(whole.tolist())
-    dear = np.flatnonzero(objective)
+    proto.variables.integers.extend(p.whole.tolist())
+    dear = np.flatnonzero(p.objective)
     proto.objective.linear_coefficients.ids.extend(dear.tolist())
-    proto.objective.linear_coefficients.values.extend(objective[dear].tolist())
-    proto.linear_constraints.ids.extend(range(len(equals)))
-    proto.linear_constraints.lower_bounds.extend(equals.tolist())
-    proto.linear_constraints.upper_bounds.extend(equals.tolist())
-    order = np.lexsort((column, row))
-    proto.linear_constraint_matrix.row_ids.extend(row[order].tolist())
-    proto.linear_constraint_matrix.column_ids.extend(column[order].tolist())
-    proto.linear_constraint_matrix.coefficients.extend(value[order].tolist())
+    proto.objective.linear_coefficients.values.extend(p.objective[dear].tolist())
+    proto.linear_constraints.ids.extend(range(len(p.equals)))
+    proto.linear_constraints.lower_bounds.extend(p.equals.tolist())
+    proto.linear_constraints.upper_bounds.extend(p.equals.tolist())
+    order = np.lexsort((p.column, p.row))
+    proto.linear_constraint_matrix.row_ids.extend(p.row[order].tolist())
+    proto.linear_constraint_matrix.column_ids.extend(p.column[order].tolist())
+    proto.linear_constraint_matrix.coefficients.extend(p.value[order].tolist())
     return mathopt.Model.from_model_proto(proto)
 
 
@@ -114,13 +250,6 @@ def _options(target: float = -math.inf) -> Any:
     if math.isfinite(target):
         options.double_options["objective_target"] = target
     return options
-
-
-def _warm(mathopt: Any) -> None:
-    model = mathopt.Model()
-    model.minimize(model.add_binary_variable())
-    parameters = mathopt.SolveParameters(highs=_options())
-    mathopt.solve(model, mathopt.SolverType.HIGHS, params=parameters)
 
 
 def pack(
@@ -136,6 +265,7 @@ def pack(
     gap: float,
     target: float,
     seconds: float,
+    wall: bool,
 ) -> bytes:
     """The question: minimise ``objective @ x`` over x in [0, 1] with ``A @ x == equals``.
 
@@ -146,9 +276,11 @@ def pack(
     row, column, value : the entries of A, shape ``(entries,)`` each, int64, int64 and float64.
     whole : which columns are integral, shape ``(columns,)``, bool.
     first : a feasible x to begin with, shape ``(columns,)``, bool; or None.
-    nodes, seed, gap, target, seconds : limits, as in :data:`QUESTION`.
+    nodes, seed, gap, target, seconds, wall : limits, as in :data:`QUESTION`.
     """
-    header = QUESTION.pack(len(objective), len(equals), len(row), first is not None, nodes, seed, gap, target, seconds)
+    header = QUESTION.pack(
+        len(objective), len(equals), len(row), first is not None, nodes, seed, gap, target, seconds, wall
+    )
     parts = [objective, equals, row, column, value, whole, *([] if first is None else [first])]
     return header + b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
 

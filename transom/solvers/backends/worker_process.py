@@ -1,4 +1,10 @@
-"""Worker processes for libraries that cannot be interrupted: started once, reused, killed when time is over."""
+"""Worker processes for libraries that cannot be interrupted: started once, reused, killed when time is over.
+
+All that has to do with their time is here. On a budget of the wall clock they have until its end. On one of another
+clock, a busy machine or one that stands still for a while costs them nothing: what they use of the CPU is charged to
+the clock of the budget, which knows nothing of living children, and they are killed at its end; only one that does
+not come forward for many times as long is given up.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +14,53 @@ import os
 import select
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
+from transom._system.cpu_clock import charge, clock_of
 from transom._system.signals import sigint_masked
 from transom.solvers.backends.native import defer_cleanup
+from transom.stop import Budget
 
 READY = b"r"
 """What a worker writes once it can be asked."""
+
+_PATIENCE, _AT_LEAST = 10.0, 5.0  # wall-clock time after which a worker hangs: in what the budget has left, and [s]
+_SHORTEST = 0.001  # between two looks at how much it used [s]
+
+
+class _Term:
+    """How long a worker may go on.
+
+    Parameters
+    ----------
+    budget : it ends with this one; what the worker uses of the CPU is charged to it, if it is not of the wall clock.
+    cpu : the clock of the worker.
+    """
+
+    def __init__(self, budget: Budget, cpu: Callable[[], float]) -> None:
+        self._budget, self._cpu, self._paid = budget, cpu, cpu()
+        self._hangs = perf_counter() + _PATIENCE * budget.seconds_left() + _AT_LEAST
+
+    def left(self, grace: float) -> float:
+        """How long nobody needs to look [s], 0 where the time is over by more than a grace [s]."""
+        self.pay()
+        left = self._budget.seconds_left() + grace
+        if left <= 0 or self._budget.wall:
+            return max(0.0, left)
+        # It uses one core at most, hence cannot be over before.
+        return max(0.0, min(max(left, _SHORTEST), self._hangs - perf_counter()))
+
+    def pay(self) -> None:
+        """Charge what the worker used since it was last looked at."""
+        if not self._budget.wall:
+            with suppress(OSError):  # it is gone
+                now = self._cpu()
+                charge(now - self._paid)
+                self._paid = now
 
 
 class WorkerProcess:
@@ -39,41 +82,52 @@ class WorkerProcess:
         command = [sys.executable, "-P", str(script), *arguments]
         with sigint_masked():  # else one that is about to start prints where it was
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
-        self.read(len(READY))
+        self._cpu = clock_of(self._process.pid)
+        self._term: _Term | None = None
+        self._receive(len(READY))
 
-    def write(self, question: bytes, deadline: float = math.inf) -> bool:
-        """Send a question; False if the deadline (of ``perf_counter``) came first: the worker is then killed.
+    def ask(self, question: bytes, size: int, budget: Budget, grace: float = 0.0) -> bytes:
+        """Send a question, and :meth:`read` so many bytes of the answer.
 
         Raises
         ------
         RuntimeError : the worker died.
         """
+        self._term = _Term(budget, self._cpu)
+        return self.read(size, grace) if self._send(question) else b""
+
+    def read(self, size: int, grace: float = 0.0) -> bytes:
+        """So many more bytes of the answer; empty if the budget was over by more than a grace [s]: the worker is then
+        killed.
+
+        Raises
+        ------
+        RuntimeError : the worker died.
+        """
+        answer = self._receive(size, grace)
+        if self._term is not None:
+            self._term.pay()
+        return answer
+
+    def _send(self, question: bytes) -> bool:
         assert self._process.stdin is not None
         pipe = self._process.stdin.fileno()
-        os.set_blocking(pipe, False)  # a worker that is still busy reading must not hold us beyond the deadline
+        os.set_blocking(pipe, False)  # a worker that is still busy reading must not hold us beyond the end
         try:
             view = memoryview(question)
             while view:
-                if not select.select([], [pipe], [], _wait(deadline))[1]:
-                    self.kill()
+                if not self._wait([], [pipe], 0.0):
                     return False
                 view = view[os.write(pipe, view) :]
         except BrokenPipeError as error:
             raise RuntimeError("the worker process died") from error
         return True
 
-    def read(self, size: int, deadline: float = math.inf) -> bytes:
-        """So many bytes of the answer; empty if the deadline came first: the worker is then killed.
-
-        Raises
-        ------
-        RuntimeError : the worker died.
-        """
+    def _receive(self, size: int, grace: float = 0.0) -> bytes:
         assert self._process.stdout is not None
         parts = b""
         while len(parts) < size:
-            if not select.select([self._process.stdout], [], [], _wait(deadline))[0]:
-                self.kill()
+            if not self._wait([self._process.stdout], [], grace):
                 return b""
             part = self._process.stdout.read(size - len(parts))
             if not part:
@@ -81,6 +135,16 @@ class WorkerProcess:
                 raise RuntimeError(f"the worker process ended with status {self._process.wait()}")
             parts += part
         return parts
+
+    def _wait(self, sources: list[Any], sinks: list[Any], grace: float) -> bool:
+        """Wait for a pipe; False if the time was over first: the worker is then killed."""
+        while True:
+            left = None if self._term is None else self._term.left(grace)
+            if any(select.select(sources, sinks, [], None if left == math.inf else left)):
+                return True
+            if not left:
+                self.kill()
+                return False
 
     def running(self) -> bool:
         """Whether the process is still there; it may have been killed while nobody asked it anything."""
@@ -91,10 +155,6 @@ class WorkerProcess:
         self.alive = False
         self._process.kill()
         defer_cleanup(self._process.communicate)
-
-
-def _wait(deadline: float) -> float | None:
-    return None if deadline == math.inf else max(0.0, deadline - perf_counter())
 
 
 _Key = tuple[int, Path, tuple[str, ...]]

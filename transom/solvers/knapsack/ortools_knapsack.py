@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -24,6 +24,7 @@ Algorithm = Literal["branch-and-bound", "dp", "64items", "divide-and-conquer"]
 
 _BYTES_PER_CAPACITY = {"dp": 12, "divide-and-conquer": 24}
 _PER_ITEM = 2e-7  # what it takes to ask the worker [s]
+_SHARE = 0.1  # of the CPU time that is left, for a first run with a limit
 _GRACE = 0.02  # how long past the budget an answer may take that the solver's own limit brought about [s]
 
 
@@ -35,7 +36,9 @@ class OrToolsKnapsack:
     they run, and branch and bound takes hundreds of MiB a second on hard instances. They therefore
     run in a worker process with limited memory, which is started once, reused, and killed when the
     budget ends or the user interrupts; the greedy answer and Dantzig's bound remain then. The
-    library reports nothing on the way. Iterations do not apply.
+    library reports nothing on the way. Iterations do not apply. Its time limit is of the wall clock: with
+    a budget of CPU time, branch and bound therefore runs up to a tenth of it for an answer, and again without a
+    limit for the proof.
 
     Parameters
     ----------
@@ -109,10 +112,15 @@ def _ask(
     count = len(reduced.items)
     kind = list(worker.TYPES).index(algorithm)
     left = budget.seconds_left()
-    deadline = perf_counter() + left + (_GRACE if algorithm == "branch-and-bound" else 0)
-    question = worker.QUESTION.pack(count, reduced.capacity, kind, left)
-    process.write(question + np.concatenate((reduced.values, reduced.weights)).tobytes())
-    answer = process.read(1 + count, deadline)
+    own = algorithm == "branch-and-bound" and math.isfinite(left)  # whether it keeps limits
+    again = own and not budget.wall
+    grace = _GRACE if own and budget.wall else 0.0
+    question = worker.QUESTION.pack(count, reduced.capacity, kind, _SHARE * left if again else left, again)
+    numbers = np.concatenate((reduced.values, reduced.weights)).tobytes()
+    answer = process.ask(question + numbers, 1 + count, budget, grace)
+    if answer[:1] == worker.FEASIBLE and again:
+        budget.found(reduced.solution(np.frombuffer(answer[1:], np.bool_)))
+        answer = process.read(1 + count)
     return answer[:1] or None, np.frombuffer(answer[1:], np.bool_)
 
 

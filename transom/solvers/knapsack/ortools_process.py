@@ -11,11 +11,13 @@ import resource
 import signal
 import struct
 import sys
+from typing import Any
 
 import numpy as np
 
-QUESTION = struct.Struct("<qqqd")
-"""Number of items, capacity, position in :data:`TYPES`, seconds (infinite for no limit)."""
+QUESTION = struct.Struct("<qqqd?")
+"""Number of items, capacity, position in :data:`TYPES`, seconds (infinite for no limit), and whether to follow an
+answer that is not proved with one of a run without a limit."""
 
 TYPES = {
     "branch-and-bound": "KNAPSACK_MULTIDIMENSION_BRANCH_AND_BOUND_SOLVER",
@@ -46,19 +48,27 @@ def main(memory: int) -> None:
     stdout.write(READY)
     stdout.flush()
     while header := stdin.read(QUESTION.size):
-        count, capacity, kind, seconds = QUESTION.unpack(header)
+        count, capacity, kind, seconds, again = QUESTION.unpack(header)
         values, weights = np.frombuffer(stdin.read(16 * count), np.int64).reshape(2, count).tolist()
-        try:
-            solver = knapsack_solver.KnapsackSolver(types[kind], "transom")
-            if np.isfinite(seconds):
-                solver.set_time_limit(seconds)
-            solver.init(values, [weights], [capacity])
-            solver.solve()
-            chosen = bytes(solver.best_solution_contains(item) for item in range(count))
-            stdout.write((OPTIMAL if solver.is_solution_optimal() else FEASIBLE) + chosen)
-        except MemoryError:
-            stdout.write(NO_MEMORY + bytes(count))
-        stdout.flush()
+        for limit in (seconds, np.inf) if again else (seconds,):
+            answer = _solve(knapsack_solver, types[kind], values, weights, capacity, limit)
+            stdout.write(answer)
+            stdout.flush()
+            if answer[:1] != FEASIBLE:
+                break
+
+
+def _solve(library: Any, kind: Any, values: list[int], weights: list[int], capacity: int, seconds: float) -> bytes:
+    try:
+        solver = library.KnapsackSolver(kind, "transom")
+        if np.isfinite(seconds):
+            solver.set_time_limit(seconds)
+        solver.init(values, [weights], [capacity])
+        solver.solve()
+        chosen = bytes(solver.best_solution_contains(item) for item in range(len(values)))
+        return (OPTIMAL if solver.is_solution_optimal() else FEASIBLE) + chosen
+    except MemoryError:
+        return NO_MEMORY + bytes(len(values))
 
 
 if __name__ == "__main__":

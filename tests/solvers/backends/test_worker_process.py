@@ -1,0 +1,136 @@
+"""What worker processes use is taken from budgets of CPU time, and nothing else is."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+from time import process_time
+
+import numpy as np
+import pytest
+
+from tests.allocation_cases import figure_2
+from transom import Stop, solve
+from transom._system.cpu_clock import clock_of, cpu_time
+from transom.solvers.backends import highs_process, worker_process
+from transom.solvers.backends.worker_process import WorkerProcess
+from transom.stop import Budget
+
+WORKER = """
+import sys, time
+out = sys.stdout.buffer
+out.write(b"r")
+out.flush()
+while question := sys.stdin.buffer.read(1):
+    while question == b"b":
+        pass
+    while question == b"s":
+        time.sleep(1000)
+    out.write(question)
+    out.flush()
+"""
+
+
+@pytest.fixture
+def worker(tmp_path: Path) -> WorkerProcess:
+    script = tmp_path / "worker.py"
+    script.write_text(WORKER)
+    return WorkerProcess(script, ())
+
+
+class Looking(Budget):
+    """A budget that does something when it is looked at for the so manieth time."""
+
+    def __init__(self, seconds: float, looks: int, then: Callable[[], None]) -> None:
+        super().__init__(Stop(seconds=seconds), figure_2(), clock=process_time)
+        self.looks, self._at, self._then = 0, looks, then
+
+    def seconds_left(self) -> float:
+        self.looks += 1
+        if self.looks == self._at:
+            self._then()
+        return super().seconds_left()
+
+
+def test_a_worker_that_stands_still_loses_nothing(worker: WorkerProcess) -> None:
+    pid = worker._process.pid
+    os.kill(pid, signal.SIGSTOP)
+    os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOWAIT)
+    # Between two looks, the whole budget passes by the wall clock.
+    budget = Looking(0.1, 6, lambda: os.kill(pid, signal.SIGCONT))
+    assert worker.ask(b"a", 1, budget) == b"a"
+    assert budget.looks >= 6
+    assert worker.alive
+    assert not budget.done()
+    worker.kill()
+
+
+def test_a_worker_that_works_is_stopped_when_it_has_used_the_budget(worker: WorkerProcess) -> None:
+    budget, own, whole = Stop(seconds=0.2).start(figure_2(), clock=process_time), process_time(), cpu_time()
+    used = clock_of(worker._process.pid)
+    before = used()
+    assert worker.ask(b"b", 1, budget) == b""
+    assert not worker.alive
+    assert used() - before + process_time() - own >= 0.2
+    assert used() - before > process_time() - own  # it was the worker
+    assert cpu_time() - whole >= 0.2
+    assert budget.done()
+    assert budget.reason == "time"
+
+
+def test_what_a_worker_used_is_charged_to_other_budgets_too(worker: WorkerProcess) -> None:
+    first, second = (Stop(seconds=seconds).start(figure_2(), clock=process_time) for seconds in (0.1, 60))
+    assert worker.ask(b"b", 1, first) == b""
+    assert second.seconds() >= 0.1
+
+
+def test_a_worker_that_hangs_is_given_up(worker: WorkerProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_process, "_AT_LEAST", 0.0)
+    budget = Stop(seconds=0.02).start(figure_2(), clock=process_time)
+    assert worker.ask(b"s", 1, budget) == b""
+    assert not worker.alive
+
+
+def hard(items: int) -> highs_process.Programme:
+    """Equal parts of each of several kinds of numbers, which takes a search."""
+    rng = np.random.default_rng(items)
+    weights = rng.integers(1, 100, (5, items)).astype(float)
+    weights[:, -5:] = 0
+    row, column = np.nonzero(np.ones((5, items)))
+    whole = np.arange(items) < items - 5
+    weights[np.arange(5), np.arange(items - 5, items)] = 60.0  # slack
+    half = np.floor(weights.sum(axis=1) / 2)
+    return highs_process.Programme(
+        rng.normal(size=items) * whole, half, row, column, weights.ravel(), whole, None, -1, 0, 0.0, -np.inf
+    )
+
+
+def test_highs_is_interrupted_by_any_clock() -> None:
+    solve_programme = highs_process.solver()
+    if solve_programme is highs_process.by_mathopt:
+        pytest.skip("the library of HiGHS is not there")
+    looks = count()
+    status, bound, _, _ = solve_programme(hard(60), highs_process.Limit(lambda: float(next(looks)), 20.0))
+    assert next(looks) >= 20
+    assert status in (highs_process.NOTHING, highs_process.FEASIBLE)
+    assert bound < np.inf
+
+
+def test_the_library_of_highs_and_mathopt_agree() -> None:
+    endless = highs_process.Limit(lambda: 0.0, np.inf)
+    for items in (12, 16, 20):
+        found = [each(hard(items), endless) for each in (highs_process.solver(), highs_process.by_mathopt)]
+        assert found[0][0] == found[1][0]
+        assert found[0][0] in (highs_process.OPTIMAL, highs_process.INFEASIBLE)
+        assert found[0][1] == pytest.approx(found[1][1], abs=1e-6)
+
+
+def test_the_worker_of_a_flow_is_charged() -> None:
+    result = solve(figure_2(), "scas-flow", Stop(seconds=20), clock=process_time)
+    assert result.status == "optimal"
+    before, own = cpu_time(), process_time()
+    solve(figure_2(), "scas-flow", Stop(seconds=20), clock=process_time)
+    assert cpu_time() - before > process_time() - own
