@@ -10,6 +10,7 @@ import typer
 
 from transom.cli.options import common as options
 from transom.cli.options import completion
+from transom.cli.options.reading import read_workload, reading_of, reads_jobs
 from transom.cli.output.console import describe, note, number, print_json, print_table, progress, remark
 from transom.cli.output.schedule_tables import limits_held, limits_line
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from transom.simulation.output.calibration import Calibration
 
 
+@reads_jobs
 def command(
     context: typer.Context,
     trace: options.Trace,
@@ -35,17 +37,6 @@ def command(
     seed: options.Seed = 0,
     json: options.Json = False,
     nodes: options.Nodes = None,
-    size: options.SizeOption = options.Size.requested,
-    size_field: options.SizeField = None,
-    walltime: options.WalltimeOption = options.Walltime.requested_else_runtime,
-    long_runs: options.LongRunsOption = options.LongRuns.cut,
-    nonpositive: options.NonpositiveOption = options.Bad.drop,
-    oversized: options.OversizedOption = options.Bad.drop,
-    zero_runtimes: options.ZeroRuntimesOption = options.ZeroRuntimes.bad,
-    partition: options.Partition = None,
-    partition_nodes: options.PartitionNodes = None,
-    estimates: options.Estimates = "exact",
-    estimates_for: options.EstimatesForOption = options.EstimatesFor.missing,
 ) -> None:
     """Compare the starts of a replay with those that the log states.
 
@@ -58,8 +49,7 @@ def command(
     from transom.simulation.runs import parse_runs, replay
 
     runs = parse_runs(policy or ["slurm-backfill"], seed)
-    reading = {name: context.params[name] for name in options.READING}
-    workload = options.read_workload(trace, nodes, start, jobs, seed=seed, **reading)
+    workload = read_workload(trace, nodes, start, jobs, seed=seed, **reading_of(context))
     for line in describe(workload):
         note(line)
     found: dict[str, dict[str, Calibration]] = {}

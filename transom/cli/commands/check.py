@@ -12,6 +12,7 @@ from transom.cli.options import common as options
 from transom.cli.options.events import given as stated_options
 from transom.cli.options.events import spelt
 from transom.cli.options.outages import recorded_outages
+from transom.cli.options.reading import Reading, read_workload, reading_of, reads_jobs
 from transom.cli.options.resources import Resources, equipped
 from transom.cli.options.tasks import SUITED, read_chunks
 from transom.cli.options.workflows import read_stream
@@ -32,6 +33,7 @@ class Judged(NamedTuple):
     wrong: list[str]
 
 
+@reads_jobs
 def command(
     context: typer.Context,
     instances: Annotated[
@@ -54,17 +56,6 @@ def command(
     nodes: options.Nodes = None,
     amounts: options.Amounts = None,
     together: options.Together = False,
-    size: options.SizeOption = options.Size.requested,
-    size_field: options.SizeField = None,
-    walltime: options.WalltimeOption = options.Walltime.requested_else_runtime,
-    long_runs: options.LongRunsOption = options.LongRuns.cut,
-    nonpositive: options.NonpositiveOption = options.Bad.drop,
-    oversized: options.OversizedOption = options.Bad.drop,
-    zero_runtimes: options.ZeroRuntimesOption = options.ZeroRuntimes.bad,
-    partition: options.Partition = None,
-    partition_nodes: options.PartitionNodes = None,
-    estimates: options.Estimates = "exact",
-    estimates_for: options.EstimatesForOption = options.EstimatesFor.missing,
 ) -> None:
     """Check results against their instances, or a recorded replay against its trace.
 
@@ -99,7 +90,7 @@ def command(
     elif result.is_dir():
         rules: dict[str, Any] = {
             "nodes": nodes, "start": start, "jobs": jobs, "resources": resources, "seed": seed,
-            **{name: context.params[name] for name in options.READING},
+            **reading_of(context),
         }  # fmt: skip
         judged = _judge_recordings(instance, result, {name: rules[name] for name in rules if _given(context, name)})
     else:
@@ -281,13 +272,13 @@ def _judge_recording(trace: Path, folder: Path, given: dict[str, Any], workloads
     rules = {**_recorded_rules(details, folder), **given}
     key = repr(sorted(rules.items(), key=str))
     if isinstance(parse_rules(rules.get("events", "textbook")), SequenceRules):
-        stated = {f"--{name.replace('_', '-')}": given.get(name) for name in options.READING}
+        stated = {f"--{name.replace('_', '-')}": given.get(name) for name in Reading._fields}
         options.refuse(stated, f"{folder}: it was read by the job rules of {rules['events']}")
     resources, seed = rules.pop("resources", None), rules.pop("seed", 0)
     if resources is None and rules.get("estimates", "exact") == "exact" and "seed" in given:
         raise SpecError(f"{folder}: was replayed without --resources and --estimates; --seed is for those")
     if key not in workloads:
-        read = options.read_workload(trace, seed=seed, **rules)
+        read = read_workload(trace, seed=seed, **rules)
         workloads[key] = equipped(read, trace, resources, seed).workload
     workload = _on_tree(workloads[key], schedule.cluster.topology)
     if details.get("digest", workload.digest()) != workload.digest():
@@ -345,10 +336,8 @@ def _recorded_rules(details: dict[str, Any], folder: Path) -> dict[str, Any]:
     from transom.errors import DocumentError
 
     kinds: dict[str, Any] = {
-        "size": options.Size, "walltime": options.Walltime, "long_runs": options.LongRuns,
-        "nonpositive": options.Bad, "oversized": options.Bad, "nodes": int, "start": int, "jobs": int,
-        "zero_runtimes": options.ZeroRuntimes, "size_field": str, "partition": list, "partition_nodes": str,
-        "estimates": str, "estimates_for": options.EstimatesFor, "resources": str, "seed": int, "events": str,
+        "nodes": int, "start": int, "jobs": int, "resources": str, "seed": int, "events": str,
+        **dict.fromkeys(Reading._fields, str), "partition": list,
     }  # fmt: skip
     try:
         recorded = dict(details.get("rules", {}))

@@ -15,6 +15,7 @@ from transom.cli.options import completion
 from transom.cli.options.events import Rules, read_under
 from transom.cli.options.nodes import AllocateBy, NodeOptions, Rule, chosen_runs, machine, on_tree
 from transom.cli.options.outages import OnFailure, OnFailureOption, OutagesOption, chosen_outages
+from transom.cli.options.reading import reads_jobs
 from transom.cli.options.resources import Resources, equipped
 from transom.cli.options.tasks import ChunksOption, MachinesOption
 from transom.cli.options.workflows import CombineOption, GapOption, holds_workflows
@@ -46,6 +47,7 @@ class Format(StrEnum):
     svg = "svg"
 
 
+@reads_jobs
 def command(
     context: typer.Context,
     traces: Annotated[
@@ -141,17 +143,6 @@ def command(
     ] = False,
     json: options.Json = False,
     nodes: options.Nodes = None,
-    size: options.SizeOption = options.Size.requested,
-    size_field: options.SizeField = None,
-    walltime: options.WalltimeOption = options.Walltime.requested_else_runtime,
-    long_runs: options.LongRunsOption = options.LongRuns.cut,
-    nonpositive: options.NonpositiveOption = options.Bad.drop,
-    oversized: options.OversizedOption = options.Bad.drop,
-    zero_runtimes: options.ZeroRuntimesOption = options.ZeroRuntimes.bad,
-    partition: options.Partition = None,
-    partition_nodes: options.PartitionNodes = None,
-    estimates: options.Estimates = "exact",
-    estimates_for: options.EstimatesForOption = options.EstimatesFor.missing,
 ) -> None:
     """Replay a trace under one or more policies, side by side.
 

@@ -10,10 +10,12 @@ import typer
 from transom.cli.options import common as options
 from transom.cli.options import completion
 from transom.cli.options.nodes import machine, on_tree
+from transom.cli.options.reading import read_workload, reading_of, reads_jobs
 from transom.cli.options.resources import Resources, equipped
 from transom.cli.output.console import check_writable, describe, note, print_json, progress, remark
 
 
+@reads_jobs
 def command(
     context: typer.Context,
     trace: options.Trace,
@@ -50,17 +52,6 @@ def command(
     seed: options.Seed = 0,
     json: options.Json = False,
     nodes: options.Nodes = None,
-    size: options.SizeOption = options.Size.requested,
-    size_field: options.SizeField = None,
-    walltime: options.WalltimeOption = options.Walltime.requested_else_runtime,
-    long_runs: options.LongRunsOption = options.LongRuns.cut,
-    nonpositive: options.NonpositiveOption = options.Bad.drop,
-    oversized: options.OversizedOption = options.Bad.drop,
-    zero_runtimes: options.ZeroRuntimesOption = options.ZeroRuntimes.bad,
-    partition: options.Partition = None,
-    partition_nodes: options.PartitionNodes = None,
-    estimates: options.Estimates = "exact",
-    estimates_for: options.EstimatesForOption = options.EstimatesFor.missing,
 ) -> None:
     """Replay a trace and write scheduling windows at regular times.
 
@@ -85,8 +76,7 @@ def command(
     rule = str(order or getattr(chosen, "order", "fcfs"))
     load_rule(rule)
     check_writable(out, ".jsonl")
-    reading = {name: context.params[name] for name in options.READING}
-    read = options.read_workload(trace, machine(nodes, cluster), start, jobs, seed=seed, **reading)
+    read = read_workload(trace, machine(nodes, cluster), start, jobs, seed=seed, **reading_of(context))
     extended = equipped(on_tree(read, cluster, []), trace, resources, seed)
     workload = extended.workload
     for line in describe(workload) + extended.lines:

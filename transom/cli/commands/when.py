@@ -9,9 +9,11 @@ import typer
 
 from transom.cli.options import common as options
 from transom.cli.options import completion
+from transom.cli.options.reading import read_workload, reading_of, reads_jobs
 from transom.cli.output.console import print_json, print_table, remarked
 
 
+@reads_jobs
 def command(
     context: typer.Context,
     trace: Annotated[
@@ -31,17 +33,6 @@ def command(
     nodes: options.Nodes = None,
     seed: options.Seed = 0,
     json: options.Json = False,
-    size: options.SizeOption = options.Size.requested,
-    size_field: options.SizeField = None,
-    walltime: options.WalltimeOption = options.Walltime.requested_else_runtime,
-    long_runs: options.LongRunsOption = options.LongRuns.cut,
-    nonpositive: options.NonpositiveOption = options.Bad.drop,
-    oversized: options.OversizedOption = options.Bad.drop,
-    zero_runtimes: options.ZeroRuntimesOption = options.ZeroRuntimes.bad,
-    partition: options.Partition = None,
-    partition_nodes: options.PartitionNodes = None,
-    estimates: options.Estimates = "exact",
-    estimates_for: options.EstimatesForOption = options.EstimatesFor.missing,
 ) -> None:
     """Forecast when jobs start, from what was known when they were submitted.
 
@@ -56,8 +47,7 @@ def command(
     from transom.io import read_windows
     from transom.traces.applications import read_applications
 
-    reading = {name: context.params[name] for name in options.READING}
-    workload = options.read_workload(history or trace, nodes, seed=seed, **reading)
+    workload = read_workload(history or trace, nodes, seed=seed, **reading_of(context))
     name = read_applications(history or trace, workload.jobs.id)
     if history is not None:
         options.refuse({"--at": at}, "--history")

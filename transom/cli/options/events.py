@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from transom.cli.options import common as options
+from transom.cli.options.reading import Reading, read_workload, reading_of
 
 if TYPE_CHECKING:
     from transom.simulation.event_rules import EventRules
@@ -68,7 +69,7 @@ def read_under(text: str, context: typer.Context, trace: Path, nodes: int | None
     from transom.simulation.reading import read_sequence, reading_under
 
     rules, stated, where = parse_rules(text), given(context), f"--rules {text}"
-    reading = {name: context.params[name] for name in options.READING}
+    reading = reading_of(context)
     start, jobs = context.params["start"], context.params["jobs"]
     card = {"nodes": nodes, "start": start, "jobs": jobs}
     if not isinstance(rules, Textbook):
@@ -80,12 +81,12 @@ def read_under(text: str, context: typer.Context, trace: Path, nodes: int | None
             suited_policy(rules, make_policy(run.spec), run.spec)
     if not isinstance(rules, SequenceRules):
         if not {"walltime", "estimates"} & stated.keys():
-            reading["walltime"] = options.Walltime(reading_under(rules).walltime)
+            reading["walltime"] = reading_under(rules).walltime
         reading["seed"] = context.params["seed"]
-        workload = options.read_workload(trace, nodes, start, jobs, rules.name, **reading)
-        return Read(workload, rules, {**card, **options.told(reading)})
+        workload = read_workload(trace, nodes, start, jobs, rules.name, **reading)
+        return Read(workload, rules, {**card, **reading})
 
-    options.refuse(spelt(stated, *options.READING, "jitter", "repeats"), where)
+    options.refuse(spelt(stated, *Reading._fields, "jitter", "repeats"), where)
     if "seed" in stated:
         raise SpecError(f"{where}: --seed draws nothing here; which sequences are drawn says {rules.name}:seed=NUMBER")
     settings = parse(text)[1]

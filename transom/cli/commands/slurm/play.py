@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from transom.cli.options import common as options
+from transom.cli.options.reading import read_workload
 from transom.cli.output.console import describe, note, print_json, progress, remark
 
 
@@ -39,7 +40,7 @@ def command(
     from transom.slurm.playing import Manner, play
 
     manner = Manner(faster, smaller, held, at_once, clock, tuple(option or ()))
-    workload = options.read_workload(trace, nodes, start, jobs)
+    workload = read_workload(trace, nodes, start, jobs)
     for line in describe(workload):
         note(line)
     with progress() as bars:

@@ -11,6 +11,7 @@ import typer
 
 from transom.cli.options import common as options
 from transom.cli.options import training as train_options
+from transom.cli.options.reading import read_workload
 from transom.cli.output.console import check_folder, describe, note, progress
 from transom.cli.output.train_dras_report import look, report
 
@@ -245,7 +246,7 @@ def command(
     policies = tuple(against or AGAINST)
     for spec in policies:
         make_policy(spec)
-    workload = options.read_workload(trace, nodes)
+    workload = read_workload(trace, nodes)
     for line in describe(workload):
         note(line)
     parts = split(workload, months, validation, overlap, epoch)

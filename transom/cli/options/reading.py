@@ -1,0 +1,138 @@
+"""The options about how the jobs of a trace are read, in one place for every command that reads one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from inspect import Parameter, signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_type_hints
+
+import typer
+
+if TYPE_CHECKING:
+    from transom.traces import ReadingRules, Workload
+
+Bad = Literal["drop", "error"]
+
+
+class Reading(NamedTuple):
+    """Fields of :class:`~transom.traces.ReadingRules`, spelt as options."""
+
+    size: Annotated[
+        Literal["requested", "allocated", "max"],
+        typer.Option("--size", help="Which size of a job counts, where the trace has it."),
+    ] = "requested"
+    size_field: Annotated[
+        str | None,
+        typer.Option(
+            "--size-field",
+            metavar="FIELD",
+            help="Field with the size of a job, instead of --size: a number, a name such as "
+            "requested-processors, the name of a further column in the header, or column19 "
+            "and so on.",
+        ),
+    ] = None
+    walltime: Annotated[
+        Literal["requested-else-runtime", "requested"],
+        typer.Option("--walltime", help="Where no time was requested, take the runtime, or drop the job."),
+    ] = "requested-else-runtime"
+    long_runs: Annotated[
+        Literal["cut", "keep", "drop"],
+        typer.Option("--long-runs", help="What to do with a runtime above the walltime."),
+    ] = "cut"
+    nonpositive: Annotated[
+        Bad, typer.Option("--nonpositive", help="What to do with a job whose id, size or runtime is <= 0.")
+    ] = "drop"
+    oversized: Annotated[Bad, typer.Option("--oversized", help="What to do with a job larger than the machine.")] = (
+        "drop"
+    )
+    zero_runtimes: Annotated[
+        Literal["bad", "second"],
+        typer.Option(
+            "--zero-runtimes", help="Treat a runtime of 0 of a completed job as --nonpositive says, or as one second."
+        ),
+    ] = "bad"
+    partition: Annotated[
+        list[str] | None,
+        typer.Option("--partition", metavar="NUMBER|NAME", help="Only the jobs of this partition. Repeat for several."),
+    ] = None
+    partition_nodes: Annotated[
+        str | None,
+        typer.Option(
+            "--partition-nodes",
+            metavar="trace|NAME=NODES,...",
+            help="Jobs keep to the nodes of their own partition: as many as the trace states, or as stated here. By "
+            "default, all partitions are replayed as one machine.",
+        ),
+    ] = None
+    estimates: Annotated[
+        str,
+        typer.Option(
+            "--estimates",
+            metavar="MODEL",
+            help="Model of walltimes that nobody requested: exact (the runtime), factor:F, "
+            "overestimated, tsafrir[:longest=SECONDS,share=SHARE], or trace:FILE, as in "
+            "another trace. Drawn with --seed.",
+        ),
+    ] = "exact"
+    estimates_for: Annotated[
+        Literal["missing", "all"],
+        typer.Option("--estimates-for", help="Apply the model to jobs without a requested walltime, or to all."),
+    ] = "missing"
+
+
+def reads_jobs(command: Callable[..., None]) -> Callable[..., None]:
+    """A command with these options behind its own; :func:`reading_of` gives their values."""
+
+    @wraps(command)
+    def extended(**given: Any) -> None:
+        command(**{name: value for name, value in given.items() if name not in Reading._fields})
+
+    own, types = signature(command, eval_str=True), get_type_hints(Reading, include_extras=True)
+    more = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=Reading._field_defaults[name], annotation=types[name])
+        for name in Reading._fields
+    ]
+    vars(extended)["__signature__"] = own.replace(parameters=[*own.parameters.values(), *more])
+    return extended
+
+
+def reading_of(context: typer.Context) -> dict[str, Any]:
+    """The values of these options, by name."""
+    return {name: context.params[name] for name in Reading._fields}
+
+
+def reading_rules(reading: Reading, seed: int = 0) -> ReadingRules:
+    """The rules that options state.
+
+    Raises
+    ------
+    SpecError : they contradict each other, or there is no such model of estimates.
+    """
+    from transom.traces import ReadingRules
+
+    stated = reading._asdict()
+    size, partition = stated.pop("size"), stated.pop("partition")
+    return ReadingRules(nodes=size, partitions=tuple(partition or ()), seed=seed, **stated)
+
+
+def read_workload(
+    trace: Path,
+    nodes: int | None = None,
+    start: int = 0,
+    jobs: int | None = None,
+    events: str = "textbook",
+    seed: int = 0,
+    **reading: Any,
+) -> Workload:
+    """Read a trace as the options say (``reading``, by the names of :class:`Reading`) and cut it.
+
+    ``events`` names the event rules of the replay: under those of other programs jobs wait for no others, and
+    ``rlscheduler`` reads jobs by rules of its own and cuts by id.
+    """
+    from transom.simulation.event_rules import parse_rules
+    from transom.simulation.reading import read_sequence
+
+    rules = reading_rules(Reading(**reading), seed)
+    return read_sequence(trace, parse_rules(events), nodes, start, jobs, rules).workload
