@@ -278,6 +278,7 @@ class EmulatedSlurm:
         """The shell that owns the daemons: they end with it, it ends with its input, and it notes which of them end."""
         here, quiet = self.folder, f">/dev/null 2>>{self.folder}/errors.log </dev/null &"
         return f"""
+trap '' PIPE  # a slurmd that is starting dies of a controller that hangs up
 mkdir {" ".join(f"{here}/spool/{name}" for name in self.names)}
 daemon() {{
     name=$1

@@ -33,6 +33,7 @@ def records(tmp_path: Path) -> Path:
     folder.mkdir()
     rows = [job(number, **who, **MORE) for number, who in WHO.items()]
     rows.append(job(4, **(WHO[1] | {"Submit": "alice"}), **MORE))
+    rows.append(job(5, **(WHO[1] | {"JobID": "alice_5", "State": "secret"}), **MORE))  # columns of another record
     (folder / "sacct.txt").write_text(text(rows, list(rows[0])))
     (folder / "slurm.conf").write_text(CONF + "SwitchName=bob Nodes=n[1-4]\n")
     return folder / "sacct.txt"
@@ -58,7 +59,7 @@ def test_no_name_is_in_any_output(name: str, records: Path, transom: Callable[..
     assert [path.name for path in (tmp_path / "out").iterdir()] == [name]
     told = hidden.lines[0]
     assert [each for each in NAMES if each in str({**told, "trace": ""})] == []
-    assert (told["jobs"], told["machine"], told["partitions"]["batch"]["nodes"]) == (3, {"nodes": 4, "cores": 16}, 4)
+    assert (told["jobs"], told["machine"], told["partitions"]["batch"]["nodes"]) == (4, {"nodes": 4, "cores": 16}, 4)
     assert told["repairs"]["names of a partition that contain another name, hashed"] == 1
 
 
@@ -71,6 +72,15 @@ def test_a_replay_of_it_holds_no_name(records: Path, transom: Callable[..., Ran]
     assert [each for path in files for each in NAMES if each in texts(path).replace(str(tmp_path), "")] == []
 
 
+@pytest.mark.parametrize("text", ["JobIDRaw|Submit\n1|alice\n", "alice;bob\n"])
+def test_an_error_says_no_name(text: str, transom: Callable[..., Ran], tmp_path: Path) -> None:
+    (tmp_path / "in").write_text(text)
+    words = ("import", "slurm", tmp_path / "in", "-o", tmp_path / "x.parquet")
+    assert "alice" in transom(*words).err
+    hidden = transom(*words, "--anonymise")
+    assert (hidden.status, f"{tmp_path}/in: line " in hidden.err, "alice" in hidden.err) == (2, True, False)
+
+
 def test_the_same_key_gives_the_same_hashes(records: Path, transom: Callable[..., Ran], tmp_path: Path) -> None:
     key, found = tmp_path / "keys" / "site.key", []
     for number, words in enumerate([("--key", key), ("--key", key), ()]):
@@ -80,7 +90,7 @@ def test_the_same_key_gives_the_same_hashes(records: Path, transom: Callable[...
     assert found[0].equals(found[1])
     users = found[0]["user_name"].to_list()
     assert (users[0] == users[2], users[0] == users[1]) == (True, False)
-    assert found[0]["user"].to_list() == [1, 2, 1]
+    assert found[0]["user"].to_list() == [1, 2, 1, 1]
     assert set(users).isdisjoint(found[2]["user_name"])
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
     key.write_text("short")

@@ -76,6 +76,15 @@ def test_pbs_lines_that_are_none_are_counted(tmp_path: Path) -> None:
         read_pbs([str(tmp_path / "log")], ImportRules(bad=0.01))
 
 
+@pytest.mark.parametrize("name", ["a b", "a\x1cb", "a\x85b", "a\u2028b"])
+def test_pbs_records_end_with_a_line_feed_alone(name: str, tmp_path: Path) -> None:
+    told = f'user=a jobname="{name}" queue=q ctime=5 start=6 end=9 exec_host=n1/0*2'
+    (tmp_path / "log").write_bytes(f"01/01/2026 01:00:00;E;7.s;{told}\r\nno record\r\n".encode())
+    trace = read_pbs([str(tmp_path / "log")], ImportRules(bad=0.5))
+    assert trace.jobs["name"].to_list() == [name]
+    assert trace.findings.first.startswith(f"{tmp_path}/log: line 2: ")
+
+
 def test_lsf_gives_a_job_for_each_finish() -> None:
     trace = read_lsf([str(EXAMPLES / "lsb.acct")])
     assert known(trace, 1001) == {

@@ -145,3 +145,10 @@ def test_any_list_of_hosts_is_read_or_refused(text: str) -> None:
         assert all(isinstance(each, str) for each in hosts(text))
     except ValueError as error:
         assert "hosts" in str(error)  # noqa: PT017
+
+
+@pytest.mark.parametrize("line", ["PartitionName", "PartitionName=", "PartitionName\x1c", "NodeName =", "SwitchName"])
+def test_a_line_without_a_name_is_no_record(line: str, tmp_path: Path) -> None:
+    (tmp_path / "slurm.conf").write_text(f"{CONF}{line}\n")
+    (tmp_path / "plain.conf").write_text(CONF)
+    assert read_site([str(tmp_path / "slurm.conf")]) == read_site([str(tmp_path / "plain.conf")])

@@ -70,6 +70,8 @@ def test_components_of_heterogeneous_jobs_are_jobs(tmp_path: Path) -> None:
         {"Start": "None"},
         {"Start": "Unknown"},
         {"Start": "2026-01-01T00:05:00"},  # of some versions: the time of the cancellation, without nodes
+        {"Start": "1970-01-01T00:00:00"},
+        {"Start": "0"},
     ],
 )
 def test_a_job_cancelled_while_waiting_never_started(told: dict[str, str], tmp_path: Path) -> None:
@@ -183,6 +185,22 @@ def test_gpus_of_all_generations(tmp_path: Path) -> None:
         ("cpu=8,node=2", 0),
     ):
         assert only([job(1, AllocTRES=tres)], tmp_path)["gpus"] == expected
+
+
+def test_what_squeue_prints_before_any_job_has_ended(tmp_path: Path) -> None:
+    (tmp_path / "squeue").write_text(
+        "JOBID|STATE|SUBMIT_TIME|START_TIME|NODES|TRES_PER_NODE\n"
+        "5|PENDING|2026-01-01T00:00:00|2026-01-05T00:00:00|4|gres:gpu:2\n"
+        "7|RUNNING|2026-01-01T00:00:00|2026-01-01T00:01:00|3|gres/gpu:a100:2\n"
+        "8|RUNNING|2026-01-01T00:00:00|2026-01-01T00:01:00|2|N/A\n"
+    )
+    trace = read_slurm([str(tmp_path / "squeue")])
+    assert trace.jobs.select("id", "start", "gpus", "req_gpus").rows() == [
+        (5, -1, -1, 8),
+        (7, MIDNIGHT + 60, 6, 6),
+        (8, MIDNIGHT + 60, -1, -1),
+    ]
+    assert trace.card.machine == {"nodes": 5}
 
 
 def test_what_cannot_be_read_is_skipped_up_to_a_share(tmp_path: Path) -> None:

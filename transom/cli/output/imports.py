@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +32,7 @@ def import_trace(
     """
     from transom import __version__
     from transom.errors import SpecError
-    from transom.traces.records.anonymise import anonymised, read_key
+    from transom.traces.records.anonymise import anonymised, read_key, values_unsaid
     from transom.traces.records.swf_file import write_swf_trace
     from transom.traces.trace_file import write_trace
 
@@ -41,7 +42,8 @@ def import_trace(
     if out.name.endswith(".parquet.gz"):
         raise SpecError(f"{out}: Parquet files are packed already; expected .parquet, .swf or .swf.gz")
     secret = read_key(key) if anonymise else b""
-    trace = read()
+    with values_unsaid() if anonymise else nullcontext():
+        trace = read()
     if anonymise:
         trace = anonymised(trace, secret)
     # The names of files are those of the people who made them.

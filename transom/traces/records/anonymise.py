@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from transom.errors import SpecError
+from transom.errors import SpecError, TraceError
 from transom.traces.records.importing import Imported
+from transom.traces.records.values import STATES
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 _WHO = {"user_name": "u", "account": "a", "group": "g", "reservation": "r"}
 _WHERE = {"partition": "p", "qos": "q", "cluster": "c"}
 _DROPPED = ("name", "node_list", "req_node_list", "tres")
+_LABEL = r"^\d+(?:_(?:\d+|\[[\d,:%. -]*\]))?(?:\+\d+)?$"
 _BYTES = 32
 _SHORTEST = 3  # letters of a name that is looked for inside other names
 
@@ -54,7 +58,8 @@ def anonymised(trace: Imported, key: bytes) -> Imported:
     Users, accounts, groups and reservations become keyed hashes (BLAKE2b): the same key gives the same hashes, and
     without it nobody can try names. Numbers of users count from 1 in the order of their first job. Names of jobs and
     of nodes, and lists of resources, are dropped. Partitions, qualities of service and clusters keep their names,
-    except for those that contain the name of a user, an account or a group.
+    except for those that contain the name of a user, an account or a group. Labels that are no numbers of jobs and states
+    that Slurm does not know, as in damaged records, are dropped.
 
     Parameters
     ----------
@@ -74,6 +79,8 @@ def anonymised(trace: Imported, key: bytes) -> Imported:
     jobs = jobs.with_columns(
         *(pl.col(column).replace(names) for column, names in told.items() if names),
         *(pl.lit("").alias(column) for column in _DROPPED),
+        pl.when(pl.col("label").str.contains(_LABEL)).then("label").otherwise(pl.col("id").cast(pl.String)),
+        pl.when(pl.col("state").is_in(STATES)).then("state").otherwise(pl.lit("")).alias("state"),
         pl.col("user").replace_strict(*_in_order(jobs["user"]), default=-1, return_dtype=pl.Int64),
     )
     partitions = {told["partition"].get(name, name): _without_lists(each) for name, each in card.partitions.items()}
@@ -105,3 +112,12 @@ def _in_order(user: pl.Series) -> tuple[list[int], list[int]]:
 def _without_lists(partition: Mapping[str, object]) -> dict[str, object]:
     """Numbers and truth values only: texts may be lists of nodes, accounts and groups."""
     return {key: value for key, value in partition.items() if not isinstance(value, (str, list, tuple, dict))}
+
+
+@contextmanager
+def values_unsaid() -> Iterator[None]:
+    """Errors without the values that they quote."""
+    try:
+        yield
+    except TraceError as error:
+        raise TraceError(re.sub(r"(cannot read|, got) (?:'.*'|\".*\")", r"\1 a text", str(error))) from None

@@ -122,7 +122,7 @@ def built(
     if rules.nodes is not None:
         machine[unit] = rules.nodes
     elif unit not in machine:
-        machine[unit] = max(peak(jobs, unit), _largest(jobs, unit))
+        machine[unit] = max(peak(jobs, unit), _largest(jobs, unit)) or _asked_for(jobs, unit)
         told_by = f"the most {unit} in use at once"
         findings.note(f"the machine has at least {machine[unit]:,} {unit}, the most in use at once (--conf or --nodes)")
     if unit == "nodes" and told_by == "" and peak(jobs, unit) > machine[unit]:
@@ -142,3 +142,8 @@ def _stated(jobs: pl.DataFrame, unit: str) -> bool:
 def _largest(jobs: pl.DataFrame, unit: str) -> int:
     ran = jobs.filter(jobs["runtime"] > 0)
     return max((int(ran[name].max() or 0) for name in (unit, f"req_{unit}")), default=0)  # type: ignore[arg-type]
+
+
+def _asked_for(jobs: pl.DataFrame, unit: str) -> int:
+    """Where no job has ended, as in what squeue prints: what running jobs have now, at least the largest request."""
+    return max(int(jobs.filter(jobs["start"] >= 0)[unit].clip(0).sum()), int(jobs[f"req_{unit}"].max() or 0))  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ _KEYS = {
     "raw": "JobId", "array_job": "ArrayJobId", "array_task": "ArrayTaskId", "het_job": "HetJobId",
     "submit": "SubmitTime", "eligible": "EligibleTime", "start": "StartTime", "end": "EndTime", "elapsed": "RunTime",
     "limit": "TimeLimit", "nnodes": "(?:NumNodes|NodeCnt)", "ncpus": "(?:NumCPUs|ProcCnt)",
-    "alloc_tres": "(?:AllocTRES|TRES|Tres)", "req_tres": "ReqTRES", "gres": "TresPerNode", "partition": "Partition",
+    "alloc_tres": "(?:AllocTRES|TRES|Tres)", "req_tres": "ReqTRES", "node_gres": "TresPerNode", "partition": "Partition",
     "qos": "QOS", "account": "Account", "owner": "UserId", "group": "GroupId", "state": "JobState",
     "nodes": "NodeList", "req_node_list": "ReqNodeList", "reservation": "(?:Reservation|ReservationName)",
     "dependency": "Dependency", "restarts": "Restarts", "priority": "Priority", "cluster": "Cluster",

@@ -70,7 +70,7 @@ def _records(path: str, before: int, block: bytearray, findings: Findings) -> pl
     """Type, job, time and fields of each line, as text."""
     import polars as pl
 
-    text = pl.Series("text", block.decode("utf-8", "replace").splitlines(), dtype=pl.String)
+    text = pl.Series("text", block.decode("utf-8", "replace").split("\n")[:-1], dtype=pl.String)
     frame = pl.DataFrame([pl.int_range(before + 1, before + 1 + len(text), eager=True).alias(LINE), text])
     frame = frame.filter(pl.col("text").str.strip_chars() != "")
     parts = pl.col("text").str.extract_groups(_LINE).struct

@@ -66,7 +66,7 @@ def _text_records(text: str) -> Iterator[tuple[str, Record]]:
     for line in lines:
         pairs = {key.lower(): value.strip('"') for key, value in _PAIR.findall(line)}
         kind = line.partition("=")[0].strip().lower()
-        if kind in _RECORDS:
+        if kind in _RECORDS and pairs.get(kind):
             yield kind, pairs
 
 

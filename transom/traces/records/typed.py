@@ -184,6 +184,8 @@ class _Records:
     def _times(self, waiting: pl.Series, final: pl.Series, cancelled: pl.Series) -> dict[str, pl.Series]:
         findings = self._findings
         submit, eligible, start, end = (self._time(name) for name in _TIMES)
+        # 0 is no time; a submission at 0 is of a log that begins there.
+        eligible, start, end = (_where((each > 0) | (submit <= 0), each) for each in (eligible, start, end))
         elapsed = self._number("elapsed_raw", seconds)
         elapsed = elapsed.zip_with(elapsed >= 0, self._duration("elapsed"))
         suspended = self._number("suspended", seconds).clip(0)
@@ -270,8 +272,10 @@ class _Records:
             made[name] = _where(started, found)
             wanted = _first(self._number(requested, count), asked[name], _where(~started, either))
             made[f"req_{name}"] = wanted
-        made["gpus"] = _where(started, _first(held["gpus"], self._number("gres", gpus)))
-        made["req_gpus"] = _first(asked["gpus"], self._number("req_gres", gpus), _where(~started, made["gpus"]))
+        wanted = self._on_each(self._number("node_gres", gpus), "nodes", made)
+        told = _first(held["gpus"], self._number("gres", gpus))
+        made["gpus"] = _where(started, _first(told, wanted))
+        made["req_gpus"] = _first(asked["gpus"], self._number("req_gres", gpus), wanted, _where(~started, told))
         made["memory"] = _where(started, held["memory"])
         memory = _first(self._memory(made), asked["memory"])
         made["req_memory"] = _where(memory > 0, memory)  # 0 asks for all that the nodes have
@@ -279,8 +283,6 @@ class _Records:
 
     def _memory(self, sizes: Mapping[str, pl.Series]) -> pl.Series:
         """Requested memory of the whole job [MiB]."""
-        import polars as pl
-
         text = self._text("req_mem")
         if text is None:
             return self._unknown()
@@ -288,9 +290,13 @@ class _Records:
         for per, name in (("n", "nodes"), ("c", "cores")):
             each = text.str.strip_chars().str.to_lowercase().str.ends_with(per).fill_null(False) & (total > 0)
             if each.any():
-                number = _first(sizes[name], sizes[f"req_{name}"])
-                total = total.zip_with(~each, _where(number > 0, pl.select(total * number).to_series()))
+                total = total.zip_with(~each, self._on_each(total, name, sizes))
         return total
+
+    def _on_each(self, amount: pl.Series, name: str, sizes: Mapping[str, pl.Series]) -> pl.Series:
+        """What a job has in all if it has an amount on each of its nodes or cores."""
+        number = _first(sizes[name], sizes[f"req_{name}"])
+        return _where((number > 0) & (amount >= 0), amount * number)
 
     def _limit(self) -> dict[str, pl.Series]:
         limits = (self._number("limit", minutes), self._number("limit_raw", minutes))
