@@ -11,8 +11,6 @@ DECORATORS = {"compiled", "no_refcount", "inlined"}
 
 PARAMETERS = 8  # of a function outside the command line, at most
 LONG = {
-    "collect._record",
-    "collect._replay",
     "engine.simulate",
     "envs.scheduling",
     "envs.scheduling_lanes",
@@ -24,10 +22,6 @@ LONG = {
     "selection.multisched",
     "selection.weighted",
     "selections.family_selection",
-    "verification._first_broken",
-    "window_choice.item_values",
-    "window_replay._pass",
-    "window_replay._run",
 }
 """Module and name of those that still have more; the list may only shrink."""
 

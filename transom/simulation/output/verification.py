@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -174,15 +175,13 @@ def check_promises(schedule: Schedule, changes: Iterable[Changes]) -> list[str]:
     textbook = schedule.rules == "textbook"
     kept = textbook and schedule.outages is None and not (schedule.runtime > jobs.walltime).any()
     held, passes = np.full(len(jobs), -1, np.int64), 0
-    reserved = places(decisions["reserved_job"])
+    passes_of = _Passes(decisions["time"], places(decisions["reserved_job"]), decisions["reserved_start"])
+    jobs_of = _Jobs(jobs.submit, schedule.start, held)
     for each in changes:
         job = places(each.jobs)
         if (job < 0).any():
             return [f"job {each.jobs[job.argmin()]}: is promised a start, but there is no such job"]
-        row, fault, says = _first_broken(
-            each.first, each.offsets, job, each.starts, decisions["time"], reserved, decisions["reserved_start"],
-            jobs.submit, schedule.start, held, textbook, kept,
-        )  # fmt: skip
+        row, fault, says = _first_broken(each._replace(jobs=job), passes_of, jobs_of, textbook, kept)
         if fault >= 0:
             return [f"at {decisions['time'][row]} s: job {jobs.id[fault]} {_BROKEN[says]}"]
         passes = each.first + len(each.offsets) - 1
@@ -203,22 +202,28 @@ _BROKEN = (
 )
 
 
+class _Passes(NamedTuple):
+    """Of every pass: when it was, the row of the job that its decision names (-1: none), and the start it tells."""
+
+    time: IntArray
+    reserved: IntArray
+    told: IntArray
+
+
+class _Jobs(NamedTuple):
+    """Of every job: its submission, its start, and the start that it is promised (-1: none), which goes along."""
+
+    submit: IntArray
+    start: IntArray
+    held: IntArray
+
+
 @compiled
-def _first_broken(
-    first: int,
-    offsets: IntArray,
-    job: IntArray,
-    starts: IntArray,
-    time: IntArray,
-    reserved: IntArray,
-    told: IntArray,
-    submit: IntArray,
-    start: IntArray,
-    held: IntArray,
-    textbook: bool,
-    kept: bool,
-) -> tuple[int, int, int]:
-    # The row of the first fault, the job and which it is; (-1, -1, -1) if there is none. ``held`` goes along.
+def _first_broken(changes: Changes, passes: _Passes, jobs: _Jobs, textbook: bool, kept: bool) -> tuple[int, int, int]:
+    # Row, job and kind of the first fault; (-1, -1, -1) if there is none. ``changes`` names rows of jobs.
+    first, offsets, job, starts = changes
+    time, reserved, told = passes
+    submit, start, held = jobs
     for row in range(first, first + len(offsets) - 1):
         now = time[row]
         for i in range(offsets[row - first], offsets[row - first + 1]):

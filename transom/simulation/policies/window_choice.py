@@ -7,6 +7,8 @@ weights of the choice from the items alone.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from transom._system.compiling import compiled
@@ -45,32 +47,38 @@ def scale_of(objective: Objective) -> int:
     return SCALE if isinstance(objective, (DrasCapability, DrasCapacity)) else 1
 
 
+class Worth(NamedTuple):
+    """What a job is worth: an objective (position in :data:`OBJECTIVES`), its weights, and the nodes of the cluster."""
+
+    kind: int
+    w1: float
+    w23: float
+    num_nodes: int
+
+
 @compiled
 def item_values(
-    kind: int,
-    w1: float,
-    w23: float,
+    worth_of: Worth,
     waits: IntArray,
     nodes: IntArray,
     walltimes: IntArray,
     priorities: IntArray,
     longest: int,
-    num_nodes: int,
     values: IntArray,
 ) -> bool:
     """Fill ``values`` with what jobs are worth under an objective, scaled and rounded as for a knapsack.
 
     Parameters
     ----------
-    kind, w1, w23 : the objective and its weights.
+    worth_of : the objective.
     waits, nodes, walltimes, priorities : of the jobs, times in [s], shape ``(jobs,)``.
     longest : the longest time that anybody in the queue has waited [s].
-    num_nodes : nodes of the cluster.
 
     Returns
     -------
     Whether the values and their sum are within 61 bits.
     """
+    kind, w1, w23, num_nodes = worth_of
     total = 0.0
     for i in range(len(values)):
         if kind >= _CAPABILITY:

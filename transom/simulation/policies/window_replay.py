@@ -32,7 +32,15 @@ from transom.simulation.core.events import (
 from transom.simulation.core.schedule import BACKFILLED, COLUMNS, READY, RESERVED
 from transom.simulation.passes.easy_backfill import easy_pass, fits, shadow_time
 from transom.simulation.passes.rule_replay import after, before
-from transom.simulation.policies.window_choice import OBJECTIVES, choose, item_values, scale_of, stands, weights_of
+from transom.simulation.policies.window_choice import (
+    OBJECTIVES,
+    Worth,
+    choose,
+    item_values,
+    scale_of,
+    stands,
+    weights_of,
+)
 from transom.solvers.knapsack.dynamic_programming import DynamicProgramming
 
 if TYPE_CHECKING:
@@ -51,7 +59,7 @@ _ENDED, _REPORT, _LEFT = range(3)  # why the loop returned: end of the trace, ti
 class Terms(NamedTuple):
     """A window policy in numbers.
 
-    ``lengths`` of the window by jobs that wait; empty: ``size`` for all. ``kind``, ``w1`` and ``w23`` are the
+    ``lengths`` of the window by jobs that wait; empty: ``size`` for all. ``worth`` is the
     objective, ``scale`` that of its values; ``memory`` [bytes] and ``cells`` limit the solver's table, ``work``
     [cells] what is done between two looks at Ctrl-C.
     """
@@ -59,18 +67,23 @@ class Terms(NamedTuple):
     size: int
     lengths: IntArray
     easy: bool
-    kind: int
-    w1: float
-    w23: float
+    worth: Worth
     scale: int
-    num_nodes: int
     memory: int
     cells: int
     work: int
 
 
+class Facts(NamedTuple):
+    """Of every job: priority, id, and runtime."""
+
+    priority: IntArray
+    ids: IntArray
+    runtime: IntArray
+
+
 class Scratch(NamedTuple):
-    """Arrays of a replay of ``n`` jobs: starts of a pass, the queue without them, priorities, and the reserved job."""
+    """Arrays of a replay of ``n`` jobs: starts of a pass, the queue without them, and the reserved job."""
 
     picks: IntArray
     modes: IntArray
@@ -79,13 +92,13 @@ class Scratch(NamedTuple):
     found: IntArray
     how: IntArray
     extra: IntArray
-    priority: IntArray
     held: IntArray
 
 
 class Notes(NamedTuple):
-    """A column of each fact by decision: jobs in the window, value of the choice, choices that were cut."""
+    """By decision: the log, shape ``(columns, decisions)``, jobs in the window, value of the choice, choices cut."""
 
+    log: IntArray
     window: IntArray
     value: FloatArray
     cut: IntArray
@@ -117,15 +130,15 @@ def run_windows(replay: Replay, policy: WindowPolicy, report: Progress) -> dict[
     is the mean of some hundred decisions.
     """
     state, terms, scratch = replay.state, _terms(replay, policy), _scratch(replay)
+    facts = Facts(replay.jobs.priority.copy(), replay.ids, replay.runtime)
     log = np.empty((len(COLUMNS), _CHUNK), np.int64)
-    notes = Notes(np.empty(_CHUNK, np.int64), np.empty(_CHUNK), np.empty(_CHUNK, np.int64))
+    notes = Notes(log, np.empty(_CHUNK, np.int64), np.empty(_CHUNK), np.empty(_CHUNK, np.int64))
     took: list[tuple[int, float]] = []
     left: dict[int, dict[str, Any]] = {}
     row, why = 0, _REPORT
     while why != _ENDED:
-        if log.shape[1] - row < _CHUNK:
-            log = np.concatenate((log, np.empty_like(log)), axis=1)
-            more: tuple[Any, ...] = tuple(np.concatenate((column, np.empty_like(column))) for column in notes)
+        if notes.log.shape[1] - row < _CHUNK:
+            more: tuple[Any, ...] = tuple(np.concatenate((each, np.empty_like(each)), axis=-1) for each in notes)
             notes = Notes(*more)
         began, first = perf_counter(), row
         if replay.rule.timeless and not replay.stepwise:
@@ -135,13 +148,13 @@ def run_windows(replay: Replay, policy: WindowPolicy, report: Progress) -> dict[
             until, arrived = row + 1, True
         else:
             break
-        row, why = _run(state, terms, scratch, replay.runtime, replay.ids, log, notes, row, until, arrived)
+        row, why = _run(state, terms, facts, scratch, notes, row, until, arrived)
         if why == _LEFT:
-            left[row] = _decide(replay, policy, scratch, log[:, row])
+            left[row] = _decide(replay, policy, scratch, notes.log[:, row])
             row += 1
         took.append((row - first, (perf_counter() - began) / max(1, row - first)))
         report(int(state.at[events.STARTED]))
-    decisions: dict[str, NDArray[Any]] = dict(zip(COLUMNS, log[:, :row], strict=True))
+    decisions: dict[str, NDArray[Any]] = dict(zip(COLUMNS, notes.log[:, :row], strict=True))
     return decisions | _noted(notes, row, terms.scale, took, left) if row else decisions
 
 
@@ -151,17 +164,17 @@ def _terms(replay: Replay, policy: WindowPolicy) -> Terms:
     lengths = [policy.length(waiting) for waiting in range(longest + 1)]
     solver = policy._solver
     assert isinstance(solver, DynamicProgramming)
-    kind, (w1, w23) = OBJECTIVES.index(type(objective)), weights_of(objective)
-    memory, size, nodes = min(solver.memory, 2**40) * 2**20, min(policy.size, 2**40), replay.cluster.num_nodes
+    worth = Worth(OBJECTIVES.index(type(objective)), *weights_of(objective), replay.cluster.num_nodes)
+    memory, size = min(solver.memory, 2**40) * 2**20, min(policy.size, 2**40)
     lengths_of = np.array(lengths, np.int64)
-    return Terms(size, lengths_of, bool(policy.easy), kind, w1, w23, scale_of(objective), nodes, memory, _CELLS, _WORK)
+    return Terms(size, lengths_of, bool(policy.easy), worth, scale_of(objective), memory, _CELLS, _WORK)
 
 
 def _scratch(replay: Replay) -> Scratch:
     jobs = len(replay.state.jobs)
     picks, modes, rest, where, found, how = (np.empty(jobs, np.int64) for _ in range(6))
     extra, held = np.empty(len(replay.state.free), np.int64), np.full(1, -1, np.int64)
-    return Scratch(picks, modes, rest, where, found, how, extra, replay.jobs.priority.copy(), held)
+    return Scratch(picks, modes, rest, where, found, how, extra, held)
 
 
 def _decide(replay: Replay, policy: WindowPolicy, scratch: Scratch, log: IntArray) -> dict[str, Any]:
@@ -195,16 +208,7 @@ def _noted(
 
 @compiled
 def _run(
-    s: State,
-    terms: Terms,
-    scratch: Scratch,
-    runtime: IntArray,
-    ids: IntArray,
-    log: IntArray,
-    notes: Notes,
-    row: int,
-    until: int,
-    arrived: bool,
+    s: State, terms: Terms, facts: Facts, scratch: Scratch, notes: Notes, row: int, until: int, arrived: bool
 ) -> tuple[int, int]:
     """Pass after pass until ``row`` reaches ``until`` or much work is done; (row, why it returned).
 
@@ -218,7 +222,7 @@ def _run(
         arrived = False
         if not terms.easy:
             scratch.held[0] = -1
-        spent = _pass(jobs, queue, expected, free, at, terms, scratch, ids, log, notes, row, ends, runtime)
+        spent = _pass(s, terms, facts, scratch, notes, row)
         if spent < 0:
             return row, _LEFT
         work += spent
@@ -227,23 +231,10 @@ def _run(
 
 
 @compiled
-def _pass(
-    jobs: IntArray,
-    queue: IntArray,
-    expected: IntArray,
-    free: IntArray,
-    at: IntArray,
-    terms: Terms,
-    scratch: Scratch,
-    ids: IntArray,
-    log: IntArray,
-    notes: Notes,
-    row: int,
-    ends: IntArray,
-    runtime: IntArray,
-) -> int:
+def _pass(s: State, terms: Terms, facts: Facts, scratch: Scratch, notes: Notes, row: int) -> int:
     """One decision; the cells of the table that it took, or -1 if it is left to the policy and nothing was changed."""
-    picks, modes, _, where, _, _, extra, priority, held = scratch
+    jobs, queue, ends, expected, _, free, _, at = s
+    picks, modes, _, where, _, _, extra, held = scratch
     waiting, now, length = at[QUEUED], at[NOW], terms.size
     if len(terms.lengths):
         if waiting >= len(terms.lengths):
@@ -269,22 +260,20 @@ def _pass(
     for i in range(items):
         job = queue[where[i]]
         weights[i], waits[i] = jobs[job, DEMAND], now - jobs[job, SUBMIT]
-        walltimes[i], priorities[i] = jobs[job, WALLTIME], priority[job]
+        walltimes[i], priorities[i] = jobs[job, WALLTIME], facts.priority[job]
     longest, waited = 0, 0.0
     for i in range(waiting):
         wait = now - jobs[queue[i], SUBMIT]
         longest, waited = max(longest, wait), waited + np.float64(jobs[queue[i], DEMAND]) * (wait + 1)
     if waited >= 2.0**61:
         return -1  # an objective may refuse the queue, of which these are but some items
-    if not item_values(
-        terms.kind, terms.w1, terms.w23, waits, weights, walltimes, priorities, longest, terms.num_nodes, values
-    ):
+    if not item_values(terms.worth, waits, weights, walltimes, priorities, longest, values):
         return -1
     solved, value, chosen, cells = choose(values, weights, capacity, terms.cells, terms.memory)
     if not solved or not stands(values, weights, capacity, chosen, value):
         return -1
 
-    before(log, row, at, free)
+    before(notes.log, row, at, free)
     count, cut = 0, 0
     if ready >= 0:
         occupy(jobs, expected, free, at, queue[ready])
@@ -315,8 +304,8 @@ def _pass(
         count, behind, head, begin = _backfill(jobs, queue, expected, free, at, scratch, count, reserved)
         ahead += behind
         held[0] = head
-    launch(jobs, queue, ends, at, runtime, picks, modes, count)
-    after(log, row, count, ahead, head, begin, ids)
+    launch(jobs, queue, ends, at, facts.runtime, picks, modes, count)
+    after(notes.log, row, count, ahead, head, begin, facts.ids)
     notes.window[row], notes.value[row], notes.cut[row] = items, np.float64(value) / terms.scale, cut
     return cells
 
@@ -336,7 +325,7 @@ def _backfill(
 
     Returns the number of picks, how many were backfilled, and who holds the reservation from when on.
     """
-    picks, modes, rest, where, found, how, extra, _, _ = scratch
+    picks, modes, rest, where, found, how, extra, _ = scratch
     waiting, left = at[QUEUED], 0
     for i in range(waiting):
         where[i] = i

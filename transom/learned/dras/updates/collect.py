@@ -68,6 +68,25 @@ class Batch(NamedTuple):
     instant: IntArray
 
 
+class Agent(NamedTuple):
+    """A scorer that decides: how it schedules, its weights, room for a decision, and how it chooses.
+
+    ``epsilon`` < 0: choices are drawn from the softmax of the scores; 0 to 1: epsilon-greedy.
+    """
+
+    config: AgentConfig
+    weights: ScorerWeights
+    room: Workspace
+    epsilon: float
+
+
+class Machine(NamedTuple):
+    """Nodes of the cluster, and what the agent does not see: the runtime of each job."""
+
+    nodes: int
+    runtime: IntArray
+
+
 def collect(
     episodes: Episodes,
     scheme: AgentConfig,
@@ -112,25 +131,15 @@ def collect(
         np.zeros(decisions, np.bool_),
         np.zeros(decisions, np.int64),
     )
-    view = new_workspace(scheme.window)
+    agent = Agent(scheme, weights, new_workspace(scheme.window), float(epsilon))
     row, fruitless = 0, 0
     while True:
         episode = episodes.current
         if episode is None or episode.scheme != scheme or episode.reward != numbers:
             episode = episodes.next(scheme, numbers, rng)
+        machine = Machine(episodes.nodes, episode.runtime)
         reached, ended = _record(
-            episode.state,
-            episode.decision_state,
-            scheme,
-            episodes.nodes,
-            episode.runtime,
-            episode.rewards,
-            weights,
-            view,
-            rng,
-            float(epsilon),
-            batch,
-            row,
+            episode.state, episode.decision_state, agent, machine, episode.rewards, rng, batch, row
         )
         episodes.instants = int(episode.decision_state.at[INSTANT])
         if ended:
@@ -162,14 +171,10 @@ def check_weights(weights: ScorerWeights) -> None:
 def _record(
     s: State,
     c: DecisionState,
-    scheme: AgentConfig,
-    nodes: int,
-    runtime: IntArray,
+    agent: Agent,
+    machine: Machine,
     paid: RewardState,
-    weights: ScorerWeights,
-    view: Workspace,
     rng: np.random.Generator,
-    epsilon: float,
     batch: Batch,
     row: int,
 ) -> tuple[int, bool]:
@@ -177,6 +182,8 @@ def _record(
 
     A full batch is left at the decision after its last one, so that all rewards in it are complete.
     """
+    scheme, weights, view, epsilon = agent
+    nodes, runtime = machine
     _, _, scores, chances = view
     features, context, counts, actions, log_probabilities, rewards, done, instants = batch
     decisions = len(counts)
@@ -250,7 +257,8 @@ def run_scorer(
     """
     check_weights(weights)
     state, nodes = run.state, run.cluster.num_nodes
-    decision_state, view = new_decision_state(state, scheme, nodes, run.jobs.priority), new_workspace(scheme.window)
+    decision_state = new_decision_state(state, scheme, nodes, run.jobs.priority)
+    agent, machine = Agent(scheme, weights, new_workspace(scheme.window), epsilon), Machine(nodes, run.runtime)
     log = np.empty((len(COLUMNS), 2 * len(run.jobs) + _CHUNK), np.int64)
     rows, more = 0, True
     while more:
@@ -259,42 +267,44 @@ def run_scorer(
         # Where nodes come and go, events are taken in here, and single passes are compiled.
         if run.stepwise and not run.advance():
             break
-        until = rows + 1 if run.stepwise else min(rows + _CHUNK, log.shape[1])
-        rows, more = _replay(
-            state, decision_state, scheme, nodes, run.runtime, run.ids, weights, view, rng, epsilon, log, rows, until,
-            run.stepwise,
-        )  # fmt: skip
+        rows, more = _replay(state, decision_state, agent, machine, rng, _Log(log, run.ids), rows, run.stepwise)
         if progress is not None:
             progress(int(state.at[events.STARTED]))
     return dict(zip(COLUMNS, log[:, :rows], strict=True))
+
+
+class _Log(NamedTuple):
+    """The decisions of a replay, shape ``(columns, decisions)``, and the ids that they name jobs by."""
+
+    columns: IntArray
+    ids: IntArray
 
 
 @compiled
 def _replay(
     s: State,
     c: DecisionState,
-    scheme: AgentConfig,
-    nodes: int,
-    runtime: IntArray,
-    ids: IntArray,
-    weights: ScorerWeights,
-    view: Workspace,
+    agent: Agent,
+    machine: Machine,
     rng: np.random.Generator,
-    epsilon: float,
-    log: IntArray,
+    log: _Log,
     row: int,
-    until: int,
     arrived: bool,
 ) -> tuple[int, bool]:
+    # Decisions from ``row`` on, a single one whose events have ``arrived``; (the next row, whether the trace goes on).
+    scheme, weights, view, epsilon = agent
+    nodes, runtime = machine
+    columns, ids = log
+    until = row + 1 if arrived else min(row + _CHUNK, columns.shape[1])
     place, at, work = c.at, s.at, 0
     while row < until and work < _WORK:
         if not arrived and not advance(s.jobs, s.queue, s.ends, s.expected, s.ended, s.free, s.children, at):
             return row, False
-        before(log, row, at, s.free)
+        before(columns, row, at, s.free)
         begin(s, c, scheme)
         most = min(scheme.window, at[QUEUED])
         work += at[QUEUED] + most * most * decide(s, c, scheme, nodes, weights, view, rng, epsilon)
         finish(s, c, runtime)
-        after(log, row, place[PICKED], place[AHEAD], place[HOLDER], place[BEGIN], ids)
+        after(columns, row, place[PICKED], place[AHEAD], place[HOLDER], place[BEGIN], ids)
         row += 1
     return row, True
