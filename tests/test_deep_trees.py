@@ -10,17 +10,32 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.allocation_cases import optimum, plain_value
+from tests.allocation_cases import every_solution, optimum, plain_value
 from tests.deep_trees import deep_allocation, joined_at, random_switches
 from transom import Stop, check, registry, simulate, solve
 from transom.errors import ModelError
 from transom.generate import generate_lublin
+from transom.heuristics.allocation.arrays import allocation_arrays, block_cost, counting, slide
+from transom.heuristics.allocation.reinsertion import least_costs
 from transom.io import decode, encode
 from transom.models import AUTHORS, Allocation, Cluster, FatTree, tree_of_switches
 from transom.simulation.nodes.allocator import Allocator
 from transom.simulation.output.recording import read_schedule, write_schedule
 
 EXACT = {"static": ("scas-dp", "scas-lagrangian"), "dynamic": ("dcas-exact",), "free": ("free-cpsat",)}
+OTHERS = {
+    "static": ("best-fit", "dp-polish", "sa", "sequential"),
+    "dynamic": ("best-fit", "dp-polish", "sa", "sa:repair=cheapest", "sequential"),
+    "free": (
+        "count-search",
+        "count-search:begin=best-fit,ruin=2",
+        "best-fit",
+        "best-fit:order=size",
+        "sa",
+        "sa:repair=cheapest",
+        "sequential",
+    ),
+}
 
 
 def test_the_level_that_joins_two_nodes_is_that_of_the_lowest_common_switch() -> None:
@@ -70,6 +85,65 @@ def test_proved_values_are_those_of_enumeration(rule: str, count: int) -> None:
     proves(rule, range(count), 7)
 
 
+@pytest.mark.parametrize("rule", EXACT)
+def test_what_others_find_is_what_they_say(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    met = 0
+    for seed in range(120):
+        problem = deep_allocation(np.random.default_rng(20_000 + seed), rule, 7)
+        least = optimum(problem)
+        assert least is not None
+        for spec in (*OTHERS[rule], *(("ga:population=10",) if seed < 10 else ())):
+            result = solve(problem, spec, Stop(iterations=40), seed)
+            assert result.error is None, (seed, spec, result.error)
+            assert check(problem, result) == []
+            assert result.value is not None
+            assert result.value >= least * (1 - 1e-9), (seed, spec)
+            met += result.value <= least * (1 + 1e-9)
+    assert met > 360  # most of these windows are small
+
+
+def test_costs_of_blocks_of_what_is_left_are_those_of_the_model() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(300):
+        problem = deep_allocation(rng, "dynamic", 9)
+        arrays = allocation_arrays(problem)
+        switches, n = counting(arrays), len(problem.idle)
+        left = np.sort(rng.choice(n, int(rng.integers(2, n + 1)), replace=False))
+        size = int(rng.integers(1, len(left) + 1))
+        slid = np.empty(len(left))
+        slide(left, len(left), len(left), size, switches, slid)
+        for start in range(len(left)):
+            block = left[(start + np.arange(size)) % len(left)]
+            alone = (
+                Allocation(problem.tree, problem.idle[np.sort(block)], [size], "free", cost=problem.cost)
+                if size > 1
+                else None
+            )
+            cost = 0.0 if alone is None else plain_value(alone, (0,) * size)
+            assert slid[start] == pytest.approx(cost)
+            assert block_cost(left, len(left), start, size, switches) == pytest.approx(cost)
+        assert not switches.in_leaf.any()
+        assert not switches.in_pod.any()
+        least = least_costs(arrays)
+        for owner in itertools.islice(every_solution(problem), 50):
+            assert (problem.job_costs(np.array(owner)) >= least - 1e-9 * least).all()
+
+
+def test_best_fit_takes_the_lowest_switch_of_any_level() -> None:
+    # Two racks of two rows each, rows of leaves of 2, 2 and 1 nodes.
+    leaves = [leaf for row in range(4) for leaf in (3 * row, 3 * row, 3 * row + 1, 3 * row + 1, 3 * row + 2)]
+    rows = [leaf // 3 for leaf in leaves]
+    tree = FatTree(leaves, rows, [[row // 2 for row in rows], [row // 4 for row in rows]])
+    for idle, size, nodes in (
+        (range(20), 5, [0, 1, 2, 3, 4]),
+        ([0, 1, 2, 5, 6, 7, 10, 11, 12, 13, 15], 5, [10, 11, 12, 13, 15]),  # six and five below the racks
+        ([0, 1, 5, 7, 8, 10, 15], 5, [0, 1, 5, 7, 8]),
+        ([0, 1, 5, 7, 8, 10, 11, 15], 6, [0, 1, 5, 7, 8, 15]),  # the fullest rack, then the smallest place for one
+    ):
+        problem = Allocation(tree, idle, [size], "free")
+        assert problem.nodes(solve(problem, "best-fit", Stop()).solution) == [nodes]
+
+
 DEEP = tree_of_switches([3, 3, 4, 5, 5, 6, 3, 2], [-1, 0, 0, 1, 1, 7, 7, 1])
 
 
@@ -99,8 +173,8 @@ def test_documents_and_workers_keep_the_levels() -> None:
 
 def test_methods_for_three_levels_say_so() -> None:
     for rule, refusing in {
-        "dynamic": ("best-fit", "dp-polish", "ga", "nsa:anywhere=yes", "nsa-cost:anywhere=yes", "sa"),
-        "free": ("best-fit", "count-search", "free-exact", "ga", "sa"),
+        "dynamic": ("nsa:anywhere=yes", "nsa-cost:anywhere=yes"),
+        "free": ("free-exact", "nsa:anywhere=yes", "nsa-cost:anywhere=yes"),
     }.items():
         problem = Allocation(DEEP, range(8), [3, 2], rule)  # type: ignore[arg-type]
         for spec in refusing:

@@ -202,15 +202,19 @@ class Allocation(Frozen):
     @property
     def weights(self) -> IntArray:
         """Weights of the cost model for kernels, on this tree."""
-        return self.cost.weights_above(self.tree.num_levels - 3)
+        return self.cost.weights_above(0 if self.tree.above is None else len(self.tree.above))
+
+    @property
+    def limited(self) -> str | None:
+        """Why a method refuses that knows no limits on leaf switches; None if it does not."""
+        return None if self.leaf_limits is None else "it takes no limits on leaf switches"
 
     @property
     def not_plain(self) -> str | None:
         """Why a method refuses that knows leaf switches, pods and core alone, and no limits; None if it does not."""
-        if self.leaf_limits is not None:
-            return "it takes no limits on leaf switches"
         levels = self.tree.num_levels
-        return None if levels == 3 else f"it takes trees of up to three levels of switches, this one has {levels}"
+        deep = None if levels == 3 else f"it takes trees of up to three levels of switches, this one has {levels}"
+        return self.limited or deep
 
     def with_rule(self, rule: Rule) -> Allocation:
         """The same window under another rule."""

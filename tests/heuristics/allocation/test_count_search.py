@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,9 +28,18 @@ def dense(seed: int = 1, cost: Any = AUTHORS) -> Allocation:
     return Allocation(FatTree.uniform(400, 10, 40), idle, [40, 12, 25, 8, 30, 19, 21], "free", cost=cost)
 
 
-@pytest.mark.parametrize("cost", [PAPER, AUTHORS])
-def test_the_search_keeps_its_books(cost: Any) -> None:
+def deep(cost: Any) -> Allocation:
+    """The same nodes with their pods below five switches, these below two, leaves in any order."""
     problem = dense(cost=cost)
+    leaf = np.random.default_rng(4).permutation(np.arange(400) // 10)
+    pods = leaf // 4
+    return replace(problem, tree=FatTree(leaf, pods, [pods // 2, pods // 6]), idle=np.arange(0, 400, 2))
+
+
+@pytest.mark.parametrize("made", [dense, deep])
+@pytest.mark.parametrize("cost", [PAPER, AUTHORS])
+def test_the_search_keeps_its_books(made: Callable[..., Allocation], cost: Any) -> None:
+    problem = made(cost=cost)
     start = best_fit(problem, count_search.allocation_arrays(problem), False, Stop().start(problem))
     assert start is not None
     search = Search(problem, start)

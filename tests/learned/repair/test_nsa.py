@@ -180,13 +180,12 @@ def _described(problem: Allocation, before: Any, job: int, paid: float, temperat
 @pytest.mark.parametrize("wrap", [True, False])
 def test_the_next_job_is_reckoned_with(wrap: bool) -> None:
     problem = window(wrap=wrap, cost=PAPER)
-    leaf, pod, _, weights = annealing_loop.allocation_arrays(problem)
     left = np.flatnonzero(np.arange(90) % 7 > 0)
     m, size, following = len(left), 11, 6
     starts = np.arange(m if wrap else m - size + 1)[::5].copy()
     slid = np.arange(m) * 10.0
     ahead = cheap.Ahead(np.empty(m, np.int64), np.empty(m), np.empty(len(starts)))
-    switches = counting(leaf, pod, weights)
+    switches = counting(annealing_loop.allocation_arrays(problem))
     options = NsaCost().options(wrap)
     cheap._look_ahead(left, switches, starts, slid, size, following, options, ahead)
     for start, got in zip(starts, ahead.total, strict=True):

@@ -72,7 +72,7 @@ def anneal_left(
     After how many steps the best solution was met, 0 if it was none of them.
     """
     owner, costs, _, state = standing
-    sizes, switches = arrays.sizes, counting(arrays.leaf, arrays.pod, arrays.weights)
+    sizes, switches = arrays.sizes, counting(arrays)
     n, jobs = len(owner), len(sizes)
     left, slid = np.empty(n, np.int64), np.empty(n)
     before, paid = np.empty(n, np.int64), np.empty(jobs)

@@ -16,34 +16,45 @@ from transom.stop import Budget
 class AllocationArrays(NamedTuple):
     """The entries of Q as kernels want them: switches and pods numbered 0, 1, 2 ... as they come.
 
-    ``leaf``, ``pod``: shape ``(idle nodes,)``; ``sizes``: shape ``(jobs,)``; ``weights``: of the cost model.
+    ``leaf``, ``pod``: shape ``(idle nodes,)``; ``sizes``: shape ``(jobs,)``; ``weights``: of the cost model on this
+    tree; ``upper``: switches on the levels between pods and core, shape ``(levels, idle nodes)``.
     """
 
     leaf: IntArray
     pod: IntArray
     sizes: IntArray
     weights: IntArray
+    upper: IntArray
 
 
 class Switches(NamedTuple):
-    """Leaf switch and pod of each idle node, weights of the cost model, and counters of nodes below each, all 0."""
+    """Switches of each idle node, weights of the cost model, and counters of nodes below each switch, all 0.
+
+    Pairs below a switch of ``upper`` save as much as those in a pod and are counted with them, by ``in_pod`` as well:
+    no level has more switches than there are pods.
+    """
 
     leaf: IntArray
     pod: IntArray
     weights: IntArray
+    upper: IntArray
     in_leaf: IntArray
     in_pod: IntArray
 
 
 @compiled
-def counting(leaf: IntArray, pod: IntArray, weights: IntArray) -> Switches:
+def counting(arrays: AllocationArrays) -> Switches:
     """The switches with counters for all of them."""
-    return Switches(leaf, pod, weights, np.zeros(leaf.max() + 1, np.int64), np.zeros(pod.max() + 1, np.int64))
+    leaf, pod, _, weights, upper = arrays
+    return Switches(leaf, pod, weights, upper, np.zeros(leaf.max() + 1, np.int64), np.zeros(pod.max() + 1, np.int64))
 
 
 def allocation_arrays(problem: Allocation) -> AllocationArrays:
     """The data of an allocation for kernels."""
-    return AllocationArrays(_numbered(problem.leaf), _numbered(problem.pod), problem.sizes, problem.cost.weights)
+    upper = problem.upper
+    for row in upper:
+        row[:] = _numbered(row)
+    return AllocationArrays(_numbered(problem.leaf), _numbered(problem.pod), problem.sizes, problem.weights, upper)
 
 
 def first_fit(problem: Allocation) -> IntArray:
@@ -97,7 +108,7 @@ def gather(owner: IntArray, left: IntArray) -> int:
 @no_refcount
 def block_cost(left: IntArray, m: int, start: int, size: int, switches: Switches) -> float:
     """Cost of ``size`` consecutive entries of the first ``m`` of ``left``; the counts are zero before and after."""
-    leaf, pod, weights, in_leaf, in_pod = switches
+    leaf, pod, weights, upper, in_leaf, in_pod = switches
     leaf_pairs, pod_pairs = 0, 0
     for k in range(start, start + size):
         i = left[k if k < m else k - m]
@@ -109,13 +120,23 @@ def block_cost(left: IntArray, m: int, start: int, size: int, switches: Switches
         i = left[k if k < m else k - m]
         in_leaf[leaf[i]] = 0
         in_pod[pod[i]] = 0
+    for level in range(len(upper)):
+        for k in range(start, start + size):
+            switch = upper[level, left[k if k < m else k - m]]
+            pod_pairs += in_pod[switch]
+            in_pod[switch] += 1
+        for k in range(start, start + size):
+            in_pod[upper[level, left[k if k < m else k - m]]] = 0
     return hop_cost(size, leaf_pairs, pod_pairs, weights)
 
 
 @no_refcount
 def slide(left: IntArray, m: int, last: int, size: int, switches: Switches, costs: FloatArray) -> None:
     """Write the cost of the block from each of the first ``last`` starts into ``costs``; as :func:`block_cost`."""
-    leaf, pod, weights, in_leaf, in_pod = switches
+    leaf, pod, weights, upper, in_leaf, in_pod = switches
+    deep = len(upper) > 0
+    if deep:
+        _slide_above(left, m, last, size, switches, costs)
     leaf_pairs, pod_pairs = 0, 0
     for k in range(size):
         i = left[k]
@@ -124,7 +145,7 @@ def slide(left: IntArray, m: int, last: int, size: int, switches: Switches, cost
         pod_pairs += in_pod[pod[i]]
         in_pod[pod[i]] += 1
     for start in range(last):
-        costs[start] = hop_cost(size, leaf_pairs, pod_pairs, weights)
+        costs[start] = hop_cost(size, leaf_pairs, pod_pairs + (int(costs[start]) if deep else 0), weights)
         goes = left[start]
         in_leaf[leaf[goes]] -= 1
         leaf_pairs -= in_leaf[leaf[goes]]
@@ -140,6 +161,29 @@ def slide(left: IntArray, m: int, last: int, size: int, switches: Switches, cost
     for k in range(m):
         in_leaf[leaf[left[k]]] = 0
         in_pod[pod[left[k]]] = 0
+
+
+@no_refcount
+def _slide_above(left: IntArray, m: int, last: int, size: int, switches: Switches, pairs: FloatArray) -> None:
+    """Write the pairs of each block that share switches on the levels above pods; as :func:`slide`."""
+    upper, count = switches.upper, switches.in_pod
+    pairs[:last] = 0.0
+    for level in range(len(upper)):
+        of, shared = upper[level], 0
+        for k in range(size):
+            shared += count[of[left[k]]]
+            count[of[left[k]]] += 1
+        for start in range(last):
+            pairs[start] += shared
+            goes = of[left[start]]
+            count[goes] -= 1
+            shared -= count[goes]
+            k = start + size
+            comes = of[left[k if k < m else k - m]]
+            shared += count[comes]
+            count[comes] += 1
+        for k in range(m):
+            count[of[left[k]]] = 0
 
 
 @no_refcount

@@ -33,10 +33,11 @@ _WORK = 400_000  # entries looked at between two looks at the clock: a few milli
 class BestFit:
     """Give each job the lowest switch that holds it with the fewest idle nodes left over.
 
-    Free rule: a leaf switch that holds the job, else a pod, else the core; of several the one with the least
-    left over, of equals the first. A pod or the core is filled by the fewest switches: the fullest first,
-    until one holds the rest, then the one with the least left over. Other rules: of the blocks that the rule
-    allows, the one with the fewest pods, then the fewest leaf switches, then the least cost. Under the
+    Free rule: a leaf switch that holds the job, else a pod, and so on up to the core; of several the one with the
+    least left over, of equals the first. A pod or what is above it is filled by the fewest switches of the level below:
+    the fullest first, until one holds the rest, then the one with the least left over. Other rules: of the blocks that
+    the rule allows, the one with the fewest switches above pods, then the fewest pods, the fewest leaf switches, the
+    least cost. Under the
     static rule a job may find no room between the blocks of earlier ones; then (or when time is over) the
     answer is the first fit of all jobs. A job placed later does not move earlier ones; no iterations are counted.
 
@@ -56,8 +57,8 @@ class BestFit:
     order: Literal["window", "size"] = "window"
 
     def supports(self, problem: Allocation, /) -> str | None:
-        """Every allocation on a tree of three levels."""
-        return problem.not_plain
+        """Every allocation without limits on leaf switches."""
+        return problem.limited
 
     def warm_up(self) -> None:
         """Compile the kernels."""
@@ -80,7 +81,7 @@ def best_fit(problem: Allocation, data: AllocationArrays, by_size: bool, budget:
     for first in range(0, len(jobs), chunk):
         some = jobs[first : first + chunk]
         if problem.rule == "free":
-            _on_switches(owner, some, data.leaf, data.pod, data.sizes)
+            _on_switches(owner, some, data.leaf, data.pod, data.upper, data.sizes)
         else:
             place = _on_q if problem.rule == "static" else _on_what_is_left
             if not place(owner, some, data, problem.wrap):
@@ -91,35 +92,42 @@ def best_fit(problem: Allocation, data: AllocationArrays, by_size: bool, budget:
 
 
 @compiled
-def _on_switches(owner: IntArray, jobs: IntArray, leaf: IntArray, pod: IntArray, sizes: IntArray) -> None:
-    leaves, pods = leaf.max() + 1, pod.max() + 1
-    pod_of = np.zeros(leaves, np.int64)
-    leaf_free, pod_free = np.zeros(leaves, np.int64), np.zeros(pods, np.int64)
+def _on_switches(
+    owner: IntArray, jobs: IntArray, leaf: IntArray, pod: IntArray, upper: IntArray, sizes: IntArray
+) -> None:
+    leaves, core = leaf.max() + 1, 2 + len(upper)
+    # How many switches each level has, the switch above each of them, above each leaf switch, and what is free below.
+    count, up = np.ones(core, np.int64), np.zeros((core, leaves), np.int64)
+    above, free = np.zeros((core + 1, leaves), np.int64), np.zeros((core + 1, leaves), np.int64)
     for i in range(len(leaf)):
-        pod_of[leaf[i]] = pod[i]
-        if owner[i] < 0:
-            leaf_free[leaf[i]] += 1
-            pod_free[pod[i]] += 1
+        above[1, leaf[i]] = pod[i]
+        free[0, leaf[i]] += owner[i] < 0
+        for level in range(len(upper)):
+            above[2 + level, leaf[i]] = upper[level, i]
+    for s in range(leaves):
+        above[0, s] = s
+        for level in range(core):
+            switch = above[level, s]
+            count[level], up[level, switch] = max(count[level], switch + 1), above[level + 1, s]
+            free[level + 1, above[level + 1, s]] += free[0, s]
     taken = np.zeros(leaves, np.int64)
     for job in jobs:
-        need = sizes[job]
-        switch = _fitting(leaf_free, pod_of, -1, need)
-        if leaf_free[switch] >= need:
-            taken[switch] = need
-            leaf_free[switch] -= need
-            pod_free[pod_of[switch]] -= need
-            need = 0
-        while need > 0:
-            chosen = _fitting(pod_free, pod_of, -1, need)
-            here = min(need, pod_free[chosen])
-            need -= here
-            pod_free[chosen] -= here
-            while here > 0:
-                switch = _fitting(leaf_free, pod_of, chosen, here)
-                part = min(here, leaf_free[switch])
-                taken[switch] += part
-                leaf_free[switch] -= part
-                here -= part
+        need, level, switch = sizes[job], core, 0
+        for low in range(core):
+            found = _fitting(free[low, : count[low]], up[low], -1, need)
+            if free[low, found] >= need:
+                level, switch = low, found
+                break
+        while level > 0:
+            chosen = _fitting(free[level - 1, : count[level - 1]], up[level - 1], switch, need)
+            if free[level - 1, chosen] >= need:
+                level, switch = level - 1, chosen
+                continue
+            need -= free[level - 1, chosen]
+            for s in range(leaves):
+                if above[level - 1, s] == chosen:
+                    _take_nodes(free, above, s, free[0, s], taken)
+        _take_nodes(free, above, switch, need, taken)
         for i in range(len(leaf)):
             if owner[i] < 0 and taken[leaf[i]] > 0:
                 owner[i] = job
@@ -127,11 +135,18 @@ def _on_switches(owner: IntArray, jobs: IntArray, leaf: IntArray, pod: IntArray,
 
 
 @no_refcount
-def _fitting(free: IntArray, pod_of: IntArray, inside: int, need: int) -> int:
-    """The switch that holds ``need`` with the least left over, else the fullest; ``inside`` a pod if >= 0."""
+def _take_nodes(free: IntArray, above: IntArray, leaf: int, nodes: int, taken: IntArray) -> None:
+    taken[leaf] += nodes
+    for level in range(len(above)):
+        free[level, above[level, leaf]] -= nodes
+
+
+@no_refcount
+def _fitting(free: IntArray, above: IntArray, inside: int, need: int) -> int:
+    """The switch that holds ``need`` with the least left over, else the fullest; ``inside`` one above if >= 0."""
     best = -1
     for switch in range(len(free)):
-        if inside >= 0 and pod_of[switch] != inside:
+        if inside >= 0 and above[switch] != inside:
             continue
         if best < 0:
             best = switch
@@ -146,7 +161,7 @@ def _fitting(free: IntArray, pod_of: IntArray, inside: int, need: int) -> int:
 @compiled
 def _on_what_is_left(owner: IntArray, jobs: IntArray, data: AllocationArrays, wrap: bool) -> bool:
     n = len(owner)
-    sizes, numbered = data.sizes, counting(data.leaf, data.pod, data.weights)
+    sizes, numbered = data.sizes, counting(data)
     left, costs, switches = np.empty(n, np.int64), np.empty(n), np.empty(n, np.int64)
     m = gather(owner, left)
     for job in jobs:
@@ -165,7 +180,7 @@ def _on_what_is_left(owner: IntArray, jobs: IntArray, data: AllocationArrays, wr
 @compiled
 def _on_q(owner: IntArray, jobs: IntArray, data: AllocationArrays, wrap: bool) -> bool:
     n = len(owner)
-    sizes, numbered = data.sizes, counting(data.leaf, data.pod, data.weights)
+    sizes, numbered = data.sizes, counting(data)
     every, costs, switches = np.arange(n), np.empty(n), np.empty(n, np.int64)
     used, run = owner >= 0, np.empty(n, np.int64)
     for job in jobs:
@@ -192,9 +207,34 @@ def _less(switches: IntArray, costs: FloatArray, a: int, b: int) -> bool:
 
 
 @no_refcount
+def _count_above(left: IntArray, m: int, last: int, size: int, numbered: Switches, switches: IntArray) -> None:
+    """Write how many switches above pods the block from each start has, all levels together."""
+    upper, inside = numbered.upper, numbered.in_pod
+    switches[:last] = 0
+    for level in range(len(upper)):
+        of, count = upper[level], 0
+        for k in range(size):
+            count += inside[of[left[k]]] == 0
+            inside[of[left[k]]] += 1
+        for start in range(last):
+            switches[start] += count
+            goes = of[left[start]]
+            inside[goes] -= 1
+            count -= inside[goes] == 0
+            k = start + size
+            comes = of[left[k if k < m else k - m]]
+            count += inside[comes] == 0
+            inside[comes] += 1
+        for k in range(m):
+            inside[of[left[k]]] = 0
+
+
+@no_refcount
 def _count_switches(left: IntArray, m: int, last: int, size: int, numbered: Switches, switches: IntArray) -> None:
-    """Write pods and leaf switches of the block from each start as one number; the counts are zero before and after."""
-    leaf, pod, _, in_leaf, in_pod = numbered
+    """Write switches of all levels of the block from each start as one number; counts are zero before and after."""
+    leaf, pod, in_leaf, in_pod = numbered.leaf, numbered.pod, numbered.in_leaf, numbered.in_pod
+    radix = len(in_pod) + 1
+    _count_above(left, m, last, size, numbered, switches)
     leaves, pods = 0, 0
     for k in range(size):
         i = left[k]
@@ -203,7 +243,8 @@ def _count_switches(left: IntArray, m: int, last: int, size: int, numbered: Swit
         in_leaf[leaf[i]] += 1
         in_pod[pod[i]] += 1
     for start in range(last):
-        switches[start] = pods * len(in_leaf) + pods + leaves  # at most so many leaves: pods come first
+        # At most so many leaf switches, and so many pods.
+        switches[start] = (switches[start] * radix + pods) * (len(in_leaf) + 1) + leaves
         goes = left[start]
         in_leaf[leaf[goes]] -= 1
         in_pod[pod[goes]] -= 1

@@ -18,6 +18,7 @@ from transom.heuristics.allocation.counts import (
     LEAF_FIRST,
     POD,
     POD_FIRST,
+    UPPER,
     Books,
     Layout,
     open_books,
@@ -42,7 +43,8 @@ class CountSearch:
     A step lets two jobs (or a job and the nodes that stay idle) change as many nodes between two leaf
     switches, one or as many as both have; or takes up to three jobs near each other off and gives each
     its own optimum on what is free, some switches overlooked at random: the fullest leaf switches first
-    inside a pod, a knapsack over pods. A loss :math:`\Delta` is accepted with probability
+    inside a pod, a knapsack over pods (on deeper trees below one switch that holds the job, where
+    there is one). A loss :math:`\Delta` is accepted with probability
     :math:`e^{-\Delta/T}`; T falls geometrically from ``initial`` to ``final`` within ``steps`` steps (fewer, if
     the budget has fewer iterations), then the next run starts from the best solution; without any limit
     there is one run. The search begins with the best of best-fit (jobs in the window's order and by size),
@@ -83,8 +85,8 @@ class CountSearch:
             raise SpecError(f"count-search: ruin must be >= 0, got {self.ruin}")
 
     def supports(self, problem: Allocation, /) -> str | None:
-        """The free rule on trees of three levels."""
-        return problem.not_plain if problem.rule == "free" else "it searches under the free rule only"
+        """The free rule without limits on leaf switches."""
+        return problem.limited if problem.rule == "free" else "it searches under the free rule only"
 
     def warm_up(self) -> None:
         """Compile the kernels."""
@@ -147,23 +149,27 @@ class Search:
     def __init__(self, problem: Allocation, solution: IntArray) -> None:
         data = allocation_arrays(problem)
         n = len(problem.idle)
-        self._order = np.lexsort((data.leaf, data.pod))
+        self._order = np.lexsort((data.leaf, data.pod, *data.upper))
         # Numbered along the places, so that the switches of a pod follow each other.
         changes = np.diff(np.column_stack((data.leaf, data.pod))[self._order], axis=0, prepend=-1) != 0
-        places = np.zeros((4, n + 1), np.int64)
+        places = np.zeros((UPPER + len(data.upper), n + 1), np.int64)
         for row, first, new in ((LEAF, LEAF_FIRST, changes.any(axis=1)), (POD, POD_FIRST, changes[:, 1])):
             places[row, :n] = np.cumsum(new) - 1
             places[row, n] = -1
             firsts = np.flatnonzero(new)
             places[first, : len(firsts)] = firsts
             places[first, len(firsts) :] = n
+        columns = 2 + int(places[POD].max()) + 1
+        for level, switch in enumerate(data.upper):
+            places[UPPER + level, :n] = columns + switch[self._order]
+            columns += int(switch.max()) + 1
         self._jobs = len(problem)
         sizes = np.append(problem.sizes, n - problem.sizes.sum())
         self.layout = Layout(places, sizes, np.concatenate(([0], np.cumsum(sizes))), data.weights)
         owner = solution[self._order]
         self._best = np.where(owner < 0, self._jobs, owner)
         self._state = np.array([problem.job_costs(solution).sum()])
-        counts = np.zeros((self._jobs + 1, 2 + int(places[POD].max()) + 1), np.int64)
+        counts = np.zeros((self._jobs + 1, columns), np.int64)
         self.books = Books(np.zeros((3, n), np.int64), counts)
 
     def work(self, ruin: int) -> int:

@@ -19,8 +19,9 @@ from transom.models.hop_cost import hop_cost
 
 # Rows of the books: owner of each place; the places of each job one after the other; where a place stands there.
 OWNER, HELD, SLOT = range(3)
-# Rows of the map: leaf switch and pod of each place; first place of each leaf switch and of each pod, and their ends.
-LEAF, POD, LEAF_FIRST, POD_FIRST = range(4)
+# Rows of the map: leaf switch and pod of each place; first place of each leaf switch and of each pod, and their ends;
+# from UPPER on, for each level between pods and core, where the switch of a place stands among the counts of a job.
+LEAF, POD, LEAF_FIRST, POD_FIRST, UPPER = range(5)
 
 
 class Layout(NamedTuple):
@@ -28,7 +29,7 @@ class Layout(NamedTuple):
 
     Parameters
     ----------
-    places : the rows above, shape ``(4, places + 1)``.
+    places : the rows above, shape ``(4 + levels, places + 1)``.
     sizes, begin : nodes of each job, the last being what stays idle, and where its places begin in the books.
     weights : of the cost model.
     """
@@ -45,8 +46,8 @@ class Books(NamedTuple):
     Parameters
     ----------
     rows : the rows above, shape ``(3, places)``.
-    counts : of each job the pairs of nodes that share a leaf switch, those that share a pod, then its nodes in each
-        pod; shape ``(jobs + 1, 2 + pods)``.
+    counts : of each job the pairs of nodes that share a leaf switch, those that share a pod or a switch above pods,
+        then its nodes below each pod and each of those switches; shape ``(jobs + 1, 2 + pods + switches)``.
     """
 
     rows: IntArray
@@ -115,6 +116,10 @@ def open_books(owner: IntArray, layout: Layout, books: Books) -> None:
         pod = 2 + places[POD, place]
         counts[job, 1] += counts[job, pod]
         counts[job, pod] += 1
+        for level in range(UPPER, len(places)):
+            switch = places[level, place]
+            counts[job, 1] += counts[job, switch]
+            counts[job, switch] += 1
         counts[job, 0] += on_leaf[job]
         on_leaf[job] += 1
         if place + 1 == n or places[LEAF, place + 1] != places[LEAF, place]:
@@ -161,6 +166,11 @@ def _exchange(
     if pod_here != pod_there:
         pod_one += moved * (counts[one, pod_there] - counts[one, pod_here] + moved)
         pod_two += moved * (counts[two, pod_here] - counts[two, pod_there] + moved)
+    for level in range(UPPER, len(places)):
+        switch_here, switch_there = places[level, here], places[level, there]
+        if switch_here != switch_there:
+            pod_one += moved * (counts[one, switch_there] - counts[one, switch_here] + moved)
+            pod_two += moved * (counts[two, switch_here] - counts[two, switch_there] + moved)
     new_one = 0.0 if one == idle else hop_cost(sizes[one], leaf_one, pod_one, weights)
     new_two = 0.0 if two == idle else hop_cost(sizes[two], leaf_two, pod_two, weights)
     loss = new_one + new_two - cost[one] - cost[two]
@@ -172,6 +182,12 @@ def _exchange(
     counts[one, pod_there] += moved
     counts[two, pod_there] -= moved
     counts[two, pod_here] += moved
+    for level in range(UPPER, len(places)):
+        switch_here, switch_there = places[level, here], places[level, there]
+        counts[one, switch_here] -= moved
+        counts[one, switch_there] += moved
+        counts[two, switch_there] -= moved
+        counts[two, switch_here] += moved
     a, b = low, low_there
     while moved > 0:
         while rows[OWNER, a] != one:

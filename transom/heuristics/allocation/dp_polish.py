@@ -63,10 +63,10 @@ class DpPolish:
             raise SpecError(f"dp-polish: begin must be static or start, got {self.begin!r}")
 
     def supports(self, problem: Allocation, /) -> str | None:
-        """Static and dynamic rule on trees of three levels."""
+        """Static and dynamic rule without limits on leaf switches."""
         if problem.rule == "free":
             return "it moves blocks of the static and the dynamic rule; for the free rule there is count-search"
-        return problem.not_plain
+        return problem.limited
 
     def warm_up(self) -> None:
         """Compile the kernels, and those of the solvers of the static problem."""

@@ -61,8 +61,8 @@ class AllocationGenetic:
             raise SpecError(f"ga: population must be > 1, got {self.population}")
 
     def supports(self, problem: Allocation, /) -> str | None:
-        """Every allocation on a tree of three levels."""
-        return problem.not_plain
+        """Every allocation without limits on leaf switches."""
+        return problem.limited
 
     def warm_up(self) -> None:
         """Import pymoo and compile the kernels."""

@@ -21,7 +21,7 @@ def decode_left(rows: FloatArray, arrays: AllocationArrays, wrap: bool, owners: 
     owners : the solutions, shape ``(rows, idle nodes)``, or with no row where only values are wanted.
     values : their costs, shape ``(rows,)``.
     """
-    sizes, switches = arrays.sizes, counting(arrays.leaf, arrays.pod, arrays.weights)
+    sizes, switches = arrays.sizes, counting(arrays)
     n, jobs = len(arrays.leaf), len(sizes)
     left, owner = np.empty(n, np.int64), np.empty(n, np.int64)
     for row in range(len(rows)):

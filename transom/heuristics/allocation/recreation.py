@@ -1,4 +1,4 @@
-"""One job placed at its own optimum on what is free: greedy inside a pod, a knapsack over pods."""
+"""One job placed on what is free: greedy inside a pod, a knapsack over pods, its own optimum on three levels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from transom.models.hop_cost import hop_cost
 
 _BLINK = 0.05  # how often a leaf switch, and a pod, is overlooked, where enough is left without it
 _MOST = 32  # pods that the knapsack looks at: those in which the job does best
-_LEAF, _POD, _LEAF_FIRST, _POD_FIRST = range(4)
+_LEAF, _POD, _LEAF_FIRST, _POD_FIRST, _UPPER = range(5)
 
 
 @compiled
@@ -21,7 +21,8 @@ def recreate(
     """Give a job places that the last job (what stays idle) holds, and return its cost.
 
     Inside a pod the switches with most free places come first, which no other choice of so many places beats;
-    how many come from each pod is a knapsack. Some switches are overlooked at random.
+    how many come from each pod is a knapsack. Some switches are overlooked at random. On levels above pods the job
+    goes below one switch that holds it, chosen at random, or the fullest ones that do together.
     """
     size, idle = sizes[job], len(sizes) - 1
     leaves, pods = places[_LEAF, len(owner) - 1] + 1, places[_POD, len(owner) - 1] + 1
@@ -39,9 +40,11 @@ def recreate(
                 spare -= free[leaf]
                 free[leaf] = 0
             room[pod] += free[leaf]
+    if len(places) > _UPPER:
+        _stay_below(rng, room, places, size)
     chosen = _best_pods(free, room, places, size, weights)
     amount = _share_out(free, room, places, size, weights, chosen)
-    leaf_pairs, pod_pairs = 0, 0
+    leaf_pairs, pod_pairs = 0, _pairs_above(places, chosen, amount)
     for k in range(len(chosen)):
         pod, need = chosen[k], amount[k]
         pod_pairs += need * (need - 1) // 2
@@ -65,6 +68,46 @@ def recreate(
 def _leaves_of(places: IntArray, pod: int) -> tuple[int, int]:
     """First leaf switch of a pod, and the end."""
     return places[_LEAF, places[_POD_FIRST, pod]], places[_LEAF, places[_POD_FIRST, pod + 1] - 1] + 1
+
+
+@compiled
+def _stay_below(rng: np.random.Generator, room: IntArray, places: IntArray, size: int) -> None:
+    """Overlook all pods but those below a switch that holds the job, or below the fullest that do together."""
+    for level in range(len(places) - 1, _UPPER - 1, -1):
+        below = np.zeros(places[level].max() + 1, np.int64)
+        for pod in range(len(room)):
+            below[places[level, places[_POD_FIRST, pod]]] += room[pod]
+        fits = (below >= size).sum()
+        kept = below < 0
+        if fits > 0:
+            one = min(int(rng.random() * fits), fits - 1)
+            for switch in range(len(below)):
+                if below[switch] >= size:
+                    kept[switch] = one == 0
+                    one -= 1
+        else:
+            held = 0
+            while held < size:
+                fullest = int(np.argmax(below))
+                held += below[fullest]
+                below[fullest] = -1
+                kept[fullest] = True
+        for pod in range(len(room)):
+            if not kept[places[level, places[_POD_FIRST, pod]]]:
+                room[pod] = 0
+
+
+@compiled
+def _pairs_above(places: IntArray, chosen: IntArray, amount: IntArray) -> int:
+    """Pairs of so many nodes in each of the pods that share switches on the levels above."""
+    pairs = 0
+    for level in range(_UPPER, len(places)):
+        below = np.zeros(places[level].max() + 1, np.int64)
+        for k in range(len(chosen)):
+            switch = places[level, places[_POD_FIRST, chosen[k]]]
+            pairs += below[switch] * amount[k] + amount[k] * (amount[k] - 1) // 2
+            below[switch] += amount[k]
+    return pairs
 
 
 @compiled

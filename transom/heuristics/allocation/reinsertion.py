@@ -24,7 +24,7 @@ def reinsert_one(owner: IntArray, costs: FloatArray, arrays: AllocationArrays, w
 
     ``owner`` and ``costs`` (of each job) are changed if it pays.
     """
-    sizes, switches = arrays.sizes, counting(arrays.leaf, arrays.pod, arrays.weights)
+    sizes, switches = arrays.sizes, counting(arrays)
     n, size = len(owner), sizes[job]
     rest = np.where(owner == job, -1, owner)
     if not _stands(rest, sizes, wrap, job, job):
@@ -67,7 +67,7 @@ def reinsert_two(
     The place to go on from, or -1 if no other start can pay; and whether it paid.
     """
     one, other = pair
-    sizes, switches = arrays.sizes, counting(arrays.leaf, arrays.pod, arrays.weights)
+    sizes, switches = arrays.sizes, counting(arrays)
     n, size = len(owner), sizes[other]
     rest = owner.copy()
     for i in range(n):
@@ -114,17 +114,27 @@ def _stands(rest: IntArray, sizes: IntArray, wrap: bool, one: int, other: int) -
 @compiled
 def least_costs(arrays: AllocationArrays) -> FloatArray:
     """A lower bound of what each job costs: full switches as large as the one with the most idle nodes."""
-    leaf, pod, sizes, weights = arrays
-    _, _, _, in_leaf, in_pod = counting(leaf, pod, weights)
-    for i in range(len(leaf)):
-        in_leaf[leaf[i]] += 1
-        in_pod[pod[i]] += 1
+    sizes, weights, upper = arrays.sizes, arrays.weights, arrays.upper
+    leaf_room, pod_room = _largest(arrays.leaf), _largest(arrays.pod)
+    rooms = np.empty(len(upper), np.int64)
+    for level in range(len(upper)):
+        rooms[level] = _largest(upper[level])
     least = np.empty(len(sizes))
     for job in range(len(sizes)):
-        least[job] = hop_cost(
-            sizes[job], _most_pairs(sizes[job], in_leaf.max()), _most_pairs(sizes[job], in_pod.max()), weights
-        )
+        pairs = _most_pairs(sizes[job], pod_room)
+        for room in rooms:
+            pairs += _most_pairs(sizes[job], room)
+        least[job] = hop_cost(sizes[job], _most_pairs(sizes[job], leaf_room), pairs, weights)
     return least
+
+
+@compiled
+def _largest(of: IntArray) -> int:
+    """The most entries with one switch, from the switch of each entry."""
+    inside = np.zeros(of.max() + 1, np.int64)
+    for switch in of:
+        inside[switch] += 1
+    return int(inside.max())
 
 
 @compiled

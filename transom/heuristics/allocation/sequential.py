@@ -32,7 +32,7 @@ class Sequential:
 
     def supports(self, problem: Allocation, /) -> str | None:
         """Every allocation without limits on leaf switches."""
-        return None if problem.leaf_limits is None else problem.not_plain
+        return problem.limited
 
     def warm_up(self) -> None:
         """Compile the kernels of the model."""

@@ -100,8 +100,8 @@ class AllocationAnnealing(_PlainRepair):
     nested: Nested | None = None
 
     def supports(self, problem: Allocation, /) -> str | None:
-        """Every allocation without limits under the static rule, and those on trees of three levels."""
-        return None if problem.rule == "static" and problem.leaf_limits is None else problem.not_plain
+        """Every allocation without limits on leaf switches."""
+        return problem.limited
 
     def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         if presolve(problem, budget):

@@ -156,7 +156,7 @@ def anneal_candidates(
     """
     owner, costs, _, state = standing
     scorer, candidates, heat = choice
-    sizes, switches = ground.sizes, counting(ground.leaf, ground.pod, ground.weights)
+    sizes, switches = ground.sizes, counting(ground)
     n, jobs = len(owner), len(sizes)
     left, before, paid, slid = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(jobs), np.empty(n)
     out, removed = np.empty(jobs, np.int64), np.zeros(jobs, np.bool_)
@@ -244,7 +244,7 @@ def _describe(
     features: SingleArray,
 ) -> None:
     """Fill the features of the candidates; the counts per leaf switch and pod are zero before and after."""
-    leaf, pod, _, of_leaf, of_pod = switches
+    leaf, pod, of_leaf, of_pod = switches.leaf, switches.pod, switches.in_leaf, switches.in_pod
     job, size, paid, worst, temperature = returning
     m, found = len(left), len(starts)
     for i in range(m):

@@ -65,7 +65,7 @@ def anneal_learned(
     The others, and what is returned, are those of :func:`transom.heuristics.allocation.annealing.anneal_left`.
     """
     owner, costs, _, state = standing
-    sizes, switches = ground.sizes, counting(ground.leaf, ground.pod, ground.weights)
+    sizes, switches = ground.sizes, counting(ground)
     n, jobs = len(owner), len(sizes)
     left, before, paid = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(jobs)
     out, removed = np.empty(jobs, np.int64), np.zeros(jobs, np.bool_)

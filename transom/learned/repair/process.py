@@ -267,7 +267,7 @@ def _place(
         job,
         size,
         action,
-        Switches(windows.leaf[a:b], windows.pod[a:b], windows.weights, counts[0], counts[1]),
+        Switches(windows.leaf[a:b], windows.pod[a:b], windows.weights, np.empty((0, b - a), np.int64), *counts),
     )
     total = 0.0
     if batch.at[i] < batch.moved[i]:
@@ -352,7 +352,7 @@ def _open(
     w = int(rng.random() * (len(windows.first_node) - 1))
     a, b = windows.first_node[w], windows.first_node[w + 1]
     nodes = b - a
-    switches = Switches(windows.leaf[a:b], windows.pod[a:b], windows.weights, counts[0], counts[1])
+    switches = Switches(windows.leaf[a:b], windows.pod[a:b], windows.weights, np.empty((0, b - a), np.int64), *counts)
     batch.window[i], batch.repairs[i] = w, 0
     walks = rng.random() < habits[WALK]
     batch.temperature[i] = np.inf if walks else habits[TMIN] * (habits[TMAX] / habits[TMIN]) ** rng.random()

@@ -88,9 +88,7 @@ class ScasLagrangian:
     def supports(self, problem: Allocation | ConstrainedPath, /) -> str | None:
         """Every static allocation without limits on leaf switches."""
         refused = refused_rule(problem)
-        if refused is None and isinstance(problem, Allocation) and problem.leaf_limits is not None:
-            refused = problem.not_plain
-        return refused
+        return problem.limited if refused is None and isinstance(problem, Allocation) else refused
 
     def warm_up(self) -> None:
         """Compile the kernels."""

@@ -93,7 +93,7 @@ class DcasExact:
         """The dynamic rule, whatever the numbering of the nodes and the depth of the tree."""
         if problem.rule != "dynamic":
             return f"it solves the dynamic rule, not {problem.rule}"
-        return None if problem.leaf_limits is None else problem.not_plain
+        return problem.limited
 
     def warm_up(self) -> None:
         """Compile the kernels."""
@@ -208,7 +208,7 @@ def _polish(problem: Allocation, budget: Budget, share: float = 0.5) -> None:
 def _improve(solver: str, problem: Allocation, budget: Budget, share: float) -> None:
     """What another solver makes of the solution, in a share of the time; counts as an iteration."""
     seconds = budget.seconds_left() * share
-    if budget.done() or seconds <= 0 or problem.not_plain:
+    if budget.done() or seconds <= 0:
         return
     part = budget.nested(Stop(seconds=seconds if math.isfinite(seconds) else None), problem)
     registry.make(registry.SOLVERS, solver, Allocation)(problem, part, np.random.default_rng(0), budget.solution)
