@@ -9,7 +9,7 @@ import numpy as np
 from transom import Stop, check, solve
 from transom.generate.instances.knapsacks import generate_knapsack
 from transom.models import Knapsack
-from transom.solvers.knapsack.cpsat import _rounded_up
+from transom.solvers.backends.cpsat import rounded_up
 
 
 def test_incumbents_and_bounds_come_while_it_runs() -> None:
@@ -35,6 +35,6 @@ def test_values_beyond_double_precision_are_proved_exactly() -> None:
 
 
 def test_a_bound_in_double_precision_is_never_too_small() -> None:
-    assert _rounded_up(1234.0) == 1234
+    assert rounded_up(1234.0) == 1234
     for exact in (2**53 + 1, 2**61 + 1, 2**62 - 1):
-        assert exact <= _rounded_up(float(exact)) <= exact + math.ulp(float(exact)) * 2
+        assert exact <= rounded_up(float(exact)) <= exact + math.ulp(float(exact)) * 2

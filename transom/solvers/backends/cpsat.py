@@ -122,8 +122,6 @@ def search_cpsat(
     presolve, probing : whether CP-SAT's presolve and, in it, probing is used.
     parameters : further ones of CP-SAT, by name.
     """
-    from ortools.sat.python import cp_model
-
     solver = cpsat_solver(budget, seed)
     solver.parameters.cp_model_presolve = presolve
     if not probing:
@@ -131,20 +129,54 @@ def search_cpsat(
     for name, value in parameters.items():
         setattr(solver.parameters, name, value)
 
-    report = Handover(budget)
-
     def capped(objective: float) -> float:
         safe = scale.bound(objective)
         return safe if budget.value is None else (max if scale.negated else min)(safe, budget.value)
 
+    ended = run_cpsat(solver, model, budget, read, capped)
+    if ended == "infeasible":
+        budget.prove_infeasible()
+    elif ended and budget.value is not None and scale.error <= _RELATIVE * abs(budget.value):
+        budget.prove(budget.value)
+
+
+def run_cpsat(
+    solver: Any,
+    model: Any,
+    budget: Budget,
+    read: Callable[[IntArray], Any],
+    bounded: Callable[[float], float | None],
+    negated: bool = False,
+) -> Literal["closed", "infeasible"] | None:
+    """Let CP-SAT search until the budget is done; solutions and bounds are handed over as they come.
+
+    Parameters
+    ----------
+    solver : of :func:`cpsat_solver`.
+    read : makes the problem's solution out of the values of all variables, or None if it is none.
+    bounded : makes the problem's bound out of one on the model's objective, or None; what is an int is exact, a float
+        may be rounded from 2**53 on.
+    negated : whether the model maximises; CP-SAT minimises the negated objective.
+
+    Returns
+    -------
+    How the search ended by itself; None where it was ended.
+    """
+    from ortools.sat.python import cp_model
+
+    report = Handover(budget)
+
+    def found(response: Any) -> tuple[Any, float | None]:
+        lower = response.inner_objective_lower_bound  # an integer
+        return read(np.array(response.solution, np.int64)), bounded(-lower if negated else lower)
+
     class Incumbents(cp_model.CpSolverSolutionCallback):
         def on_solution_callback(self) -> None:
-            proto = self.response_proto
-            if not report(read(np.array(proto.solution, np.int64)), capped(proto.inner_objective_lower_bound)):
+            if not report(*found(self.response_proto)):
                 self.stop_search()
 
     def on_bound(bound: float) -> None:
-        if not report(bound=capped(bound)):
+        if not report(bound=bounded(bound)):
             solver.stop_search()
 
     solver.best_bound_callback = on_bound
@@ -153,9 +185,9 @@ def search_cpsat(
     def search() -> None:
         solver.solve(model, Incumbents())
         response = solver.response_proto
-        if response.status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-            solution = read(np.array(response.solution, np.int64))
-            report(solution, capped(response.inner_objective_lower_bound), int(response.num_conflicts))
+        has = response.status in (cp_model.OPTIMAL, cp_model.FEASIBLE)
+        solution, bound = found(response) if has else (None, None)
+        report(solution, bound, int(response.num_conflicts))
         if response.status == cp_model.OPTIMAL:
             ended.append("closed")
         elif response.status == cp_model.INFEASIBLE:
@@ -163,7 +195,10 @@ def search_cpsat(
 
     run_native(search, solver.stop_search, budget)
     report.close()
-    if "infeasible" in ended:
-        budget.prove_infeasible()
-    elif ended and budget.value is not None and scale.error <= _RELATIVE * abs(budget.value):
-        budget.prove(budget.value)
+    return ended[0] if ended else None
+
+
+def rounded_up(bound: float) -> int:
+    """A bound on whole values that are maximised; integers come as they are or as doubles, exact up to 2**53."""
+    exact = isinstance(bound, int) or abs(bound) < 2**53
+    return math.floor(bound) if exact else int(math.nextafter(bound, math.inf))

@@ -12,7 +12,7 @@ from transom.solvers.backends.native import Handover, defer_cleanup, defer_destr
 from transom.stop import Budget
 
 _SUB_MIP = ("alns", "clique", "crossover", "gins", "locks", "lpface", "ofins", "rens", "rins", "vbounds")
-KEEPS_TIME = {"constraints/knapsack/dualpresolving": False} | {f"heuristics/{name}/freq": -1 for name in _SUB_MIP}
+_KEEPS_TIME = {"constraints/knapsack/dualpresolving": False} | {f"heuristics/{name}/freq": -1 for name in _SUB_MIP}
 """What overruns the clock on large knapsacks, by seconds: a dynamic programme over the whole constraint
 in presolving, and heuristics that start a second SCIP, which an interrupt does not reach."""
 
@@ -37,7 +37,7 @@ def scip_model(seed: int) -> Any:
     model.setParam("misc/catchctrlc", False)
     model.setParam("timing/clocktype", 2)  # wall clock
     model.setParam("randomization/randomseedshift", seed)
-    for name, value in KEEPS_TIME.items():
+    for name, value in _KEEPS_TIME.items():
         model.setParam(name, value)
     return model
 
@@ -67,22 +67,49 @@ def search_scip(
     -------
     SCIP's status, and its dual bound where it ended by itself.
     """
-    from pyscipopt import SCIP_EVENTTYPE, SCIP_STAGE
 
-    report = Handover(budget)
-
-    def bound() -> float | None:
-        # As with the knapsack: what SCIP calls its dual bound is one only while it searches and after a proof.
-        searching = model.getStage() == SCIP_STAGE.SOLVING and model.getStatus() == "unknown"
-        if reporter.stopped or (not searching and model.getStatus() != "optimal"):
-            return None
-        known = model.getDualbound()
-        if abs(known) >= model.infinity() or (ceiling is not None and known * unit > ceiling):
+    def bounded(known: float) -> float | None:
+        if ceiling is not None and known * unit > ceiling:
             return None
         safe = honest(known * unit, whole, slack)
         if gain:
             return -gain * safe if budget.value is None else max(-gain * safe, budget.value)
         return safe if budget.value is None else min(safe, budget.value)
+
+    status, bound = run_scip(model, budget, read, bounded)
+    return status, None if bound is None else bound * unit
+
+
+def run_scip(
+    model: Any,
+    budget: Budget,
+    read: Callable[[Callable[[Any], float]], Any],
+    bounded: Callable[[float], float | None],
+) -> tuple[str, float | None]:
+    """Let SCIP search until the budget is done; solutions and bounds are handed over as they come.
+
+    Parameters
+    ----------
+    model : of :func:`scip_model`.
+    read : makes the problem's solution out of the values of variables, or None if it is none.
+    bounded : makes the problem's bound out of SCIP's finite dual bound, or None.
+
+    Returns
+    -------
+    SCIP's status, and its dual bound where it ended with a proof.
+    """
+    from pyscipopt import SCIP_EVENTTYPE, SCIP_STAGE
+
+    report = Handover(budget)
+
+    def bound() -> float | None:
+        # What SCIP calls its dual bound is one only while it searches and after a proof: when it starts or restarts
+        # (INITSOLVE), and from the moment a limit is met or an interrupt comes, it may be the value of the incumbent.
+        searching = model.getStage() == SCIP_STAGE.SOLVING and model.getStatus() == "unknown"
+        if reporter.stopped or (not searching and model.getStatus() != "optimal"):
+            return None
+        known = model.getDualbound()
+        return None if abs(known) >= model.infinity() else bounded(known)
 
     def best() -> Any:
         solution = model.getBestSol()
@@ -107,7 +134,7 @@ def search_scip(
         solution = best() if model.getNSols() else None
         if not reporter.stopped:
             status = model.getStatus()
-            ended.append((status, model.getDualbound() * unit if status == "optimal" else None))
+            ended.append((status, model.getDualbound() if status == "optimal" else None))
         report(solution, bound(), max(0, model.getNTotalNodes() - budget.iterations))
 
     def free() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,11 +9,11 @@ import numpy as np
 
 from transom._system.collector import collector_paused
 from transom.errors import SpecError
-from transom.models.arrays import BoolArray
+from transom.models.arrays import BoolArray, IntArray
 from transom.models.knapsack import Knapsack
 from transom.models.reduction import Reduced, reduce
-from transom.solvers.backends.cpsat import cpsat_solver
-from transom.solvers.backends.native import Handover, defer_destructors, import_back_end, run_deferred, run_native
+from transom.solvers.backends.cpsat import cpsat_solver, rounded_up, run_cpsat
+from transom.solvers.backends.native import defer_destructors, import_back_end, run_deferred
 from transom.solvers.knapsack.incumbent import first_incumbent, warm_up
 from transom.stop import Budget
 
@@ -93,35 +92,11 @@ def _search(reduced: Reduced, budget: Budget, seed: int, presolve: bool) -> None
 
     if budget.done():
         return  # building the model counts
-    report = Handover(budget)
 
-    class Incumbents(cp_model.CpSolverSolutionCallback):
-        def on_solution_callback(self) -> None:
-            if not report(*_exact(reduced, self.response_proto)):
-                self.stop_search()
+    def read(values: IntArray) -> BoolArray:
+        return reduced.solution(values.astype(np.bool_))
 
-    def on_bound(bound: float) -> None:
-        if not report(bound=reduced.worth(_rounded_up(bound))):
-            solver.stop_search()
+    def worth(bound: float) -> int:
+        return reduced.worth(rounded_up(bound))
 
-    solver.best_bound_callback = on_bound
-
-    def search() -> None:
-        solver.solve(model, Incumbents())
-        response = solver.response_proto
-        if response.status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-            report(*_exact(reduced, response), iterations=int(response.num_conflicts))
-
-    run_native(search, solver.stop_search, budget)
-    report.close()
-
-
-def _exact(reduced: Reduced, response: Any) -> tuple[BoolArray, int]:
-    # The inner objective is an integer, and negated as CP-SAT minimises.
-    chosen = np.array(response.solution, dtype=np.bool_)
-    return reduced.solution(chosen), reduced.worth(-response.inner_objective_lower_bound)
-
-
-def _rounded_up(bound: float) -> int:
-    # Integers come as double precision: exact up to 2**53, else perhaps rounded down.
-    return int(bound) if bound < 2**53 else int(math.nextafter(bound, math.inf))
+    run_cpsat(solver, model, budget, read, worth, negated=True)

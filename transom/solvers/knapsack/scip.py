@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,15 +13,8 @@ from transom._system.collector import collector_paused
 from transom.models.arrays import BoolArray, FloatArray
 from transom.models.knapsack import Knapsack
 from transom.models.reduction import Reduced, reduce
-from transom.solvers.backends.native import (
-    Handover,
-    defer_cleanup,
-    defer_destructors,
-    import_back_end,
-    run_deferred,
-    run_native,
-)
-from transom.solvers.backends.scip import KEEPS_TIME, interrupt
+from transom.solvers.backends.native import defer_destructors, import_back_end, run_deferred
+from transom.solvers.backends.scip import run_scip, scip_model
 from transom.solvers.knapsack.incumbent import first_incumbent, warm_up
 from transom.stop import Budget
 
@@ -80,12 +74,9 @@ def _begins(items: int) -> float:
 
 
 def _search(reduced: Reduced, budget: Budget, seed: int) -> None:
-    from pyscipopt import Model
-
-    model = Model()
-    model.hideOutput()
+    model = scip_model(seed)
     chosen: list[Any] = []
-    defer_destructors(model, chosen)
+    defer_destructors(chosen)
     with collector_paused():
         values = reduced.values.tolist()
         for begin in range(0, len(values), _AT_ONCE):
@@ -94,12 +85,7 @@ def _search(reduced: Reduced, budget: Budget, seed: int) -> None:
                 return  # building the model counts
     model.setMaximize()
     model.addConsKnapsack(chosen, reduced.weights.tolist(), reduced.capacity)
-    model.setParam("misc/catchctrlc", False)
-    model.setParam("timing/clocktype", 2)  # wall clock
-    model.setParam("randomization/randomseedshift", seed)
     model.setParam("numerics/epsilon", _tolerance(reduced))
-    for name, value in KEEPS_TIME.items():
-        model.setParam(name, value)
     first = model.createSol()
     for item in np.flatnonzero(budget.solution[reduced.items]).tolist():
         model.setSolVal(first, chosen[item], 1.0)
@@ -107,79 +93,15 @@ def _search(reduced: Reduced, budget: Budget, seed: int) -> None:
 
     if budget.done():
         return  # building the model counts
-    report = Handover(budget)
-    reporter = _reporter(report, reduced, chosen)
-    model.includeEventhdlr(reporter, "transom", "hands solutions and bounds over")
-    if (left := budget.iterations_left()) is not None:
-        model.setParam("limits/totalnodes", left)
-    if (seconds := budget.wall_seconds_left()) < math.inf:
-        model.setParam("limits/time", seconds + 0.001)  # just past the end of the budget
 
-    def search() -> None:
-        model.optimizeNogil()
-        solution = _incumbent(model, reduced, chosen) if model.getNSols() else None
-        # A node at which a limit is met is not reported as solved.
-        bound = None if reporter.stopped else _bound(model, reduced)
-        report(solution, bound, max(0, model.getNTotalNodes() - budget.iterations))
+    def read(value: Callable[[Any], float]) -> BoolArray:
+        return reduced.solution(repaired(reduced, np.array([value(variable) for variable in chosen])))
 
-    def free() -> None:
-        model.freeTransform()  # drops the events while their handler lives
-        reporter.model = None  # else the two keep each other, and tens of MiB
+    def worth(known: float) -> int:
+        slack = _tolerance(reduced) * abs(known) + (1 if float(reduced.values.sum()) > _PROVABLE else 0)
+        return reduced.worth(math.floor(known + slack))
 
-    try:
-        run_native(search, reporter.stop, budget)
-    finally:
-        defer_cleanup(free)
-    report.close()
-
-
-def _reporter(report: Handover, reduced: Reduced, chosen: list[Any]) -> Any:
-    from pyscipopt import SCIP_EVENTTYPE, Eventhdlr
-
-    class Reporter(Eventhdlr):
-        stopped = False
-        events = SCIP_EVENTTYPE.BESTSOLFOUND | SCIP_EVENTTYPE.NODESOLVED | SCIP_EVENTTYPE.DUALBOUNDIMPROVED
-
-        def eventinit(self) -> None:
-            self.model.catchEvent(self.events, self)
-
-        def eventexit(self) -> None:
-            self.model.dropEvent(self.events, self)
-
-        def eventexec(self, event: Any) -> None:
-            kind = event.getType()
-            solution = _incumbent(self.model, reduced, chosen) if kind == SCIP_EVENTTYPE.BESTSOLFOUND else None
-            bound = None if self.stopped else _bound(self.model, reduced)
-            if not report(solution, bound, int(bool(kind & SCIP_EVENTTYPE.NODESOLVED))):
-                self.stop()
-
-        def stop(self) -> None:
-            self.stopped = True
-            interrupt(self.model)
-
-    return Reporter()
-
-
-def _incumbent(model: Any, reduced: Reduced, chosen: list[Any]) -> BoolArray:
-    best = model.getBestSol()
-    values = np.array([model.getSolVal(best, variable) for variable in chosen])
-    return reduced.solution(repaired(reduced, values))
-
-
-def _bound(model: Any, reduced: Reduced) -> int | None:
-    from pyscipopt import SCIP_STAGE
-
-    # What SCIP calls its dual bound is one only while it searches and after a proof: when it starts or
-    # restarts (INITSOLVE), and from the moment a limit is met or an interrupt comes, it may be the
-    # value of the incumbent instead.
-    searching = model.getStage() == SCIP_STAGE.SOLVING and model.getStatus() == "unknown"
-    if not searching and model.getStatus() != "optimal":
-        return None
-    known = model.getDualbound()
-    if abs(known) >= model.infinity():
-        return None
-    slack = _tolerance(reduced) * abs(known) + (1 if float(reduced.values.sum()) > _PROVABLE else 0)
-    return reduced.worth(math.floor(known + slack))
+    run_scip(model, budget, read, worth)
 
 
 def _tolerance(reduced: Reduced) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,8 +11,8 @@ from transom import registry
 from transom._system.collector import collector_paused
 from transom.models.arrays import IntArray
 from transom.models.placement import Placement
-from transom.solvers.backends.cpsat import cpsat_solver
-from transom.solvers.backends.native import Handover, defer_destructors, import_back_end, run_deferred, run_native
+from transom.solvers.backends.cpsat import cpsat_solver, rounded_up, run_cpsat
+from transom.solvers.backends.native import defer_destructors, import_back_end, run_deferred
 from transom.solvers.placement.reduced import Reduced
 from transom.solvers.placement.rounding import Rounded, to_search
 from transom.stop import Budget
@@ -75,38 +74,13 @@ def _search(problem: Placement, reduced: Reduced, amounts: Rounded, budget: Budg
     for variable, count in zip(chosen, reduced.merged(problem, budget.solution)[tasks, machines].tolist(), strict=True):
         model.add_hint(variable, count)
     solver = cpsat_solver(budget, seed)
-    report = Handover(budget)
 
-    def read(solution: Any) -> IntArray | None:
+    def read(counts: IntArray) -> IntArray | None:
         placed = np.zeros(reduced.fits.shape, np.int64)
-        placed[tasks, machines] = np.array(solution, np.int64)
+        placed[tasks, machines] = counts
         return reduced.solution(problem, placed) if reduced.holds(placed) else None
 
     def safe(bound: float) -> int | None:
-        """A bound on values, which comes in double precision: perhaps rounded down, from 2**53 on."""
-        whole = math.floor(bound) if abs(bound) < 2**53 else int(math.nextafter(bound, math.inf))
-        return max(whole, int(budget.value or 0)) if amounts.bounding else None
+        return max(rounded_up(bound), int(budget.value or 0)) if amounts.bounding else None
 
-    class Incumbents(cp_model.CpSolverSolutionCallback):
-        def on_solution_callback(self) -> None:
-            proto = self.response_proto
-            if not report(read(proto.solution), safe(proto.best_objective_bound)):
-                self.stop_search()
-
-    def on_bound(bound: float) -> None:
-        if not report(bound=safe(bound)):
-            solver.stop_search()
-
-    solver.best_bound_callback = on_bound
-
-    def search() -> None:
-        solver.solve(model, Incumbents())
-        response = solver.response_proto
-        solution, bound = None, None
-        if response.status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-            # The inner objective is an integer, and negated as CP-SAT minimises.
-            solution, bound = read(response.solution), -response.inner_objective_lower_bound
-        report(solution, None if bound is None else safe(bound), int(response.num_conflicts))
-
-    run_native(search, solver.stop_search, budget)
-    report.close()
+    run_cpsat(solver, model, budget, read, safe, negated=True)
