@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from msgspec.structs import replace
 
@@ -16,9 +17,11 @@ from tests.cli.conftest import Ran
 from transom.bench.plan.plan import parse_plan
 from transom.bench.plan.task import Row
 from transom.bench.plan.tasks import read_set
+from transom.bench.portfolio import table_making
 from transom.bench.store.store import Store, read_plans
 from transom.solvers.auto import table
-from transom.solvers.auto.table import leaves, packaged, parse_table
+from transom.solvers.auto.features import names_for
+from transom.solvers.auto.table import leaf_of, leaves, packaged, parse_table
 from transom.stop import Stop
 
 Transom = Callable[..., Ran]
@@ -196,7 +199,29 @@ def test_what_does_not_go_is_told_in_one_line(transom: Transom, arguments: list[
     assert ran.err.count("\n") == 1
 
 
-def test_a_kind_without_results_is_told(transom: Transom, tmp_path: Path) -> None:
-    ran = transom("bench", "portfolio", a_store(tmp_path / "part", kinds={"knapsack"}))
-    assert ran.status == 2
-    assert "no results of scas" in ran.err
+def test_kinds_without_results_keep_their_trees_at_the_speed_of_this_machine(
+    transom: Transom, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known, slower = packaged(), 3.0
+    monkeypatch.setattr(table_making, "seconds_of_a_probe", lambda: known.made.probe * slower)
+    part, out = a_store(tmp_path / "part", kinds={"knapsack"}), tmp_path / "table.json"
+    ran = transom("bench", "portfolio", part, "--out", out)
+    kept = [kind for kind in known.problems if kind != "knapsack"]
+    assert ran.status == 0
+    assert ran.err.startswith(f"without results of {', '.join(kept)}: those trees are the ones of the package\n")
+    made = parse_table(out.read_bytes(), "table.json")
+    assert made.problems["knapsack"] != known.problems["knapsack"]
+    assert made.made.plans == known.made.plans | {"tiny": read_plans(part)[0].digest()}
+    assert set(known.made.budgets) <= set(made.made.budgets)
+    rng = np.random.default_rng(1)
+    for kind in kept:
+        before, after = known.problems[kind], made.problems[kind]
+        assert (before.untimed, before.otherwise, before.improve) == (after.untimed, after.otherwise, after.improve)
+        for seconds in 10 ** rng.uniform(-3, 2, 200):
+            facts = dict(zip(names_for(kind), rng.uniform(-2, 8, len(names_for(kind))).tolist(), strict=True))
+            assert leaf_of(before, facts, seconds) == leaf_of(after, facts, slower * seconds)
+
+
+def test_results_without_a_limit_of_time_teach_nothing(transom: Transom, tmp_path: Path) -> None:
+    ran = transom("bench", "portfolio", a_store(tmp_path / "none", kinds=set()))
+    assert (ran.status, ran.err) == (2, "error: portfolio: there are no results with a limit of time to learn from\n")

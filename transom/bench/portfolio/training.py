@@ -1,4 +1,4 @@
-"""The table of ``auto`` out of results: which schedule of solvers for which instances and budgets.
+"""The choice of ``auto`` for one kind of problem out of results: which solvers for which instances and budgets.
 
 For each kind of problem a few schedules are picked one by one, each the one that helps most beside those picked
 before; a tree of at most three questions on the features of the instances and the time tells where which of them is
@@ -17,43 +17,22 @@ one). Kotthoff, Algorithm selection for combinatorial search problems: a survey,
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-import msgspec
 import numpy as np
 
-from transom._system.files import atomic_write
-from transom.bench.plan.plan import Plan
+from transom.bench.portfolio.cost_tree import CostTree
 from transom.bench.portfolio.training_data import (
     Case,
     PipelineResult,
     Schedule,
-    read_cases,
     schedules,
     simulate_pipeline,
 )
 from transom.errors import DocumentError
 from transom.models.arrays import FloatArray, IntArray
-from transom.solvers.auto.features import features, names_for
-from transom.solvers.auto.machine_speed import seconds_of_a_probe
-from transom.solvers.auto.table import FORMAT, SECONDS, Choice, Leaf, Making, Split, Step, Table, packaged, parse_table
-
-COMMAND = "python -m benchmarks.portfolio"
-"""What makes the table of the package again, from the plans on."""
-
-_MEMBERS = 8
-"""Schedules that a tree may choose from."""
-
-_DEPTH = 3
-"""Questions one after another, at most: with so few sets, cross-validation finds the best depth by chance."""
-
-_WORTH_A_QUESTION = 1e-3
-"""What a question has to save for each case of the kind, where no solution at all weighs 1."""
-
-_LEAST = 36
-"""Cases that fall into a leaf at least: a dozen runs, each also as on two slower machines."""
+from transom.solvers.auto.features import names_for
+from transom.solvers.auto.table import SECONDS, Choice, Leaf, Split, Step
 
 _FINE = 1.0
 """Below it all gaps are nearly alike [%]."""
@@ -71,81 +50,11 @@ _WHOLE = 0.95
 _MOMENT = 1e-3
 """Below it all times are alike [s]."""
 
-_SLOWDOWNS = (1.0, 2.0, 5.0)
-"""A schedule has to do well on machines that are slower or busy, too: a case is made for each, of less weight."""
-
 _A_STEP = 1e-3
 """What a further solver of a schedule has to save, where no solution at all weighs 1."""
 
 _Cost = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 """What is to be small, out of gaps [%], efforts and proofs, shape ``(cases, schedules)`` each."""
-
-
-def make_table(stores: Sequence[Path]) -> Table:
-    """The table out of stores of results; the instances are read or made again from their plans.
-
-    Parameters
-    ----------
-    stores : folders of results, which hold all kinds of problems together.
-
-    Raises
-    ------
-    StoreError, DocumentError : a folder holds no results or no plan, or a kind of the packaged table is missing.
-    """
-    import polars as pl
-
-    from transom.bench.store.store import read_plans, read_results
-
-    plans: dict[str, str] = {}
-    facts: dict[str, dict[str, float]] = {}
-    for store in stores:
-        if not store.exists():
-            raise DocumentError(f"{store}: no such file or folder")
-        if not (listed := read_plans(store)):
-            raise DocumentError(f"{store}: holds no plan, from which the instances could be made again")
-        for plan in listed:
-            plans[plan.name or store.name] = plan.digest()
-            facts.update(_facts(plan))
-    frame = pl.concat([read_results(store) for store in stores])
-    cases = read_cases(frame, facts, slowdowns=_SLOWDOWNS)
-    problems = {}
-    for kind in dict.fromkeys([*packaged().problems, *(case.kind for case in cases)]):
-        if not (mine := [case for case in cases if case.kind == kind]):
-            raise DocumentError(f"portfolio: there are no results of {kind} with a limit of time to learn from")
-        problems[kind] = make_choice(mine)
-    made = Making(
-        date=datetime.now(UTC).date().isoformat(),
-        command=COMMAND,
-        plans=plans,
-        code=tuple(sorted(frame["code"].unique().to_list())),
-        machines=tuple(sorted(_machine(each) for each in frame["machine"].unique().to_list())),
-        budgets=tuple(sorted({case.budget for case in cases})),
-        probe=float(f"{seconds_of_a_probe():.3g}"),
-    )
-    return Table(FORMAT, made, problems)
-
-
-def write_table(path: Path, table: Table) -> None:
-    """Write a table as JSON that people can read; it is read again before it is there."""
-    text = msgspec.json.format(msgspec.json.encode(table), indent=1)
-    parse_table(text, str(path))
-    with atomic_write(path) as file:
-        file.write(text.decode() + "\n")
-
-
-def _facts(plan: Plan) -> Iterator[tuple[str, dict[str, float]]]:
-    from transom.bench.plan.tasks import read_set
-
-    for each in plan.instances:
-        for instance in read_set(each):
-            if names_for(instance.problem.kind):
-                yield instance.problem.digest(), features(instance.problem)
-
-
-def _machine(facts: str) -> str:
-    """The processor and the cores of a machine in words; its name is nobody's business."""
-    known = msgspec.json.decode(facts)
-    return f"{known.get('processor', 'unknown processor')}, {known.get('cores', '?')} cores"
 
 
 def make_choice(cases: Sequence[Case]) -> Choice:
@@ -258,7 +167,7 @@ def _tree(
         costs += [[float(option[-1][0] not in last[case.seconds]) for option in options] for case in cases]
     facts = np.array([[_fact(case, name) for name in names] for case in cases])
     weights = _weights(cases)
-    chooser = _Chooser(facts, costs, weights)
+    chooser = CostTree(facts, costs, weights)
     stated = np.array([case.slowdown == 1 for case in cases])
 
     def written(node: int, rows: IntArray) -> Split | Leaf:
@@ -319,99 +228,3 @@ def _merged(split: Split) -> Split | Leaf:
 
 def _fact(case: Case, name: str) -> float:
     return float(np.log10(case.budget)) if name == SECONDS else case.facts[name]
-
-
-class _Chooser:
-    """A tree over facts, shape ``(cases, facts)``, that takes one schedule in each leaf.
-
-    Each question is the one after which the best schedules of both sides cost the least together. (Regression trees
-    part what is costly from what is cheap, whichever schedule is best there.)
-
-    Parameters
-    ----------
-    facts, costs : what it learns from; costs have the shape ``(cases, schedules)``.
-    weights : what the cases count, shape ``(cases,)``.
-    """
-
-    def __init__(self, facts: FloatArray, costs: FloatArray, weights: FloatArray) -> None:
-        self._facts = facts
-        self._members = _picked(costs, weights)
-        self._costs: FloatArray = weights[:, None] * costs[:, self._members]
-        self._questions: list[tuple[int, float, int, int] | None] = []
-        self._columns: list[int] = []
-        self._grow(np.arange(len(facts)), _DEPTH)
-
-    def columns(self, facts: FloatArray) -> list[int]:
-        """The schedule for each case."""
-        return [self._columns[self._leaf(row)] for row in facts]
-
-    def column(self, node: int) -> int:
-        """The schedule of a leaf."""
-        return self._columns[node]
-
-    def question(self, node: int) -> tuple[int, float, int, int] | None:
-        """Feature, threshold and the nodes for at most that and for more; None for a leaf."""
-        return self._questions[node]
-
-    def _leaf(self, row: FloatArray) -> int:
-        node = 0
-        while (question := self._questions[node]) is not None:
-            feature, at_most, below, above = question
-            node = below if row[feature] <= at_most else above
-        return node
-
-    def _grow(self, rows: IntArray, depth: int) -> float:
-        """Grow a node on these cases; returns what it costs, each of its questions included.
-
-        A question that is worth little may lead to others that are worth much: what follows from it is cut off only
-        where all of it together is not worth its questions.
-        """
-        node = len(self._questions)
-        self._questions.append(None)
-        sums = self._costs[rows].sum(axis=0)
-        self._columns.append(self._members[int(sums.argmin())])
-        alone = float(sums.min())
-        found = self._best_question(rows) if depth else None
-        if found is None:
-            return alone
-        feature, at_most = found
-        holds = self._facts[rows, feature] <= at_most
-        below = len(self._questions)
-        cost = _WORTH_A_QUESTION * len(self._facts) + self._grow(rows[holds], depth - 1)
-        above = len(self._questions)
-        cost += self._grow(rows[~holds], depth - 1)
-        if cost >= alone:
-            return alone
-        self._questions[node] = feature, at_most, below, above
-        return cost
-
-    def _best_question(self, rows: IntArray) -> tuple[int, float] | None:
-        """Feature and threshold, or None where no question saves anything."""
-        least = float(self._costs[rows].sum(axis=0).min())
-        best = None
-        for feature in range(self._facts.shape[1]):
-            order = rows[self._facts[rows, feature].argsort(kind="stable")]
-            values, sums = self._facts[order, feature], self._costs[order].cumsum(axis=0)
-            cuts = np.flatnonzero(values[1:] > values[:-1])
-            cuts = cuts[(cuts + 1 >= _LEAST) & (len(rows) - cuts - 1 >= _LEAST)]
-            if not len(cuts):
-                continue
-            together = sums[cuts].min(axis=1) + (sums[-1] - sums[cuts]).min(axis=1)
-            at = int(together.argmin())
-            if together[at] < least:
-                least = float(together[at])
-                best = feature, float((values[cuts[at]] + values[cuts[at] + 1]) / 2)
-        return best
-
-
-def _picked(cost: FloatArray, weights: FloatArray) -> list[int]:
-    members = [int((weights @ cost).argmin())]
-    best = cost[:, members[0]].copy()
-    while len(members) < _MEMBERS:
-        together = weights @ np.minimum(cost, best[:, None])
-        more = int(together.argmin())
-        if together[more] > weights @ best * (1 - 1e-3) - 1e-12:
-            break
-        members.append(more)
-        best = np.minimum(best, cost[:, more])
-    return members

@@ -48,6 +48,7 @@ def command(
 ) -> None:
     """Learn the table of auto from results of the bench, and score auto on other instances.
 
+    Kinds of problems without results keep their trees of the package.
     Without results, show the table of the package.
     """
     from transom.errors import SpecError
@@ -86,9 +87,11 @@ def command(
 
 
 def _made(train: Sequence[Path], out: Path | None) -> Table:
-    from transom.bench.portfolio.training import make_table, write_table
+    from transom.bench.portfolio.table_making import make_table, write_table
 
-    table = make_table(train)
+    table, kept = make_table(train)
+    if kept:
+        note(f"without results of {', '.join(kept)}: those trees are the ones of the package")
     if out is not None:
         write_table(out, table)
         note(f"wrote {out}")
