@@ -75,6 +75,7 @@ def test_it_opens_without_a_word_or_a_request(page: Any, address: str) -> None:
     assert "would have" in page.find_element("css selector", ".lead").text
     assert colours(page, "#panels canvas") > 3
     assert colours(page, "#queue") > 3
+    assert [page.find_element("id", each).is_displayed() for each in ("user", "card", "panels")] == [False, False, True]
 
 
 def test_no_name_becomes_markup(page: Any) -> None:
@@ -129,6 +130,46 @@ def test_a_slider_replays_and_is_shown(page: Any, tmp_path: Path) -> None:
     assert "if=150%3A100%3A0" in page.find_element("id", "here").get_attribute("href")
     page.find_element("id", "whatif-off").click()
     wait_for(page, "return document.querySelectorAll('#shown label').length === 3")
+
+
+def test_a_replay_leaves_the_page_alive_and_gives_way_to_a_later_one(page: Any) -> None:
+    told = page.execute_async_script("""
+        const done = arguments[0], slider = document.getElementById("load"), said = document.getElementById("whatif-said");
+        const move = (to) => {
+            slider.value = to;
+            slider.dispatchEvent(new Event("change"));
+            return said.textContent;
+        };
+        const watched = [];
+        new MutationObserver(() => {
+            watched.push(said.textContent);
+            if (said.textContent.startsWith("With ")) setTimeout(() => done(watched), 100);
+        }).observe(said, { childList: true });
+        move(150);
+        setTimeout(() => move(180));
+    """)
+    assert told[0] == "Replaying 400 jobs: 0 %"
+    assert [each.partition(",")[0] for each in told if each.startswith("With ")] == ["With load 180 %"]
+    assert state(page)["load"] == 180
+    page.execute_script("""
+        const slider = document.getElementById("load");
+        slider.value = 150;
+        slider.dispatchEvent(new Event("change"));
+        document.getElementById("whatif-off").click();
+    """)
+    drawn(page)
+    assert page.find_element("id", "whatif-said").text.startswith("Move a slider")
+    assert len(page.find_elements("css selector", "#shown label")) == 3
+    assert page.get_log("browser") == []
+
+
+def test_a_link_shows_the_recorded_replays_at_once_and_then_its_own(page: Any, address: str) -> None:
+    page.get("about:blank")
+    page.get(f"{address}#shown=sjf-easy%2Cwhat+if&if=120:100:0")
+    assert page.find_element("css selector", "#panels figcaption").text == "sjf-easy: node ids over time"
+    wait_for(page, "return document.querySelectorAll('#panels figcaption').length === 2")
+    assert state(page)["shown"] == ["sjf-easy", "what if"]
+    assert "load 120 %" in page.find_element("id", "whatif-said").text
 
 
 def test_outages_leave_no_sliders(browser: Any, out: Path, tmp_path: Path) -> None:  # noqa: F811
@@ -263,12 +304,19 @@ def test_only_tables_scroll_sideways(page: Any, address: str, width: int) -> Non
     page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     page.get("about:blank")
     page.get(f"{address}#job=100&user=3&if=120:100:0")
+    wait_for(page, "return document.getElementById('whatif-said').textContent.includes('load 120 %')")
     assert page.execute_script("return [innerWidth, document.documentElement.scrollWidth]") == [width, width]
 
 
 def test_paper_gets_everything_and_no_controls(page: Any) -> None:
+    page.find_element("id", "find").send_keys("100")
+    page.find_element("css selector", "#found button").click()
+    user = page.find_element("css selector", "#card .link").text
     page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     try:
+        assert f"User\n{user}\n" in page.find_element("id", "card").text
+        assert not page.find_element("css selector", "#card .head button").is_displayed()
+        assert page.find_element("css selector", "summary").is_displayed()
         seen = "return [...document.querySelectorAll(arguments[0])].filter(e => e.getClientRects().length).length"
         assert page.execute_script(seen, ".controls") == 0
         assert page.execute_script(seen, "canvas") == 4

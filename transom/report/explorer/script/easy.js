@@ -1,8 +1,8 @@
 // First come, first served with EASY backfilling, start for start as the engine of Transom replays it: ends before
 // submissions, then one pass. The head of the queue that does not fit gets the shadow time, the earliest instant at
 // which it fits by the walltimes of the running jobs; others start in order if they fit now and either end by then or
-// fit into the extra nodes that are left beside the head.
-function easyReplay(jobs, machine) {
+// fit into the extra nodes that are left beside the head. Yields the share of jobs that have started, for `inSlices`.
+function* easyReplay(jobs, machine) {
   const { submit, nodes, walltime, runtime } = jobs;
   const count = submit.length;
   const start = new Float64Array(count), mode = new Int8Array(count), byStart = new Int32Array(count);
@@ -16,7 +16,7 @@ function easyReplay(jobs, machine) {
   });
   const ends = endHeap(), expected = expectedEnds();
   const queue = [], smallest = nodes.reduce((least, size) => Math.min(least, size), Infinity);
-  let free = machine, next = 0, started = 0, passed = 0, shadow = 0, extra = 0;
+  let free = machine, next = 0, started = 0, passed = 0, shadow = 0, extra = 0, passes = 0;
 
   const launch = (job, now, how) => {
     free -= nodes[job];
@@ -53,6 +53,7 @@ function easyReplay(jobs, machine) {
     }
     for (; next < count && submit[next] === now; next++) if (parents[next] === 0) queue.push(next);
     if (queue.length === 0) continue;
+    if (++passes % 64 === 0) yield started / count;
     // What the last pass left cannot start now if nothing ended since; jobs past their walltime change that.
     if (expected.time.length && expected.time[0] <= now) passed = 0;
     let heads = 0;
@@ -160,23 +161,26 @@ function altered(trace, { load, size, accuracy }) {
   const submit = trace.submit.map((at) => begin + Math.floor((at - begin) * 100 / load));
   const of = Array.from(trace.submit.keys()).filter((job) => trace.nodes[job] <= machine);
   of.sort((a, b) => submit[a] - submit[b] || trace.id[a] - trace.id[b]);
-  const place = new Map(of.map((job, i) => [job, i]));
+  const place = new Int32Array(trace.count).fill(-1);
+  of.forEach((job, i) => { place[job] = i; });
   const pick = (column) => Float64Array.from(of, (job) => column[job]);
-  const both = trace.parents[0].map((_, i) => i).filter((i) => place.has(trace.parents[0][i]) && place.has(trace.parents[1][i]));
+  const both = trace.parents[0].map((_, i) => i).filter((i) => place[trace.parents[0][i]] >= 0 && place[trace.parents[1][i]] >= 0);
   const walltime = trace.walltime.map((asked, job) => {
     const over = asked - trace.runtime[job];
     return over > 0 ? trace.runtime[job] + Math.ceil(over * (100 - accuracy) / 100) : asked;
   });
   return {
     machine, of, submit: pick(submit), nodes: pick(trace.nodes), walltime: pick(walltime), runtime: pick(trace.runtime),
-    parents: [0, 1].map((side) => Array.from(both, (i) => place.get(trace.parents[side][i]))),
+    parents: [0, 1].map((side) => Array.from(both, (i) => place[trace.parents[side][i]])),
   };
 }
 
 // FCFS with EASY on an altered trace, as a policy of the page: by the places of the trace, NaN for jobs left out.
-function whatIf(trace, settings) {
+function* whatIf(trace, settings) {
   const jobs = altered(trace, settings);
-  const told = easyReplay(jobs, jobs.machine);
+  yield 0;
+  const told = yield* easyReplay(jobs, jobs.machine);
+  yield 1;
   const spread = (column) => {
     const whole = new Float64Array(trace.count).fill(NaN);
     jobs.of.forEach((job, i) => { whole[job] = column[i]; });
@@ -189,4 +193,24 @@ function whatIf(trace, settings) {
     byStart: told.byStart.map((i) => jobs.of[i]), runs: null, settings, leftOut: trace.count - jobs.of.length,
     promised: { when: spread(told.promised.when), first: spread(told.promised.first), last: spread(told.promised.last) },
   };
+}
+
+const SLICE = 12; // ms of work between two looks at what readers do
+
+// What work returns that yields now and then the share that is done. It gives way to the page after each slice, and
+// ends with null as soon as it is not wanted any more.
+async function inSlices(work, wanted, report) {
+  for (let until = performance.now() + SLICE; ;) {
+    const { done, value } = work.next();
+    if (done) return value;
+    if (performance.now() < until) continue;
+    report(value);
+    await new Promise((resume) => {
+      const { port1, port2 } = new MessageChannel();
+      port1.onmessage = resume;
+      port2.postMessage(null);
+    });
+    if (!wanted()) return null;
+    until = performance.now() + SLICE;
+  }
 }

@@ -18,8 +18,8 @@ const DRAWN_RUNS = 2 ** 22; // node ids beyond so many pieces are not drawn
 
 // What drawing needs, made when a policy is first shown.
 function completed(policy) {
-  if (policy.steps) return policy;
-  policy.steps = stepsOf(policy, page.trace.nodes);
+  if (policy.longest !== undefined) return policy;
+  policy.steps ||= stepsOf(policy, page.trace.nodes);
   policy.longest = policy.byStart.reduce((most, job) => Math.max(most, policy.end[job] - policy.start[job]), 0);
   policy.runs ||= lowestIdle(policy, page.trace.nodes, policy.steps.byEnd);
   if (policy.runs.first.length > DRAWN_RUNS) policy.runs = null;
@@ -190,33 +190,60 @@ function setUpPointer(canvas, policy) {
   });
 }
 
-// Sliders: the replay of the page stands beside the recorded ones.
-let made = null;
-const tellSliders = setUpSliders(page, (settings) => {
-  document.getElementById("whatif-said").textContent = "Replaying ...";
-  requestAnimationFrame(() => setTimeout(() => applySettings(settings)));
-});
+// Sliders: the replay of the page stands beside the recorded ones. A later setting replaces one that is still replayed.
+let settled = 0;
+const sliders = setUpSliders(page, (settings) => applySettings(settings));
 
-function applySettings(settings) {
-  made = settings.replayed ? whatIf(page.trace, settings) : null;
-  page.policies = made ? [...page.recorded, made] : page.recorded;
-  const known = labels(), kept = state.shown.filter((label) => known.includes(label));
-  const both = made && !kept.includes(made.label) ? [...kept.slice(0, 1), made.label] : kept;
-  show({ ...settings, shown: both.length ? both : known.slice(0, 2) });
-  tellSliders(state, made);
-  arrange();
+async function applySettings(settings) {
+  const mine = ++settled, wanted = () => mine === settled;
+  if (!settings.replayed) return put(null, settings);
+  const share = (begin, width) => (done) => sliders.report(begin + width * done);
+  const half = page.usual ? 0 : 0.5;
+  sliders.report(0);
+  await new Promise((resume) => requestAnimationFrame(() => setTimeout(resume))); // lets that be seen
+  if (!wanted()) return false;
+  if (!page.usual) {
+    const usual = await inSlices(whatIf(page.trace, { load: 100, size: 100, accuracy: 0 }), wanted, share(0, half));
+    if (usual) page.usual = figuresOf(page, usual);
+  }
+  const policy = wanted() ? await inSlices(drawable(settings), wanted, share(half, 1 - half)) : null;
+  return policy && put(policy, settings);
 }
 
+function* drawable(settings) {
+  const policy = yield* whatIf(page.trace, settings);
+  yield 1;
+  policy.steps = stepsOf(policy, page.trace.nodes);
+  yield 1;
+  return completed(policy);
+}
+
+function put(policy, settings) {
+  page.policies = policy ? [...page.recorded, policy] : page.recorded;
+  const known = labels(), kept = state.shown.filter((label) => known.includes(label));
+  const both = policy && !kept.includes(policy.label) ? [...kept.slice(0, 1), policy.label] : kept;
+  show({ ...settings, shown: both.length ? both : known.slice(0, 2) });
+  sliders.tell(state, policy);
+  arrange();
+  return true;
+}
+
+// The recorded replays are there at once, that of the page when it is done.
 function restore() {
   const told = fromFragment(location.hash, usual, [...page.recorded.map((policy) => policy.label), "what if"]);
-  const { load, size, accuracy, shown: asked } = told;
-  if (page.trace.refused) told.replayed = false;
+  const { load, size, accuracy, shown: asked } = told, settings = { load, size, accuracy, replayed: told.replayed && !page.trace.refused };
+  const named = new URLSearchParams(location.hash.slice(1)).has("shown");
+  const choose = () => {
+    if (!named) return;
+    const known = asked.filter((label) => labels().includes(label));
+    show({ shown: known.length ? known : usual.shown });
+    arrange();
+  };
+  settled++;
   state = told;
-  applySettings({ load, size, accuracy, replayed: told.replayed });
-  if (!new URLSearchParams(location.hash.slice(1)).has("shown")) return;
-  const known = asked.filter((label) => labels().includes(label));
-  show({ shown: known.length ? known : usual.shown });
-  arrange();
+  put(null, settings);
+  choose();
+  if (settings.replayed) applySettings(settings).then((done) => done && choose());
 }
 
 for (const name of ["view", "colour"]) {
@@ -244,7 +271,10 @@ document.documentElement.dataset.ready = String(Math.round(performance.now()));
 // For scripts: a replay of the page and node ids by the ids of jobs, and what is shown.
 window.transom = Object.freeze({
   replay(settings) {
-    const policy = whatIf(page.trace, { load: 100, size: 100, accuracy: 0, ...settings });
+    const work = whatIf(page.trace, { load: 100, size: 100, accuracy: 0, ...settings });
+    let told = work.next();
+    while (!told.done) told = work.next();
+    const policy = told.value;
     return { id: Array.from(policy.byStart, (job) => page.trace.id[job]), start: Array.from(policy.byStart, (job) => policy.start[job]) };
   },
   nodeRuns(label, id) {

@@ -24,7 +24,7 @@ function setUpSliders(page, changed) {
     form.hidden = document.getElementById("whatif-note").hidden = true;
     part.classList.add("idle"); // not on paper
     said.textContent = page.trace.refused;
-    return () => {};
+    return { tell() {}, report() {} };
   }
   const sliders = Object.fromEntries(["load", "size", "accuracy"].map((name) => [name, document.getElementById(name)]));
   const read = () => Object.fromEntries(Object.entries(sliders).map(([name, slider]) => [name, Number(slider.value)]));
@@ -39,19 +39,24 @@ function setUpSliders(page, changed) {
     slider.addEventListener("change", () => changed({ ...read(), replayed: true }));
   }
   document.getElementById("whatif-off").addEventListener("click", () => changed({ load: 100, size: 100, accuracy: 0, replayed: false }));
-  return (state, policy) => {
+  const off = document.getElementById("whatif-off");
+  const report = (share) => {
+    off.disabled = false;
+    said.textContent = `Replaying ${counted(page.trace.count, "job")}: ${Math.floor(100 * share)} %`;
+  };
+  return { report, tell(state, policy) {
     for (const name in sliders) sliders[name].value = state[name];
     tell();
-    document.getElementById("whatif-off").disabled = !policy;
+    off.disabled = !policy;
     part.classList.toggle("idle", !policy);
     if (!policy) {
       said.textContent = "Move a slider: the page replays all jobs under first come, first served with EASY backfilling.";
       return;
     }
     const now = figuresOf(page, policy);
-    const usual = page.usual || (page.usual = figuresOf(page, whatIf(page.trace, { load: 100, size: 100, accuracy: 0 })));
+    const usual = page.usual;
     const left = policy.leftOut ? ` ${counted(policy.leftOut, "job")} larger than the machine ${policy.leftOut === 1 ? "is" : "are"} left out.` : "";
     said.textContent = `With ${settingsText(page, state)}, under fcfs-easy: mean wait ${duration(now.mean)} (as recorded ${duration(usual.mean)}), `
       + `longest ${duration(now.longest)} (${duration(usual.longest)}), utilisation ${(100 * now.use).toFixed(1)} % (${(100 * usual.use).toFixed(1)} %).${left}`;
-  };
+  } };
 }
