@@ -122,8 +122,8 @@ def least_costs(arrays: AllocationArrays) -> FloatArray:
     least = np.empty(len(sizes))
     for job in range(len(sizes)):
         pairs = _most_pairs(sizes[job], pod_room)
-        for room in rooms:
-            pairs += _most_pairs(sizes[job], room)
+        for level in range(len(rooms)):
+            pairs += _most_pairs(sizes[job], rooms[level])
         least[job] = hop_cost(sizes[job], _most_pairs(sizes[job], leaf_room), pairs, weights)
     return least
 

@@ -58,8 +58,8 @@ def anonymised(trace: Imported, key: bytes) -> Imported:
     Users, accounts, groups and reservations become keyed hashes (BLAKE2b): the same key gives the same hashes, and
     without it nobody can try names. Numbers of users count from 1 in the order of their first job. Names of jobs and
     of nodes, and lists of resources, are dropped. Partitions, qualities of service and clusters keep their names,
-    except for those that contain the name of a user, an account or a group. Labels that are no numbers of jobs and states
-    that Slurm does not know, as in damaged records, are dropped.
+    except for those that contain the name of a user, an account or a group. Labels that are no numbers of jobs and
+    states that Slurm does not know, as in damaged records, are dropped.
 
     Parameters
     ----------
