@@ -10,6 +10,7 @@ import typer
 from transom.cli.options import common as options
 from transom.cli.options import plans as plan_options
 from transom.cli.options.engine import Workers
+from transom.cli.options.structs import with_structs
 from transom.cli.output.console import note, print_json, print_table
 
 if TYPE_CHECKING:
@@ -17,23 +18,11 @@ if TYPE_CHECKING:
     from transom.bench.plan.tasks import DryRun, RunGroup
 
 
+@with_structs
 def command(
     plan: plan_options.Source = None,
-    instances: plan_options.Instances = None,
-    solver: plan_options.Solver = None,
-    seed: plan_options.Seed = None,
-    seconds: plan_options.SecondsOption = None,
-    iterations: plan_options.Iterations = None,
-    threads: plan_options.Threads = None,
-    memory: plan_options.Memory = None,
-    grace: plan_options.Grace = None,
-    clock: plan_options.ClockOption = None,
-    take: plan_options.Take = None,
-    problem: plan_options.Problem = None,
-    objective: options.Objective = None,
-    objectives: options.Objectives = None,
-    cost_model: options.CostModel = None,
-    wrap: options.Wrap = None,
+    *,
+    flags: plan_options.Flags,
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="RESULTS", help="Also count the runs that these results hold already."),
@@ -48,10 +37,6 @@ def command(
     from transom.bench.plan.tasks import dry_run
     from transom.cli.options.engine import default_workers
 
-    flags = plan_options.Flags(
-        *(instances, solver, seed, seconds, iterations, threads, memory, grace, clock, take),
-        *(problem, objective, objectives, cost_model, wrap),
-    )
     chosen = plan_options.chosen_plan(plan, flags)
     if out is None:
         planned = dry_run(chosen)

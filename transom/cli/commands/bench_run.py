@@ -12,6 +12,7 @@ import typer
 from transom.cli.options import common as options
 from transom.cli.options import plans as plan_options
 from transom.cli.options.engine import Insecure, On, Protection, TlsCa, TlsCert, TlsKey, Workers, chosen_engine
+from transom.cli.options.structs import with_structs
 from transom.cli.output.console import note, print_json, print_table, progress
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ class Only(StrEnum):
     outdated = "outdated"
 
 
+@with_structs
 def command(
     out: Annotated[
         Path,
@@ -37,21 +39,8 @@ def command(
         ),
     ],
     plan: plan_options.Source = None,
-    instances: plan_options.Instances = None,
-    solver: plan_options.Solver = None,
-    seed: plan_options.Seed = None,
-    seconds: plan_options.SecondsOption = None,
-    iterations: plan_options.Iterations = None,
-    threads: plan_options.Threads = None,
-    memory: plan_options.Memory = None,
-    grace: plan_options.Grace = None,
-    clock: plan_options.ClockOption = None,
-    take: plan_options.Take = None,
-    problem: plan_options.Problem = None,
-    objective: options.Objective = None,
-    objectives: options.Objectives = None,
-    cost_model: options.CostModel = None,
-    wrap: options.Wrap = None,
+    *,
+    flags: plan_options.Flags,
     on: On = "local",
     workers: Workers = None,
     tls_ca: TlsCa = None,
@@ -79,10 +68,6 @@ def command(
 
     if force and only is not None:
         raise SpecError("--force and --only do not go together")
-    flags = plan_options.Flags(
-        *(instances, solver, seed, seconds, iterations, threads, memory, grace, clock, take),
-        *(problem, objective, objectives, cost_model, wrap),
-    )
     chosen = plan_options.chosen_plan(plan, flags)
     engine = chosen_engine(on, workers, max(chosen.threads), Protection(tls_ca, tls_cert, tls_key, insecure))
     with progress(hidden=json and sys.stdout.isatty()) as bars:

@@ -10,7 +10,8 @@ import typer
 
 from transom.cli.options import common as options
 from transom.cli.options import completion
-from transom.cli.options.reading import read_workload, reading_of, reads_jobs
+from transom.cli.options.reading import Reading, read_workload
+from transom.cli.options.structs import with_structs
 from transom.cli.output.console import describe, note, number, print_json, print_table, progress, remark
 from transom.cli.output.schedule_tables import limits_held, limits_line
 
@@ -19,9 +20,8 @@ if TYPE_CHECKING:
     from transom.simulation.output.calibration import Calibration
 
 
-@reads_jobs
+@with_structs
 def command(
-    context: typer.Context,
     trace: options.Trace,
     policy: Annotated[
         list[str] | None,
@@ -37,6 +37,8 @@ def command(
     seed: options.Seed = 0,
     json: options.Json = False,
     nodes: options.Nodes = None,
+    *,
+    reading: Reading,
 ) -> None:
     """Compare the starts of a replay with those that the log states.
 
@@ -49,7 +51,7 @@ def command(
     from transom.simulation.runs import parse_runs, replay
 
     runs = parse_runs(policy or ["slurm-backfill"], seed)
-    workload = read_workload(trace, nodes, start, jobs, seed=seed, **reading_of(context))
+    workload = read_workload(trace, nodes, start, jobs, seed=seed, reading=reading)
     for line in describe(workload):
         note(line)
     found: dict[str, dict[str, Calibration]] = {}

@@ -12,8 +12,9 @@ from transom.cli.options import common as options
 from transom.cli.options.events import given as stated_options
 from transom.cli.options.events import spelt
 from transom.cli.options.outages import recorded_outages
-from transom.cli.options.reading import Reading, read_workload, reading_of, reads_jobs
+from transom.cli.options.reading import Reading, read_workload
 from transom.cli.options.resources import Resources, equipped
+from transom.cli.options.structs import with_structs
 from transom.cli.options.tasks import SUITED, read_chunks
 from transom.cli.options.workflows import read_stream
 from transom.cli.output.console import note, print_json
@@ -33,7 +34,7 @@ class Judged(NamedTuple):
     wrong: list[str]
 
 
-@reads_jobs
+@with_structs
 def command(
     context: typer.Context,
     instances: Annotated[
@@ -56,6 +57,8 @@ def command(
     nodes: options.Nodes = None,
     amounts: options.Amounts = None,
     together: options.Together = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Check results against their instances, or a recorded replay against its trace.
 
@@ -90,7 +93,7 @@ def command(
     elif result.is_dir():
         rules: dict[str, Any] = {
             "nodes": nodes, "start": start, "jobs": jobs, "resources": resources, "seed": seed,
-            **reading_of(context),
+            **reading._asdict(),
         }  # fmt: skip
         judged = _judge_recordings(instance, result, {name: rules[name] for name in rules if _given(context, name)})
     else:
@@ -278,7 +281,8 @@ def _judge_recording(trace: Path, folder: Path, given: dict[str, Any], workloads
     if resources is None and rules.get("estimates", "exact") == "exact" and "seed" in given:
         raise SpecError(f"{folder}: was replayed without --resources and --estimates; --seed is for those")
     if key not in workloads:
-        read = read_workload(trace, seed=seed, **rules)
+        reading = Reading(**{name: rules.pop(name) for name in Reading._fields if name in rules})
+        read = read_workload(trace, seed=seed, reading=reading, **rules)
         workloads[key] = equipped(read, trace, resources, seed).workload
     workload = _on_tree(workloads[key], schedule.cluster.topology)
     if details.get("digest", workload.digest()) != workload.digest():

@@ -15,8 +15,9 @@ from transom.cli.options import completion
 from transom.cli.options.events import Rules, read_under
 from transom.cli.options.nodes import AllocateBy, NodeOptions, Rule, chosen_runs, machine, on_tree
 from transom.cli.options.outages import OnFailure, OnFailureOption, OutagesOption, chosen_outages
-from transom.cli.options.reading import reads_jobs
+from transom.cli.options.reading import Reading
 from transom.cli.options.resources import Resources, equipped
+from transom.cli.options.structs import with_structs
 from transom.cli.options.tasks import ChunksOption, MachinesOption
 from transom.cli.options.workflows import CombineOption, GapOption, holds_workflows
 from transom.cli.output.console import check_writable, describe, note, print_json, progress, remarked
@@ -47,7 +48,7 @@ class Format(StrEnum):
     svg = "svg"
 
 
-@reads_jobs
+@with_structs
 def command(
     context: typer.Context,
     traces: Annotated[
@@ -143,6 +144,8 @@ def command(
     ] = False,
     json: options.Json = False,
     nodes: options.Nodes = None,
+    *,
+    reading: Reading,
 ) -> None:
     """Replay a trace under one or more policies, side by side.
 
@@ -187,7 +190,7 @@ def command(
         raise SpecError(f"--tau must be > 0 and finite, got {tau}")
     settings = NodeOptions(cluster, tuple(allocate or ()), rule, allocate_by, allocate_seconds, cost_model)
     runs = chosen_runs(policy, period, seed, settings)
-    read = read_under(rules, context, trace, machine(nodes, cluster), runs)
+    read = read_under(rules, context, reading, trace, machine(nodes, cluster), runs)
     if read.protocol:
         compare_sequences(read, runs, trace, out, tau, force, json)
         return

@@ -10,14 +10,14 @@ import typer
 from transom.cli.options import common as options
 from transom.cli.options import completion
 from transom.cli.options.nodes import machine, on_tree
-from transom.cli.options.reading import read_workload, reading_of, reads_jobs
+from transom.cli.options.reading import Reading, read_workload
 from transom.cli.options.resources import Resources, equipped
+from transom.cli.options.structs import with_structs
 from transom.cli.output.console import check_writable, describe, note, print_json, progress, remark
 
 
-@reads_jobs
+@with_structs
 def command(
-    context: typer.Context,
     trace: options.Trace,
     every: Annotated[int, typer.Option("--every", min=1, help="Time between two windows, in seconds.")],
     out: Annotated[Path, typer.Option("--out", help="Output file for the windows: .jsonl or .jsonl.gz.")],
@@ -52,6 +52,8 @@ def command(
     seed: options.Seed = 0,
     json: options.Json = False,
     nodes: options.Nodes = None,
+    *,
+    reading: Reading,
 ) -> None:
     """Replay a trace and write scheduling windows at regular times.
 
@@ -76,7 +78,7 @@ def command(
     rule = str(order or getattr(chosen, "order", "fcfs"))
     load_rule(rule)
     check_writable(out, ".jsonl")
-    read = read_workload(trace, machine(nodes, cluster), start, jobs, seed=seed, **reading_of(context))
+    read = read_workload(trace, machine(nodes, cluster), start, jobs, seed=seed, reading=reading)
     extended = equipped(on_tree(read, cluster, []), trace, resources, seed)
     workload = extended.workload
     for line in describe(workload) + extended.lines:

@@ -9,13 +9,13 @@ import typer
 
 from transom.cli.options import common as options
 from transom.cli.options import completion
-from transom.cli.options.reading import read_workload, reading_of, reads_jobs
+from transom.cli.options.reading import Reading, read_workload
+from transom.cli.options.structs import with_structs
 from transom.cli.output.console import print_json, print_table, remarked
 
 
-@reads_jobs
+@with_structs
 def command(
-    context: typer.Context,
     trace: Annotated[
         Path, typer.Argument(help="A trace: SWF, plain or gzip, or Parquet. With --history, a snapshot of a queue.")
     ],
@@ -33,6 +33,8 @@ def command(
     nodes: options.Nodes = None,
     seed: options.Seed = 0,
     json: options.Json = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Forecast when jobs start, from what was known when they were submitted.
 
@@ -47,7 +49,7 @@ def command(
     from transom.io import read_windows
     from transom.traces.applications import read_applications
 
-    workload = read_workload(history or trace, nodes, seed=seed, **reading_of(context))
+    workload = read_workload(history or trace, nodes, seed=seed, reading=reading)
     name = read_applications(history or trace, workload.jobs.id)
     if history is not None:
         options.refuse({"--at": at}, "--history")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from transom.cli.options import common as options
-from transom.cli.options.reading import Reading, read_workload, reading_of
+from transom.cli.options.reading import Reading, read_workload
 
 if TYPE_CHECKING:
     from transom.simulation.event_rules import EventRules
@@ -45,7 +45,9 @@ def given(context: typer.Context) -> dict[str, Any]:
     return {name: context.params[name] for name, source in sources.items() if source and source.name == "COMMANDLINE"}
 
 
-def read_under(text: str, context: typer.Context, trace: Path, nodes: int | None, runs: list[Run]) -> Read:
+def read_under(
+    text: str, context: typer.Context, reading: Reading, trace: Path, nodes: int | None, runs: list[Run]
+) -> Read:
     """Read a trace as the options say and as programs with these event rules would.
 
     Under ``cqsim`` jobs without a requested time are left out unless an option says otherwise. Under ``rlscheduler``
@@ -55,6 +57,7 @@ def read_under(text: str, context: typer.Context, trace: Path, nodes: int | None
     ----------
     text : the specification of the rules.
     context : of the command, for its other options.
+    reading : those about how jobs are read.
     trace, nodes : the file, and the size of the machine if it is stated.
     runs : the policies, which the rules must take.
 
@@ -69,7 +72,6 @@ def read_under(text: str, context: typer.Context, trace: Path, nodes: int | None
     from transom.simulation.reading import read_sequence, reading_under
 
     rules, stated, where = parse_rules(text), given(context), f"--rules {text}"
-    reading = reading_of(context)
     start, jobs = context.params["start"], context.params["jobs"]
     card = {"nodes": nodes, "start": start, "jobs": jobs}
     if not isinstance(rules, Textbook):
@@ -81,10 +83,10 @@ def read_under(text: str, context: typer.Context, trace: Path, nodes: int | None
             suited_policy(rules, make_policy(run.spec), run.spec)
     if not isinstance(rules, SequenceRules):
         if not {"walltime", "estimates"} & stated.keys():
-            reading["walltime"] = reading_under(rules).walltime
-        reading["seed"] = context.params["seed"]
-        workload = read_workload(trace, nodes, start, jobs, rules.name, **reading)
-        return Read(workload, rules, {**card, **reading})
+            reading = reading._replace(walltime=reading_under(rules).walltime)
+        seed = context.params["seed"]
+        workload = read_workload(trace, nodes, start, jobs, rules.name, seed, reading)
+        return Read(workload, rules, {**card, **reading._asdict(), "seed": seed})
 
     options.refuse(spelt(stated, *Reading._fields, "jitter", "repeats"), where)
     if "seed" in stated:

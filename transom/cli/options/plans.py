@@ -27,72 +27,70 @@ Source = Annotated[
     str | None,
     typer.Argument(metavar="[PLAN]", help="Plan (PLAN.toml), or suite such as smoke.", show_default=False),
 ]
-Instances = Annotated[
-    list[Path] | None,
-    typer.Option("--instances", metavar="FILE", help="Instances instead of those of the plan. Repeat for several."),
-]
-Solver = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--solver",
-        autocompletion=completion.solvers,
-        help="Solver, [LABEL=]SPEC, instead of those of the plan. Repeat to compare.",
-    ),
-]
-Seed = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--seed", metavar="N|A-B", help="Seed, or range such as 0-4, instead of those of the plan. Repeat for several."
-    ),
-]
-SecondsOption = Annotated[
-    list[float] | None,
-    typer.Option("--seconds", help="Time budget, instead of the budgets of the plan. Repeat for several."),
-]
-Iterations = Annotated[
-    list[int] | None,
-    typer.Option("--iterations", help="Iteration budget, instead of the budgets of the plan. Repeat for several."),
-]
-Threads = Annotated[
-    list[int] | None,
-    typer.Option("--threads", min=1, help="Threads of a run, instead of those of the plan. Repeat for several."),
-]
-Memory = Annotated[int | None, typer.Option("--memory", min=1, help="Memory limit of a run.")]
-Grace = Annotated[float | None, typer.Option("--grace", help="Time after the budget at which a run is killed.")]
-ClockOption = Annotated[
-    Clock | None,
-    typer.Option("--clock", help="What budgets count: wall time, or CPU time on busy machines."),
-]
-Take = Annotated[int | None, typer.Option("--take", min=1, help="Take at most N instances of each set, evenly spread.")]
-Problem = Annotated[
-    str | None,
-    typer.Option(
-        "--problem", autocompletion=completion.problems, help="Type of problem for --instances, as for `transom solve`."
-    ),
-]
 
 _MOST_SEEDS = 1_000_000
 _RANGE = re.compile(r"(\d+)-(\d+)")
 
 
 class Flags(NamedTuple):
-    """The options above, each None where it is not given."""
+    """What stands instead of a plan or of parts of it, each None where it is not given."""
 
-    instances: list[Path] | None
-    solver: list[str] | None
-    seed: list[str] | None
-    seconds: list[float] | None
-    iterations: list[int] | None
-    threads: list[int] | None
-    memory: int | None
-    grace: float | None
-    clock: Clock | None
-    take: int | None
-    problem: str | None
-    objective: str | None
-    objectives: str | None
-    cost_model: str | None
-    wrap: bool | None
+    instances: Annotated[
+        list[Path] | None,
+        typer.Option("--instances", metavar="FILE", help="Instances instead of those of the plan. Repeat for several."),
+    ] = None
+    solver: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--solver",
+            autocompletion=completion.solvers,
+            help="Solver, [LABEL=]SPEC, instead of those of the plan. Repeat to compare.",
+        ),
+    ] = None
+    seed: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--seed",
+            metavar="N|A-B",
+            help="Seed, or range such as 0-4, instead of those of the plan. Repeat for several.",
+        ),
+    ] = None
+    seconds: Annotated[
+        list[float] | None,
+        typer.Option("--seconds", help="Time budget, instead of the budgets of the plan. Repeat for several."),
+    ] = None
+    iterations: Annotated[
+        list[int] | None,
+        typer.Option("--iterations", help="Iteration budget, instead of the budgets of the plan. Repeat for several."),
+    ] = None
+    threads: Annotated[
+        list[int] | None,
+        typer.Option("--threads", min=1, help="Threads of a run, instead of those of the plan. Repeat for several."),
+    ] = None
+    memory: Annotated[int | None, typer.Option("--memory", min=1, help="Memory limit of a run.")] = None
+    grace: Annotated[
+        float | None,
+        typer.Option("--grace", help="Time after the budget at which a run is killed."),
+    ] = None
+    clock: Annotated[
+        Clock | None,
+        typer.Option("--clock", help="What budgets count: wall time, or CPU time on busy machines."),
+    ] = None
+    take: Annotated[
+        int | None, typer.Option("--take", min=1, help="Take at most N instances of each set, evenly spread.")
+    ] = None
+    problem: Annotated[
+        str | None,
+        typer.Option(
+            "--problem",
+            autocompletion=completion.problems,
+            help="Type of problem for --instances, as for `transom solve`.",
+        ),
+    ] = None
+    objective: options.Objective = None
+    objectives: options.Objectives = None
+    cost_model: options.CostModel = None
+    wrap: options.Wrap = None
 
 
 def chosen_plan(source: str | None, flags: Flags) -> Plan:

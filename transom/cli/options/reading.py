@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
-from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
@@ -17,7 +14,7 @@ Bad = Literal["drop", "error"]
 
 
 class Reading(NamedTuple):
-    """Fields of :class:`~transom.traces.ReadingRules`, spelt as options."""
+    """Fields of :class:`~transom.traces.ReadingRules` as options."""
 
     size: Annotated[
         Literal["requested", "allocated", "max"],
@@ -82,27 +79,6 @@ class Reading(NamedTuple):
     ] = "missing"
 
 
-def reads_jobs(command: Callable[..., None]) -> Callable[..., None]:
-    """A command with these options behind its own; :func:`reading_of` gives their values."""
-
-    @wraps(command)
-    def extended(**given: Any) -> None:
-        command(**{name: value for name, value in given.items() if name not in Reading._fields})
-
-    own, types = signature(command, eval_str=True), get_type_hints(Reading, include_extras=True)
-    more = [
-        Parameter(name, Parameter.KEYWORD_ONLY, default=Reading._field_defaults[name], annotation=types[name])
-        for name in Reading._fields
-    ]
-    vars(extended)["__signature__"] = own.replace(parameters=[*own.parameters.values(), *more])
-    return extended
-
-
-def reading_of(context: typer.Context) -> dict[str, Any]:
-    """The values of these options, by name."""
-    return {name: context.params[name] for name in Reading._fields}
-
-
 def reading_rules(reading: Reading, seed: int = 0) -> ReadingRules:
     """The rules that options state.
 
@@ -124,9 +100,9 @@ def read_workload(
     jobs: int | None = None,
     events: str = "textbook",
     seed: int = 0,
-    **reading: Any,
+    reading: Reading = Reading(),  # noqa: B008  (a named tuple)
 ) -> Workload:
-    """Read a trace as the options say (``reading``, by the names of :class:`Reading`) and cut it.
+    """Read a trace as the options say and cut it.
 
     ``events`` names the event rules of the replay: under those of other programs jobs wait for no others, and
     ``rlscheduler`` reads jobs by rules of its own and cuts by id.
@@ -134,5 +110,5 @@ def read_workload(
     from transom.simulation.event_rules import parse_rules
     from transom.simulation.reading import read_sequence
 
-    rules = reading_rules(Reading(**reading), seed)
+    rules = reading_rules(reading, seed)
     return read_sequence(trace, parse_rules(events), nodes, start, jobs, rules).workload

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import csv
 import time
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from transom._system.files import atomic_write
 from transom.errors import DocumentError, SpecError
 from transom.learned.deepjs.learning import Adam, Course, advantages, learn
 from transom.learned.deepjs.network import Network
 from transom.learned.deepjs.policy import NetworkPolicy, check_resources, untrained
 from transom.learned.deepjs.settings import Training
-from transom.learned.training.state import STATE, Arrays, check_settings, read_state, write_state
+from transom.learned.training.state import STATE, Arrays, check_settings, read_state, write_progress
 from transom.models.arrays import FloatArray
 from transom.rng import stream
 from transom.simulation.placement.bounds import makespan_bound
@@ -167,22 +165,17 @@ class Trainer:
             "mean": self._adam.mean,
             "square": self._adam.square,
         }
-        facts = {
-            "settings": asdict(self.settings),
-            "workload": self.workload.digest(),
-            "adam": self._adam.steps,
-            "greedy": self.greedy,
-            "above": self._above if np.isfinite(self._above) else None,
-            "curve": [list(asdict(row).values()) for row in self.curve],
-        }
-        write_state(self._state, arrays, facts)
-        with atomic_write(self.folder / "curve.csv") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow([field.name for field in fields(Step)])
-            writer.writerows(
-                [f"{value:.6g}" if isinstance(value, float) else value for value in asdict(row).values()]
-                for row in self.curve
-            )
+        write_progress(
+            self.folder,
+            self.settings,
+            self.curve,
+            Step,
+            arrays,
+            workload=self.workload.digest(),
+            adam=self._adam.steps,
+            greedy=self.greedy,
+            above=self._above if np.isfinite(self._above) else None,
+        )
 
     def _restore(self, arrays: Arrays, facts: dict[str, Any]) -> None:
         begun = facts.get("settings") if isinstance(facts, dict) else None

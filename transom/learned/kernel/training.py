@@ -10,15 +10,13 @@ Salimans et al., Evolution strategies as a scalable alternative to reinforcement
 
 from __future__ import annotations
 
-import csv
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 
-from transom._system.files import atomic_write
 from transom.errors import SpecError
 from transom.learned.checkpoints import Checkpoint, make_card, save
 from transom.learned.kernel.cards import NETWORK
@@ -26,7 +24,7 @@ from transom.learned.kernel.rollouts import bounded_slowdown
 from transom.learned.kernel.scoring import SCHEMA, SLOTS
 from transom.learned.kernel.weights import STARTS, first_weights, kernel_weights, vector_of
 from transom.learned.training.share import share_done
-from transom.learned.training.state import STATE, check_settings, read_state, write_state
+from transom.learned.training.state import STATE, check_settings, read_state, write_progress
 from transom.models.arrays import FloatArray, IntArray
 from transom.rng import stream
 
@@ -192,18 +190,8 @@ class KernelTrainer:
     def save(self) -> None:
         """Write the state and the curve."""
         arrays = {"weights": self._weights, "best": self._best, "moments": self._moments, "jobs": self._jobs}
-        facts = {
-            "settings": asdict(self.settings),
-            "generation": self.generation,
-            "seconds": self.seconds,
-            "start": self.start,
-            "curve": [list(asdict(row).values()) for row in self.curve],
-        }
-        write_state(self._state, arrays, facts)
-        with atomic_write(self.folder / "curve.csv") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow([field.name for field in fields(Generation)])
-            writer.writerows([f"{x:.6g}" for x in asdict(row).values()] for row in self.curve)
+        progress = {"generation": self.generation, "seconds": self.seconds, "start": self.start}
+        write_progress(self.folder, self.settings, self.curve, Generation, arrays, **progress)
 
     def checkpoint(self, name: str, trained_on: str, command: str) -> Checkpoint:
         """Write the best weights on the validation with their card, and give both."""

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import time
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from transom._system.files import atomic_write
 from transom.errors import DocumentError, SpecError
 from transom.learned.checkpoints import Checkpoint, make_card, save
 from transom.learned.kernel.cards import NETWORK
@@ -24,7 +22,7 @@ from transom.learned.mars.process import sequence_of
 from transom.learned.mars.rollouts import greedy
 from transom.learned.mars.settings import MarsTraining
 from transom.learned.training.share import share_done
-from transom.learned.training.state import STATE, Arrays, check_settings, read_state, write_state
+from transom.learned.training.state import STATE, Arrays, check_settings, read_state, write_progress
 from transom.models.arrays import IntArray
 from transom.rng import stream
 from transom.traces import Workload
@@ -128,19 +126,8 @@ class MarsTrainer:
     def save(self) -> None:
         """Write the state and the curve."""
         arrays = {"best": self._best, "jobs": self._jobs(), **self.learner.state()}
-        facts = {
-            "settings": asdict(self.settings),
-            "updates": self.updates,
-            "seconds": self.seconds,
-            "start": self.start,
-            "unit": self._unit,
-            "curve": [list(asdict(row).values()) for row in self.curve],
-        }
-        write_state(self._state, arrays, facts)
-        with atomic_write(self.folder / "curve.csv") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow([field.name for field in fields(Row)])
-            writer.writerows([f"{x:.6g}" for x in asdict(row).values()] for row in self.curve)
+        progress = {"updates": self.updates, "seconds": self.seconds, "start": self.start, "unit": self._unit}
+        write_progress(self.folder, self.settings, self.curve, Row, arrays, **progress)
 
     def checkpoint(self, name: str, trained_on: str, command: str) -> Checkpoint:
         """Choose what the decision maker asks, write the best weights with their card, and give both."""

@@ -7,22 +7,20 @@ bound. Nothing is drawn from anything but the seed and the number of the generat
 
 from __future__ import annotations
 
-import csv
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from transom._system.files import atomic_write
 from transom.errors import DocumentError
 from transom.learned.priority import cma_es
 from transom.learned.priority.replay import Agent, makespan, new_agent
 from transom.learned.priority.scorer import TASK, longest_first, scorers
 from transom.learned.priority.settings import Training
-from transom.learned.training.state import STATE, Arrays, check_settings, read_state, write_state
+from transom.learned.training.state import STATE, Arrays, check_settings, read_state, write_progress
 from transom.models.arrays import FloatArray, IntArray
 from transom.rng import stream
 from transom.simulation.event_rules import Textbook
@@ -130,20 +128,8 @@ class Trainer:
     def save(self) -> None:
         """Write the state and the curve."""
         arrays = {name: getattr(self._search, name) for name in _ARRAYS}
-        facts = {
-            "settings": asdict(self.settings),
-            "workload": self.workload.digest(),
-            "step": self._search.step,
-            "curve": [list(asdict(row).values()) for row in self.curve],
-        }
-        write_state(self._state, arrays, facts)
-        with atomic_write(self.folder / "curve.csv") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow([field.name for field in fields(Generation)])
-            writer.writerows(
-                [f"{value:.6g}" if isinstance(value, float) else value for value in asdict(row).values()]
-                for row in self.curve
-            )
+        facts = {"workload": self.workload.digest(), "step": self._search.step}
+        write_progress(self.folder, self.settings, self.curve, Generation, arrays, **facts)
 
     def _restore(self, arrays: Arrays, facts: dict[str, Any]) -> None:
         begun = facts.get("settings") if isinstance(facts, dict) else None

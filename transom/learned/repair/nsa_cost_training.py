@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import time
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
 
-from transom._system.files import atomic_write
 from transom.errors import DocumentError, SpecError
 from transom.learned.checkpoints import require
 from transom.learned.repair.candidates import CONTEXT, FEATURES
@@ -27,7 +25,7 @@ from transom.learned.training.state import (
     read_state,
     set_optimizer,
     under,
-    write_state,
+    write_progress,
 )
 from transom.models.allocation import Allocation
 from transom.models.arrays import IntArray
@@ -195,14 +193,8 @@ class CostTrainer:
         }
         parts = {"weights": weights, "optimizer": optimizer_arrays(self._optimizer)}
         arrays = {f"{part}.{name}": array for part, held in parts.items() for name, array in held.items()}
-        facts = {"settings": asdict(self.settings), "curve": [list(asdict(row).values()) for row in self.curve]}
-        write_state(self._state, arrays, facts)
+        write_progress(self.folder, self.settings, self.curve, CostUpdate, arrays)
         self._board.flush()
-        with atomic_write(self.folder / "curve.csv") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow([field.name for field in fields(CostUpdate)])
-            for row in self.curve:
-                writer.writerow([f"{x:.6g}" if isinstance(x, float) else x for x in asdict(row).values()])
 
     def _search(self, rng: np.random.Generator) -> tuple[Decisions, float]:
         s = self.settings

@@ -8,15 +8,13 @@ stopped, number for number, for the library itself keeps neither generators nor 
 
 from __future__ import annotations
 
-import csv
 import time
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transom._system.files import atomic_write
 from transom.errors import DocumentError, SpecError
 from transom.learned.checkpoints import require
 from transom.learned.repair.pool import CLUSTERS, WindowPool
@@ -32,7 +30,7 @@ from transom.learned.training.state import (
     set_generators,
     set_optimizer,
     under,
-    write_state,
+    write_progress,
 )
 
 if TYPE_CHECKING:
@@ -162,21 +160,9 @@ class Trainer:
             "env": model.env.state(),
             "seen": {"observation": model._last_obs, "begins": model._last_episode_starts},
         }
-        facts = {
-            "settings": asdict(self.settings),
-            "decisions": self.decisions,
-            "updates": model._n_updates,
-            "curve": [list(asdict(row).values()) for row in self.curve],
-        }
         arrays = {f"{part}.{name}": array for part, held in parts.items() for name, array in held.items()}
-        write_state(self._state, arrays, facts)
-        with atomic_write(self.folder / "curve.csv") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow([field.name for field in fields(Update)])
-            writer.writerows(
-                [f"{value:.6g}" if isinstance(value, float) else value for value in asdict(row).values()]
-                for row in self.curve
-            )
+        facts = {"decisions": self.decisions, "updates": model._n_updates}
+        write_progress(self.folder, self.settings, self.curve, Update, arrays, **facts)
 
     def _compare(self, facts: Any) -> None:
         others = facts.get("settings") if isinstance(facts, dict) else None

@@ -5,7 +5,9 @@ One file, since weights, moments, generators and environments have to be of the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,24 @@ def write_state(path: Path, arrays: Mapping[str, NDArray[Any]], facts: Mapping[s
     with atomic_write(path, "wb") as file:
         header = {"format": FORMAT, "facts": msgspec.json.encode(facts).decode()}
         file.write(save({name: np.array(array, order="C") for name, array in arrays.items()}, header))
+
+
+def write_progress(
+    folder: Path, settings: Any, curve: Sequence[Any], row: type, arrays: Mapping[str, NDArray[Any]], **facts: Any
+) -> None:
+    """Write the state of a training and its learning curve, ``curve.csv``.
+
+    Parameters
+    ----------
+    settings : a dataclass, as ``settings`` among the facts.
+    curve : the rows so far, each a dataclass of the type ``row``, as ``curve`` among the facts.
+    """
+    values = [list(asdict(each).values()) for each in curve]
+    write_state(folder / STATE, arrays, {"settings": asdict(settings), **facts, "curve": values})
+    with atomic_write(folder / "curve.csv") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([field.name for field in fields(row)])
+        writer.writerows([f"{x:.6g}" if isinstance(x, float) else x for x in each] for each in values)
 
 
 def read_state(path: Path) -> tuple[Arrays, dict[str, Any]]:
