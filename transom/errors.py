@@ -47,6 +47,10 @@ class SlurmError(TransomError):
     """A Slurm does not answer, refuses, or tells what cannot be understood."""
 
 
+class SlurmBusyError(SlurmError):
+    """A Slurm does not answer, or says that it is too busy: whether it did what it was asked is not known."""
+
+
 class PolicyError(TransomError):
     """A policy took a decision that the cluster cannot carry out."""
 

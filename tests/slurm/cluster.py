@@ -203,6 +203,14 @@ class EmulatedSlurm:
         """Kill the controller (``slurmctld``) or the daemon of a node, named as the node, by SIGKILL."""
         self._say(f"kill {daemon}")
 
+    def pause_controller(self) -> None:
+        """Stop the controller in its tracks: it listens, and does not answer."""
+        self._say("pause slurmctld")
+
+    def continue_controller(self) -> None:
+        """Let a paused controller go on."""
+        self._say("continue slurmctld")
+
     def _say(self, line: str) -> None:
         assert self._shell is not None
         assert self._shell.stdin is not None
@@ -300,6 +308,8 @@ while read -r what name; do
     case "$what" in
     controller) controller ;;
     kill) kill -9 "$(cat {here}/"$name".pid)" ;;
+    pause) kill -STOP "$(cat {here}/"$name".pid)" ;;
+    continue) kill -CONT "$(cat {here}/"$name".pid)" ;;
     node) node "$name" ;;
     esac
 done

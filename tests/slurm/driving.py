@@ -16,14 +16,14 @@ from transom.slurm.audit import read_audit
 class Drive:
     """A run that acts, and ends with the block: in order, or by :meth:`kill`."""
 
-    def __init__(self, slurm: EmulatedSlurm, *options: str) -> None:
+    def __init__(self, slurm: EmulatedSlurm, *options: str, **environment: str) -> None:
         self.slurm, self.audit = slurm, slurm.folder / "audit.jsonl"
         mode = () if "--mode" in options else ("--mode", "drive")
         command = [sys.executable, "-m", "transom", "slurm", "run", *mode, "--act", "--every", "0.2"]
         self._errors = (slurm.folder / "run.log").open("a")
         self.process = subprocess.Popen(
             [*command, "--audit", str(self.audit), *options],
-            env={**slurm.environment, "NUMBA_DISABLE_JIT": "1"},
+            env={**slurm.environment, "NUMBA_DISABLE_JIT": "1", **environment},
             stdout=self._errors,
             stderr=self._errors,
         )
@@ -36,8 +36,21 @@ class Drive:
     def __exit__(self, *_: object) -> None:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
+            self.wake()
             self.process.wait(60)
         self._errors.close()
+
+    def hang(self) -> None:
+        """Stop the run in its tracks."""
+        self.process.send_signal(signal.SIGSTOP)
+
+    def wake(self) -> None:
+        """Let a run that hangs go on."""
+        self.process.send_signal(signal.SIGCONT)
+
+    def let_the_lease_pass(self) -> None:
+        """Make the last sign of life one of long ago."""
+        os.utime(self.audit.with_name("audit.jsonl.heartbeat"), (0, 0))
 
     def kill(self) -> None:
         """Kill the run, and not its guardian."""
@@ -60,6 +73,10 @@ class Drive:
         """Kill the second process, too."""
         if self.guardian is not None:
             os.kill(self.guardian, signal.SIGKILL)
+
+    def dismiss_guardian(self) -> None:
+        """End the second process of a run that was killed."""
+        self.audit.with_name("audit.jsonl.guardian").unlink(missing_ok=True)
 
     def lines(self, kind: str) -> list[dict[str, Any]]:
         """Lines of the audit log."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from transom.errors import SlurmError
+from transom.errors import SlurmBusyError, SlurmError
 from transom.slurm import actions, drive
 from transom.slurm.advice import Adviser
 from transom.slurm.audit import Audit, read_audit
@@ -24,7 +24,7 @@ class Fake:
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder, self.audit, self.updates = folder, Audit(folder / "audit.jsonl"), list[str]()
-        self.state, self.refused = SlurmState(), False
+        self.state, self.refused, self.busy = SlurmState(), False, ""
         monkeypatch.setattr(drive, "look", lambda ask: self.state)
         monkeypatch.setattr(drive, "still", lambda start: True)
         monkeypatch.setattr(drive, "slurm_clock", lambda: NOW)
@@ -33,6 +33,8 @@ class Fake:
 
     def _run(self, *command: str) -> str:
         self.updates.append(" ".join(command[1:]).split(" StartTime")[0])
+        if self.busy and self.busy in " ".join(command):
+            raise SlurmBusyError("Unable to contact slurm controller")
         if self.refused:
             raise SlurmError("Job is no longer pending execution")
         return ""
@@ -95,3 +97,61 @@ def test_a_job_counts_from_the_decision_to_start_it(fake: Fake) -> None:
     late = job("RUNNING", "n[0-1]") + " StartTime=2026-01-01T10:10:08 EndTime=2026-01-01T10:40:08"
     fake.look([late], "23", 9)
     assert fake.driver.look().seen.window.running_end.tolist() == [NOW + 1800]
+
+
+def test_a_begin_time_of_its_users_own_is_waited_for(fake: Fake) -> None:
+    tomorrow = job(reason="JobHeldUser") + " EligibleTime=2026-01-02T10:00:00"
+    assert fake.look([tomorrow], "0123") == []
+    assert fake.look([job(reason="JobHeldUser") + " EligibleTime=2026-01-01T10:00:00"], "0123", 1) == STARTED
+
+
+def test_a_begin_time_that_hands_a_job_over_is_its_lease(fake: Fake) -> None:
+    later = " EligibleTime=2026-01-01T10:20:00 Comment="
+    assert fake.look([job(reason="BeginTime") + later + "(null)"], "0123") == []
+    assert fake.look([job(reason="BeginTime") + later + "transomed"], "0123", 1) == []
+    assert fake.look([job(reason="BeginTime") + later + "x, transom"], "0123", 2) == [STARTED[0], STARTED[2]]
+
+
+def test_what_has_come_back_to_slurm_is_not_taken_again(fake: Fake) -> None:
+    passed = job() + " EligibleTime=2026-01-01T10:05:00 Comment=transom"
+    assert fake.look([passed], "0123") == []
+
+
+def test_nothing_more_is_asked_of_a_controller_that_is_busy(fake: Fake) -> None:
+    jobs = [job(reason="JobHeldUser", number=number) for number in (1, 2)]
+    fake.busy = "ReqNodeList"
+    with pytest.raises(SlurmBusyError):
+        fake.look(jobs, "0123")
+    assert fake.updates == ["update JobId=1,2", "release 1,2", STARTED[2]]
+    fake.busy = ""
+    leased = [job(reason="BeginTime", number=number) for number in (1, 2)]
+    assert fake.look(leased, "0123", 1) == ["update JobId=2 ReqNodeList=n[2-3]"]  # the first may have been started
+    unknown = [line for line in read_audit(fake.audit.path) if line["kind"] == "done" and line.get("unknown")]
+    assert [line["well"] for line in unknown] == [False]
+
+
+def test_an_adoption_whose_answer_was_lost_is_finished(fake: Fake) -> None:
+    fake.busy = "release"
+    with pytest.raises(SlurmBusyError):
+        fake.look([job(reason="JobHeldUser")], "")
+    fake.busy = ""
+    half = job(reason="JobHeldUser") + " EligibleTime=2026-01-01T10:20:00"
+    assert fake.look([half], "", 1) == STARTED[:2]
+    again = Driver(Adviser("fcfs"), Terms(Selector(("all",)), lease=100), Audit(fake.audit.path))
+    assert again.look().adopted == []
+
+
+def test_a_job_whose_start_is_refused_again_and_again_is_left_to_slurm(fake: Fake) -> None:
+    fake.look([job(reason="JobHeldUser")], "")
+    fake.refused = True
+    for after in (1, 2, 3):
+        assert fake.look([job(reason="BeginTime")], "0123", after) == [STARTED[2]]
+    fake.refused = False
+    assert fake.look([job(reason="BeginTime")], "0123", 4) == [STARTED[0]]
+    assert fake.look([job()], "0123", 5) == []
+
+
+def test_lines_of_another_process_are_believed(fake: Fake) -> None:
+    fake.look([job(reason="JobHeldUser")], "")
+    actions.give_back(Audit(fake.audit.path), ["1"], NOW)
+    assert fake.look([job()], "0123", 1) == []

@@ -17,7 +17,7 @@ from tests.slurm.newer import newer_groups, newer_jobs, newer_nodes
 from transom.errors import SlurmError
 from transom.io import read_windows
 from transom.slurm.answers import text_records
-from transom.slurm.jobs import jobs_of_json, jobs_of_records
+from transom.slurm.jobs import SEPARATOR, handed_over, jobs_of_json, jobs_of_records
 from transom.slurm.site import Switch, switches_of_records, tree_of
 from transom.slurm.state import read_answers
 from transom.slurm.window import window_of
@@ -211,3 +211,8 @@ def test_a_running_job_whose_end_is_not_told_has_its_limit_before_it(tmp_path: P
     (tmp_path / "answers.txt").write_text(text)
     window = window_of(read_answers([tmp_path / "answers.txt"])).window
     assert window.running_end.tolist() == [window.now + 1800]
+
+
+def test_a_comment_cannot_hand_over_the_job_of_somebody_else() -> None:
+    lines = [f"1{SEPARATOR}for transom", f"2{SEPARATOR}my words", f"3{SEPARATOR}x", f"2{SEPARATOR}transom"]
+    assert handed_over(lines) == {"1"}

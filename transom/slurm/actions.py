@@ -26,13 +26,21 @@ def adopt(audit: Audit, names: Sequence[str], until: int) -> bool:
     return _all(audit, "adopt", names, carry_out, until=until)
 
 
+def take(audit: Audit, names: Sequence[str], until: int) -> bool:
+    """Lease jobs that are handed over with a begin time instead of a hold."""
+    return _move(audit, "take", names, until)
+
+
 def renew(audit: Audit, names: Sequence[str], until: int) -> bool:
     """Move leases on."""
+    return _move(audit, "renew", names, until)
 
+
+def _move(audit: Audit, action: str, names: Sequence[str], until: int) -> bool:
     def carry_out(some: str) -> None:
         run_slurm("scontrol", "update", f"JobId={some}", f"StartTime={_time(until)}")
 
-    return _all(audit, "renew", names, carry_out, until=until)
+    return _all(audit, action, names, carry_out, until=until)
 
 
 def start(audit: Audit, name: str, nodes: str, now: int, digest: str) -> bool:
@@ -44,13 +52,14 @@ def start(audit: Audit, name: str, nodes: str, now: int, digest: str) -> bool:
     return _all(audit, "start", [name], carry_out, nodes=nodes, digest=digest)
 
 
-def give_back(audit: Audit, names: Sequence[str], now: int) -> bool:
-    """Leave jobs that are not held to Slurm: no lease, no nodes."""
+def give_back(audit: Audit, names: Sequence[str], now: int, named: bool = False) -> bool:
+    """Leave jobs that are not held to Slurm: no lease, and no nodes where they are ``named`` by us."""
 
     def carry_out(some: str) -> None:
-        run_slurm("scontrol", "update", f"JobId={some}", "ReqNodeList=", f"StartTime={_time(now)}")
+        nodes = ("ReqNodeList=",) if named else ()
+        run_slurm("scontrol", "update", f"JobId={some}", *nodes, f"StartTime={_time(now)}")
 
-    return _all(audit, "give-back", names, carry_out)
+    return _all(audit, "give-back", names, carry_out, named=named)
 
 
 def withdraw(audit: Audit, name: str, until: int) -> bool:

@@ -5,10 +5,16 @@ from __future__ import annotations
 import os
 import subprocess
 
-from transom.errors import SlurmError
+from transom.errors import SlurmBusyError, SlurmError
 
 _LIMIT = 30.0  # of a command [s]
 _LOCAL = ("SQUEUE_", "SINFO_", "SCONTROL_", "SLURM_TIME_FORMAT", "SLURM_JSON", "SLURM_CLUSTERS")
+_BUSY = (
+    "unable to contact slurm controller", "socket timed out", "timed out", "connection refused", "connection reset",
+    "zero bytes", "standby mode", "backup controller", "temporarily unavailable", "busy, ", "rate limit", "backoff",
+    "in a bit", "retry later", "insane message length",
+)  # fmt: skip
+"""What Slurm says where it is the controller that does not answer now, and not this request that is refused."""
 
 
 def run_slurm(*command: str, stdin: str | None = None, seconds: float = _LIMIT) -> str:
@@ -16,7 +22,8 @@ def run_slurm(*command: str, stdin: str | None = None, seconds: float = _LIMIT) 
 
     Raises
     ------
-    SlurmError : the command is not installed, does not answer in time or fails; the message is its first line.
+    SlurmError : the command is not installed or fails; the message is its first line.
+    SlurmBusyError : the controller does not answer in time, cannot be reached or is too busy.
     """
     environment = {name: value for name, value in os.environ.items() if not name.startswith(_LOCAL)}
     environment.update(TZ="UTC", LC_ALL="C")
@@ -28,12 +35,14 @@ def run_slurm(*command: str, stdin: str | None = None, seconds: float = _LIMIT) 
     except FileNotFoundError:
         raise SlurmError(f"{command[0]} is not installed here: Slurm's commands must be on the PATH") from None
     except subprocess.TimeoutExpired:
-        raise SlurmError(f"{command[0]} did not answer within {seconds:g} s") from None
+        raise SlurmBusyError(f"{command[0]} did not answer within {seconds:g} s") from None
     except OSError as error:
         raise SlurmError(f"{command[0]} cannot be run: {error.strerror}") from None
     told = done.stderr.strip().splitlines()
     # squeue returns 0 for a field that it does not know.
     if done.returncode or any(": error:" in line for line in told):
         why = next((line for line in told if "error" in line), told[0] if told else f"status {done.returncode}")
-        raise SlurmError(f"{' '.join(command[:3])}: {why.removeprefix(f'{command[0]}: ')}")
+        busy = any(each in why.lower() for each in _BUSY)
+        message = f"{' '.join(command[:3])}: {why.removeprefix(f'{command[0]}: ')}"
+        raise SlurmBusyError(message) if busy else SlurmError(message)
     return done.stdout

@@ -1,12 +1,14 @@
 """A policy at the wheel: held jobs that a selector names are started when and where the policy says.
 
 Nobody's hold lasts longer than Transom: each job gets a lease in its place, and Slurm starts the job by itself when
-the lease is not moved on. A start names the nodes and ends the lease in one command; Slurm still decides whether it
-can be. What a window cannot express is released to Slurm at once.
+the lease is not moved on. A job that is handed over with a begin time has one from its submission on. A start names
+the nodes and ends the lease in one command; Slurm still decides whether it can be. What a window cannot express, and
+a job whose start Slurm refuses again and again, is left to Slurm at once.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,7 +16,7 @@ from typing import Any
 from transom.slurm import actions
 from transom.slurm.acting import NAMED, Pace, events_of, same_nodes, still
 from transom.slurm.advice import Adviser, Start
-from transom.slurm.audit import Audit, read_ledger
+from transom.slurm.audit import Audit
 from transom.slurm.consistency import look
 from transom.slurm.decisions import note_decision
 from transom.slurm.jobs import SlurmJob
@@ -28,6 +30,7 @@ PATIENCE = 60
 FOREVER = 365 * 86400
 """The walltime of a job without a limit [s]."""
 _AT_ONCE = 200  # leases that are made or moved on in one look
+_REFUSALS = 3  # of a start in a row, after which a job is left to Slurm
 _ELSEWHERE = ("other partitions", "several partitions", "not selected")
 
 
@@ -40,7 +43,7 @@ class Terms:
     selector : the jobs that may be touched.
     partition : whose jobs and nodes, by default the site's own.
     lease : after which Slurm has a job back if Transom does nothing [s of Slurm's clock], >= 10.
-    per_minute : starts in a minute of our clock, at most.
+    per_minute : starts, nodes named and factors set in a minute of our clock, at most.
     longest_wait : since its submission, after which a job is left to Slurm [s of Slurm's clock]; None for no bound.
     ask : what reads the state; actions are commands.
     """
@@ -77,12 +80,15 @@ class Driver:
 
     def __init__(self, adviser: Adviser, terms: Terms, audit: Audit | None) -> None:
         self._adviser, self._terms, self._audit = adviser, terms, audit
-        ledger = None if audit is None else read_ledger(audit.path)
-        self._leases = dict(ledger.leases) if ledger else {}
-        self._started = {name: (nodes, -1) for name, nodes in ledger.started.items()} if ledger else {}
+        self._leases: dict[str, int] = {}
+        self._half: set[str] = set()  # of which nobody knows whether their holds became leases
+        self._started: dict[str, tuple[str, int]] = {}
         self._ran: dict[str, str] = {}  # on which nodes the jobs were to start that have started
         self._decided_at: dict[str, int] = {}  # when the starts of those that were asked to start were decided [s]
-        self._left = set(ledger.left) if ledger else set()
+        self._left: set[str] = set()
+        self._refused: Counter[str] = Counter()  # starts in a row
+        if audit is not None:
+            self._take_over(audit)
         self._short: dict[str, int] = {}  # since when too few nodes serve for a job, as after a restart of Slurm
         self._decided: Any = None
         self._pace = Pace(terms.per_minute)
@@ -95,8 +101,10 @@ class Driver:
         SlurmError : Slurm does not answer.
         """
         terms, state = self._terms, look(self._terms.ask)
+        if self._audit is not None and self._audit.others_wrote:
+            self._take_over(self._audit)
         self._follow(state)
-        offered = {job.name for job in state.jobs if self._offered(job)}
+        offered = {job.name for job in state.jobs if self._offered(job, state.now)}
         seen = window_of(
             replace(state, jobs=[self._as_if(job, state.now, offered) for job in state.jobs]),
             terms.partition, self._adviser.order, True, lambda job: job.name in offered,
@@ -109,22 +117,39 @@ class Driver:
         given_back = [
             name for name in sorted(offered - patient) if seen.refused.get(name, _ELSEWHERE[0]) not in _ELSEWHERE
         ]
+        given_back += [name for name in waiting if self._refused[name] >= _REFUSALS]
         if terms.longest_wait is not None:
-            given_back += [name for name, job in waiting.items() if state.now - job.submit > terms.longest_wait]
+            late = (name for name, job in waiting.items() if state.now - job.submit > terms.longest_wait)
+            given_back += [name for name in late if name not in given_back]
         self._give_back(given_back, state)
         if given_back:
             self._decided = None
             return Look(seen, [], [], [], given_back)
-        adopted = self._keep([*waiting, *sorted(patient)], state.now)
+        names = {job.name: job.held for job in state.jobs if job.waits}
+        adopted = self._keep({name: names[name] for name in (*waiting, *sorted(patient))}, state.now)
         starts, stale = self._decide(seen) if self._new(seen) else ([], [])
         return Look(seen, starts, stale, adopted, given_back)
 
-    def _offered(self, job: SlurmJob) -> bool:
-        if not job.waits or job.name in self._started or job.name in self._ran:
+    def _take_over(self, audit: Audit) -> None:
+        """Believe the log: of an earlier run, or with the lines of another process that has given jobs back."""
+        ledger = audit.catch_up()
+        self._leases, self._half, self._left = ledger.leases, ledger.half, ledger.left | self._left
+        began = {name: since for name, (_, since) in self._started.items()}
+        self._started = {name: (nodes, began.get(name, -1)) for name, nodes in ledger.started.items()}
+        self._started = {name: told for name, told in self._started.items() if name not in self._ran}
+        self._decided = None
+
+    def _offered(self, job: SlurmJob, now: int) -> bool:
+        name = job.name
+        if not job.waits or name in self._started or name in self._ran:
             return False
-        if job.name in self._leases:
+        if name in self._leases:
             return not job.held
-        return job.reason == "JobHeldUser" and job.name not in self._left and self._terms.selector.takes(job)
+        if name in self._left or not self._terms.selector.takes(job):
+            return False
+        if job.reason == "JobHeldUser":
+            return job.eligible <= now or name in self._half  # a begin time of its user's own is waited for
+        return job.handed and not job.held and job.eligible > now
 
     def _as_if(self, job: SlurmJob, now: int, offered: set[str]) -> SlurmJob:
         """Jobs on offer as if they could start, those asked to start as if they ran from the decision on.
@@ -170,6 +195,10 @@ class Driver:
         for name in [name for name in self._leases if name not in jobs]:
             del self._leases[name]
         self._left &= jobs.keys()
+        for name in [name for name in self._half if name not in jobs or not jobs[name].waits or not jobs[name].held]:
+            self._half.remove(name)
+            if name in jobs and jobs[name].waits:  # the hold was released, and its answer lost
+                self._leases[name] = max(jobs[name].eligible, state.now)
         for name in [name for name in self._leases if jobs[name].waits and jobs[name].held]:
             del self._leases[name]
             self._left.add(name)
@@ -188,17 +217,22 @@ class Driver:
     def _give_back(self, names: list[str], state: SlurmState) -> None:
         if self._audit is None or not names:
             return
-        held = [name for name in names if name not in self._leases]
-        leased = [name for name in names if name in self._leases]
+        waits_held = {job.name for job in state.jobs if job.waits and job.held}
+        held = [name for name in names if name in waits_held]
+        begun = [name for name in names if name in self._half or name not in waits_held]
         if held:
             actions.release(self._audit, held)
-        if leased and actions.give_back(self._audit, leased, state.now):
-            for name in leased:
-                del self._leases[name]
+        if begun and actions.give_back(self._audit, begun, state.now):
+            for name in begun:
+                self._leases.pop(name, None)
+                self._half.discard(name)
         self._left.update(names)
 
-    def _keep(self, waiting: list[str], now: int) -> list[str]:
-        """Lease what is new, and move on the leases of which half has passed; some at a time, as each takes a while."""
+    def _keep(self, waiting: Mapping[str, bool], now: int) -> list[str]:
+        """Lease what is new, and move on the leases of which half has passed; some at a time, as each takes a while.
+
+        ``waiting`` says of each job whether it is held.
+        """
         fresh = [name for name in waiting if name not in self._leases][:_AT_ONCE]
         if self._audit is None:
             return fresh
@@ -206,8 +240,14 @@ class Driver:
         left = {name: end - now for name, end in self._leases.items() if name not in self._started}
         half = sorted((name for name in left if left[name] < self._terms.lease / 2), key=left.__getitem__)
         old = [name for i, name in enumerate(half) if i < _AT_ONCE or left[name] < self._terms.lease / 4]
-        if fresh and actions.adopt(self._audit, fresh, until):
-            self._leases.update(dict.fromkeys(fresh, until))
+        held = [name for name in fresh if waiting[name]]
+        handed = [name for name in fresh if not waiting[name]]
+        self._half.update(held)  # written down first: the answer may be lost
+        if held and actions.adopt(self._audit, held, until):
+            self._leases.update(dict.fromkeys(held, until))
+            self._half.difference_update(held)
+        if handed and actions.take(self._audit, handed, until):
+            self._leases.update(dict.fromkeys(handed, until))
         if old and actions.renew(self._audit, old, until):
             self._leases.update(dict.fromkeys(old, until))
         return fresh
@@ -223,18 +263,23 @@ class Driver:
         advice = self._adviser.advise(seen)
         if self._audit is None:
             return advice.starts, []
+        self._decided, decided = None, self._decided  # where Slurm does not answer, it is decided again
         digest = note_decision(self._audit, seen, advice.starts)
         made, stale = [], []
         for start in advice.starts:
             name = start.job.name
-            if not self._pace.spent and name in self._leases and still(start):
+            others = self._audit.others_wrote  # as one that has given all jobs back while this process was stopped
+            if not others and not self._pace.spent and name in self._leases and still(start):
                 self._pace.note()
                 # Written down first: if the answer is lost, the nodes must not be offered again.
                 self._started[name], self._decided_at[name] = (start.where, -1), seen.window.now
                 if actions.start(self._audit, name, start.where, slurm_clock(), digest):
                     made.append(start)
+                    del self._refused[name]
                     continue
                 del self._started[name]
+                self._refused[name] += 1
             stale.append(name)
-            self._decided = None
+        if not stale:
+            self._decided = decided
         return made, stale

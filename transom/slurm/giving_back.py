@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from transom.slurm import actions
-from transom.slurm.acting import same_nodes
-from transom.slurm.audit import Audit, read_ledger
+from transom.slurm.acting import NAMED, same_nodes
+from transom.slurm.audit import Audit
 from transom.slurm.jobs import SlurmJob
 from transom.slurm.state import ask_jobs, slurm_clock
 
@@ -19,27 +19,32 @@ def give_all_back(audit: Audit, takes: Callable[[SlurmJob], bool]) -> list[str]:
     ------
     SlurmError : Slurm does not answer.
     """
-    ledger, now, waiting = read_ledger(audit.path), slurm_clock(), [job for job in ask_jobs() if job.waits]
-    known = ledger.leases.keys() | ledger.started.keys()
-    leased = [job.name for job in waiting if job.name in known and not job.held]
+    ledger, now, waiting = audit.catch_up(), slurm_clock(), [job for job in ask_jobs() if job.waits]
+    known = ledger.leases.keys() | ledger.started.keys() | ledger.half
     held = [
         job.name
         for job in waiting
-        if job.reason == "JobHeldUser" and takes(job) and job.name not in ledger.left and job.name not in known
+        if job.reason == "JobHeldUser"
+        and job.name not in ledger.left
+        and (job.name in ledger.half or (job.name not in known and job.eligible <= now and takes(job)))
     ]
-    # Killed between the two commands of an adoption: under lease by the log, and still held.
-    held += [job.name for job in waiting if job.name in known and job.reason == "JobHeldUser"]
+    # Of a job in the middle of its adoption the begin time may be ours, and the hold may be gone.
+    ours = [job for job in waiting if job.name in known and (not job.held or job.name in ledger.half)]
+    named = [job.name for job in ours if same_nodes(job.asks.get(NAMED, ""), ledger.started.get(job.name, "-"))]
+    leased = [job.name for job in ours if job.name not in named]
     if held:
         actions.release(audit, held)
     if leased:
         actions.give_back(audit, leased, now)
+    if named:
+        actions.give_back(audit, named, now, named=True)
     nudged = [job.name for job in waiting if ledger.factors.get(job.name)]
     for name in nudged:
         actions.nudge(audit, name, 0)
     placed = [
         job.name
         for job in waiting
-        if any(same_nodes(job.asks.get("named nodes", ""), each) for each in ledger.placed.get(job.name, ()))
+        if any(same_nodes(job.asks.get(NAMED, ""), each) for each in ledger.placed.get(job.name, ()))
     ]
     actions.clear(audit, placed)
-    return leased + held + nudged + placed
+    return list(dict.fromkeys(leased + named + held + nudged + placed))

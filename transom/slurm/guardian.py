@@ -33,6 +33,32 @@ def guardian_of(audit: Path) -> Path:
     return audit.with_name(f"{audit.name}.guardian")
 
 
+class Guarded:
+    """The side of the first process: signs of life, and a second process as long as there is none.
+
+    Parameters
+    ----------
+    audit, lease, partition, selects : as of :func:`watch`.
+    """
+
+    def __init__(self, audit: Path, lease: float, partition: str, selects: tuple[str, ...]) -> None:
+        self._told = audit, lease, partition, selects
+        heartbeat_of(audit).touch()
+        self._process = stand_guard(*self._told)
+
+    def beat(self) -> None:
+        """Give a sign of life; if the second process has died, start another."""
+        heartbeat_of(self._told[0]).touch()
+        if self._process.poll() is not None:
+            self._process = stand_guard(*self._told)
+
+    def end(self) -> None:
+        """Dismiss the second process, and wait until it is gone."""
+        dismiss(self._told[0])
+        self._process.terminate()
+        self._process.wait()
+
+
 def stand_guard(audit: Path, lease: float, partition: str, selects: tuple[str, ...]) -> subprocess.Popen[bytes]:
     """Start the process; it outlives this one."""
     return subprocess.Popen(

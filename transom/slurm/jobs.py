@@ -13,6 +13,8 @@ from transom.traces.records.values import amount, instant, seconds, state
 SEPARATOR = "\x1f"
 SWITCHES = "limits on switches"
 """What a job asks for that limits its leaf switches."""
+HANDED = "transom"
+"""The word in a job's comment that hands it over until its begin time: none that its user has set."""
 _TASKS = 1 << 32  # an array's tasks that have no number of their own yet are numbered above those of all jobs
 _MOST = 1 << 22  # tasks of an array
 
@@ -38,7 +40,7 @@ _RECORD = {
     "reservations": "Reservation", "dependencies": "Dependency", "sharing": "OverSubscribe", "memory": "MinMemoryNode",
     "held_nodes": "NodeList", "named nodes": "ReqNodeList", "excluded nodes": "ExcNodeList",
     "limits on switches": "Switches", "heterogeneous jobs": "HetJobId", "contiguous nodes": "Contiguous",
-    "looked": "LastSchedEval", "planned": "SchedNodeList",
+    "looked": "LastSchedEval", "planned": "SchedNodeList", "comment": "Comment",
 }  # fmt: skip
 _JSON = {
     "number": "job_id", "array": "array_job_id", "task": "array_task_id", "partition": "partition",
@@ -49,7 +51,7 @@ _JSON = {
     "gres_task": "tres_per_task", "licences": "licenses", "reservations": "resv_name",
     "dependencies": "dependency", "memory": "memory_per_node", "held_nodes": "nodes", "named nodes": "required_nodes",
     "excluded nodes": "excluded_nodes", "limits on switches": "minimum_switches", "heterogeneous jobs": "het_job_id",
-    "looked": "last_sched_evaluation", "planned": "scheduled_nodes",
+    "looked": "last_sched_evaluation", "planned": "scheduled_nodes", "comment": "comment",
 }  # fmt: skip
 _GRES = ("gres_node", "gres_job", "gres_socket", "gres_task")
 _ASKED = {
@@ -86,6 +88,7 @@ class SlurmJob:
     licences : as stated.
     asks : what else it asks for, by what cannot be expressed in a window.
     looked : when Slurm last looked at it [s since 1970], -1 where unknown.
+    handed : whether its comment says that its begin time stands in for a hold.
     """
 
     id: int
@@ -111,6 +114,7 @@ class SlurmJob:
     licences: str
     asks: Mapping[str, str] = field(default_factory=dict, hash=False)
     looked: int = UNKNOWN
+    handed: bool = False
 
     @property
     def waits(self) -> bool:
@@ -134,8 +138,29 @@ class SlurmJob:
         return self.priority == 0 or self.reason.startswith("JobHeld") or "HOLD" in self.state
 
 
-def jobs_of_squeue(lines: Iterable[str], excluding: frozenset[str] = frozenset()) -> Iterator[SlurmJob]:
-    """Jobs of the lines of ``squeue -r -O`` with :data:`FIELDS`; ``excluding`` names those that exclude nodes.
+def hands_over(comment: str) -> bool:
+    """Whether a job's comment has :data:`HANDED` as a word of its own."""
+    return HANDED in re.split(r"[\s,;]+", comment)
+
+
+def handed_over(lines: Iterable[str]) -> frozenset[str]:
+    """The jobs of the lines of ``squeue -r -o '%i|%k'`` whose comments hand them over, separated as in FIELDS.
+
+    A comment is free text, and may pretend to be the line of another job: a job counts only if all lines that begin
+    with its name say so, for one of them is its own.
+    """
+    told: dict[str, bool] = {}
+    for line in lines:
+        name, _, comment = line.partition(SEPARATOR)
+        told[name] = told.get(name, True) and hands_over(comment)
+    return frozenset(name for name, handed in told.items() if handed)
+
+
+def jobs_of_squeue(
+    lines: Iterable[str], excluding: frozenset[str] = frozenset(), handed: frozenset[str] = frozenset()
+) -> Iterator[SlurmJob]:
+    """Jobs of the lines of ``squeue -r -O`` with :data:`FIELDS`; the others name those that exclude nodes, and those
+    that are handed over.
 
     ``squeue -O`` does not know excluded nodes, and ``squeue -o`` not the most nodes: each is asked for its own.
     """
@@ -146,6 +171,7 @@ def jobs_of_squeue(lines: Iterable[str], excluding: frozenset[str] = frozenset()
         told = dict(zip(FIELDS, values, strict=False))
         if told["name"] in excluding:
             told["excluded nodes"] = "stated"
+        told["comment"] = HANDED if told["name"] in handed else ""
         yield from _jobs(told)
 
 
@@ -218,6 +244,7 @@ def _jobs(told: Mapping[str, Any]) -> Iterator[SlurmJob]:
         licences=stated(told["licences"]),
         asks=asks,
         looked=_time(told.get("looked")),
+        handed=hands_over(stated(told.get("comment"))),
     )
     if array <= 0 or not tasks:
         yield job

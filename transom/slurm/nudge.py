@@ -10,9 +10,9 @@ from typing import Any
 
 from transom.errors import SlurmError
 from transom.slurm import actions
-from transom.slurm.acting import events_of
+from transom.slurm.acting import Pace, events_of
 from transom.slurm.advice import Adviser
-from transom.slurm.audit import Audit, read_ledger
+from transom.slurm.audit import Audit
 from transom.slurm.commands import run_slurm
 from transom.slurm.consistency import look
 from transom.slurm.decisions import note_decision
@@ -37,7 +37,8 @@ class Nudger:
 
     def __init__(self, adviser: Adviser, terms: Terms, audit: Audit | None, limit: int) -> None:
         self._adviser, self._terms, self._audit, self._limit = adviser, terms, audit, limit
-        self._factors = {} if audit is None else read_ledger(audit.path).factors
+        self._factors = {} if audit is None else audit.catch_up().factors
+        self._pace = Pace(terms.per_minute)
         self._decided: Any = None
         if "priority/multifactor" not in run_slurm("scontrol", "show", "config"):
             raise SlurmError("nudge needs PriorityType=priority/multifactor: other priorities have no site factor")
@@ -50,14 +51,17 @@ class Nudger:
         SlurmError : Slurm does not answer.
         """
         selector = self._terms.selector
-        seen = window_of(look(self._terms.ask), self._terms.partition, self._adviser.order, False, selector.takes)
+        state = look(self._terms.ask)
+        if self._audit is not None and self._audit.others_wrote:
+            self._factors, self._decided = self._audit.catch_up().factors, None
+        seen = window_of(state, self._terms.partition, self._adviser.order, False, selector.takes)
         window = seen.window
         events = events_of(seen)
         if events == self._decided or not len(window.queue):
             return Look(seen, [], [], [], [])
-        self._decided = events
         advice = self._adviser.advise(seen)
         if self._audit is None:
+            self._decided = events
             return Look(seen, advice.starts, [], [], [])
         note_decision(self._audit, seen, advice.starts)
         first = [start.job.name for start in advice.starts]
@@ -68,6 +72,12 @@ class Nudger:
         for name in [name for name, factor in self._factors.items() if factor and name in waiting]:
             wanted.setdefault(name, 0)
         for name, factor in wanted.items():
-            if self._factors.get(name, 0) != factor and actions.nudge(self._audit, name, factor):
+            if self._factors.get(name, 0) == factor:
+                continue
+            if self._pace.spent or self._audit.others_wrote:
+                return Look(seen, [], [], [], [])  # the rest is for the next look
+            self._pace.note()
+            if actions.nudge(self._audit, name, factor):
                 self._factors[name] = factor
+        self._decided = events
         return Look(seen, [], [], [], [])

@@ -63,6 +63,9 @@ class Namer:
         SlurmError : Slurm does not answer.
         """
         state = look(self._terms.ask)
+        if self._audit is not None and self._audit.others_wrote:
+            self._audit.catch_up()  # names that another process took back are seen to be gone
+            self._decided = None
         self._follow(state)
         waiting = {job.name: job for job in state.jobs if job.waits}
         sure = self._sure(state)
@@ -148,10 +151,9 @@ class Namer:
         starts = [start for start in advice.starts if self._takes(start.job, now)]
         if self._audit is None:
             return starts, []
+        self._decided, decided = None, self._decided  # where Slurm does not answer, it is decided again
         digest = note_decision(self._audit, seen, advice.starts)
         made, stale = [], []
-        if starts:
-            self._decided = None  # from now on they count as running
         for start in starts:
             name, names = start.job.name, self._names.get(start.job.name)
             if names is not None:
@@ -159,7 +161,8 @@ class Namer:
                 if same_nodes(names.nodes, start.where):
                     names.since = now
                     continue
-            if not self._pace.spent and still(start, names.nodes if names else ""):
+            others = self._audit.others_wrote  # as one that has taken all names back while this process was stopped
+            if not others and not self._pace.spent and still(start, names.nodes if names else ""):
                 self._pace.note()
                 before = names.told if names else [""]
                 # Noted first: if the answer is lost, either may hold.
@@ -169,6 +172,8 @@ class Namer:
                     made.append(start)
                     continue
             stale.append(name)
+        if not starts:
+            self._decided = decided  # those that are named count as running from now on
         return made, stale
 
     def _expire(self, waiting: dict[str, SlurmJob], now: int) -> list[str]:

@@ -70,8 +70,9 @@ def ask_jobs(states: str = "") -> list[SlurmJob]:
     form = ",".join(f"{name}:{SEPARATOR}" for name in slurm_jobs.FIELDS.values())
     excluding = run_slurm("squeue", "-a", "-h", "-r", "-t", "PD", "-o", f"%i{SEPARATOR}%x").splitlines()
     named = frozenset(line.split(SEPARATOR)[0] for line in excluding if stated(line.partition(SEPARATOR)[2]))
+    comments = run_slurm("squeue", "-a", "-h", "-r", "-t", "PD", "-o", f"%i{SEPARATOR}%k").splitlines()
     asked = ("squeue", "-a", "-h", "-r", *(("-t", states) if states else ()), "-O", form)
-    return list(slurm_jobs.jobs_of_squeue(run_slurm(*asked).splitlines(), named))
+    return list(slurm_jobs.jobs_of_squeue(run_slurm(*asked).splitlines(), named, slurm_jobs.handed_over(comments)))
 
 
 def slurm_clock() -> int:

@@ -71,7 +71,7 @@ def command(
     every: Annotated[float, typer.Option("--every", min=0.05, help="Seconds between two looks.")] = 2.0,
     rounds: Annotated[int | None, typer.Option("--rounds", min=1, help="Stop after N looks.")] = None,
     per_minute: Annotated[
-        int, typer.Option("--per-minute", min=1, help="Start or place at most N jobs a minute.")
+        int, typer.Option("--per-minute", min=1, help="Start, place or nudge at most N jobs a minute.")
     ] = 600,
     longest_wait: Annotated[
         int | None,
@@ -104,7 +104,7 @@ def command(
     from transom.slurm.consistency import look
     from transom.slurm.drive import Driver, Terms
     from transom.slurm.giving_back import give_all_back
-    from transom.slurm.guardian import dismiss, heartbeat_of, stand_guard
+    from transom.slurm.guardian import Guarded
     from transom.slurm.lock import alone
     from transom.slurm.nudge import Nudger
     from transom.slurm.place import Namer
@@ -132,15 +132,14 @@ def command(
         return
     with alone():
         log = Audit(audit)
-        heartbeat_of(audit).touch()
         log.write(
             "begin", mode=mode, policy=policy, allocate=allocate, seed=seed, select=list(select), lease=lease,
             partition=where,
         )  # fmt: skip
-        guardian = stand_guard(audit, lease, where, tuple(select) if mode is Mode.drive else ())
+        guard = Guarded(audit, lease, where, tuple(select) if mode is Mode.drive else ())
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
-            _loop(actor(log), every, rounds, json, heartbeat_of(audit).touch)
+            _loop(actor(log), every, rounds, json, guard.beat, lease / 4)
         finally:
             # If this fails, the guardian does it.
             try:
@@ -149,13 +148,14 @@ def command(
                 note(f"{error}; a second process gives all jobs back once Slurm answers")
             else:
                 log.write("end", given_back=given)
-                dismiss(audit)
-                guardian.terminate()
-                guardian.wait()
+                guard.end()
                 note(f"given back to Slurm: {len(given)} jobs")
 
 
-def _loop(driver: Driver | Namer | Nudger, every: float, rounds: int | None, json: bool, alive: Any) -> None:
+def _loop(
+    driver: Driver | Namer | Nudger, every: float, rounds: int | None, json: bool, alive: Any, most: float = _LONGEST
+) -> None:
+    """Look again and again; after a look that Slurm did not answer, after twice the time, ``most`` seconds at most."""
     from transom.errors import SlurmError
 
     done, pause = 0, every
@@ -167,7 +167,7 @@ def _loop(driver: Driver | Namer | Nudger, every: float, rounds: int | None, jso
             look = driver.look()
         except SlurmError as error:
             note(str(error))
-            pause = min(2 * pause, _LONGEST)
+            pause = min(2 * pause, max(every, min(most, _LONGEST)))
             if rounds is not None and done == rounds:
                 raise
             continue

@@ -1,0 +1,109 @@
+"""Whether an audit log accounts for all that was done to the jobs of a Slurm, which has a log of its own."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tests.slurm.cluster import EmulatedSlurm
+from transom.slurm.audit import read_audit
+from transom.traces.records.hostlist import hosts
+
+_BASE = 0x80000000  # which Slurm adds to a site factor
+_SLACK = 0.002  # both logs round their times [s]
+_FORMS = {
+    "begin": re.compile(r"_update_job: setting begin to (\S+) for JobId=(\d+)"),
+    "nodes": re.compile(r"_update_job: setting req_nodes to (\S*) ?for JobId=(\d+)"),
+    "factor": re.compile(r"_update_job: setting AdinPrioFactor to (\d+) for JobId=(\d+)"),
+    "release": re.compile(r"_release_job_rec: release hold (on) JobId=(\d+)"),
+}
+_AT = re.compile(r"\[(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3})\]")
+
+
+class Change(NamedTuple):
+    """Something about a job that changed, and to what: nodes, or a factor."""
+
+    job: str
+    what: str
+    to: str
+
+
+class Account(NamedTuple):
+    """How often each change is in Slurm's log, in lines before an action, and in those that were confirmed; changes
+    that Slurm made before any line said so; and how many actions of each process were not confirmed."""
+
+    made: Counter[Change]
+    written: Counter[Change]
+    confirmed: Counter[Change]
+    early: list[Change]
+    open_ones: Counter[int]
+
+
+def account(slurm: EmulatedSlurm, audit: Path) -> Account:
+    """Both logs side by side; both are on our clock."""
+    made, written, confirmed = Counter[Change](), Counter[Change](), Counter[Change]()
+    acts: dict[str, dict[str, Any]] = {}
+    lines: defaultdict[Change, list[float]] = defaultdict(list)
+    open_ones = Counter[int]()
+    for line in read_audit(audit):
+        if line["kind"] == "act":
+            acts[line["number"]] = line
+            open_ones[line["process"]] += 1
+            for change in _changes(line):
+                written[change] += 1
+                lines[change].append(line["at"])
+        elif line["kind"] == "done":
+            open_ones[line["process"]] -= 1
+            if line["well"]:
+                confirmed.update(_changes(acts[line["number"]]))
+    early = []
+    for at, change in _told(slurm):
+        if made[change] >= len(lines[change]) or lines[change][made[change]] > at + _SLACK:
+            early.append(change)
+        made[change] += 1
+    return Account(made, written, confirmed, early, +open_ones)
+
+
+def assert_accounted(slurm: EmulatedSlurm, audit: Path, killed: int = 0) -> None:
+    """Everything that Slurm did was written down before, and what was confirmed it did; ``killed`` processes may have
+    left an action of each unconfirmed."""
+    found = account(slurm, audit)
+    assert found.made, "Slurm's log tells of no change"
+    assert found.early == [], "Slurm changed what no line had said before"
+    assert found.made <= found.written
+    assert found.confirmed <= found.made
+    assert sum(found.open_ones.values()) <= killed
+    assert max(found.open_ones.values(), default=0) <= 1
+
+
+def _changes(act: dict[str, Any]) -> Iterator[Change]:
+    """What an action comes to, in Slurm's words."""
+    action = act["action"]
+    for job in act["jobs"]:
+        if action in ("adopt", "release"):
+            yield Change(job, "release", "")
+        if action in ("adopt", "take", "renew", "start", "give-back", "withdraw"):
+            yield Change(job, "begin", "")
+        if action in ("start", "place"):
+            yield Change(job, "nodes", _sorted(act["nodes"]))
+        if action in ("withdraw", "clear") or (action == "give-back" and act["named"]):
+            yield Change(job, "nodes", "")
+        if action == "nudge":
+            yield Change(job, "factor", str(act["factor"]))
+
+
+def _told(slurm: EmulatedSlurm) -> Iterator[tuple[float, Change]]:
+    for line in (slurm.folder / "slurmctld.log").read_text(errors="replace").splitlines():
+        for what, form in _FORMS.items():
+            if (found := form.search(line)) is not None and (at := _AT.match(line)) is not None:
+                when = datetime.fromisoformat(at[1]).replace(tzinfo=UTC).timestamp()
+                to = {"factor": lambda text: str(int(text) - _BASE), "nodes": _sorted}.get(what, lambda _: "")
+                yield when, Change(found[2], what, to(found[1]))
+
+
+def _sorted(nodes: str) -> str:
+    return ",".join(sorted(hosts(nodes)))
