@@ -72,7 +72,6 @@ def assert_accounted(slurm: EmulatedSlurm, audit: Path, killed: int = 0) -> None
     """Everything that Slurm did was written down before, and what was confirmed it did; ``killed`` processes may have
     left an action of each unconfirmed."""
     found = account(slurm, audit)
-    assert found.made, "Slurm's log tells of no change"
     assert found.early == [], "Slurm changed what no line had said before"
     assert found.made <= found.written
     assert found.confirmed <= found.made
