@@ -41,9 +41,9 @@ ROOMS = {
     "solvers.path": {"solvers.backends", "solvers.allocation"},
     "solvers.auto": {"solvers.knapsack", "solvers.allocation"},  # whose tables' sizes are features
     "heuristics": set(),
-    "heuristics.knapsack": set(),
-    "heuristics.selection": set(),
-    "heuristics.allocation": set(),
+    "heuristics.knapsack": {"heuristics"},
+    "heuristics.selection": {"heuristics"},
+    "heuristics.allocation": {"heuristics"},
     "heuristics.placement": set(),
     "heuristics.workflow": set(),
     "traces": set(),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar
@@ -12,13 +11,13 @@ import numpy as np
 from transom.errors import SpecError
 from transom.heuristics.allocation.arrays import allocation_arrays, best_known
 from transom.heuristics.allocation.keys import decode_blocks, decode_left, encode
+from transom.heuristics.genetic import Genes, TimeOver, evolve, import_pymoo
 from transom.models.allocation import Allocation
-from transom.models.arrays import BoolArray, FloatArray, IntArray
+from transom.models.arrays import FloatArray, IntArray
 from transom.models.fat_tree import FatTree
 from transom.solving import presolve
 from transom.stop import Budget, Stop
 
-_PATIENCE = 100  # generations without a better value, where the budget has no limit at all
 _WORK = 1_000_000  # entries looked at between two looks at the clock: a few milliseconds
 
 
@@ -78,26 +77,7 @@ class AllocationGenetic:
         first = rng.random((self.population, keys.count))
         if (row := keys.encode(known)) is not None:
             first[0] = row
-        algorithm = _algorithm(keys, first, budget, int(rng.integers(2**31)))
-        unlimited = budget.seconds_left() == math.inf and budget.iterations_left() is None
-        better_at = 0
-        while not budget.done() and not (unlimited and budget.iterations - better_at >= _PATIENCE):
-            try:
-                children = algorithm.ask()
-                if children is None or not len(children):
-                    return
-                algorithm.evaluator.eval(algorithm.problem, children)
-            except _TimeOver:
-                return
-            algorithm.tell(infills=children)
-            budget.spend()
-            best = children[int(children.get("F")[:, 0].argmin())].X
-            if budget.found(keys.solution(best)):
-                better_at = budget.iterations
-
-
-class _TimeOver(Exception):
-    """Leaves a generation in the making."""
+        evolve(_genes(keys, first, budget), budget, int(rng.integers(2**31)), lambda x: budget.found(keys.solution(x)))
 
 
 class _Keys:
@@ -144,54 +124,25 @@ class _Keys:
         return starts
 
 
-def _algorithm(keys: _Keys, first: FloatArray, budget: Budget, seed: int) -> Any:
-    from pymoo.algorithms.soo.nonconvex.ga import GA
-    from pymoo.core.duplicate import DuplicateElimination
-    from pymoo.core.problem import Problem
-    from pymoo.core.termination import NoTermination
-    from pymoo.operators.crossover.ux import UniformCrossover
+def _genes(keys: _Keys, first: FloatArray, budget: Budget) -> Genes:
     from pymoo.operators.mutation.pm import PM
 
-    class Rows(Problem):
-        def _evaluate(self, x: FloatArray, out: dict[str, Any], *args: Any, **kwargs: Any) -> None:
-            # For selection only: the best child is scored again.
-            values = np.empty((len(x), 1))
-            rows = np.ascontiguousarray(x, dtype=np.float64)
-            step = max(1, _WORK // keys.work)
-            for row in range(0, len(x), step):
-                if budget.seconds_left() == 0:
-                    raise _TimeOver
-                values[row : row + step, 0] = keys.values(rows[row : row + step])
-            out["F"] = values
+    def costs(x: FloatArray) -> FloatArray:
+        values = np.empty(len(x))
+        rows = np.ascontiguousarray(x, dtype=np.float64)
+        step = max(1, _WORK // keys.work)
+        for row in range(0, len(x), step):
+            if budget.seconds_left() == 0:
+                raise TimeOver
+            values[row : row + step] = keys.values(rows[row : row + step])
+        return values
 
-    class NoTwins(DuplicateElimination):
-        # pymoo's own compares distances of all pairs, which takes longer than all else together.
-        def _do(self, pop: Any, other: Any, is_duplicate: BoolArray) -> BoolArray:
-            seen = set() if other is None else {row.tobytes() for row in other.get("X")}
-            for i, row in enumerate(pop.get("X")):
-                key = row.tobytes()
-                is_duplicate[i] |= key in seen
-                if other is None:
-                    seen.add(key)
-            return is_duplicate
-
-    algorithm = GA(
-        pop_size=len(first),
-        sampling=first,
-        crossover=UniformCrossover(),
-        mutation=PM(eta=5),
-        eliminate_duplicates=NoTwins(),
-    )
-    problem = Rows(n_var=first.shape[1], n_obj=1, xl=0.0, xu=1.0)
-    algorithm.setup(problem, termination=NoTermination(), seed=seed, verbose=False)
-    return algorithm
+    return Genes(first, costs, PM(eta=5))
 
 
 @cache
 def _warm_up() -> None:
-    from pymoo.config import Config
-
-    Config.warnings["not_compiled"] = False  # pymoo would print a hint on its optional C modules
+    import_pymoo()
     for rule in ("static", "dynamic"):
         problem = Allocation(FatTree.k_ary(4), np.arange(10), np.array([4, 4]), rule)
         budget = Stop(iterations=2).start(problem)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from transom.errors import SpecError
+from transom.heuristics.genetic import import_pymoo
 from transom.heuristics.selection.archive import Archive
 from transom.heuristics.selection.crowding import survivors
 from transom.heuristics.selection.incumbent_reporter import IncumbentReporter, undecided
@@ -233,9 +234,7 @@ def _algorithm(search: _Search, first: BoolArray) -> Any:
 
 @cache
 def _warm_up() -> None:
-    from pymoo.config import Config
-
-    Config.warnings["not_compiled"] = False  # pymoo would print a hint on its optional C modules
+    import_pymoo()
     problem = Selection(np.array([[4, 1], [3, 3], [1, 4], [2, 2]]), np.array([7, 6]), requires=((3, 0),))
     budget = Stop(iterations=3).start(problem)
     Nsga2(population=4)(problem, budget, np.random.default_rng(0))
