@@ -47,7 +47,6 @@ def test_the_sentence_of_a_gain() -> None:
          "shrunk from 2 h to 1 h"),
         ((3600, 7200), (3600, 7200), "left the mean wait as it is (60 min); the longest wait would have stayed at 2 h"),
         ((0, 0), (30, 30), "raised the mean wait from 0 s to 30 s; the longest wait would have grown from 0 s to 30 s"),
-        ((0, 0), (0, 0), "left the mean wait as it is (0 s); the longest wait would have stayed at 0 s"),
         ((36000, 7200), (35999, 7200), "cut the mean wait by less than 1 % (10 h to 10 h)"),
         ((36000, 7200), (36, 7200), "cut the mean wait by more than 99 % (10 h to 36 s)"),
     ],
@@ -70,7 +69,20 @@ def test_growth_shrinkage_and_equality(before: tuple[int, int], after: tuple[int
 def test_numbers_of_users(after: dict[str, float], words: str) -> None:
     assert words in said(replay(10, users={"1": 10.0, "2": 10.0}), replay(10, users=after))[0]
     told = said(replay(10, users={"1": 10.0}), replay(10, users={"1": 10.0}))[0]
-    assert "not even the only user would have waited longer" in told
+    assert "; the only user would not have waited longer; " in told
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("users", [None, {"1": 0.0}])
+def test_that_nobody_waits_is_said_once(users: dict[str, float] | None) -> None:
+    idle = replay(0, 0, users)
+    assert said(idle, copies=[[idle, idle]], jitter=60) == ["Under p0 no job would have waited."]
+    copies = [[idle, idle], [idle, idle]]
+    assert said(idle, idle, copies=copies, jitter=60) == ["Under p1 as under p0 no job would have waited."]
+    copies = [[idle, idle], [idle, replay(1, 2, users)]]
+    told = said(idle, idle, copies=copies, jitter=60)
+    assert told[0].startswith("p1 instead of p0 would have left the mean wait as it is (0 s")
+    assert told[-1].startswith("In brackets: ")
 
 
 @pytest.mark.fast

@@ -58,16 +58,28 @@ def answer(
     said = [sentence for each in comparisons for sentence in _compared(policies[0], each)] or _alone(
         policies[0], first, plain
     )
-    if comparisons and not comparisons[0].users:
+    waited = not all(map(_nobody_waits, comparisons)) if comparisons else not _idle(first, plain)
+    if comparisons and waited and not comparisons[0].users:
         said.append("The trace does not tell whose jobs these are.")
-    if repeats:
+    if repeats and waited:
         moved = f" with submissions moved by up to {jitter} s" if jitter else " with other seeds"
         copy = f"{repeats} further replays{moved}" if repeats > 1 else f"a further replay{moved}"
         said.append(f"In brackets: the range over {copy}.")
     return Answer({**facts, "sentences": said}, said)
 
 
+def _nobody_waits(told: Comparison) -> bool:
+    longest = told.max_wait
+    return not any((longest.baseline, longest.value, told.mean_wait.lowest, told.mean_wait.highest))
+
+
+def _idle(replay: Repetition, means: Sequence[float]) -> bool:
+    return not any((replay.figures["max_wait"], *means))
+
+
 def _compared(baseline: str, told: Comparison) -> list[str]:
+    if _nobody_waits(told):
+        return [f"Under {told.policy} as under {baseline} no job would have waited."]
     parts = [_mean(told.mean_wait)]
     if told.users is not None:
         parts.append(_users(told.users))
@@ -78,6 +90,8 @@ def _compared(baseline: str, told: Comparison) -> list[str]:
 
 
 def _alone(policy: str, replay: Repetition, means: Sequence[float]) -> list[str]:
+    if _idle(replay, means):
+        return [f"Under {policy} no job would have waited."]
     mean, median, longest = (replay.figures[name] for name in ("mean_wait", "median_wait", "max_wait"))
     span = f" ({' to '.join(times(min(means), max(means)))})" if means else ""
     said = f"Under {policy} the mean wait would have been {times(mean)[0]}{span}, the median {times(median)[0]} "
@@ -85,7 +99,8 @@ def _alone(policy: str, replay: Repetition, means: Sequence[float]) -> list[str]
     if "user" in replay.waits:
         waits = [wait for _, wait in replay.waits["user"].values()]
         most = sum(wait > mean for wait in waits)
-        said += f"; {_of(most, len(waits), 'user')} would have waited longer than the mean"
+        if len(waits) > 1:  # one alone waits the mean
+            said += f"; {_of(most, len(waits), 'user')} would have waited longer than the mean"
     return [f"{said}."]
 
 
@@ -115,12 +130,12 @@ def _users(users: Users) -> str:
     span = ""
     if users.fewest is not None and users.most is not None:
         span = f" ({users.fewest} to {users.most})" if users.fewest < users.most else f" ({users.most})"
+    if users.known == 1:
+        return f"the only user would {'' if users.longer else 'not '}have waited longer{span}"
     return f"{_of(users.longer, users.known, 'user')} would have waited longer{span}"
 
 
 def _of(count: int, known: int, what: str) -> str:
-    if known == 1:
-        return f"the only {what}" if count else f"not even the only {what}"
     some = {0: "none", known: "all"}.get(count, f"{count:,}")
     return f"{some} of {known:,} {what}s" if count < known else f"all {known:,} {what}s"
 
