@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hn
 
-from transom._system.sorting import ascending, reordered, stable_order
+from transom._system.sorting import ascending, radix_order, reordered, stable_order
 
 pytestmark = pytest.mark.fast
 
@@ -27,3 +27,10 @@ def test_orders_are_those_of_numpy(keys: np.ndarray) -> None:
 def test_long_runs_and_strides() -> None:
     keys = np.random.default_rng(1).integers(0, 500, (3000, 2))[:, 1]
     assert stable_order(keys).tolist() == np.argsort(keys, kind="stable").tolist()
+
+
+@pytest.mark.parametrize(("least", "most"), [(0, 1), (-5, 5), (-(2**20), 2**20), (0, 2**50), (-(2**62), 2**62 - 1)])
+@pytest.mark.parametrize("count", [0, 1, 1000, 1001, 5000])
+def test_orders_of_16_bits_at_a_time_are_those_of_numpy(least: int, most: int, count: int) -> None:
+    keys = np.random.default_rng(count).integers(least, most, count, endpoint=True)
+    assert radix_order(keys).tolist() == np.argsort(keys, kind="stable").tolist()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -124,3 +125,30 @@ def test_a_machine_names_what_no_task_states() -> None:
     with pytest.raises(ModelError, match="no task states 'gpu'; further resources: memory"):
         DIAMOND.on(4, {"gpu": 1})
     assert DIAMOND.on(4).machine.tolist() == [4, 10]  # type: ignore[union-attr]
+
+
+def test_the_earliest_starts_are_the_answer_exactly_where_the_machine_has_room_for_them() -> None:
+    rng, known = np.random.default_rng(4), set()
+    for _ in range(300):
+        count = int(rng.integers(1, 7))
+        edges = [(a, b) for a in range(count) for b in range(a + 1, count) if rng.random() < 0.3]
+        names = [f"t{i}" for i in range(count)]
+        flow = Workflow("w", names, rng.integers(0, 4, count), edges, rng.integers(1, 3, count)).on(
+            int(rng.integers(2, 6))
+        )
+        starts = flow.earliest()
+        used = [
+            sum(int(flow.nodes[t]) for t in range(count) if starts[t] <= now < starts[t] + flow.durations[t])
+            for now in range(25)
+        ]
+        fits = max(used) <= flow.machine[0]
+        known.add(fits)
+        assert (flow.trivial() is not None) == fits
+    assert known == {True, False}
+
+
+def test_the_digest_is_made_once_and_is_what_it_was() -> None:
+    flow = Workflow("w", ["a", "b"], [1.5, 2], [[0, 1]]).on(2)
+    assert flow.digest() is flow.digest()
+    assert flow.digest() == replace(flow).digest() == "c07fc327a4ce30ce00ca0dbebfe8fd6e"
+    assert Workflow("w", ["a", "b"], [1.5, 2]).on(2).digest() != flow.digest()

@@ -1,4 +1,7 @@
-"""Sorting for compiled functions: the compiler's own stable sort takes seconds to compile wherever it is called."""
+"""Sorting for compiled functions: the compiler's own stable sort takes seconds to compile wherever it is called.
+
+And for the others: numpy sorts 16 bits at a time several times faster than 64.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,24 @@ from numpy.typing import NDArray
 from transom._system.compiling import compiled
 
 _RUN = 8  # entries that are sorted by insertion before runs are merged
+_FEW = 1000  # entries, up to which a single sort is as fast
+
+
+def radix_order(keys: NDArray[np.int64]) -> NDArray[np.intp]:
+    """``np.argsort(keys, kind="stable")`` of whole numbers, in rounds of 16 bits, which numpy sorts by radix.
+
+    Parameters
+    ----------
+    keys : shape ``(n,)``; no two differ by 2**63 or more.
+    """
+    if len(keys) <= _FEW:
+        return np.argsort(keys, kind="stable")
+    rest = keys - keys.min()
+    bits = int(rest.max()).bit_length()
+    order = np.argsort(rest.astype(np.uint16), kind="stable")
+    for shift in range(16, bits, 16):
+        order = order[np.argsort((rest >> shift).astype(np.uint16)[order], kind="stable")]
+    return order
 
 
 @compiled

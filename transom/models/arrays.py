@@ -234,7 +234,7 @@ def _feed(state: Any, value: Any) -> None:
         for key in sorted(value):
             state.update(repr(key).encode())
             _feed(state, value[key])
-    elif isinstance(value, (tuple, list)) and any(isinstance(each, (np.ndarray, Frozen)) for each in value):
+    elif isinstance(value, (tuple, list)) and any(issubclass(t, (np.ndarray, Frozen)) for t in {*map(type, value)}):
         state.update(str(len(value)).encode())  # repr would leave out most of a long array
         for each in value:
             _feed(state, each)

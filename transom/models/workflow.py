@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from transom._system.sorting import radix_order
 from transom.errors import ModelError, shown
 from transom.models.arrays import (
     NONE,
@@ -44,9 +45,10 @@ class Adjacency(NamedTuple):
 
 
 class _Known:
-    """What follows from the fields and is asked for again and again: rows of the edges, an order, ticks."""
+    """What follows from the fields and is asked for again and again: rows of the edges, an order, ticks, the digest."""
 
-    __slots__ = ("_children", "_durations", "_order", "_parents", "_ticks")
+    __slots__ = ("_children", "_digest", "_durations", "_order", "_parents", "_ticks")
+    _digest: str
     _parents: Adjacency
     _children: Adjacency
     _order: IntArray
@@ -294,7 +296,7 @@ class Workflow(_Known, Frozen):
             return broken
         times = np.concatenate((ends[runs], starts[runs]))
         changes = np.concatenate((-self.requests()[runs], self.requests()[runs]))
-        by_time = np.argsort(times, kind="stable")  # ends stand before starts of the same instant
+        by_time = radix_order(times)  # ends stand before starts of the same instant
         wide = float(np.abs(changes).astype(np.float64).sum()) >= 2.0**62  # 64 bits may not hold the sums
         used = np.cumsum(changes[by_time].astype(object) if wide else changes[by_time], axis=0)
         for r, name in enumerate(("nodes", *self.resources)):
@@ -310,14 +312,26 @@ class Workflow(_Known, Frozen):
         """``solution`` as a read-only array of its own."""
         return frozen_ints(solution, "workflow: solution", (len(self),))
 
+    def digest(self) -> str:
+        """As of every model; of 100,000 tasks it takes longer than a schedule, so it is made once."""
+        if not hasattr(self, "_digest"):
+            object.__setattr__(self, "_digest", Frozen.digest(self))
+        return self._digest
+
     def warm_up(self) -> None:
-        """Compile what longest paths are found with."""
+        """Compile what longest paths are found with, and make the digest."""
+        self.digest()
         none = np.zeros(0, np.int64)
         longest_paths(none, np.zeros(1, np.int64), none, none, none)
 
     def trivial(self) -> IntArray | None:
         """The earliest starts if the machine has room for all of them, else None."""
         starts = self.earliest()
+        if self.machine is not None and len(self):
+            # The usual no, without a look at every instant: all tasks together take more than there is until the end.
+            room = self.machine * float((starts + self._durations).max()) * (1 + 1e-6)
+            if ((self._durations.astype(np.float64)[:, None] * self.requests()).sum(axis=0) > room).any():
+                return None
         return None if self.violations(starts) else starts
 
 

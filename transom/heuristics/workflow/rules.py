@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from transom._system.sorting import radix_order
 from transom.heuristics.workflow.schedules import Profile, clear, insert, list_schedule
 from transom.heuristics.workflow.tasks import Tasks, longest_paths, tasks_of, waits_of
 from transom.models.arrays import IntArray
@@ -51,7 +52,7 @@ def ranks_of(scores: IntArray, problem: Workflow) -> IntArray:
     """The position of each task in ascending order of the scores; what stands for releases comes first."""
     waits = len(waits_of(problem))
     ranks = np.empty(len(scores) + waits, np.int64)
-    ranks[np.argsort(scores, kind="stable")] = waits + np.arange(len(scores))
+    ranks[radix_order(scores)] = waits + np.arange(len(scores))
     ranks[len(scores) :] = np.arange(waits)
     return ranks
 
@@ -124,7 +125,7 @@ class Heft(Rule):
 def by_rank(problem: Workflow) -> IntArray:
     """The tasks by falling longest path to the end, parents before children; what stands for releases comes first."""
     order, count = problem.order(), len(problem)
-    by_path = order[np.argsort(-longest_paths(problem)[order], kind="stable")]
+    by_path = order[radix_order(-longest_paths(problem)[order])]
     return np.concatenate((np.arange(count, count + len(waits_of(problem))), by_path))
 
 

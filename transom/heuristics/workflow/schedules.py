@@ -13,17 +13,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transom._system.compiling import compiled
+from transom._system.compiling import compiled, no_refcount
 from transom.heuristics.workflow.tasks import Tasks
 from transom.models.arrays import IntArray
 
 
-class Heap(NamedTuple):
-    """A binary heap of values by keys, the least on top; ``size`` has one entry."""
+class Heaps(NamedTuple):
+    """Binary heaps of values by keys, the least on top: heap h begins at ``begins[h]`` and has ``sizes[h]`` values."""
 
     keys: IntArray
     values: IntArray
-    size: IntArray
+    begins: IntArray
+    sizes: IntArray
 
 
 class Profile(NamedTuple):
@@ -34,33 +35,35 @@ class Profile(NamedTuple):
     steps: IntArray
 
 
-@compiled
-def push(heap: Heap, key: int, value: int) -> None:
-    """Add a value."""
-    at = int(heap.size[0])
-    heap.size[0] += 1
-    while at > 0 and heap.keys[(at - 1) // 2] > key:
-        heap.keys[at], heap.values[at] = heap.keys[(at - 1) // 2], heap.values[(at - 1) // 2]
+@no_refcount
+def push(heaps: Heaps, which: int, key: int, value: int) -> None:
+    """Add a value to a heap."""
+    begin, at = heaps.begins[which], int(heaps.sizes[which])
+    heaps.sizes[which] += 1
+    while at > 0 and heaps.keys[begin + (at - 1) // 2] > key:
+        above = begin + (at - 1) // 2
+        heaps.keys[begin + at], heaps.values[begin + at] = heaps.keys[above], heaps.values[above]
         at = (at - 1) // 2
-    heap.keys[at], heap.values[at] = key, value
+    heaps.keys[begin + at], heaps.values[begin + at] = key, value
 
 
-@compiled
-def pop(heap: Heap) -> int:
-    """Take the value with the least key."""
-    top = int(heap.values[0])
-    heap.size[0] -= 1
-    size = int(heap.size[0])
-    key, value, at = heap.keys[size], heap.values[size], 0
+@no_refcount
+def pop(heaps: Heaps, which: int) -> int:
+    """Take the value with the least key from a heap."""
+    begin, at = heaps.begins[which], 0
+    top = int(heaps.values[begin])
+    heaps.sizes[which] -= 1
+    size = int(heaps.sizes[which])
+    key, value = heaps.keys[begin + size], heaps.values[begin + size]
     while 2 * at + 1 < size:
         below = 2 * at + 1
-        if below + 1 < size and heap.keys[below + 1] < heap.keys[below]:
+        if below + 1 < size and heaps.keys[begin + below + 1] < heaps.keys[begin + below]:
             below += 1
-        if heap.keys[below] >= key:
+        if heaps.keys[begin + below] >= key:
             break
-        heap.keys[at], heap.values[at] = heap.keys[below], heap.values[below]
+        heaps.keys[begin + at], heaps.values[begin + at] = heaps.keys[begin + below], heaps.values[begin + below]
         at = below
-    heap.keys[at], heap.values[at] = key, value
+    heaps.keys[begin + at], heaps.values[begin + at] = key, value
     return top
 
 
@@ -77,8 +80,10 @@ def list_schedule(tasks: Tasks, ranks: IntArray) -> IntArray:
     """
     kinds = np.zeros(len(ranks), np.int64)
     for column in tasks.requests.T:
-        amounts, of = np.unique(column, return_inverse=True)
-        kinds = np.unique(kinds * len(amounts) + of, return_inverse=True)[1]
+        amounts = np.unique(column)
+        kinds = kinds * len(amounts) + np.searchsorted(amounts, column)
+        if kinds.any():  # only those that occur
+            kinds = np.searchsorted(np.unique(kinds), kinds)
     begins = np.cumsum(np.bincount(kinds, minlength=1))
     return schedule_kinds(tasks, ranks, kinds, np.append(0, begins))
 
@@ -95,54 +100,45 @@ def schedule_kinds(tasks: Tasks, ranks: IntArray, kinds: IntArray, begins: IntAr
     """
     count, resources = tasks.requests.shape
     starts, waits = np.zeros(count, np.int64), np.zeros(count, np.int64)
-    keys, values, sizes = np.empty(count, np.int64), np.empty(count, np.int64), np.zeros(len(begins), np.int64)
-    ends = Heap(np.empty(count, np.int64), np.empty(count, np.int64), np.zeros(1, np.int64))
+    ready = Heaps(np.empty(count, np.int64), np.empty(count, np.int64), begins, np.zeros(len(begins), np.int64))
+    one = np.zeros(1, np.int64)
+    ends = Heaps(np.empty(count, np.int64), np.empty(count, np.int64), one, np.zeros(1, np.int64))
     free = tasks.capacity.copy()
     for task in range(count):
         waits[task] = tasks.parents_from[task + 1] - tasks.parents_from[task]
         if waits[task] == 0:
-            add_ready(keys, values, sizes, begins, kinds[task], ranks[task], task)
+            push(ready, kinds[task], ranks[task], task)
     now = 0
     while True:
         while free[0] > 0:
             kind, least = -1, count
             for each in range(len(begins) - 1):
                 at = begins[each]
-                if sizes[each] > 0 and keys[at] < least:
+                if ready.sizes[each] > 0 and ready.keys[at] < least:
                     fits = True
                     for r in range(resources):
-                        fits = fits and tasks.requests[values[at], r] <= free[r]
+                        fits = fits and tasks.requests[ready.values[at], r] <= free[r]
                     if fits:
-                        kind, least = each, keys[at]
+                        kind, least = each, ready.keys[at]
             if kind < 0:
                 break
-            low, high = begins[kind], begins[kind + 1]
-            task = pop(Heap(keys[low:high], values[low:high], sizes[kind : kind + 1]))
+            task = pop(ready, kind)
             starts[task] = now
             for r in range(resources):
                 free[r] -= tasks.requests[task, r]
-            push(ends, now + tasks.durations[task], task)
-        if ends.size[0] == 0:
+            push(ends, 0, now + tasks.durations[task], task)
+        if ends.sizes[0] == 0:
             return starts
         now = int(ends.keys[0])
-        while ends.size[0] > 0 and ends.keys[0] == now:
-            task = pop(ends)
+        while ends.sizes[0] > 0 and ends.keys[0] == now:
+            task = pop(ends, 0)
             for r in range(resources):
                 free[r] += tasks.requests[task, r]
             for k in range(tasks.children_from[task], tasks.children_from[task + 1]):
                 child = tasks.children[k]
                 waits[child] -= 1
                 if waits[child] == 0:
-                    add_ready(keys, values, sizes, begins, kinds[child], ranks[child], child)
-
-
-@compiled
-def add_ready(
-    keys: IntArray, values: IntArray, sizes: IntArray, begins: IntArray, kind: int, rank: int, task: int
-) -> None:
-    """Add a task to the heap of its kind."""
-    low, high = begins[kind], begins[kind + 1]
-    push(Heap(keys[low:high], values[low:high], sizes[kind : kind + 1]), rank, task)
+                    push(ready, kinds[child], ranks[child], child)
 
 
 @compiled

@@ -82,7 +82,7 @@ def resource_bound(windows: Windows) -> int:
 
 def energy_bound(windows: Windows) -> int:
     """What all tasks take of the scarcest resource."""
-    energy = windows.durations.astype(object) @ windows.requests
+    energy = (windows.durations @ windows.requests).tolist()  # within 64 bits, as no task takes more than there is
     return max((-(-part // most) for part, most in zip(energy, windows.capacity.tolist(), strict=True)), default=0)
 
 

@@ -174,6 +174,21 @@ class _PartBudget(Budget):
             self._joint.report()
 
 
+class _SearchBudget(Budget):
+    """The budget of the local search: what it finds is judged once, by the whole budget."""
+
+    def __init__(self, stop: Stop, problem: Workflow, whole: Budget) -> None:
+        super().__init__(stop, problem, whole.threads, whole.clock)
+        self._whole = whole
+        self.solution, self.value, self.bound = whole.solution, whole.value, whole.bound
+
+    def found(self, solution: Any) -> bool:
+        better = self._whole.found(solution)
+        if better:
+            self.solution, self.value, self._improved_at = self._whole.solution, self._whole.value, self.iterations
+        return better
+
+
 def _solve(problem: Workflow, budget: Budget, rng: np.random.Generator, start: Any) -> None:
     """Bounds, local search, then CP-SAT on one part."""
     (windows, exact), ticks = windows_of(problem), problem.ticks
@@ -200,12 +215,9 @@ def _improve(problem: Workflow, budget: Budget, rng: np.random.Generator, start:
     """Local search, until it has used up its share of the time or meets the bound."""
     seconds = budget.seconds_left()
     limit = None if seconds == math.inf else max(share * seconds, 1e-9)
-    part = budget.nested(Stop(limit, budget.iterations_left(), stall=_STALL * len(problem)), problem)
-    if budget.bound is not None:
-        part.prove(budget.bound)
+    part = _SearchBudget(Stop(limit, budget.iterations_left(), stall=_STALL * len(problem)), problem, budget)
     registry.make(registry.SOLVERS, "local-search", Workflow).improve(problem, part, rng, start)
     budget.spend(part.iterations)
-    budget.found(part.solution)
 
 
 def _search(
