@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -91,3 +92,14 @@ def test_the_ten_tasks_of_heft(shared: Path) -> None:
     assert values[1] == 127
     assert values[3] == values[4] == 66
     assert values[2] == min(values[2] or 0, solve(flow.on(2), "heft", Stop(seconds=5)).value or 0)
+
+
+@pytest.mark.parametrize("releases", [None, [0, 20, 0, 0, 0, 0, 0]])
+def test_bounds_are_multiples_of_what_all_runtimes_and_releases_are_multiples_of(releases: list[int] | None) -> None:
+    # 160 s on three nodes: no schedule ends after 53.4 s, because all that happens does so every 20 s.
+    runtimes = [20, 20, 20, 40, 20, 20, 20]
+    problem = Workflow("w", [*"abcdefg"], runtimes, [[0, 1], [0, 2]], releases=releases).on(3)
+    result = solve(problem, "cpsat", Stop(iterations=1))
+    assert (result.bound, result.value, result.status) == (60.0, 60.0, "optimal")
+    finer = replace(problem, runtimes=[*runtimes[:-1], 19.5])
+    assert solve(finer, "cpsat", Stop(iterations=1)).bound < 60

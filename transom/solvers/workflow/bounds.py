@@ -68,6 +68,19 @@ def windows_of(problem: Workflow) -> tuple[Windows, bool]:
     return Windows(problem.earliest(), durations, problem.tails(), table, np.array(amounts, np.int64)), exact
 
 
+def step_of(problem: Workflow) -> int:
+    """What all durations and releases are multiples of, in ticks, and so is the least makespan; 1 if there are none.
+
+    Of some best schedule no task can start earlier alone: each starts where another ends or at a release.
+    """
+    return max(1, int(np.gcd.reduce(np.append(problem.durations, problem.releases * problem.ticks))))
+
+
+def rounded_up(ticks: int, step: int) -> int:
+    """The next multiple of a step."""
+    return -(-ticks // step) * step
+
+
 def path_bound(windows: Windows) -> int:
     """The longest path."""
     return int((windows.heads + windows.durations + windows.tails).max(initial=0))

@@ -21,6 +21,8 @@ from transom.solvers.workflow.bounds import (
     interval_bound,
     path_bound,
     resource_bound,
+    rounded_up,
+    step_of,
     windows_of,
 )
 from transom.solvers.workflow.series import series_parts
@@ -41,12 +43,16 @@ _PARAMETERS = {"use_precedences_in_disjunctive_constraint": True, "use_strong_pr
 
 @dataclass(frozen=True, slots=True)
 class _Ticks(Scale):
-    """Objectives in ticks as seconds, exactly; an infinite error says that amounts were rounded."""
+    """Objectives in ticks as seconds, exactly; an infinite error says that amounts were rounded.
+
+    Makespans are multiples of ``step``, in ticks (:func:`~.bounds.step_of`).
+    """
 
     ticks: int = 1
+    step: int = 1
 
     def bound(self, objective: float) -> float:
-        whole = math.ceil(objective - 1e-6)
+        whole = rounded_up(math.ceil(objective - 1e-6), self.step)
         return whole if self.ticks == 1 else whole / self.ticks
 
 
@@ -116,10 +122,10 @@ class _Joint:
             quick = budget.nested(Stop(), part)
             rule(part, quick, np.random.default_rng(0))
             windows, _ = windows_of(part)
-            proved = max(path_bound(windows), resource_bound(windows)) * (problem.ticks // part.ticks)
+            proved = rounded_up(max(path_bound(windows), resource_bound(windows)), step_of(part))
             self.starts.append(np.asarray(quick.solution) * (problem.ticks // part.ticks))
             self.makespans.append(self.in_ticks(quick.value))
-            self.bounds.append(proved)
+            self.bounds.append(proved * (problem.ticks // part.ticks))
         self.report()
 
     def in_ticks(self, seconds: float | None) -> int:
@@ -191,12 +197,12 @@ class _SearchBudget(Budget):
 
 def _solve(problem: Workflow, budget: Budget, rng: np.random.Generator, start: Any) -> None:
     """Bounds, local search, then CP-SAT on one part."""
-    (windows, exact), ticks = windows_of(problem), problem.ticks
-    scale = _Ticks(1 / ticks, 0.0 if exact else math.inf, False, ticks=ticks)
-    proved = max(path_bound(windows), energy_bound(windows))
+    (windows, exact), ticks, step = windows_of(problem), problem.ticks, step_of(problem)
+    scale = _Ticks(1 / ticks, 0.0 if exact else math.inf, False, ticks=ticks, step=step)
+    proved = rounded_up(max(path_bound(windows), energy_bound(windows)), step)
     budget.prove(scale.bound(proved))
     if budget.seconds_left() > _PER_SQUARE * len(problem) ** 2:
-        proved = max(proved, resource_bound(windows))
+        proved = rounded_up(max(proved, resource_bound(windows)), step)
         budget.prove(scale.bound(proved))
     building = _PER_TASK * (len(problem) + len(problem.edges))
     short = building > (1 - _SHARE) * budget.seconds_left()  # too short for CP-SAT: local search takes it all
@@ -204,7 +210,7 @@ def _solve(problem: Workflow, budget: Budget, rng: np.random.Generator, start: A
     makespan = int((np.asarray(budget.solution) + windows.durations).max())
     cube = len(problem) ** 3 * len(windows.capacity)
     if not budget.done() and cube <= _CUBE and budget.seconds_left() > _PER_CUBE * cube:
-        proved = interval_bound(windows, proved, makespan)
+        proved = rounded_up(interval_bound(windows, proved, makespan), step)
         budget.prove(scale.bound(proved))
     if budget.done() or budget.short(building):
         return
