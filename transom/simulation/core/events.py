@@ -15,6 +15,7 @@ from typing import NamedTuple
 from transom._system.compiling import no_refcount
 from transom.models.arrays import IntArray
 from transom.simulation.core.schedule import READY, RESERVED
+from transom.simulation.core.timed_jobs import place_of, pop, push
 
 NEVER = 2**62
 """A time that does not come [s]."""
@@ -86,7 +87,7 @@ def advance(
         at[WAKE] = NEVER
         waited = int(at[QUEUED])
         while at[ENDING] and ends[0, 0] == now:
-            job = _pop(ends, at[ENDING])
+            job = pop(ends, at[ENDING])
             at[ENDING] -= 1
             _finish(jobs, queue, expected, ended, free, children, at, job)
         while at[NEXT] < n and jobs[at[NEXT], SUBMIT] == now:
@@ -130,7 +131,7 @@ def occupy(jobs: IntArray, expected: IntArray, free: IntArray, at: IntArray, job
     for r in range(len(free)):
         free[r] -= jobs[job, DEMAND + r]
     end = at[NOW] + jobs[job, WALLTIME]
-    low = _place_of(expected, at[RUNNING], end, job)
+    low = place_of(expected, at[RUNNING], end, job)
     for i in range(at[RUNNING], low, -1):
         expected[i, 0] = expected[i - 1, 0]
         expected[i, 1] = expected[i - 1, 1]
@@ -164,7 +165,7 @@ def launch(
         jobs[job, MODE] = modes[k]
         jobs[job, ORDER] = at[STARTED]
         at[STARTED] += 1
-        _push(ends, at[ENDING], at[NOW] + runtime[job], job)
+        push(ends, at[ENDING], at[NOW] + runtime[job], job)
         at[ENDING] += 1
         first = min(first, picks[k])
     kept = first
@@ -223,7 +224,7 @@ def _finish(
     at[ENDED] += 1
     for r in range(len(free)):
         free[r] += jobs[job, DEMAND + r]
-    low = _place_of(expected, at[RUNNING], jobs[job, START] + jobs[job, WALLTIME], job)
+    low = place_of(expected, at[RUNNING], jobs[job, START] + jobs[job, WALLTIME], job)
     at[RUNNING] -= 1
     for i in range(low, at[RUNNING]):
         expected[i, 0] = expected[i + 1, 0]
@@ -309,57 +310,6 @@ def _sift(jobs: IntArray, queue: IntArray, begin: int, top: int, end: int) -> No
 
 
 @no_refcount
-def _place_of(pairs: IntArray, length: int, time: int, job: int) -> int:
-    low, high = 0, length
-    while low < high:
-        middle = (low + high) // 2
-        if pairs[middle, 0] < time or (pairs[middle, 0] == time and pairs[middle, 1] < job):
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@no_refcount
-def _push(heap: IntArray, length: int, time: int, job: int) -> None:
-    i = length
-    while i > 0:
-        parent = (i - 1) // 2
-        if heap[parent, 0] < time or (heap[parent, 0] == time and heap[parent, 1] < job):
-            break
-        heap[i, 0] = heap[parent, 0]
-        heap[i, 1] = heap[parent, 1]
-        i = parent
-    heap[i, 0] = time
-    heap[i, 1] = job
-
-
-@no_refcount
-def _pop(heap: IntArray, length: int) -> int:
-    top = heap[0, 1]
-    last = length - 1
-    time, job = heap[last, 0], heap[last, 1]
-    i = 0
-    while True:
-        child = 2 * i + 1
-        if child >= last:
-            break
-        if child + 1 < last and (
-            heap[child + 1, 0] < heap[child, 0]
-            or (heap[child + 1, 0] == heap[child, 0] and heap[child + 1, 1] < heap[child, 1])
-        ):
-            child += 1
-        if time < heap[child, 0] or (time == heap[child, 0] and job < heap[child, 1]):
-            break
-        heap[i, 0] = heap[child, 0]
-        heap[i, 1] = heap[child, 1]
-        i = child
-    heap[i, 0] = time
-    heap[i, 1] = job
-    return int(top)
-
-
-@no_refcount
 def reset(s: State, origin: State, runtime: IntArray) -> None:
     """Bring a state back to ``origin``, in which running jobs end as ``runtime`` [s] says, but not before its now.
 
@@ -377,7 +327,7 @@ def reset(s: State, origin: State, runtime: IntArray) -> None:
     for i in range(s.at[RUNNING]):
         job = origin.expected[i, 1]
         s.expected[i, 0], s.expected[i, 1] = origin.expected[i, 0], job
-        _push(s.ends, i, max(s.jobs[job, START] + runtime[job], s.at[NOW]), job)
+        push(s.ends, i, max(s.jobs[job, START] + runtime[job], s.at[NOW]), job)
     s.at[ENDING] = s.at[RUNNING]
 
 
@@ -386,7 +336,7 @@ def end_jobs(s: State) -> None:
     """Take in the ends of an instant."""
     waited = int(s.at[QUEUED])
     while s.at[ENDING] and s.ends[0, 0] == s.at[NOW]:
-        job = _pop(s.ends, s.at[ENDING])
+        job = pop(s.ends, s.at[ENDING])
         s.at[ENDING] -= 1
         _finish(s.jobs, s.queue, s.expected, s.ended, s.free, s.children, s.at, job)
     _settle(s.jobs, s.queue, s.at, waited)
@@ -414,7 +364,7 @@ def interrupt(s: State, job: int, requeue: bool) -> None:
         s.ends[i, 0], s.ends[i, 1] = s.ends[(i - 1) // 2, 0], s.ends[(i - 1) // 2, 1]
         i = (i - 1) // 2
     s.ends[0, 0], s.ends[0, 1] = -1, job
-    _pop(s.ends, s.at[ENDING])
+    pop(s.ends, s.at[ENDING])
     s.at[ENDING] -= 1
     if not requeue:
         _finish(s.jobs, s.queue, s.expected, s.ended, s.free, s.children, s.at, job)
@@ -422,7 +372,7 @@ def interrupt(s: State, job: int, requeue: bool) -> None:
         return
     for r in range(len(s.free)):
         s.free[r] += s.jobs[job, DEMAND + r]
-    low = _place_of(s.expected, s.at[RUNNING], s.jobs[job, START] + s.jobs[job, WALLTIME], job)
+    low = place_of(s.expected, s.at[RUNNING], s.jobs[job, START] + s.jobs[job, WALLTIME], job)
     s.at[RUNNING] -= 1
     for k in range(low, s.at[RUNNING]):
         s.expected[k, 0], s.expected[k, 1] = s.expected[k + 1, 0], s.expected[k + 1, 1]
