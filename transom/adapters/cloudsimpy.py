@@ -28,16 +28,8 @@ class CloudSimPy:
     """A scheduler that is asked every second, and capacities in double precision."""
 
     name: ClassVar[str] = "cloudsimpy"
-
-    @property
-    def stated(self) -> str:
-        """What a schedule says about the rules that made it."""
-        return self.name
-
-    @property
-    def replayed(self) -> str:
-        """The specification of these rules as far as a replay depends on it."""
-        return self.name
+    stated: ClassVar[str] = name
+    replayed: ClassVar[str] = name
 
     def arranged(self, workload: TaskWorkload) -> Arranged:
         """The workload as the program takes it."""

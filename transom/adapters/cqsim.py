@@ -61,16 +61,8 @@ class CqSim:
     """One pass per event, and backfilling by real runtimes."""
 
     name: ClassVar[str] = "cqsim"
-
-    @property
-    def stated(self) -> str:
-        """What a schedule says about the rules that made it."""
-        return self.name
-
-    @property
-    def replayed(self) -> str:
-        """The specification of these rules as far as a replay depends on it."""
-        return self.name
+    stated: ClassVar[str] = name
+    replayed: ClassVar[str] = name
 
     def replay(self, workload: Workload, policy: RulePolicy, report: Report) -> Outcome:
         """Replay a workload of jobs that ask for nodes alone."""

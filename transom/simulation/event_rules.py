@@ -90,16 +90,8 @@ class Textbook:
     """All events of an instant before one pass; walltimes alone. What :func:`~transom.simulation.simulate` does."""
 
     name: ClassVar[str] = "textbook"
-
-    @property
-    def stated(self) -> str:
-        """What a schedule says about the rules that made it."""
-        return self.name
-
-    @property
-    def replayed(self) -> str:
-        """The specification of these rules as far as a replay depends on it."""
-        return self.name
+    stated: ClassVar[str] = name
+    replayed: ClassVar[str] = name
 
 
 def rules_by_name(text: str) -> EventRules:

@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
 from time import perf_counter
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from transom.errors import SpecError
-from transom.heuristics.allocation.annealing_loop import Annealing, Nested, OnWhatIsLeft
-from transom.heuristics.allocation.arrays import best_known
+from transom.heuristics.allocation.annealing_loop import OnWhatIsLeft
 from transom.learned import checkpoints
-from transom.learned.checkpoints import card_digest
 from transom.learned.repair.candidates import CONTEXT, FEATURES, SCHEMA, Choice, anneal_candidates, empty_log
-from transom.learned.repair.cards import read_card, unsuited
+from transom.learned.repair.trained_annealing import TrainedAnnealing
 from transom.learned.scorer import ScorerWeights, scorer_weights
 from transom.models.allocation import Allocation
 from transom.models.arrays import IntArray
-from transom.models.fat_tree import FatTree
-from transom.solving import presolve
-from transom.stop import Budget, Stop
 
 _COLDEST = 1e-6  # heat; far below it, quotients are beyond what float32 holds
 _SCORED = 300  # entries that could be looked at while one candidate is scored
 
 
 @dataclass(frozen=True, slots=True)
-class NsaCost(Annealing):
+class NsaCost(TrainedAnnealing):
     r"""Simulated annealing whose repair is learned and knows the exact cost of every start.
 
     For each job that comes back, the cost of the blocks from all idle nodes that are left follows from one slide over
@@ -58,55 +54,29 @@ class NsaCost(Annealing):
     """
 
     name: ClassVar[str] = "nsa-cost"
-    solves: ClassVar[type] = Allocation
+    schemas: ClassVar[Collection[str]] = (SCHEMA,)
 
-    nested: Nested | None = None
     model: str = "nsa-cost"
     heat: float = 2.0
-    anywhere: bool = False
 
     def __post_init__(self) -> None:
-        Annealing.__post_init__(self)
+        TrainedAnnealing.__post_init__(self)
         if self.heat != 0 and not _COLDEST <= self.heat < math.inf:
             raise SpecError(f"nsa-cost: heat must be 0, or at least {_COLDEST:g} and finite, got {self.heat}")
 
-    @property
-    def digest(self) -> str:
-        """Of the weights: what a specification that names a file does not tell."""
-        return read_card(self.model, (SCHEMA,)).weights
+    @staticmethod
+    def load(model: str, digest: str, /) -> _Loaded:
+        """Read a checkpoint."""
+        return _load(model, digest)
 
-    def supports(self, problem: Allocation, /) -> str | None:
-        """The dynamic and the free rule.
-
-        Raises
-        ------
-        SpecError : there is no checkpoint of that name.
-        DocumentError : its card cannot be read, or is none of a network that chooses among cheapest starts.
-        """
-        return unsuited(problem, self.model, (SCHEMA,), self.anywhere)
-
-    def warm_up(self) -> None:
-        """Read the weights and compile the kernels."""
-        problem = Allocation(FatTree.k_ary(4), np.arange(12), np.array([4, 4, 3]), "dynamic")
-        walk = _walk(problem, best_known(problem, Stop().start(problem), None), self, self.loaded())
-        walk.run(np.random.default_rng(0), np.array([self.tmax, self.tmin]), 0, 3, 3)
-
-    def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
-        if presolve(problem, budget):
-            return
-        loaded = self.loaded()
-        budget.notes["load_seconds"] = loaded.seconds
-        self.anneal(_walk(problem, best_known(problem, budget, start), self, loaded), budget, rng)
-
-    def loaded(self) -> _Loaded:
-        """The checkpoint.
-
-        Raises
-        ------
-        SpecError : there is none of that name.
-        DocumentError : it cannot be read, or is none of a network that chooses among cheapest starts.
-        """
-        return _load(self.model, card_digest(read_card(self.model, (SCHEMA,))))
+    def walk(self, problem: Allocation, owner: IntArray, loaded: _Loaded, /) -> OnWhatIsLeft:
+        """The search from a solution on."""
+        nothing = empty_log(0, 1, 0)
+        candidates = min(loaded.candidates, len(owner))
+        more = Choice(loaded.scorer, candidates, self.heat), nothing, np.zeros(1, np.int64)
+        # For each candidate the idle nodes are gone over once more, for the next job.
+        work = (12 * len(owner) + _SCORED) * candidates
+        return OnWhatIsLeft(problem, owner, self.moves(problem, self.nested), anneal_candidates, more, work)
 
 
 class _Loaded(NamedTuple):
@@ -124,12 +94,3 @@ def _load(model: str, digest: str) -> _Loaded:
     checkpoint = checkpoints.load(model, "repair", SCHEMA)
     scorer = scorer_weights(checkpoint.weights, len(FEATURES), len(CONTEXT))
     return _Loaded(scorer, checkpoint.card.settings["candidates"], perf_counter() - began)
-
-
-def _walk(problem: Allocation, owner: IntArray, settings: NsaCost, loaded: _Loaded) -> OnWhatIsLeft:
-    nothing = empty_log(0, 1, 0)
-    candidates = min(loaded.candidates, len(owner))
-    more = Choice(loaded.scorer, candidates, settings.heat), nothing, np.zeros(1, np.int64)
-    # For each candidate the idle nodes are gone over once more, for the next job.
-    work = (12 * len(owner) + _SCORED) * candidates
-    return OnWhatIsLeft(problem, owner, settings.moves(problem, settings.nested), anneal_candidates, more, work)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
 from typing import Any, ClassVar, Literal
@@ -31,7 +31,23 @@ _RESERVE = 0.002  # for handing over [s]
 
 
 @dataclass(frozen=True, slots=True)
-class Weighted:
+class _SingleObjective:
+    """What the solvers below have in common: who maximises, and what is loaded for that."""
+
+    solves: ClassVar[type] = Selection
+    needs: ClassVar[tuple[str, ...]] = ("ortools", "pyscipopt", "moocore")
+    skip_presolve: ClassVar[bool] = True
+
+    by: By = field(default="core", kw_only=True)
+
+    def warm_up(self) -> None:
+        """Import the back end or compile the kernels."""
+        _warm_up(self.by)
+        run_deferred()
+
+
+@dataclass(frozen=True, slots=True)
+class Weighted(_SingleObjective):
     r"""The selection with the largest weighted sum of utilisations.
 
     .. math:: \max \sum_k w_k \frac{f_k(x)}{T_k}
@@ -56,12 +72,8 @@ class Weighted:
     """
 
     name: ClassVar[str] = "weighted"
-    solves: ClassVar[type] = Selection
-    needs: ClassVar[tuple[str, ...]] = ("ortools", "pyscipopt", "moocore")
-    skip_presolve: ClassVar[bool] = True
 
     weights: str = ""
-    by: By = "core"
 
     def __post_init__(self) -> None:
         parse_weights("weighted", self.weights)
@@ -69,11 +81,6 @@ class Weighted:
     def supports(self, problem: Selection, /) -> str | None:
         """None if there is a weight for each objective."""
         return _reason(lambda: weights_for(problem, "weighted", self.weights))
-
-    def warm_up(self) -> None:
-        """Import the back end or compile the kernels."""
-        _warm_up(self.by)
-        run_deferred()
 
     def __call__(self, problem: Selection, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         task = _task(problem, budget, self.by, rng)
@@ -88,7 +95,7 @@ class Weighted:
 
 
 @dataclass(frozen=True, slots=True)
-class Lexicographic:
+class Lexicographic(_SingleObjective):
     """The selection that is best in one objective, among those the best in the next, and so on.
 
     The answer is a front with a single point; notes: ``objective``, its values in that order with slashes between;
@@ -101,21 +108,12 @@ class Lexicographic:
     """
 
     name: ClassVar[str] = "lexicographic"
-    solves: ClassVar[type] = Selection
-    needs: ClassVar[tuple[str, ...]] = ("ortools", "pyscipopt", "moocore")
-    skip_presolve: ClassVar[bool] = True
 
     order: str = ""
-    by: By = "core"
 
     def supports(self, problem: Selection, /) -> str | None:
         """None if it has all objectives of the order."""
         return _reason(lambda: lexicographic_order(problem, self.order))
-
-    def warm_up(self) -> None:
-        """Import the back end or compile the kernels."""
-        _warm_up(self.by)
-        run_deferred()
 
     def __call__(self, problem: Selection, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         task = _task(problem, budget, self.by, rng)
@@ -137,7 +135,7 @@ class Lexicographic:
 
 
 @dataclass(frozen=True, slots=True)
-class Constrained:
+class Constrained(_SingleObjective):
     r"""The selection that is best in one objective, with the capacities and floors on the others as constraints.
 
     The answer is a front with a single point; notes: ``objective``, its share of that objective, utilisation as a
@@ -161,13 +159,9 @@ class Constrained:
     """
 
     name: ClassVar[str] = "constrained"
-    solves: ClassVar[type] = Selection
-    needs: ClassVar[tuple[str, ...]] = ("ortools", "pyscipopt", "moocore")
-    skip_presolve: ClassVar[bool] = True
 
     objective: str = ""
     floors: str = ""
-    by: By = "core"
 
     def __post_init__(self) -> None:
         try:
@@ -184,11 +178,6 @@ class Constrained:
         if self.floors and (stated := self.floors.count("/") + 1) != _p(problem) - 1:
             return f"{stated} floors for {_p(problem) - 1} other objectives"
         return None
-
-    def warm_up(self) -> None:
-        """Import the back end or compile the kernels."""
-        _warm_up(self.by)
-        run_deferred()
 
     def __call__(self, problem: Selection, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         first = problem.terms.index(self.objective) if self.objective else 0

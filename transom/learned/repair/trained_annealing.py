@@ -1,0 +1,87 @@
+"""Annealing whose steps ask a checkpoint: read before the clock starts, refused where it was not trained for."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from transom.heuristics.allocation.annealing_loop import Annealing, Nested, OnWhatIsLeft
+from transom.heuristics.allocation.arrays import best_known
+from transom.learned.checkpoints import card_digest
+from transom.learned.repair.cards import read_card, unsuited
+from transom.models.allocation import Allocation
+from transom.models.arrays import IntArray
+from transom.models.fat_tree import FatTree
+from transom.solving import presolve
+from transom.stop import Budget, Stop
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedAnnealing(Annealing):
+    """A search by a network; a class that is made of this one says which networks, and what a step does.
+
+    Parameters
+    ----------
+    nested : as in ``sa``.
+    model : the name of a checkpoint that comes with the package, or the path of a ``.safetensors`` file.
+    anywhere : whether the network may be used on a cluster that it was not trained for.
+    """
+
+    solves: ClassVar[type] = Allocation
+    schemas: ClassVar[Collection[str]]
+    """Schemas of the checkpoints that it takes."""
+
+    nested: Nested | None = None
+    model: str = ""
+    anywhere: bool = False
+
+    @property
+    def digest(self) -> str:
+        """Of the weights: what a specification that names a file does not tell."""
+        return read_card(self.model, self.schemas).weights
+
+    def supports(self, problem: Allocation, /) -> str | None:
+        """The dynamic and the free rule, on clusters that the card allows.
+
+        Raises
+        ------
+        SpecError : there is no checkpoint of that name.
+        DocumentError : its card cannot be read, or it is none of a network of these schemas.
+        """
+        return unsuited(problem, self.model, self.schemas, self.anywhere)
+
+    def warm_up(self) -> None:
+        """Read the weights and compile the kernels."""
+        problem = Allocation(FatTree.k_ary(4), np.arange(12), np.array([4, 4, 3]), "dynamic")
+        walk = self.walk(problem, best_known(problem, Stop().start(problem), None), self.loaded())
+        walk.run(np.random.default_rng(0), np.array([self.tmax, self.tmin]), 0, 3, 3)
+
+    def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
+        if presolve(problem, budget):
+            return
+        loaded = self.loaded()
+        budget.notes["load_seconds"] = loaded.seconds
+        self.anneal(self.walk(problem, best_known(problem, budget, start), loaded), budget, rng)
+
+    def loaded(self) -> Any:
+        """The checkpoint, as :meth:`load` gives it.
+
+        Raises
+        ------
+        SpecError : there is none of that name.
+        DocumentError : it cannot be read, or is none of a network of these schemas.
+        """
+        return self.load(self.model, card_digest(read_card(self.model, self.schemas)))
+
+    @staticmethod
+    @abstractmethod
+    def load(model: str, digest: str, /) -> Any:
+        """Read a checkpoint, once in a process unless its digest changes; ``seconds`` is what reading took."""
+
+    @abstractmethod
+    def walk(self, problem: Allocation, owner: IntArray, loaded: Any, /) -> OnWhatIsLeft:
+        """The search from a solution on."""
