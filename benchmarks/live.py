@@ -30,6 +30,7 @@ import polars as pl
 from benchmarks.live_jobs import as_seen, as_submitted
 from tests.slurm.cluster import EmulatedSlurm, missing
 from tests.slurm.driving import Drive, asked_nodes
+from tests.slurm.release import Release
 from transom import read_swf, simulate
 from transom.models import Cluster, FatTree
 from transom.simulation.core.node_runs import NodeRuns
@@ -120,12 +121,14 @@ def main() -> None:
     parser.add_argument("--speed", type=int, default=20)
     parser.add_argument("--faster", type=float, default=1.0, help="divides all times of the trace")
     parser.add_argument("--policy", default="fcfs-easy")
+    parser.add_argument("--root", type=Path, help="of another release of Debian, whose Slurm runs")
     options = parser.parse_args()
-    if (why := missing(options.speed)) is not None:
+    release = Release(options.root and options.root.resolve())
+    if (why := missing(options.speed, release=release)) is not None:
         raise SystemExit(why)
     with tempfile.TemporaryDirectory(prefix="slurm") as folder:
         Path(folder).chmod(0o755)
-        with EmulatedSlurm(Path(folder), nodes=options.nodes, speed=options.speed) as slurm:
+        with EmulatedSlurm(Path(folder), options.nodes, speed=options.speed, release=release) as slurm:
             workload = cut(read_swf(options.trace), jobs=options.jobs)
             found = run_live(slurm, workload, options.faster, options.policy)
     print(f"{found.trace.jobs} jobs under {options.policy}, live at {options.speed} times the speed beside replays;")

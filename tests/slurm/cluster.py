@@ -1,4 +1,7 @@
-"""A real Slurm of virtual nodes on this machine: one controller and a daemon for each node, all on loopback."""
+"""A real Slurm of virtual nodes on this machine: one controller and a daemon for each node, all on loopback.
+
+Its programs are those of this machine, or of the root of another release of Debian (:mod:`tests.slurm.release`).
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+from tests.slurm import accounting
+from tests.slurm.release import Release
+
 PROGRAMS = ("slurmctld", "slurmd", "munged", "sbatch", "scontrol", "squeue")
 NAMESPACE = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
 """Runs a command with process numbers of its own; the system ends all that it started, steps and jobs, with it."""
@@ -21,20 +27,18 @@ STARTUP = 180.0
 """Longest wait [s] for a cluster that is up."""
 
 
-def missing(speed: float = 1) -> str | None:
-    """Why no cluster can be started here, or None."""
+def missing(speed: float = 1, account: bool = False, release: Release = Release()) -> str | None:  # noqa: B008
+    """Why no cluster, with accounting or not, can be started here, or None."""
     if os.geteuid() != 0:
         return "an emulated Slurm is started by root alone: its jobs run as their users"
-    programs = (*PROGRAMS, "faketime") if speed != 1 else PROGRAMS
-    absent = [name for name in programs if shutil.which(name, path=_path()) is None]
+    absent = [name for name in PROGRAMS if release.program(name) is None]
+    absent += ["faketime"] if speed != 1 and shutil.which("faketime") is None else []
     if absent:
-        return f"an emulated Slurm needs {', '.join(absent)}"
+        return f"an emulated Slurm needs {', '.join(absent)}{release.where}"
+    if account and (why := accounting.missing(release)) is not None:
+        return why
     allowed = subprocess.run([*NAMESPACE, "true"], capture_output=True, check=False).returncode == 0
     return None if allowed else "an emulated Slurm needs the right to make a namespace of processes"
-
-
-def _path() -> str:
-    return f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 
 
 def held_ports(count: int) -> list[socket.socket]:
@@ -66,6 +70,8 @@ class EmulatedSlurm:
     leaf : nodes below a leaf switch of a tree of two levels; 0 for a flat network.
     speed : seconds of Slurm's clock in a second of ours.
     settings : further lines of ``slurm.conf``; a name that stands there already is replaced.
+    account : whether slurmdbd keeps accounts.
+    release : whose programs run.
     """
 
     folder: Path
@@ -74,10 +80,13 @@ class EmulatedSlurm:
     leaf: int = 8
     speed: int = 1
     settings: dict[str, str] = field(default_factory=dict)
+    account: bool = False
+    release: Release = field(default_factory=Release)
 
     def __post_init__(self) -> None:
         self.conf = self.folder / "slurm.conf"
-        self.environment = {**os.environ, "SLURM_CONF": str(self.conf), "PATH": _path(), "TZ": "UTC"}
+        path = self.release.path(self.folder)
+        self.environment = {**os.environ, "SLURM_CONF": str(self.conf), "PATH": path, "TZ": "UTC"}
         self._shell: subprocess.Popen[str] | None = None
         self._ports: list[socket.socket] = []
 
@@ -103,7 +112,7 @@ class EmulatedSlurm:
             raise
 
     def _start(self) -> None:
-        self._ports = held_ports(self.nodes + 1)
+        self._ports = held_ports(self.nodes + 1 + self.account)
         self._write()
         clock = ["faketime", "-f", f"+0 x{self.speed}"] if self.speed != 1 else []
         with open(self.folder / "shell.log", "w", encoding="utf-8") as log:
@@ -114,7 +123,8 @@ class EmulatedSlurm:
             )  # fmt: skip
         assert self._shell.stdout is not None
         if self._shell.stdout.readline() != "started\n":
-            raise RuntimeError(f"munged did not start: {self._told_by('munge', 'errors', 'shell')}")
+            told = self._told_by("munge", "slurmdbd", "mariadbd", "errors", "shell")
+            raise RuntimeError(f"munged did not start: {told}")
 
     def _up(self) -> bool:
         ended = self.folder / "ended"
@@ -185,6 +195,11 @@ class EmulatedSlurm:
         told = self.run("scontrol", "show", "config").splitlines()[0]
         return int(datetime.fromisoformat(f"{told.split()[-1]}+00:00").timestamp())
 
+    def saved(self) -> int:
+        """When the controller last saved its jobs [ns]; 0 before that."""
+        state = self.folder / "state" / "job_state"
+        return state.stat().st_mtime_ns if state.exists() else 0
+
     def completed(self) -> list[dict[str, str]]:
         """Lines of the record of completed jobs, each as names and values."""
         record = self.folder / "jobcomp.txt"
@@ -218,14 +233,17 @@ class EmulatedSlurm:
         self._shell.stdin.flush()
 
     def _idle(self) -> int:
-        return self.run("sinfo", "-h", "-N", "-o", "%t", check=False).split().count("idle")
+        told = self.run("sinfo", "-h", "-N", "-o", "%N %t", check=False).splitlines()
+        return len({line for line in told if line.endswith(" idle")})  # a line for each partition of a node
 
     def _write(self) -> None:
         for name in ("state", "spool"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
+        self.release.write_commands(self.folder)
         (self.folder / "munge.key").write_bytes(os.urandom(128))
         (self.folder / "munge.key").chmod(0o400)
         controller, *ports = [each.getsockname()[1] for each in self._ports]
+        keeper = ports.pop() if self.account else 0
         self.name = f"emulated{controller}"
         here, socket_of_munge = self.folder, self.folder / "munge.socket"
         settings = {
@@ -261,6 +279,8 @@ class EmulatedSlurm:
             "MinJobAge": "60000",
             "SlurmdTimeout": "30000",
             "MessageTimeout": "60",
+            **self.release.settings,
+            **(accounting.settings(keeper, socket_of_munge) if self.account else {}),
             **self.settings,
         }
         lines = [f"{name}={value}" for name, value in settings.items()]
@@ -271,10 +291,12 @@ class EmulatedSlurm:
         ]
         lines.append("PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=EXCLUSIVE")
         self.conf.write_text("\n".join(lines) + "\n")
-        (self.folder / "cgroup.conf").write_text("CgroupAutomount=no\n")
+        (self.folder / "cgroup.conf").write_text(self.release.cgroup)
         if self.leaf:
             self.write_topology([self.names[i : i + self.leaf] for i in range(0, self.nodes, self.leaf)])
-        (self.folder / "start.sh").write_text(self._script(socket_of_munge))
+        if self.account:
+            accounting.write_conf(here, keeper, socket_of_munge)
+        (self.folder / "start.sh").write_text(self._script(socket_of_munge, keeper))
 
     def write_topology(self, leaves: Sequence[Sequence[str]]) -> None:
         """Write ``topology.conf``: a switch for each list of nodes, and one above them."""
@@ -282,16 +304,17 @@ class EmulatedSlurm:
         lines.append(f"SwitchName=root Switches={','.join(f's{i}' for i in range(len(leaves)))}")
         (self.folder / "topology.conf").write_text("\n".join(lines) + "\n")
 
-    def _script(self, munge: Path) -> str:
+    def _script(self, munge: Path, keeper: int) -> str:
         """The shell that owns the daemons: they end with it, it ends with its input, and it notes which of them end."""
         here, quiet = self.folder, f">/dev/null 2>>{self.folder}/errors.log </dev/null &"
         return f"""
-trap '' PIPE  # a slurmd that is starting dies of a controller that hangs up
+trap '' PIPE  # a slurmd that is starting dies of a controller, or a munged, that hangs up
+{self.release.mounts(here)}
 mkdir {" ".join(f"{here}/spool/{name}" for name in self.names)}
 daemon() {{
     name=$1
     shift
-    ( "$@"; echo "$name $?" >>{here}/ended ) {quiet}
+    ( {self.release.inside} "$@"; echo "$name $?" >>{here}/ended ) {quiet}
 }}
 node() {{ daemon "$1" slurmd -D -N "$1" -f {self.conf}; }}
 controller() {{ daemon slurmctld slurmctld -D -f {self.conf}; }}
@@ -301,6 +324,7 @@ until [ -S {munge} ]; do
     read -rt 0.02
     [ $? -gt 128 ] && [ ! -e {here}/ended ] || exit 1
 done
+{accounting.script(here, self.release, keeper) if self.account else ""}
 controller
 for name in {" ".join(self.names)}; do node "$name"; done
 echo started

@@ -11,18 +11,29 @@ from typing import Any
 import pytest
 
 from tests.slurm.cluster import EmulatedSlurm, missing
+from tests.slurm.release import NAME, Release, other_release
+
+
+@pytest.fixture(params=["here", pytest.param("root", marks=pytest.mark.long)])
+def release(request: pytest.FixtureRequest) -> Release:
+    """This machine's Slurm, and in long runs also that of the root of another release."""
+    if request.param == "here":
+        return Release()
+    if (other := other_release()) is None:
+        pytest.skip(f"{NAME} names no root with another release of Slurm")
+    return other
 
 
 @pytest.fixture
-def emulated_slurm() -> Iterator[Callable[..., EmulatedSlurm]]:
+def emulated_slurm(release: Release) -> Iterator[Callable[..., EmulatedSlurm]]:
     """Starts a Slurm with the settings of :class:`~tests.slurm.cluster.EmulatedSlurm`; it ends with the test."""
     with ExitStack() as open_ones:
 
         def start(**settings: Any) -> EmulatedSlurm:
-            if (why := missing(settings.get("speed", 1))) is not None:
+            if (why := missing(settings.get("speed", 1), settings.get("account", False), release)) is not None:
                 pytest.skip(why)
             folder = Path(open_ones.enter_context(tempfile.TemporaryDirectory(prefix="slurm")))
             folder.chmod(0o755)  # the daemons of jobs of other users look into it
-            return open_ones.enter_context(EmulatedSlurm(folder, **settings))
+            return open_ones.enter_context(EmulatedSlurm(folder, **settings, release=release))
 
         yield start

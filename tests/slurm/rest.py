@@ -16,10 +16,11 @@ from tests.slurm.cluster import EmulatedSlurm
 
 
 @contextmanager
-def slurmrestd(slurm: EmulatedSlurm) -> Iterator[Path]:
-    """The socket on which Debian's slurmrestd answers."""
+def slurmrestd(slurm: EmulatedSlurm, data_parser: str = "v0.0.42") -> Iterator[Path]:
+    """The socket on which the slurmrestd of a release answers."""
     path = slurm.folder / "rest.socket"
-    command = ["slurmrestd", "-f", str(slurm.conf), "-a", "rest_auth/local", "-s", "openapi/v0.0.38", f"unix:{path}"]
+    serves = ("-s", "openapi/v0.0.38") if slurm.release.version < (23, 11) else ("-s", "slurmctld", "-d", data_parser)
+    command = ["slurmrestd", "-f", str(slurm.conf), "-a", "rest_auth/local", *serves, f"unix:{path}"]
     environment = {**slurm.environment, "SLURMRESTD_SECURITY": "disable_user_check"}
     with open(slurm.folder / "rest.log", "w", encoding="utf-8") as log:
         process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)

@@ -20,6 +20,7 @@ from transom.slurm.state import SlurmState, ask_slurm
 from transom.slurm.window import window_of
 
 INSTANTS = json.loads(gzip.decompress((Path(__file__).parent / "recorded" / "instants.json.gz").read_bytes()))
+"""Answers of Slurm 22.05; the column of resources, which was not asked for then, is empty."""
 
 
 class Torn:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 from tests.cli.conftest import Ran, transom
 from tests.slurm.cluster import EmulatedSlurm
 from tests.slurm.newer import newer_jobs, newer_nodes, told
+from tests.slurm.release import Release
 from tests.slurm.rest import answering, slurmrestd
 from transom.errors import SlurmError
 from transom.io.documents import encode
@@ -39,9 +39,12 @@ PARTITION = {
 
 
 def test_it_tells_what_the_commands_tell(
-    emulated_slurm: Callable[..., EmulatedSlurm], transom: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+    release: Release,
+    emulated_slurm: Callable[..., EmulatedSlurm],
+    transom: Callable[..., Ran],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    if shutil.which("slurmrestd", path="/usr/sbin:/usr/bin") is None:
+    if release.program("slurmrestd") is None:
         pytest.skip("needs slurmrestd")
     slurm = emulated_slurm(nodes=8, leaf=4, settings={"Licenses": "matlab:4"})
     for name in ("SLURM_CONF", "PATH"):
@@ -119,6 +122,19 @@ def test_the_form_of_24_11_is_read(answers: dict[str, Any], tmp_path: Path) -> N
     assert one.refused == other.refused
     assert state.licences[0].free == 3
     assert next(job for job in state.jobs if job.id == 11).asks["limits on switches"] == "1"
+
+
+def test_the_default_partition_is_asked_for_where_json_does_not_tell_it(
+    answers: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = {**PARTITION, "name": "large", "flags": []}
+    answers["partitions"] = {"partitions": [other, {**PARTITION, "flags": []}]}
+    told_by = {"scontrol": (EXAMPLES / "topology.txt").read_text(), "sinfo": "large\nmain*\n"}
+    monkeypatch.setattr(rest, "run_slurm", lambda name, *_: told_by[name])
+    with answering(tmp_path / "s", "v0.0.42", answers) as path:
+        state = ask_rest(path)
+    assert {each.name: each.default for each in state.partitions} == {"large": False, "main": True}
+    assert window_of(state).partition == "main"
 
 
 @pytest.mark.parametrize(

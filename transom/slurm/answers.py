@@ -19,7 +19,7 @@ _BEGIN = re.compile(
 )
 _KEY = re.compile(r"(?:^|\s)([A-Za-z][\w:/.-]*)=")
 _NAMED = re.compile(r"(JobName=).*(\sUserId=\S+\(\d+\) GroupId=)", re.DOTALL)
-_NAMED_LINE = re.compile(r"JobName=.*$", re.MULTILINE)
+_NAMED_LINES = re.compile(r"JobName=.*(^\s+UserId=\S+\(\d+\) GroupId=)", re.DOTALL | re.MULTILINE)
 
 
 def text_records(text: str) -> Iterator[dict[str, str]]:
@@ -32,8 +32,8 @@ def text_records(text: str) -> Iterator[dict[str, str]]:
         if not _BEGIN.match(part):
             continue
         if part.startswith("JobId="):
-            lines = part.rstrip().count("\n")
-            part = _NAMED_LINE.sub("", part, count=1) if lines else _NAMED.sub(r"\2", part, count=1)
+            part, several_lines = _NAMED_LINES.subn(r"\1", part, count=1)
+            part = part if several_lines else _NAMED.sub(r"\2", part, count=1)
         found = list(_KEY.finditer(part))
         ends = [each.start() for each in found[1:]] + [len(part)]
         record: dict[str, str] = {}

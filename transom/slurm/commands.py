@@ -26,7 +26,7 @@ def run_slurm(*command: str, stdin: str | None = None, seconds: float = _LIMIT) 
     SlurmBusyError : the controller does not answer in time, cannot be reached or is too busy.
     """
     environment = {name: value for name, value in os.environ.items() if not name.startswith(_LOCAL)}
-    environment.update(TZ="UTC", LC_ALL="C")
+    environment.update(TZ="UTC", LC_ALL="C", SLURM_BITSTR_LEN="0")  # tasks of arrays are never cut short
     try:
         done = subprocess.run(
             command, input=stdin, capture_output=True, timeout=seconds, env=environment, check=False,

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from transom.slurm.answers import UNKNOWN, number, stated
-from transom.traces.records.values import amount, instant, seconds, state
+from transom.traces.records.slurm_json import number_of
+from transom.traces.records.values import amount, instant, seconds, state, tres
 
 SEPARATOR = "\x1f"
 SWITCHES = "limits on switches"
@@ -27,7 +28,7 @@ FIELDS = {
     "gres_task": "tres-per-task", "licences": "Licenses", "reservations": "Reservation",
     "dependencies": "Dependency", "sharing": "OverSubscribe", "memory": "MinMemory", "held_nodes": "NodeList",
     "named nodes": "ReqNodes", "limits on switches": "ReqSwitch", "heterogeneous jobs": "HetJobId",
-    "contiguous nodes": "Contiguous", "planned": "SchedNodes",
+    "contiguous nodes": "Contiguous", "planned": "SchedNodes", "resources": "tres-alloc",
 }  # fmt: skip
 """Our names of the fields that ``squeue -O`` is asked for; none of them holds free text."""
 
@@ -40,7 +41,7 @@ _RECORD = {
     "reservations": "Reservation", "dependencies": "Dependency", "sharing": "OverSubscribe", "memory": "MinMemoryNode",
     "held_nodes": "NodeList", "named nodes": "ReqNodeList", "excluded nodes": "ExcNodeList",
     "limits on switches": "Switches", "heterogeneous jobs": "HetJobId", "contiguous nodes": "Contiguous",
-    "looked": "LastSchedEval", "planned": "SchedNodeList", "comment": "Comment",
+    "looked": "LastSchedEval", "planned": "SchedNodeList", "comment": "Comment", "resources": "ReqTRES",
 }  # fmt: skip
 _JSON = {
     "number": "job_id", "array": "array_job_id", "task": "array_task_id", "partition": "partition",
@@ -50,8 +51,9 @@ _JSON = {
     "gres_job": "tres_per_job", "gres_socket": "tres_per_socket",
     "gres_task": "tres_per_task", "licences": "licenses", "reservations": "resv_name",
     "dependencies": "dependency", "memory": "memory_per_node", "held_nodes": "nodes", "named nodes": "required_nodes",
-    "excluded nodes": "excluded_nodes", "limits on switches": "minimum_switches", "heterogeneous jobs": "het_job_id",
+    "excluded nodes": "excluded_nodes", "limits on switches": "required_switches", "heterogeneous jobs": "het_job_id",
     "looked": "last_sched_evaluation", "planned": "scheduled_nodes", "comment": "comment",
+    "resources": "tres_req_str",
 }  # fmt: skip
 _GRES = ("gres_node", "gres_job", "gres_socket", "gres_task")
 _ASKED = {
@@ -144,7 +146,7 @@ def hands_over(comment: str) -> bool:
 
 
 def handed_over(lines: Iterable[str]) -> frozenset[str]:
-    """The jobs of the lines of ``squeue -r -o '%i|%k'`` whose comments hand them over, separated as in FIELDS.
+    """The jobs of the lines of ``squeue -o '%i|%k'`` whose comments hand them over, separated as in FIELDS.
 
     A comment is free text, and may pretend to be the line of another job: a job counts only if all lines that begin
     with its name say so, for one of them is its own.
@@ -159,7 +161,7 @@ def handed_over(lines: Iterable[str]) -> frozenset[str]:
 def jobs_of_squeue(
     lines: Iterable[str], excluding: frozenset[str] = frozenset(), handed: frozenset[str] = frozenset()
 ) -> Iterator[SlurmJob]:
-    """Jobs of the lines of ``squeue -r -O`` with :data:`FIELDS`; the others name those that exclude nodes, and those
+    """Jobs of the lines of ``squeue -O`` with :data:`FIELDS`; the others name those that exclude nodes, and those
     that are handed over.
 
     ``squeue -O`` does not know excluded nodes, and ``squeue -o`` not the most nodes: each is asked for its own.
@@ -172,6 +174,8 @@ def jobs_of_squeue(
         if told["name"] in excluding:
             told["excluded nodes"] = "stated"
         told["comment"] = HANDED if told["name"] in handed else ""
+        if tres(told["resources"]).cores >= _count(told["nodes"]):
+            told["resources"] = ""  # squeue also tells a most of sbatch -n40, whose nodes follow from its cores
         yield from _jobs(told)
 
 
@@ -198,6 +202,10 @@ def jobs_of_json(jobs: Iterable[Any]) -> Iterator[SlurmJob]:
         told["sharing"] = "NO" if {*_words(job.get("shared")), *_words(job.get("exclusive"))} & _WHOLE else "OK"
         told["limit"] = number(job.get("time_limit"))
         told["limit"] *= 60 if told["limit"] > 0 else 1
+        if number_of(job.get("time_limit")) == "UNLIMITED" and told["state"] in _UNENDED:
+            told["end"] = None  # that of a year is told
+        if told[SWITCHES] is None:
+            told[SWITCHES] = job.get("minimum_switches")  # up to data_parser/v0.0.41
         if number(told["array"]) > 0 and not stated(told["task"]):
             told["task"] = job.get("array_task_string")
         if job.get("hold") is True:
@@ -205,6 +213,7 @@ def jobs_of_json(jobs: Iterable[Any]) -> Iterator[SlurmJob]:
         yield from _jobs(told)
 
 
+_UNENDED = frozenset(("PENDING", "RUNNING", "SUSPENDED", "CONFIGURING"))
 _WHOLE = frozenset(("none", "true", "user"))
 
 
@@ -218,7 +227,9 @@ def _jobs(told: Mapping[str, Any]) -> Iterator[SlurmJob]:
     if number_ <= 0:
         return
     array, tasks = number(told.get("array")), stated(told.get("task"))
-    least = max(_count(told["nodes"]), 1)
+    least, most = max(_count(told["nodes"]), 1), _count(told.get("most"))
+    if 0 < (asked := tres(stated(told.get("resources"))).nodes) < least <= most:
+        least = asked  # of a range of nodes Slurm tells the end alone, once it has planned the job
     asks = {name: value for name in _ASKED if (value := _asked(told, name))}
     job = SlurmJob(
         id=number_,
@@ -233,7 +244,7 @@ def _jobs(told: Mapping[str, Any]) -> Iterator[SlurmJob]:
         end=_time(told["end"]),
         limit=told["limit"] if isinstance(told["limit"], int) else _or_unknown(seconds(stated(told["limit"]))),
         nodes=least,
-        most=max(_count(told.get("most")), least) if _count(told.get("most")) > 0 else least,
+        most=max(most, least),
         cpus=max(_count(told["cpus"]), 0),
         memory=_memory(told["memory"]),
         priority=_count(told["priority"]),

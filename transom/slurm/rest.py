@@ -1,7 +1,7 @@
 """slurmrestd over a Unix socket: the state of a Slurm by HTTP instead of a process for each question.
 
 Its documents are those of ``--json``, so the readers are the same. What it does not tell is asked of the commands: the
-network, and up to 22.05 the limits on switches.
+network, up to 22.05 the limits on switches, and later the default partition.
 """
 
 from __future__ import annotations
@@ -45,13 +45,16 @@ def ask_rest(path: Path) -> SlurmState:
                 continue  # as where a site has none
             raise SlurmError(f"{path}: {base}/{what}: Slurm reports: {errors}")
         take_json(state, f"{path}: {base}/{what}", text)
-        if what == "jobs" and '"minimum_switches"' not in text:
+        if what == "jobs" and '"minimum_switches"' not in text and '"required_switches"' not in text:
             _ask_switches(state)
     if not state.nodes:
         raise SlurmError(f"{path}: {base}/nodes: Slurm names no node")
     state.jobs = [job for job in state.jobs if job.waits or job.holds]  # it also lists those that ended lately
     with suppress(SlurmError):
         take_text(state, run_slurm("scontrol", "-a", "-o", "show", "topology"))
+    if not any(each.default for each in state.partitions):
+        with suppress(SlurmError):
+            _ask_default(state)
     return state
 
 
@@ -108,6 +111,13 @@ def _decoded(path: Path, target: str) -> dict[str, Any]:
     if errors := errors_of(answer.get("errors")):
         raise SlurmError(f"{path}: {target}: Slurm reports: {errors}")
     return answer
+
+
+def _ask_default(state: SlurmState) -> None:
+    """Mark the partition for jobs that name none, which answers of 23.02 and later do not tell."""
+    told = run_slurm("sinfo", "-a", "-h", "-o", "%P").splitlines()
+    default = next((name[:-1] for name in map(str.strip, told) if name.endswith("*")), "")
+    state.partitions = [replace(each, default=each.name == default) for each in state.partitions]
 
 
 def _ask_switches(state: SlurmState) -> None:

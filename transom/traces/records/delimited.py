@@ -203,6 +203,10 @@ class _Table:
                 if len(cells) + len(more) - 1 > len(self._names):
                     break
                 cells, end = [*cells[:-1], f"{cells[-1]} {more[0]}", *more[1:]], end + 1
+            if len(cells) == 1 and len(self._names) - 1 in self._free and not re.match(r"\s*\d", cells[0]):
+                findings.count("line break inside the last text: the rest was left out", 1)
+                at += 1
+                continue
             if (row := self._fitted(cells)) is None:
                 where = f"{self._path}: line {numbers[at]}"
                 findings.refuse(where, f"expected {len(self._names)} fields as the header has, got {len(cells)}")

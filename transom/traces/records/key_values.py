@@ -22,7 +22,8 @@ _KEYS = {
     "qos": "QOS", "account": "Account", "owner": "UserId", "group": "GroupId", "state": "JobState",
     "nodes": "NodeList", "req_node_list": "ReqNodeList", "reservation": "(?:Reservation|ReservationName)",
     "dependency": "Dependency", "restarts": "Restarts", "priority": "Priority", "cluster": "Cluster",
-    "memory_node": "MinMemoryNode", "memory_core": "MinMemoryCPU",
+    "memory_node": "MinMemoryNode", "memory_core": "MinMemoryCPU", "last_suspended": "SuspendTime",
+    "before": "SecsPreSuspend",
 }  # fmt: skip
 """The key of each field, as a regular expression."""
 
@@ -69,7 +70,8 @@ def _fields(frame: pl.DataFrame) -> pl.DataFrame:
         uid=owner.str.extract(r"\((\d+)\)$"),
         group=pl.col("group").str.replace(r"\(\d+\)$", ""),
         job=pl.col("raw"),
-    ).drop("memory_node", "memory_core", "owner")
+        suspended=_suspended(),
+    ).drop("memory_node", "memory_core", "owner", "last_suspended", "before")
     # jobcomp writes when an execution has ended. A job that is requeued then waits already.
     ended = frame["record"].str.contains(" NodeCnt=", literal=True)
     waits = ended & pl.col("state").is_in(list(WAITING | RUNNING))
@@ -83,6 +85,22 @@ def _fields(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def _suspended() -> pl.Expr:
+    """How long a job was suspended until it was suspended, or resumed, the last time."""
+    import polars as pl
+
+    last, start = (
+        pl.col(name).str.to_datetime("%Y-%m-%dT%H:%M:%S", strict=False) for name in ("last_suspended", "start")
+    )
+    length = (last - start).dt.total_seconds() - pl.col("before").cast(pl.Int64, strict=False)
+    return pl.when(length > 0).then(length.cast(pl.String))
+
+
+def _in_name(record: str) -> bool:
+    """Whether a record so far ends in the name of its job, which goes on in the next line."""
+    return re.search(r" (?:JobName=(?!.* UserId=)|Name=(?!.* JobState=))", record) is not None
+
+
 def _records(blocks: Iterable[tuple[int, bytearray]]) -> Iterator[tuple[list[int], list[str]]]:
     """Records on one line each, and the numbers of their first lines."""
     numbers: list[int] = []
@@ -92,7 +110,7 @@ def _records(blocks: Iterable[tuple[int, bytearray]]) -> Iterator[tuple[list[int
             plain = line.strip()
             if not plain:
                 continue
-            if texts and line[0] in " \t":
+            if texts and (line[0] in " \t" or (not plain.startswith("Job") and _in_name(texts[-1]))):
                 texts[-1] += " " + plain
             else:
                 texts.append(re.sub(r"[\r\n]", " ", plain))

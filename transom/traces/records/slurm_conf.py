@@ -106,8 +106,19 @@ def _partition(told: dict[str, Any]) -> dict[str, str | None]:
         "maxtime": number_of(at("maximums", "time") or at("max_time_limit")),
         "defaulttime": number_of(at("defaults", "time") or at("default_time_limit")),
         "maxnodes": number_of(at("maximums", "nodes") or at("max_nodes_per_job")),
+        "minnodes": number_of(at("minimums", "nodes")),
+        "oversubscribe": _sharing(at("maximums", "oversubscribe")),
         "prioritytier": number_of(at("priority", "tier") or at("priority_tier")),
     }
+
+
+def _sharing(told: Any) -> str | None:
+    """``EXCLUSIVE``, ``NO``, ``YES:4`` or ``FORCE:4``, as the text says it."""
+    jobs = number_of(told.get("jobs")) if isinstance(told, dict) else None
+    if jobs is None:
+        return None
+    forced = "FORCE" in str(told.get("flags")).upper()
+    return {"0": "EXCLUSIVE", "1": "NO"}.get(jobs, f"{'FORCE' if forced else 'YES'}:{jobs}")
 
 
 def _site(found: Mapping[str, Sequence[Record]]) -> Site:

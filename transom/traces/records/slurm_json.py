@@ -147,10 +147,22 @@ def _row(job: dict[str, Any]) -> list[str | None]:
             memory = f"{found[name]}M{per}"
     for name in ("eligible", "start", "end"):  # 0 is no time; a submission at 0 is of a log that begins there
         found[name] = None if found[name] == "0" else found[name]
+    if found["suspended"] is None:
+        found["suspended"] = _suspended(job, found["start"])
+    if isinstance(job.get("state"), dict) and "REQUEUED" in (found["state"] or "").split(","):
+        found["state"] = "REQUEUED"  # of an execution that has ended: PENDING is the state of the job after it
     if found["array_job"] == "0":
         found["array_task"] = found["array_tasks"] = None
     columns = [text for name, text in found.items() if not name.startswith("memory")]
     return [*columns, memory, found["raw"]]
+
+
+def _suspended(job: dict[str, Any], start: str | None) -> str | None:
+    """How long a job of ``scontrol`` was suspended until it was suspended, or resumed, the last time."""
+    last, ran = (number_of(job.get(name)) or "" for name in ("suspend_time", "pre_sus_time"))
+    if not (start or "").isdecimal() or not last.isdecimal() or not ran.isdecimal() or last == "0":
+        return None
+    return str(max(int(last) - int(start or 0) - int(ran), 0))
 
 
 def _of_old_versions(memory: str | None) -> str | None:
@@ -201,6 +213,6 @@ def _resource(value: dict[str, Any]) -> str | None:
     """``gres/gpu:a100=2`` of a resource by type, name and count; memory counts in MiB."""
     kind, name, count = (value.get(key) for key in ("type", "name", "count"))
     number = number_of(count)
-    if not isinstance(kind, str) or number is None or "UNLIMITED" in number:
+    if not isinstance(kind, str) or number is None or not number.isdecimal():  # -2 is what 24.11 has not measured
         return None
     return f"{kind}{f'/{name}' if name else ''}={number}{'M' if kind == 'mem' else ''}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -338,15 +339,18 @@ class _Records:
         for column in ("uid", "restarts", "priority"):
             if self._text(column) is not None:
                 made[column] = self._number(column, count)
-        listed = [text.fill_null("") for each in ("alloc_tres", "req_tres") if (text := self._text(each)) is not None]
+        both = (text for each in ("alloc_tres", "req_tres") if (text := self._text(each)) is not None)
+        listed = [text.fill_null("").replace(_BLANK) for text in both]
         if listed:
             made["tres"] = listed[0].zip_with(listed[0] != "", listed[-1])
         return made
 
 
 def array_tasks(text: str) -> int | None:
-    """How many tasks a part of an array has: ``1-5%2`` has 5, ``1,4,8-16:4`` has 5."""
+    """How many tasks a part of an array has: ``1-5%2`` has 5, ``1,4,8-16:4`` has 5, the bits ``0x3FC`` are 8."""
     found, tasks = text.strip().strip("[]").partition("%")[0], 0
+    if re.fullmatch(r"0x[0-9A-Fa-f]+", found):
+        return int(found, 16).bit_count()
     if not found:
         return UNKNOWN
     for part in found.split(","):
