@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ _AT = re.compile(r"\[(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3})\]")
 
 
 class Change(NamedTuple):
-    """Something about a job that changed, and to what: nodes, or a factor."""
+    """Something about a job that changed, and to what: nodes, a factor, or a time [s since 1970]."""
 
     job: str
     what: str
@@ -72,9 +72,12 @@ def assert_accounted(slurm: EmulatedSlurm, audit: Path, killed: int = 0) -> None
     """Everything that Slurm did was written down before, and what was confirmed it did; ``killed`` processes may have
     left an action of each unconfirmed."""
     found = account(slurm, audit)
-    assert found.early == [], "Slurm changed what no line had said before"
+    assert found.early == []  # Slurm changed nothing that no line had said before
     assert found.made <= found.written
-    assert found.confirmed <= found.made
+    # Slurm's log has no line where a begin time is set to what it is, or what is released is not held any more.
+    silent = {each for each in found.made if each.what in ("begin", "release")}
+    missing = [each for each in found.confirmed - found.made if each not in silent]
+    assert missing == []  # what was confirmed is in Slurm's log
     assert sum(found.open_ones.values()) <= killed
     assert max(found.open_ones.values(), default=0) <= 1
 
@@ -86,7 +89,7 @@ def _changes(act: dict[str, Any]) -> Iterator[Change]:
         if action in ("adopt", "release"):
             yield Change(job, "release", "")
         if action in ("adopt", "take", "renew", "start", "give-back", "withdraw"):
-            yield Change(job, "begin", "")
+            yield Change(job, "begin", str(act.get("until", "now")))
         if action in ("start", "place"):
             yield Change(job, "nodes", _sorted(act["nodes"]))
         if action in ("withdraw", "clear") or (action == "give-back" and act["named"]):
@@ -100,9 +103,21 @@ def _told(slurm: EmulatedSlurm) -> Iterator[tuple[float, Change]]:
         for what, form in _FORMS.items():
             if (found := form.search(line)) is not None and (at := _AT.match(line)) is not None:
                 when = datetime.fromisoformat(at[1]).replace(tzinfo=UTC).timestamp()
-                to = {"factor": lambda text: str(int(text) - _BASE), "nodes": _sorted}.get(what, lambda _: "")
-                yield when, Change(found[2], what, to(found[1]))
+                yield when, Change(found[2], what, _READ[what](found[1], when))
 
 
 def _sorted(nodes: str) -> str:
     return ",".join(sorted(hosts(nodes)))
+
+
+def _time(text: str, when: float) -> str:
+    at = int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp())
+    return "now" if at <= when else str(at)  # Slurm takes its own now for what has passed
+
+
+_READ: dict[str, Callable[[str, float], str]] = {
+    "factor": lambda text, _: str(int(text) - _BASE),
+    "nodes": lambda text, _: _sorted(text),
+    "begin": _time,
+    "release": lambda text, _: "",
+}

@@ -29,11 +29,12 @@ def emulated_slurm(release: Release) -> Iterator[Callable[..., EmulatedSlurm]]:
     """Starts a Slurm with the settings of :class:`~tests.slurm.cluster.EmulatedSlurm`; it ends with the test."""
     with ExitStack() as open_ones:
 
-        def start(**settings: Any) -> EmulatedSlurm:
+        def start(before: Callable[[Path], None] = lambda folder: None, **settings: Any) -> EmulatedSlurm:
             if (why := missing(settings.get("speed", 1), settings.get("account", False), release)) is not None:
                 pytest.skip(why)
             folder = Path(open_ones.enter_context(tempfile.TemporaryDirectory(prefix="slurm")))
             folder.chmod(0o755)  # the daemons of jobs of other users look into it
+            before(folder)
             return open_ones.enter_context(EmulatedSlurm(folder, **settings, release=release))
 
         yield start

@@ -44,6 +44,7 @@ class Terms:
     partition : whose jobs and nodes, by default the site's own.
     lease : after which Slurm has a job back if Transom does nothing [s of Slurm's clock], >= 10.
     per_minute : starts, nodes named and factors set in a minute of our clock, at most.
+    holds : whether drive takes jobs that their users hold, besides those that are handed over.
     longest_wait : since its submission, after which a job is left to Slurm [s of Slurm's clock]; None for no bound.
     ask : what reads the state; actions are commands.
     """
@@ -52,6 +53,7 @@ class Terms:
     partition: str | None = None
     lease: int = 600
     per_minute: int = 600
+    holds: bool = True
     longest_wait: int | None = None
     ask: Callable[[], SlurmState] = ask_slurm
 
@@ -148,7 +150,8 @@ class Driver:
         if name in self._left or not self._terms.selector.takes(job):
             return False
         if job.reason == "JobHeldUser":
-            return job.eligible <= now or name in self._half  # a begin time of its user's own is waited for
+            # A begin time of its user's own is waited for.
+            return name in self._half or (self._terms.holds and job.eligible <= now)
         return job.handed and not job.held and job.eligible > now
 
     def _as_if(self, job: SlurmJob, now: int, offered: set[str]) -> SlurmJob:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import fcntl
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from transom.errors import SlurmError
 from transom.slurm.commands import run_slurm
+
+_FOLDER = Path("/tmp")  # the same for a service, a login and a cron job of a user, whose environments differ
 
 
 @contextmanager
@@ -25,9 +26,11 @@ def alone() -> Iterator[None]:
     name = next((value.strip() for key, value in lines if key.strip() == "ClusterName"), "")
     if not name or "/" in name:
         raise SlurmError("scontrol show config: names no cluster")
-    folder = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir())
-    path = folder / f"transom-slurm-{os.getuid()}-{name}.lock"
-    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    path = _FOLDER / f"transom-slurm-{os.getuid()}-{name}.lock"
+    try:
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise SlurmError(f"{path}: cannot be locked: {error.strerror}") from None
     try:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

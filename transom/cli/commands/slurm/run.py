@@ -77,6 +77,14 @@ def command(
         int | None,
         typer.Option("--longest-wait", min=1, help="Leave a job to Slurm once it has waited for so many seconds."),
     ] = None,
+    holds: Annotated[
+        bool,
+        typer.Option(
+            "--holds/--no-holds",
+            help="With drive: also take jobs that their users hold, and not only those that a begin time and a comment "
+            "hand over.",
+        ),
+    ] = True,
     limit: Annotated[
         int, typer.Option("--limit", min=50, help="With nudge: the largest part of a priority that is set.")
     ] = _LIMIT,
@@ -94,10 +102,12 @@ def command(
     taken back.
 
     drive starts held jobs when and where the policy says. Each selected job that its user holds gets a lease instead of
-    the hold: a begin time that is moved on as long as Transom lives. If it stops for any reason, Slurm itself starts
+    the hold: a begin time that is moved on as long as Transom lives. A job with a begin time to come and the word
+    transom in its comment has one already. If it stops for any reason, Slurm itself starts
     the jobs when the lease ends, and a second process releases what is still held. On Ctrl-C all jobs are given back.
     Jobs that a window cannot express are released to Slurm at once; nothing else is touched.
     """
+    from transom._system.service import notify
     from transom.errors import SlurmError, SpecError
     from transom.slurm.advice import Adviser
     from transom.slurm.audit import Audit
@@ -113,12 +123,15 @@ def command(
 
     if limit != _LIMIT and mode is not Mode.nudge:
         raise SpecError("--limit belongs to --mode nudge")
+    if not holds and mode is not Mode.drive:
+        raise SpecError("--no-holds belongs to --mode drive")
+    releases = mode is Mode.drive and holds
     selector = Selector(tuple(select))
-    terms = Terms(selector, partition, lease, per_minute, longest_wait, slurm.asker(rest))
+    terms = Terms(selector, partition, lease, per_minute, holds, longest_wait, slurm.asker(rest))
     adviser = Adviser(policy, slurm.allocator(allocate), seed)
 
     def takes(job: SlurmJob) -> bool:
-        return mode is Mode.drive and job.partition == where and selector.takes(job)
+        return releases and job.partition == where and selector.takes(job)
 
     def actor(log: Audit | None) -> Driver | Namer | Nudger:
         if mode is Mode.nudge:
@@ -134,9 +147,10 @@ def command(
         log = Audit(audit)
         log.write(
             "begin", mode=mode, policy=policy, allocate=allocate, seed=seed, select=list(select), lease=lease,
-            partition=where,
+            partition=where, holds=holds,
         )  # fmt: skip
-        guard = Guarded(audit, lease, where, tuple(select) if mode is Mode.drive else ())
+        guard = Guarded(audit, lease, where, tuple(select) if releases else ())
+        notify("READY=1")
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
             _loop(actor(log), every, rounds, json, guard.beat, lease / 4)
@@ -156,12 +170,14 @@ def _loop(
     driver: Driver | Namer | Nudger, every: float, rounds: int | None, json: bool, alive: Any, most: float = _LONGEST
 ) -> None:
     """Look again and again; after a look that Slurm did not answer, after twice the time, ``most`` seconds at most."""
+    from transom._system.service import notify
     from transom.errors import SlurmError
 
     done, pause = 0, every
     while rounds is None or done < rounds:
         if done:
             time.sleep(pause)
+        notify("WATCHDOG=1")
         done += 1
         try:
             look = driver.look()
