@@ -116,6 +116,20 @@ def test_a_large_cluster_has_an_answer_at_once() -> None:
         assert check(posed, result) == []
 
 
+def test_mandatory_jobs_find_room_in_further_passes() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(30):
+        idle = np.flatnonzero(rng.random(64) < 0.5)
+        sizes = rng.integers(2, 9, int(rng.integers(4, 9)))
+        most = int(np.searchsorted(np.cumsum(sizes), len(idle), side="right"))
+        limits = np.maximum(1, -(-sizes // 4) + rng.integers(0, 2, len(sizes)))
+        posed = Joint(FatTree.uniform(64, 8, 32), idle, sizes, sizes, 1e-3, np.arange(most), leaf_limits=limits)
+        exact = solve(posed, "joint-cpsat", Stop())
+        greedy = solve(posed, "joint-greedy", Stop())
+        assert check(posed, greedy) == []
+        assert (greedy.value is None) == (exact.status == "infeasible")
+
+
 @pytest.mark.parametrize(
     ("owner", "words"),
     [

@@ -14,14 +14,17 @@ from transom.models.joint import Joint
 from transom.solving import presolve
 from transom.stop import Budget
 
+_PASSES = 30  # over the mandatory jobs, at most
+
 
 @dataclass(frozen=True, slots=True)
 class JointGreedy:
     """Mandatory jobs by falling size, then the others by falling weight per node, each by best fit.
 
     Best fit goes to the lowest level with a switch that has room for the job, there to the fullest one, and in it takes
-    whole switches, the largest first. A job that would cost more than its weight is left out. Of mandatory jobs that
-    one pass does not place there is no answer. It counts no iterations.
+    whole switches, the largest first. A job that would cost more than its weight is left out. Mandatory jobs that find
+    no room within their limits on leaf switches come first in another pass over the mandatory ones, again and again;
+    where some never do there is no answer. It counts no iterations.
     """
 
     name: ClassVar[str] = "joint-greedy"
@@ -41,7 +44,7 @@ class JointGreedy:
             return
         owner = construct(problem)
         if problem.violations(owner):
-            budget.notes["ended"] = "one pass does not place all mandatory jobs"
+            budget.notes["ended"] = "no pass places all mandatory jobs"
         else:
             budget.found(owner)
 
@@ -56,12 +59,22 @@ def order_of(jobs: Jobs) -> IntArray:
 
 
 def construct(problem: Joint) -> IntArray:
-    """The answer of one pass; without mandatory jobs that did not fit."""
-    room, leaf = room_of(problem)
+    """The greedy answer; without mandatory jobs that did not fit."""
+    empty, leaf = room_of(problem)
     jobs = jobs_of(problem)
-    counts, gains = np.zeros((len(problem), room.above.shape[1]), np.int64), np.zeros(len(problem))
     order = order_of(jobs)
     must = problem.must[order]
-    by_size = order[must][np.argsort(-jobs.sizes[order[must]], kind="stable")]
-    insert(room, jobs, np.concatenate((by_size, order[~must])), counts, gains)
+    first = order[must][np.argsort(-jobs.sizes[order[must]], kind="stable")]
+    tried: set[bytes] = set()
+    while True:
+        room = empty._replace(free=empty.free.copy())
+        counts, gains = np.zeros((len(problem), room.above.shape[1]), np.int64), np.zeros(len(problem))
+        insert(room, jobs, first, counts, gains)
+        placed = gains[first] > 0
+        tried.add(first.tobytes())
+        ahead = np.concatenate((first[~placed], first[placed]))
+        if placed.all() or ahead.tobytes() in tried or len(tried) > _PASSES:
+            break
+        first = ahead
+    insert(room, jobs, order[~must], counts, gains)
     return owners(problem, leaf, counts)

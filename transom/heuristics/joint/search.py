@@ -17,7 +17,7 @@ from transom.models.joint import Joint
 from transom.solving import presolve
 from transom.stop import Budget
 
-_WORK = 3_000_000  # of a chunk of steps between two looks at the clock: jobs times leaf switches times levels
+_WORK = 30_000  # of a chunk of steps between two looks at the clock: jobs times leaf switches times levels
 _STEPS = 20_000  # where nothing else ends the search
 
 

@@ -13,8 +13,8 @@ from transom.models.joint import Joint
 _SLACK = 1e-9  # relative, of sums in floating point
 
 
-def joint_bound(problem: Joint) -> float:
-    """No solution is worth more; infinite where mandatory jobs do not fit.
+def joint_bound(problem: Joint) -> tuple[float, float]:
+    """A bound, infinite where mandatory jobs do not fit, and the price of a node at which it is reached.
 
     On each level a job shares the most pairs if it fills the switches with the most idle nodes, which bounds its cost
     from below. Mandatory jobs are taken with that gain, the others fill what is left by falling gain per node, the
@@ -33,17 +33,18 @@ def joint_bound(problem: Joint) -> float:
     must = problem.must
     room = len(problem.idle) - sum(problem.sizes[must].tolist())
     if room < 0:
-        return math.inf
-    total = math.fsum(gains[must])
+        return math.inf, 0.0
+    total, price = math.fsum(gains[must]), 0.0
     open_ = np.flatnonzero(~must & (gains > 0) & (problem.sizes <= room))
     for job in open_[np.argsort(-gains[open_] / problem.sizes[open_], kind="stable")].tolist():
         share = min(1.0, room / int(problem.sizes[job]))
         total += share * float(gains[job])
         room -= min(room, int(problem.sizes[job]))
         if room == 0:
+            price = float(gains[job]) / int(problem.sizes[job])
             break
     scale = float(np.abs(gains).sum())
-    return math.floor(total + _SLACK * scale) if problem.whole else total + _SLACK * scale
+    return (math.floor(total + _SLACK * scale) if problem.whole else total + _SLACK * scale), price
 
 
 def _pairs(size: int, idle: IntArray) -> int:
