@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -80,5 +81,7 @@ def test_kernels_that_no_disk_has_room_for_do_their_work(tmp_path: Path, root: P
     for line, notes in ((f"ulimit -f 4; {solve}", [told, f"{alone} set XDG_CACHE_HOME to a folder"]), (solve, [told])):
         # Python would leave bytecode cut off.
         done = shell(line, XDG_CACHE_HOME=str(tmp_path), NUMBA_CACHE_DIR="", PYTHONDONTWRITEBYTECODE="1")
-        assert (done.returncode, done.stderr.splitlines()) == (0, notes)
+        progress = re.compile(r"greedy: \d+ of 200")  # every half minute: on a busy machine alone
+        assert done.returncode == 0
+        assert [line for line in done.stderr.splitlines() if not progress.fullmatch(line)] == notes
         assert {line[0] for line in done.stdout.splitlines()} == {"{"}
