@@ -16,7 +16,6 @@ LONG = {
     "envs.scheduling_lanes",
     "envs.window",
     "fragmented.fragmented_allocation",
-    "highs_process.pack",
     "selection.bbsched",
     "selection.constrained",
     "selection.multisched",

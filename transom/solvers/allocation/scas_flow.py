@@ -227,7 +227,7 @@ def _by_highs(
     count = len(flow.costs)
     whole = np.arange(count) >= packed.length
     slack = float_slack(packed, unit)
-    question = worker.pack(
+    programme = worker.Programme(
         flow.costs,
         flow.equals,
         flow.where,
@@ -239,9 +239,8 @@ def _by_highs(
         seed,
         budget.stop.gap or 0.0,
         -math.inf if budget.stop.target is None else budget.stop.target / unit,
-        budget.seconds_left(),
-        budget.wall,
     )
+    question = worker.pack(programme, budget.seconds_left(), budget.wall)
     defer_destructors(question)
     with _worker() as process:
         answer = process.ask(question, worker.ANSWER.size + count, budget, _GRACE)

@@ -43,7 +43,17 @@ _HAS_SOLUTION = 2  # kHighsSolutionStatusFeasible
 
 
 class Programme(NamedTuple):
-    """A question: arrays as in :func:`pack`, limits as in :data:`QUESTION`."""
+    """A question: minimise ``objective @ x`` over x in [0, 1] with ``A @ x == equals``.
+
+    Parameters
+    ----------
+    objective : shape ``(columns,)``, float64.
+    equals : shape ``(rows,)``, float64.
+    row, column, value : the entries of A, shape ``(entries,)`` each, int64, int64 and float64.
+    whole : which columns are integral, shape ``(columns,)``, bool.
+    first : a feasible x to begin with, shape ``(columns,)``, bool; or None.
+    nodes, seed, gap, target : limits, as in :data:`QUESTION`.
+    """
 
     objective: Any
     equals: Any
@@ -252,36 +262,13 @@ def _options(target: float = -math.inf) -> Any:
     return options
 
 
-def pack(
-    objective: Any,
-    equals: Any,
-    row: Any,
-    column: Any,
-    value: Any,
-    whole: Any,
-    first: Any,
-    nodes: int,
-    seed: int,
-    gap: float,
-    target: float,
-    seconds: float,
-    wall: bool,
-) -> bytes:
-    """The question: minimise ``objective @ x`` over x in [0, 1] with ``A @ x == equals``.
-
-    Parameters
-    ----------
-    objective : shape ``(columns,)``, float64.
-    equals : shape ``(rows,)``, float64.
-    row, column, value : the entries of A, shape ``(entries,)`` each, int64, int64 and float64.
-    whole : which columns are integral, shape ``(columns,)``, bool.
-    first : a feasible x to begin with, shape ``(columns,)``, bool; or None.
-    nodes, seed, gap, target, seconds, wall : limits, as in :data:`QUESTION`.
-    """
-    header = QUESTION.pack(
-        len(objective), len(equals), len(row), first is not None, nodes, seed, gap, target, seconds, wall
-    )
-    parts = [objective, equals, row, column, value, whole, *([] if first is None else [first])]
+def pack(programme: Programme, seconds: float, wall: bool) -> bytes:
+    """A programme as the worker reads it, with its limit of time as in :data:`QUESTION`."""
+    p = programme
+    hint = p.first is not None
+    sizes = len(p.objective), len(p.equals), len(p.row), hint
+    header = QUESTION.pack(*sizes, p.nodes, p.seed, p.gap, p.target, seconds, wall)
+    parts = [p.objective, p.equals, p.row, p.column, p.value, p.whole, *([p.first] if hint else [])]
     return header + b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
 
 

@@ -146,4 +146,5 @@ def _largest(jobs: pl.DataFrame, unit: str) -> int:
 
 def _asked_for(jobs: pl.DataFrame, unit: str) -> int:
     """Where no job has ended, as in what squeue prints: what running jobs have now, at least the largest request."""
-    return max(int(jobs.filter(jobs["start"] >= 0)[unit].clip(0).sum()), int(jobs[f"req_{unit}"].max() or 0))  # type: ignore[arg-type]
+    running, largest = jobs.filter(jobs["start"] >= 0)[unit], jobs[f"req_{unit}"].to_numpy().max(initial=0)
+    return max(int(running.clip(0).sum()), int(largest))
