@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import product
 from statistics import median
 from time import process_time
 
@@ -15,13 +17,15 @@ RANGES = (1000, 1_000_000)
 CAPACITIES = (3, 15, 25, 37, 50, 60, 80, 95)
 
 
-def hard_table(spec: str, seconds: float) -> list[str]:
+def hard_table(spec: str, seconds: float, seeds: Sequence[int] = (0,), classes: Sequence[str] = ()) -> list[str]:
     """The rows of the table in Markdown: instances proved, median and largest CPU time of a whole call.
 
     Parameters
     ----------
     spec : the solver.
     seconds : budget of one solve, in CPU time.
+    seeds : of the instances; 0 are those of the documentation.
+    classes : which ones, by default all.
     """
     solver = registry.make(registry.SOLVERS, spec)
     solver.warm_up()
@@ -29,11 +33,13 @@ def hard_table(spec: str, seconds: float) -> list[str]:
     every: list[float] = []
     proofs = 0
     for number, klass in enumerate(CLASSES):
+        if classes and klass not in classes:
+            continue
         for items in ITEMS:
             for value_range in RANGES:
                 times, proved = [], 0
-                for share in CAPACITIES:
-                    rng = np.random.default_rng((number, items, value_range, share))
+                for share, seed in product(CAPACITIES, seeds):
+                    rng = np.random.default_rng((number, items, value_range, share, *([seed] if seed else [])))
                     problem = generate_knapsack(klass, items, value_range, rng, series=(share, 100))
                     began = process_time()
                     result = solve(problem, solver, Stop(seconds=seconds), clock=process_time)

@@ -1,7 +1,7 @@
 """Where each solver stops proving knapsacks within a second as they grow.
 
     python -m benchmarks.knapsack_scaling [--range 1000] [--seconds 1] [--instances 3] [--cpu] [--out docs/TABLE.md]
-    python -m benchmarks.knapsack_scaling --hard [--seconds 1] [--solvers primal-dual]
+    python -m benchmarks.knapsack_scaling --hard [--seconds 1] [--solvers primal-dual] [--seeds 1 2 3] [--classes NAME]
 
 For each class and solver, items are doubled or so from 50 to 10,000; a cell is the largest number
 at which every instance was proved within the budget, and the solver is asked no further. The
@@ -106,11 +106,13 @@ def main() -> None:
     parser.add_argument("--solvers", nargs="+")
     parser.add_argument("--cpu", action="store_true", help="count CPU time of this process; not with ortools-knapsack")
     parser.add_argument("--hard", action="store_true", help="CPU time of proofs instead, by default of primal-dual")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0], help="of the instances of --hard")
+    parser.add_argument("--classes", nargs="+", choices=list(CLASSES), default=[], help="of --hard, by default all")
     parser.add_argument("--out", type=Path, help="Markdown file; printed by default")
     arguments = parser.parse_args()
     if arguments.hard:
         for spec in arguments.solvers or ["primal-dual"]:
-            print("\n".join(hard_table(spec, arguments.seconds)))
+            print("\n".join(hard_table(spec, arguments.seconds, arguments.seeds, arguments.classes)))
         return
     lines = [
         f"Largest number of items, up to {SIZES[-1]:,}, at which all {arguments.instances} instances of a class "

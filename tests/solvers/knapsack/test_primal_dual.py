@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import count
+
 import numpy as np
 import pytest
 
@@ -79,6 +82,21 @@ def test_memory_is_bounded() -> None:
         end, _ = states.grow(10**5, -1)
         tables = sum(flags.nbytes + links.nbytes for flags, links, _ in states._tables)
         assert states._lists.nbytes + tables <= 2**20
+
+
+def test_a_pause_is_told_in_the_time_of_the_budget() -> None:
+    # By a clock that stands still, rearranging takes the least: the machine may be as busy as it likes.
+    problem = generate_knapsack("inverse-strongly-correlated", 2000, 10**8, np.random.default_rng(6))
+    for step, rate in ((0.0, primal_dual._REARRANGED), (64.0, 64.0 / primal_dual._LARGE)):
+        times = count(0.0, step)
+        states = States(reduce(problem), 0, 2**24, clock=partial(next, times))
+        pauses = []
+        for _ in range(200):
+            states.grow(10**5, -1)
+            if states._waits is not None and states._lists.nbytes >= 2 * primal_dual._LARGE:
+                pauses.append(states.pause / states._lists.nbytes)
+        assert pauses
+        assert rate / 32 <= pauses[-1] <= rate * 1.01
 
 
 def test_numbers_of_62_bits() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -16,6 +16,7 @@ from transom.models import Knapsack
 from transom.models.reduction import Reduced, reduce
 from transom.solvers.knapsack import cut_core, primal_dual
 from transom.solvers.knapsack.cardinality import cuts
+from transom.solvers.knapsack.levels import counts, levels_of, most
 from transom.solvers.knapsack.remainder import remainder
 from transom.solvers.knapsack.sharpening import sharpen, warm_up
 from transom.stop import Budget
@@ -78,7 +79,7 @@ def test_remainders_and_cuts_keep_every_better_solution(problem: Knapsack, above
         assert inner.value is not None
         assert problem.value(reduced.solution(rest.solution(inner.solution))) == optimum
         assert reduced.worth(rest.worth(int(inner.value))) == optimum
-        both = cuts(rest)
+        both = cuts(rest, levels_of(rest.values, rest.weights))
         assert both
         assert reduced.worth(rest.worth(both[0].bound // both[0].steps)) >= optimum
 
@@ -143,3 +144,72 @@ def test_solving_compiles_nothing() -> None:
     problem = generate_knapsack("inverse-strongly-correlated", 1000, 10**6, np.random.default_rng(2))
     assert solve(problem, "primal-dual", Stop(iterations=2000)).status == "optimal"
     assert [len(kernel.signatures) for kernel in kernels] == before == [1, 1, 1]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_numbers_of_items_close_what_no_cut_closes(seed: int) -> None:
+    # At this capacity all the lightest items of the one level fit and some of the other.
+    problem = generate_knapsack(
+        "multiple-strongly-correlated", 500, 10**6, np.random.default_rng((123, seed)), series=(60, 100)
+    )
+    reduced, budget = begun(problem)
+    sharpen(reduced, budget, 4096, pairs=True)
+    assert budget.optimal
+    bound = solve(problem, "cpsat", Stop(iterations=50)).bound
+    assert bound is not None
+    assert budget.value is not None
+    assert budget.value <= bound
+
+
+def two_levels(seed: int, items: int, apart: int, ratio: float) -> Knapsack:
+    rng = np.random.default_rng(seed)
+    weights = rng.integers(1, 60, items)
+    return Knapsack(weights + apart * rng.integers(2, 4, items), weights, int(ratio * weights.sum()))
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.builds(two_levels, st.integers(0, 2**32 - 1), st.integers(8, 12), st.integers(1, 60), st.floats(0.1, 0.95)),
+    st.sampled_from([1, 2, 4096]),
+)
+def test_proofs_by_numbers_of_items_are_what_enumeration_finds(problem: Knapsack, room: int) -> None:
+    optimum = enumerated(problem)
+    reduced, budget = begun(problem)
+    if budget.done():
+        return
+    sharpen(reduced, budget, room, pairs=False)
+    assert budget.value is not None
+    assert budget.bound is not None
+    assert budget.value <= optimum <= budget.bound
+
+
+def test_every_choice_has_numbers_and_costs_as_they_are_said_to_be() -> None:
+    rng = np.random.default_rng(4)
+    seen = 0
+    for seed in range(40):
+        problem = two_levels(seed, 10, int(rng.integers(1, 60)), float(rng.uniform(0.2, 0.8)))
+        reduced = reduce(problem)
+        rest = remainder(reduced, -1)
+        if rest is None or (levels := levels_of(rest.values, rest.weights)) is None:
+            continue
+        ways = list(counts(rest, levels))
+        if not ways:
+            continue
+        seen += 1
+        highest = most(rest, levels.level)
+        assert highest is not None
+        choices = np.array(list(product((False, True), repeat=len(rest.values))))
+        fits = choices @ rest.weights <= rest.capacity
+        of_level = [choices[:, levels.level == each].sum(axis=1) for each in np.unique(levels.level)]
+        for way in ways:
+            same = fits.copy()
+            for found, each in zip(of_level, np.unique(levels.level), strict=True):
+                same &= found == way.chosen[levels.level == each].sum()
+            flips = (choices[same] != way.chosen) @ way.costs
+            left = rest.capacity - choices[same] @ rest.weights
+            assert (flips <= way.spare - left).all()
+            assert ((choices[same] @ rest.values) <= way.bound).all()
+        assert all(one.bound >= two.bound for one, two in pairwise(ways))
+        told = {tuple(way.chosen[levels.level == each].sum() for each in np.unique(levels.level)) for way in ways}
+        assert told == set(zip(*(found[fits] for found in of_level), strict=True))
+    assert seen > 10

@@ -8,12 +8,11 @@ import numpy as np
 
 from transom._system.compiling import compiled
 from transom.models.arrays import FloatArray, IntArray
+from transom.solvers.knapsack.levels import Levels, most
 from transom.solvers.knapsack.remainder import Remainder, scale
 
-_PAIRS = 64  # of items, whose slopes are looked at
 _DENOMINATORS = 12
 _NEAR = 1e-4  # that multipliers are off by at most where they are fractions of small numbers
-_LEVELS = 16  # most different remainders of values over a slope
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -28,20 +27,27 @@ class Cut:
     gains : :math:`v_j - \mu w_j - \lambda a_j` times ``steps``, exact, shape ``(m,)``.
     bound : :math:`L` times ``steps``, exact.
     steps : the scale.
+    slope, price : :math:`\mu` and :math:`\lambda` times ``steps``, exact, >= 0.
     """
 
     gains: IntArray
     bound: int
     steps: int
+    slope: int
+    price: int
 
 
-def cuts(rest: Remainder) -> list[Cut] | None:
+def cuts(rest: Remainder, of: Levels | None) -> list[Cut] | None:
     r"""Two inequalities of which every solution keeps one, so chosen that the larger of both bounds is small.
 
     The linear relaxation takes :math:`\alpha` items; a solution at most :math:`\lfloor \alpha \rfloor` or at least one
     more. Either is an inequality that the relaxation breaks. Where values are a multiple of the weights and a few
     small numbers more, the same is tried with the sum of these, or, where they are two at most, with the most that any
     solution has of them.
+
+    Parameters
+    ----------
+    of : the levels of the values, if there are any.
 
     Returns
     -------
@@ -54,15 +60,15 @@ def cuts(rest: Remainder) -> list[Cut] | None:
     """
     found: list[Cut] | None = None
     steepest = _relaxed(rest, rest.copies)[0]
-    levels = _levels(rest.values, rest.weights)
+    levels = None if of is None else of.level
     for coefficients in (levels, rest.copies):
         if coefficients is None:
             continue
         count = _relaxed(rest, coefficients)[1]
         whole = int(np.floor(count + 1e-9))
         sides = [(1, whole), (-1, -whole - 1)]
-        if coefficients is levels and (most := _most(rest, levels)) is not None:
-            sides = [(1, most)]
+        if coefficients is levels and (limit := most(rest, levels)) is not None:
+            sides = [(1, limit)]
         both: list[Cut] = []
         for sign, limit in sides:
             cut = _cut(rest, sign * coefficients, limit, steepest)
@@ -87,57 +93,12 @@ def _relaxed(rest: Remainder, coefficients: IntArray) -> tuple[float, float]:
     return slope, -left
 
 
-def _most(rest: Remainder, levels: IntArray) -> int | None:
-    """The most that levels of items that fit can add up to, if there are at most two of them beside 0."""
-    some = np.unique(levels[levels > 0])
-    if len(some) > 2 or int(rest.copies.max()) > 1:
-        return None
-    # So many of the lightest items of the one level, then as many as fit of the other.
-    one, two = (
-        np.concatenate(([0], np.cumsum(np.sort(rest.weights[levels == level])))) for level in (some[0], some[-1])
-    )
-    if len(some) == 1:
-        two = two[:1]
-    one = one[one <= rest.capacity]
-    more = np.searchsorted(two, rest.capacity - one, side="right") - 1
-    return int((some[0] * np.arange(len(one)) + some[-1] * more).max())
-
-
 def _simple(slope: float, price: float) -> tuple[float, float]:
     """The fractions of a small number nearby, if there are any: with them, whole groups of items cost nothing."""
     for below in range(1, _DENOMINATORS + 1):
         if abs(slope * below - round(slope * below)) < _NEAR and abs(price * below - round(price * below)) < _NEAR:
             return round(slope * below) / below, round(price * below) / below
     return slope, price
-
-
-def _levels(values: IntArray, weights: IntArray) -> IntArray | None:
-    """What values are beyond a common multiple of the weights, if that is a few small numbers, not all equal."""
-    order = np.argsort(weights, kind="stable")
-    half = len(order) // 2
-    if half < 4:
-        return None
-    first = np.linspace(0, half - 1, min(half, _PAIRS)).astype(np.int64)
-    a, b = order[first], order[first + half]
-    apart = weights[b] - weights[a]
-    slopes = (values[b] - values[a])[apart > 0] / apart[apart > 0]
-    seen: dict[tuple[int, int], int] = {}
-    for slope in slopes.tolist():
-        for below in range(1, _DENOMINATORS + 1):
-            above = round(slope * below)
-            if abs(slope * below - above) < 1e-3:
-                seen[above, below] = seen.get((above, below), 0) + 1
-                break
-    if not seen:
-        return None
-    above, below = max(seen, key=lambda pair: seen[pair])
-    if float(values.max()) * below + float(weights.max()) * abs(above) >= 2.0**62:
-        return None
-    beyond = below * values - above * weights
-    different = np.unique(beyond)
-    if not 1 < len(different) <= _LEVELS or different[0] < 0:
-        return None
-    return beyond // int(np.gcd.reduce(different))
 
 
 def _cut(rest: Remainder, coefficients: IntArray, limit: int, steepest: float) -> Cut | None:
@@ -157,7 +118,7 @@ def _cut(rest: Remainder, coefficients: IntArray, limit: int, steepest: float) -
         gains = steps * values - of_weight * weights - of_count * coefficients
         bound = of_weight * rest.capacity + of_count * limit + int(gains[gains > 0].sum())
         if found is None or bound * found.steps < found.bound * steps:
-            found = Cut(gains, bound, steps)
+            found = Cut(gains, bound, steps, of_weight, of_count)
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from time import perf_counter
@@ -125,7 +126,7 @@ class PrimalDual:
                     states = self._states(part, budget)
 
     def _states(self, part: Reduced | Within, budget: Budget) -> States:
-        return States(part, part.best(int(budget.value or 0)), self.memory * 2**20, self.thin)
+        return States(part, part.best(int(budget.value or 0)), self.memory * 2**20, self.thin, budget.clock)
 
 
 class States:
@@ -141,9 +142,18 @@ class States:
     incumbent : the value of the best solution known.
     memory : how many bytes the states and tables may take.
     thin : whether to give up states when that is not enough.
+    clock : what :attr:`pause` is told in.
     """
 
-    def __init__(self, reduced: Reduced | Within, incumbent: int, memory: int, thin: bool = True) -> None:
+    def __init__(
+        self,
+        reduced: Reduced | Within,
+        incumbent: int,
+        memory: int,
+        thin: bool = True,
+        clock: Callable[[], float] = perf_counter,
+    ) -> None:
+        self._clock = clock
         self._order = by_efficiency(reduced.values, reduced.weights)
         values, weights = reduced.values[self._order], reduced.weights[self._order]
         self._sums = np.zeros((2, len(self._order) + 1), np.int64)
@@ -211,10 +221,10 @@ class States:
         return why == core.FINISHED, int(self._core[core.ITEMS]) - before
 
     def _rearrange(self, why: int) -> bool:
-        began, size = perf_counter(), self._lists.nbytes
+        began, size = self._clock(), self._lists.nbytes
         going = self._make_room() if why == core.FULL else self._file()
         if size >= _LARGE:  # small lists tell of other things than their size
-            self._rate = max(_REARRANGED, (perf_counter() - began) / size)
+            self._rate = max(_REARRANGED, (self._clock() - began) / size)
         return going
 
     def better(self) -> BoolArray | None:

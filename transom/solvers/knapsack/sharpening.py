@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,7 @@ from transom.models.knapsack import Knapsack
 from transom.models.reduction import Reduced, reduce
 from transom.solvers.knapsack import cut_core as core
 from transom.solvers.knapsack.cardinality import Cut, cuts
+from transom.solvers.knapsack.levels import Counts, counts, levels_of
 from transom.solvers.knapsack.remainder import Remainder, Within, remainder
 from transom.stop import Budget, Stop
 
@@ -19,6 +21,7 @@ STATE = 320  # bytes that a state may take in all: twice two buffers
 _HALF = 14  # items of which all choices are listed
 _TRIES = 12  # of choices of such items
 _WORK = 500  # states that a search looks at, for each that it may keep
+_WAYS = 32  # most numbers of items of two levels that are tried
 _PER_ITEM = 2e-6  # what it takes to prepare a search, by and large [s]
 
 
@@ -46,20 +49,42 @@ def sharpen(reduced: Reduced, budget: Budget, room: int, pairs: bool) -> bool:
             budget.found(reduced.solution(rest.taken))
         budget.prove(int(budget.value or 0))
         return False
-    both = cuts(rest)
+    levels = levels_of(rest.values, rest.weights)
+    both = cuts(rest, levels)
     if both is None:
         return False
     bounds = [cut.bound // cut.steps for cut in both]
     for number, cut in enumerate(both):
         _prove(reduced, rest, bounds, budget)
-        search = CutSearch(reduced, rest, cut, budget)
+        search = CutSearch(reduced, rest, _under_cut(rest, cut), budget)
         if pairs:
             search.pair_at_random()
         if budget.done():
             return True
         bounds[number] = search.grow(room)
     _prove(reduced, rest, bounds, budget)
+    if levels is not None and not budget.done():
+        _count(reduced, rest, counts(rest, levels), budget, room, pairs)
     return True
+
+
+def _count(reduced: Reduced, rest: Remainder, ways: Iterator[Counts], budget: Budget, room: int, pairs: bool) -> None:
+    """Search by numbers of items of two levels, which settles what no cut does: those few items that may change."""
+    own, open_bound = Within(reduced, rest), -1
+    for number, way in enumerate(ways):
+        if max(open_bound, way.bound) <= own.best(int(budget.value or 0)):
+            _prove(reduced, rest, [], budget)
+            return
+        if number == _WAYS:
+            return
+        search = CutSearch(reduced, rest, _of_counts(rest, way), budget)
+        if pairs:
+            search.pair_at_random()
+        if budget.done():
+            return
+        open_bound = max(open_bound, search.grow(room))
+        if budget.done():
+            return
 
 
 def _prove(reduced: Reduced, rest: Remainder, bounds: list[int], budget: Budget) -> None:
@@ -77,15 +102,29 @@ class _Start:
     chosen : the choice, shape ``(m,)``.
     order : the items, shape ``(m,)``.
     changes, numbers : as :func:`transom.solvers.knapsack.cut_core.expand` takes them.
+    bound : what no solution that is looked for exceeds, times ``steps``.
+    steps : the scale of losses; 0 where they are not of the value.
     """
 
     chosen: BoolArray
     order: IntArray
     changes: core.Changes
     numbers: IntArray
+    bound: int
+    steps: int
 
 
-def _start(rest: Remainder, cut: Cut) -> _Start:
+def _of_counts(rest: Remainder, way: Counts) -> _Start:
+    # Only the spare capacity limits the search: a scale of 0 makes every goal 0.
+    order = np.argsort(way.costs, kind="stable")
+    sign = np.where(way.chosen, -1, 1)
+    steps = np.stack((sign * rest.values, sign * rest.weights), axis=1)
+    costs = np.stack((way.costs, np.zeros_like(way.costs)), axis=1)
+    changes = core.Changes(steps[order], costs[order], np.zeros(len(order) + 1, np.int64))
+    return _Start(way.chosen, order, changes, np.array([way.spare, 0, way.spare, 0, 0, 0], np.int64), way.bound, 0)
+
+
+def _under_cut(rest: Remainder, cut: Cut) -> _Start:
     values, weights = rest.values, rest.weights
     ratio = values / weights
     efficient = np.argsort(-ratio, kind="stable")
@@ -107,9 +146,11 @@ def _start(rest: Remainder, cut: Cut) -> _Start:
     rises = np.zeros(len(values) + 1, np.int64)
     rises[:-1] = np.cumsum(np.maximum(0, -lost[order])[::-1])[::-1]
     bounds = cut.bound - cut.steps * value, slope * room + int(rises[0])
-    numbers = np.array([room, cut.steps, *bounds, slope], np.int64)
+    # With a slope of at least the cut's, free capacity is worth more than the weights that the values are made of.
+    exact = not cut.gains.any() and slope >= cut.slope
+    numbers = np.array([room, cut.steps, *bounds, slope, cut.price if exact else 0], np.int64)
     costs = np.stack((np.abs(cut.gains), lost), axis=1)[order]
-    return _Start(chosen, order, core.Changes(steps[order], costs, rises), numbers)
+    return _Start(chosen, order, core.Changes(steps[order], costs, rises), numbers, cut.bound, cut.steps)
 
 
 class CutSearch:
@@ -119,15 +160,14 @@ class CutSearch:
     ----------
     reduced : the problem.
     rest : what is left of it.
-    cut : what only the solutions that are looked for keep.
+    at : where the search begins.
     budget : where solutions and bounds go.
     """
 
-    def __init__(self, reduced: Reduced, rest: Remainder, cut: Cut, budget: Budget) -> None:
-        self._reduced, self._rest, self._cut, self._budget = reduced, rest, cut, budget
+    def __init__(self, reduced: Reduced, rest: Remainder, at: _Start, budget: Budget) -> None:
+        self._reduced, self._rest, self._at, self._budget = reduced, rest, at, budget
         self._tables: list[tuple[IntArray, IntArray, IntArray]] = []
         self._bits = np.zeros(64, np.int64)
-        self._at = _start(rest, cut)
         self._value = int(rest.values[self._at.chosen].sum())
         if self._at.numbers[0] >= 0 and self._value > self._best():
             self._found(self._at.chosen)
@@ -159,14 +199,14 @@ class CutSearch:
                 self._change(np.concatenate(flipped))
 
     def grow(self, most: int) -> int:
-        """Take items in until the end, or until the budget is done; what no solution that keeps the cut exceeds.
+        """Take items in until the end, or until the budget is done; what no solution that is looked for exceeds.
 
         Parameters
         ----------
         most : states; of more, those with the largest loss are given up.
         """
-        cut, at = self._cut, self._at
-        bound = cut.bound // cut.steps
+        at = self._at
+        bound = at.bound // max(at.steps, 1)
         lists = np.zeros((2, 5, min(4096, 2 * most)), np.int64)
         state = np.zeros(core.FIELDS, np.int64)
         state[core.COUNT] = 1
@@ -182,8 +222,10 @@ class CutSearch:
                 state[core.IMPROVED] = 0
                 self._change(self._trace(int(state[core.BEST_BITS]), int(state[core.BEST_LINK]), self._bits))
             if why == core.FINISHED:
+                if given_up < 0:
+                    return self._best()
                 # What was given up has lost at least so much.
-                return self._best() if given_up < 0 else max(self._best(), (cut.bound - given_up) // cut.steps)
+                return max(self._best(), (at.bound - given_up) // at.steps) if at.steps else bound
             if self._budget.done():
                 return bound
             if why == core.FULL:
