@@ -22,7 +22,7 @@ from transom.models import AUTHORS, Allocation, Cluster, FatTree, tree_of_switch
 from transom.simulation.nodes.allocator import Allocator
 from transom.simulation.output.recording import read_schedule, write_schedule
 
-EXACT = {"static": ("scas-dp", "scas-lagrangian"), "dynamic": ("dcas-exact",), "free": ("free-cpsat",)}
+EXACT = {"static": ("scas-dp", "scas-lagrangian"), "dynamic": ("dcas-exact",), "free": ("free-cpsat", "free-exact")}
 OTHERS = {
     "static": ("best-fit", "dp-polish", "sa", "sequential"),
     "dynamic": ("best-fit", "dp-polish", "sa", "sa:repair=cheapest", "sequential"),
@@ -174,7 +174,7 @@ def test_documents_and_workers_keep_the_levels() -> None:
 def test_methods_for_three_levels_say_so() -> None:
     for rule, refusing in {
         "dynamic": ("nsa:anywhere=yes", "nsa-cost:anywhere=yes"),
-        "free": ("free-exact", "nsa:anywhere=yes", "nsa-cost:anywhere=yes"),
+        "free": ("nsa:anywhere=yes", "nsa-cost:anywhere=yes"),
     }.items():
         problem = Allocation(DEEP, range(8), [3, 2], rule)  # type: ignore[arg-type]
         for spec in refusing:

@@ -18,6 +18,7 @@ from transom.models.fat_tree import FatTree
 from transom.models.hop_cost import AUTHORS, PAPER
 from transom.solvers.allocation import free_bound as free_bound
 from transom.solvers.allocation.free import split_core
+from transom.solvers.allocation.free.as_joint import solve_as_joint
 from transom.solvers.allocation.free.packing import GivenUp, Packing
 from transom.solvers.allocation.free.splits import Found, Splits
 from transom.solvers.allocation.free.states import Layers
@@ -57,6 +58,11 @@ class FreeExact:
     3. Between passes, where pods are few: all splits of the jobs among pods that may be better, their rooms kept
        (:class:`transom.solvers.allocation.free.splits.Splits`), and the exact packing of each pod.
 
+    On trees of more than three levels and under limits on leaf switches, where the states of 2. would have to count the
+    nodes of each job below every open switch, ``count-search`` (without limits) is followed by the reduction to a joint
+    choice in which all jobs must start, and ``joint-cpsat``: prices on leaf switches for trees of any depth, then
+    CP-SAT (:mod:`transom.solvers.allocation.free.as_joint`). An iteration is then a conflict.
+
     After a few price steps ``count-search`` has a short turn, so that the answer at the end of a short budget is as
     good as its own. The best static solution (``scas-dp``) is taken as a start, so that the answer is never worse; the
     best dynamic one (``dcas-exact``) and the other price steps come where the first pass is not enough. An iteration is
@@ -90,10 +96,8 @@ class FreeExact:
             raise SpecError(f"free-exact: contiguous must be >= 0 s and finite, got {self.contiguous}")
 
     def supports(self, problem: Allocation, /) -> str | None:
-        """Every free allocation on a tree of three levels."""
-        if problem.rule != "free":
-            return f"it takes any idle nodes, the rule here is {problem.rule!r}"
-        return problem.not_plain
+        """Every free allocation."""
+        return None if problem.rule == "free" else f"it takes any idle nodes, the rule here is {problem.rule!r}"
 
     def warm_up(self) -> None:
         """Compile the kernels."""
@@ -104,6 +108,13 @@ class FreeExact:
             return
         if start is not None:
             budget.found(start)
+        if problem.not_plain:
+            if problem.limited is None:
+                limit = Stop(_SHARE * budget.seconds_left() if budget.stop.seconds is not None else None, _EXCHANGES)
+                _improve(_COUNTS, problem, budget, limit)
+            if not budget.done():
+                solve_as_joint(problem, budget, rng)
+            return
         search = _Search(problem, budget)
         if budget.value is None:
             search.improve("best-fit", max(budget.seconds_left(), _MOMENT))
@@ -200,13 +211,8 @@ class _Search:
 
     def improve(self, solver: str, seconds: float, steps: int | None = None) -> None:
         """What another solver makes of the solution in so much time and so many iterations."""
-        budget = self._budget
         limit = Stop(seconds=seconds if math.isfinite(seconds) else None, iterations=steps)
-        part = budget.nested(limit, self._problem)
-        registry.make(registry.SOLVERS, solver, Allocation)(
-            self._problem, part, np.random.default_rng(0), budget.solution
-        )
-        budget.found(part.solution)
+        _improve(solver, self._problem, self._budget, limit)
 
     def deal_out(self, prices: Prices, steps: int, memory: int, contiguous: float = 0.0) -> None:
         """Passes over the leaves, each wider than the one before, until nothing better can be left."""
@@ -326,6 +332,13 @@ class _Search:
         if value is not None and (bound >= value or (not self.shape.floored and self._limit(most) <= 0)):
             bound = value
         self._budget.prove(bound)
+
+
+def _improve(solver: str, problem: Allocation, budget: Budget, limit: Stop) -> None:
+    """What another solver makes of the solution within a limit."""
+    part = budget.nested(limit, problem)
+    registry.make(registry.SOLVERS, solver, Allocation)(problem, part, np.random.default_rng(0), budget.solution)
+    budget.found(part.solution)
 
 
 def _all_splits(prices: Prices) -> None:
