@@ -6,7 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hn
 
-from transom._system.sorting import ascending, radix_order, reordered, stable_order
+from transom._system.sorting import (
+    ascending,
+    largest,
+    radix_order,
+    reordered,
+    smallest_at,
+    sort_in_place,
+    stable_order,
+    sum_of,
+)
 
 pytestmark = pytest.mark.fast
 
@@ -34,3 +43,22 @@ def test_long_runs_and_strides() -> None:
 def test_orders_of_16_bits_at_a_time_are_those_of_numpy(least: int, most: int, count: int) -> None:
     keys = np.random.default_rng(count).integers(least, most, count, endpoint=True)
     assert radix_order(keys).tolist() == np.argsort(keys, kind="stable").tolist()
+
+
+@given(
+    st.one_of(
+        hn.arrays(np.int64, st.integers(1, 70), elements=st.integers(-3, 3)),
+        hn.arrays(np.float64, st.integers(1, 70), elements=st.sampled_from([-1.5, 0.1, 2.0, np.inf])),
+    )
+)
+def test_extremes_sums_and_sorting_in_place(values: np.ndarray) -> None:
+    assert largest(values) == values.max()
+    assert smallest_at(values) == np.argmin(values)
+    assert sum_of(values) == sum(values.tolist())
+    ordered = values.copy()
+    sort_in_place(ordered[1:])
+    assert ordered.tolist() == [values[0], *sorted(values[1:].tolist())]
+
+
+def test_the_sum_of_nothing() -> None:
+    assert sum_of(np.empty(0)) == sum_of(np.empty(0, np.int64)) == 0

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,7 @@ from tests.cli.conftest import Ran
 from tests.learned.repair.made import window
 from tests.report.rows import solves
 from transom.bench.store.store import Store
+from transom.cli import run
 from transom.cli.app import command_line
 from transom.generate import generate_knapsack, generate_lublin
 from transom.io import write_documents
@@ -145,6 +149,13 @@ def prepared(folder: Path, transom: Callable[..., Ran], monkeypatch: pytest.Monk
 
     for module in ("nsa_cost_evaluation", "nsa_cost_training"):
         monkeypatch.setattr(f"transom.learned.repair.{module}.dynamic_windows", windows)
+
+    def here(command: list[str], **_: Any) -> subprocess.CompletedProcess[bytes]:
+        with redirect_stdout(StringIO()) as printed:
+            status = run(command[3:])
+        return subprocess.CompletedProcess(command, status, printed.getvalue().encode())
+
+    monkeypatch.setattr("transom.cli.commands.demo.subprocess.run", here)
     engine = InProcess()
     monkeypatch.setattr("transom.cli.commands.bench_run.chosen_engine", lambda *_: engine)
     packs = folder / "library" / "packs.jsonl"

@@ -26,6 +26,8 @@ OTHERS: tuple[Any, ...] = (
 )  # fmt: skip
 """What a field may be instead."""
 
+WHOLE = pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.long)], ids=["part", "whole"])
+
 
 @pytest.fixture(params=SHIPPED)
 def copy(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
@@ -80,12 +82,12 @@ def alike(value: Any) -> Iterator[Any]:
         yield {**value, "one more": 1}
 
 
-def variants(card: dict[str, Any]) -> Iterator[tuple[Path_, dict[str, Any]]]:
-    """Every field of a card removed, and changed into what is like it and what is not."""
-    for at in places(card):
+def variants(card: dict[str, Any], whole: bool) -> Iterator[tuple[Path_, dict[str, Any]]]:
+    """Every field of a card removed, and changed into what is like it and into all that is not, or a fifth of that."""
+    for number, at in enumerate(places(card)):
         yield at, without(card, at)
         value = value_at(card, at)
-        for other in (*OTHERS, *alike(value)):
+        for other in (*(OTHERS if whole else OTHERS[number % 5 :: 5]), *alike(value)):
             if json.dumps(other) != json.dumps(value):
                 yield at, changed(card, at, other)
 
@@ -100,11 +102,12 @@ def refused(path: Path, card: Any) -> str | None:
     return None
 
 
-def test_every_change_of_a_card_is_refused_and_names_the_field(copy: Path) -> None:
+@WHOLE
+def test_every_change_of_a_card_is_refused_and_names_the_field(copy: Path, whole: bool) -> None:
     card = json.loads(copy.with_suffix(".json").read_bytes())
     assert refused(copy, card) is None
     tried = 0
-    for at, other in variants(card):
+    for at, other in variants(card, whole):
         same = _decoded(other)
         if same is not None and same == _decoded(card):
             continue  # 1 for 1.0
@@ -115,7 +118,7 @@ def test_every_change_of_a_card_is_refused_and_names_the_field(copy: Path) -> No
         # What nothing else contradicts is found by the digest of the card.
         assert re.search(rf"\b({at[0]}|digest)\b", told), (at, told)
         tried += 1
-    assert tried > 500
+    assert tried > (500 if whole else 150)
 
 
 def _decoded(card: Any) -> Card | None:
@@ -139,11 +142,12 @@ DECIDING = {
 """What neither weights nor code contradict, so that only the digest protects it."""
 
 
-def test_a_card_that_was_made_to_fit_is_refused_where_weights_or_code_contradict_it(copy: Path) -> None:
+@WHOLE
+def test_a_card_that_was_made_to_fit_is_refused_where_weights_or_code_contradict_it(copy: Path, whole: bool) -> None:
     """As above with a digest that is made anew: as if a program had written another fact."""
     card = json.loads(copy.with_suffix(".json").read_bytes())
     silent = set()
-    for at, other in variants(card):
+    for at, other in variants(card, whole):
         made = _decoded(other)
         if made is None or made == _decoded(card) or at[0] == "digest":
             continue

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from transom._system.compiling import compiled
+from transom._system.sorting import largest
 from transom.errors import ModelError, shown
 from transom.models.arrays import (
     UNSET,
@@ -377,7 +378,7 @@ def _spans(leaf: IntArray, sizes: IntArray, wrap: bool) -> IntArray:
     """Leaf switches of the block of each size from each entry, shape ``(sizes, entries)``; 0 where there is none."""
     n = len(leaf)
     spans = np.zeros((len(sizes), n), np.int64)
-    inside = np.zeros(leaf.max() + 1 if n else 1, np.int64)
+    inside = np.zeros(largest(leaf) + 1 if n else 1, np.int64)
     for row in range(len(sizes)):
         size = sizes[row]
         if size > n:
@@ -419,8 +420,9 @@ def _job_costs(
         if owner[i] >= 0:
             entries[at[owner[i]]] = i
             at[owner[i]] += 1
-    in_leaf = np.zeros(leaf.max() + 1, np.int64)
-    in_pod = np.zeros(pod.max() + 1, np.int64)  # and below each switch of a level above pods, of which there are fewer
+    in_leaf = np.zeros(largest(leaf) + 1, np.int64)
+    # Pods, and below each switch of a level above pods, of which there are fewer.
+    in_pod = np.zeros(largest(pod) + 1, np.int64)
     for job in range(jobs):
         leaf_pairs, pod_pairs = 0, 0
         for k in range(begin[job], begin[job + 1]):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from transom._system.compiling import compiled
+from transom._system.sorting import largest
 from transom.errors import ModelError
 from transom.models.arrays import FloatArray, IntArray, whole
 
@@ -136,7 +137,10 @@ def slide_costs_on_levels(
     costs = np.full((len(sizes), n), np.inf)
     if n == 0:
         return costs
-    inside = np.zeros(switches.max() + 1, np.int64)
+    entries = 0
+    for level in range(len(switches)):
+        entries = max(entries, largest(switches[level]) + 1)
+    inside = np.zeros(entries, np.int64)
     saved = np.zeros(n, np.int64)
     for row in range(len(sizes)):
         size = sizes[row]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from transom._system.compiling import compiled
-from transom._system.sorting import ascending, stable_order
+from transom._system.sorting import ascending, stable_order, sum_of
 from transom.models.allocation import Allocation
 from transom.models.arrays import FloatArray, IntArray
 from transom.models.shortest_path import ConstrainedPath
@@ -40,9 +40,10 @@ class Packing(NamedTuple):
 class _Static:
     """Static allocations; of jobs of one size the first gets the block that begins first."""
 
+    # Copies of what is read-only: the kernels would be compiled once more for it.
     @staticmethod
     def shape(problem: Allocation) -> tuple[IntArray, IntArray, int, bool]:
-        return (*distinct_sizes(problem.sizes), len(problem.idle), problem.wrap)
+        return (*distinct_sizes(problem.sizes.copy()), len(problem.idle), problem.wrap)
 
     @staticmethod
     def apply(problem: Allocation) -> Packing:
@@ -51,7 +52,7 @@ class _Static:
 
     @staticmethod
     def invert(problem: Allocation, rows: IntArray, starts: IntArray) -> IntArray:
-        owners: IntArray = block_owners(problem.sizes, len(problem.idle), rows, starts)
+        owners: IntArray = block_owners(problem.sizes.copy(), len(problem.idle), rows, starts)
         return owners
 
     @staticmethod
@@ -70,7 +71,6 @@ class _Path:
     def apply(problem: ConstrainedPath) -> Packing:
         finite = problem.costs[np.isfinite(problem.costs)]
         whole = bool((finite == np.floor(finite)).all())
-        # Copies, since the kernels would be compiled once more for arrays that are read-only.
         return Packing(problem.length, problem.sizes.copy(), problem.counts.copy(), problem.costs.copy(), False, whole)
 
     @staticmethod
@@ -130,7 +130,7 @@ def first_fit(pack: Packing) -> tuple[IntArray, IntArray] | None:
 @compiled
 def _first_fit(costs: FloatArray, sizes: IntArray, counts: IntArray) -> tuple[IntArray, IntArray]:
     length, left = costs.shape[1], counts.copy()
-    rows, starts = np.empty(counts.sum(), np.int64), np.empty(counts.sum(), np.int64)
+    rows, starts = np.empty(sum_of(counts), np.int64), np.empty(sum_of(counts), np.int64)
     found, i = 0, 0
     while i < length and found < len(rows):
         step = 1

@@ -49,7 +49,7 @@ FAULTS: dict[str, tuple[Outcome, str]] = {
 }
 
 
-PREPARING = 10.0
+PREPARING = 4.0
 """CPU time that a warm-up may take; those of the other runs need less [s]."""
 
 

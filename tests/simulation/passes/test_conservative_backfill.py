@@ -91,9 +91,11 @@ def test_starts_and_promises_equal_those_of_the_plain_profile(make: Callable[...
 
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [random_workload, bursts])
-@pytest.mark.parametrize("seed", [2, 3, 4])
-def test_starts_and_promises_equal_in_queues_of_up_to_400(seed: int, make: Callable[..., Workload]) -> None:
-    compare(seed, 100, 400, make)
+@pytest.mark.parametrize(
+    ("seed", "count"), [(2, 40), *(pytest.param(seed, 100, marks=pytest.mark.long) for seed in (2, 3, 4))]
+)
+def test_starts_and_promises_equal_in_queues_of_up_to_400(seed: int, count: int, make: Callable[..., Workload]) -> None:
+    compare(seed, count, 400, make)
 
 
 @pytest.mark.reference

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike
 
+from tests.amounts import numbers
 from tests.simulation.placement.plain_tasks import RULES, PlainCloudSimPy, PlainReplay, aligned, last_machine, uniform
 from tests.simulation.placement.workloads import small_workload
 from transom.errors import PolicyError, SpecError
@@ -23,9 +24,10 @@ def starts(schedule: TaskSchedule) -> list[tuple[int, ...]]:
     return [tuple(row) for row in rows.tolist()]
 
 
+@numbers(100, 500)
 @pytest.mark.parametrize("policy", RULES)
-def test_a_rule_starts_what_a_plain_replay_starts(policy: str) -> None:
-    for seed in range(500):
+def test_a_rule_starts_what_a_plain_replay_starts(policy: str, numbers: range) -> None:
+    for seed in numbers:
         work = small_workload(seed)
         plain = PlainReplay(work).run(RULES[policy])
         # A pass of some rules goes machine by machine or task by task: the same starts in another order.
@@ -55,20 +57,22 @@ def test_long_queues_are_replayed_as_short_ones(policy: str) -> None:
         assert sorted(starts(simulate_tasks(work, policy))) == sorted(plain.starts)
 
 
-def test_random_draws_any_pair_with_equal_chance() -> None:
-    for seed in range(500):
+@numbers(100, 500)
+def test_random_draws_any_pair_with_equal_chance(numbers: range) -> None:
+    for seed in numbers:
         work = small_workload(seed)
         draws = stream(seed, "tasks").random(int(work.instances.sum())).tolist()
         plain = PlainReplay(work).run(uniform(draws))
         assert starts(simulate_tasks(work, "random", seed=seed)) == plain.starts, work
 
 
+@numbers(140, 700)
 @pytest.mark.parametrize(
     ("policy", "choose"),
     [("first-fit", last_machine), ("tetris", aligned(lambda *_: 1.0)), ("tetris:as-coded=no", None)],
 )
-def test_cloudsimpy_rules_are_those_of_a_queue_of_events(policy: str, choose: object) -> None:
-    for seed in range(700):
+def test_cloudsimpy_rules_are_those_of_a_queue_of_events(policy: str, choose: object, numbers: range) -> None:
+    for seed in numbers:
         work = small_workload(seed).take(0, 9)  # the program's clock begins with the first submission
         chosen = choose or aligned(lambda r, m, k: (int(r.work.machines[m, k]) / r.work.units[k]) ** -2.0)
         plain = PlainCloudSimPy(work)

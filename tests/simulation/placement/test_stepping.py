@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tests.amounts import numbers
 from tests.simulation.placement.workloads import small_workload
 from transom.rng import stream
 from transom.simulation.event_rules import Textbook
@@ -28,8 +29,9 @@ def stepped(work: TaskWorkload, state: State, seed: int) -> None:
             more = start(state, int(task), int(machine))
 
 
-def test_an_episode_of_random_choices_is_the_replay_of_random() -> None:
-    for seed in range(200):
+@numbers(60, 200)
+def test_an_episode_of_random_choices_is_the_replay_of_random(numbers: range) -> None:
+    for seed in numbers:
         work = small_workload(seed)
         state = new_state(arrange(Textbook(), work), work.instances, whole=True)
         for each in (seed, seed + 1):  # an episode after another in the same arrays

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.amounts import numbers
 from tests.simulation.placement.workloads import small_workload
 from transom.errors import DocumentError
 from transom.simulation.placement.recording import read_task_schedules, read_tasks_card, write_tasks
@@ -17,8 +18,9 @@ from transom.simulation.placement.verification import check_tasks
 from transom.simulation.runs import Run
 
 
-def test_schedules_stand_under_either_rules() -> None:
-    for seed in range(200):
+@numbers(60, 200)
+def test_schedules_stand_under_either_rules(numbers: range) -> None:
+    for seed in numbers:
         work = small_workload(seed)
         for rules in ("textbook", "cloudsimpy"):
             assert check_tasks(work, simulate_tasks(work, "tetris", rules=rules)) == []

@@ -96,11 +96,13 @@ def crowded(seed: int, jobs: int = 300, nodes: int = 200) -> Workload:
     return Workload.of(traced, Cluster(nodes))
 
 
+@pytest.mark.parametrize("jobs", [100, pytest.param(300, marks=pytest.mark.long)])
 @pytest.mark.parametrize("objective", NAMES)
-def test_crowded_queues(objective: str) -> None:
+def test_crowded_queues(objective: str, jobs: int) -> None:
     for seed, settings_ in enumerate(("size=50", "size=256", "k=0.5", "size=20,easy=no", "size=50,order=unicep")):
         policy = f"window:solver=dp,objective=[{objective}],{settings_}"
-        assert_same(simulate(crowded(seed), policy), window_by_window(crowded(seed), policy))
+        workload = crowded(seed, jobs, jobs * 2 // 3)
+        assert_same(simulate(workload, policy), window_by_window(workload, policy))
 
 
 @pytest.mark.parametrize("settings_", ["size=50", "k=0.5", "size=20,easy=no", "size=20,order=wfp3"])
@@ -108,11 +110,11 @@ def test_crowded_queues(objective: str) -> None:
 def test_what_the_loop_leaves_is_decided_window_by_window(
     settings_: str, changed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    policy = f"window:solver=dp,objective=wait,{settings_}"
-    slow = window_by_window(crowded(7), policy)
+    policy, workload = f"window:solver=dp,objective=wait,{settings_}", crowded(7, 150, 100)
+    slow = window_by_window(workload, policy)
     name, value = changed.split("=")
     monkeypatch.setattr(window_replay, name, int(value))
-    assert_same(simulate(crowded(7), policy), slow)
+    assert_same(simulate(workload, policy), slow)
 
 
 def test_a_table_beyond_the_memory_is_refused() -> None:
@@ -179,10 +181,18 @@ def test_recordings_are_the_same(tmp_path: Path) -> None:
     assert_same(read_schedule(tmp_path / "fast"), read_schedule(tmp_path / "slow"))
 
 
+@pytest.fixture(scope="module")
+def traces(shared: Path) -> dict[str, Workload]:
+    """A thousand jobs of each trace."""
+    names = ("theta_2022", "SDSC-SP2-1998-4.2-cln", "HPC2N-2002-2.2-cln")
+    return {name: read_swf(shared / "traces" / f"{name}.swf.gz").take(np.arange(4000, 5000)) for name in names}
+
+
 @pytest.mark.reference
+@pytest.mark.parametrize("jobs", [250, pytest.param(1000, marks=pytest.mark.long)])
 @pytest.mark.parametrize("settings_", [*(f"objective=[{name}]" for name in NAMES), "size=20", "k=0.5", "easy=no"])
 @pytest.mark.parametrize("name", ["theta_2022", "SDSC-SP2-1998-4.2-cln", "HPC2N-2002-2.2-cln"])
-def test_decisions_on_real_traces(name: str, settings_: str, shared: Path) -> None:
-    workload = read_swf(shared / "traces" / f"{name}.swf.gz").take(np.arange(4000, 5000))
+def test_decisions_on_real_traces(name: str, settings_: str, jobs: int, traces: dict[str, Workload]) -> None:
+    workload = traces[name].take(np.arange(jobs))
     policy = f"window:solver=dp,{settings_}"
     assert_same(simulate(workload, policy), window_by_window(workload, policy))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.amounts import numbers
 from tests.placement_cases import optimum, random_placement
 from transom import Placement, Stop, check, solve
 from transom.testing import check_solver
@@ -16,10 +17,11 @@ def test_it_keeps_what_solvers_keep() -> None:
     check_solver(EXACT, reference=EXACT, exact=True)
 
 
+@numbers(125, 500)
 @pytest.mark.parametrize("seed", range(4))
-def test_small_windows_by_enumeration(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    for _ in range(500):
+def test_small_windows_by_enumeration(seed: int, numbers: range) -> None:
+    rng = np.random.default_rng(seed + numbers.start)
+    for _ in numbers:
         problem = random_placement(rng)
         result = solve(problem, EXACT, Stop(), seed)
         assert result.error is None
@@ -27,10 +29,11 @@ def test_small_windows_by_enumeration(seed: int) -> None:
         assert (result.status, result.value) == ("optimal", optimum(problem)), problem
 
 
-def test_amounts_of_61_bits_by_enumeration() -> None:
+@numbers(100, 300)
+def test_amounts_of_61_bits_by_enumeration(numbers: range) -> None:
     """Scaled up, with a unit more or less here and there: what fits by one unit, or not, must be told."""
-    rng = np.random.default_rng(8)
-    for _ in range(300):
+    rng = np.random.default_rng(8 + numbers.start)
+    for _ in numbers:
         given = random_placement(rng)
         scale = 2**57
         free = given.free * scale + rng.integers(-1, 2, given.free.shape)

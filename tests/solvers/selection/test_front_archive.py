@@ -67,11 +67,12 @@ def test_it_answers_as_a_list_does(columns: int) -> None:
         assert beaten(point, columns, archive.tree, True) == (better & (values > point).any(axis=1)).any()
 
 
+@pytest.mark.parametrize("rows", [1000, pytest.param(4000, marks=pytest.mark.long)])
 @pytest.mark.parametrize("columns", [1, 2, 4, 8])
-def test_what_comes_in_where_nothing_beats_it_is_the_front(columns: int) -> None:
+def test_what_comes_in_where_nothing_beats_it_is_the_front(columns: int, rows: int) -> None:
     rng = np.random.default_rng(10 + columns)
     archive, known = FrontArchive(columns, 2), np.empty((0, columns), np.int64)
-    for number in range(4000):
+    for number in range(rows):
         row = rng.integers(0, 12 + number // 100, columns)
         is_beaten = bool((known >= row).all(axis=1).any())
         assert beaten(row, columns, archive.tree) == is_beaten
@@ -80,9 +81,9 @@ def test_what_comes_in_where_nothing_beats_it_is_the_front(columns: int) -> None
             if insert(np.append(row, (number, -number)), columns, archive.tree):
                 assert archive.make_room()
     assert archive.added == len(known) >= len(archive)
-    rows = archive.content()
-    assert (rows[:, columns] == -rows[:, columns + 1]).all()
-    assert unbeaten(rows[:, :columns]) == unbeaten(known)
+    content = archive.content()
+    assert (content[:, columns] == -content[:, columns + 1]).all()
+    assert unbeaten(content[:, :columns]) == unbeaten(known)
     archive.shed()
     assert archive.added == len(known)
     assert {tuple(row) for row in archive.content()[:, :columns].tolist()} == unbeaten(known)

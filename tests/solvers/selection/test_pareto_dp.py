@@ -52,7 +52,7 @@ def test_enumeration_is_the_plain_one() -> None:
         assert enumerated(problem) == true_front(problem)
 
 
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.long) for part in (1, 2, 3))])
 def test_two_thousand_random_windows_are_complete(part: int) -> None:
     """Up to 16 jobs and 6 resources, many ties, further objectives, forced, excluded and required jobs."""
     rng = np.random.default_rng(100 + part)

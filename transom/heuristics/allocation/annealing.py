@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from transom._system.compiling import compiled, no_refcount
+from transom._system.sorting import smallest_at, sum_of
 from transom.heuristics.allocation.arrays import AllocationArrays, block_cost, counting, gather, reachable, slide, take
 from transom.models.allocation import placing_order
 from transom.models.arrays import BoolArray, FloatArray, IntArray
@@ -89,7 +90,7 @@ def anneal_left(
             last = first_nodes(m, size, options)
             if options[CHEAPEST]:
                 slide(left, m, last, size, switches, slid)
-                start = int(np.argmin(slid[:last]))
+                start = smallest_at(slid[:last])
                 costs[job] = slid[start]
             else:
                 start = int(rng.random() * last)
@@ -229,8 +230,8 @@ def settle(
     The others are those of :func:`anneal_left`.
     """
     owner, costs, best, state = standing
-    after = costs.sum()
-    accepted = options[WALK] == 1 or metropolis(rng, after - paid.sum(), schedule.temperatures, step, schedule.steps)
+    after = sum_of(costs)
+    accepted = options[WALK] == 1 or metropolis(rng, after - sum_of(paid), schedule.temperatures, step, schedule.steps)
     better = accepted and after < state[BEST] - 1e-12 * abs(state[BEST])
     ask = (options[NESTED] == REFUSE and accepted) or (options[NESTED] == PASS and better)
     if ask and not reachable(owner, sizes, options[WRAP]):

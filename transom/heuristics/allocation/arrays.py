@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from transom._system.compiling import compiled, no_refcount
+from transom._system.sorting import largest
 from transom.models.allocation import Allocation, placing_order
 from transom.models.arrays import FloatArray, IntArray
 from transom.models.hop_cost import hop_cost
@@ -46,7 +47,9 @@ class Switches(NamedTuple):
 def counting(arrays: AllocationArrays) -> Switches:
     """The switches with counters for all of them."""
     leaf, pod, _, weights, upper = arrays
-    return Switches(leaf, pod, weights, upper, np.zeros(leaf.max() + 1, np.int64), np.zeros(pod.max() + 1, np.int64))
+    return Switches(
+        leaf, pod, weights, upper, np.zeros(largest(leaf) + 1, np.int64), np.zeros(largest(pod) + 1, np.int64)
+    )
 
 
 def allocation_arrays(problem: Allocation) -> AllocationArrays:
@@ -78,7 +81,7 @@ def _numbered(labels: IntArray) -> IntArray:
     numbered = np.empty(len(labels), np.int64)
     if len(labels) == 0:
         return numbered
-    number = np.full(labels.max() + 1, -1, np.int64)
+    number = np.full(largest(labels) + 1, -1, np.int64)
     count = 0
     for i in range(len(labels)):
         if number[labels[i]] < 0:
@@ -91,7 +94,16 @@ def _numbered(labels: IntArray) -> IntArray:
 @compiled
 def reachable(owner: IntArray, sizes: IntArray, wrap: bool) -> bool:
     """Whether jobs can be placed one after another so that each is consecutive in what is then left of Q."""
-    return bool(placing_order(owner, sizes, wrap, False).min() >= 0)
+    return all_placed(placing_order(owner, sizes, wrap, False))
+
+
+@compiled
+def all_placed(rank: IntArray) -> bool:
+    """Whether no job is left out of an order."""
+    placed = 0
+    for job in range(len(rank)):
+        placed += rank[job] >= 0
+    return placed == len(rank)
 
 
 @no_refcount

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from transom._system.compiling import compiled, no_refcount
+from transom._system.sorting import largest
 from transom.heuristics.allocation.annealing import free_runs, mark
 from transom.heuristics.allocation.arrays import (
     AllocationArrays,
@@ -95,7 +96,7 @@ def best_fit(problem: Allocation, data: AllocationArrays, by_size: bool, budget:
 def _on_switches(
     owner: IntArray, jobs: IntArray, leaf: IntArray, pod: IntArray, upper: IntArray, sizes: IntArray
 ) -> None:
-    leaves, core = leaf.max() + 1, 2 + len(upper)
+    leaves, core = largest(leaf) + 1, 2 + len(upper)
     # How many switches each level has, the switch above each of them, above each leaf switch, and what is free below.
     count, up = np.ones(core, np.int64), np.zeros((core, leaves), np.int64)
     above, free = np.zeros((core + 1, leaves), np.int64), np.zeros((core + 1, leaves), np.int64)

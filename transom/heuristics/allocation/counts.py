@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from transom._system.compiling import compiled
+from transom._system.sorting import sum_of
 from transom.heuristics.allocation.annealing import Schedule, metropolis
 from transom.heuristics.allocation.recreation import recreate
 from transom.models.arrays import FloatArray, IntArray
@@ -90,7 +91,7 @@ def search_counts(
         else:
             changed = _exchange(rng, books, cost, layout, schedule, step)
         if changed:
-            value = cost.sum()
+            value = sum_of(cost)
             if value < state[0] - 1e-12 * abs(state[0]):
                 best[:] = books.rows[OWNER]
                 state[0] = value

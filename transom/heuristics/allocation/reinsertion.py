@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from transom._system.compiling import compiled
-from transom._system.sorting import stable_order
-from transom.heuristics.allocation.arrays import AllocationArrays, counting, gather, slide, take
+from transom._system.sorting import largest, smallest_at, stable_order
+from transom.heuristics.allocation.arrays import AllocationArrays, all_placed, counting, gather, slide, take
 from transom.models.allocation import placing_order
 from transom.models.arrays import FloatArray, IntArray
 from transom.models.hop_cost import hop_cost
@@ -26,14 +26,17 @@ def reinsert_one(owner: IntArray, costs: FloatArray, arrays: AllocationArrays, w
     """
     sizes, switches = arrays.sizes, counting(arrays)
     n, size = len(owner), sizes[job]
-    rest = np.where(owner == job, -1, owner)
+    rest = owner.copy()
+    for i in range(n):
+        if owner[i] == job:
+            rest[i] = -1
     if not _stands(rest, sizes, wrap, job, job):
         return False
     left, slid = np.empty(n, np.int64), np.empty(n)
     m = gather(rest, left)
     last = m if wrap else m - size + 1
     slide(left, m, last, size, switches, slid)
-    start = int(np.argmin(slid[:last]))
+    start = smallest_at(slid[:last])
     if slid[start] >= costs[job] * (1 - _LESS):
         return False
     take(rest, left, m, start, size, job)
@@ -93,7 +96,7 @@ def reinsert_two(
         fewer = take(trial, kept, m, start, sizes[one], one)
         ends = fewer if wrap else fewer - size + 1
         slide(kept, fewer, ends, size, switches, of_other)
-        then = int(np.argmin(of_other[:ends]))
+        then = smallest_at(of_other[:ends])
         if of_one[start] + of_other[then] < best:
             take(trial, kept, fewer, then, size, other)
             owner[:] = trial
@@ -108,7 +111,7 @@ def _stands(rest: IntArray, sizes: IntArray, wrap: bool, one: int, other: int) -
     """Whether all jobs but these two can be placed."""
     rank = placing_order(rest, sizes, wrap, False)
     rank[one], rank[other] = 0, 0
-    return bool(rank.min() >= 0)
+    return all_placed(rank)
 
 
 @compiled
@@ -131,10 +134,10 @@ def least_costs(arrays: AllocationArrays) -> FloatArray:
 @compiled
 def _largest(of: IntArray) -> int:
     """The most entries with one switch, from the switch of each entry."""
-    inside = np.zeros(of.max() + 1, np.int64)
+    inside = np.zeros(largest(of) + 1, np.int64)
     for switch in of:
         inside[switch] += 1
-    return int(inside.max())
+    return int(largest(inside))
 
 
 @compiled

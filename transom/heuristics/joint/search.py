@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from transom._system.compiling import compiled
+from transom._system.sorting import reordered, stable_order, sum_of
 from transom.errors import SpecError
 from transom.heuristics.joint.greedy import TINY, JointGreedy, construct, order_of
 from transom.heuristics.joint.room import Jobs, Room, cost_of, insert, jobs_of, move, owners, room_of
@@ -143,7 +144,7 @@ def search(
     The step that made ``best`` what it is, from 1; 0 if none did.
     """
     number, better_at = len(order), 0
-    record, worth = best.gains.sum(), best.brings.sum()
+    record, worth = sum_of(best.gains), sum_of(best.brings)
     kept, brought, free = np.empty_like(best.now), np.empty_like(best.brings), np.empty_like(room.free)
     held, rank = np.empty(number, np.int64), np.empty(number)
     for step in range(1, steps + 1):
@@ -164,8 +165,8 @@ def search(
         blur = rng.random() * number
         for k in range(number):
             rank[k] = k + blur * rng.random()
-        insert(room, jobs, order[np.argsort(rank)], best.now, best.brings)
-        trial = best.brings.sum()
+        insert(room, jobs, reordered(order, stable_order(rank)), best.now, best.brings)
+        trial = sum_of(best.brings)
         if trial < worth:
             best.now[:], best.brings[:], room.free[:] = kept, brought, free
             continue

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from transom._system.compiling import compiled
-from transom._system.sorting import ascending, stable_order
+from transom._system.sorting import ascending, largest, stable_order
 from transom.errors import SpecError
 from transom.heuristics.selection.archive import Archive
 from transom.heuristics.selection.incumbent_reporter import IncumbentReporter, undecided
@@ -325,7 +325,10 @@ def _survive(rows: BoolArray, values: IntArray, born: IntArray, count: int, size
                 places[i] = 1
         alive += places[i] < 2
     # By place, then the youngest first; the sort is stable.
-    order = stable_order(places * (born.max() + 1) - born[:count])
+    youngest = largest(born) + 1
+    for i in range(count):
+        places[i] = places[i] * youngest - born[i]
+    order = stable_order(places)
     kept = ascending(order[: min(alive, size)])
     for place in range(len(kept)):
         rows[place] = rows[kept[place]]

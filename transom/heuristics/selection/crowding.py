@@ -37,7 +37,10 @@ def survivors(costs: FloatArray, keep: int) -> tuple[IntArray, IntArray, FloatAr
             end += 1
         members = order[begin:end].copy()
         crowding = _crowding(costs, members)
-        places = stable_order(-crowding)
+        falling = np.empty(len(members))
+        for place in range(len(members)):
+            falling[place] = -crowding[place]
+        places = stable_order(falling)
         for place in range(len(members)):
             order[begin + place] = members[places[place]]
             distances[begin + place] = crowding[places[place]]
@@ -73,22 +76,30 @@ def _ranks(costs: FloatArray, keep: int) -> IntArray:
                 over[j, i] = True
             elif not less and not more:
                 twin[j] = True
-    over[twin] = False  # what a twin beats, the first of them beats already
-    beaten = over.sum(axis=0)
+    beaten = np.zeros(count, np.int64)
+    for i in range(count):
+        if not twin[i]:  # what a twin beats, the first of them beats already
+            for j in range(count):
+                beaten[j] += over[i, j]
     ranks = np.full(count, count, np.int64)
+    current = np.empty(count, np.int64)
     ranked, rank = 0, 0
-    current = np.flatnonzero((beaten == 0) & ~twin)
-    while len(current) > 0:
-        for member in current:
-            ranks[member] = rank
-        ranked += len(current)
-        if ranked >= keep:
+    while ranked < keep:
+        found = 0
+        for i in range(count):
+            if beaten[i] == 0 and not twin[i] and ranks[i] == count:
+                current[found] = i
+                found += 1
+        if found == 0:
             break
-        for member in current:
-            for other in range(count):
-                beaten[other] -= over[member, other]
+        for place in range(found):
+            ranks[current[place]] = rank
+        ranked += found
+        if ranked < keep:
+            for place in range(found):
+                for other in range(count):
+                    beaten[other] -= over[current[place], other]
         rank += 1
-        current = np.flatnonzero((beaten == 0) & ~twin & (ranks == count))
     return ranks
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from transom._system.compiling import compiled
+from transom._system.sorting import largest
 from transom.models import FatTree, HopCost
 from transom.models.arrays import FloatArray, IntArray
 from transom.models.hop_cost import hop_cost
@@ -38,7 +39,7 @@ def _spread(
     jobs, leaf, pod = len(offsets) - 1, switches[0], switches[1]
     costs = np.zeros(jobs)
     leaves, pods = np.zeros(jobs, np.int64), np.zeros(jobs, np.int64)
-    in_leaf, in_pod = np.zeros(leaf.max() + 1, np.int64), np.zeros(pod.max() + 1, np.int64)
+    in_leaf, in_pod = np.zeros(largest(leaf) + 1, np.int64), np.zeros(largest(pod) + 1, np.int64)
     for job in range(jobs):
         nodes, leaf_pairs, pod_pairs = 0, 0, 0
         for run in range(offsets[job], offsets[job + 1]):

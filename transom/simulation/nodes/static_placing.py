@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from transom._system.compiling import compiled
+from transom._system.sorting import sum_of
 from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.models.fat_tree import FatTree
 from transom.models.hop_cost import hop_cost
@@ -277,13 +278,13 @@ def _allocate(
     sizes = np.empty(len(window), np.int64)
     for w in range(len(window)):
         sizes[w] = all_sizes[window[w]]
-    if sizes.sum() > len(idle) or not _small(sizes, len(idle), terms.wrap, terms.memory, terms.work):
+    if sum_of(sizes) > len(idle) or not _small(sizes, len(idle), terms.wrap, terms.memory, terms.work):
         return False, idle
     solved, value, owner = solve_small(terms.leaf, terms.pod, idle, sizes, terms.weights, terms.wrap, terms.work)
     if not solved or value == np.inf:
         return False, idle
     costs = _judged(idle, owner, sizes, terms)
-    if not abs(costs.sum() - value) <= 1e-9 * max(1.0, abs(value)):  # what the judge refuses costs infinitely much
+    if not abs(sum_of(costs) - value) <= 1e-9 * max(1.0, abs(value)):  # what the judge refuses costs infinitely much
         return False, idle
     begin, end, first, last = board.begin, board.end, board.first, board.last
     # Runs of consecutive nodes are counted, then written, each job's one after the other.
@@ -298,7 +299,7 @@ def _allocate(
         board.at[_RUNS] += runs[w]
         board.cost[window[w]] = costs[w]
     previous[:] = -2
-    left = np.empty(len(idle) - sizes.sum(), np.int64)
+    left = np.empty(len(idle) - sum_of(sizes), np.int64)
     kept = 0
     for i in range(len(idle)):
         w, node = owner[i], idle[i]
@@ -319,7 +320,7 @@ def _allocate(
 def _small(sizes: IntArray, length: int, wrap: bool, memory: int, work: int) -> bool:
     """Whether the solver takes this allocation (its tables fit into ``memory`` bytes) and solves it at once."""
     distinct, counts = distinct_sizes(sizes)
-    slack, states = length - sizes.sum(), 1
+    slack, states = length - sum_of(sizes), 1
     for count in counts:
         states *= count + 1
         if states * (slack + 1) > work:

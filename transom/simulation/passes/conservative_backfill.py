@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from transom._system.compiling import compiled, inlined, no_refcount
+from transom._system.sorting import sort_in_place
 from transom.models.arrays import IntArray
 from transom.simulation.core.events import (
     CHANGES,
@@ -418,7 +419,7 @@ def _find(s: State, p: Plan, picks: IntArray, count: int, reordered: bool) -> No
             else:
                 high = middle
         picks[k] = low
-    picks[:count].sort()
+    sort_in_place(picks[:count])
 
 
 @inlined

@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from transom._system.compiling import compiled
+from transom._system.sorting import stable_order
 from transom.models import Window
 from transom.models.arrays import BoolArray, IntArray
 from transom.simulation.core.decision import Reservation
@@ -108,11 +109,12 @@ def _update(
 
     ``left`` : the profile that the last pass left.
     """
-    begin[:] = np.maximum(begin, now)
+    for k in range(len(begin)):
+        begin[k] = max(begin[k], now)
     p.times[0] = now
     p.levels[0] = free
     _build(jobs, expected, p, order, begin)
-    if p.levels[: p.size[0]].min() < 0:  # a job outran its walltime
+    if _lacks(p):  # a job outran its walltime
         p.levels[0] = free
         _build(jobs, expected, p, order[:0], begin[:0])
         for k in range(len(order)):
@@ -136,6 +138,16 @@ def _update(
 
 
 @compiled
+def _lacks(p: FreeProfile) -> bool:
+    """Whether less than nothing is free at some time."""
+    for step in range(p.size[0]):
+        for r in range(p.levels.shape[1]):
+            if p.levels[step, r] < 0:
+                return True
+    return False
+
+
+@compiled
 def _build(jobs: IntArray, expected: IntArray, p: FreeProfile, order: IntArray, begin: IntArray) -> None:
     # The first step is there: the instant of the pass, and what is free at it.
     times, levels, size = p
@@ -150,7 +162,7 @@ def _build(jobs: IntArray, expected: IntArray, p: FreeProfile, order: IntArray, 
         when[running + promised + k] = begin[k] + jobs[order[k], WALLTIME]
         who[running + k] = who[running + promised + k] = order[k]
     last = 0
-    for i in np.argsort(when):
+    for i in stable_order(when):
         if when[i] > times[last]:
             if last == 0 or not _same(levels[last], levels[last - 1]):
                 last += 1

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from transom._system.compiling import compiled
-from transom._system.sorting import stable_order
+from transom._system.sorting import stable_order, sum_of
 from transom.models.arrays import FloatArray, IntArray
 
 
@@ -162,7 +162,7 @@ def split_bounds(left: FloatArray, right: FloatArray, blocks: Blocks, slack: int
     the head; the best last."""
     costs, sizes, counts = blocks
     length = costs.shape[1]
-    bounds = np.empty((max(0, sizes.sum() - len(sizes)), 3))
+    bounds = np.empty((max(0, sum_of(sizes) - len(sizes)), 3))
     kept, stride, full = 0, 1, len(left) - 1
     for r in range(len(sizes)):
         for head in range(1, sizes[r]):
@@ -198,35 +198,35 @@ def advance(state: State, bounds: FloatArray, blocks: Blocks, mirror: Blocks, wo
         slack -= sizes[k] * counts[k]
     while work > 0 and at[PHASE] != FINISHED:
         before = at[STATE]
-        if at[PHASE] == BETWEEN:
-            r, head = int(bounds[at[SPLIT], 1]), int(bounds[at[SPLIT], 2])
-            at[STATE], work = fill(between, blocks, head, length - sizes[r], r, before, work)
-        elif at[PHASE] == RIGHT:
-            at[STATE], work = fill(tables[1], mirror, 0, length, -1, before, work)
-        else:
-            at[STATE], work = fill(tables[0], blocks, 0, length, -1, before, work)
+        table, read, shift, end, without = tables[0], blocks, 0, length, -1
+        if at[PHASE] == RIGHT:
+            table, read = tables[1], mirror
+        elif at[PHASE] == BETWEEN:
+            without, shift = int(bounds[at[SPLIT], 1]), int(bounds[at[SPLIT], 2])
+            table, end = between, length - sizes[without]
+        at[STATE], work = fill(table, read, shift, end, without, before, work)
         at[ROWS] += at[STATE] - before
         if at[STATE] < states:
             break
         at[STATE] = 0
-        if at[PHASE] == LEFT:
-            if tables[0, states - 1, slack] < np.inf:
-                best[0] = tables[0, states - 1, slack]
-                trace(tables[0], blocks, 0, states - 1, slack, rows, starts)
-            at[PHASE] = RIGHT if len(tables) > 1 else FINISHED
-        elif at[PHASE] == RIGHT:
+        if at[PHASE] == RIGHT:
             bounds = split_bounds(tables[0], tables[1], blocks, slack, best[0])
             at[PHASE], at[SPLIT] = BETWEEN, len(bounds)
         else:
-            rest, stride = states - 1, 1
-            for smaller in range(r):
-                stride *= counts[smaller] + 1
-            rest -= stride
-            own = costs[r, length - sizes[r] + head]
-            if own + between[rest, slack] < best[0]:
-                best[0] = own + between[rest, slack]
-                rows[0], starts[0] = r, length - sizes[r] + head
-                trace(between, blocks, head, rest, slack, rows[1:], starts[1:])
+            rest, placed, value = states - 1, 0, 0.0
+            if without >= 0:
+                stride, start = 1, length - sizes[without] + shift
+                for smaller in range(without):
+                    stride *= counts[smaller] + 1
+                rest, placed, value = rest - stride, 1, costs[without, start]
+            value += table[rest, slack]
+            if value < best[0]:
+                best[0] = value
+                if without >= 0:
+                    rows[0], starts[0] = without, start
+                trace(table, blocks, shift, rest, slack, rows[placed:], starts[placed:])
+            if at[PHASE] == LEFT:
+                at[PHASE] = RIGHT if len(tables) > 1 else FINISHED
         if at[PHASE] == BETWEEN:
             at[SPLIT] -= 1
             if at[SPLIT] < 0 or bounds[at[SPLIT], 0] >= best[0]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from transom._system.compiling import compiled, inlined
+from transom._system.sorting import largest
 from transom.models.arrays import FloatArray, IntArray
 
 
@@ -25,7 +26,7 @@ def gains_on_levels(switches: IntArray, saved: IntArray, prices: FloatArray, uni
     Gains, shape ``(most + 1,)``; minus infinity where there are not so many entries.
     """
     levels, entries = switches.shape
-    room = np.zeros(switches[0].max() + 1, np.int64)
+    room = np.zeros(largest(switches[0]) + 1, np.int64)
     price = np.zeros(len(room))
     for i in range(entries):
         room[switches[0, i]] += 1
@@ -35,7 +36,7 @@ def gains_on_levels(switches: IntArray, saved: IntArray, prices: FloatArray, uni
         for x in range(min(room[leaf], most) + 1):
             best[leaf, x] = unit * saved[0] * (x * (x - 1) // 2) - price[leaf] * x
     for level in range(1, levels + 1):
-        count = switches[level].max() + 1 if level < levels else 1  # the core, where pairs save nothing
+        count = largest(switches[level]) + 1 if level < levels else 1  # the core, where pairs save nothing
         above = np.zeros(len(best), np.int64)
         if level < levels:
             for i in range(entries):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from transom._system.compiling import compiled, no_refcount
+from transom._system.sorting import sum_of
 from transom.models.arrays import BoolArray, FloatArray, IntArray
 
 
@@ -281,7 +282,7 @@ def pack_leaf(
     options : nodes of each job on the leaf, and what they save.
     old, new : values of all states after the leaf, and from it on (changed in place).
     """
-    jobs, total = len(need), need.sum()
+    jobs, total = len(need), sum_of(need)
     still = np.zeros(jobs, np.int64)
     for state in range(len(new)):
         new[state] = -np.inf
