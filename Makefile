@@ -30,9 +30,9 @@ demo: $(VENV)/.installed
 test: $(VENV)/.tested
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	@echo "The type checker, and beside it the tests that are quick without compiled code."
+	$(BIN)/mypy & types=$$!; NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m fast; plain=$$?; wait $$types && exit $$plain
 	$(BIN)/python -m pytest -m "not long" -n 3 --dist loadgroup $(ARGS)
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n 2 --dist loadgroup -m fast
 
 # The site: pages in docs/ and the docstrings of the package.
 docs: $(VENV)/.documented

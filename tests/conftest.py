@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 from pathlib import Path
 
@@ -34,15 +35,21 @@ def root() -> Path:
     return ROOT
 
 
-_APART = {"bench", "cli", "io", "plot", "report", "traces", "test_docs.py", "test_instances.py", "test_compiling.py"}
+_APART = {"test_compiling.py", "test_docs.py", "test_every_command.py", "test_faults.py", "test_instances.py"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests of a file on one worker, where they compile the same kernels; others are dealt out one by one.
+    """Keep the tests of a file on one worker, where they load the same kernels and share what is prepared.
 
-    Of those, files with a dear set-up name a group of their own (``xdist_group``), so that it is made once.
+    Files that take long and share nothing are dealt out test by test.
     """
     for item in items:
         inside = item.path.relative_to(ROOT / "tests").parts
-        if inside[0] not in _APART and item.get_closest_marker("xdist_group") is None:
+        if inside[-1] not in _APART and item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group("/".join(inside)))
+
+
+def pytest_collection_finish() -> None:
+    """Leave what has been imported out of every later garbage collection, which takes a second each time otherwise."""
+    gc.collect()
+    gc.freeze()

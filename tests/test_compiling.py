@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 import time
@@ -140,6 +141,24 @@ def of_others():
 """
 
 
+def edited(folder: Path, change: tuple[str, ...]) -> list[str]:
+    """What the program prints with a change of its text, where a folder holds its text and its compiled code."""
+    for name, text in (("caller", CALLING), ("helper", HELPER)):
+        (folder / f"{name}.py").write_text(text.replace(*change) if change else text)
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder), "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-B", str(folder / "caller.py")]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=True).stdout.splitlines()
+
+
+@pytest.fixture(scope="module")
+def before(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the program and its compiled code."""
+    folder = tmp_path_factory.mktemp("before")
+    printed = edited(folder, ())
+    assert sorted(printed[:-1]) == [f"compiles {name}" for name in ("alone", "caller", "helper", "of_pair")]
+    return folder
+
+
 @pytest.mark.parametrize(
     ("edit", "expected"),
     [
@@ -154,18 +173,10 @@ def of_others():
     ],
 )
 def test_an_edit_recompiles_what_calls_it_and_nothing_else(
-    tmp_path: Path, edit: tuple[str, str], expected: list[str]
+    tmp_path: Path, before: Path, edit: tuple[str, str], expected: list[str]
 ) -> None:
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
-
-    def run(change: tuple[str, ...]) -> list[str]:
-        for name, text in (("caller", CALLING), ("helper", HELPER)):
-            (tmp_path / f"{name}.py").write_text(text.replace(*change) if change else text)
-        command = [sys.executable, "-B", str(tmp_path / "caller.py")]
-        return subprocess.run(command, capture_output=True, text=True, env=environment, check=True).stdout.splitlines()
-
-    run(())
-    assert run(edit) == expected
+    shutil.copytree(before, tmp_path, dirs_exist_ok=True)
+    assert edited(tmp_path, edit) == expected
 
 
 def test_what_nobody_used_for_a_month_goes(tmp_path: Path) -> None:

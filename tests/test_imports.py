@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -94,16 +95,22 @@ def modules(package: Path) -> dict[str, Path]:
     return found
 
 
-def imports(path: Path, known: dict[str, Path], also_for_types: bool) -> set[str]:
-    """The package's modules that a file imports, wherever in the file it does so."""
+@cache
+def statements(path: Path, also_for_types: bool) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    """All statements of a file that import."""
     tree = ast.parse(path.read_text())
     if not also_for_types:
         tree = _WithoutTypeChecking().visit(tree)
+    return tuple(node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom))
+
+
+def imports(path: Path, known: dict[str, Path], also_for_types: bool) -> set[str]:
+    """The package's modules that a file imports, wherever in the file it does so."""
     found = set()
-    for node in ast.walk(tree):
+    for node in statements(path, also_for_types):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
+        else:
             assert node.level == 0, f"{path}: relative import"
             for alias in node.names:
                 whole = f"{node.module}.{alias.name}"
@@ -155,7 +162,7 @@ def test_rooms_take_of_their_neighbours_what_is_theirs_to_take(known: dict[str, 
 def test_no_private_name_crosses_a_folder(known: dict[str, Path]) -> None:
     wrong = []
     for name, path in known.items():
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in statements(path, True):
             if not isinstance(node, ast.ImportFrom) or node.module not in known or room(node.module) == room(name):
                 continue
             names = [*node.module.split(".")[2:], *(each.name for each in node.names)]

@@ -20,7 +20,7 @@ def kernels():
 
 def problems(kind, rng):
     tree = FatTree.uniform(120, 5, 20)
-    for _ in range(12):
+    for _ in range(int(many)):
         if kind == "knapsack":
             yield Knapsack(rng.integers(1, 900, 60), rng.integers(1, 900, 60), 9000)
         elif kind == "selection":
@@ -30,7 +30,7 @@ def problems(kind, rng):
             if sizes.sum() <= 90:
                 yield Allocation(tree, idle, sizes, kind)
 
-name, kind = sys.argv[1:]
+name, kind, many, seconds = sys.argv[1:]
 rng = np.random.default_rng(7)
 model = {"knapsack": Knapsack, "selection": Selection}.get(kind, Allocation)
 solver = registry.make(registry.SOLVERS, name, model)
@@ -40,11 +40,12 @@ warm_up(first)
 solve(first, "greedy" if kind == "knapsack" else "fcfs" if kind == "selection" else "best-fit" , Stop(iterations=1))
 before = kernels()
 for problem in problems(kind, rng):
-    solve(problem, solver, Stop(seconds=0.3))
+    solve(problem, solver, Stop(seconds=float(seconds)))
 print(sorted(kernels() - before))
 """
 
 
+@pytest.mark.parametrize(("many", "seconds"), [(4, 0.15), pytest.param(12, 0.3, marks=pytest.mark.long)])
 @pytest.mark.parametrize(
     ("solver", "kind"),
     [
@@ -62,6 +63,6 @@ print(sorted(kernels() - before))
         ("nsga2", "selection"),
     ],
 )
-def test_nothing_is_compiled_in_the_time_of_a_search(solver: str, kind: str) -> None:
-    run = [sys.executable, "-c", PROGRAM, solver, kind]
+def test_nothing_is_compiled_in_the_time_of_a_search(solver: str, kind: str, many: int, seconds: float) -> None:
+    run = [sys.executable, "-c", PROGRAM, solver, kind, str(many), str(seconds)]
     assert subprocess.run(run, capture_output=True, text=True, check=True).stdout == "[]\n"

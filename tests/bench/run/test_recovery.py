@@ -102,19 +102,21 @@ def test_scores_count_what_came_in_time(isolation: Isolation) -> None:
     assert of["faulty"]["time"] == 1.0
 
 
-def problems() -> list[Any]:
+def problems() -> dict[str, Any]:
     rng = np.random.default_rng(1)
     tree = FatTree.k_ary(4)
-    return [
+    made = [
         knapsack(12),
         Selection(rng.integers(1, 9, (8, 2)), np.array([20, 20])),
         Allocation(tree, np.arange(12), np.array([3, 4, 2])),
         ConstrainedPath.from_allocation(Allocation(tree, np.arange(12), np.array([3, 4]), wrap=False)),
     ]
+    return {each.kind: each for each in made}
 
 
-@pytest.mark.parametrize("problem", problems(), ids=lambda each: each.kind)
-def test_answers_of_all_kinds_come_across(problem: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["knapsack", "selection", "scas", "csp"])
+def test_answers_of_all_kinds_come_across(kind: str, tmp_path: Path) -> None:
+    problem = problems()[kind]
     result = solve(problem, "auto", Incumbents(tmp_path).watched(Stop(seconds=60.0)), 0)
     assert result.status == "optimal"
     answer, curve = handed_over(tmp_path)

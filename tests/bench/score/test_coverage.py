@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from scipy.stats import binom, bootstrap
 
 from tests.bench.made_rows import row
 from transom.bench.score import limits
@@ -136,6 +135,8 @@ def short(
 
     Those that hold with 95 % fall below what is asked for here once in 100,000 tests.
     """
+    from scipy.stats import binom  # imported here, not by every process that collects tests
+
     told, often = [], int(binom.ppf(1e-5, draws, limits.CONFIDENCE))
     for seed, (name, _, law) in enumerate(of):
         for size in sizes:
@@ -195,6 +196,8 @@ def test_laws_that_no_rule_was_made_for() -> None:
 
 def test_this_finds_limits_that_do_not_hold() -> None:
     """The percentile bootstrap, which stood here before, holds the mean gap of half the solvers not even with 80 %."""
+    from scipy.stats import bootstrap
+
     low = []
     for name, _, law in laws("primal_gap"):
         if not law.any():

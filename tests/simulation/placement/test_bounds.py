@@ -49,7 +49,7 @@ def test_no_schedule_undercuts_the_bound(numbers: range) -> None:
         best = optimum(work)
         assert makespan_bound(work) <= best, work
         met += makespan_bound(work) == best
-    assert met > len(numbers) // 8
+    assert met > (40 if numbers.start else 10)
 
 
 @numbers(100, 400)
