@@ -123,8 +123,10 @@ class EmulatedSlurm:
             )  # fmt: skip
         assert self._shell.stdout is not None
         if self._shell.stdout.readline() != "started\n":
-            told = self._told_by("munge", "slurmdbd", "mariadbd", "errors", "shell")
-            raise RuntimeError(f"munged did not start: {told}")
+            ended = self.folder / "ended"
+            name = ended.read_text().split()[0] if ended.exists() else "munge"
+            told = self._told_by(name, "errors", "shell")
+            raise RuntimeError(f"{'munged' if name == 'munge' else name} did not start: {told}")
 
     def _up(self) -> bool:
         ended = self.folder / "ended"
