@@ -134,7 +134,8 @@ def test_a_slider_replays_and_is_shown(page: Any, tmp_path: Path) -> None:
 
 def test_a_replay_leaves_the_page_alive_and_gives_way_to_a_later_one(page: Any) -> None:
     told = page.execute_async_script("""
-        const done = arguments[0], slider = document.getElementById("load"), said = document.getElementById("whatif-said");
+        const done = arguments[0], slider = document.getElementById("load");
+        const said = document.getElementById("whatif-said");
         const move = (to) => {
             slider.value = to;
             slider.dispatchEvent(new Event("change"));
