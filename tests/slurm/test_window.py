@@ -89,6 +89,19 @@ def test_a_jobs_name_tells_nothing() -> None:
     assert (job.user, job.uid, job.nodes, job.limit) == ("eve", 7, 2, 3600)
 
 
+@pytest.mark.parametrize(
+    ("text", "word", "shares", "asks"),
+    [
+        ("NO", ["none"], False, []), ("USER", ["user"], True, []), ("MCS", ["mcs"], True, []), ("OK", [], True, []),
+        ("TOPO", ["topo"], False, ["whole leaf switches"]), ("YES", ["oversubscribe"], True, []),
+    ],
+)  # fmt: skip
+def test_who_may_share_nodes_is_told_in_both_forms(text: str, word: list[str], shares: bool, asks: list[str]) -> None:
+    (shown,) = jobs_of_records([{"JobId": "7", "JobState": "PENDING", "OverSubscribe": text}])
+    (told,) = jobs_of_json([{"job_id": 7, "job_state": ["PENDING"], "shared": word}])
+    assert [(each.shares, [*each.asks]) for each in (shown, told)] == [(shares, asks)] * 2
+
+
 def test_unknown_forms_of_a_field_do_no_harm() -> None:
     odd = [{"job_id": 5, "job_state": {"a": 1}, "time_limit": "soon", "nodes": None, "array_task_string": 4.5}, 7, {}]
     (job,) = jobs_of_json(odd)

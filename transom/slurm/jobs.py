@@ -199,7 +199,8 @@ def jobs_of_json(jobs: Iterable[Any]) -> Iterator[SlurmJob]:
         listed = states if isinstance(states, list) else [states]
         told["state"] = next((each for each in listed if each == "COMPLETING"), listed[0] if listed else "")
         told["contiguous nodes"] = "1" if job.get("contiguous") is True else ""
-        told["sharing"] = "NO" if {*_words(job.get("shared")), *_words(job.get("exclusive"))} & _WHOLE else "OK"
+        sharing = {*_words(job.get("shared")), *_words(job.get("exclusive"))}
+        told["sharing"] = "TOPO" if "topo" in sharing else "NO" if sharing & _WHOLE else "OK"
         told["limit"] = number(job.get("time_limit"))
         told["limit"] *= 60 if told["limit"] > 0 else 1
         if number_of(job.get("time_limit")) == "UNLIMITED" and told["state"] in _UNENDED:
@@ -214,7 +215,7 @@ def jobs_of_json(jobs: Iterable[Any]) -> Iterator[SlurmJob]:
 
 
 _UNENDED = frozenset(("PENDING", "RUNNING", "SUSPENDED", "CONFIGURING"))
-_WHOLE = frozenset(("none", "true", "user"))
+_WHOLE = frozenset(("none", "true"))
 
 
 def _words(value: Any) -> set[str]:
@@ -231,6 +232,9 @@ def _jobs(told: Mapping[str, Any]) -> Iterator[SlurmJob]:
     if 0 < (asked := tres(stated(told.get("resources"))).nodes) < least <= most:
         least = asked  # of a range of nodes Slurm tells the end alone, once it has planned the job
     asks = {name: value for name in _ASKED if (value := _asked(told, name))}
+    sharing = stated(told["sharing"]).upper()
+    if sharing == "TOPO":
+        asks["whole leaf switches"] = sharing
     job = SlurmJob(
         id=number_,
         name=str(number_),
@@ -249,7 +253,7 @@ def _jobs(told: Mapping[str, Any]) -> Iterator[SlurmJob]:
         memory=_memory(told["memory"]),
         priority=_count(told["priority"]),
         reason=stated(told["reason"]).split(",")[0],
-        shares=stated(told["sharing"]).upper() != "NO",
+        shares=sharing not in ("NO", "TOPO"),
         held_nodes=stated(told["held_nodes"]),
         planned=stated(told.get("planned")),
         licences=stated(told["licences"]),
