@@ -63,11 +63,10 @@ def test_sacct_tells_the_same_in_both_forms(emulated_slurm: Callable[..., Emulat
     sacct = ("sacct", "--allusers", "--duplicates", "--starttime=2020-01-01")
 
     def kept() -> bool:
-        told = (
-            line.split("|") for line in slurm.run(*sacct, "-X", "-n", "-P", "--format=JobIDRaw,End,State").splitlines()
-        )
-        ends = {int(job): end for job, end, state in told if state != "REQUEUED"}
-        return all(ends.get(job, "Unknown") != "Unknown" for job in ended) and again in ends
+        lines = slurm.run(*sacct, "-X", "-n", "-P", "--format=JobIDRaw,End,State").splitlines()
+        told = [line.split("|") for line in lines]
+        known = {int(job) for job, end, state in told if end != "Unknown" and state != "REQUEUED"}
+        return known >= ended and [str(again), "REQUEUED"] in [[job, state] for job, _, state in told]
 
     slurm.wait(kept, "slurmdbd knows all ends")
     text = rows(tmp_path, "sacct.txt", slurm.run(*sacct, "-P", f"--format={COLUMNS}"))
