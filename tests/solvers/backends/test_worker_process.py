@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 from collections.abc import Callable
 from itertools import count
@@ -16,6 +17,7 @@ from tests.allocation_cases import figure_2
 from transom import Stop, solve
 from transom._system.cpu_clock import clock_of, cpu_time
 from transom.solvers.backends import highs_process, worker_process
+from transom.solvers.backends.native import run_deferred
 from transom.solvers.backends.worker_process import WorkerProcess
 from transom.stop import Budget
 
@@ -31,6 +33,13 @@ while question := sys.stdin.buffer.read(1):
         time.sleep(1000)
     out.write(question)
     out.flush()
+"""
+
+
+START_SLOWLY = """
+os.kill(os.getppid(), signal.SIGINT)
+while True:
+    signal.pause()
 """
 
 
@@ -94,6 +103,18 @@ def test_a_worker_that_hangs_is_given_up(worker: WorkerProcess, monkeypatch: pyt
     assert not worker.alive
 
 
+def test_a_worker_that_works_does_not_hang_however_busy_the_machine_is(
+    worker: WorkerProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As if it took many times as long by the wall clock.
+    monkeypatch.setattr(worker_process, "_AT_LEAST", 0.0)
+    monkeypatch.setattr(worker_process, "_PATIENCE", 0.7)
+    budget = Stop(seconds=0.5).start(figure_2(), clock=process_time)
+    assert worker.ask(b"b", 1, budget) == b""
+    assert budget.done()
+    assert budget.reason == "time"
+
+
 def hard(items: int) -> highs_process.Programme:
     """Equal parts of each of several kinds of numbers, which takes a search."""
     rng = np.random.default_rng(items)
@@ -134,3 +155,68 @@ def test_the_worker_of_a_flow_is_charged() -> None:
     before, own = cpu_time(), process_time()
     solve(figure_2(), "scas-flow", Stop(seconds=20), clock=process_time)
     assert cpu_time() - before > process_time() - own
+
+
+def test_a_limit_of_nodes_beyond_what_highs_can_count_is_none() -> None:
+    programme = hard(16)
+    endless = highs_process.Limit(lambda: 0.0, np.inf)
+    without, beyond = (highs_process.solver()(programme._replace(nodes=nodes), endless) for nodes in (-1, 2**32))
+    assert beyond[:3] == without[:3]
+    assert without[2] > 0
+
+
+def test_a_programme_that_highs_refuses_is_an_error() -> None:
+    solve_programme = highs_process.solver()
+    if solve_programme is highs_process.by_mathopt:
+        pytest.skip("the library of HiGHS is not there")
+    column = np.zeros(1, np.int64)
+    wrong = highs_process.Programme(
+        np.ones(1), np.ones(1), column, column + 5, np.ones(1), np.ones(1, np.bool_), None, -1, 0, 0.0, -np.inf
+    )
+    with pytest.raises(RuntimeError, match="does not take"):
+        solve_programme(wrong, highs_process.Limit(lambda: 0.0, np.inf))
+
+
+def test_an_interrupt_while_a_worker_starts_ends_it(tmp_path: Path) -> None:
+    script = tmp_path / "worker.py"
+    script.write_text(
+        f"import os, signal\nopen({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\n" + START_SLOWLY
+    )
+    with pytest.raises(KeyboardInterrupt):
+        WorkerProcess(script, ())
+    run_deferred()
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+def test_a_worker_is_asked_where_many_files_are_open(tmp_path: Path) -> None:
+    soft, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard_limit != resource.RLIM_INFINITY and hard_limit < 1200:
+        pytest.skip("no more than 1024 files may be open")
+    script = tmp_path / "worker.py"
+    script.write_text(WORKER)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 1200), hard_limit))
+    many = [os.open(os.devnull, os.O_RDONLY) for _ in range(1050)]
+    try:
+        worker = WorkerProcess(script, ())
+        budget = Stop(seconds=20).start(figure_2(), clock=process_time)
+        assert worker.ask(b"a", 1, budget) == b"a"
+        worker.kill()
+        run_deferred()
+    finally:
+        for each in many:
+            os.close(each)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard_limit))
+
+
+def test_a_worker_that_dies_leaves_an_error_and_no_zombie(worker: WorkerProcess) -> None:
+    pid = worker._process.pid
+    os.kill(pid, signal.SIGKILL)
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    budget = Stop(seconds=20).start(figure_2(), clock=process_time)
+    with pytest.raises(RuntimeError, match="worker process"):
+        worker.ask(b"a", 1, budget)
+    worker.kill()
+    run_deferred()
+    with pytest.raises(ChildProcessError):
+        os.waitpid(pid, os.WNOHANG)

@@ -40,6 +40,8 @@ _CALLBACK = ctypes.CFUNCTYPE(
 _INTERRUPTS = (1, 2, 6)  # kHighsCallback...Interrupt of simplex, interior points and MIP
 _OPTIMAL, _INFEASIBLE = (7,), (8, 9)  # kHighsModelStatus...; what is bounded in each variable is not unbounded
 _HAS_SOLUTION = 2  # kHighsSolutionStatusFeasible
+_ERROR = -1  # kHighsStatusError
+_MOST = 2**31 - 1  # that an option can be
 
 
 class Programme(NamedTuple):
@@ -117,6 +119,8 @@ def solver() -> Callable[[Programme, Limit], Found]:
             try:
                 library = ctypes.CDLL(str(path))
                 library.Highs_startCallback.restype = ctypes.c_int
+                if library.Highs_getSizeofHighsInt(None) != ctypes.sizeof(ctypes.c_int):
+                    continue
             except (OSError, AttributeError):
                 continue
             return lambda programme, limit: by_library(library, programme, limit)
@@ -136,7 +140,11 @@ def by_library(library: Any, programme: Programme, limit: Limit) -> Found:
 def _run(library: Any, highs: Any, programme: Programme, limit: Limit) -> Found:
     p, columns, rows = programme, len(programme.objective), len(programme.equals)
     library.Highs_setBoolOptionValue(highs, b"output_flag", 0)
-    for name, number in (("threads", 1), ("random_seed", p.seed), *((("mip_max_nodes", p.nodes),) * (p.nodes >= 0))):
+    for name, number in (
+        ("threads", 1),
+        ("random_seed", p.seed),
+        *((("mip_max_nodes", min(p.nodes, _MOST)),) * (p.nodes >= 0)),
+    ):
         library.Highs_setIntOptionValue(highs, name.encode(), number)
     library.Highs_setStringOptionValue(highs, b"parallel", b"off")
     gaps = [("mip_rel_gap", p.gap), ("mip_abs_gap", 0.0)]
@@ -157,7 +165,9 @@ def _run(library: Any, highs: Any, programme: Programme, limit: Limit) -> Found:
     ]
     by_rows, minimise = 2, 1  # kHighsMatrixFormatRowwise, kHighsObjSenseMinimize
     sizes = (columns, rows, len(p.value), by_rows, minimise)
-    library.Highs_passMip(highs, *sizes, ctypes.c_double(0.0), *(ctypes.c_void_p(each.ctypes.data) for each in arrays))
+    pointers = [ctypes.c_void_p(each.ctypes.data) for each in arrays]
+    if library.Highs_passMip(highs, *sizes, ctypes.c_double(0.0), *pointers) == _ERROR:
+        raise RuntimeError("HiGHS does not take the programme")  # what it then solves is another one
     if p.first is not None:
         hint = p.first.astype(np.float64)
         library.Highs_setSolution(highs, ctypes.c_void_p(hint.ctypes.data), None, None, None)

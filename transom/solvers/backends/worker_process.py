@@ -2,14 +2,13 @@
 
 All that has to do with their time is here. On a budget of the wall clock they have until its end. On one of another
 clock, a busy machine or one that stands still for a while costs them nothing: what they use of the CPU is charged to
-the clock of the budget, which knows nothing of living children, and they are killed at its end; only one that does
-not come forward for many times as long is given up.
+the clock of the budget, which knows nothing of living children, and they are killed at its end; only one that hardly
+uses the CPU for many times as long is given up.
 """
 
 from __future__ import annotations
 
 import atexit
-import math
 import os
 import select
 import subprocess
@@ -18,7 +17,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 from transom._system.cpu_clock import charge, clock_of
 from transom._system.signals import sigint_masked
@@ -29,7 +27,9 @@ READY = b"r"
 """What a worker writes once it can be asked."""
 
 _PATIENCE, _AT_LEAST = 10.0, 5.0  # wall-clock time after which a worker hangs: in what the budget has left, and [s]
+_AWAKE = 0.01  # unless it used so much of it
 _SHORTEST = 0.001  # between two looks at how much it used [s]
+_LONGEST = 1e6  # what waiting can be limited to [s]
 
 
 class _Term:
@@ -43,7 +43,8 @@ class _Term:
 
     def __init__(self, budget: Budget, cpu: Callable[[], float]) -> None:
         self._budget, self._cpu, self._paid = budget, cpu, cpu()
-        self._hangs = perf_counter() + _PATIENCE * budget.seconds_left() + _AT_LEAST
+        self._patience = _PATIENCE * budget.seconds_left() + _AT_LEAST
+        self._hangs, self._used = perf_counter() + self._patience, 0.0
 
     def left(self, grace: float) -> float:
         """How long nobody needs to look [s], 0 where the time is over by more than a grace [s]."""
@@ -51,6 +52,8 @@ class _Term:
         left = self._budget.seconds_left() + grace
         if left <= 0 or self._budget.wall:
             return max(0.0, left)
+        if perf_counter() >= self._hangs and self._used >= _AWAKE * self._patience:
+            self._hangs, self._used = perf_counter() + self._patience, 0.0
         # It uses one core at most, hence cannot be over before.
         return max(0.0, min(max(left, _SHORTEST), self._hangs - perf_counter()))
 
@@ -60,6 +63,7 @@ class _Term:
             with suppress(OSError):  # it is gone
                 now = self._cpu()
                 charge(now - self._paid)
+                self._used += now - self._paid
                 self._paid = now
 
 
@@ -82,9 +86,13 @@ class WorkerProcess:
         command = [sys.executable, "-P", str(script), *arguments]
         with sigint_masked():  # else one that is about to start prints where it was
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
-        self._cpu = clock_of(self._process.pid)
         self._term: _Term | None = None
-        self._receive(len(READY))
+        try:
+            self._cpu = clock_of(self._process.pid)
+            self._receive(len(READY))
+        except BaseException:  # such as an interrupt, after which nobody would know of it
+            self.kill()
+            raise
 
     def ask(self, question: bytes, size: int, budget: Budget, grace: float = 0.0) -> bytes:
         """Send a question, and :meth:`read` so many bytes of the answer.
@@ -116,7 +124,7 @@ class WorkerProcess:
         try:
             view = memoryview(question)
             while view:
-                if not self._wait([], [pipe], 0.0):
+                if not self._wait(pipe, select.POLLOUT, 0.0):
                     return False
                 view = view[os.write(pipe, view) :]
         except BrokenPipeError as error:
@@ -127,7 +135,7 @@ class WorkerProcess:
         assert self._process.stdout is not None
         parts = b""
         while len(parts) < size:
-            if not self._wait([self._process.stdout], [], grace):
+            if not self._wait(self._process.stdout.fileno(), select.POLLIN, grace):
                 return b""
             part = self._process.stdout.read(size - len(parts))
             if not part:
@@ -136,11 +144,13 @@ class WorkerProcess:
             parts += part
         return parts
 
-    def _wait(self, sources: list[Any], sinks: list[Any], grace: float) -> bool:
+    def _wait(self, pipe: int, what: int, grace: float) -> bool:
         """Wait for a pipe; False if the time was over first: the worker is then killed."""
+        ready = select.poll()  # not select.select, which takes no files beyond 1024
+        ready.register(pipe, what)
         while True:
             left = None if self._term is None else self._term.left(grace)
-            if any(select.select(sources, sinks, [], None if left == math.inf else left)):
+            if ready.poll(None if left is None or left > _LONGEST else 1000 * left):
                 return True
             if not left:
                 self.kill()
