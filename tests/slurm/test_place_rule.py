@@ -135,3 +135,14 @@ def test_only_so_many_are_named_in_a_minute(tmp_path: Path, monkeypatch: pytest.
     fake = Fake(tmp_path, monkeypatch, per_minute=2)
     assert len(fake.look([job(i, 1) for i in (1, 2, 3)], "0123")) == 2
     assert fake.look([job(1, 1, "n0"), job(2, 1, "n1"), job(3, 1)], "0123", 1) == []
+
+
+def test_names_are_taken_back_where_slurm_would_start_a_job_later_than_it_planned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = Fake(tmp_path, monkeypatch, no_later=60)
+    assert fake.look([job(1, 2) + " StartTime=2026-01-01T10:20:00"], "0123") == ["JobId=1 ReqNodeList=n[0-1]"]
+    named = job(1, 2, "n[0-1]") + " StartTime=2026-01-01T10:"
+    assert fake.look([named + "21:00"], "", 1) == []
+    assert fake.look([named + "21:01"], "", 2) == ["JobId=1 ReqNodeList="]
+    assert fake.look([job(1, 2) + " StartTime=2026-01-01T10:20:00"], "23", 3) == []

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -39,15 +39,29 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What to do at ``now`` [s since 1970]: starts in order, and the jobs that hold a reservation with its time."""
+    """What to do at ``now`` [s since 1970]: starts in order, and the jobs that hold a reservation with its time.
+
+    Where no job may start later than in Slurm's own plan and some time, ``latest`` has these times [s since 1970], and
+    ``kept_back`` the jobs that the policy would start and that would make another one too late.
+    """
 
     now: int
     starts: list[Start]
     reserve: list[tuple[SlurmJob, int]]
+    latest: Mapping[str, int] | None = None
+    kept_back: tuple[str, ...] = ()
+
+    def within(self, latest: Callable[[str], int | None], kept_back: Sequence[str]) -> Advice:
+        """The same without what is kept back, and with the latest starts of all jobs."""
+        names = [start.job.name for start in self.starts] + [job.name for job, _ in self.reserve]
+        known = {name: at for name in names if (at := latest(name)) is not None}
+        starts = [start for start in self.starts if start.job.name not in kept_back]
+        return replace(self, starts=starts, latest=known, kept_back=tuple(kept_back))
 
     def document(self) -> dict[str, Any]:
         """As JSON, beside what Slurm itself means to do."""
-        return {
+        bound = {} if self.latest is None else {"latest": dict(self.latest), "kept_back": list(self.kept_back)}
+        return bound | {
             "start": [
                 {"job": s.job.name, "nodes": list(s.nodes), "backfilled": s.backfilled, **_slurms(s.job)}
                 for s in self.starts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -17,8 +18,8 @@ from transom.slurm.audit import Audit, read_audit
 from transom.slurm.window import Seen
 
 
-def note_decision(audit: Audit, seen: Seen, starts: list[Start]) -> str:
-    """Write down what was seen and decided; the digest of what was seen."""
+def note_decision(audit: Audit, seen: Seen, starts: list[Start], kept_back: Sequence[str] = ()) -> str:
+    """Write down what was seen and decided, and which starts are kept back; the digest of what was seen."""
     document = encode(seen.window).decode()
     digest = sha256(document.encode()).hexdigest()
     ids = {name: i for i, name in enumerate(seen.names)}
@@ -31,6 +32,7 @@ def note_decision(audit: Audit, seen: Seen, starts: list[Start]) -> str:
         leaf_limits=[*map(list, seen.leaf_limits.items())],
         starts=[[start.job.id, [ids[name] for name in start.nodes]] for start in starts],
         jobs={start.job.name: start.where for start in starts},
+        kept_back=list(kept_back),
     )
     return digest
 

@@ -20,6 +20,7 @@ from transom.slurm.audit import Audit
 from transom.slurm.consistency import look
 from transom.slurm.decisions import note_decision
 from transom.slurm.jobs import SlurmJob
+from transom.slurm.latest.latest_starts import Kept, LatestStarts
 from transom.slurm.selector import Selector
 from transom.slurm.state import SlurmState, ask_slurm, slurm_clock
 from transom.slurm.window import MORE_THAN_SERVE, Seen, window_of
@@ -45,6 +46,7 @@ class Terms:
     lease : after which Slurm has a job back if Transom does nothing [s of Slurm's clock], >= 10.
     per_minute : starts, nodes named and factors set in a minute of our clock, at most.
     holds : whether drive takes jobs that their users hold, besides those that are handed over.
+    no_later : than Slurm's own plan and so many seconds of its clock no job may start; None for no bound.
     longest_wait : since its submission, after which a job is left to Slurm [s of Slurm's clock]; None for no bound.
     ask : what reads the state; actions are commands.
     """
@@ -54,6 +56,7 @@ class Terms:
     lease: int = 600
     per_minute: int = 600
     holds: bool = True
+    no_later: int | None = None
     longest_wait: int | None = None
     ask: Callable[[], SlurmState] = ask_slurm
 
@@ -93,6 +96,7 @@ class Driver:
             self._take_over(audit)
         self._short: dict[str, int] = {}  # since when too few nodes serve for a job, as after a restart of Slurm
         self._decided: Any = None
+        self._latest = None if terms.no_later is None else LatestStarts(terms.no_later)
         self._pace = Pace(terms.per_minute)
 
     def look(self) -> Look:
@@ -107,9 +111,9 @@ class Driver:
             self._take_over(self._audit)
         self._follow(state)
         offered = {job.name for job in state.jobs if self._offered(job, state.now)}
+        as_if = replace(state, jobs=[self._as_if(job, state.now, offered) for job in state.jobs])
         seen = window_of(
-            replace(state, jobs=[self._as_if(job, state.now, offered) for job in state.jobs]),
-            terms.partition, self._adviser.order, True, lambda job: job.name in offered,
+            as_if, terms.partition, self._adviser.order, True, lambda job: job.name in offered,
             self._adviser.keeps_limits,
         )  # fmt: skip
         waiting = {seen.jobs[job].name: seen.jobs[job] for job in seen.window.queue.id.tolist()}
@@ -123,14 +127,29 @@ class Driver:
         if terms.longest_wait is not None:
             late = (name for name, job in waiting.items() if state.now - job.submit > terms.longest_wait)
             given_back += [name for name in late if name not in given_back]
+        plan = None if self._latest is None else self._slurms(self._latest, as_if, state.jobs)
+        if self._latest is not None and plan is not None:
+            given_back += [name for name in self._latest.late(plan, list(waiting)) if name not in given_back]
         self._give_back(given_back, state)
         if given_back:
             self._decided = None
             return Look(seen, [], [], [], given_back)
         names = {job.name: job.held for job in state.jobs if job.waits}
         adopted = self._keep({name: names[name] for name in (*waiting, *sorted(patient))}, state.now)
-        starts, stale = self._decide(seen) if self._new(seen) else ([], [])
-        return Look(seen, starts, stale, adopted, given_back)
+        if adopted and plan is not None and self._audit is not None:  # Slurm orders them once they are not held
+            self._decided = None
+            return Look(seen, [], [], adopted, [])
+        starts, stale, due = self._decide(seen, plan) if self._new(seen, plan) else ([], [], [])
+        if due := [name for name in due if name in waiting]:
+            self._give_back(due, state)
+            self._decided = None
+        return Look(seen, starts, stale, adopted, due)
+
+    def _slurms(self, latest: LatestStarts, as_if: SlurmState, jobs: list[SlurmJob]) -> Seen:
+        """All that waits, in the order of Slurm's priorities."""
+        seen = window_of(as_if, self._terms.partition, limits=self._adviser.keeps_limits)
+        latest.note(seen, jobs)
+        return seen
 
     def _take_over(self, audit: Audit) -> None:
         """Believe the log: of an earlier run, or with the lines of another process that has given jobs back."""
@@ -255,21 +274,27 @@ class Driver:
             self._leases.update(dict.fromkeys(old, until))
         return fresh
 
-    def _new(self, seen: Seen) -> bool:
-        """Whether something has happened since the last decision, as in a replay."""
+    def _new(self, seen: Seen, plan: Seen | None) -> bool:
+        """Whether something has happened since the last decision, as in a replay; or to jobs that hold back others."""
         if self._pace.spent:
             return False
-        before, self._decided = self._decided, events_of(seen)
+        others = None if plan is None else plan.window.queue.id.tolist()
+        before, self._decided = self._decided, (events_of(seen), others)
         return bool(before != self._decided) and len(seen.window.queue) > 0
 
-    def _decide(self, seen: Seen) -> tuple[list[Start], list[str]]:
+    def _decide(self, seen: Seen, plan: Seen | None) -> tuple[list[Start], list[str], list[str]]:
+        """What was started, what was not as it was, and what is to be given back as it would start too late."""
         advice = self._adviser.advise(seen)
+        kept = Kept([start.job.name for start in advice.starts], [], [])
+        if self._latest is not None and plan is not None:
+            kept = self._latest.keep(plan, kept.made)
+        starts = [start for start in advice.starts if start.job.name in kept.made]
         if self._audit is None:
-            return advice.starts, []
+            return starts, [], kept.due
         self._decided, decided = None, self._decided  # where Slurm does not answer, it is decided again
-        digest = note_decision(self._audit, seen, advice.starts)
+        digest = note_decision(self._audit, seen, advice.starts, kept.kept_back)
         made, stale = [], []
-        for start in advice.starts:
+        for start in starts:
             name = start.job.name
             others = self._audit.others_wrote  # as one that has given all jobs back while this process was stopped
             if not others and not self._pace.spent and name in self._leases and still(start):
@@ -285,4 +310,4 @@ class Driver:
             stale.append(name)
         if not stale:
             self._decided = decided
-        return made, stale
+        return made, stale, kept.due

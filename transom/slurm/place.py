@@ -19,6 +19,7 @@ from transom.slurm.consistency import look
 from transom.slurm.decisions import note_decision
 from transom.slurm.drive import FOREVER, PATIENCE, Look, Terms
 from transom.slurm.jobs import SlurmJob
+from transom.slurm.latest.latest_starts import LatestStarts
 from transom.slurm.state import SlurmState
 from transom.slurm.window import Seen, window_of
 
@@ -53,6 +54,7 @@ class Namer:
         self._names = {name: _Names(["", *told], -1, -1) for name, told in ledger.placed.items()} if ledger else {}
         self._left = set(ledger.left) if ledger else set()
         self._decided: Any = None
+        self._latest = None if terms.no_later is None else LatestStarts(terms.no_later)
         self._pace = Pace(terms.per_minute)
 
     def look(self) -> Look:
@@ -73,13 +75,22 @@ class Namer:
         seen = window_of(
             replace(state, jobs=jobs), self._terms.partition, self._adviser.order, limits=self._adviser.keeps_limits
         )
+        if self._latest is not None:
+            plan = window_of(replace(state, jobs=jobs), self._terms.partition, limits=self._adviser.keeps_limits)
+            self._latest.note(plan, state.jobs, lambda job: job.name not in self._names)
         starts, stale = self._decide(seen) if self._new(seen) else ([], [])
         return Look(seen, starts, stale, [], self._expire(waiting, state.now))
 
     def _takes(self, job: SlurmJob, now: int) -> bool:
         longest = self._terms.longest_wait
         waited = longest is not None and now - job.submit > longest
+        waited |= self._too_late(job, now)
         return self._terms.selector.takes(job) and job.name not in self._left and not waited
+
+    def _too_late(self, job: SlurmJob, now: int) -> bool:
+        """Whether a job starts later than Slurm planned before it had nodes of ours; Slurm's plan now is with them."""
+        planned = job.start if job.name in self._names and job.start > 0 else now
+        return self._latest is not None and job.waits and self._latest.passed(job.name, max(planned, now))
 
     def _follow(self, state: SlurmState) -> None:
         """Note which jobs run where, and leave alone what somebody else has named; what is missed is waited for."""
@@ -183,7 +194,9 @@ class Namer:
             job = waiting.get(name)
             if job is None or (now - names.wanted <= self._terms.lease and self._takes(job, now) and not job.held):
                 continue
+            late = self._too_late(job, now)
             if self._audit is not None and actions.clear(self._audit, [name]):
+                self._left.update([name] if late else [])
                 del self._names[name]
                 gone.append(name)
                 self._decided = None

@@ -46,6 +46,17 @@ Rest = Annotated[
     ),
 ]
 
+NoLater = Annotated[
+    int | None,
+    typer.Option(
+        "--no-later",
+        metavar="SECONDS",
+        min=0,
+        help="Start no job later than Slurm's own plan, when the job was first seen, and so many seconds: starts that "
+        "would make another one too late are kept back, and jobs that are or would be too late are left to Slurm.",
+    ),
+]
+
 Allocate = Annotated[
     str | None,
     typer.Option(

@@ -68,6 +68,28 @@ def pass_over(window: Window, backfilling: Backfilling, state: State | None = No
     return decision_of(window, s.queue[picks[:count]], modes[:count], head, begin)
 
 
+def planned_starts(window: Window, queue: Sequence[int] | IntArray) -> IntArray:
+    """When jobs start [s] if each gets the earliest place that delays none before it: the plan of conservative
+    backfilling, by the limits of all jobs.
+
+    Parameters
+    ----------
+    window : what runs, and what waits.
+    queue : positions in the window's queue, in the order that they are planned in.
+
+    Returns
+    -------
+    The start of each job of the window's queue, shape ``(len(window.queue),)``; -1 for those that are not planned.
+    """
+    s = window_state(window, queue)
+    plan, waiting = _plan_of(s), len(queue)
+    picks, modes = np.empty(waiting, np.int64), np.empty(waiting, np.int64)
+    count, _, _, _ = conservative_pass(s, plan, picks, modes, True)
+    starts: IntArray = plan.begin[: len(window.queue)].copy()
+    starts[s.queue[picks[:count]]] = window.now
+    return starts
+
+
 def decision_of(window: Window, started: IntArray, modes: IntArray, head: int, begin: int) -> Decision:
     """What a compiled pass found: jobs by their positions in ``window.queue``; ``head`` -1: nothing is reserved."""
     ids, ahead = window.queue.id[started], modes == BACKFILLED

@@ -33,6 +33,7 @@ def command(
     allocate: slurm.Allocate = None,
     partition: slurm.PartitionOption = None,
     held: slurm.Held = False,
+    no_later: slurm.NoLater = None,
     watch: Annotated[
         float | None, typer.Option("--watch", min=0.1, help="Look again after so many seconds, until Ctrl-C.")
     ] = None,
@@ -56,6 +57,7 @@ def command(
     from transom.errors import SpecError
     from transom.slurm.advice import Adviser
     from transom.slurm.advice_log import AdviceLog
+    from transom.slurm.latest.latest_starts import LatestStarts
     from transom.slurm.window import window_of
 
     if watch is not None and answers:
@@ -66,11 +68,16 @@ def command(
         check_writable(log, ".parquet")
     adviser = Adviser(policy, slurm.allocator(allocate), seed)
     kept = None if log is None else AdviceLog(log, policy)
+    latest = None if no_later is None else LatestStarts(no_later)
     before: Any = None
     for round_ in count(1):
         state, limits = slurm.asked_state(answers, now, rest), adviser.keeps_limits
         seen = window_of(state, partition, adviser.order, held, limits=limits)
         advice = adviser.advise(seen)
+        if latest is not None:
+            latest.note(window_of(state, partition, None, held, limits=limits), state.jobs, lambda job: not job.held)
+            kept_back = latest.keep(seen, [start.job.name for start in advice.starts]).kept_back
+            advice = advice.within(latest.of, kept_back)
         if kept is not None:
             kept.add(advice)
         told = advice.document()
@@ -94,10 +101,16 @@ def _tell(seen: Seen, advice: Advice, policy: str, json: bool) -> None:
     rows += [[job.name, job.user, f"by {_clock(at)}", "", *_slurms(job)] for job, at in advice.reserve]
     rows = [[*row[:2], *_size(job), *row[2:]] for row, job in zip(rows, _jobs(advice), strict=True)]
     columns = ["job", "user", "nodes", "limit [min]", policy, "where", "Slurm", "Slurm's nodes"]
+    if (latest := advice.latest) is not None:
+        columns.append("latest")
+        known = [latest.get(job.name) for job in _jobs(advice)]
+        rows = [[*row, "" if at is None else _clock(at)] for row, at in zip(rows, known, strict=True)]
     print_table(f"partition {seen.partition} at {_clock(advice.now)}", columns, rows, left=2)
     waiting, idle = len(seen.window.queue), len(seen.idle)
     taken = sum(len(start.nodes) for start in advice.starts)
     remark(f"{len(advice.starts)} of {waiting} waiting jobs start, on {taken} of {idle} idle nodes")
+    if advice.kept_back:
+        remark(f"kept back, as others would start too late: {', '.join(advice.kept_back)}")
     for line in slurm.remarks_on(seen):
         remark(line)
 

@@ -77,6 +77,7 @@ def command(
         int | None,
         typer.Option("--longest-wait", min=1, help="Leave a job to Slurm once it has waited for so many seconds."),
     ] = None,
+    no_later: slurm.NoLater = None,
     holds: Annotated[
         bool,
         typer.Option(
@@ -125,9 +126,11 @@ def command(
         raise SpecError("--limit belongs to --mode nudge")
     if not holds and mode is not Mode.drive:
         raise SpecError("--no-holds belongs to --mode drive")
+    if no_later is not None and mode is Mode.nudge:
+        raise SpecError("--no-later belongs to --mode place and drive")
     releases = mode is Mode.drive and holds
     selector = Selector(tuple(select))
-    terms = Terms(selector, partition, lease, per_minute, holds, longest_wait, slurm.asker(rest))
+    terms = Terms(selector, partition, lease, per_minute, holds, no_later, longest_wait, slurm.asker(rest))
     adviser = Adviser(policy, slurm.allocator(allocate), seed)
 
     def takes(job: SlurmJob) -> bool:
@@ -147,7 +150,7 @@ def command(
         log = Audit(audit)
         log.write(
             "begin", mode=mode, policy=policy, allocate=allocate, seed=seed, select=list(select), lease=lease,
-            partition=where, holds=holds,
+            partition=where, holds=holds, no_later=no_later,
         )  # fmt: skip
         guard = Guarded(audit, lease, where, tuple(select) if releases else ())
         notify("READY=1")
