@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from unittest import mock
 
 import numpy as np
@@ -9,14 +10,16 @@ import pytest
 
 from tests.simulation.passes.test_conservative_backfill import random_workload
 from transom.errors import SpecError
+from transom.generate.instances.workflows import random_workflow
 from transom.heuristics.priority_rules import KernelRule, Scores, Unicep, Wfp3
 from transom.models import JobTable
 from transom.simulation import Schedule, simulate
 from transom.simulation.core import replay
-from transom.simulation.core.events import COUNTERS, NOW, QUEUED
+from transom.simulation.core.events import COUNTERS, NOW, QUEUED, STARTED
 from transom.simulation.core.site_order import site_order
 from transom.simulation.passes import rule_replay
-from transom.simulation.passes.queue_order import queue_order, reorder
+from transom.simulation.passes.queue_order import KINDS, queue_order, reorder
+from transom.simulation.workflows.stream import stream_of
 from transom.traces import Workload
 
 POLICIES = [rule + tail for rule in ("wfp3", "unicep") for tail in ("", "-easy", "-conservative")]
@@ -62,6 +65,53 @@ def test_schedules_equal_those_of_the_path_in_python(policy: str) -> None:
     for most in (1, 20, 20, 60, 60, 120, 120, 200):
         workload = random_workload(rng, most)
         assert simulate(workload, policy) == in_python(workload, policy)
+
+
+def long_queue(rng: np.random.Generator, family: str, count: int, largest: int, kinds: int) -> Workload:
+    """Tasks of a workflow, some of which are alike; as ``wide`` all wait for the first one."""
+    flow = random_workflow(rng, "chain" if family == "wide" else family, count, 200, largest=largest)
+    edges = [(0, task) for task in range(1, count)] if family == "wide" else flow.edges
+    few = np.quantile(flow.runtimes, np.arange(1, kinds + 1) / kinds).round()
+    return stream_of([replace(flow, edges=edges, runtimes=rng.choice(few, count), walltimes=None)], 16).workload
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("family", ["wide", "layered", "out-tree", "in-tree"])
+def test_long_queues_of_few_kinds_are_ordered_by_kind(family: str, policy: str) -> None:
+    rng = np.random.default_rng(18)
+    for largest, kinds in ((1, 8), (4, 30), (8, 3)):
+        workload = long_queue(rng, family, 600, largest, kinds)
+        assert simulate(workload, policy) == in_python(workload, policy)
+
+
+@pytest.mark.parametrize("rule", [Wfp3(), Unicep(), AgeingKernel()])
+def test_jobs_are_inserted_among_others_of_their_kind(rule: KernelRule) -> None:
+    rng = np.random.default_rng(19)
+    jobs = random_jobs(rng, 4000)
+    few = JobTable(
+        np.column_stack((jobs.id, jobs.submit // 5000 * 5000, jobs.nodes, jobs.walltime, *[[-1] * 4000] * 2))
+    )
+    order = queue_order(rule, few, 0)
+    assert order is not None
+    waiting, at = rng.permutation(3000), np.zeros(COUNTERS, np.int64)
+    queue, coming = np.append(waiting, np.zeros(1000, np.int64)), iter(rng.permutation(np.arange(3000, 4000)))
+    at[NOW], at[QUEUED] = 10**4, 3000
+    inserted = 0
+    for _ in range(60):
+        inserted += order.at[KINDS] > 0
+        reorder(order, queue, at)
+        count = at[QUEUED]
+        assert np.array_equal(
+            queue[:count], np.sort(queue[:count])[site_order(rule, few.take(np.sort(queue[:count])), at[NOW], 0)]
+        )
+        gone = np.sort(rng.choice(20, int(rng.integers(0, 4)), replace=False))  # they start
+        queue[: count - len(gone)] = np.delete(queue[:count], gone)
+        at[STARTED] += len(gone)
+        new = [next(coming) for _ in range(int(rng.integers(0, 12)))]
+        queue[count - len(gone) : count - len(gone) + len(new)] = new
+        at[QUEUED] += len(new) - len(gone)
+        at[NOW] += int(rng.integers(0, 30))
+    assert inserted > 30
 
 
 @pytest.mark.parametrize("tail", ["", "-easy", "-conservative"])

@@ -96,6 +96,8 @@ class Replay:
             ranked = site_order(self.rule, jobs, self.origin, self.origin)
             self.state.jobs[ranked, events.RANK] = np.arange(len(jobs))
             _sort_children(self.state)
+        elif not self.rule.timeless:
+            self.state.jobs[:, events.RANK] = 0  # new jobs stay at the end of the queue until it is ordered
         if service is not None:
             service.attach(self.state)
             self._sources = (JobEvents(self.state, service.release), service)

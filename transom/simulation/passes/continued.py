@@ -18,7 +18,7 @@ from transom.simulation.core.replay import new_state
 from transom.simulation.core.schedule import COLUMNS
 from transom.simulation.core.site_order import load_rule, site_order
 from transom.simulation.passes.conservative_backfill import Plan, new_plan, restore_plan
-from transom.simulation.passes.queue_order import QueueOrder, queue_order
+from transom.simulation.passes.queue_order import QueueOrder, forget_kinds, queue_order
 from transom.simulation.passes.rule_replay import Tables, run_conservative, run_plain_or_easy
 from transom.traces.workload import Workload
 
@@ -65,6 +65,8 @@ class Continued:
         s = self._origin
         if loaded.timeless:
             s.jobs[site_order(loaded, jobs, origin, origin), events.RANK] = np.arange(n)
+        else:
+            s.jobs[:, events.RANK] = 0  # new jobs stay at the end of the queue until it is ordered
         running = np.flatnonzero(started >= 0)
         due = started[running] + jobs.walltime[running]
         running, due = running[order := np.lexsort((running, due))], due[order]
@@ -74,7 +76,7 @@ class Continued:
         submitted = int(np.searchsorted(jobs.submit, now))
         waits = (started[:submitted] < 0) & (s.jobs[:submitted, events.PARENTS] == 0)
         queue = np.flatnonzero(waits)
-        queue = queue[np.argsort(s.jobs[queue, events.RANK])]
+        queue = queue[np.argsort(s.jobs[queue, events.RANK], kind="stable")]
         s.queue[: len(queue)] = queue
         at = s.at
         at[events.NOW], at[events.NEXT] = now, submitted
@@ -128,6 +130,8 @@ def run_futures(
         for job in range(len(s.jobs)):
             t.runtime[job] = runtimes[k, job]
         reset(s, origin, t.runtime)
+        if order is not None:
+            forget_kinds(order)
         i, more = 0, True
         while more and i < len(targets):
             _, more = run_plain_or_easy(s, easy, order, t, 0, _PASSES, False)
@@ -144,6 +148,8 @@ def run_planned(
     """Replay one future with conservative backfilling until the targets have started; fills ``found``."""
     for job in range(len(s.jobs)):
         t.runtime[job] = runtime[job]
+    if order is not None:
+        forget_kinds(order)
     i, more = 0, True
     while more and i < len(targets):
         _, more = run_conservative(s, p, order, t, 0, _PASSES, False)

@@ -2,6 +2,10 @@
 
 A rule that says how to score waiting jobs in a kernel (:class:`~transom.heuristics.priority_rules.KernelRule`) is
 asked inside the loop of the replay. From one pass to the next few jobs change places: merging skips what is in order.
+
+Long queues with few kinds of jobs, as tasks of workflows are, are not even looked at: jobs of which the rule reads the
+same facts have the same score, so one of each kind tells whether the queue is still in order, and jobs that are new to
+it are inserted.
 """
 
 from __future__ import annotations
@@ -13,19 +17,29 @@ import numpy as np
 from transom._system.compiling import as_argument, inlined, no_refcount
 from transom.errors import SpecError
 from transom.heuristics.priority_rules import KERNEL_ARGUMENTS
-from transom.models.arrays import FloatArray, IntArray
-from transom.simulation.core.events import NOW, PASSED, QUEUED
+from transom.models.arrays import BoolArray, FloatArray, IntArray
+from transom.simulation.core.events import NOW, PASSED, QUEUED, STARTED
 
 if TYPE_CHECKING:
     from transom.heuristics.priority_rules import KernelRule, PriorityRule
     from transom.models import JobTable
 
 
+_LONG = 256  # jobs, from which on kinds are looked at
+_PER_KIND = 4  # jobs of a kind, on average, from which on that is worth it
+_ALIKE = 8  # kinds of equal score that are compared before one may be listed twice
+
+# Places in QueueOrder.at: kinds that are listed, 0 if they are not; jobs that were in order, and how many had started.
+KINDS, ORDERED, BEFORE = range(3)
+
+
 class QueueOrder(NamedTuple):
     """What it takes to order a queue.
 
     ``fill`` is the rule's kernel and ``facts`` ``(jobs, k)`` what it reads; ``scores`` ``(jobs,)`` is by place in the
-    queue. ``left`` and ``left_scores`` ``(jobs,)`` hold the left part of a merge.
+    queue. ``left`` and ``left_scores`` ``(jobs,)`` hold the left part of a merge. ``kinds`` ``(jobs,)`` is a job of
+    each kind, in the order of the queue, ``kind_scores`` are their scores, and ``tied`` says whether a kind had the
+    score of the one before it; ``one`` and ``score`` ``(1,)`` are for single jobs.
     """
 
     fill: Any
@@ -33,6 +47,12 @@ class QueueOrder(NamedTuple):
     scores: FloatArray
     left: IntArray
     left_scores: FloatArray
+    kinds: IntArray
+    kind_scores: FloatArray
+    tied: BoolArray
+    one: IntArray
+    score: FloatArray
+    at: IntArray
 
 
 def queue_order(rule: PriorityRule, jobs: JobTable, origin: int) -> QueueOrder | None:
@@ -49,15 +69,29 @@ def queue_order(rule: PriorityRule, jobs: JobTable, origin: int) -> QueueOrder |
     if facts.ndim != 2 or len(facts) != n:
         raise SpecError(f"{type(rule).__name__}: expected facts of shape ({n}, k), got {facts.shape}")
     fill = as_argument(timed.kernel, KERNEL_ARGUMENTS)
-    return QueueOrder(fill, facts, scores=np.empty(n), left=np.empty(n, np.int64), left_scores=np.empty(n))
+    return QueueOrder(
+        fill, facts, scores=np.empty(n), left=np.empty(n, np.int64), left_scores=np.empty(n),
+        kinds=np.empty(n, np.int64), kind_scores=np.empty(n), tied=np.empty(n, np.bool_),
+        one=np.empty(1, np.int64), score=np.empty(1), at=np.zeros(3, np.int64),
+    )  # fmt: skip
 
 
 @no_refcount
 def reorder(o: QueueOrder, queue: IntArray, at: IntArray) -> None:
-    """Bring the queue into the order that holds now: by score, then by job, which is by submission, then by id."""
+    """Bring the queue into the order that holds now: by score, then by job, which is by submission, then by id.
+
+    New jobs stand at the end of it, as they do where all have the same rank; jobs that started stood in front of those.
+    """
     count = at[QUEUED]
-    o.fill(o.facts, queue, count, at[NOW], o.scores)
     at[PASSED] = 0
+    ordered = o.at[ORDERED] - (at[STARTED] - o.at[BEFORE])
+    o.at[ORDERED], o.at[BEFORE] = count, at[STARTED]
+    if o.at[KINDS] > 0 and _still_ordered(o, queue, count, at[NOW]):
+        while ordered < count and _insert(o, queue, ordered, at[NOW]):
+            ordered += 1
+        if ordered == count:
+            return
+    o.fill(o.facts, queue, count, at[NOW], o.scores)
     width = 1
     while width < count:
         for low in range(0, count - width, 2 * width):
@@ -65,6 +99,105 @@ def reorder(o: QueueOrder, queue: IntArray, at: IntArray) -> None:
             if _before(o.scores[middle], queue[middle], o.scores[middle - 1], queue[middle - 1]):
                 _merge(o, queue, low, middle, min(middle + width, count))
         width *= 2
+    _list_kinds(o, queue, count)
+
+
+@no_refcount
+def forget_kinds(o: QueueOrder) -> None:
+    """Order the next queue anew: it is not the one that the last pass left."""
+    o.at[KINDS] = 0
+
+
+@no_refcount
+def _still_ordered(o: QueueOrder, queue: IntArray, count: int, now: int) -> bool:
+    """Whether the kinds of jobs are in the order that they were in, with the same ones equal."""
+    kinds = o.at[KINDS]
+    if kinds * _PER_KIND > count:
+        return False
+    o.fill(o.facts, o.kinds, kinds, now, o.kind_scores)
+    for k in range(1, kinds):
+        if o.tied[k]:
+            if o.kind_scores[k] != o.kind_scores[k - 1]:
+                return False
+        elif not o.kind_scores[k] > o.kind_scores[k - 1]:
+            return False
+    return True
+
+
+@no_refcount
+def _insert(o: QueueOrder, queue: IntArray, place: int, now: int) -> bool:
+    """Move the job at a place, up to which the queue is in order, to where it belongs; False if that takes too long."""
+    job = queue[place]
+    score = _score(o, job, now)
+    low, high = 0, place
+    while low < high:
+        middle = (low + high) // 2
+        if _before(_score(o, queue[middle], now), queue[middle], score, job):
+            low = middle + 1
+        else:
+            high = middle
+    for i in range(place, low, -1):
+        queue[i] = queue[i - 1]
+    queue[low] = job
+    low, high = 0, o.at[KINDS]
+    while low < high:
+        middle = (low + high) // 2
+        if o.kind_scores[middle] < score:
+            low = middle + 1
+        else:
+            high = middle
+    tied = False
+    while low < o.at[KINDS] and o.kind_scores[low] == score:
+        if _alike(o, o.kinds[low], job):
+            return True
+        tied = True
+        low += 1
+    if o.at[KINDS] == len(o.kinds):
+        return False
+    for k in range(o.at[KINDS], low, -1):
+        o.kinds[k], o.kind_scores[k], o.tied[k] = o.kinds[k - 1], o.kind_scores[k - 1], o.tied[k - 1]
+    o.kinds[low], o.kind_scores[low], o.tied[low] = job, score, tied
+    o.at[KINDS] += 1
+    return True
+
+
+@inlined
+def _score(o: QueueOrder, job: int, now: int) -> float:
+    o.one[0] = job
+    o.fill(o.facts, o.one, 1, now, o.score)
+    return o.score[0]
+
+
+@inlined
+def _alike(o: QueueOrder, job: int, other: int) -> bool:
+    """Whether the rule reads the same of two jobs."""
+    same = True
+    for k in range(o.facts.shape[1]):
+        same = same and o.facts[job, k] == o.facts[other, k]
+    return same
+
+
+@no_refcount
+def _list_kinds(o: QueueOrder, queue: IntArray, count: int) -> None:
+    """List the kinds of jobs of a queue in order, unless it is short or they are many."""
+    kinds, first = 0, 0  # the first kind of the score at hand
+    o.at[KINDS] = 0
+    if count < _LONG:
+        return
+    for i in range(count):
+        tied = kinds > 0 and o.scores[i] == o.kind_scores[kinds - 1]
+        if not tied:
+            first = kinds
+        known = False
+        for k in range(max(first, kinds - _ALIKE), kinds):
+            known = known or _alike(o, o.kinds[k], queue[i])
+        if known:
+            continue
+        o.kinds[kinds], o.kind_scores[kinds], o.tied[kinds] = queue[i], o.scores[i], tied
+        kinds += 1
+        if kinds * _PER_KIND > count:
+            return
+    o.at[KINDS] = kinds
 
 
 @no_refcount
