@@ -165,7 +165,7 @@ def _insert(o: QueueOrder, queue: IntArray, place: int, now: int) -> bool:
 def _score(o: QueueOrder, job: int, now: int) -> float:
     o.one[0] = job
     o.fill(o.facts, o.one, 1, now, o.score)
-    return o.score[0]
+    return float(o.score[0])
 
 
 @inlined
