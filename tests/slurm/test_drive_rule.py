@@ -2,53 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from transom.errors import SlurmBusyError, SlurmError
+from tests.slurm.fake_slurm import NOW, FakeSlurm
+from transom.errors import SlurmBusyError
 from transom.slurm import actions, drive
 from transom.slurm.advice import Adviser
 from transom.slurm.audit import Audit, read_audit
 from transom.slurm.drive import Driver, Terms
 from transom.slurm.selector import Selector
-from transom.slurm.state import SlurmState, read_answers
 
-NOW = 1767262200
 WAITS = "JobId={} UserId=a(1) GroupId=a(1) JobState={} Reason={} Priority={} NumNodes=2-2 TimeLimit=00:30:00 "
 
 
-class Fake:
-    """Looks that a test states, and the updates that Slurm was asked for."""
+class Fake(FakeSlurm):
+    """With a driver that looks at it, and updates to which it answers that it is busy."""
+
+    looker: Driver
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.folder, self.audit, self.updates = folder, Audit(folder / "audit.jsonl"), list[str]()
-        self.state, self.refused, self.busy = SlurmState(), False, ""
+        super().__init__(folder, monkeypatch)
+        self.busy = ""
         monkeypatch.setattr(drive, "look", lambda ask: self.state)
         monkeypatch.setattr(drive, "still", lambda start: True)
         monkeypatch.setattr(drive, "slurm_clock", lambda: NOW)
-        monkeypatch.setattr(actions, "run_slurm", self._run)
-        self.driver = Driver(Adviser("fcfs"), Terms(Selector(("all",)), lease=100), self.audit)
+        self.looker = Driver(Adviser("fcfs"), Terms(Selector(("all",)), lease=100), self.audit)
 
-    def _run(self, *command: str) -> str:
-        self.updates.append(" ".join(command[1:]).split(" StartTime")[0])
+    def run(self, *command: str) -> str:
+        told = super().run(*command)
         if self.busy and self.busy in " ".join(command):
             raise SlurmBusyError("Unable to contact slurm controller")
-        if self.refused:
-            raise SlurmError("Job is no longer pending execution")
-        return ""
-
-    def look(self, jobs: Sequence[str], idle: str, after: int = 0) -> list[str]:
-        """One look at these jobs and idle nodes out of four; the updates that it came to, without their times."""
-        text = "".join(f"{job}\n" for job in jobs)
-        for i in range(4):
-            states = ("IDLE", 0) if str(i) in idle else ("ALLOCATED", 4)
-            text += f"NodeName=n{i} State={states[0]} CPUTot=4 CPUAlloc={states[1]} Partitions=p\n"
-        (self.folder / "answers.txt").write_text(text)
-        self.state, self.updates = read_answers([self.folder / "answers.txt"], NOW + after), []
-        self.driver.look()
-        return self.updates
+        return told
 
 
 @pytest.fixture
@@ -96,7 +82,7 @@ def test_a_job_counts_from_the_decision_to_start_it(fake: Fake) -> None:
     fake.look([job(reason="JobHeldUser")], "0123")
     late = job("RUNNING", "n[0-1]") + " StartTime=2026-01-01T10:10:08 EndTime=2026-01-01T10:40:08"
     fake.look([late], "23", 9)
-    assert fake.driver.look().seen.window.running_end.tolist() == [NOW + 1800]
+    assert fake.looker.look().seen.window.running_end.tolist() == [NOW + 1800]
 
 
 def test_a_begin_time_of_its_users_own_is_waited_for(fake: Fake) -> None:

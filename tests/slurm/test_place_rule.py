@@ -2,57 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from transom.errors import SlurmError
-from transom.slurm import actions, place
+from tests.slurm.fake_slurm import FakeSlurm
+from transom.slurm import place
 from transom.slurm.advice import Adviser
-from transom.slurm.audit import Audit, read_audit, read_ledger
+from transom.slurm.audit import read_audit, read_ledger
 from transom.slurm.drive import Terms
 from transom.slurm.place import Namer
 from transom.slurm.selector import Selector
-from transom.slurm.state import SlurmState, read_answers
 
-NOW = 1767262200
 WAITS = "JobId={} UserId={}(1) GroupId=a(1) JobState=PENDING Priority={} NumNodes={}-{} TimeLimit=00:30:00 "
 LEASE = 100
 
 
-class Fake:
-    """Looks that a test states, and the updates that Slurm was asked for."""
+class Fake(FakeSlurm):
+    """With a namer that looks at it."""
+
+    looker: Namer
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, *select: str, **terms: int) -> None:
-        self.folder, self.audit, self.updates = folder, Audit(folder / "audit.jsonl"), list[str]()
-        self.refused = self.stale = False
+        super().__init__(folder, monkeypatch, told_from=2)
+        self.stale = False
         monkeypatch.setattr(place, "look", lambda ask: self.state)
         monkeypatch.setattr(place, "still", lambda start, named: not self.stale)
-        monkeypatch.setattr(actions, "run_slurm", self._run)
         self.terms = Terms(Selector(select or ("all",)), lease=LEASE, **terms)
-        self.namer = self.anew()
-        self.state = SlurmState()
+        self.looker = self.anew()
 
     def anew(self) -> Namer:
         return Namer(Adviser("fcfs"), self.terms, self.audit)
-
-    def _run(self, *command: str) -> str:
-        self.updates.append(" ".join(command[2:]))
-        if self.refused:
-            raise SlurmError("Job is no longer pending execution")
-        return ""
-
-    def look(self, jobs: Sequence[str], idle: str, after: int = 0) -> list[str]:
-        """One look at these jobs and idle nodes out of four; the updates that it came to."""
-        text = "".join(f"{job}\n" for job in jobs)
-        for i in range(4):
-            states = ("IDLE", 0) if str(i) in idle else ("ALLOCATED", 4)
-            text += f"NodeName=n{i} State={states[0]} CPUTot=4 CPUAlloc={states[1]} Partitions=p\n"
-        (self.folder / "answers.txt").write_text(text)
-        self.state, self.updates = read_answers([self.folder / "answers.txt"], NOW + after), []
-        self.namer.look()
-        return self.updates
 
 
 @pytest.fixture
@@ -126,7 +106,7 @@ def test_a_lost_answer_leaves_both_open_and_a_requeued_job_is_no_prisoner(fake: 
     assert fake.look([job(1, 2, "n[0-1]", state="RUNNING")], "23", 2) == []
     assert fake.look([job(1, 2, "n[0-1]")], "123", 3) == ["JobId=1 ReqNodeList=n[1-2]"]
     # A new run knows of it by the log.
-    fake.namer = fake.anew()
+    fake.looker = fake.anew()
     assert fake.look([job(1, 2, "n[1-2]")], "", 4) == []
     assert fake.look([job(1, 2, "n[1-2]")], "", 5 + LEASE) == ["JobId=1 ReqNodeList="]
 
