@@ -17,25 +17,6 @@ from transom.solvers.backends.cpsat import Scale, scaled
 ENDLESS = Stop(seconds=20)
 
 
-@settings(max_examples=30, deadline=None)
-@given(allocations("static"))
-def test_it_finds_what_enumeration_finds(problem: Allocation) -> None:
-    expected = optimum(problem)
-    for spec in ("scas-cpsat", "scas-cpsat:presolve=true"):
-        result = solve(problem, spec, ENDLESS)
-        assert check(problem, result) == []
-        if expected is None:
-            assert result.status == "infeasible"
-        else:
-            assert (spec, result.status) == (spec, "optimal")
-            assert result.value == pytest.approx(expected, rel=1e-9, abs=1e-9)
-
-
-def test_figure_2() -> None:
-    result = solve(figure_2(), "scas-cpsat", ENDLESS)
-    assert (result.status, result.value) == ("optimal", optimum(figure_2()))
-
-
 def test_equal_jobs_around_the_circle() -> None:
     # All of Q is asked for, so that wherever the best cut is, a block may have to wrap around.
     tree = FatTree.uniform(12, 3, 6)
@@ -92,25 +73,6 @@ def test_sizes_with_a_huge_common_multiple() -> None:
     assert scale.error > 0
     result = solve(problem, "scas-cpsat", Stop(seconds=0.3), start=problem.from_starts(np.cumsum(sizes) - sizes))
     assert check(problem, result) == []
-
-
-def test_costs_of_any_size_and_sign() -> None:
-    rng = np.random.default_rng(6)
-    for scale in (1e-6, 1.0, 1e12):
-        costs = np.full((2, 12), np.inf)
-        costs[0, :11] = scale * rng.normal(size=11)
-        costs[1, :9] = scale * rng.normal(size=9)
-        path = ConstrainedPath(12, [2, 4], [2, 1], costs)
-        expected = solve(path, "csp-networkx", ENDLESS).value
-        result = solve(path, "csp-cpsat", ENDLESS)
-        assert (result.status, check(path, result)) == ("optimal", [])
-        assert result.value == pytest.approx(expected, rel=1e-9)
-
-
-def test_missing_arcs_are_proved_to_leave_no_path() -> None:
-    costs = np.full((1, 6), np.inf)
-    costs[0, [0, 1]] = 1.0
-    assert solve(ConstrainedPath(6, [3], [2], costs), "csp-cpsat", ENDLESS).status == "infeasible"
 
 
 def test_a_hint_is_found_again() -> None:

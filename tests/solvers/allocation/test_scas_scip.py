@@ -6,35 +6,14 @@ import gc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 
-from tests.allocation_cases import allocations, figure_2, optimum, random_allocation
+from tests.allocation_cases import figure_2, random_allocation
 from transom import Stop, check, solve
 from transom.errors import UnsupportedError
 from transom.models import AUTHORS, Allocation, ConstrainedPath, FatTree
 from transom.solvers.backends.native import run_deferred
 
 ENDLESS = Stop(seconds=20)
-
-
-@settings(max_examples=25, deadline=None)
-@given(allocations("static"))
-def test_it_finds_what_enumeration_finds(problem: Allocation) -> None:
-    expected = optimum(problem)
-    for spec in ("scas-scip", "scas-scip:cancel=true"):
-        result = solve(problem, spec, ENDLESS)
-        assert check(problem, result) == []
-        if expected is None:
-            assert result.status == "infeasible"
-        else:
-            assert (spec, result.status) == (spec, "optimal")
-            assert result.value == pytest.approx(expected, rel=1e-9, abs=1e-9)
-
-
-def test_figure_2() -> None:
-    # Two jobs of four nodes each fill the two pods of four.
-    result = solve(figure_2(), "scas-scip", ENDLESS)
-    assert (result.status, result.value) == ("optimal", optimum(figure_2()))
 
 
 def test_wrap_around_is_part_of_the_model() -> None:
