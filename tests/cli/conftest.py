@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from transom.cli import run
+from transom.generate import generate_lublin
+from transom.traces import write_swf
 
 
 @dataclass(frozen=True)
@@ -36,3 +40,11 @@ def transom(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
         return Ran(status, *capsys.readouterr())
 
     return command
+
+
+@pytest.fixture(scope="session")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """300 jobs of the Lublin-Feitelson model on 64 nodes."""
+    path = tmp_path_factory.mktemp("trace") / "small.swf.gz"
+    write_swf(generate_lublin(300, 64, np.random.default_rng(1), load=0.9), path)
+    return path

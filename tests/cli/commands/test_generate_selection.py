@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from tests.cli.conftest import Ran
-from transom.generate import FAMILIES, family_selection, generate_lublin
+from transom.generate import FAMILIES, family_selection
 from transom.io import read_documents
 from transom.models import Selection
 from transom.rng import stream
-from transom.traces import write_swf
 
 Transom = Callable[..., Ran]
 
@@ -44,13 +42,6 @@ def test_one_in_a_file_of_its_own(transom: Transom, tmp_path: Path) -> None:
     ran = transom("generate", "selection", "--out", out, "--json")
     assert ran.lines == [{"out": str(out), "selections": 1}]
     assert selections(out)[0].demands.shape == (20, 3)
-
-
-@pytest.fixture(scope="module")
-def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("trace") / "small.swf.gz"
-    write_swf(generate_lublin(300, 64, np.random.default_rng(1), load=0.9), path)
-    return path
 
 
 def test_windows_of_a_replay(transom: Transom, trace: Path, tmp_path: Path) -> None:

@@ -8,22 +8,13 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pytest
 
 from transom.cli import run
-from transom.generate import generate_lublin
 from transom.simulation import simulate
 from transom.simulation.output.recording import read_schedule
-from transom.traces import read_swf, write_swf
-
-
-@pytest.fixture(scope="module")
-def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("trace") / "small.swf.gz"
-    write_swf(generate_lublin(300, 64, np.random.default_rng(1), load=0.9), path)
-    return path
+from transom.traces import read_swf
 
 
 def test_two_policies_side_by_side(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

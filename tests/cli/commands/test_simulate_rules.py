@@ -13,22 +13,14 @@ import pytest
 from tests.cli.conftest import Ran
 from transom.adapters.locked_reading import read_locked
 from transom.adapters.rlscheduler import RLScheduler
-from transom.generate import generate_lublin
 from transom.simulation import simulate
 from transom.simulation.output.metrics import bounded_slowdown
 from transom.simulation.output.recording import read_details, read_schedule
-from transom.traces import ReadingRules, read_swf, write_swf
+from transom.traces import ReadingRules, read_swf
 
 Transom = Callable[..., Ran]
 
 DRAWN = "rlscheduler:sequences=3,length=20,first=300,seed=4"
-
-
-@pytest.fixture(scope="module")
-def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("trace") / "small.swf.gz"
-    write_swf(generate_lublin(300, 64, np.random.default_rng(1), load=0.9), path)
-    return path
 
 
 @pytest.fixture(scope="module")

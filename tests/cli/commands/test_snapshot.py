@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from tests.cli.conftest import Ran
 from transom.generate import generate_lublin
@@ -18,13 +17,6 @@ from transom.simulation import simulate
 from transom.traces import Workload, cut, read_swf, write_swf
 
 Transom = Callable[..., Ran]
-
-
-@pytest.fixture(scope="module")
-def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("trace") / "small.swf.gz"
-    write_swf(generate_lublin(300, 64, np.random.default_rng(1), load=0.9), path)
-    return path
 
 
 def windows(path: Path) -> list[Window]:

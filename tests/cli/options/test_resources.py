@@ -10,23 +10,15 @@ import numpy as np
 import pytest
 
 from tests.cli.conftest import Ran
-from transom.generate import generate_lublin
 from transom.generate.demands.resources import offered_load, with_resources
 from transom.io import read_documents
 from transom.models import Cluster, JobTable, Window
 from transom.simulation.output.recording import read_details, read_node_runs, read_schedule, write_schedule
 from transom.simulation.output.verification import check_schedule
-from transom.traces import read_swf, write_swf
+from transom.traces import read_swf
 
 Transom = Callable[..., Ran]
 TEXT = "bb=[normal:mean=40,deviation=20,load=0.8],gpu=[correlated:correlation=0.9,share=0.5],power=500"
-
-
-@pytest.fixture(scope="module")
-def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("trace") / "small.swf.gz"
-    write_swf(generate_lublin(300, 64, np.random.default_rng(1), load=0.9), path)
-    return path
 
 
 @pytest.fixture(scope="module")
