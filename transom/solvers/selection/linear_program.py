@@ -114,65 +114,14 @@ def relax(tableau: Tableau, limits: FloatArray, fixed: IntArray, goal: float, mo
     """
     table, basis, place, at, beta = tableau
     m, n = len(basis), len(fixed)
-    for j in range(n):
-        if place[j] >= 0:
-            at[j] = 0.0
-        elif fixed[j] >= 0:
-            at[j] = fixed[j]
-        elif table[m, j] > 0.0:
-            at[j] = 1.0
-        elif table[m, j] < 0.0:
-            at[j] = 0.0
-    value = 0.0
-    for k in range(m):
-        value -= table[m, n + k] * limits[k]
-    for j in range(n):
-        value += table[m, j] * at[j]
-    for i in range(m):
-        total = 0.0
-        for k in range(m):
-            total += table[i, n + k] * limits[k]
-        for j in range(n):
-            total -= table[i, j] * at[j]
-        beta[i] = total
+    value = _set_values(tableau, limits, fixed)
     for step in range(most):
-        row, worst, below = -1, _TINY, False
-        for i in range(m):
-            variable = basis[i]
-            low = high = 0.0
-            if variable >= n:
-                high = 1e300
-            elif fixed[variable] >= 0:
-                low = high = fixed[variable]
-            else:
-                high = 1.0
-            if low - beta[i] > worst:
-                row, worst, below = i, low - beta[i], True
-            elif beta[i] - high > worst:
-                row, worst, below = i, beta[i] - high, False
+        row, worst, below = _most_violated(basis, fixed, beta)
         if row < 0:
             return OPTIMAL, -1, step
         if value < goal:
             return BELOW, -1, step
-        # Which variable makes up for it at the least loss.
-        sign = -1.0 if below else 1.0
-        entering, best, size = -1, 1e300, 0.0
-        for j in range(n):
-            if fixed[j] < 0 and place[j] < 0:
-                slope = sign * table[row, j]
-                if at[j] > 0.5:
-                    slope = -slope
-                if slope > _TINY:
-                    ratio = abs(table[m, j]) / slope
-                    if ratio < best - 1e-12 or (ratio <= best + 1e-12 and slope > size):
-                        entering, best, size = j, ratio, slope
-        for j in range(n, n + m):
-            if place[j] < 0:
-                slope = sign * table[row, j]
-                if slope > _TINY:
-                    ratio = abs(table[m, j]) / slope
-                    if ratio < best - 1e-12 or (ratio <= best + 1e-12 and slope > size):
-                        entering, best, size = j, ratio, slope
+        entering, best = _entering(tableau, fixed, row, -1.0 if below else 1.0)
         if entering < 0:
             return INFEASIBLE, row, step
         leaving = basis[row]
@@ -197,6 +146,74 @@ def relax(tableau: Tableau, limits: FloatArray, fixed: IntArray, goal: float, mo
         place[entering] = row
         place[leaving] = -1
     return GIVEN_UP, -1, most
+
+
+@no_refcount
+def _set_values(tableau: Tableau, limits: FloatArray, fixed: IntArray) -> float:
+    """Set variables outside the basis to their better bounds and those in it accordingly; the value."""
+    table, basis, place, at, beta = tableau
+    m, n = len(basis), len(fixed)
+    for j in range(n):
+        if place[j] >= 0:
+            at[j] = 0.0
+        elif fixed[j] >= 0:
+            at[j] = fixed[j]
+        elif table[m, j] > 0.0:
+            at[j] = 1.0
+        elif table[m, j] < 0.0:
+            at[j] = 0.0
+    value = 0.0
+    for k in range(m):
+        value -= table[m, n + k] * limits[k]
+    for j in range(n):
+        value += table[m, j] * at[j]
+    for i in range(m):
+        total = 0.0
+        for k in range(m):
+            total += table[i, n + k] * limits[k]
+        for j in range(n):
+            total -= table[i, j] * at[j]
+        beta[i] = total
+    return float(value)
+
+
+@no_refcount
+def _most_violated(basis: IntArray, fixed: IntArray, beta: FloatArray) -> tuple[int, float, bool]:
+    """The row whose variable is furthest outside its bounds (-1: none), by how much, and whether it is too small."""
+    row, worst, below = -1, _TINY, False
+    for i in range(len(basis)):
+        variable = basis[i]
+        low = high = 0.0
+        if variable >= len(fixed):
+            high = 1e300
+        elif fixed[variable] >= 0:
+            low = high = fixed[variable]
+        else:
+            high = 1.0
+        if low - beta[i] > worst:
+            row, worst, below = i, low - beta[i], True
+        elif beta[i] - high > worst:
+            row, worst, below = i, beta[i] - high, False
+    return row, worst, below
+
+
+@no_refcount
+def _entering(tableau: Tableau, fixed: IntArray, row: int, sign: float) -> tuple[int, float]:
+    """The variable that makes up for a row at the least loss (-1: none), and that loss for a unit of the row."""
+    table, place, at = tableau.table, tableau.place, tableau.at
+    m, n = len(tableau.basis), len(fixed)
+    entering, best, size = -1, 1e300, 0.0
+    for j in range(n + m):
+        if place[j] >= 0 or (j < n and fixed[j] >= 0):
+            continue
+        slope = sign * table[row, j]
+        if j < n and at[j] > 0.5:
+            slope = -slope
+        if slope > _TINY:
+            ratio = abs(table[m, j]) / slope
+            if ratio < best - 1e-12 or (ratio <= best + 1e-12 and slope > size):
+                entering, best, size = j, ratio, slope
+    return entering, best
 
 
 @no_refcount

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transom._system.compiling import compiled
+from transom._system.compiling import compiled, no_refcount
 from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.solvers.selection.front_archive import ArchiveTree, beaten, insert
 from transom.solvers.selection.pareto_lists import BITS
@@ -129,13 +129,7 @@ def exchange(points: IntArray, state: IntArray, orders: IntArray, given: Jobs, k
             if work <= 0 and into > first and not full:
                 state[0], state[1], state[3] = at, out, into
                 return False
-            fine = not full and not taken[into] and into != out
-            for r in range(resources):
-                fine &= demands[into, r] <= base[r]
-            if fine:
-                for other in range(jobs):
-                    fine &= taken[other] or not parents[into, other]
-            if not fine:
+            if full or taken[into] or into == out or not _may_come(into, taken, base, given):
                 continue
             point[:] = points[at]
             point[terms + out // BITS] &= ~(1 << out % BITS)
@@ -148,16 +142,7 @@ def exchange(points: IntArray, state: IntArray, orders: IntArray, given: Jobs, k
             work -= 2 * jobs
             for turn in range(-1, jobs):
                 job = into if turn < 0 else order[turn]
-                fine = not inside[job] and job != out
-                for r in range(resources):
-                    if demands[job, r] > left[r]:
-                        fine = False
-                        break
-                if not fine:
-                    continue
-                for other in range(jobs):
-                    fine &= inside[other] or not parents[job, other]
-                if not fine:
+                if inside[job] or job == out or not _may_come(job, inside, left, given):
                     continue
                 work -= jobs
                 inside[job] = True
@@ -171,3 +156,15 @@ def exchange(points: IntArray, state: IntArray, orders: IntArray, given: Jobs, k
         if full:
             return True
     return False
+
+
+@no_refcount
+def _may_come(job: int, inside: BoolArray, left: IntArray, given: Jobs) -> bool:
+    """Whether a job fits into what is left, and all that it requires is inside."""
+    for r in range(len(left)):
+        if given.demands[job, r] > left[r]:
+            return False
+    complete = True
+    for other in range(len(inside)):
+        complete &= inside[other] or not given.parents[job, other]
+    return complete
