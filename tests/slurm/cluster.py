@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from tests.slurm import accounting
+from tests.slurm import slurmdbd
 from tests.slurm.release import Release
 
 PROGRAMS = ("slurmctld", "slurmd", "munged", "sbatch", "scontrol", "squeue")
@@ -35,7 +35,7 @@ def missing(speed: float = 1, account: bool = False, release: Release = Release(
     absent += ["faketime"] if speed != 1 and shutil.which("faketime") is None else []
     if absent:
         return f"an emulated Slurm needs {', '.join(absent)}{release.where}"
-    if account and (why := accounting.missing(release)) is not None:
+    if account and (why := slurmdbd.missing(release)) is not None:
         return why
     allowed = subprocess.run([*NAMESPACE, "true"], capture_output=True, check=False).returncode == 0
     return None if allowed else "an emulated Slurm needs the right to make a namespace of processes"
@@ -282,7 +282,7 @@ class EmulatedSlurm:
             "SlurmdTimeout": "30000",
             "MessageTimeout": "60",
             **self.release.settings,
-            **(accounting.settings(keeper, socket_of_munge) if self.account else {}),
+            **(slurmdbd.settings(keeper, socket_of_munge) if self.account else {}),
             **self.settings,
         }
         lines = [f"{name}={value}" for name, value in settings.items()]
@@ -297,7 +297,7 @@ class EmulatedSlurm:
         if self.leaf:
             self.write_topology([self.names[i : i + self.leaf] for i in range(0, self.nodes, self.leaf)])
         if self.account:
-            accounting.write_conf(here, keeper, socket_of_munge)
+            slurmdbd.write_conf(here, keeper, socket_of_munge)
         (self.folder / "start.sh").write_text(self._script(socket_of_munge, keeper))
 
     def write_topology(self, leaves: Sequence[Sequence[str]]) -> None:
@@ -326,7 +326,7 @@ until [ -S {munge} ]; do
     read -rt 0.02
     [ $? -gt 128 ] && [ ! -e {here}/ended ] || exit 1
 done
-{accounting.script(here, self.release, keeper) if self.account else ""}
+{slurmdbd.script(here, self.release, keeper) if self.account else ""}
 controller
 for name in {" ".join(self.names)}; do node "$name"; done
 echo started
