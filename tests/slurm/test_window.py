@@ -19,7 +19,7 @@ from transom.io import read_windows
 from transom.slurm.answers import text_records
 from transom.slurm.jobs import SEPARATOR, handed_over, jobs_of_json, jobs_of_records
 from transom.slurm.site import Switch, switches_of_records, tree_of
-from transom.slurm.state import read_answers
+from transom.slurm.state import ask_jobs, read_answers
 from transom.slurm.window import window_of
 
 __all__ = ["transom"]
@@ -205,6 +205,12 @@ def test_a_real_slurm_is_seen(
     seen = json.loads(transom("slurm", "window", "--json").out)
     assert seen["queue"] == [f"{array}_{i}" for i in (1, 2, 3)]
     assert abs(seen["now"] - slurm.now()) <= 5
+    # squeue -r leaves out the last task of such an array as soon as others have started.
+    steps = slurm.submit("sleep 1000", "-N", "1", "-t", "5", "--array=1-30:2%3")
+    started = ("squeue", "-h", "-t", "R", "-j", str(steps), "-o", "%i")
+    slurm.wait(lambda: len(slurm.run(*started).split()) == 3, "three tasks run")
+    tasks = [job.name for job in ask_jobs() if job.name.startswith(f"{steps}_")]
+    assert sorted(tasks) == sorted(f"{steps}_{task}" for task in range(1, 30, 2))
 
 
 def test_partitions_of_all_nodes_and_hosts_in_lists(tmp_path: Path) -> None:

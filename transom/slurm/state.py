@@ -68,7 +68,7 @@ def ask_jobs(states: str = "") -> list[SlurmJob]:
     SlurmError : there is no Slurm, or it does not answer.
     """
     form = ",".join(f"{name}:{SEPARATOR}" for name in slurm_jobs.FIELDS.values())
-    # Arrays are expanded here: squeue -r of 24.11 leaves out the last task of 1-9:2.
+    # Arrays are expanded here: of 1-30:2 of which some tasks have started, squeue -r leaves out the last one.
     excluding = run_slurm("squeue", "-a", "-h", "-t", "PD", "-o", f"%i{SEPARATOR}%x").splitlines()
     named = frozenset(line.split(SEPARATOR)[0] for line in excluding if stated(line.partition(SEPARATOR)[2]))
     comments = run_slurm("squeue", "-a", "-h", "-t", "PD", "-o", f"%i{SEPARATOR}%k").splitlines()
