@@ -20,7 +20,18 @@ SHARED = (
     "submit", "start", "end", "runtime", "nodes", "cores", "req_nodes", "req_cores", "walltime", "state", "partition",
     "qos", "account", "user_name", "node_list", "array_job", "array_task", "name",
 )  # fmt: skip
-SACCT = (*SHARED, "eligible", "gpus", "memory", "req_memory", "het_job", "restarts", "priority", "suspended")
+SACCT = (
+    *SHARED,
+    "eligible",
+    "array_tasks",
+    "gpus",
+    "memory",
+    "req_memory",
+    "het_job",
+    "restarts",
+    "priority",
+    "suspended",
+)
 
 
 def rows(folder: Path, name: str, text: str) -> dict[int, dict[str, Any]]:
@@ -52,14 +63,17 @@ def test_sacct_tells_the_same_in_both_forms(emulated_slurm: Callable[..., Emulat
     stopped, again, cancelled = (slurm.submit("sleep 1000", "-N1", "-t30") for _ in range(3))
     running = {stopped, again, cancelled}
     slurm.wait(lambda: {job for job, state in slurm_states(slurm).items() if state == "RUNNING"} >= running, "jobs run")
+    queued = slurm.submit("true", "-N8", "-t10")
+    part = slurm.submit("true", "-N8", "-t10", "--array=1-4%2")
+    slurm.wait(lambda: slurm.run("squeue", "-h", "-j", str(queued), "-o", "%r").strip() == "Resources", "the job waits")
     slurm.run("scontrol", "suspend", str(stopped))
     slurm.run("scontrol", "requeue", str(again))
-    slurm.run("scancel", str(cancelled), str(held))
+    slurm.run("scancel", str(cancelled), str(held), str(queued), f"{part}_2")
     before = slurm.now()
     slurm.wait(lambda: slurm.now() >= before + 2, "the job was suspended for a while")
     slurm.run("scontrol", "resume", str(stopped))
     slurm.run("scancel", str(stopped))
-    ended = {done, failed, both, both + 1, stopped, cancelled}
+    ended = {done, failed, both, both + 1, stopped, cancelled, queued}
     sacct = ("sacct", "--allusers", "--duplicates", "--starttime=2020-01-01")
 
     def kept() -> bool:
@@ -86,6 +100,7 @@ def test_sacct_tells_the_same_in_both_forms(emulated_slurm: Callable[..., Emulat
         0: "COMPLETED", 2: "FAILED", 4: "FAILED",
     }  # fmt: skip
     assert (text[both]["het_job"], text[both + 1]["het_job"]) == (both, both)
+    assert (text[queued]["state"], text[queued]["start"], text[queued]["runtime"]) == ("CANCELLED", -1, -1)
     assert shown[waits]["array_tasks"] == 5
     assert held in shown
     assert json.loads(slurm.run(*sacct, "--json"))["errors"] == []
