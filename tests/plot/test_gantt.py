@@ -91,3 +91,12 @@ def test_the_busiest_week_has_the_longest_queue() -> None:
     ]
     assert (start - schedule.jobs.submit[0]) // WEEK == int(np.argmax(waiting))
     assert busiest(by_hand()) == (0, 310)
+
+
+def test_a_few_workflows_are_named_beside_their_colours() -> None:
+    names = [f"flow{i}" for i in range(9)]
+    (legend,) = gantt(by_hand(), colour="user", names=names[:2]).legends
+    assert [each.get_text() for each in legend.get_texts()] == names[:2]
+    assert len(gantt(by_hand(), colour="user", names=names).legends) == 1
+    assert gantt(by_hand(), colour="user", names=[*names, "tenth"]).legends == [], "colours recur"
+    assert gantt(by_hand(), colour="user").legends == []

@@ -58,7 +58,10 @@ def save_figures(
 
 
 def save_workflow_figures(
-    schedules: Sequence[Schedule], folder: str | os.PathLike[str], formats: Sequence[str] = ("png",)
+    schedules: Sequence[Schedule],
+    folder: str | os.PathLike[str],
+    formats: Sequence[str] = ("png",),
+    workflows: Sequence[str] = (),
 ) -> list[Path]:
     """Write a timeline, and a Gantt chart per policy whose colours are those of the workflows.
 
@@ -66,10 +69,14 @@ def save_workflow_figures(
     ----------
     schedules : one per policy, of one stream of workflows, whose numbers are the users of the jobs.
     folder, formats : as of :func:`save_figures`, as are the paths and the errors.
+    workflows : their names, for the legend of a chart of a few.
     """
     names = file_names([schedule.policy for schedule in schedules])
     drawn = [("timeline", timeline(schedules))]
-    drawn += [(f"gantt_{name}", gantt(each, colour="user")) for name, each in zip(names, schedules, strict=True)]
+    drawn += [
+        (f"gantt_{name}", gantt(each, colour="user", names=workflows))
+        for name, each in zip(names, schedules, strict=True)
+    ]
     written = []
     for name, figure in drawn:
         _remark(figure, schedules[0])

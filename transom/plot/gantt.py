@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -15,6 +16,7 @@ from transom.plot.style import (
     heading,
     mode_legend,
     new_figure,
+    shortened,
     styled,
     thousands,
     time_unit,
@@ -43,6 +45,7 @@ def gantt(
     start: float | None = None,
     end: float | None = None,
     colour: Literal["mode", "job", "user"] = "mode",
+    names: Sequence[str] = (),
 ) -> Figure:
     """Node occupancy over time: one rectangle per job and run of consecutive nodes.
 
@@ -57,6 +60,7 @@ def gantt(
     start, end : what part to show [s], by default from the first submission to the last end.
     colour : by start mode, by job (neighbours differ, colours recur), or by user, which in a stream of workflows is
         the workflow (colours recur).
+    names : of the users 0, 1, ..., for a legend where no colour recurs.
 
     Raises
     ------
@@ -106,6 +110,12 @@ def gantt(
     heading(axes, told(schedule, f"{schedule.policy} on {schedule.workload}"))
     if colour == "mode":
         mode_legend(axes, schedule.outages is not None)
+    elif names and len(names) <= len(_JOB_COLOURS):
+        from matplotlib.patches import Patch
+
+        named = zip(_JOB_COLOURS, names, strict=False)
+        handles = [Patch(color=shade, label=shortened(name, 24)) for shade, name in named]
+        figure.legend(handles=handles, loc="outside lower right", ncols=4, handlelength=1, handleheight=1, fontsize=7)
     return figure
 
 

@@ -85,7 +85,7 @@ def simulate_workflows(context: typer.Context) -> None:
                 write_workflows(stream, schedule, out / run.label, tau, combination)
             schedules.append(schedule)
     kinds = [each.value for each in options["formats"] or ()] or ["png"]
-    drawn = _draw(schedules, out / "figures", kinds) if out and options["figures"] else []
+    drawn = _draw(stream, schedules, out / "figures", kinds) if out and options["figures"] else []
     if combination is not None:  # what was drawn are the jobs; figures are those of their tasks
         schedules = [combination.expanded(schedule) for schedule in schedules]
         for schedule in schedules:
@@ -128,10 +128,10 @@ def _advance(bars: ProgressLines, task: int, started: int) -> None:
     bars.update(task, completed=started)
 
 
-def _draw(schedules: list[Schedule], folder: Path, formats: list[str]) -> list[Path]:
+def _draw(stream: WorkflowStream, schedules: list[Schedule], folder: Path, formats: list[str]) -> list[Path]:
     from transom.plot.all_figures import save_workflow_figures
 
-    return save_workflow_figures(schedules, folder, formats)
+    return save_workflow_figures(schedules, folder, formats, [each.name for each in stream.workflows])
 
 
 def _document(
