@@ -14,10 +14,10 @@ demo: $(VENV)/.installed
 		--policy optimization --policy window:solver=dp,objective=wait,size=20 \
 		--by mode --out $(DEMO)
 	@echo
-	@echo "Now the suite 'smoke': most solvers on all problems, a tenth of a second each. The first time on a machine"
-	@echo "kernels are compiled before the clocks start, which takes some minutes."
-	$(BIN)/transom bench run smoke --out $(DEMO)/smoke
-	$(BIN)/transom report $(DEMO)/smoke -o $(DEMO)/report.html --title "The smoke suite"
+	@echo "Now the suite 'first': three types of problems, a tenth of a second a run. The first time on a machine"
+	@echo "functions are compiled before the clocks start."
+	$(BIN)/transom bench run first --out $(DEMO)/first
+	$(BIN)/transom report $(DEMO)/first -o $(DEMO)/report.html --title "A first comparison of solvers"
 	@echo
 	@echo "The pictures are in $(DEMO)/figures: open timeline.png, wait_by_size.png and kiviat.png first."
 	@echo "The comparison of solvers is $(DEMO)/report.html: open it in a browser."
@@ -25,6 +25,7 @@ demo: $(VENV)/.installed
 	@echo "      $(BIN)/transom solve instances/windows/lublin.jsonl --solver auto"
 	@echo "      $(BIN)/transom solve instances/selection/replay.jsonl.gz --decide knee"
 	@echo "      $(BIN)/transom bench run --instances YOUR_WINDOWS.jsonl --solver auto --solver dp --out out/bench"
+	@echo "      $(BIN)/transom bench run smoke --out out/smoke   # every type of problem, most solvers"
 	@echo "      $(BIN)/transom solvers"
 
 test: $(VENV)/.tested

@@ -18,7 +18,7 @@ LARGE = ("knapsack", "tjap", "selection", "csp", "placement", "workflow")
 
 
 def test_they_are_there() -> None:
-    assert set(suites()) >= {"smoke", "sequences", *LARGE}
+    assert set(suites()) >= {"first", "smoke", "sequences", *LARGE}
 
 
 @pytest.mark.parametrize("name", suites())
@@ -54,9 +54,10 @@ def test_the_large_ones_have_the_budgets_that_are_promised(name: str) -> None:
     assert hours < 3
 
 
-def test_smoke_is_short() -> None:
-    plan = read_plan("smoke")
-    assert _runs(plan) * sum(plan.seconds) / 2 < 45
+@pytest.mark.parametrize(("name", "most"), [("first", 5), ("smoke", 45)])
+def test_they_are_short(name: str, most: float) -> None:
+    plan = read_plan(name)
+    assert _runs(plan) * sum(plan.seconds) / 2 < most
 
 
 def _runs(plan: Plan) -> int:
