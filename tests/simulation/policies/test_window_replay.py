@@ -101,7 +101,7 @@ def crowded(seed: int, jobs: int = 300, nodes: int = 200) -> Workload:
 def test_crowded_queues(objective: str, jobs: int) -> None:
     for seed, settings_ in enumerate(("size=50", "size=256", "k=0.5", "size=20,easy=no", "size=50,order=unicep")):
         policy = f"window:solver=dp,objective=[{objective}],{settings_}"
-        workload = crowded(seed, jobs, jobs * 2 // 3)
+        workload = crowded(seed, jobs)
         assert_same(simulate(workload, policy), window_by_window(workload, policy))
 
 
@@ -110,7 +110,7 @@ def test_crowded_queues(objective: str, jobs: int) -> None:
 def test_what_the_loop_leaves_is_decided_window_by_window(
     settings_: str, changed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    policy, workload = f"window:solver=dp,objective=wait,{settings_}", crowded(7, 150, 100)
+    policy, workload = f"window:solver=dp,objective=wait,{settings_}", crowded(7, 150)
     slow = window_by_window(workload, policy)
     name, value = changed.split("=")
     monkeypatch.setattr(window_replay, name, int(value))
