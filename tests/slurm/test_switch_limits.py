@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,10 @@ import pytest
 from tests.cli.conftest import Ran, transom
 from tests.slurm.cluster import EmulatedSlurm
 from tests.slurm.driving import Drive
-from transom.models import FatTree
+from transom import Stop, solve
+from transom.errors import ModelError
+from transom.io import encode, read_windows
+from transom.models import Allocation, Cluster, FatTree, Joint
 from transom.simulation.nodes.allocator import Allocator, Placer, takes_limits
 from transom.slurm.advice import Adviser
 from transom.slurm.audit import Audit
@@ -47,8 +51,9 @@ def starts(adviser: Adviser, seen_state: SlurmState) -> dict[int, str]:
 
 
 def test_only_some_solvers_keep_limits() -> None:
-    kept = {spec: takes_limits(Allocator(spec)) for spec in ("scas-dp", "free-cpsat", "dcas-exact", "best-fit", "auto")}
-    assert kept == {"scas-dp": True, "free-cpsat": True, "dcas-exact": False, "best-fit": False, "auto": False}
+    keep, refuse = ("scas-dp", "free-cpsat", "free-exact"), ("dcas-exact", "best-fit", "auto")
+    kept = {spec: takes_limits(Allocator(spec)) for spec in keep + refuse}
+    assert kept == dict.fromkeys(keep, True) | dict.fromkeys(refuse, False)
     assert not takes_limits(Allocator())
 
 
@@ -75,6 +80,39 @@ def test_other_allocators_and_windows_leave_them_to_slurm(tmp_path: Path) -> Non
         # Five nodes are below no switch, and never will be.
         assert seen.left == {"limits on switches": left}
     assert window_of(state(tmp_path, jobs), limits=True).leaf_limits == {2: 2}
+
+
+def test_documents_of_windows_take_them_along(tmp_path: Path, transom: Callable[..., Ran]) -> None:
+    state(tmp_path, [(1, 3, "1"), (2, 2, "0"), (3, 3, "1"), (4, 1, "1")], "03")
+    asked = ("slurm", "window", tmp_path / "answers.txt", "--now", "1767262200", "--order", "fcfs")
+    out = tmp_path / "window.json"
+    (told,) = transom(*asked, "--json").lines
+    assert told["left"] == {"limits on switches": 3}
+    transom(*asked, "--limits", "-o", out)
+    (window,) = read_windows(out)
+    assert window.leaf_limits is not None
+    assert window.leaf_limits.tolist() == [1, 0, 1, 1]
+    assert encode(window) == out.read_bytes().strip()
+    choice = Joint.from_window(window)
+    assert choice.leaf_limits is not None
+    assert choice.leaf_limits.tolist() == [1, 2, 1, 1]
+    placed = Allocation.from_window(window, "free", jobs=[2, 3, 1])
+    assert placed.leaf_limits is not None
+    assert (placed.sizes.tolist(), placed.leaf_limits.tolist()) == ([3, 2], [1, 2])
+    assert Allocation.from_window(window, "free", jobs=[1]).leaf_limits is None
+    # n1, n2 are idle below the one switch, n4 to n7 below the other: one job of three nodes has to wait.
+    (line,) = transom("solve", out, "--problem", "joint", "--solver", "joint-cpsat", "--json").lines
+    assert line["status"] == "optimal"
+    loose = replace(window, leaf_limits=None)
+    for seen, status in ((window, "infeasible"), (loose, "optimal")):
+        both = replace(Joint.from_window(seen), mandatory=np.array([0, 2]))
+        assert solve(both, "joint-cpsat", Stop()).status == status
+    assert loose.digest() != window.digest()
+    for limits, says in (([1, 0, 1], "leaf_limits"), ([1, 0, -1, 1], "job 3 may span -1 leaf switches")):
+        with pytest.raises(ModelError, match=says):
+            replace(window, leaf_limits=np.array(limits))
+    with pytest.raises(ModelError, match="the cluster has no topology"):
+        replace(loose, cluster=Cluster(8), idle=None, leaf_limits=np.array([1, 0, 1, 1]))
 
 
 def test_the_recorded_answers_tell_of_them() -> None:

@@ -116,6 +116,7 @@ def _window_document(window: Window) -> WindowDocument:
             for job, end in zip(window.running, window.running_end.tolist(), strict=True)
         ),
         idle=None if window.idle is None else tuple(window.idle.tolist()),
+        leaf_limits=None if window.leaf_limits is None else tuple(window.leaf_limits.tolist()),
     )
 
 
@@ -135,6 +136,7 @@ def _window(document: WindowDocument) -> Window:
         running_end=np.array([job.expected_end for job in document.running], np.int64),
         available=np.array(document.available, np.int64),
         idle=None if document.idle is None else np.array(document.idle, np.int64),
+        leaf_limits=None if document.leaf_limits is None else np.array(document.leaf_limits, np.int64),
     )
 
 

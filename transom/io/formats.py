@@ -101,6 +101,10 @@ class WindowDocument(
         tuple[Natural, ...] | None,
         Meta(description="ids of the idle nodes, ascending; null where the cluster has no topology"),
     ] = None
+    leaf_limits: Annotated[
+        tuple[Natural, ...] | None,
+        Meta(description="the most leaf switches of each waiting job, 0 for any number; null without limits"),
+    ] = None
 
 
 class KnapsackDocument(

@@ -152,7 +152,7 @@ class Allocation(Frozen):
         cost: HopCost = PAPER,
         jobs: ArrayLike | None = None,
     ) -> Allocation:
-        """The allocation of the multi-node jobs of a window.
+        """The allocation of the multi-node jobs of a window, with their limits on leaf switches.
 
         Parameters
         ----------
@@ -170,10 +170,11 @@ class Allocation(Frozen):
             raise ModelError("allocation: the window's cluster has no topology")
         nodes = window.queue.nodes
         if jobs is None:
-            nodes = nodes[: int(np.searchsorted(np.cumsum(nodes), len(idle), side="right"))]
+            chosen = np.arange(int(np.searchsorted(np.cumsum(nodes), len(idle), side="right")))
         else:
-            nodes = nodes[np.asarray(jobs, dtype=np.int64)]
-        return cls(tree, idle, nodes[nodes > 1], rule, wrap, cost)
+            chosen = np.asarray(jobs, dtype=np.int64)
+        chosen = chosen[nodes[chosen] > 1]
+        return cls(tree, idle, nodes[chosen], rule, wrap, cost, window.limits_of(chosen))
 
     @property
     def kind(self) -> str:

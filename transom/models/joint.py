@@ -122,7 +122,7 @@ class Joint(Frozen):
         cost_weight: float = COST_WEIGHT,
         cost: HopCost = PAPER,
     ) -> Joint:
-        """All queued jobs of a window, weighted by an objective as the items of its knapsack are.
+        """All queued jobs of a window with their limits, weighted by an objective as the items of its knapsack are.
 
         Parameters
         ----------
@@ -139,7 +139,8 @@ class Joint(Frozen):
         tree, idle = window.cluster.topology, window.idle
         if tree is None or idle is None:
             raise ModelError("joint: the window's cluster has no topology")
-        return cls(tree, idle, items.weights, items.values, cost_weight * items.scale, cost=cost)
+        limits = window.limits_of(np.arange(len(window.queue)))
+        return cls(tree, idle, items.weights, items.values, cost_weight * items.scale, cost=cost, leaf_limits=limits)
 
     def __len__(self) -> int:
         return len(self.sizes)

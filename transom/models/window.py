@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import field
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from transom.errors import ModelError
-from transom.models.arrays import Frozen, IntArray, Like, expected, frozen_ints, model, whole
+from transom.models.arrays import UNSET, Frozen, IntArray, Like, expected, frozen_ints, model, whole
 from transom.models.cluster import Cluster
 from transom.models.job import JobTable
 
@@ -25,6 +27,9 @@ class Window(Frozen):
         ascending; ``now + 1`` for a job that has exceeded its walltime.
     available : the free resources, shape ``(1 + resources,)``: nodes, then the further resources.
     idle : ids of the idle nodes, ascending, shape ``(free nodes,)``; None where the cluster has no topology.
+    leaf_limits : the most leaf switches that each queued job may span, as ``--switches`` of Slurm, 0 where it states
+        none, shape ``(queued jobs,)``; None where no job does. Allocations and joint choices keep them; what a
+        knapsack or a selection starts may find no room within them.
 
     Raises
     ------
@@ -38,6 +43,7 @@ class Window(Frozen):
     running_end: Like[IntArray]
     available: Like[IntArray]
     idle: IntArray | None = None
+    leaf_limits: IntArray | None = field(default=None, metadata=UNSET)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "now", whole(self.now, "window: now"))
@@ -72,6 +78,7 @@ class Window(Frozen):
         object.__setattr__(self, "available", available)
         object.__setattr__(self, "running_end", running_end)
         self._check_idle()
+        self._check_limits()
 
     def positions(self, jobs: ArrayLike | None = None) -> IntArray:
         """Positions in the queue, by default all of them, shape ``(any,)``.
@@ -86,6 +93,24 @@ class Window(Frozen):
         if len(index) and not -len(self.queue) <= index.min() <= index.max() < len(self.queue):
             raise ModelError(f"window: jobs {index.tolist()} are not all positions in a queue of {len(self.queue)}")
         return index
+
+    def limits_of(self, jobs: IntArray) -> IntArray | None:
+        """The most leaf switches of jobs at some positions of the queue, at most their nodes; None without limits."""
+        if self.leaf_limits is None:
+            return None
+        limits, nodes = self.leaf_limits[jobs], self.queue.nodes[jobs]
+        return np.where(limits > 0, np.minimum(limits, nodes), nodes) if limits.any() else None
+
+    def _check_limits(self) -> None:
+        if self.leaf_limits is None:
+            return
+        limits = frozen_ints(self.leaf_limits, "window: leaf_limits", (len(self.queue),))
+        if self.cluster.topology is None:
+            raise ModelError("window: leaf_limits are stated, but the cluster has no topology")
+        if (limits < 0).any():
+            at = int(np.flatnonzero(limits < 0)[0])
+            raise ModelError(f"window: job {self.queue.id[at]} may span {limits[at]} leaf switches, less than 0")
+        object.__setattr__(self, "leaf_limits", limits if limits.any() else None)
 
     def _check_idle(self) -> None:
         if self.cluster.topology is None:
@@ -114,7 +139,7 @@ class Window(Frozen):
     ) -> Window:
         # For the replay, whose state is checked by other means: arrays are read-only copies already.
         window = object.__new__(cls)
-        values = (now, cluster, queue, running, running_end, available, idle)
+        values = (now, cluster, queue, running, running_end, available, idle, None)
         for name, value in zip(_FIELDS, values, strict=True):
             object.__setattr__(window, name, value)
         return window
@@ -136,4 +161,4 @@ class Window(Frozen):
         return np.column_stack((self.queue.nodes, self.queue.demand))
 
 
-_FIELDS = ("now", "cluster", "queue", "running", "running_end", "available", "idle")
+_FIELDS = ("now", "cluster", "queue", "running", "running_end", "available", "idle", "leaf_limits")

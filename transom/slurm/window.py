@@ -153,6 +153,8 @@ def window_of(
     both = {job.id: job for job in (*queue, *ends)}
     left = dict(Counter(refused.values()).most_common())
     leaves = {job.id: job.most_leaves for job in queue if job.most_leaves is not None}
+    if leaves and tree is not None:
+        window = replace(window, leaf_limits=np.array([leaves.get(job, 0) for job in window.queue.id.tolist()]))
     return Seen(window, where.name, names, both, left, refused, remarks, idle, kept_from, leaves)
 
 

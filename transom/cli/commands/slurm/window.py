@@ -25,6 +25,13 @@ def command(
     held: slurm.Held = False,
     now: slurm.Now = None,
     rest: slurm.Rest = None,
+    limits: Annotated[
+        bool,
+        typer.Option(
+            "--limits",
+            help="Jobs with --switches=N are in the window, with their limits; otherwise they are left to Slurm.",
+        ),
+    ] = False,
     json: options.Json = False,
 ) -> None:
     """Write what waits, runs and is idle in a Slurm as a window, which `transom solve` takes.
@@ -32,14 +39,15 @@ def command(
     The window counts whole nodes of one partition. A node is idle if it is neither down, drained, reserved nor in use
     by any job. Nodes that several jobs share become idle with the last of them. Licences are further resources, and
     so are the nodes that no coming reservation takes away. Jobs that cannot be expressed so are left to Slurm, and
-    counted by reason. Nothing is changed, and no rights are needed.
+    counted by reason; with `--limits` the window has those with limits on leaf switches, too, which allocations and
+    joint choices keep. Nothing is changed, and no rights are needed.
     """
     from transom.io import write_documents
     from transom.slurm.window import window_of
 
     if out is not None:
         check_writable(out, ".json")
-    seen = window_of(slurm.asked_state(answers, now, rest), partition, order, held)
+    seen = window_of(slurm.asked_state(answers, now, rest), partition, order, held, limits=limits)
     window = seen.window
     if out is not None:
         write_documents(out, [window])
