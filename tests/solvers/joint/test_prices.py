@@ -80,6 +80,15 @@ def test_they_are_far_closer_than_each_job_alone() -> None:
     assert np.mean(closed) < 0.5
 
 
+def test_a_chain_of_thousands_of_switches_is_no_ring() -> None:
+    rows = np.tile(np.arange(4) // 2, (1100, 1))
+    problem = Joint(FatTree([0, 1, 2, 3], rows[0], rows), range(4), [2, 2], [9, 9])
+    made = Prices(problem)
+    made.step(0.0, lambda: False)
+    assert len(made.tree.room) == 4 + 2 * 1101 + 1
+    assert made.bound == pytest.approx(problem.value([0, 0, 1, 1]))
+
+
 def test_what_looks_alike_shares_a_price() -> None:
     # Two equal pods of two and one idle nodes, and one of other leaves.
     tree = FatTree([0, 0, 1, 2, 2, 3, 4, 4, 4], [0, 0, 0, 1, 1, 1, 2, 2, 2])

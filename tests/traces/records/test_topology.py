@@ -149,6 +149,14 @@ def _way(switch: int, above: list[int]) -> list[int]:
         (LIST.replace("n2,l1,a", "n2,l1"), "line 3: expected 3 fields, a node and its switches, got 2"),
         (LIST.replace("n2,l1,a", "n2,l1,b"), "line 3: switch l1 hangs below b, in line 2 below a"),
         (LIST.replace("n2,", "n1,"), "line 3: node n1 stands in line 2, too"),
+        (CONF.replace("Nodes=n10", "Nodes=ALL"), "line 7: ALL stands for nodes that the file does not name"),
+        (CONF.replace("Nodes=n10", "Nodes=n[9-3]"), "line 7: 'n[9-3]' names no host"),
+        (CONF.replace("Nodes=n10", "Nodes=n\x0010"), "line 7: a name of characters that are not printed"),
+        (CONF + "SwitchName= Nodes=n99\n", "line 9: switchname states no name"),
+        (
+            CONF + "Include more.conf\n",
+            "line 9: expected NAME=VALUE, got 'Include'; files that it includes are not read",
+        ),
         ("", "describes no node"),
         ("SwitchName=a Switches=a\n", "describes no node"),
     ],
@@ -159,6 +167,21 @@ def test_what_is_no_tree_is_one_line(tmp_path: Path, text: str, says: str) -> No
     assert says in str(raised.value)
     assert str(tmp_path / "topology.conf") in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SwitchName = top Switches = s[0-1]\nSwitchName=s0 Nodes= n[0-1]\nSwitchName=s1 Nodes =n[2-3]\n",
+        'SwitchName="top" Switches="s[0-1]"\nSwitchName=s0 Nodes="n0,n1"\nSwitchName=s1 Nodes=n[2-3]\n',
+        "\ufeffSwitchName=top Switches=s[0-1]\r\nSwitchName=s0 Nodes=n[0-1]\r\nSwitchName=s1 Nodes=n[2-3]\r\n",
+        "SWITCHNAME=t SWITCHES=s[0-1]#2\nswitchname=s0 nodes=n[0-1] \\\n linkspeed=9 # x\nSwitchName=s1 Nodes=n[2-3]\n",
+    ],
+)
+def test_what_slurm_reads_is_read(tmp_path: Path, text: str) -> None:
+    found = read(tmp_path, text)
+    assert found.nodes == ("n0", "n1", "n2", "n3")
+    assert found.tree.leaf.tolist() == [0, 0, 1, 1]
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:

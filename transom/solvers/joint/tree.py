@@ -65,15 +65,26 @@ def tree_of(levels: IntArray, idle: IntArray, savings: IntArray) -> Tree:
         saves.append(saved)
         return here
 
-    def grow(level: int, leaves: IntArray) -> int:
-        if level == 0:
-            return add(int(leaves[0]), int(idle[leaves[0]]), [], float(savings[0]))
-        below = levels[level - 1, leaves]
+    def split(level: int, leaves: IntArray) -> list[IntArray]:
+        below = levels[level - 1, leaves] if level else leaves[:0]
         firsts = np.unique(below, return_index=True)[1]
-        children = [grow(level - 1, leaves[below == below[first]]) for first in sorted(firsts.tolist())]
-        return add(-1, int(idle[leaves].sum()), children, float(savings[level]) if level < len(levels) else 0.0)
+        return [leaves[below == below[first]] for first in sorted(firsts.tolist(), reverse=True)]
 
-    grow(len(levels), np.arange(len(idle)))
+    # Depth first: for each open switch its level, leaf switches, what is left to go into, and the children so far.
+    every = np.arange(len(idle))
+    open_: list[tuple[int, IntArray, list[IntArray], list[int]]] = [(len(levels), every, split(len(levels), every), [])]
+    while open_:
+        level, leaves, left, children = open_[-1]
+        if left:
+            inside = left.pop()
+            open_.append((level - 1, inside, split(level - 1, inside), []))
+            continue
+        open_.pop()
+        room = int(idle[leaves].sum())
+        saved = float(savings[level]) if level < len(levels) else 0.0
+        here = add(int(leaves[0]) if level == 0 else -1, room, children, saved)
+        if open_:
+            open_[-1][3].append(here)
     ways: dict[tuple[int, ...], int] = {}
     cls = np.full(len(saves), -1)
     paths: list[tuple[int, ...]] = [()] * len(saves)

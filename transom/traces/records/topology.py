@@ -14,7 +14,8 @@ from transom.models import FatTree, tree_of_switches
 from transom.traces.records.topology_entries import Entry, block_size, damaged, grouped, named
 from transom.traces.records.topology_yaml import entries_of_yaml
 
-_PAIR = re.compile(r"(\S+?)=(\S*)")
+_PAIR = re.compile(r"""([^\s="]+)\s*=\s*("[^"]*"|[^\s"=]*)(?=\s|$)""")
+_COMMENT = re.compile(r"(?<!\\)#.*")
 _KNOWN = {"switchname": {"switches", "nodes", "linkspeed"}, "blockname": {"nodes"}, "blocksizes": set[str]()}
 _MOST = 10_000_000  # characters of a file
 
@@ -44,7 +45,7 @@ def read_topology(path: str | os.PathLike[str], topology: str | None = None, by_
     """
     where = os.fspath(path)
     try:
-        text = Path(path).read_text("utf-8")
+        text = Path(path).read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise TraceError(f"{where}: cannot be read: {error}") from None
     if len(text) > _MOST:
@@ -67,11 +68,10 @@ def _entries_of_conf(path: str, text: str) -> list[Entry]:
     sizes: list[int] = []
     sized = 0
     for line, said in _lines(text):
-        matches = [(word, _PAIR.fullmatch(word)) for word in said.split()]
-        pairs = [(match[1].lower(), match[2]) for _, match in matches if match is not None]
-        if len(pairs) < len(matches):
-            wrong = next(word for word, match in matches if match is None)
-            damaged(path, line, f"expected NAME=VALUE, got {wrong[:60]!r}")
+        pairs = [(match[1].lower(), match[2].strip('"')) for match in _PAIR.finditer(said)]
+        if rest := _PAIR.sub("", said).split():
+            included = "; files that it includes are not read" if rest[0].lower() == "include" else ""
+            damaged(path, line, f"expected NAME=VALUE, got {rest[0][:60]!r}{included}")
         kind = pairs[0][0]
         if kind not in _KNOWN:
             damaged(path, line, f"a line begins with SwitchName, BlockName or BlockSizes, not with {pairs[0][0]!r}")
@@ -85,6 +85,8 @@ def _entries_of_conf(path: str, text: str) -> list[Entry]:
             sizes = [block_size(path, line, each) for each in values[kind].split(",")]
             sized = line
             continue
+        if not values[kind]:
+            damaged(path, line, f"{kind} states no name")
         for name in named(path, line, values[kind]):
             nodes, below = (named(path, line, values.get(key, "")) for key in ("nodes", "switches"))
             (switches if kind == "switchname" else blocks).append(Entry(line, name, nodes, below))
@@ -98,7 +100,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
     begun, said = 0, ""
     for number, line in enumerate(text.splitlines(), 1):
         begun = begun or number
-        said += re.sub(r"(^|\s)#.*", "", line)
+        said += _COMMENT.sub("", line)
         if said.endswith("\\"):
             said = said[:-1] + " "
             continue

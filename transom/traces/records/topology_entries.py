@@ -37,9 +37,17 @@ def named(path: str, line: int, text: str) -> tuple[str, ...]:
     TraceError : it is damaged.
     """
     try:
-        return tuple(hosts(text))
+        found = tuple(hosts(text))
     except ValueError as error:
         damaged(path, line, str(error))
+    if text and not found:
+        damaged(path, line, f"{text[:60]!r} names no host")
+    if "ALL" in found:
+        damaged(path, line, "ALL stands for nodes that the file does not name; list them")
+    for name in found:
+        if not name.isprintable():
+            damaged(path, line, f"a name of characters that are not printed: {name[:60]!r}")
+    return found
 
 
 def grouped(path: str, blocks: Sequence[Entry], sizes: Sequence[int], line: int) -> list[Entry]:
