@@ -14,6 +14,7 @@ from benchmarks.free import alike
 from tests.allocation_cases import COSTS, optimum, random_allocation
 from tests.solvers.allocation.free.test_free_exact import plain_optimum
 from transom.models import AUTHORS, PAPER, Allocation, FatTree, HopCost
+from transom.models.arrays import IntArray
 from transom.solvers.allocation.free.exact import FreeExact, _Search
 from transom.solvers.allocation.free.packing import Packing
 from transom.solvers.allocation.free.states import Layers
@@ -138,3 +139,25 @@ def test_it_gives_up_where_there_is_too_much() -> None:
     tree = FatTree.uniform(4000, 10, 40)
     many = Allocation(tree, np.arange(0, 4000, 2), [30, 20], "free", True, AUTHORS)
     assert not layers_of(many, 1).splits().possible
+
+
+def test_splits_that_save_too_little_are_not_gone_through_beyond_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = FatTree([0, 0, 0, 1, 1, 2, 2, 3, 3], [0] * 5 + [1] * 4)
+    problem = Allocation(tree, np.arange(9), [4, 3], "free", True, AUTHORS)
+    splits = layers_of(problem, 5).splits()
+    found = splits.search(-math.inf, ALL, never)
+    assert found is not None
+    assert len(found.splits) > 3
+    now, asked = [0.0], []
+    budget = Stop(seconds=1).start(problem, clock=lambda: now[0])
+    budget.found(np.repeat([0, 1, -1], [4, 3, 2]))
+    whole = Packing.savings
+
+    def savings(self: Packing, split: IntArray, least: float) -> float:
+        asked.append(split)
+        now[0] = 2.0
+        return whole(self, split, least)
+
+    monkeypatch.setattr(Packing, "savings", savings)
+    assert not _Search(problem, budget)._pack(splits, found, math.inf, math.inf)
+    assert len(asked) == 1

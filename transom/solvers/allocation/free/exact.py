@@ -286,6 +286,8 @@ class _Search:
         packing = Packing(splits, self._budget.done)
         try:
             for split in found.splits:
+                if self._budget.done():  # there may be thousands, few of which are packed
+                    return False
                 savings = packing.savings(split, least)
                 if savings < least:
                     continue

@@ -62,16 +62,16 @@ class Packing:
         ------
         GivenUp : the time is over, or too many jobs share a pod.
         """
-        s = self._shape
-        pods = range(split.shape[1])
-        bounds = [
-            float(self._splits.gains[s.types, p, split[:, p]].sum() + self._costs[p][split[:, p].sum()]) for p in pods
-        ]
-        order = sorted(pods, key=lambda p: math.prod((split[:, p] + 1).tolist()))
-        for p in order:
+        pods = np.arange(split.shape[1])
+        gains = self._splits.gains[self._shape.types[:, None], pods, split].sum(axis=0).tolist()
+        taken = split.sum(axis=0).tolist()
+        bounds = [gain + float(costs[n]) for gain, costs, n in zip(gains, self._costs, taken, strict=True)]
+        if sum(bounds) < least:
+            return sum(bounds)
+        for p in sorted(pods.tolist(), key=lambda p: math.prod((split[:, p] + 1).tolist())):
+            bounds[p] = min(bounds[p], self._pod(p, split[:, p]))
             if sum(bounds) < least:
                 break
-            bounds[p] = min(bounds[p], self._pod(p, split[:, p]))
         return sum(bounds)
 
     def best(self, split: IntArray, slack: float) -> tuple[float, IntArray]:
