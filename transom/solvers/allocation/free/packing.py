@@ -63,8 +63,8 @@ class Packing:
         GivenUp : the time is over, or too many jobs share a pod.
         """
         pods = np.arange(split.shape[1])
-        gains = self._splits.gains[self._shape.types[:, None], pods, split].sum(axis=0).tolist()
-        taken = split.sum(axis=0).tolist()
+        gains: list[float] = self._splits.gains[self._shape.types[:, None], pods, split].sum(axis=0).tolist()
+        taken: list[int] = split.sum(axis=0).tolist()
         bounds = [gain + float(costs[n]) for gain, costs, n in zip(gains, self._costs, taken, strict=True)]
         if sum(bounds) < least:
             return sum(bounds)
