@@ -91,7 +91,12 @@ def test_jobs_of_the_partition_are_driven(emulated_slurm: Callable[..., Emulated
         late = slurm.submit("sleep 600", "-N4", "-t20", "--begin=now")
         slurm.wait(lambda: slurm.states()[late] == "RUNNING", "the machine is full", LONG)
         waiting = slurm.submit("true", "-N1", "-t1")
-        slurm.wait(lambda: str(waiting) in drive.lines("act")[-1]["jobs"], "it is under lease", LONG)
+
+        def leased() -> bool:
+            last = drive.lines("act")[-1]
+            return str(waiting) in last["jobs"] and drive.lines("done")[-1]["number"] == last["number"]
+
+        slurm.wait(leased, "it is under lease", LONG)
     # In order, all jobs are given back; what a user holds stays held.
     assert told(slurm, waiting)[0] == "transom"
     assert drive.lines("end")[0]["given_back"] == [str(waiting)]
