@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.slurm.fake_slurm import NOW, FakeSlurm
-from transom.errors import SlurmBusyError
+from transom.errors import SlurmBusyError, SlurmError
 from transom.slurm import actions, drive
 from transom.slurm.advice import Adviser
 from transom.slurm.audit import Audit, read_audit
@@ -24,7 +24,7 @@ class Fake(FakeSlurm):
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         super().__init__(folder, monkeypatch)
-        self.busy = ""
+        self.busy, self.denied = "", "-"
         monkeypatch.setattr(drive, "look", lambda ask: self.state)
         monkeypatch.setattr(drive, "still", lambda start: True)
         monkeypatch.setattr(drive, "slurm_clock", lambda: NOW)
@@ -34,6 +34,9 @@ class Fake(FakeSlurm):
         told = super().run(*command)
         if self.busy and self.busy in " ".join(command):
             raise SlurmBusyError("Unable to contact slurm controller")
+        jobs = command[-1 if command[1] == "release" else 2].removeprefix("JobId=")
+        if self.denied in jobs.split(","):
+            raise SlurmError("Access/permission denied")
         return told
 
 
@@ -141,3 +144,15 @@ def test_lines_of_another_process_are_believed(fake: Fake) -> None:
     fake.look([job(reason="JobHeldUser")], "")
     actions.give_back(Audit(fake.audit.path), ["1"], NOW)
     assert fake.look([job()], "0123", 1) == []
+
+
+def test_a_job_of_somebody_else_keeps_nobody_from_a_lease(fake: Fake) -> None:
+    """As where an ordinary user selects all jobs."""
+    fake.denied = "2"
+    mine, theirs = (job(reason="JobHeldUser", number=number) for number in (1, 2))
+    assert fake.look([mine, theirs], "") == ["update JobId=1,2"]
+    assert fake.look([mine, theirs], "", 1) == ["update JobId=1", "release 1", "update JobId=2"]
+    leased = job(reason="BeginTime")
+    assert fake.look([leased, theirs], "", 2) == ["update JobId=2"]
+    assert fake.look([leased, theirs], "", 3) == ["release 2", "update JobId=2"]
+    assert fake.look([leased, theirs], "", 4) == []

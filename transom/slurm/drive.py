@@ -31,7 +31,7 @@ PATIENCE = 60
 FOREVER = 365 * 86400
 """The walltime of a job without a limit [s]."""
 _AT_ONCE = 200  # leases that are made or moved on in one look
-_REFUSALS = 3  # of a start in a row, after which a job is left to Slurm
+_REFUSALS = 3  # of a lease or a start in a row, after which a job is left to Slurm
 _ELSEWHERE = ("other partitions", "several partitions", "not selected")
 
 
@@ -91,7 +91,7 @@ class Driver:
         self._ran: dict[str, str] = {}  # on which nodes the jobs were to start that have started
         self._decided_at: dict[str, int] = {}  # when the starts of those that were asked to start were decided [s]
         self._left: set[str] = set()
-        self._refused: Counter[str] = Counter()  # starts in a row
+        self._refused: Counter[str] = Counter()  # leases or starts in a row
         if audit is not None:
             self._take_over(audit)
         self._short: dict[str, int] = {}  # since when too few nodes serve for a job, as after a restart of Slurm
@@ -123,7 +123,8 @@ class Driver:
         given_back = [
             name for name in sorted(offered - patient) if seen.refused.get(name, _ELSEWHERE[0]) not in _ELSEWHERE
         ]
-        given_back += [name for name in waiting if self._refused[name] >= _REFUSALS]
+        often = (name for name in sorted(offered) if self._refused[name] >= _REFUSALS)
+        given_back += [name for name in often if name not in given_back]
         if terms.longest_wait is not None:
             late = (name for name, job in waiting.items() if state.now - job.submit > terms.longest_wait)
             given_back += [name for name in late if name not in given_back]
@@ -221,6 +222,7 @@ class Driver:
             self._half.remove(name)
             if name in jobs and jobs[name].waits:  # the hold was released, and its answer lost
                 self._leases[name] = max(jobs[name].eligible, state.now)
+                del self._refused[name]
         for name in [name for name in self._leases if jobs[name].waits and jobs[name].held]:
             del self._leases[name]
             self._left.add(name)
@@ -265,9 +267,17 @@ class Driver:
         held = [name for name in fresh if waiting[name]]
         handed = [name for name in fresh if not waiting[name]]
         self._half.update(held)  # written down first: the answer may be lost
-        if held and actions.adopt(self._audit, held, until):
-            self._leases.update(dict.fromkeys(held, until))
-            self._half.difference_update(held)
+        # What was refused of several together is asked again for each alone: one may be somebody else's.
+        again = [[name] for name in held if self._refused[name]]
+        together = [name for name in held if not self._refused[name]]
+        for names in (*again, *([together] if together else [])):
+            if actions.adopt(self._audit, names, until):
+                self._leases.update(dict.fromkeys(names, until))
+                self._half.difference_update(names)
+                for name in names:
+                    del self._refused[name]
+            else:
+                self._refused.update(names)
         if handed and actions.take(self._audit, handed, until):
             self._leases.update(dict.fromkeys(handed, until))
         if old and actions.renew(self._audit, old, until):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from transom.slurm.answers import UNKNOWN, number, stated
@@ -167,16 +168,23 @@ def jobs_of_squeue(
     ``squeue -O`` does not know excluded nodes, and ``squeue -o`` not the most nodes: each is asked for its own.
     """
     for line in lines:
-        values = line.split(SEPARATOR)
-        if len(values) <= len(FIELDS):
-            continue  # of another form, or cut short
-        told = dict(zip(FIELDS, values, strict=False))
-        if told["name"] in excluding:
-            told["excluded nodes"] = "stated"
-        told["comment"] = HANDED if told["name"] in handed else ""
-        if tres(told["resources"]).cores >= _count(told["nodes"]):
-            told["resources"] = ""  # squeue also tells a most of sbatch -n40, whose nodes follow from its cores
-        yield from _jobs(told)
+        name = line.split(SEPARATOR, 2)[1:2]
+        yield from _jobs_of_line(line, name[0] in excluding, name[0] in handed) if name else ()
+
+
+@lru_cache(maxsize=1 << 15)
+def _jobs_of_line(line: str, excludes: bool, handed: bool) -> tuple[SlurmJob, ...]:
+    """The jobs of a line of ``squeue``; most lines of a long queue are those of the look before."""
+    values = line.split(SEPARATOR)
+    if len(values) <= len(FIELDS):
+        return ()  # of another form, or cut short
+    told = dict(zip(FIELDS, values, strict=False))
+    if excludes:
+        told["excluded nodes"] = "stated"
+    told["comment"] = HANDED if handed else ""
+    if tres(told["resources"]).cores >= _count(told["nodes"]):
+        told["resources"] = ""  # squeue also tells a most of sbatch -n40, whose nodes follow from its cores
+    return tuple(_jobs(told))
 
 
 def jobs_of_records(records: Iterable[Mapping[str, str]]) -> Iterator[SlurmJob]:
