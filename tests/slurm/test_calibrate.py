@@ -18,9 +18,9 @@ from transom.traces import read_swf
 RECORD = Path(__file__).parents[2] / "examples" / "slurm_60.swf"
 
 
-def compared(path: Path) -> Calibration:
+def compared(path: Path, more: str = "") -> Calibration:
     workload = read_swf(path)
-    return calibration(workload, simulate(workload, "slurm-backfill:interval=1"))[ALL]
+    return calibration(workload, simulate(workload, f"slurm-backfill:interval=1{more}"))[ALL]
 
 
 def test_the_bundled_record_is_followed() -> None:
@@ -72,7 +72,7 @@ def test_jobs_keep_off_reserved_nodes_as_in_the_replay(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", [2, 3])
+@pytest.mark.parametrize("seed", [2, 3, 4, 5, 6])
 def test_sixty_jobs_start_when_the_replay_says(
     emulated_slurm: Callable[..., EmulatedSlurm], tmp_path: Path, seed: int
 ) -> None:
@@ -86,7 +86,7 @@ def test_sixty_jobs_start_when_the_replay_says(
     slurm = emulated_slurm(nodes=32, speed=20)
     play(slurm, jobs)
     write_record(slurm, tmp_path / "record.parquet")
-    one = compared(tmp_path / "record.parquet")
+    one = compared(tmp_path / "record.parquet", ",leaf=8")
     assert one.jobs == 60
     assert one.error_median <= 5
     assert one.order_agreement >= 0.95

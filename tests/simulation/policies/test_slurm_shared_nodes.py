@@ -118,7 +118,7 @@ def test_without_stated_nodes_jobs_have_as_few_as_their_cores_need() -> None:
 @pytest.mark.parametrize(
     ("jobs", "spec", "words"),
     [
-        ([job(1, 0, 1, 9)], "node_cores=3", "the machine has 8 cores, which are no nodes of 3 cores"),
+        ([job(1, 0, 1, 9)], "node_cores=3", "the machine has 8 cores, which cannot be nodes of 3 cores each"),
         ([job(1, 0, 1, 9), job(7, 0, 3, 9, nodes=3)], "node_cores=4", "job 7 has 3 nodes, there are 2"),
         (
             [job(1, 0, 1, 9), job(7, 0, 2, 9, nodes=2, memory=17)],

@@ -13,6 +13,9 @@ for which a job asks. A job that waits for its reservation holds back nobody but
 
 Maintenance of nodes that is announced is in the profile of a cycle. The main scheduler starts no job that would run
 into it: such limits stand beside the resources. Where jobs share nodes, one for which no node has room waits as well.
+
+Where the leaf switches of nodes are known, cycles reserve single nodes (:mod:`~transom.simulation.passes.slurm_nodes`)
+instead of numbers of them.
 """
 
 from __future__ import annotations
@@ -44,6 +47,14 @@ from transom.simulation.passes.rule_replay import after, before
 from transom.simulation.passes.service_plan import next_release
 from transom.simulation.passes.shared_nodes import SharedNodes, count_taken, fits_on_nodes, take_nodes
 from transom.simulation.passes.slurm_limits import Limits, allowed, count_held, hold
+from transom.simulation.passes.slurm_nodes import (
+    NodePlan,
+    begin_plan,
+    choose_idle,
+    earliest_on_nodes,
+    reserve,
+    take_chosen,
+)
 from transom.simulation.passes.slurm_reservations import (
     ORDINARY,
     Reserved,
@@ -74,7 +85,7 @@ class Tables(NamedTuple):
     its start, and one of the job that is looked at; ``group`` ``(n,)``: jobs whose partitions share nodes have the same
     number; ``blocked``: whether one of them does not fit, or one of a reservation; ``limits``: of users, accounts and
     QOS; ``passed`` ``(rows, 3)``: in each pass, how many jobs limits held back, the first of them, and what held it
-    back; ``reserved``: by administrators; ``shared``: the nodes that jobs share.
+    back; ``reserved``: by administrators; ``shared``: the nodes that jobs share; ``plan``: of single nodes.
     """
 
     runtime: IntArray
@@ -91,6 +102,7 @@ class Tables(NamedTuple):
     passed: IntArray
     reserved: Reserved
     shared: SharedNodes
+    plan: NodePlan
 
 
 @compiled
@@ -134,12 +146,15 @@ def slurm_pass(s: State, terms: Terms, t: Tables, passed: IntArray, cycle: bool)
     passed[0] = 0
     count_held(s, t.limits)
     count_taken(s, t.shared)
+    begin_plan(s, t.plan)
     count, waiting = _start_in_order(s, terms, t, passed), s.at[QUEUED]
     if count == waiting or not cycle:
         return count, 0, -1, -1
     heads, now, head, begin = count, s.at[NOW], -1, -1
     before_it, tested, planned = 0, 0, len(t.reserved.end) > 0  # heads, jobs that wait, and whether nodes are reserved
-    enter_running(s, t.reserved, t.profile, t.asked)
+    single = len(t.plan.idle) > 0
+    if not single:
+        enter_running(s, t.reserved, t.profile, t.asked)
     for i in range(waiting):
         if before_it < heads and t.picks[before_it] == i:
             before_it += 1
@@ -150,21 +165,27 @@ def slurm_pass(s: State, terms: Terms, t: Tables, passed: IntArray, cycle: bool)
         if not allowed(s, t.limits, job, passed):
             continue
         used = ORDINARY
-        if planned:
+        if single:
+            start = earliest_on_nodes(s, t.plan, job, now, terms.resolution)
+        elif planned:
             used, start = earliest_of(s, t.reserved, t.profile, t.asked, job)
         else:
             start = earliest(t.profile, s.jobs, job, now, NEVER, NEVER)
             if start == now and (s.at[CHANGES] > 0 or len(t.shared.free) > 0) and not _fits(s, t, job):
                 # The idle nodes leave too soon, or none of them has room.
                 start = earliest(t.profile, s.jobs, job, next_release(s.expected, s.at), NEVER, NEVER)
-        if start == now and _fits(s, t, job):
+        starts = start == now and (single or _fits(s, t, job))
+        if starts:
             t.picks[count], t.modes[count] = i, RESERVED if head < 0 and s.jobs[job, HELD] else BACKFILLED
             _place(s, t, job, used)
             count += 1
         elif head < 0:
-            head, begin = job, start
+            head, begin = job, start if start < NEVER else -1
             s.jobs[job, HELD] = 1
-        if start < now + terms.window:
+        if single:
+            if not starts and start < now + terms.window:
+                reserve(s, t.plan, job, start, terms.resolution)
+        elif start < now + terms.window:
             end = (start + s.jobs[job, WALLTIME]) // terms.resolution * terms.resolution
             end, rounded = max(end, start + terms.resolution), max(start // terms.resolution * terms.resolution, now)
             if planned:
@@ -212,13 +233,14 @@ def _start_in_order(s: State, terms: Terms, t: Tables, passed: IntArray) -> int:
 
 @inlined
 def _fits(s: State, t: Tables, job: int) -> bool:
-    return fits(s.jobs, job, s.free) and fits_on_nodes(t.shared, job)
+    return fits(s.jobs, job, s.free) and fits_on_nodes(t.shared, job) and choose_idle(s, t.plan, job)
 
 
 @inlined
 def _place(s: State, t: Tables, job: int, used: int) -> None:
     occupy(s.jobs, s.expected, s.free, s.at, job)
     take_nodes(t.shared, job)
+    take_chosen(s, t.plan, job)
     hold(t.limits, job)
     t.reserved.within[job] = used
 

@@ -40,7 +40,7 @@ def shared_nodes(jobs: JobTable, cores: int, held: IntArray, room: tuple[int, in
     SpecError : the machine is not made of such nodes, or a job does not fit on them.
     """
     if cores % room[0]:
-        raise SpecError(f"slurm-backfill: the machine has {cores} cores, which are no nodes of {room[0]} cores")
+        raise SpecError(f"slurm-backfill: the machine has {cores} cores, which cannot be nodes of {room[0]} cores each")
     count = np.maximum(np.maximum(held[:, _NODE], 1), -(-jobs.nodes // room[0]))
     amounts = np.column_stack((jobs.nodes, np.maximum(held[:, _HELD], 0)))
     asks = -(-amounts // count[:, None])

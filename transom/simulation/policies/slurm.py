@@ -25,6 +25,7 @@ from transom.simulation.passes.slurm_limits import Limits
 from transom.simulation.passes.slurm_reservations import Reserved
 from transom.simulation.passes.window_pass import decision_of, window_state
 from transom.simulation.policies.shared_nodes import nobody_shares, shared_nodes
+from transom.simulation.policies.slurm_leaves import node_plan
 from transom.simulation.policies.slurm_limits import limits_of_users, with_site
 from transom.simulation.policies.slurm_priority import Priorities
 from transom.simulation.policies.slurm_reservations import nothing_reserved, reserved_for
@@ -79,6 +80,8 @@ class SlurmBackfill:
     node_cores : cores of each node, where jobs share nodes and sizes count cores: a job then starts only if as many
         nodes as it has (or as few as have its cores) have room for its share. 0: cores are counted over the machine.
     node_memory, node_gpus : memory [MiB] and GPUs of each node, with ``node_cores``; 0: they do not count.
+    leaf : nodes below each leaf switch, in the order of their ids; the last one may have fewer. Cycles then reserve
+        single nodes, chosen as Slurm does with topology/tree, and jobs start on these. 0: nodes are counted.
 
     Raises
     ------
@@ -107,6 +110,7 @@ class SlurmBackfill:
     node_cores: int = 0
     node_memory: int = 0
     node_gpus: int = 0
+    leaf: int = 0
 
     def __post_init__(self) -> None:
         for name in ("depth", "queue", "interval", "resolution", "window"):
@@ -115,13 +119,15 @@ class SlurmBackfill:
         for name in ("user_jobs", "user_nodes"):
             if not 0 < getattr(self, name) <= LARGEST:
                 raise SpecError(f"slurm-backfill: {name} must be from 1 to {LARGEST}, got {getattr(self, name)}")
-        for name in ("node_cores", "node_memory", "node_gpus"):
+        for name in ("node_cores", "node_memory", "node_gpus", "leaf"):
             if not 0 <= getattr(self, name) <= LARGEST:
                 raise SpecError(f"slurm-backfill: {name} must be from 0 to {LARGEST}, got {getattr(self, name)}")
         if not self.node_cores and (self.node_memory or self.node_gpus):
             raise SpecError("slurm-backfill: node_memory and node_gpus are of nodes that jobs share: give node_cores")
         if self.node_cores and self.reservations:
             raise SpecError("slurm-backfill: reservations are of whole nodes and do not go with node_cores")
+        if self.leaf and (self.node_cores or self.reservations):
+            raise SpecError("slurm-backfill: leaf is of whole nodes and goes neither with node_cores nor reservations")
         load_rule(self.order)
         if self.timezone and not self.reservations:
             raise SpecError("slurm-backfill: timezone is that of dates in reservations=FILE, and there are none")
@@ -167,6 +173,9 @@ class SlurmBackfill:
                 jobs = replay.jobs
                 priorities = Priorities(terms, facts, jobs.submit, jobs.walltime, associations, qos)
         tables = self._tables(state, replay.runtime, replay.jobs, replay.cluster, limits.limits, reserved, shared)
+        if self.leaf:
+            self._check_whole_nodes(replay)
+            tables = tables._replace(plan=node_plan(replay.jobs.nodes, replay.cluster.num_nodes, self.leaf, self.depth))
         logs, held = [], []
         compiled = priorities is None and not replay.stepwise and (replay.rule.timeless or order is not None)
         more = True
@@ -203,6 +212,8 @@ class SlurmBackfill:
                 "slurm-backfill: assoc, qos, priority, reservations and node_cores need a replay: windows know neither "
                 "accounts nor nodes"
             )
+        if self.leaf:
+            raise SpecError("slurm-backfill: leaf needs a replay: windows know no nodes")
         state = window_state(window, np.arange(len(window.queue)))
         jobs = JobTable(np.concatenate((window.queue.data, window.running.data)))
         limits = limits_of_users(jobs, self.user_jobs, self.user_nodes).limits
@@ -236,6 +247,15 @@ class SlurmBackfill:
                 f"{first} s to {last} s"
             )
         return reserved_for(reservations, facts, associations, replay.cluster.num_nodes, amounts)
+
+    def _check_whole_nodes(self, replay: Replay) -> None:
+        if replay.stepwise:
+            raise SpecError("slurm-backfill: leaf does not go with --outages")
+        if replay.cluster.resources:
+            raise SpecError("slurm-backfill: leaf goes neither with further resources nor with --partition-nodes")
+        path = replay.workload.origin.path
+        if is_trace_file(path) and read_trace_card(path).unit != "nodes":
+            raise SpecError(f"slurm-backfill: leaf counts nodes, and sizes in {path} count cores")
 
     def _shared(self, replay: Replay, facts: JobFacts) -> SharedNodes:
         if not self.node_cores:
@@ -280,6 +300,7 @@ class SlurmBackfill:
             passed=np.zeros((_CHUNK, 3), np.int64),
             reserved=reserved,
             shared=shared,
+            plan=node_plan(table.nodes, 0, 1, 0),
         )
 
 
