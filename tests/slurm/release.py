@@ -82,6 +82,7 @@ class Release:
         root, here = shlex.quote(str(self.root)), shlex.quote(str(folder))
         return f"""
 set -e
+mount -t tmpfs tmpfs {root}/tmp
 mkdir -p {root}{root} {root}{here}
 mount --bind {root} {root}{root}
 mount --bind {here} {root}{here}
