@@ -53,8 +53,11 @@ def test_jobs_run_on_exactly_the_nodes_of_the_policy(
     jobs = submit_held(slurm, 10, 1, 5)
     with Drive(slurm, "--policy", "fcfs-easy", "--allocate", "best-fit", "--select", "user=root") as drive:
         slurm.wait(lambda: completed(slurm, jobs), "all jobs have ended")
+        monkeypatch.setenv("XDG_RUNTIME_DIR", str(slurm.folder))  # as in a service
         refused = transom("slurm", "release", drive.audit)
         assert refused.status == 2
+        second = transom("slurm", "run", "--mode", "place", "--select", "all", "--act", "--audit", slurm.folder / "2")
+        assert (second.status, "acts on" in second.err) == (2, True)
     assert_on_the_stated_nodes(slurm, drive, jobs)
     assert slurm.run("squeue", "-h", "-j", other.strip(), "-o", "%u %r").split() == ["nobody", "JobHeldUser"]
     assert all(other.strip() not in line["jobs"] for line in drive.lines("act"))
@@ -124,6 +127,22 @@ def test_it_survives_the_controller_and_offers_no_drained_node(emulated_slurm: C
     assert all("n01" not in hosts(nodes) for nodes in asked_nodes(drive.audit).values())
     assert [line["jobs"] for line in drive.lines("act") if line["action"] == "release"] == [[str(odd)]]
     assert len({each["JobId"] for each in slurm.completed()}) == len(slurm.completed()) == 6
+
+
+def test_a_node_that_dies_is_not_offered_any_more(emulated_slurm: Callable[..., EmulatedSlurm]) -> None:
+    slurm = emulated_slurm(nodes=4, leaf=0)
+    with Drive(slurm, "--select", "all") as drive:
+        lost = slurm.submit("sleep 1000", "-H", "-N4", "-t30", "--no-requeue")
+        slurm.wait(lambda: slurm.states()[lost] == "RUNNING", "the job runs on all nodes")
+        slurm.kill("n01")
+        slurm.run("scontrol", "update", "NodeName=n01", "State=down", "Reason=dead")  # as after SlurmdTimeout
+        slurm.wait(lambda: slurm.states()[lost] == "NODE_FAIL", "Slurm has found it out")
+        jobs = submit_held(slurm, 3, 9, 3)
+        slurm.wait(lambda: completed(slurm, jobs), "the later jobs have ended")
+    asked = asked_nodes(drive.audit)
+    assert [name for name, nodes in asked.items() if "n01" in hosts(nodes)] == [str(lost)]
+    assert asked.keys() == {str(job) for job in (lost, *jobs)}
+    assert_accounted(slurm, drive.audit)
 
 
 def test_a_job_that_its_user_holds_again_is_left_alone(emulated_slurm: Callable[..., EmulatedSlurm]) -> None:
