@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -15,7 +15,6 @@ from transom.models import Cluster, Job, Selection, Window
 from transom.simulation import MODES, Reservation, make_policy, simulate
 from transom.simulation.output.verification import check_schedule
 from transom.simulation.policies.selection import SelectionPolicy
-from transom.solving import parameters
 from transom.traces import TracedJob, Workload
 
 
@@ -355,12 +354,13 @@ def test_every_method_keeps_promises_and_repeats_itself(spec: str) -> None:
     workload = machine(*rows)
     made = make_policy(spec)
     assert isinstance(made, SelectionPolicy)
-    policy = Recording(**parameters(made))
+    stated = {each.name: getattr(made, each.name) for each in fields(SelectionPolicy) if each.init}
+    policy = Recording(**stated)
     schedule = simulate(workload, policy, seed=2)
     assert check_schedule(workload, schedule) == []
     check_promises(workload, schedule, policy)
     assert schedule.decisions["promised"].any()
-    again = simulate(workload, Recording(**parameters(made)), seed=2)
+    again = simulate(workload, Recording(**stated), seed=2)
     assert np.array_equal(again.start, schedule.start)
 
 
