@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -17,11 +16,8 @@ if TYPE_CHECKING:
     from transom.solvers.auto.table import Leaf, Split, Table
 
 
-class By(StrEnum):
-    """What is scored apart."""
-
-    problem = "problem"
-    set = "set"
+By = Literal["problem", "set"]
+"""What is scored apart."""
 
 
 def command(
@@ -31,7 +27,7 @@ def command(
     ] = None,
     test: Annotated[list[Path] | None, typer.Option(help="Results of auto on other instances, to score it.")] = None,
     out: Annotated[Path | None, typer.Option(help="Output file for the table (JSON).")] = None,
-    by: Annotated[By, typer.Option(help="Score by type of problem, or by set of instances.")] = By.problem,
+    by: Annotated[By, typer.Option(help="Score by type of problem, or by set of instances.")] = "problem",
     require: Annotated[
         float | None,
         typer.Option(
@@ -111,7 +107,7 @@ def _scored(test: Sequence[Path], plans: set[str], train: Sequence[Path], by: By
     learnt = {digest for folder in train for digest in read_results(folder)["instance"].unique()}
     if again := len(learnt.intersection(rows["instance"])):
         note(f"{again} of {rows['instance'].n_unique()} instances were learnt from; the score says little")
-    return scores(rows, by=by.value)
+    return scores(rows, by=by)
 
 
 def _words(node: Split | Leaf, indent: str) -> list[str]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -23,11 +22,8 @@ if TYPE_CHECKING:
 _SHOWN = 10  # causes of failures that are shown
 
 
-class Only(StrEnum):
-    """Which runs to do anew."""
-
-    failed = "failed"
-    outdated = "outdated"
+Only = Literal["failed", "outdated"]
+"""Which runs to do anew."""
 
 
 @with_structs
@@ -84,7 +80,7 @@ def command(
             bars.update(bar, total=summary.todo, completed=summary.done, description=_counts(summary) or "runs")
 
         try:
-            summary = run_plan(chosen, out, engine, force, None if only is None else only.value, advance)
+            summary = run_plan(chosen, out, engine, force, only, advance)
         except KeyboardInterrupt:
             note(f"{done:,} runs were finished; the same command goes on with the others")
             raise

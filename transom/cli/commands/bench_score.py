@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -17,11 +16,8 @@ if TYPE_CHECKING:
     from transom.bench.score.statistics import Friedman, Pair
 
 
-class By(StrEnum):
-    """What comparisons are kept apart by."""
-
-    problem = "problem"
-    set = "set"
+By = Literal["problem", "set"]
+"""What comparisons are kept apart by."""
 
 
 Library = Annotated[
@@ -33,7 +29,7 @@ Library = Annotated[
 def command(
     results: Annotated[list[Path], typer.Argument(metavar="RESULTS", help="Folders of bench run, or Parquet files.")],
     library: Library = None,
-    by: Annotated[By, typer.Option("--by", help="Compare solvers by problem, or by set of the plan.")] = By.problem,
+    by: Annotated[By, typer.Option("--by", help="Compare solvers by problem, or by set of the plan.")] = "problem",
     budget: Annotated[
         list[float] | None,
         typer.Option("--budget", help="Only runs with this time budget, in seconds. Repeat for several."),
@@ -76,9 +72,9 @@ def command(
         table = table.filter(pl.col("budget_seconds").is_in(budget))
     if markdown and not len(table):
         raise DocumentError(f"{results[0]}: --markdown is a table of solves; there are replays alone")
-    summed, replayed = summaries(table, by.value), replay_summaries(rows)
-    told = diagnostics(table, by.value) if len(table) else []
-    tests = _tested(table, by.value) if pairs else []
+    summed, replayed = summaries(table, by), replay_summaries(rows)
+    told = diagnostics(table, by) if len(table) else []
+    tests = _tested(table, by) if pairs else []
     if json:
         print_json(
             {
@@ -97,9 +93,9 @@ def command(
             }
         )
     elif markdown:
-        _print_markdown(summed, by.value, told)
+        _print_markdown(summed, by, told)
     else:
-        _print_summaries(summed, by.value)
+        _print_summaries(summed, by)
         _print_tests(tests)
         _print_replays(replayed)
         _print_remarks(table, told)

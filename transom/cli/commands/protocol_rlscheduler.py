@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -15,11 +14,8 @@ if TYPE_CHECKING:
     from transom.adapters.rlscheduler import RLScheduler
 
 
-class Backfill(StrEnum):
-    """Whether jobs are started ahead of one that waits for nodes."""
-
-    none = "none"
-    easy = "easy"
+Backfill = Literal["none", "easy"]
+"""Whether jobs are started ahead of one that waits for nodes."""
 
 
 def command(
@@ -43,7 +39,7 @@ def command(
     ] = "rlscheduler",
     backfill: Annotated[
         Backfill, typer.Option("--backfill", help="Start jobs ahead of one that waits for nodes: EASY, or not at all.")
-    ] = Backfill.none,
+    ] = "none",
     sequences: Annotated[
         int | None, typer.Option("--sequences", min=1, help="Number of sequences.  [default: 10]")
     ] = None,
@@ -74,12 +70,12 @@ def command(
 
     stated = {"sequences": sequences, "length": length, "seed": seed, "first": first, "after": after}
     protocol, textbook = _rules(rules, {name: value for name, value in stated.items() if value is not None})
-    entries = parse_entries(policy, backfill.value, textbook)
+    entries = parse_entries(policy, backfill, textbook)
     workload, protocol = protocol.read(trace, nodes)
     if not textbook:
         from dataclasses import replace
 
-        protocol = replace(protocol, backfill=backfill.value)
+        protocol = replace(protocol, backfill=backfill)
     starts = protocol.starts(len(workload))
     for line in describe(workload):
         note(line)
@@ -94,7 +90,7 @@ def command(
         return
     said = lines[0]["rules"]
     title = (
-        f"{workload.name} under {said} events, {'EASY' if backfill is Backfill.easy else 'no'} backfilling: "
+        f"{workload.name} under {said} events, {'EASY' if backfill == 'easy' else 'no'} backfilling: "
         f"{len(starts)} sequences of {protocol.length:,} jobs (seed {protocol.seed})"
     )
     _print(remarked(title, workload), lines)

@@ -14,7 +14,7 @@ from transom.cli.options import common as options
 from transom.cli.options import completion
 from transom.cli.options.events import Rules, read_under
 from transom.cli.options.nodes import AllocateBy, NodeOptions, Rule, chosen_runs, machine, on_tree
-from transom.cli.options.outages import OnFailure, OnFailureOption, OutagesOption, chosen_outages
+from transom.cli.options.outages import OnFailureOption, OutagesOption, chosen_outages
 from transom.cli.options.reading import Reading
 from transom.cli.options.resources import Resources, equipped
 from transom.cli.options.structs import with_structs
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from transom.simulation.runs import Run
 
 
-class Format(StrEnum):
+class Format(StrEnum):  # typer takes no list of literals
     """Formats of a figure."""
 
     png = "png"
@@ -96,7 +96,7 @@ def command(
     allocate_by: Annotated[
         AllocateBy,
         typer.Option("--allocate-by", help="Place the jobs that start at one instant together, or one by one."),
-    ] = AllocateBy.window,
+    ] = "window",
     allocate_seconds: Annotated[
         float, typer.Option("--allocate-seconds", help="Time limit of the solver for each allocation.")
     ] = 1.0,
@@ -114,7 +114,7 @@ def command(
     gap: GapOption = None,
     combine: CombineOption = False,
     outages: OutagesOption = None,
-    on_failure: OnFailureOption = OnFailure.requeue,
+    on_failure: OnFailureOption = "requeue",
     rules: Rules = "textbook",
     out: Annotated[Path | None, typer.Option("--out", help="Folder for jobs, decisions and figures.")] = None,
     start: options.Start = 0,

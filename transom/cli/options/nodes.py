@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from transom.models.allocation import Rule as RuleName
@@ -13,19 +12,12 @@ if TYPE_CHECKING:
     from transom.traces import Workload
 
 
-class Rule(StrEnum):
-    """What jobs may be given: consecutive idle nodes, consecutive ones of those still left, or any."""
-
-    static = "static"
-    dynamic = "dynamic"
-    free = "free"
+Rule = Literal["static", "dynamic", "free"]
+"""What jobs may be given: consecutive idle nodes, consecutive ones of those still left, or any."""
 
 
-class AllocateBy(StrEnum):
-    """Which jobs are placed together."""
-
-    window = "window"
-    job = "job"
+AllocateBy = Literal["window", "job"]
+"""Which jobs are placed together."""
 
 
 class NodeOptions(NamedTuple):
@@ -75,7 +67,7 @@ def _allocators(nodes: NodeOptions) -> list[Allocator | None]:
     asked = {
         "--allocate": bool(nodes.solvers),
         "--rule": nodes.rule is not None,
-        "--allocate-by": nodes.by is not AllocateBy.window,
+        "--allocate-by": nodes.by != "window",
         "--allocate-seconds": nodes.seconds != 1.0,
         "--cost-model": nodes.cost_model is not None,
     }
@@ -87,8 +79,8 @@ def _allocators(nodes: NodeOptions) -> list[Allocator | None]:
     if nodes.cluster is None:
         return [None]
     cost = registry.make(registry.COST_MODELS, nodes.cost_model or "paper")
-    rule: RuleName | None = None if nodes.rule is None else nodes.rule.value
-    by_job = nodes.by is AllocateBy.job
+    rule: RuleName | None = nodes.rule
+    by_job = nodes.by == "job"
     return [Allocator(solver, rule, cost, True, by_job, nodes.seconds) for solver in nodes.solvers or (None,)]
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -11,11 +10,8 @@ if TYPE_CHECKING:
     from transom.traces.outages import Outages
 
 
-class OnFailure(StrEnum):
-    """What becomes of jobs whose nodes go out of service under them."""
-
-    requeue = "requeue"
-    lose = "lose"
+OnFailure = Literal["requeue", "lose"]
+"""What becomes of jobs whose nodes go out of service under them."""
 
 
 OutagesOption = Annotated[
@@ -47,7 +43,7 @@ def chosen_outages(
     from transom.traces.outages import parse_outages
 
     if texts:
-        return parse_outages(texts, nodes, on_failure.value)
+        return parse_outages(texts, nodes, on_failure)
     source = context.get_parameter_source("on_failure")
     if source is not None and source.name == "COMMANDLINE":
         raise SpecError("--on-failure needs --outages")

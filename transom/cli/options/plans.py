@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
@@ -16,11 +15,8 @@ if TYPE_CHECKING:
     from transom.bench.plan.plan import Plan
 
 
-class Clock(StrEnum):
-    """What the seconds of budgets are read from."""
-
-    wall = "wall"
-    cpu = "cpu"
+Clock = Literal["wall", "cpu"]
+"""What the seconds of budgets are read from."""
 
 
 Source = Annotated[
@@ -127,7 +123,7 @@ def chosen_plan(source: str | None, flags: Flags) -> Plan:
         "memory": flags.memory,
         "grace": flags.grace,
     }
-    simple["clock"] = flags.clock and flags.clock.value
+    simple["clock"] = flags.clock
     for name, value in simple.items():
         if value is not None:
             changes[name] = tuple(value) if isinstance(value, list) else value

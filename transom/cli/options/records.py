@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -14,12 +13,8 @@ if TYPE_CHECKING:
     from transom.traces.records.importing import ImportRules
 
 
-class Unit(StrEnum):
-    """What sizes of jobs count."""
-
-    auto = "auto"
-    nodes = "nodes"
-    cores = "cores"
+Unit = Literal["auto", "nodes", "cores"]
+"""What sizes of jobs count."""
 
 
 Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="Files, plain or gzip; - is standard input.")]
@@ -67,4 +62,4 @@ def rules(unit: Unit, bad: float, timezone: str | None, nodes: int | None) -> Im
     """
     from transom.traces.records.importing import ImportRules
 
-    return ImportRules(unit.value, bad, timezone, nodes)
+    return ImportRules(unit, bad, timezone, nodes)

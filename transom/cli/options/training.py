@@ -9,7 +9,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from dataclasses import fields
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -45,8 +44,7 @@ Threads = Annotated[
 
 def settings_of(context: typer.Context, kind: type) -> dict[str, Any]:
     """Those options of a command that are settings of a training, by the names of its fields."""
-    given = {field.name: context.params[field.name] for field in fields(kind) if field.name in context.params}
-    return {name: value.value if isinstance(value, Enum) else value for name, value in given.items()}
+    return {field.name: context.params[field.name] for field in fields(kind) if field.name in context.params}
 
 
 def pair(text: str, option: str) -> tuple[int, int]:

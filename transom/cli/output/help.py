@@ -6,7 +6,7 @@ from collections.abc import Callable
 from enum import EnumType
 from functools import partial
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args, get_origin
 
 _NAMED = {
     **dict.fromkeys(("solver", "allocate", "policy", "against", "cost-model", "decide", "objective"), "SPEC"),
@@ -36,8 +36,11 @@ def explain(command: Any) -> Any:
             annotation = parameter.type_descriptor.annotation
             kind = next(iter(get_args(annotation)), annotation)  # of one value, where several may be given
             parameter.metavar = _NAMED.get(parameter.opts[0].removeprefix("--")) or _TYPED.get(kind)
-            if isinstance(kind, EnumType):
-                parameter.metavar = f"<{'|'.join(map(str, kind))}>"
+            choices = list(kind) if isinstance(kind, EnumType) else []
+            if get_origin(annotation) is Literal:
+                choices = list(get_args(annotation))
+            if choices:
+                parameter.metavar = f"<{'|'.join(map(str, choices))}>"
     _keep_whole(command)
     return command
 

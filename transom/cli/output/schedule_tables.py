@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from transom.simulation.runs import Run
 
 
-class By(StrEnum):
+class By(StrEnum):  # typer takes no list of literals
     """How to break the figures down."""
 
     mode = "mode"

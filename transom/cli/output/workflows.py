@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from transom.cli.options.events import given, spelt
-from transom.cli.options.nodes import AllocateBy, NodeOptions, chosen_runs
+from transom.cli.options.nodes import NodeOptions, chosen_runs
 from transom.cli.options.workflows import SUITED, read_stream
 from transom.cli.output.console import (
     check_writable,
@@ -56,7 +56,7 @@ def simulate_workflows(context: typer.Context) -> None:
     out, tau = options["out"], options["tau"]
     if not 0 < tau < float("inf"):
         raise SpecError(f"--tau must be > 0 and finite, got {tau}")
-    nowhere = NodeOptions(None, (), None, AllocateBy.window, 1.0, None)
+    nowhere = NodeOptions(None, (), None, "window", 1.0, None)
     runs = chosen_runs(options["policy"], options["period"], options["seed"], nowhere)
     read = {name: options[name] for name in ("nodes", "gap", "seed")}
     stream = read_stream(options["traces"], **read)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -17,47 +16,28 @@ if TYPE_CHECKING:
     from transom.generate.instances.tjap_recipes import FragmentedAllocations, StreamAllocations
 
 
-class Family(StrEnum):
-    """Which windows."""
-
-    stream = "stream"
-    fragmented = "fragmented"
+Family = Literal["stream", "fragmented"]
+"""Which windows."""
 
 
-class WindowRule(StrEnum):
-    """Which waiting jobs a window takes."""
-
-    paper = "paper"
-    code = "code"
+WindowRule = Literal["paper", "code"]
+"""Which waiting jobs a window takes."""
 
 
-class OneNode(StrEnum):
-    """What becomes of jobs of one node."""
-
-    lowest = "lowest"
-    lost = "lost"
+OneNode = Literal["lowest", "lost"]
+"""What becomes of jobs of one node."""
 
 
-class Form(StrEnum):
-    """What is written."""
-
-    documents = "documents"
-    lines = "lines"
+Form = Literal["documents", "lines"]
+"""What is written."""
 
 
-class Law(StrEnum):
-    """How sizes are distributed."""
-
-    lognormal = "lognormal"
-    uniform = "uniform"
+Law = Literal["lognormal", "uniform"]
+"""How sizes are distributed."""
 
 
-class ProblemName(StrEnum):
-    """Which allocation problem."""
-
-    scas = "scas"
-    dcas = "dcas"
-    free = "free"
+ProblemName = Literal["scas", "dcas", "free"]
+"""Which allocation problem."""
 
 
 _FILL_UP = 15  # periods in which the empty cluster of the paper fills
@@ -75,7 +55,7 @@ def command(
     family: Annotated[
         Family,
         typer.Option("--family", help="stream: the stream of the paper. fragmented: single windows of any size."),
-    ] = Family.stream,
+    ] = "stream",
     nodes: Annotated[
         int | None, typer.Option("--nodes", min=1, help="Number of nodes. By default 1000, fragmented: 20000.")
     ] = None,
@@ -194,17 +174,17 @@ def command(
     given = dict(locals())
     if k is not None:
         options.refuse({"--leaf-nodes": leaf_nodes, "--pod-nodes": pod_nodes}, "--k")
-    others = _FRAGMENTED if family is Family.stream else _STREAM
-    options.refuse({f"--{name.replace('_', '-')}": given[name] for name in others}, f"--family {family.value}")
-    own = _STREAM if family is Family.stream else _FRAGMENTED
+    others = _FRAGMENTED if family == "stream" else _STREAM
+    options.refuse({f"--{name.replace('_', '-')}": given[name] for name in others}, f"--family {family}")
+    own = _STREAM if family == "stream" else _FRAGMENTED
     # What is not given is left to each family.
     chosen: dict[str, Any] = {name: given[name] for name in (*_BOTH, *own) if given[name] is not None}
     chosen.update({name: _range(name, chosen[name]) for name in _RANGES if name in chosen})
-    if family is Family.stream:
+    if family == "stream":
         epochs = chosen.pop("epochs", 1)
         _write_stream(out, read_parameters(StreamAllocations, "tjap", chosen), epochs, seed, json)
     else:
-        if law is Law.uniform:
+        if law == "uniform":
             options.refuse({"--mean": mean, "--spread": spread}, "--law uniform")
         windows = chosen.pop("count", 1)
         _write_fragmented(out, read_parameters(FragmentedAllocations, "tjap", chosen), windows, seed, json)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -15,11 +14,8 @@ if TYPE_CHECKING:
     from transom.traces import Workload
 
 
-class Model(StrEnum):
-    """How a workload is generated."""
-
-    lublin = "lublin"
-    weekly = "weekly"
+Model = Literal["lublin", "weekly"]
+"""How a workload is generated."""
 
 
 def command(
@@ -28,7 +24,7 @@ def command(
     model: Annotated[
         Model,
         typer.Option("--model", help="lublin: the Lublin-Feitelson model. weekly: jobs and weekly cycle of a trace."),
-    ] = (Model.lublin),
+    ] = "lublin",
     nodes: Annotated[
         int | None, typer.Option("--nodes", min=1, help="Number of nodes. lublin: by default 512.")
     ] = None,
@@ -62,7 +58,7 @@ def command(
     from transom.traces import write_swf
 
     check_writable(out, ".swf")
-    if model is Model.lublin:
+    if model == "lublin":
         options.refuse({"--like": like, "--rate": rate}, "--model lublin")
         told: dict[str, Any] = {"nodes": nodes or NODES, "load": load, "walltimes": walltimes or "overestimated"}
         source = "model of Lublin and Feitelson, JPDC 63(11), 2003"
@@ -72,7 +68,7 @@ def command(
             raise SpecError("--model weekly needs --like TRACE")
         told = {"nodes": nodes, "like": like.name, "rate": rate, "walltimes": walltimes}
         source = "jobs drawn from a trace, arrivals with its weekly rhythm"
-    given = {**told, "like": None if like is None else str(like), "jobs": jobs, "model": model.value}
+    given = {**told, "like": None if like is None else str(like), "jobs": jobs, "model": model}
     recipe = WorkloadRecipe(**{name: value for name, value in given.items() if value is not None})
     recipe.check()
     if like is not None:
@@ -80,7 +76,7 @@ def command(
             note(line)
     made = recipe.workload(seed, 1)
     words = [f"--{name} {value}" for name, value in told.items() if value is not None]
-    command = " ".join(["transom generate workload", f"--model {model.value} --jobs {jobs}", *words, f"--seed {seed}"])
+    command = " ".join(["transom generate workload", f"--model {model} --jobs {jobs}", *words, f"--seed {seed}"])
     write_swf(made, out, (f"Generated, not logged: {source}", f"Made by: {command}"))
     facts = {
         "jobs": len(made),

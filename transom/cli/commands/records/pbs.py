@@ -10,7 +10,7 @@ from transom.cli.output.imports import import_trace
 def command(
     files: records.Files,
     out: records.Out,
-    unit: records.UnitOption = records.Unit.auto,
+    unit: records.UnitOption = "auto",
     nodes: records.Nodes = None,
     timezone: records.Timezone = None,
     bad: records.Bad = 0.1,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -11,15 +10,8 @@ from transom.cli.options import common as options
 from transom.cli.options import records
 from transom.cli.output.imports import import_trace
 
-
-class Format(StrEnum):
-    """What wrote a file."""
-
-    sacct = "sacct"
-    squeue = "squeue"
-    json = "json"
-    scontrol = "scontrol"
-    jobcomp = "jobcomp"
+Format = Literal["sacct", "squeue", "json", "scontrol", "jobcomp"]
+"""What wrote a file."""
 
 
 def command(
@@ -42,7 +34,7 @@ def command(
             "or topology prints. Repeat for several.",
         ),
     ] = None,
-    unit: records.UnitOption = records.Unit.auto,
+    unit: records.UnitOption = "auto",
     nodes: records.Nodes = None,
     timezone: records.Timezone = None,
     bad: records.Bad = 0.1,
@@ -61,6 +53,6 @@ def command(
 
     names = tuple(name.strip() for name in columns.split(",")) if columns else ()
     chosen = records.rules(unit, bad, timezone, nodes)
-    kind = None if format is None else format.value
+    kind = format
     site = read_site(conf) if conf else Site()
     import_trace("slurm", files, out, lambda: read_slurm(files, chosen, kind, names, site), anonymise, key, json)

@@ -35,5 +35,5 @@ def command(
     from transom.traces.records.swf import read_swf_records
 
     names = tuple(name.strip() for name in columns.split(",")) if columns else ()
-    chosen = records.rules(records.Unit.nodes, 0.0, None, nodes)
+    chosen = records.rules("nodes", 0.0, None, nodes)
     import_trace("swf", [file], out, lambda: read_swf_records(file, chosen, names), anonymise, key, json)

@@ -16,7 +16,7 @@ def command(
     eligible: Annotated[
         bool, typer.Option("--eligible", help="Count jobs as submitted when they became eligible.")
     ] = False,
-    unit: records.UnitOption = records.Unit.auto,
+    unit: records.UnitOption = "auto",
     anonymise: records.Anonymise = False,
     key: records.Key = None,
     json: options.Json = False,
@@ -28,4 +28,4 @@ def command(
     """
     from transom.slurm.playing import record
 
-    import_trace("slurm", ["scontrol show job"], out, lambda: record(eligible, unit.value), anonymise, key, json)
+    import_trace("slurm", ["scontrol show job"], out, lambda: record(eligible, unit), anonymise, key, json)

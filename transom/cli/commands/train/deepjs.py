@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -17,18 +16,12 @@ if TYPE_CHECKING:
 PAPER = "count=5,cpu=64,memory=1"
 
 
-class Update(StrEnum):
-    """How weights follow from episodes."""
-
-    code = "code"
-    text = "text"
+Update = Literal["code", "text"]
+"""How weights follow from episodes."""
 
 
-class Layers(StrEnum):
-    """Whose network it is."""
-
-    code = "code"
-    paper = "paper"
+Layers = Literal["code", "paper"]
+"""Whose network it is."""
 
 
 def command(
@@ -52,10 +45,10 @@ def command(
             "--update",
             help="code: Adam, mean over decisions, advantages normalised. text: Algorithm 2 as printed; it collapses.",
         ),
-    ] = Update.code,
+    ] = "code",
     network: Annotated[
         Layers, typer.Option("--network", help="code: 6-3-9-18-9-1. paper: 6-3-9-6-1, Table 1.")
-    ] = Layers.code,
+    ] = "code",
     steps: Annotated[int, typer.Option("--steps", min=1, help="Steps on each chunk.")] = 10,
     episodes: Annotated[int, typer.Option("--episodes", min=2, help="Replays of a step.")] = 12,
     batch: Annotated[int, typer.Option("--batch", min=1, help="Decisions of an episode for a step of Adam.")] = 1000,

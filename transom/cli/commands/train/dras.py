@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -21,11 +20,8 @@ if TYPE_CHECKING:
     from transom.learned.dras.updates.settings import TrainingSettings
 
 
-class Reservation(StrEnum):
-    """Which job gets the reservation where the selected one does not fit."""
-
-    selected = "selected"
-    head = "head"
+Reservation = Literal["selected", "head"]
+"""Which job gets the reservation where the selected one does not fit."""
 
 
 Parser = train_options.with_old({"--every": "--validate-every"})
@@ -131,7 +127,7 @@ def command(
         typer.Option(
             "--reservation", help="Reserve for the selected job (paper), or for the head of the queue (code)."
         ),
-    ] = Reservation.selected,
+    ] = "selected",
     keep: Annotated[
         bool,
         typer.Option("--keep/--reselect", help="Keep a reservation until its job starts, or select again each time."),
@@ -253,7 +249,7 @@ def command(
     scheme = AgentConfig(
         levels=levels,
         window=window,
-        head=int(reservation is Reservation.head),
+        head=int(reservation == "head"),
         keep=int(keep),
         longest=longest or int(parts.training.jobs.walltime.max()),
     )
@@ -316,7 +312,7 @@ def _command(context: typer.Context) -> str:
             words.append((parameter.opts if value else parameter.secondary_opts)[0])
         else:
             for each in value if isinstance(value, list) else [value]:
-                words += [parameter.opts[0], str(getattr(each, "value", each))]
+                words += [parameter.opts[0], str(each)]
     return shlex.join([*words, "--out", "DIR"])
 
 

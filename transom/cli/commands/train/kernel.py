@@ -21,7 +21,7 @@ def command(
     out: train_options.Out,
     backfill: Annotated[
         Backfill, typer.Option("--backfill", help="Backfill while the picked job waits, as in the test, or not at all.")
-    ] = Backfill.none,
+    ] = "none",
     first: Annotated[int, typer.Option("--first", min=1, help="Train on this many first jobs of the trace.")] = 10_000,
     generations: Annotated[int, typer.Option("--generations", min=1, help="Number of steps at most.")] = 400,
     minutes: Annotated[

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -18,11 +17,8 @@ if TYPE_CHECKING:
     from transom.traces import Workload
 
 
-class Learner(StrEnum):
-    """How the network learns."""
-
-    ppo = "ppo"
-    actor_critic = "actor-critic"
+Learner = Literal["ppo", "actor-critic"]
+"""How the network learns."""
 
 
 def command(
@@ -38,7 +34,7 @@ def command(
     learner: Annotated[
         Learner,
         typer.Option("--learner", help="PPO with clipped ratios, or an actor-critic that learns from every decision."),
-    ] = Learner.ppo,
+    ] = "ppo",
     first: Annotated[int, typer.Option("--first", min=1, help="Train on this many first jobs.")] = 10_000,
     updates: Annotated[int, typer.Option("--updates", min=1, help="Number of updates at most.")] = 200,
     minutes: Annotated[

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -15,30 +14,16 @@ if TYPE_CHECKING:
     from transom.learned.repair.training import Update
 
 
-class Network(StrEnum):
-    """Networks of the paper's Table II."""
-
-    fcn_1 = "fcn-1"
-    fcn_2 = "fcn-2"
-    fcn_3 = "fcn-3"
-    cnn_1 = "cnn-1"
-    cnn_2 = "cnn-2"
-    cnn_3 = "cnn-3"
+Network = Literal["fcn-1", "fcn-2", "fcn-3", "cnn-1", "cnn-2", "cnn-3"]
+"""Networks of the paper's Table II."""
 
 
-class Cluster(StrEnum):
-    """Clusters that windows come from."""
-
-    authors = "authors"
-    paper = "paper"
+Cluster = Literal["authors", "paper"]
+"""Clusters that windows come from."""
 
 
-class Reward(StrEnum):
-    """What decisions are paid with."""
-
-    each = "each"
-    end = "end"
-    reciprocal = "reciprocal"
+Reward = Literal["each", "end", "reciprocal"]
+"""What decisions are paid with."""
 
 
 Parser = train_options.with_old({"--steps": "--decisions", "--every": "--save-every"})
@@ -47,7 +32,7 @@ Parser = train_options.with_old({"--steps": "--decisions", "--every": "--save-ev
 def command(
     context: typer.Context,
     out: train_options.Out,
-    network: Annotated[Network, typer.Option("--network", help="Network of Table II.")] = Network.cnn_3,
+    network: Annotated[Network, typer.Option("--network", help="Network of Table II.")] = "cnn-3",
     rows: Annotated[
         int, typer.Option("--rows", help="Rows of an observation: 5 as in the public code, 4 as in the paper.")
     ] = 5,
@@ -58,7 +43,7 @@ def command(
             help="authors: pods of 40 nodes and the costs of the public code. paper: pods of 100 "
             "nodes and equation (1).",
         ),
-    ] = Cluster.authors,
+    ] = "authors",
     decisions: train_options.Decisions = 400_000,
     streams: Annotated[
         int, typer.Option("--streams", min=1, help="Number of streams of 100 periods that the windows come from.")
@@ -78,7 +63,7 @@ def command(
             help="each: minus the cost of each job. end: minus the total cost at the end, as in "
             "the paper. reciprocal: 1 / cost.",
         ),
-    ] = Reward.each,
+    ] = "each",
     name: Annotated[
         str | None, typer.Option("--name", help="Of the checkpoint: OUT/NAME.safetensors  [default: nsa-NETWORK]")
     ] = None,
@@ -99,16 +84,16 @@ def command(
     from transom.learned.repair.training_settings import Training
     from transom.learned.training.loop import train
 
-    called = check_name(name or f"nsa-{network.value}")
+    called = check_name(name or f"nsa-{network}")
     check_folder(out)
     trainer = Trainer(Training(**train_options.settings_of(context, Training)), out, device)
     if trainer.decisions:
         note(f"{out}: goes on after {trainer.decisions:,} decisions")
     with progress(hidden=json) as bars:
-        task = bars.add_task(network.value, total=decisions, completed=trainer.decisions)
+        task = bars.add_task(network, total=decisions, completed=trainer.decisions)
 
         def tell(row: Update) -> None:
-            text = f"{network.value}: cost {row.cost:,.0f}, entropy {100 * row.share:.0f} %"
+            text = f"{network}: cost {row.cost:,.0f}, entropy {100 * row.share:.0f} %"
             bars.update(task, completed=min(row.decisions, decisions), description=text)
 
         train(trainer, save_every, tell)
