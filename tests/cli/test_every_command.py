@@ -8,6 +8,7 @@ from contextlib import redirect_stdout
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -155,7 +156,8 @@ def prepared(folder: Path, transom: Callable[..., Ran], monkeypatch: pytest.Monk
             status = run(command[3:])
         return subprocess.CompletedProcess(command, status, printed.getvalue().encode())
 
-    monkeypatch.setattr("transom.cli.commands.demo.subprocess.run", here)
+    # The name in that module alone: other processes, such as the one that asks for the commit, are left as they are.
+    monkeypatch.setattr("transom.cli.commands.demo.subprocess", SimpleNamespace(run=here, PIPE=subprocess.PIPE))
     engine = InProcess()
     monkeypatch.setattr("transom.cli.commands.bench_run.chosen_engine", lambda *_: engine)
     packs = folder / "library" / "packs.jsonl"
