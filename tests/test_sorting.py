@@ -9,6 +9,7 @@ from hypothesis.extra import numpy as hn
 from transom._system.sorting import (
     ascending,
     largest,
+    put,
     radix_order,
     reordered,
     smallest_at,
@@ -55,7 +56,8 @@ def test_extremes_sums_and_sorting_in_place(values: np.ndarray) -> None:
     assert largest(values) == values.max()
     assert smallest_at(values) == np.argmin(values)
     assert sum_of(values) == sum(values.tolist())
-    ordered = values.copy()
+    ordered = np.empty_like(values)
+    put(ordered, values)
     sort_in_place(ordered[1:])
     assert ordered.tolist() == [values[0], *sorted(values[1:].tolist())]
 

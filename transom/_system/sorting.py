@@ -1,4 +1,4 @@
-"""Sorting and sums for compiled functions: the compiler's own take seconds to compile wherever they are called.
+"""Sorting, sums and copies for compiled functions: the compiler's own take seconds to compile wherever they are called.
 
 And for the others: numpy sorts 16 bits at a time several times faster than 64.
 """
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from transom._system.compiling import compiled
+from transom._system.compiling import compiled, no_refcount
 
 _RUN = 8  # entries that are sorted by insertion before runs are merged
 _FEW = 1000  # entries, up to which a single sort is as fast
@@ -145,3 +145,10 @@ def sum_of(values: NDArray[Any]) -> Any:
     for i in range(len(values)):
         found += values[i]
     return found
+
+
+@no_refcount
+def put(target: NDArray[Any], source: NDArray[Any]) -> None:
+    """``target[:] = source``, shape ``(n,)`` each."""
+    for i in range(len(target)):
+        target[i] = source[i]

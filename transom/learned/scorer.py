@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transom._system.compiling import compiled
+from transom._system.sorting import put
 from transom.errors import DocumentError
 from transom.models.arrays import FloatArray, SingleArray
 
@@ -82,12 +83,12 @@ def score(weights: ScorerWeights, features: SingleArray, context: SingleArray, c
             common[k] += x * c[i, k]
     one, two = np.empty(first, np.float32), np.empty(second, np.float32)
     for row in range(count):
-        one[:] = common
+        put(one, common)
         for i in range(v.shape[0]):
             x = features[row, i]
             for k in range(first):
                 one[k] += x * v[i, k]
-        two[:] = d
+        put(two, d)
         for i in range(first):
             x = max(one[i], one[i] * LEAK)
             for k in range(second):

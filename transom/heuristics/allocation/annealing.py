@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from transom._system.compiling import compiled, no_refcount
-from transom._system.sorting import smallest_at, sum_of
+from transom._system.sorting import put, smallest_at, sum_of
 from transom.heuristics.allocation.arrays import AllocationArrays, block_cost, counting, gather, reachable, slide, take
 from transom.models.allocation import placing_order
 from transom.models.arrays import BoolArray, FloatArray, IntArray
@@ -80,8 +80,8 @@ def anneal_left(
     out, removed = np.empty(jobs, np.int64), np.zeros(jobs, np.bool_)
     better_at = 0
     for step in range(schedule.first, schedule.end):
-        before[:] = owner
-        paid[:] = costs
+        put(before, owner)
+        put(paid, costs)
         moved = take_out(rng, owner, out, removed, sizes, options, state)
         m = gather(owner, left)
         for k in range(moved):
@@ -137,7 +137,7 @@ def anneal_blocks(
         for job in range(jobs):
             value += table[rows[job], starts[job]]
         moved = draw(rng, out, removed, sizes, options)
-        old[:] = starts
+        put(old, starts)
         for k in range(moved):
             removed[out[k]] = False
             mark(used, starts[out[k]], sizes[out[k]], False)
@@ -170,7 +170,7 @@ def anneal_blocks(
                 starts[out[k]] = old[out[k]]
                 mark(used, starts[out[k]], sizes[out[k]], True)
         elif after < state[BEST] - 1e-12 * abs(state[BEST]):
-            best[:] = starts
+            put(best, starts)
             state[BEST] = after
             better_at = step - schedule.first + 1
     return better_at
@@ -238,10 +238,10 @@ def settle(
         state[BROKEN] += 1
         accepted, better = options[NESTED] == PASS, False
     if not accepted:
-        owner[:] = before
-        costs[:] = paid
+        put(owner, before)
+        put(costs, paid)
     elif better:
-        best[:] = owner
+        put(best, owner)
         state[BEST] = after
     return better
 

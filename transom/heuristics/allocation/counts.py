@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from transom._system.compiling import compiled
-from transom._system.sorting import sum_of
+from transom._system.sorting import put, sum_of
 from transom.heuristics.allocation.annealing import Schedule, metropolis
 from transom.heuristics.allocation.recreation import recreate
 from transom.models.arrays import FloatArray, IntArray
@@ -93,7 +93,7 @@ def search_counts(
         if changed:
             value = sum_of(cost)
             if value < state[0] - 1e-12 * abs(state[0]):
-                best[:] = books.rows[OWNER]
+                put(best, books.rows[OWNER])
                 state[0] = value
                 better_at = step - schedule.first + 1
     return better_at

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from transom._system.compiling import compiled
-from transom._system.sorting import largest, smallest_at, stable_order
+from transom._system.sorting import largest, put, smallest_at, stable_order
 from transom.heuristics.allocation.arrays import AllocationArrays, all_placed, counting, gather, slide, take
 from transom.models.allocation import placing_order
 from transom.models.arrays import FloatArray, IntArray
@@ -40,7 +40,7 @@ def reinsert_one(owner: IntArray, costs: FloatArray, arrays: AllocationArrays, w
     if slid[start] >= costs[job] * (1 - _LESS):
         return False
     take(rest, left, m, start, size, job)
-    owner[:] = rest
+    put(owner, rest)
     costs[job] = slid[start]
     return True
 
@@ -92,14 +92,14 @@ def reinsert_two(
         if end:
             break
         trial = rest.copy()
-        kept[:] = left
+        put(kept, left)
         fewer = take(trial, kept, m, start, sizes[one], one)
         ends = fewer if wrap else fewer - size + 1
         slide(kept, fewer, ends, size, switches, of_other)
         then = smallest_at(of_other[:ends])
         if of_one[start] + of_other[then] < best:
             take(trial, kept, fewer, then, size, other)
-            owner[:] = trial
+            put(owner, trial)
             costs[one], costs[other] = of_one[start], of_other[then]
             best = of_one[start] + of_other[then]
             paid = True

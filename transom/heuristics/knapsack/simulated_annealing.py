@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from transom._system.compiling import compiled, no_refcount
+from transom._system.sorting import put
 from transom.errors import SpecError
 from transom.heuristics.knapsack.greedy import Greedy
 from transom.models.arrays import BoolArray, IntArray
@@ -190,7 +191,7 @@ def _walk(
             for item in items.efficient:
                 if not chosen[item] and items.weights[item] <= state[1]:
                     _flip(item, solution, items)
-            best[:] = chosen
+            put(best, chosen)
             state[3] = state[2]
             better_at = step - first + 1
     return better_at

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from transom._system.compiling import compiled
-from transom._system.sorting import ascending, largest, stable_order
+from transom._system.sorting import ascending, largest, put, stable_order
 from transom.errors import SpecError
 from transom.heuristics.selection.archive import Archive
 from transom.heuristics.selection.incumbent_reporter import IncumbentReporter, undecided
@@ -285,8 +285,8 @@ def _evolve(
             else:
                 one, other = other, one
             child = rows[count]
-            child[:half] = rows[one, :half]
-            child[half:] = rows[other, half:]
+            put(child[:half], rows[one, :half])
+            put(child[half:], rows[other, half:])
             if rng.random() < mutation:
                 job = int(rng.random() * jobs)
                 child[job] = not child[job]

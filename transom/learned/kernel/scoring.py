@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transom._system.compiling import compiled, no_refcount
+from transom._system.sorting import put
 from transom.models.arrays import IntArray, SingleArray
 
 SCHEMA = "transom/kernel/1"
@@ -96,16 +97,16 @@ def score_rows(weights: KernelWeights, features: SingleArray, scores: SingleArra
     one, two, three = np.empty(len(b), np.float32), np.empty(len(c), np.float32), np.empty(len(d), np.float32)
     for row in range(len(scores)):
         x = features[row]
-        one[:] = b
+        put(one, b)
         for i in range(len(x)):
             for k in range(len(one)):
                 one[k] += x[i] * v[i, k]
-        two[:] = c
+        put(two, c)
         for i in range(len(one)):
             if one[i] > 0:
                 for k in range(len(two)):
                     two[k] += one[i] * u[i, k]
-        three[:] = d
+        put(three, d)
         for i in range(len(two)):
             if two[i] > 0:
                 for k in range(len(three)):

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transom._system.compiling import compiled, no_refcount
+from transom._system.sorting import put
 from transom.heuristics.allocation.annealing import (
     BEST,
     Schedule,
@@ -167,8 +168,8 @@ def anneal_candidates(
     total = ahead.total
     better_at = 0
     for step in range(schedule.first, schedule.end):
-        before[:] = owner
-        paid[:] = costs
+        put(before, owner)
+        put(paid, costs)
         moved = take_out(rng, owner, out, removed, sizes, options, state)
         m = gather(owner, left)
         temperature = temperature_at(schedule.temperatures, step, schedule.steps)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from transom._system.compiling import compiled
+from transom._system.sorting import put
 from transom.heuristics.allocation.annealing import Schedule, Standing, first_nodes, settle, take_out
 from transom.heuristics.allocation.arrays import AllocationArrays, block_cost, counting, gather, take
 from transom.learned.repair.forward import Network, forward
@@ -72,8 +73,8 @@ def anneal_learned(
     seen, chances = np.empty((view.rows, SEEN), np.float32), np.empty(SEEN)
     better_at = 0
     for step in range(schedule.first, schedule.end):
-        before[:] = owner
-        paid[:] = costs
+        put(before, owner)
+        put(paid, costs)
         moved = take_out(rng, owner, out, removed, sizes, options, state)
         m = gather(owner, left)
         for k in range(moved):

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transom._system.compiling import compiled
+from transom._system.sorting import put
 from transom.errors import DocumentError
 from transom.learned.checkpoints import Weights
 from transom.learned.repair.process import SEEN
@@ -104,7 +105,7 @@ def forward(network: Network, seen: SingleArray, space: SingleArray) -> SingleAr
     layers, values = network
     x, y, parts = space[0], space[1], space[2]
     for row in range(seen.shape[0]):
-        x[row * seen.shape[1] : (row + 1) * seen.shape[1]] = seen[row]
+        put(x[row * seen.shape[1] : (row + 1) * seen.shape[1]], seen[row])
     count = seen.size
     for i in range(len(layers)):
         layer = layers[i]
@@ -125,7 +126,7 @@ def forward(network: Network, seen: SingleArray, space: SingleArray) -> SingleAr
 def _multiply(weight: SingleArray, bias: SingleArray, x: SingleArray, y: SingleArray) -> int:
     outputs = len(bias)
     target = y[:outputs]
-    target[:] = bias
+    put(target, bias)
     for i in range(len(weight) // outputs):
         # Behind the last idle node observations are 0.
         if x[i] != 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from transom._system.compiling import compiled
+from transom._system.sorting import put
 from transom.models.arrays import IntArray
 from transom.simulation.core.node_runs import NodeRuns
 from transom.simulation.core.schedule import Schedule
@@ -100,5 +101,5 @@ def _release(idle_first: IntArray, idle_last: IntArray, idle: int, low: int, hig
 @compiled
 def _grown(array: IntArray, capacity: int) -> IntArray:
     larger = np.empty(capacity, np.int64)
-    larger[: len(array)] = array
+    put(larger[: len(array)], array)
     return larger

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from transom._system.compiling import compiled
+from transom._system.sorting import put
 from transom.models.arrays import FloatArray, IntArray
 from transom.traces.tasks.workload import TaskWorkload
 
@@ -82,7 +83,7 @@ def _refuted(energy: _Energy, makespan: int) -> bool:
     groups = len(release)
     few = groups if groups <= _GROUPS else 0
     begins, ends = np.empty(groups + few, np.int64), np.empty(few + 1, np.int64)
-    begins[:groups] = release
+    put(begins[:groups], release)
     for g in range(few):
         begins[groups + g] = max(0, makespan - length[g])
         ends[g] = release[g] + length[g]

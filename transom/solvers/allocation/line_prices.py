@@ -19,6 +19,7 @@ import numpy as np
 
 from transom._system.compiling import compiled, no_refcount
 from transom._system.records import record
+from transom._system.sorting import put
 from transom.models.arrays import FloatArray, IntArray
 from transom.solvers.allocation.block_dp import Blocks
 
@@ -270,18 +271,18 @@ def _bundle_steps(blocks: Blocks, bundle: Bundle, ascent: Ascent, passes: int, g
                     rows[found], starts[found] = r, i
                     found += 1
             bound, gain = max(bound, value), 0.0
-            center[:] = trial
+            put(center, trial)
             break
         if step == 0.0:
             bound = value
-            center[:] = trial
+            put(center, trial)
             step = max(0.01 * scale, 1e-6) / inner[slot, slot]
             weight[slot] = 1.0
         elif value >= bound + 0.1 * gain:
             if value >= bound + 0.5 * gain and nulls == 0:
                 step *= 2.0
             bound, nulls = value, 0
-            center[:] = trial
+            put(center, trial)
         else:
             nulls += 1
             if nulls >= 3 and cost[slot] - bound + (missed[slot] * center).sum() > 2.0 * gain:
@@ -289,7 +290,7 @@ def _bundle_steps(blocks: Blocks, bundle: Bundle, ascent: Ascent, passes: int, g
                 nulls = 0
             if value > bound:
                 bound = value
-                center[:] = trial
+                put(center, trial)
         for k in range(used):
             errors[k] = max(0.0, cost[k] - bound + (missed[k] * center).sum())
         _weigh(inner, errors, weight, used, step, 0.0 if gain == np.inf else gain, scale)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from transom._system.compiling import compiled, no_refcount
+from transom._system.sorting import put
 from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.solvers.selection.front_archive import ArchiveTree, beaten, insert
 from transom.solvers.selection.pareto_lists import BITS
@@ -60,7 +61,7 @@ def fill(orders: IntArray, begin: int, given: Jobs, known: ArchiveTree, work: in
     taken = np.empty(jobs, np.bool_)
     while begin < len(orders) and work > 0:
         point[:] = 0
-        left[:] = room
+        put(left, room)
         taken[:] = False
         more = True
         while more:
@@ -111,7 +112,7 @@ def exchange(points: IntArray, state: IntArray, orders: IntArray, given: Jobs, k
         work -= 1
         if not points[at, terms + out // BITS] >> (out % BITS) & 1:
             continue
-        base[:] = room
+        put(base, room)
         for job in range(jobs):
             taken[job] = points[at, terms + job // BITS] >> (job % BITS) & 1
             if taken[job] and job != out:
@@ -131,12 +132,12 @@ def exchange(points: IntArray, state: IntArray, orders: IntArray, given: Jobs, k
                 return False
             if full or taken[into] or into == out or not _may_come(into, taken, base, given):
                 continue
-            point[:] = points[at]
+            put(point, points[at])
             point[terms + out // BITS] &= ~(1 << out % BITS)
             for k in range(terms):
                 point[k] -= objectives[out, k]
-            left[:] = base
-            inside[:] = taken
+            put(left, base)
+            put(inside, taken)
             order = orders[state[2] % len(orders)]
             state[2] += 1
             work -= 2 * jobs

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from transom._system.compiling import compiled, no_refcount
+from transom._system.sorting import put
 from transom.models.arrays import BoolArray, FloatArray, IntArray, SmallArray
 from transom.solvers.selection.linear_program import (
     GIVEN_UP,
@@ -258,7 +259,7 @@ def _round(branching: Branching, program: Rows, order: Order, tableau: Tableau) 
             chosen[loose[k]] = mask >> k & 1
         if order.linked and not _allowed(chosen, order.needs):
             continue
-        best[:] = chosen
+        put(best, chosen)
         state[BEST] = worth
         state[FOUND] = 1
         better = True
