@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from tests.selection_cases import random_selection, true_front, values_of
-from transom import Stop, check, solve
+from transom import Stop, check, registry, solve
 from transom.models import Selection
+from transom.solvers.auto import pipeline
+from transom.solving import warm_up
 
 
 def crowded(jobs: int, resources: int, share: float = 0.4) -> Selection:
@@ -54,3 +56,13 @@ def test_a_start_is_kept() -> None:
     start = solve(problem, "nsga2", Stop(iterations=20)).solution
     result = solve(problem, "auto", Stop(seconds=0.3), start=start)
     assert problem.merged(result.solution, start) is result.solution
+
+
+def test_preparing_leaves_nothing_to_the_first_run() -> None:
+    problem = crowded(12, 3)
+    pipeline._ready_for.cache_clear()
+    warm_up(registry.make(registry.SOLVERS, "auto"), type(problem))
+    before = pipeline._ready_for.cache_info().misses
+    assert before > 0
+    assert solve(problem, "auto", Stop(seconds=0.01)).error is None
+    assert pipeline._ready_for.cache_info().misses == before

@@ -32,10 +32,10 @@ def prepare(*problems: tuple[str, type]) -> None:
 
     An import cannot be cut short by a budget, so that none of it may be left to the run.
     """
-    seconds_of_a_probe()
     for kind, problem in problems:
         for spec in solvers_for(kind):
             warm_up(made(spec, problem), problem)
+        _ready_for(kind, problem)  # type: ignore[arg-type]  # classes can be hashed
 
 
 def solvers_for(kind: str) -> list[str]:
