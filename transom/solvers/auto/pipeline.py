@@ -35,7 +35,7 @@ def prepare(*problems: tuple[str, type]) -> None:
     for kind, problem in problems:
         for spec in solvers_for(kind):
             warm_up(made(spec, problem), problem)
-        _ready_for(kind, problem)  # type: ignore[arg-type]  # classes can be hashed
+        _ready_for(kind, problem)
 
 
 def solvers_for(kind: str) -> list[str]:
