@@ -11,6 +11,7 @@ from tests.cli.conftest import Ran, transom
 from tests.slurm.account import assert_accounted
 from tests.slurm.cluster import EmulatedSlurm
 from tests.slurm.driving import Drive, asked_nodes
+from transom.slurm.state import ask_jobs
 from transom.traces.records.hostlist import hosts
 
 __all__ = ["transom"]
@@ -127,6 +128,25 @@ def test_it_survives_the_controller_and_offers_no_drained_node(emulated_slurm: C
     assert all("n01" not in hosts(nodes) for nodes in asked_nodes(drive.audit).values())
     assert [line["jobs"] for line in drive.lines("act") if line["action"] == "release"] == [[str(odd)]]
     assert len({each["JobId"] for each in slurm.completed()}) == len(slurm.completed()) == 6
+
+
+def test_each_task_of_an_array_is_driven(
+    emulated_slurm: Callable[..., EmulatedSlurm], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slurm = emulated_slurm(nodes=4, leaf=0)
+    use(slurm, monkeypatch)
+    later = slurm.submit("true", "-N1", "-t1", "--array=1-9:2", "--begin=now+600")
+    slurm.run("scontrol", "update", f"JobId={later}_3", "StartTime=now+300", f"ReqNodeList={slurm.names[1]}")
+    tasks = {job.name: job for job in ask_jobs()}  # which squeue joins in one line
+    assert tasks.keys() == {f"{later}_{task}" for task in range(1, 10, 2)}
+    assert tasks[f"{later}_1"].eligible - tasks[f"{later}_3"].eligible in range(298, 303)
+    assert [name for name, job in tasks.items() if job.asks] == [f"{later}_3"]
+    slurm.run("scancel", str(later))
+    array = slurm.submit("true", "-H", "-N2", "-t1", "--array=1-9:2")
+    with Drive(slurm, "--select", "all") as drive:
+        slurm.wait(lambda: [*slurm.states().values()].count("COMPLETED") == 5, "all tasks have ended")
+    assert asked_nodes(drive.audit).keys() == {f"{array}_{task}" for task in range(1, 10, 2)}
+    assert all(line["same"] for line in drive.lines("followed"))
 
 
 def test_a_node_that_dies_is_not_offered_any_more(emulated_slurm: Callable[..., EmulatedSlurm]) -> None:

@@ -67,13 +67,24 @@ def ask_jobs(states: str = "") -> list[SlurmJob]:
     ------
     SlurmError : there is no Slurm, or it does not answer.
     """
+    jobs = _jobs_listed(states, "-r")
+    # squeue -r of 24.11 leaves out the last task of 1-9:2, and squeue without it joins tasks that differ.
+    pending = run_slurm("squeue", "-a", "-h", "-t", "PD", "-o", "%i").splitlines()
+    if any("_[" in name for name in pending):
+        known = {job.name for job in jobs}
+        jobs += [job for job in _jobs_listed(states) if job.name not in known]
+    return jobs
+
+
+def _jobs_listed(states: str, *which: str) -> list[SlurmJob]:
+    """The jobs that ``squeue`` lists with some options."""
     form = ",".join(f"{name}:{SEPARATOR}" for name in slurm_jobs.FIELDS.values())
-    # Arrays are expanded here: of 1-30:2 of which some tasks have started, squeue -r leaves out the last one.
-    excluding = run_slurm("squeue", "-a", "-h", "-t", "PD", "-o", f"%i{SEPARATOR}%x").splitlines()
+    asked = ("squeue", "-a", "-h", *which)
+    excluding = run_slurm(*asked, "-t", "PD", "-o", f"%i{SEPARATOR}%x").splitlines()
     named = frozenset(line.split(SEPARATOR)[0] for line in excluding if stated(line.partition(SEPARATOR)[2]))
-    comments = run_slurm("squeue", "-a", "-h", "-t", "PD", "-o", f"%i{SEPARATOR}%k").splitlines()
-    asked = ("squeue", "-a", "-h", *(("-t", states) if states else ()), "-O", form)
-    return list(slurm_jobs.jobs_of_squeue(run_slurm(*asked).splitlines(), named, slurm_jobs.handed_over(comments)))
+    comments = run_slurm(*asked, "-t", "PD", "-o", f"%i{SEPARATOR}%k").splitlines()
+    lines = run_slurm(*asked, *(("-t", states) if states else ()), "-O", form).splitlines()
+    return list(slurm_jobs.jobs_of_squeue(lines, named, slurm_jobs.handed_over(comments)))
 
 
 def slurm_clock() -> int:
