@@ -141,7 +141,7 @@ def conservative_pass(
     if overdue or p.at[OVERDUE] or at[REPLAN]:
         _forget(s, p, reordered)
         if at[CHANGES] > 0:
-            enter_changes(p.profile, at)
+            enter_changes(p.profile, at, np.zeros((1, DEMAND + p.profile.low.shape[1]), np.int64))
     elif freed > now:
         _compress(s, p, freed, reordered)
     p.at[OVERDUE] = overdue

@@ -7,9 +7,7 @@ failed node comes back nobody knows when: plans go without it.
 
 from __future__ import annotations
 
-import numpy as np
-
-from transom._system.compiling import compiled, no_refcount
+from transom._system.compiling import no_refcount
 from transom.models.arrays import IntArray
 from transom.simulation.core.events import (
     CHANGES,
@@ -114,13 +112,16 @@ def _level_at(jobs: IntArray, expected: IntArray, at: IntArray, time: int, level
     return level
 
 
-@compiled
-def enter_changes(profile: Profile, at: IntArray) -> None:
-    """Enter the known changes of what is in service into a free profile."""
-    row = np.zeros((1, DEMAND + profile.low.shape[1]), np.int64)
+@no_refcount
+def enter_changes(profile: Profile, at: IntArray, row: IntArray) -> None:
+    """Enter the known changes of what is in service into a free profile.
+
+    ``row`` ``(1, DEMAND + A)`` is scratch: a job that asks for nothing, before and after.
+    """
     for c in range(at[CHANGES]):
         row[0, DEMAND] = at[COUNTERS + 2 * c + 1]
         add(profile, row, 0, at[COUNTERS + 2 * c], NEVER, FREED)
+    row[0, DEMAND] = 0
 
 
 @no_refcount

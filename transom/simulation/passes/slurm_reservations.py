@@ -52,7 +52,7 @@ def enter_running(s: State, q: Reserved, profile: Profile, asked: IntArray) -> N
         for i in range(s.at[RUNNING]):
             add(profile, s.jobs, s.expected[i, 1], max(s.expected[i, 0], now + 1), NEVER, FREED)
         if s.at[CHANGES] > 0:
-            enter_changes(profile, s.at)
+            enter_changes(profile, s.at, asked)
         return
     for k in range(len(q.end)):
         q.base[amounts + k] = 0
