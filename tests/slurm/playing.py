@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 from unittest.mock import patch
 
+import numpy as np
+
 from tests.slurm.cluster import EmulatedSlurm
 from transom.slurm import playing
 from transom.traces import read_swf
@@ -24,6 +26,18 @@ class Played(NamedTuple):
     nodes: int
     limit: int
     runtime: int
+
+
+def sixty_jobs(seed: int) -> list[Played]:
+    """Sixty jobs of 1 to 16 nodes and 2 to 11 minutes that keep 32 nodes busy."""
+    rng = np.random.default_rng(seed)
+    jobs, eligible = [], 0
+    for _ in range(60):
+        limit = int(rng.integers(2, 12))
+        runtime = int(limit * 60 * rng.uniform(0.2, 0.98))
+        jobs.append(Played(eligible, int(rng.choice([1, 2, 4, 8, 12, 16])), limit, runtime))
+        eligible += int(rng.exponential(45))
+    return jobs
 
 
 def write_played(slurm: EmulatedSlurm, jobs: Sequence[Played], path: Path) -> None:

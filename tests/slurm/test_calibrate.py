@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.slurm.cluster import EmulatedSlurm
-from tests.slurm.playing import PLAYED, Played, play, write_record
+from tests.slurm.playing import PLAYED, Played, play, sixty_jobs, write_record
 from transom.simulation import simulate
 from transom.simulation.output.calibration import ALL, Calibration, calibration
 from transom.traces import read_swf
@@ -76,15 +76,8 @@ def test_jobs_keep_off_reserved_nodes_as_in_the_replay(
 def test_sixty_jobs_start_when_the_replay_says(
     emulated_slurm: Callable[..., EmulatedSlurm], tmp_path: Path, seed: int
 ) -> None:
-    rng = np.random.default_rng(seed)
-    jobs, eligible = [], 0
-    for _ in range(60):
-        limit = int(rng.integers(2, 12))
-        runtime = int(limit * 60 * rng.uniform(0.2, 0.98))
-        jobs.append(Played(eligible, int(rng.choice([1, 2, 4, 8, 12, 16])), limit, runtime))
-        eligible += int(rng.exponential(45))
     slurm = emulated_slurm(nodes=32, speed=20)
-    play(slurm, jobs)
+    play(slurm, sixty_jobs(seed))
     write_record(slurm, tmp_path / "record.parquet")
     one = compared(tmp_path / "record.parquet", ",leaf=8")
     assert one.jobs == 60
