@@ -33,6 +33,7 @@ from transom.stop import Budget, Stop
 
 _CHUNK = 4096  # most steps between two looks at the clock
 _WORK = 400_000  # entries looked at between them, about
+_PER_ENTRY = 1e-10  # seconds an entry takes when jobs are placed anew, at most about
 _SHARE = 0.3  # of the time, for the solution to begin with
 
 
@@ -103,7 +104,6 @@ class CountSearch:
         search = Search(problem, budget.solution)
         cost = float(problem.job_costs(budget.solution).mean()) or 1.0
         temperatures = np.array([self.initial, self.final]) * cost
-        chunk = max(1, min(_CHUNK, _WORK // search.work(self.ruin)))
         while not budget.done():
             limit = budget.stop.iterations
             steps = self.steps if limit is None else min(self.steps, limit - budget.iterations)
@@ -111,8 +111,11 @@ class CountSearch:
             first = 0
             while first < steps:
                 left = budget.iterations_left()
-                count = min(chunk, steps - first, chunk if left is None else left)
-                better_at = search.run(rng, temperatures, self.ruin, first, count, steps)
+                # With 10,000 nodes a job, placing three anew takes longer than a budget may be overrun.
+                ruin = self.ruin if budget.seconds_left() > search.anew * _PER_ENTRY else 0
+                count = min(_CHUNK, max(1, _WORK // search.work(ruin)), steps - first)
+                count = count if left is None else min(count, left)
+                better_at = search.run(rng, temperatures, ruin, first, count, steps)
                 if better_at:
                     budget.spend(better_at)
                     budget.found(search.solution())
@@ -172,12 +175,14 @@ class Search:
         counts = np.zeros((self._jobs + 1, columns), np.int64)
         self.books = Books(np.zeros((3, n), np.int64), counts)
 
+        pods, largest = min(32, columns), int(problem.sizes.max())
+        knapsack = pods * largest * min(largest, n // pods + 1)
+        self.anew = 3 * (4 * n + counts.size + knapsack)
+        """How many entries placing jobs anew looks at, at most about."""
+
     def work(self, ruin: int) -> int:
         """How many entries a step looks at, about."""
-        rows, counts = self.books
-        pods, largest = min(32, counts.shape[1]), int(self.layout.sizes[:-1].max())
-        knapsack = pods * largest * min(largest, rows.shape[1] // pods + 1)
-        return 64 + (3 * (4 * rows.shape[1] + counts.size + knapsack) // ruin if ruin else 0)
+        return 64 + (self.anew // ruin if ruin else 0)
 
     def restart(self) -> None:
         """Go back to the best solution."""
