@@ -22,6 +22,9 @@ LONG = {
 
 IGNORED = 26  # comments that silence the type checker, in the package, at most
 
+MAKING = {"append", "arange", "array", "concatenate", "copy", "empty", "empty_like", "full", "ones", "where", "zeros"}
+"""Functions and methods that make an array, where kernels call them."""
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -40,15 +43,41 @@ def parameters(function: Function) -> list[ast.arg]:
     return named[1:] if named and named[0].arg in ("self", "cls") else named
 
 
+def decorators(function: Function) -> set[str]:
+    """Names of its decorators, without arguments and modules."""
+    return {ast.unparse(each).split("(")[0].split(".")[-1] for each in function.decorator_list}
+
+
 def test_kernels_are_annotated() -> None:
     bare = set()
     for path, function in functions():
-        names = {ast.unparse(each).split("(")[0].split(".")[-1] for each in function.decorator_list}
-        if names & DECORATORS and (
+        if decorators(function) & DECORATORS and (
             function.returns is None or any(not each.annotation for each in parameters(function))
         ):
             bare.add(path.stem)
     assert not bare
+
+
+def test_kernels_without_reference_counts_make_no_arrays() -> None:
+    # The compiler refuses one that does, in itself or in what it calls, unless another kernel has had that compiled.
+    kernels, imported = {}, {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        module, tree = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts), ast.parse(path.read_text())
+        for node in tree.body:
+            if isinstance(node, ast.ImportFrom):
+                imported |= {(module, each.asname or each.name): (node.module, each.name) for each in node.names}
+            elif isinstance(node, Function) and decorators(node) & DECORATORS:
+                kernels[module, node.name] = node
+    calls, making = {}, set()
+    for key, kernel in kernels.items():
+        called = [each.func for each in ast.walk(kernel) if isinstance(each, ast.Call)]
+        named = [(key[0], each.id) for each in called if isinstance(each, ast.Name)]
+        calls[key] = {found for each in named if (found := imported.get(each, each)) in kernels}
+        if any(isinstance(each, ast.Attribute) and each.attr in MAKING for each in called):
+            making.add(key)
+    while more := {key for key, those in calls.items() if key not in making and those & making}:
+        making |= more
+    assert {key for key in making if decorators(kernels[key]) & {"no_refcount", "inlined"}} == set()
 
 
 def test_functions_have_few_parameters() -> None:
