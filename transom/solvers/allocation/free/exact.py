@@ -217,7 +217,9 @@ class _Search:
     def deal_out(self, prices: Prices, steps: int, memory: int, contiguous: float = 0.0) -> None:
         """Passes over the leaves, each wider than the one before, until nothing better can be left."""
         budget = self._budget
+        before = budget.seconds()
         layers, width, paid = Layers(prices, memory), _WIDTH, False
+        tables = 2 * (budget.seconds() - before)  # those of the splits as well
         while not budget.done():
             limit = self._limit(layers.most)
             layers.begin(limit, width)
@@ -241,6 +243,8 @@ class _Search:
             if width == _WIDTH:
                 self.descend(prices, steps)
                 self.take_dynamic(contiguous)
+                if self._ends_before(tables):
+                    return
                 layers = Layers(prices, memory)
                 splits = layers.splits()
                 if budget.done():
@@ -253,7 +257,16 @@ class _Search:
             if width > _PAID and not paid:
                 paid = True
                 self.pay(prices, _PER_STEP * steps)
+                if self._ends_before(tables):
+                    return
                 layers = Layers(prices, memory)
+
+    def _ends_before(self, seconds: float) -> bool:
+        """Whether too little time is left for tables that take so long; it goes to the search on counts."""
+        budget = self._budget
+        if not budget.done() and seconds > _QUICK and budget.seconds_left() < seconds:
+            self.improve(_COUNTS, max(budget.seconds_left(), _MOMENT))
+        return budget.done()
 
     def split(self, splits: Splits, most: float, effort: int) -> None:
         """Split the jobs among pods in all ways that may be better, and pack the pods of each.
