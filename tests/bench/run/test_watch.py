@@ -10,7 +10,7 @@ import pytest
 
 from tests.bench.faulty import task
 from transom.bench.run import watch
-from transom.bench.run.heartbeat import RUNNING, WARMING, WorkerStatus
+from transom.bench.run.heartbeat import JUDGING, RUNNING, WARMING, WorkerStatus
 from transom.bench.run.watch import PATIENCE, Watch
 
 
@@ -107,3 +107,20 @@ def test_a_run_is_ended_by_the_clock(tmp_path: Path, clock: list[float], monkeyp
     clock[0] += 0.2
     assert not looking.well()
     assert looking.verdict == ("timeout", "the run was ended after 2.1 s", pytest.approx(2.1))
+
+
+def test_a_deadline_that_is_taken_back_between_two_looks_is_not_missed(
+    tmp_path: Path, clock: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looking, status, _ = watched(tmp_path)
+    status.begin(RUNNING, longest=60.0)
+    read = WorkerStatus.__getattr__
+
+    def then_done(self: WorkerStatus, name: str) -> float:
+        value = read(self, name)
+        if name == "deadline":
+            self.begin(JUDGING)
+        return value
+
+    monkeypatch.setattr(WorkerStatus, "__getattr__", then_done)
+    assert looking.well()

@@ -61,7 +61,8 @@ class Watch:
         """How long the stage has taken, if that is too long."""
         stage = (self._status.stage, self._status.since)
         took = now - self._status.since
-        if self._status.deadline and now > self._status.deadline:
+        # Read once: the worker may take it back meanwhile, and then it is 0.
+        if (deadline := self._status.deadline) and now > deadline:
             return f"{took:.1f} s"
         if limit := self._status.processor:
             used = sum(map(_processor_time, tree))
