@@ -28,6 +28,9 @@ class Process:
     def cpu_times(self) -> tuple[float, ...]:
         return (0.5 * self.used, 0.25 * self.used, 0.25 * self.used, 0.0, 99.0)  # the last is no time of work
 
+    def children(self, recursive: bool) -> list[Any]:
+        return []
+
     def memory_info(self) -> Any:
         return type("Memory", (), {"rss": 0})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Thread
 from time import monotonic, sleep
@@ -160,9 +161,10 @@ class Calls(Generic[Tag]):
             return
 
         def end() -> None:
-            if sent:
-                client.cancel(sent, force=True)
-            client.run(leave, self.name, on_error="ignore")
+            with suppress(OSError):  # the scheduler is gone
+                if sent:
+                    client.cancel(sent, force=True)
+                client.run(leave, self.name, on_error="ignore")
 
         # A worker that does not answer must not keep this process from its end.
         farewell = Thread(target=end, daemon=True)
