@@ -7,8 +7,11 @@ import math
 
 import numpy as np
 from hypothesis import strategies as st
+from numpy.typing import ArrayLike
 
 from transom.models import AUTHORS, PAPER, Allocation, FatTree, HopCost
+from transom.models.arrays import IntArray
+from transom.models.hop_cost import hop_cost
 
 COSTS = (PAPER, AUTHORS, HopCost(1, 1, 4, ordered=False), HopCost(0, 2, 3, ordered=False, unit=7))
 
@@ -16,6 +19,13 @@ COSTS = (PAPER, AUTHORS, HopCost(1, 1, 4, ordered=False), HopCost(0, 2, 3, order
 def figure_2() -> Allocation:
     """The paper's figure 2: nodes 1 to 10 (here 0 to 9) of a 4-ary tree are idle, two jobs ask for 4."""
     return Allocation(FatTree.k_ary(4), np.arange(10), [4, 4])
+
+
+def nodes_cost(leaf: IntArray, pod: IntArray, cost: HopCost) -> float:
+    """Cost of one job on nodes with these leaf switches and pods, shape ``(nodes,)`` each."""
+    leaf_counts, pod_counts = (np.unique(of, return_counts=True)[1].astype(np.int64) for of in (leaf, pod))
+    leaf_pairs, pod_pairs = (int((counts * (counts - 1) // 2).sum()) for counts in (leaf_counts, pod_counts))
+    return hop_cost(len(leaf), leaf_pairs, pod_pairs, cost.weights)
 
 
 def random_allocation(
@@ -50,6 +60,13 @@ def allocations(rule: str, max_idle: int = 10, max_jobs: int = 3) -> st.SearchSt
     return st.integers(0, 2**32 - 1).map(
         lambda seed: random_allocation(np.random.default_rng(seed), rule, max_idle, max_jobs)
     )
+
+
+def arcs_of(owner: ArrayLike) -> IntArray:
+    """The path of a solution of a static allocation without wrap-around: owner of each entry, -1 for none."""
+    held = np.asarray(owner)
+    jobs = [np.flatnonzero(held == job) for job in np.unique(held[held >= 0])]
+    return np.array(sorted((int(each[0]), len(each)) for each in jobs), np.int64).reshape(-1, 2)
 
 
 def every_solution(problem: Allocation) -> set[tuple[int, ...]]:

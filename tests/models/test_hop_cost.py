@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.allocation_cases import COSTS, random_allocation
+from tests.allocation_cases import COSTS, nodes_cost, random_allocation
 from transom import registry
 from transom.errors import ModelError
 from transom.models import AUTHORS, PAPER, FatTree, HopCost
-from transom.models.hop_cost import block_costs, hop_cost, nodes_cost
+from transom.models.hop_cost import block_costs, hop_cost
 
 pytestmark = pytest.mark.fast
 

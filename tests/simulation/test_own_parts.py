@@ -37,13 +37,14 @@ def test_a_metric_stands_beside_the_others_and_rules_are_found(tmp_path: Path) -
     assert alone["policies"][0]["metrics"]["late_share"] >= plain["late_share"]
 
 
-def test_a_metric_with_a_name_that_is_taken_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transom.registry.names", lambda group: ["mean_wait"])
+@pytest.mark.parametrize("name", ["mean_wait", "mean_hop_cost", "lost_jobs"])
+def test_a_metric_with_a_name_that_is_taken_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transom.registry.names", lambda group: [name])
     metrics.own_metrics.cache_clear()
-    with pytest.raises(SpecError, match="metric 'mean_wait': a figure of Transom has this name"):
+    with pytest.raises(SpecError, match=f"metric '{name}': a figure of Transom has this name"):
         metrics.own_metrics()
     metrics.own_metrics.cache_clear()
 
 
 def test_every_figure_is_known() -> None:
-    assert {*metrics.METRICS, *metrics.HOP_METRICS} <= metrics.known_metrics().keys()
+    assert {*metrics.METRICS, *metrics.HOP_METRICS, *metrics.OUTAGE_METRICS} <= metrics.known_metrics().keys()

@@ -24,7 +24,6 @@ FloatArray = NDArray[np.float64]
 SingleArray = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
 SmallArray = NDArray[np.int8]
-ByteArray = NDArray[np.uint8]
 BitArray = NDArray[np.uint64]
 """Words of 64 bits, each a decision."""
 

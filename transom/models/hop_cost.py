@@ -114,13 +114,6 @@ def hops_cost(n: int, hops: int, weights: IntArray) -> float:
     return float(weights[3]) * hops / n
 
 
-def nodes_cost(leaf: IntArray, pod: IntArray, cost: HopCost) -> float:
-    """Cost of one job on nodes with these leaf switches and pods, shape ``(nodes,)`` each."""
-    leaf_counts, pod_counts = (np.unique(of, return_counts=True)[1].astype(np.int64) for of in (leaf, pod))
-    leaf_pairs, pod_pairs = (int((counts * (counts - 1) // 2).sum()) for counts in (leaf_counts, pod_counts))
-    return hop_cost(len(leaf), leaf_pairs, pod_pairs, cost.weights)
-
-
 @compiled
 def slide_costs_on_levels(
     switches: IntArray, levels: IntArray, sizes: IntArray, weights: IntArray, wrap: bool

@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike
 from transom.errors import ModelError
 from transom.models.allocation import Allocation
 from transom.models.arrays import FloatArray, Frozen, IntArray, Like, as_array, frozen_floats, frozen_ints, model, whole
-from transom.models.fat_tree import FatTree
-from transom.models.hop_cost import PAPER, HopCost
 
 if TYPE_CHECKING:
     from networkx import DiGraph
@@ -99,24 +97,6 @@ class ConstrainedPath(Frozen):
         sizes, counts = np.unique(allocation.sizes, return_counts=True)
         return cls(len(allocation.idle), sizes, counts, allocation.block_costs(sizes))
 
-    def to_allocation(self, tree: FatTree, idle: ArrayLike | None = None, cost: HopCost = PAPER) -> Allocation:
-        """The static allocation without wrap-around that this is the path problem of.
-
-        Parameters
-        ----------
-        tree, idle, cost : the fat tree, its idle nodes (by default the first ``length``), and the cost
-            model.
-
-        Raises
-        ------
-        ModelError : the costs are not those of that sequence of idle nodes.
-        """
-        nodes = np.arange(self.length) if idle is None else np.asarray(idle)
-        allocation = Allocation(tree, nodes, np.repeat(self.sizes, self.counts), "static", False, cost)
-        if not np.array_equal(allocation.block_costs(self.sizes), self.costs):
-            raise ModelError("path: the costs are not those of these idle nodes on this tree")
-        return allocation
-
     def __len__(self) -> int:
         return sum(self.counts.tolist())
 
@@ -166,14 +146,8 @@ class ConstrainedPath(Frozen):
         """``solution`` as a read-only int64 array of its own, shape ``(arcs, 2)``."""
         return frozen_ints(self._arcs(solution), "path: solution")
 
-    def from_owner(self, owner: ArrayLike) -> IntArray:
-        """The path of a solution of the allocation: owner of each entry, -1 for none, shape ``(length,)``."""
-        held = np.asarray(owner)
-        jobs = [np.flatnonzero(held == job) for job in np.unique(held[held >= 0])]
-        return np.array(sorted((int(each[0]), len(each)) for each in jobs), np.int64).reshape(-1, 2)
-
     def to_owner(self, solution: ArrayLike, sizes: ArrayLike | None = None) -> IntArray:
-        """The owner of each entry, -1 for none, shape ``(length,)``: the inverse of :meth:`from_owner`.
+        """The owner of each entry, -1 for none, shape ``(length,)``: a solution of the allocation that this was.
 
         ``sizes`` are those of the jobs in their order, by default ascending; of jobs of one size the
         first gets the first block.

@@ -12,8 +12,6 @@ from transom.slurm.answers import named_hosts, number, stated
 _SERVING = frozenset(("IDLE", "ALLOCATED", "MIXED", "COMPLETING", "PLANNED", "ALLOC", "MIX", "COMP"))
 _HARMLESS = frozenset(("PLANNED", "CLOUD", "DYNAMIC_NORM", "DYNAMIC_FUTURE", "COMPLETING", "BLOCKED"))
 
-_IDLE = _HARMLESS - {"COMPLETING", "BLOCKED"} | {"IDLE"}
-
 
 @dataclass(frozen=True, slots=True)
 class SlurmNode:

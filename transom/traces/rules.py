@@ -167,7 +167,7 @@ def repaired(log: LoggedJobs, rules: ReadingRules, nodes: int | None, name: str,
     _refuse_overflow(sieve, walltime, runtime)
     made = _workload(sieve, size, walltime, runtime, nodes, name)
     if apart is not None:
-        made = _kept_apart(made, sieve, apart)
+        made = _kept_apart(made, apart)
     if (rules.estimates, rules.estimates_for) == (EXACT, "missing"):
         return made
     try:
@@ -212,7 +212,7 @@ def _workload(sieve: _Sieve, size: IntArray, walltime: IntArray, runtime: IntArr
         raise TraceError(f"{sieve.path}: {_line_of(str(error), log)}{error}") from error
 
 
-def _kept_apart(workload: Workload, sieve: _Sieve, told: PartitionNodes) -> Workload:
+def _kept_apart(workload: Workload, told: PartitionNodes) -> Workload:
     """A workload whose jobs keep to the nodes of their partitions, which are further resources."""
     origin, jobs = workload.origin, workload.jobs
     if origin.partition is None:

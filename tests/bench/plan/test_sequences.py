@@ -16,7 +16,7 @@ from transom.bench.plan.tasks import expand_plan
 from transom.bench.run.execution import carry_out
 from transom.bench.score.replays import replay_summaries
 from transom.bench.store.frame import to_frame
-from transom.bench.store.store import write_results
+from transom.bench.store.parquet import write_part
 from transom.cli import run
 from transom.errors import SpecError
 from transom.report.sequences import replayed, table_of
@@ -97,7 +97,7 @@ def test_rows_and_tables_say_where_the_clock_of_f1_to_f4_begins(
     )
     (table,) = map(table_of, replayed(to_frame(rows)))
     assert all(f" {line}." in table.note for line in said)
-    write_results(tmp_path / "rows.parquet", to_frame(rows))
+    write_part(tmp_path / "rows.parquet", to_frame(rows))
     assert run(["bench", "score", str(tmp_path / "rows.parquet")]) == 0
     shown = capsys.readouterr().out.splitlines()
     assert all(line in shown for line in said), shown

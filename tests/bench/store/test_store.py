@@ -21,7 +21,8 @@ from transom.bench.plan.task import Row
 from transom.bench.store import parquet
 from transom.bench.store import store as stores
 from transom.bench.store.frame import schema, to_frame
-from transom.bench.store.store import Store, encode_row, read_plans, read_results, write_results
+from transom.bench.store.parquet import write_part
+from transom.bench.store.store import Store, encode_row, read_plans, read_results
 from transom.errors import DocumentError, StoreError
 from transom.stop import Stop
 
@@ -180,12 +181,12 @@ def test_what_holds_no_results_is_told(tmp_path: Path) -> None:
 
 def test_one_file_of_results(tmp_path: Path) -> None:
     frame = to_frame([a_row(0), a_row(1)])
-    write_results(tmp_path / "kept.parquet", frame)
+    write_part(tmp_path / "kept.parquet", frame)
     assert read_results(tmp_path / "kept.parquet").equals(frame)
     older = frame.drop("load")
-    write_results(tmp_path / "older.parquet", older)
+    write_part(tmp_path / "older.parquet", older)
     assert read_results(tmp_path / "older.parquet")["load"].to_list() == [None, None]
-    write_results(tmp_path / "bad.parquet", frame.drop("outcome"))
+    write_part(tmp_path / "bad.parquet", frame.drop("outcome"))
     with pytest.raises(DocumentError, match="column outcome is missing"):
         read_results(tmp_path / "bad.parquet")
 

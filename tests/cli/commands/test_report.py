@@ -6,7 +6,8 @@ from pathlib import Path
 from tests.cli.conftest import Ran
 from tests.report.rows import solves
 from transom.bench.store.frame import to_frame
-from transom.bench.store.store import Store, write_results
+from transom.bench.store.parquet import write_part
+from transom.bench.store.store import Store
 
 
 def test_the_command_writes_page_and_figures(tmp_path: Path, transom: Callable[..., Ran]) -> None:
@@ -14,7 +15,7 @@ def test_the_command_writes_page_and_figures(tmp_path: Path, transom: Callable[.
     with Store(store) as opened:
         for row in solves(2, 1, (1.0,)):
             opened.append(row)
-    write_results(single, to_frame([*solves(3, 1, (1.0,))]))
+    write_part(single, to_frame([*solves(3, 1, (1.0,))]))
     ran = transom("report", store, single, "-o", page, "--title", "Two", "--figures", tmp_path / "figures")
     assert (ran.status, ran.out) == (0, f"{page}\n")
     assert "9 runs; " in ran.err

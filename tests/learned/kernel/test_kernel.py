@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from transom.learned.kernel.policies import KernelPolicy
 from transom.learned.kernel.rollouts import bounded_slowdown
 from transom.learned.kernel.scoring import KernelWeights, Shown, delay, scores_of
 from transom.learned.kernel.training import KernelTrainer, KernelTraining
-from transom.learned.kernel.weights import PARAMETERS, STARTS, first_weights, kernel_weights, vector_of
+from transom.learned.kernel.weights import SHAPES, STARTS, first_weights, kernel_weights, vector_of
 from transom.learned.training.loop import train
 from transom.models import Cluster, Job
 from transom.simulation import make_policy, simulate
@@ -28,7 +29,7 @@ SETTINGS = KernelTraining(generations=3, pairs=2, batch=2, length=30, validation
 
 
 def drawn(seed: int) -> KernelWeights:
-    return kernel_weights(np.random.default_rng(seed).normal(size=PARAMETERS))
+    return kernel_weights(np.random.default_rng(seed).normal(size=sum(map(prod, SHAPES))))
 
 
 @pytest.fixture(scope="module")
@@ -153,7 +154,7 @@ def test_a_checkpoint_is_checked_and_replays(workload: Workload, tmp_path: Path)
     train(some, 1)
     made = some.checkpoint("mine", "made", "transom train kernel")
     path = tmp_path / "mine.safetensors"
-    assert load(path, "kernel").card.parameters == PARAMETERS
+    assert load(path, "kernel").card.parameters == sum(map(prod, SHAPES))
     policy = make_policy(f"kernel:model={path},backfill=easy")
     assert (policy.name, policy.digest, policy.backfilling) == ("mine", made.card.weights, "easy")  # type: ignore[attr-defined]
     for rules in ("textbook", "rlscheduler"):

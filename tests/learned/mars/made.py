@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from transom.generate import generate_lublin
 from transom.learned.checkpoints import Checkpoint, make_card, save
 from transom.learned.kernel.cards import NETWORK
 from transom.learned.kernel.scoring import KernelWeights
-from transom.learned.kernel.weights import PARAMETERS, kernel_weights
+from transom.learned.kernel.weights import SHAPES, kernel_weights
 from transom.learned.mars.cards import SCHEMA
 from transom.models import Cluster, JobTable
 from transom.traces import Workload
@@ -20,7 +21,7 @@ CHOSEN = {"min": 0, "median": 0, "small": "sjf-easy", "medium": "unicep-easy", "
 
 
 def weights_of(seed: int) -> KernelWeights:
-    return kernel_weights(np.random.default_rng(seed).normal(size=PARAMETERS))
+    return kernel_weights(np.random.default_rng(seed).normal(size=sum(map(prod, SHAPES))))
 
 
 def trace() -> Workload:

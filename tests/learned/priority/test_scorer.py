@@ -5,8 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from tests.simulation.placement.workloads import small_workload
+from transom._system.compiling import compiled
 from transom.learned.priority.policy import PriorityRule
-from transom.learned.priority.scorer import MACHINE, TASK, facts_of, features_of, longest_first, new_scratch
+from transom.learned.priority.scorer import (
+    MACHINE,
+    TASK,
+    Facts,
+    Scratch,
+    describe,
+    facts_of,
+    longest_first,
+    look,
+    new_scratch,
+)
 from transom.models.arrays import FloatArray
 from transom.simulation.event_rules import Textbook
 from transom.simulation.placement.event_rules import arrange
@@ -14,6 +25,15 @@ from transom.simulation.placement.replay import simulate_tasks
 from transom.simulation.placement.state import State, new_state, next_decision
 from transom.simulation.placement.stepping import start
 from transom.traces.tasks import TaskWorkload
+
+
+@compiled
+def features_of(state: State, facts: Facts, scratch: Scratch, rows: FloatArray) -> None:
+    """Fill ``rows`` ``(waiting tasks, features)`` with the features of all tasks in the queue, in its order."""
+    look(state, facts, scratch)
+    for i in range(state.at.queued):
+        describe(state, facts, scratch, state.queue[i])
+        rows[i] = scratch.row
 
 
 def expected(work: TaskWorkload, state: State, end: float) -> FloatArray:

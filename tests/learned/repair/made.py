@@ -31,6 +31,17 @@ def fcn_weights(seed: int = 0, rows: int = 5) -> Weights:
     return {name: array.astype(np.float32) for name, array in weights.items()}
 
 
+def actor_with(name: str, rows: int, weights: Weights) -> Any:
+    """The network of torch that has these weights."""
+    import torch
+
+    from transom.learned.repair.networks import network
+
+    actor = network(name, rows)
+    actor.load_state_dict({key.removeprefix("actor."): torch.tensor(np.array(each)) for key, each in weights.items()})
+    return actor
+
+
 def scorer_weights(seed: int = 0) -> Weights:
     """Weights of a scorer of cheapest starts."""
     rng = np.random.default_rng(seed)

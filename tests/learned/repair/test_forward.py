@@ -28,11 +28,11 @@ def drawn(name: str, rows: int, seed: int) -> Weights:
 @pytest.mark.parametrize("name", NETWORKS)
 def test_they_score_as_torch_does(name: str, rows: int) -> None:
     torch = pytest.importorskip("torch")
-    from transom.learned.repair.networks import with_weights
+    from tests.learned.repair.made import actor_with
 
     weights = drawn(name, rows, 3)
     made = prepare(weights, rows)
-    actor, space = with_weights(name, rows, weights), room(made)
+    actor, space = actor_with(name, rows, weights), room(made)
     rng = np.random.default_rng(4)
     for idle in (100, 37, 1):
         seen = rng.random((rows, 100), dtype=np.float32)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.allocation_cases import nodes_cost
 from tests.learned.repair.made import fcn_weights, scorer_weights, window, write_nsa, write_nsa_cost
 from transom import Stop, check, registry, solve
 from transom.cli import run
@@ -27,7 +28,6 @@ from transom.learned.repair.process import observe, scale_of
 from transom.learned.scorer import scored
 from transom.learned.scorer import scorer_weights as as_scorer
 from transom.models import PAPER, Allocation, Cluster, FatTree, Job
-from transom.models.hop_cost import nodes_cost
 from transom.simulation.nodes.allocator import Allocator
 from transom.simulation.runs import Run, replay
 from transom.traces import TracedJob, Workload

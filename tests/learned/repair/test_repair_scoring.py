@@ -32,11 +32,11 @@ def test_the_rules_are_ranked_on_the_same_windows(destroyed: Destroyed) -> None:
 
 def test_the_shipped_actor_is_well_ahead_of_chance_and_of_the_first_fit(destroyed: Destroyed) -> None:
     pytest.importorskip("torch", reason="needs the extra 'learned'")
+    from tests.learned.repair.made import actor_with
     from transom.learned import checkpoints
-    from transom.learned.repair.networks import with_weights
 
     checkpoint = checkpoints.load("nsa", "repair", "repair-5x100/1")
-    scores = compare(destroyed, scoring.torch_scores(with_weights("cnn-3", 5, checkpoint.weights)))
+    scores = compare(destroyed, scoring.torch_scores(actor_with("cnn-3", 5, checkpoint.weights)))
     assert max(scores["sampled"], scores["argmax"]) < 0.92 * min(scores["uniform"], scores["first fit"])
     # 54.1k of 61.9k on 4,000 windows; the cheapest start stays ahead.
     assert scores["cheapest"] < scores["argmax"]

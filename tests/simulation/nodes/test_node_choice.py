@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.allocation_cases import nodes_cost
 from tests.simulation.workloads import workloads
 from transom.errors import PolicyError
 from transom.models import AUTHORS, PAPER, Allocation, Cluster, FatTree, Job, Window
-from transom.models.hop_cost import nodes_cost
 from transom.simulation import Decision, Schedule, simulate
 from transom.simulation.nodes.allocator import Allocator
 from transom.simulation.output.verification import check_nodes, check_schedule

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from tests.allocation_cases import allocations, figure_2, optimum, random_allocation
+from tests.allocation_cases import allocations, arcs_of, figure_2, optimum, random_allocation
 from transom import Stop, check, solve
 from transom.errors import UnsupportedError
 from transom.models import AUTHORS, PAPER, Allocation, ConstrainedPath, FatTree
@@ -34,7 +34,7 @@ def test_blocks_and_back(problem: Allocation) -> None:
     assert np.array_equal(again < 0, owner < 0)
     if not problem.wrap:
         path = ConstrainedPath.from_allocation(problem)
-        arcs = path.from_owner(owner)
+        arcs = arcs_of(owner)
         assert np.array_equal(packing.invert(path, *sorted_blocks(path, packing.apply(path), arcs)), arcs)
 
 

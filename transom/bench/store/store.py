@@ -236,17 +236,6 @@ def read_plans(folder: str | os.PathLike[str]) -> list[Plan]:
         raise DocumentError(f"{folder}/plan.json: holds a plan that this version does not know: {error}") from None
 
 
-def write_results(path: str | os.PathLike[str], frame: pl.DataFrame) -> None:
-    """Write rows into a single Parquet file that :func:`read_results` takes.
-
-    Raises
-    ------
-    StoreError : it cannot be written.
-    """
-    with _written(Path(path)):
-        write_part(Path(path), frame)
-
-
 def _plans(folder: Path) -> list[dict[str, Any]]:
     """Plans as they stand in the file, which may be of other versions."""
     path = folder / "plan.json"

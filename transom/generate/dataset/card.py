@@ -48,11 +48,11 @@ def card(index: DatasetIndex) -> str:
         "",
     ]
     for of, tally in zip(plan.sets, index.sets, strict=True):
-        lines += _of_set(plan, of, tally)
-    return "\n".join([*lines, *_splitting(plan), *_again(index)]) + "\n"
+        lines += _of_set(of, tally)
+    return "\n".join([*lines, *_splitting(plan), *_again()]) + "\n"
 
 
-def _of_set(plan: DatasetPlan, of: DatasetSet, tally: Tally) -> list[str]:
+def _of_set(of: DatasetSet, tally: Tally) -> list[str]:
     number = f"{of.count} instances" if of.count else f"{of.epochs} epochs"
     parameters = msgspec.json.encode(of.parameters, order="sorted").decode()
     rows = [
@@ -92,7 +92,7 @@ def _splitting(plan: DatasetPlan) -> list[str]:
     ]
 
 
-def _again(index: DatasetIndex) -> list[str]:
+def _again() -> list[str]:
     return [
         "## Files",
         "",

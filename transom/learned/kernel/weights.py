@@ -16,8 +16,6 @@ _ONE, _TWO, _THREE = HIDDEN
 SHAPES = ((len(FEATURES), _ONE), (_ONE,), (_ONE, _TWO), (_TWO,), (_TWO, _THREE), (_THREE,), (_THREE,))
 """Shapes of the fields of :class:`~transom.learned.kernel.scoring.KernelWeights`."""
 
-PARAMETERS = sum(map(prod, SHAPES))
-
 STARTS: dict[str, tuple[float, ...]] = {
     "walltime and delay": (0, -1, 0, 0, 0, -5, 0, 0),
     "walltime": (0, -1, 0, 0, 0, 0, 0, 0),

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transom._system.compiling import compiled, no_refcount
+from transom._system.compiling import no_refcount
 from transom._system.records import record
 from transom.models.arrays import FloatArray, IntArray
 from transom.simulation.placement.bounds import at_once
@@ -253,12 +253,3 @@ def choose_machine(state: State, facts: Facts, weights: Weights, scorer: int, ta
         if score > highest:
             chosen, highest = machine, score
     return chosen
-
-
-@compiled
-def features_of(state: State, facts: Facts, scratch: Scratch, rows: FloatArray) -> None:
-    """Fill ``rows`` ``(waiting tasks, features)`` with the features of all tasks in the queue, in its order."""
-    look(state, facts, scratch)
-    for i in range(state.at.queued):
-        describe(state, facts, scratch, state.queue[i])
-        rows[i] = scratch.row

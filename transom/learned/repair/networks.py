@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,20 +124,3 @@ def network(name: str, rows: int = 5, outputs: int = SEEN) -> nn.Sequential:
 def weights_of(actor: nn.Sequential) -> dict[str, NDArray[np.float32]]:
     """Weights of an actor as a checkpoint holds them: ``actor.<i>.weight`` and ``.bias``, i the place of the layer."""
     return {f"actor.{name}": value.detach().cpu().numpy() for name, value in actor.state_dict().items()}
-
-
-def with_weights(name: str, rows: int, weights: Mapping[str, Any]) -> nn.Sequential:
-    """The actor that a checkpoint's weights make.
-
-    Raises
-    ------
-    SpecError : the weights are not those of this network.
-    """
-    import torch
-
-    actor = network(name, rows)
-    own = {key.removeprefix("actor."): torch.tensor(np.array(value)) for key, value in weights.items()}
-    if {key: value.shape for key, value in own.items()} != {key: v.shape for key, v in actor.state_dict().items()}:
-        raise SpecError(f"repair: these are not the weights of {name} with {rows} rows")
-    actor.load_state_dict(own)
-    return actor

@@ -7,7 +7,7 @@ With :math:`s_j, b_j, e_j` submission, start and end of job :math:`j`, :math:`n_
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal, NamedTuple, Protocol
@@ -78,15 +78,7 @@ OUTAGE_METRICS: dict[str, Metric] = {
 }
 """What :func:`summary` adds where nodes go out of service; these are of all jobs."""
 
-
-def resource_metrics(resources: Iterable[str]) -> dict[str, Metric]:
-    """What :func:`summary` adds on a cluster with further resources, by their names."""
-    spans = {"": "first submission to last end", "_submitting": "first to last submission"}
-    return {
-        f"utilisation{tail}_{name}": Metric("", "higher", f"used share of {name} over time, {span_}")
-        for tail, span_ in spans.items()
-        for name in resources
-    }
+_OURS = {**METRICS, **HOP_METRICS, **OUTAGE_METRICS}
 
 
 class OwnMetric(Protocol):
@@ -110,7 +102,7 @@ def own_metrics() -> dict[str, OwnMetric]:
     """
     found: dict[str, OwnMetric] = {}
     for name in registry.names(registry.METRICS):
-        if name in METRICS or name in HOP_METRICS:
+        if name in _OURS:
             raise SpecError(f"metric {name!r}: a figure of Transom has this name")
         found[name] = registry.make(registry.METRICS, name)
     return found
@@ -119,7 +111,7 @@ def own_metrics() -> dict[str, OwnMetric]:
 def known_metrics() -> dict[str, Metric]:
     """What the figures of :func:`summary` are, those of other packages among them, by name."""
     own = {name: Metric(each.unit, each.better, each.description) for name, each in own_metrics().items()}
-    return {**METRICS, **HOP_METRICS, **own}
+    return {**_OURS, **own}
 
 
 def wait(schedule: Schedule) -> IntArray:
@@ -268,8 +260,8 @@ class Trim:
 
 def summary(schedule: Schedule, tau: float = TAU, trim: Trim | None = None) -> dict[str, float]:
     """The figures of :data:`METRICS`, by name and in that order; then those of :data:`HOP_METRICS` with a topology, and
-    those of :func:`resource_metrics` with further resources, of :data:`OUTAGE_METRICS` with outages and of
-    :func:`own_metrics`.
+    `utilisation_NAME` and `utilisation_submitting_NAME` of each further resource, those of :data:`OUTAGE_METRICS` with
+    outages and those of :func:`own_metrics`.
 
     Parameters
     ----------

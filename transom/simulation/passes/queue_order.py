@@ -86,7 +86,7 @@ def reorder(o: QueueOrder, queue: IntArray, at: IntArray) -> None:
     at[PASSED] = 0
     ordered = o.at[ORDERED] - (at[STARTED] - o.at[BEFORE])
     o.at[ORDERED], o.at[BEFORE] = count, at[STARTED]
-    if o.at[KINDS] > 0 and _still_ordered(o, queue, count, at[NOW]):
+    if o.at[KINDS] > 0 and _still_ordered(o, count, at[NOW]):
         while ordered < count and _insert(o, queue, ordered, at[NOW]):
             ordered += 1
         if ordered == count:
@@ -109,7 +109,7 @@ def forget_kinds(o: QueueOrder) -> None:
 
 
 @no_refcount
-def _still_ordered(o: QueueOrder, queue: IntArray, count: int, now: int) -> bool:
+def _still_ordered(o: QueueOrder, count: int, now: int) -> bool:
     """Whether the kinds of jobs are in the order that they were in, with the same ones equal."""
     kinds = o.at[KINDS]
     if kinds * _PER_KIND > count:

@@ -30,7 +30,7 @@ from transom.solvers.knapsack.dynamic_programming import Items, fill_table, read
 OBJECTIVES: tuple[type, ...] = (UsedNodes, WaitingNodes, Waited, SitePriority, DrasCapability, DrasCapacity)
 """The objectives that :func:`item_values` knows, by position."""
 
-_NODES, _WAIT, _WAITED, _PRIORITY, _CAPABILITY, _CAPACITY = range(6)
+_NODES, _WAIT, _WAITED, _, _CAPABILITY, _ = range(6)
 
 _SAFE = 2.0**61  # sums below do not overflow; where they might, models decide
 

@@ -155,7 +155,7 @@ def run_windows(replay: Replay, policy: WindowPolicy, report: Progress) -> dict[
         took.append((row - first, (perf_counter() - began) / max(1, row - first)))
         report(int(state.at[events.STARTED]))
     decisions: dict[str, NDArray[Any]] = dict(zip(COLUMNS, notes.log[:, :row], strict=True))
-    return decisions | _noted(notes, row, terms.scale, took, left) if row else decisions
+    return decisions | _noted(notes, row, took, left) if row else decisions
 
 
 def _terms(replay: Replay, policy: WindowPolicy) -> Terms:
@@ -188,7 +188,7 @@ def _decide(replay: Replay, policy: WindowPolicy, scratch: Scratch, log: IntArra
 
 
 def _noted(
-    notes: Notes, rows: int, scale: int, took: list[tuple[int, float]], left: dict[int, dict[str, Any]]
+    notes: Notes, rows: int, took: list[tuple[int, float]], left: dict[int, dict[str, Any]]
 ) -> dict[str, NDArray[Any]]:
     value = notes.value[:rows]
     columns: dict[str, NDArray[Any]] = {

@@ -18,26 +18,8 @@ import numpy as np
 from transom.errors import ModelError
 from transom.models.arrays import FloatArray, IntArray
 from transom.simulation.core.schedule import Schedule
-from transom.simulation.output.metrics import TAU, Metric, makespan, utilisation
+from transom.simulation.output.metrics import TAU, makespan, utilisation
 from transom.simulation.workflows.stream import WorkflowStream
-
-WORKFLOW_METRICS: dict[str, Metric] = {
-    "workflows": Metric("", None, "workflows"),
-    "tasks": Metric("", None, "tasks of all workflows"),
-    "makespan": Metric("s", "lower", "first submission to last end"),
-    "mean_makespan": Metric("s", "lower", "mean time of a workflow from its submission to its last end"),
-    "max_makespan": Metric("s", "lower", "longest time of a workflow from its submission to its last end"),
-    "mean_stretch": Metric("", "lower", "mean makespan of a workflow over its critical path"),
-    "median_stretch": Metric("", "lower", "median makespan of a workflow over its critical path"),
-    "max_stretch": Metric("", "lower", "largest makespan of a workflow over its critical path"),
-    "mean_wait": Metric("s", "lower", "mean waiting time of a task, from when its parents have ended"),
-    "max_wait": Metric("s", "lower", "longest waiting time of a task, from when its parents have ended"),
-    "mean_slowdown": Metric("", "lower", "mean slowdown of a task"),
-    "mean_bounded_slowdown": Metric("", "lower", "mean slowdown of a task, short runtimes counted as tau"),
-    "mean_per_processor_slowdown": Metric("", "lower", "mean bounded slowdown of a task per node"),
-    "utilisation": Metric("", "higher", "used share of the node-seconds, first submission to last end"),
-}
-"""Every figure of :func:`workflow_summary`, in the order of tables."""
 
 
 class TaskFigures(NamedTuple):
@@ -136,7 +118,14 @@ def critical_paths(stream: WorkflowStream) -> IntArray:
 
 
 def workflow_summary(stream: WorkflowStream, schedule: Schedule, tau: float = TAU) -> dict[str, float]:
-    """The figures of :data:`WORKFLOW_METRICS`, by name and in that order; parameters as of :func:`task_figures`."""
+    """The figures of a replay of workflows, by name; parameters as of :func:`task_figures`.
+
+    Returns
+    -------
+    Numbers of workflows and tasks; the makespan from the first submission to the last end [s]; of the makespans of
+    workflows, from submission to last end [s], and of their stretches, makespans over critical paths; of waits [s],
+    from when the parents have ended, and of slowdowns of tasks; utilisation from the first submission to the last end.
+    """
     tasks, flows = task_figures(stream, schedule, tau), workflow_figures(stream, schedule, tau)
     figures = {
         "workflows": len(stream.workflows),

@@ -140,10 +140,6 @@ class Layers:
         """The most states of a layer."""
         return int(self._layer.widest)
 
-    def lower_limit(self, limit: float) -> None:
-        """States of more slack are of no interest any more."""
-        self._layer.limit = min(self._layer.limit, limit)
-
     def solutions(self, most: int = 1000) -> list[IntArray]:
         """The solutions of the pass, best first, as nodes of each job on each leaf."""
         if self._layer.leaf < len(self.shape.caps):
