@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from transom import Stop, check, registry, solve
-from transom.io.instances import read_instances
+from transom.io.instances import ReadOptions, read_instances
 from transom.models import Allocation
 from transom.models.allocation import Rule
 from transom.rng import stream
@@ -156,7 +156,8 @@ def main() -> int:
     options = parser.parse_args()
     wrong = []
     for path in options.files:
-        problems = [problem for _, problem in read_instances([path], "scas", cost_model=options.cost_model)]
+        reading = ReadOptions("scas", cost_model=options.cost_model)
+        problems = [problem for _, problem in read_instances([path], reading)]
         print(f"\n{path.name}: {len(problems)} windows, cost model {options.cost_model}")
         values, faults = run_rules(problems)
         wrong += faults

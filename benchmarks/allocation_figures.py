@@ -15,7 +15,7 @@ from pathlib import Path
 from transom import solve
 from transom.cli.output.console import number
 from transom.errors import TransomError
-from transom.io.instances import read_instances
+from transom.io.instances import ReadOptions, read_instances
 from transom.models import Allocation
 from transom.plot import allocation_figure, anytime, save
 from transom.result import Result
@@ -47,7 +47,8 @@ def main() -> None:
 
 def draw(arguments: argparse.Namespace) -> None:
     """Solve the window under every rule and by every solver, and draw both figures."""
-    problems = [problem for _, problem in read_instances([arguments.file], "scas", cost_model=arguments.cost_model)]
+    reading = ReadOptions("scas", cost_model=arguments.cost_model)
+    problems = [problem for _, problem in read_instances([arguments.file], reading)]
     line = arguments.line
     if arguments.busiest:
         loads = [(len(problem), problem.sizes.sum() / max(len(problem.idle), 1)) for problem in problems]

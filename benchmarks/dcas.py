@@ -20,7 +20,7 @@ from time import perf_counter, thread_time
 import numpy as np
 
 from transom import Stop
-from transom.io.instances import read_instances
+from transom.io.instances import ReadOptions, read_instances
 from transom.models import Allocation
 from transom.solvers.allocation.dcas.exact import DcasExact
 from transom.solvers.allocation.scas_dp import static_optimum
@@ -84,7 +84,7 @@ def main() -> int:
     wrong: list[str] = []
     windows: list[Allocation] = []
     for file in args.files:
-        problems = [problem for _, problem in read_instances([file], "dcas", cost_model=args.cost_model)]
+        problems = [problem for _, problem in read_instances([file], ReadOptions("dcas", cost_model=args.cost_model))]
         problems = [problem for problem in problems if problem.trivial() is None]
         windows += problems
         if args.jobs is None:

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from transom import Stop, check, registry, solve
-from transom.io.instances import read_instances
+from transom.io.instances import ReadOptions, read_instances
 from transom.models import Allocation, FatTree, HopCost
 from transom.rng import stream
 from transom.solvers.allocation.free.exact import FreeExact
@@ -32,7 +32,7 @@ from transom.solvers.allocation.scas_dp import static_optimum
 def windows(files: list[Path], cost: str, every: int) -> Iterator[Allocation]:
     """The windows of the files that have something to be searched for."""
     for path in files:
-        for i, (_, problem) in enumerate(read_instances([path], "free", cost_model=cost)):
+        for i, (_, problem) in enumerate(read_instances([path], ReadOptions("free", cost_model=cost))):
             if i % every == 0 and isinstance(problem, Allocation) and problem.trivial() is None:
                 yield problem
 

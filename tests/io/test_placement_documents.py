@@ -16,7 +16,7 @@ from tests.io.test_documents import small_result, small_window
 from transom import check, read_placements
 from transom.errors import DocumentError, SpecError
 from transom.io import decode, encode, schema, write_documents
-from transom.io.instances import from_documents
+from transom.io.instances import ReadOptions, from_documents
 from transom.models import Job, JobTable, Knapsack, Placement
 from transom.models.placement import OBJECTIVES
 from transom.result import Result
@@ -163,7 +163,7 @@ def test_files_of_placements(tmp_path: Path) -> None:
 
 def test_windows_and_knapsacks_are_read_as_placements() -> None:
     stated = [("w", small_window()), ("k", Knapsack([1, 2], [1, 1], 1))]
-    window, knapsack = from_documents(stated, "placement")
+    window, knapsack = from_documents(stated, ReadOptions("placement"))
     assert window.jobs == small_window().queue.id.tolist()
     assert window.problem == Placement.from_window(small_window())
     assert knapsack.problem == Placement([[1]], [[1], [1]], [1, 1], [1, 2])
@@ -172,7 +172,7 @@ def test_windows_and_knapsacks_are_read_as_placements() -> None:
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_placements_take_an_objective_by_name(objective: str) -> None:
     window = replace(small_window(), queue=JobTable.of([Job(3, 90, 2, 60, (10,)), Job(2, 40, 4, 600, (0,))]))
-    placement, of_window = from_documents([("p", SMALL), ("w", window)], "placement", objective)
+    placement, of_window = from_documents([("p", SMALL), ("w", window)], ReadOptions("placement", objective))
     assert placement.problem == SMALL.with_objective(objective)
     assert of_window.problem == Placement.from_window(window).with_objective(objective)
     assert of_window.jobs == [3, 2]
@@ -180,11 +180,11 @@ def test_placements_take_an_objective_by_name(objective: str) -> None:
 
 def test_what_is_no_objective_of_a_placement_is_refused() -> None:
     with pytest.raises(SpecError, match=r"^p: --objective of a placement is count, area or area-duration, got 'wait'$"):
-        list(from_documents([("p", SMALL)], objective="wait"))
+        list(from_documents([("p", SMALL)], ReadOptions(objective="wait")))
     with pytest.raises(SpecError, match="unknown objective 'area'"):
-        list(from_documents([("w", small_window())], "knapsack", "area"))
+        list(from_documents([("w", small_window())], ReadOptions("knapsack", "area")))
     with pytest.raises(DocumentError, match=r"w: placement: an instance is worth 4.6\d*e\+18, which must be below"):
-        list(from_documents([("w", small_window())], "placement", "area-duration"))
+        list(from_documents([("w", small_window())], ReadOptions("placement", "area-duration")))
 
 
 def test_the_schema_takes_what_is_written() -> None:

@@ -43,30 +43,41 @@ class Instance(NamedTuple):
     jobs: list[int] | None
 
 
-def read_instances(files: Sequence[Path], *reading: Any, **options: Any) -> Iterator[tuple[str, Any]]:
+class ReadOptions(NamedTuple):
+    """How documents are read.
+
+    Parameters
+    ----------
+    problem : the kind of problem to make of them; None takes each as what it is: a window as a knapsack, a line of a
+        stream as a static allocation.
+    objective, cost_model, wrap, objectives, nodes, amounts : None for the default, or for what the document states.
+    """
+
+    problem: str | None = None
+    objective: str | None = None
+    cost_model: str | None = None
+    wrap: bool | None = None
+    objectives: str | None = None
+    nodes: int | None = None
+    amounts: str | None = None
+
+
+AS_STATED = ReadOptions()
+"""Every document as what it is, under defaults and what it states."""
+
+
+def read_instances(files: Sequence[Path], options: ReadOptions = AS_STATED) -> Iterator[tuple[str, Any]]:
     """Read problems, one at a time, each with its label; parameters are those of :func:`read_labelled`."""
-    return ((instance.label, instance.problem) for instance in read_labelled(files, *reading, **options))
+    return ((instance.label, instance.problem) for instance in read_labelled(files, options))
 
 
-def read_labelled(
-    files: Sequence[Path],
-    problem: str | None = None,
-    objective: str | None = None,
-    cost_model: str | None = None,
-    wrap: bool | None = None,
-    objectives: str | None = None,
-    **machine: Any,
-) -> Iterator[Instance]:
+def read_labelled(files: Sequence[Path], options: ReadOptions = AS_STATED) -> Iterator[Instance]:
     """Read problems, one at a time.
 
     Parameters
     ----------
     files : documents of windows or problems, knapsacks of kplib, multi-objective knapsacks, or lines of a
         topology-aware stream.
-    problem : the kind of problem to make of them; None takes each as what it is: a window as a knapsack, a line of a
-        stream as a static allocation.
-    objective, cost_model, wrap, objectives : the options; None for the default, or for what the document states.
-    machine : ``nodes`` and ``amounts``, likewise.
 
     Raises
     ------
@@ -75,8 +86,7 @@ def read_labelled(
     """
     from transom.io import read_documents
 
-    documents = (pair for path in files for pair in read_documents(path))
-    return from_documents(documents, problem, objective, cost_model, wrap, objectives, **machine)
+    return from_documents((pair for path in files for pair in read_documents(path)), options)
 
 
 def read_joined(files: Sequence[Path]) -> Iterator[tuple[str, Document]]:
@@ -104,21 +114,12 @@ def read_joined(files: Sequence[Path]) -> Iterator[tuple[str, Document]]:
         raise DocumentError(f"{label}: {error}") from None
 
 
-def from_documents(
-    documents: Iterable[tuple[str, Document]],
-    problem: str | None = None,
-    objective: str | None = None,
-    cost_model: str | None = None,
-    wrap: bool | None = None,
-    objectives: str | None = None,
-    **machine: Any,
-) -> Iterator[Instance]:
+def from_documents(documents: Iterable[tuple[str, Document]], options: ReadOptions = AS_STATED) -> Iterator[Instance]:
     """Make problems of documents, one at a time.
 
     Parameters
     ----------
     documents : each with its label.
-    problem, objective, cost_model, wrap, objectives, machine : as of :func:`read_labelled`.
 
     Raises
     ------
@@ -130,16 +131,15 @@ def from_documents(
     from transom.models.placement import OBJECTIVES
     from transom.problems import problem_type
 
-    if problem is not None:
-        problem_type(problem)
-    for group, spec in ((registry.OBJECTIVES, objective), (registry.COST_MODELS, cost_model)):
+    if options.problem is not None:
+        problem_type(options.problem)
+    for group, spec in ((registry.OBJECTIVES, options.objective), (registry.COST_MODELS, options.cost_model)):
         if spec is not None and spec not in OBJECTIVES:
             registry.make(group, spec)
-    options = {"objective": objective, "objectives": objectives, "cost_model": cost_model, "wrap": wrap, **machine}
-    given = {name: value for name, value in options.items() if value is not None}
+    given = {name: value for name, value in options._asdict().items() if name != "problem" and value is not None}
     for label, document in documents:
         try:
-            yield Instance(label, *_posed(document, problem, given))
+            yield Instance(label, *_posed(document, options.problem, given))
         except SpecError as error:
             raise SpecError(f"{label}: {error}") from None
         except (DocumentError, ModelError) as error:

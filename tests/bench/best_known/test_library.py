@@ -34,6 +34,7 @@ from transom.bench.store.store import Store
 from transom.errors import DocumentError
 from transom.generate import family_selection, generate_knapsack
 from transom.io import read_documents, write_documents
+from transom.io.instances import ReadOptions
 from transom.models import Knapsack, ParetoFront
 from transom.result import Result
 
@@ -83,7 +84,7 @@ def solved(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("deep/small.jsonl", "scas"),
         ("deep/small.jsonl", "dcas"),
     ):
-        library = library.with_entries(new_entries(library, [folder / name], problem))
+        library = library.with_entries(new_entries(library, [folder / name], ReadOptions(problem)))
     done = [
         improved(entry, solve(problem, PROVED[entry.problem], Stop(seconds=60)), library, "test", None, now())
         for entry, problem in library.problems(library.entries)
@@ -214,8 +215,8 @@ def test_a_value_and_a_bound_of_different_methods_make_a_proof_but_not_of_fronts
 def test_instances_are_added_once(folder: Path) -> None:
     library = read_library(folder)
     assert list(new_entries(library, [folder / "packs.jsonl"])) == []
-    assert list(new_entries(library, [folder / "deep/small.jsonl"], "scas")) == []
-    free = list(new_entries(library, [folder / "deep/small.jsonl"], "free"))
+    assert list(new_entries(library, [folder / "deep/small.jsonl"], ReadOptions("scas"))) == []
+    free = list(new_entries(library, [folder / "deep/small.jsonl"], ReadOptions("free")))
     assert [(entry.line, entry.problem, entry.best) for entry in free] == [(1, "free", None), (2, "free", None)]
     write_documents(folder / "one.json", [knapsack(1)])
     (same,) = new_entries(library, [folder / "one.json"])

@@ -8,7 +8,7 @@ import pytest
 
 from transom.bench.plan.plan import Plan, read_plan, suites
 from transom.generate.recipes import recipe
-from transom.io.instances import from_documents
+from transom.io.instances import ReadOptions, from_documents
 from transom.registry import labelled
 from transom.simulation import make_policy
 from transom.solvers.named import NamedSolver
@@ -33,7 +33,7 @@ def test_every_set_can_be_made_and_every_solver_takes_something(name: str) -> No
         made = recipe(each.generate, each.parameters).make(each.seed, 1)
         labelled_documents = ((f"{each.name}:1", document) for document in made)
         choices = (each.problem, each.objective, each.cost_model, each.wrap, each.objectives)
-        ((_, problem, _),) = from_documents(labelled_documents, *choices)
+        ((_, problem, _),) = from_documents(labelled_documents, ReadOptions(*choices))
         for spec in each.solvers or plan.solvers:
             solver = NamedSolver(labelled(spec)[1]).for_type(type(problem))
             taken.setdefault(spec, []).append(refusal(solver, problem) is None)

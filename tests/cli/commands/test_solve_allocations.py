@@ -13,7 +13,7 @@ import pytest
 from tests.allocation_cases import figure_2, optimum
 from tests.cli.conftest import Ran
 from transom.io import PeriodWindow, read_documents, write_documents
-from transom.io.instances import read_instances, read_labelled
+from transom.io.instances import ReadOptions, read_instances, read_labelled
 from transom.models import (
     AUTHORS,
     Allocation,
@@ -61,7 +61,7 @@ def window(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("cost", ["paper", "authors", "custom:same_leaf=1,other=9"])
 @pytest.mark.parametrize("wrap", ["--wrap", "--no-wrap"])
 def test_lines_are_read_as_stated(lines: Path, problem: str, cost: str, wrap: str) -> None:
-    found = list(read_labelled([lines], problem, None, cost, wrap == "--wrap"))
+    found = list(read_labelled([lines], ReadOptions(problem, None, cost, wrap == "--wrap")))
     assert [instance.label for instance in found] == [f"{lines}:1", f"{lines}:2"]
     assert [instance.jobs for instance in found] == [[7, 5], [4, 9]]
     stated = {"paper": HopCost(), "authors": AUTHORS}.get(cost, HopCost(same_leaf=1, other=9))
@@ -128,13 +128,13 @@ def test_a_window_with_a_topology(transom: Transom, window: Path) -> None:
 def test_allocations_state_their_problem(transom: Transom, tmp_path: Path) -> None:
     path = written(tmp_path / "a.jsonl", STATIC, STATIC.with_rule("free"), figure_2())
     assert [problem.kind for _, problem in read_instances([path])] == ["scas", "free", "scas"]
-    assert [problem for _, problem in read_instances([path], "dcas")] == [
+    assert [problem for _, problem in read_instances([path], ReadOptions("dcas"))] == [
         each.with_rule("dynamic") for each in (STATIC, STATIC, figure_2())
     ]
-    assert [problem.wrap for _, problem in read_instances([path], wrap=False)] == [False] * 3
-    assert all(isinstance(problem, ConstrainedPath) for _, problem in read_instances([path], "csp"))
+    assert [problem.wrap for _, problem in read_instances([path], ReadOptions(wrap=False))] == [False] * 3
+    assert all(isinstance(problem, ConstrainedPath) for _, problem in read_instances([path], ReadOptions("csp")))
     same = written(tmp_path / "b.json", STATIC)
-    assert list(read_instances([same], cost_model="authors")) == [(str(same), STATIC)]
+    assert list(read_instances([same], ReadOptions(cost_model="authors"))) == [(str(same), STATIC)]
     ran = transom("solve", path, "--problem", "scas", "--solver", "scas-dp", "--json")
     assert [line["value"] for line in ran.lines[:2]] == [optimum(STATIC)] * 2
     assert ran.lines[2]["value"] == optimum(figure_2())

@@ -14,7 +14,7 @@ from tests.cli.conftest import Ran
 from tests.selection_cases import true_front
 from transom import registry
 from transom.io import PeriodWindow, read_documents, write_documents
-from transom.io.instances import read_instances, read_labelled
+from transom.io.instances import ReadOptions, read_instances, read_labelled
 from transom.models import Allocation, Cluster, FatTree, Job, JobTable, Knapsack, ParetoFront, Selection, Window
 from transom.models.objectives import Waited
 from transom.result import Result
@@ -104,8 +104,8 @@ def test_objectives_are_named(transom: Transom, window: Path) -> None:
     problem = Selection.from_window(the_window(), {"gpu": None, "waited": Waited()})
     assert ran.lines[0]["terms"] == ["gpu", "waited"]
     assert solved_values(ran.lines[0]) == true_front(problem)
-    assert list(read_instances([window], "selection", objectives="gpu/waited")) == [(str(window), problem)]
-    (instance,) = read_labelled([window], "selection")
+    assert list(read_instances([window], ReadOptions("selection", objectives="gpu/waited"))) == [(str(window), problem)]
+    (instance,) = read_labelled([window], ReadOptions("selection"))
     assert instance.jobs == [17, 21, 22, 23, 29]
     # Real values are scaled, and shown without the scale; resources that are no objective are shown as well.
     shown = transom("solve", window, "--problem", "selection", "--objectives", "dras-capacity/nodes", *EXACT).out

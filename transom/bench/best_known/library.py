@@ -21,7 +21,7 @@ import msgspec
 from transom._system.files import atomic_write
 from transom.errors import DocumentError
 from transom.io.formats import Digest, Natural, Number, Positive, ResultDocument
-from transom.io.instances import read_instances
+from transom.io.instances import ReadOptions, read_instances
 from transom.io.opening import open_document
 from transom.io.result_conversion import result_of
 from transom.models.problem import ProblemType
@@ -68,7 +68,7 @@ class Entry(
     file : relative to the folder of the library, with slashes.
     line : of a set, from 1; None for a file of one instance.
     problem, objective, objectives, cost_model, wrap : how the instance is read, as of
-        :func:`~transom.io.instances.read_instances`.
+        :class:`~transom.io.instances.ReadOptions`.
     digest : of the problem.
     items : jobs, items, or operation arcs.
     capacity : what they are packed into: a capacity, one for each resource, the number of idle nodes, or a length.
@@ -101,9 +101,9 @@ class Entry(
         return self.file if self.line is None else f"{self.file}:{self.line}"
 
     @property
-    def reading(self) -> tuple[Any, ...]:
-        """How the instance is read: the choices of :func:`~transom.io.instances.read_instances`, in order."""
-        return self.problem, self.objective, self.cost_model, self.wrap, self.objectives
+    def reading(self) -> ReadOptions:
+        """How the instance is read."""
+        return ReadOptions(self.problem, self.objective, self.cost_model, self.wrap, self.objectives)
 
     @property
     def sense(self) -> Literal["min", "max"]:
@@ -208,13 +208,13 @@ class Library:
         ------
         DocumentError, SpecError : a file cannot be read, or not as the entry says.
         """
-        files: defaultdict[tuple[Any, ...], list[Entry]] = defaultdict(list)
+        files: defaultdict[tuple[str, ReadOptions], list[Entry]] = defaultdict(list)
         for entry in entries:
-            files[entry.file, *entry.reading].append(entry)
-        for (file, *reading), wanted in files.items():
+            files[entry.file, entry.reading].append(entry)
+        for (file, reading), wanted in files.items():
             lines = {entry.line: entry for entry in wanted}
             if (self.folder / file).exists():
-                for label, problem in read_instances([self.folder / file], *reading):
+                for label, problem in read_instances([self.folder / file], reading):
                     line = line_of(label, self.folder / file)
                     if line in lines:
                         yield lines.pop(line), problem

@@ -14,7 +14,7 @@ from transom.bench.best_known.library import Entry, Improvement, Library, better
 from transom.errors import DocumentError, TransomError
 from transom.io import encode
 from transom.io.formats import ResultDocument
-from transom.io.instances import read_instances
+from transom.io.instances import AS_STATED, ReadOptions, read_instances
 from transom.problems import problem_type, size_of
 from transom.result import Result
 
@@ -41,19 +41,11 @@ def now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def new_entries(
-    library: Library,
-    files: Sequence[Path],
-    problem: str | None = None,
-    objective: str | None = None,
-    cost_model: str | None = None,
-    wrap: bool | None = None,
-    objectives: str | None = None,
-) -> Iterator[Entry]:
+def new_entries(library: Library, files: Sequence[Path], options: ReadOptions = AS_STATED) -> Iterator[Entry]:
     """Entries for the instances of some files in the folder of a library, one at a time.
 
     An instance that the library knows under the same terms is left out; one that poses the same problem as another
-    takes over what is known of that. The other parameters are as of :func:`~transom.io.instances.read_instances`.
+    takes over what is known of that.
 
     Raises
     ------
@@ -61,15 +53,15 @@ def new_entries(
     SpecError : a name is unknown.
     """
     folder = library.folder.resolve()
-    known = {(entry.file, entry.line, *entry.reading): entry for entry in library.entries}
+    known = {(entry.file, entry.line, entry.reading): entry for entry in library.entries}
     for path in files:
         if not path.resolve().is_relative_to(folder):
             raise DocumentError(f"{path}: does not lie in {library.folder}, the folder of the library")
         name = path.resolve().relative_to(folder).as_posix()
-        for label, posed in read_instances([path], problem, objective, cost_model, wrap, objectives):
-            read_as = problem or posed.kind
+        for label, posed in read_instances([path], options):
+            read_as = options._replace(problem=options.problem or posed.kind)
             line, digest = line_of(label, path), posed.digest()
-            old = known.get((name, line, read_as, objective, cost_model, wrap, objectives))
+            old = known.get((name, line, read_as))
             if old is not None and old.digest != digest:
                 raise DocumentError(
                     f"{label}: is not the instance any more that its entry is for; 'transom library remove' forgets it"
@@ -77,9 +69,10 @@ def new_entries(
             if old is None:
                 same = library.of(digest)
                 yield Entry(
-                    file=name, line=line, problem=read_as, objective=objective, objectives=objectives,
-                    cost_model=cost_model, wrap=wrap, digest=digest, items=size_of(posed), capacity=capacity_of(posed),
-                    scale=getattr(posed, "scale", 1), **(known_of(same[0]) if same else {}),
+                    file=name, line=line, problem=options.problem or posed.kind, objective=options.objective,
+                    objectives=options.objectives, cost_model=options.cost_model, wrap=options.wrap, digest=digest,
+                    items=size_of(posed), capacity=capacity_of(posed), scale=getattr(posed, "scale", 1),
+                    **(known_of(same[0]) if same else {}),
                 )  # fmt: skip
 
 

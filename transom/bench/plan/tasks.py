@@ -20,7 +20,7 @@ from transom.bench.plan.rooted_specs import rooted
 from transom.bench.plan.sequences import replay_tasks
 from transom.bench.plan.task import Task
 from transom.errors import SpecError
-from transom.io.instances import Instance, from_documents
+from transom.io.instances import Instance, ReadOptions, from_documents
 from transom.registry import labelled
 from transom.rng import stream
 from transom.solvers.named import NamedSolver
@@ -294,7 +294,9 @@ def read_set(each: InstanceSet) -> Iterator[Instance]:
     documents = _documents(each)
     if each.take is not None:
         documents = _spread(documents, sum(1 for _ in _documents(each)), each.take)
-    return from_documents(documents, each.problem, each.objective, each.cost_model, each.wrap, each.objectives)
+    return from_documents(
+        documents, ReadOptions(each.problem, each.objective, each.cost_model, each.wrap, each.objectives)
+    )
 
 
 def _documents(each: InstanceSet) -> Iterator[tuple[str, Document]]:

@@ -129,7 +129,7 @@ def _judge_results(files: list[Path], results: Path, given: dict[str, Any], toge
     """Judge results against instances that are read under the options given, as far as these apply to their kind."""
     from transom.errors import DocumentError, SpecError
     from transom.io import name_of, read_documents
-    from transom.io.instances import from_documents, options_of, read_joined, takers_of
+    from transom.io.instances import ReadOptions, from_documents, options_of, read_joined, takers_of
     from transom.io.verify import faults
     from transom.result import Result
 
@@ -151,8 +151,7 @@ def _judge_results(files: list[Path], results: Path, given: dict[str, Any], toge
         for kind in kinds
         for each in from_documents(
             read_joined(files) if together else read_documents(instance),
-            kind,
-            **{name: value for name, value in given.items() if name in options_of(kind)},
+            ReadOptions(kind, **{name: value for name, value in given.items() if name in options_of(kind)}),
         )
     }
     judged, solved = [], set()

@@ -79,9 +79,10 @@ def add_command(
     """
     from transom.bench.best_known.library import INDEX, Library, locked, read_library, write_library
     from transom.bench.best_known.library_update import new_entries
+    from transom.io.instances import ReadOptions
 
     def made(library: Library) -> list[Entry]:
-        return list(new_entries(library, files, problem, objective, cost_model, wrap, objectives))
+        return list(new_entries(library, files, ReadOptions(problem, objective, cost_model, wrap, objectives)))
 
     if not (folder / INDEX).exists():
         made(Library(folder, ()))  # what is wrong with the files is said before there is an index

@@ -131,7 +131,7 @@ def command(
     from transom.cli.output.result_file import ResultFile
     from transom.errors import SpecError, UnsupportedError
     from transom.io import read_documents
-    from transom.io.instances import from_documents, read_joined
+    from transom.io.instances import ReadOptions, from_documents, read_joined
     from transom.solvers.named import NamedSolver
     from transom.solving import parameters, refusal, solve
     from transom.stop import Stop
@@ -154,9 +154,8 @@ def command(
     rules = named_rules(decide or [DEFAULT_RULE])
     # All of them before the first is solved: a broken line or a refusal should not cost an hour.
     documents = read_joined(files) if together else (pair for path in files for pair in read_documents(path))
-    instances = list(
-        from_documents(documents, problem, objective, cost_model, wrap, objectives, nodes=nodes, amounts=amounts)
-    )
+    reading = ReadOptions(problem, objective, cost_model, wrap, objectives, nodes, amounts)
+    instances = list(from_documents(documents, reading))
     fronts = [each for each in instances if _has_front(each)]
     if not fronts:
         options.refuse({"--decide": decide}, "these files: they hold no selection")

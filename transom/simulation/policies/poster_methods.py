@@ -11,7 +11,17 @@ KNOB = 0.2
 
 
 @dataclass(slots=True)
-class MultiSched(SelectionPolicy):
+class _ByKnob(SelectionPolicy):
+    """A policy whose window is chosen by the knob of MultiSched where neither knob nor size is stated."""
+
+    def __post_init__(self) -> None:
+        if self.k is None and self.size is None:
+            self.k = KNOB
+        SelectionPolicy.__post_init__(self)
+
+
+@dataclass(slots=True)
+class MultiSched(_ByKnob):
     """MultiSched of the poster: jobs that do not fit alone are pruned, few are searched exhaustively, others by a GA.
 
     Parameters
@@ -33,8 +43,7 @@ class MultiSched(SelectionPolicy):
 
     def __post_init__(self) -> None:
         self.solver = f"multisched:ga=[{self.ga}],exhaustive={self.exhaustive}"
-        self.k = _knob(self)
-        SelectionPolicy.__post_init__(self)
+        _ByKnob.__post_init__(self)
 
 
 @dataclass(slots=True)
@@ -57,7 +66,7 @@ class BBSched(SelectionPolicy):
 
 
 @dataclass(slots=True)
-class Weighted(SelectionPolicy):
+class Weighted(_ByKnob):
     """Weighted of the poster: the largest weighted sum of utilisations, proved.
 
     Parameters
@@ -77,12 +86,11 @@ class Weighted(SelectionPolicy):
 
     def __post_init__(self) -> None:
         self.solver = f"weighted:weights={self.weights}" if self.weights else "weighted"
-        self.k = _knob(self)
-        SelectionPolicy.__post_init__(self)
+        _ByKnob.__post_init__(self)
 
 
 @dataclass(slots=True)
-class Constrained(SelectionPolicy):
+class Constrained(_ByKnob):
     """Constrained of the poster: the most of one objective within what is free of everything, proved.
 
     Parameters
@@ -102,12 +110,11 @@ class Constrained(SelectionPolicy):
 
     def __post_init__(self) -> None:
         self.solver = f"constrained:objective={self.objective}"
-        self.k = _knob(self)
-        SelectionPolicy.__post_init__(self)
+        _ByKnob.__post_init__(self)
 
 
 @dataclass(slots=True)
-class DotProduct(SelectionPolicy):
+class DotProduct(_ByKnob):
     """Bin packing of the poster: again and again the job whose request has the largest dot product with what is free.
 
     Parameters
@@ -124,11 +131,3 @@ class DotProduct(SelectionPolicy):
     rule: str = field(init=False, default="trade-off")
     seconds: float | None = field(init=False, default=1.0)
     iterations: int | None = field(init=False, default=None)
-
-    def __post_init__(self) -> None:
-        self.k = _knob(self)
-        SelectionPolicy.__post_init__(self)
-
-
-def _knob(policy: SelectionPolicy) -> float | None:
-    return KNOB if policy.k is None and policy.size is None else policy.k

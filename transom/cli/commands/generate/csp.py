@@ -71,6 +71,6 @@ def command(
 def _like(like: Path, count: int | None, cost_model: str | None) -> Iterator[ConstrainedPath]:
     from itertools import islice
 
-    from transom.io.instances import read_instances
+    from transom.io.instances import ReadOptions, read_instances
 
-    return (problem for _, problem in islice(read_instances([like], "csp", None, cost_model), count))
+    return (problem for _, problem in islice(read_instances([like], ReadOptions("csp", cost_model=cost_model)), count))
