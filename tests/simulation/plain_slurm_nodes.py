@@ -26,15 +26,20 @@ class Reservation(NamedTuple):
 
 
 def plain_slurm_nodes(
-    jobs: Sequence[PlainJob], leaves: Sequence[Sequence[int]], interval: int, resolution: int, window: int
+    jobs: Sequence[PlainJob],
+    leaves: Sequence[Sequence[int]],
+    interval: int,
+    resolution: int,
+    window: int,
+    completing: int = 0,
 ) -> tuple[list[int], list[Nodes]]:
-    """The start and the nodes of each job; jobs are in the order of the queue."""
+    """The start and the nodes of each job; jobs are in the order of the queue, nodes stay busy ``completing`` more."""
     start: dict[int, int] = {}
     on: dict[int, Nodes] = {}
     machine = frozenset(node for leaf in leaves for node in leaf)
     now = 0
     while len(start) < len(jobs):
-        running = {i for i in start if start[i] + jobs[i].runtime > now}
+        running = {i for i in start if start[i] + jobs[i].runtime + completing > now}
         queue = [i for i, job in enumerate(jobs) if i not in start and job.submit <= now]
 
         def idle(running: set[int] = running) -> Nodes:

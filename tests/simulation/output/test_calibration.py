@@ -12,7 +12,13 @@ from transom.errors import ModelError
 from transom.models import Cluster, Job
 from transom.models.arrays import IntArray
 from transom.simulation import simulate
-from transom.simulation.output.calibration import ALL, agreement, agreement_of_those_that_met, calibration
+from transom.simulation.output.calibration import (
+    ALL,
+    agreement,
+    agreement_of_those_that_met,
+    calibration,
+    start_after_end,
+)
 from transom.traces import TracedJob, Workload
 from transom.traces.origin import Origin
 
@@ -66,6 +72,14 @@ def test_partitions_are_compared_one_by_one() -> None:
         "partition 1": (1, 0.0),
         "gpu": (2, 10.0),
     }
+
+
+def test_the_log_tells_how_long_after_an_end_others_start() -> None:
+    # Ends at 110, 212, 316 s; the second job starts 2 s after the first end, the third 4, the fourth 9 s.
+    assert start_after_end(logged_workload([10, 112, 216, 325])) == 4
+    # Jobs that waited while nobody ended, or did not wait, say nothing; nor do those whose start is unknown.
+    assert start_after_end(logged_workload([10, 25, -1, 40])) is None
+    assert start_after_end(Workload.of([], Cluster(1), "made")) is None
 
 
 def test_a_trace_without_logged_starts_is_refused() -> None:

@@ -15,6 +15,7 @@ from transom.simulation.output.verification import check_schedule
 from transom.simulation.policies.slurm import SlurmBackfill
 from transom.simulation.snapshots import snapshots
 from transom.traces import TracedJob, Workload, read_swf
+from transom.traces.outages import Outages
 
 THETA = Path(__file__).parents[4] / "shared" / "traces" / "theta_2022.swf.gz"
 
@@ -62,6 +63,18 @@ def test_a_job_beyond_the_window_or_the_depth_holds_back_nobody() -> None:
     short = made((0, 8, 600, 600), (1, 10, 600, 600), (2, 2, 100, 100))
     assert starts(short) == {1: 0, 2: 600, 3: 30}
     assert starts(short, "slurm-backfill:depth=1") == {1: 0, 2: 600, 3: 1200}
+
+
+def test_nodes_stay_busy_for_a_while_after_an_end() -> None:
+    # Job 2 waits for the nodes of job 1, which are idle 7 s after its end, and job 3 for the end of job 2 itself.
+    workload = made((0, 10, 600, 600), (1, 10, 600, 300), (2, 10, 600, 60))
+    assert starts(workload, "slurm-backfill:completing=7") == {1: 0, 2: 607, 3: 914}
+    told = simulate(workload, "slurm-backfill:completing=7")
+    assert told.end.tolist() == [600, 907, 974]
+    with pytest.raises(SpecError, match="completing must be from 0 to"):
+        simulate(workload, "slurm-backfill:completing=-1")
+    with pytest.raises(SpecError, match="completing does not go with --outages"):
+        simulate(workload, "slurm-backfill:completing=7", outages=Outages())
 
 
 def test_the_queue_has_the_order_of_a_rule() -> None:

@@ -30,6 +30,7 @@ def test_starts_equal_a_slow_replay_over_nodes(seed: int) -> None:
     rng = np.random.default_rng(seed)
     nodes, leaf = int(rng.integers(4, 14)), int(rng.integers(1, 6))
     interval, resolution = int(rng.choice([1, 7, 30])), int(rng.choice([1, 10, 60]))
+    completing = seed % 3 * 5
     submit = np.sort(rng.integers(0, 700, 40))
     jobs = []
     for at in submit.tolist():
@@ -37,8 +38,8 @@ def test_starts_equal_a_slow_replay_over_nodes(seed: int) -> None:
         jobs.append(PlainJob(at, int(rng.integers(1, nodes + 1)), walltime, int(rng.integers(1, walltime + 1))))
     leaves = [list(range(i, min(i + leaf, nodes))) for i in range(0, nodes, leaf)]
     spec = f"slurm-backfill:leaf={leaf},interval={interval},resolution={resolution},window=300"
-    told = simulate(workload(jobs, nodes), spec)
-    starts, _ = plain_slurm_nodes(jobs, leaves, interval, resolution, 300)
+    told = simulate(workload(jobs, nodes), f"{spec},completing={completing}")
+    starts, _ = plain_slurm_nodes(jobs, leaves, interval, resolution, 300, completing)
     assert told.start.tolist() == starts
 
 

@@ -47,7 +47,7 @@ def command(
     that waited together start in the logged order, and how the waits compare. Differences between policies that are
     smaller than the error of this model say nothing about the cluster.
     """
-    from transom.simulation.output.calibration import calibration
+    from transom.simulation.output.calibration import calibration, start_after_end
     from transom.simulation.runs import parse_runs, replay
 
     runs = parse_runs(policy or ["slurm-backfill"], seed)
@@ -75,6 +75,7 @@ def command(
                 "workload": workload.digest(),
                 "jobs": len(workload),
                 **workload.facts,
+                "start_after_end": start_after_end(workload),
                 "policies": rows,
             }
         )
@@ -88,6 +89,8 @@ def command(
     )
     for line in lines:
         note(line)
+    if after := start_after_end(workload):
+        remark(f"by the log, half of the jobs that waited start within {_time(after)} of another one's end")
     for label, groups in found.items():
         remark(f"{label}: {sentence(next(iter(groups.values())))}")
 

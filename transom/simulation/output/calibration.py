@@ -75,6 +75,27 @@ def calibration(workload: Workload, schedule: Schedule) -> dict[str, Calibration
     return {name: _compared(submit[of], started[of], schedule.start[of]) for name, of in groups.items()}
 
 
+def start_after_end(workload: Workload) -> int | None:
+    """How long after an end somebody starts, by the log [s].
+
+    The median, over the jobs during whose wait another one ended, of the time from the last such end to their start.
+    Where most jobs start as soon as they can, it is how long nodes stay busy after a job (``completing`` of
+    ``slurm-backfill``). Further ends make it shorter, starts that do not follow an end make it longer.
+
+    Parameters
+    ----------
+    workload : a trace; None where it does not say when jobs started, or no job waited for an end.
+    """
+    started = workload.origin.started
+    if started is None:
+        return None
+    known = started >= 0
+    ends = np.sort((started + workload.runtime)[known])
+    before = np.concatenate(([-1], ends))[np.searchsorted(ends, started, side="right")]
+    waited = known & (before > workload.jobs.submit)
+    return int(np.median((started - before)[waited])) if waited.any() else None
+
+
 def _compared(submit: IntArray, logged: IntArray, replayed: IntArray) -> Calibration:
     error = np.abs(replayed - logged)
     waits = np.sort(logged - submit), np.sort(replayed - submit)

@@ -82,6 +82,7 @@ class SlurmBackfill:
     node_memory, node_gpus : memory [MiB] and GPUs of each node, with ``node_cores``; 0: they do not count.
     leaf : nodes below each leaf switch, in the order of their ids; the last one may have fewer. Cycles then reserve
         single nodes, chosen as Slurm does with topology/tree, and jobs start on these. 0: nodes are counted.
+    completing : how long the nodes of a job stay busy after its end [s]: epilog, and the main scheduler's next look.
 
     Raises
     ------
@@ -111,6 +112,7 @@ class SlurmBackfill:
     node_memory: int = 0
     node_gpus: int = 0
     leaf: int = 0
+    completing: int = 0
 
     def __post_init__(self) -> None:
         for name in ("depth", "queue", "interval", "resolution", "window"):
@@ -122,6 +124,8 @@ class SlurmBackfill:
         for name in ("node_cores", "node_memory", "node_gpus", "leaf"):
             if not 0 <= getattr(self, name) <= LARGEST:
                 raise SpecError(f"slurm-backfill: {name} must be from 0 to {LARGEST}, got {getattr(self, name)}")
+        if not 0 <= self.completing <= _LONGEST:
+            raise SpecError(f"slurm-backfill: completing must be from 0 to {_LONGEST}, got {self.completing}")
         if not self.node_cores and (self.node_memory or self.node_gpus):
             raise SpecError("slurm-backfill: node_memory and node_gpus are of nodes that jobs share: give node_cores")
         if self.node_cores and self.reservations:
@@ -172,7 +176,10 @@ class SlurmBackfill:
             if terms is not None:
                 jobs = replay.jobs
                 priorities = Priorities(terms, facts, jobs.submit, jobs.walltime, associations, qos)
-        tables = self._tables(state, replay.runtime, replay.jobs, replay.cluster, limits.limits, reserved, shared)
+        if self.completing and replay.stepwise:
+            raise SpecError("slurm-backfill: completing does not go with --outages")
+        held_for = replay.runtime + self.completing
+        tables = self._tables(state, held_for, replay.jobs, replay.cluster, limits.limits, reserved, shared)
         if self.leaf:
             self._check_whole_nodes(replay)
             tables = tables._replace(plan=node_plan(replay.jobs.nodes, replay.cluster.num_nodes, self.leaf, self.depth))
@@ -195,6 +202,7 @@ class SlurmBackfill:
             logs.append(tables.log[:, :rows].copy())
             held.append(tables.passed[:rows].copy())
             report(int(state.at[events.STARTED]))
+        state.jobs[:, events.END] -= self.completing
         decisions: dict[str, NDArray[Any]] = dict(zip(COLUMNS, np.concatenate(logs, axis=1), strict=True))
         if len(limits.reasons):
             decisions |= _limited(np.concatenate(held), replay.ids, limits.reasons)
