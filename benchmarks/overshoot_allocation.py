@@ -5,24 +5,24 @@
 
 A quarter of the nodes is idle, in fragments; ``--jobs`` jobs ask for up to 95 % of them, under each rule and as a
 path. Every solver that takes the problem gets the budgets; ``--all`` prints every run, else the worst of each solver,
-number of nodes and budget. Solvers of our own keep a budget of CPU time; those that wait for a native back end keep
-one of the clock, and are taken to use one core from the last look at it up to the deadline. The exit status is 1
-where the CPU time after the deadline is above 50 ms + 5 % of the budget, a solver fails, or a result says that its
-time was up before 95 % of it.
+number of nodes and budget. Budgets are of CPU time, that of worker processes included. The exit status is 1 where
+the CPU time after the deadline is above 50 ms + 5 % of the budget, a solver fails, or a result says that its time was
+up before 95 % of it.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
 from collections import defaultdict
-from time import perf_counter, process_time
 from typing import NamedTuple
 
 import numpy as np
 
 from benchmarks.overshoot import allowance
 from transom import Stop, registry, solve
+from transom._system.cpu_clock import cpu_time
 from transom.errors import SpecError
 from transom.generate.instances.fragmented import fragmented_allocation
 from transom.models import Allocation, ConstrainedPath
@@ -30,40 +30,30 @@ from transom.result import Result
 from transom.solvers.backends.native import run_deferred
 from transom.solving import Solver, refusal, warm_up
 
-NATIVE = ("ortools", "pyscipopt")
-
 
 class Watch:
-    """A clock for a budget that knows how much CPU time is used after the deadline.
+    """A clock of CPU time, that of workers included, which knows how much is used after the deadline.
 
     Parameters
     ----------
     seconds : the budget [s].
-    native : whether the budget is of the clock instead of CPU time.
     """
 
-    def __init__(self, seconds: float, native: bool) -> None:
-        self._time = perf_counter if native else process_time
+    def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._deadline: float | None = None
-        self._last = (0.0, 0.0)
 
     def __call__(self) -> float:
         """The time [s]; the first call starts the budget."""
-        now, used = self._time(), process_time()
+        now = cpu_time()
         if self._deadline is None:
             self._deadline = now + self._seconds
-        if now < self._deadline:
-            self._last = (now, used)
         return now
 
     def after(self) -> float:
         """CPU time used after the deadline [s], negative where the run ended before."""
         assert self._deadline is not None
-        now, used = self._time(), process_time()
-        if now < self._deadline:
-            return now - self._deadline
-        return max(0.0, used - self._last[1] - (self._deadline - self._last[0]))
+        return cpu_time() - self._deadline
 
 
 class Run(NamedTuple):
@@ -106,7 +96,8 @@ def solvers(problem: Allocation | ConstrainedPath, only: list[str]) -> list[Solv
 def run(solver: Solver, problem: Allocation | ConstrainedPath, seconds: float) -> Run:
     """Solve under a watch."""
     warm_up(solver, Allocation)
-    watch = Watch(seconds, bool(set(NATIVE) & set(getattr(solver, "needs", ()))))
+    gc.collect()  # garbage of the runs before is not this one's
+    watch = Watch(seconds)
     result = solve(problem, solver, Stop(seconds=seconds), clock=watch)
     over = watch.after()
     run_deferred()

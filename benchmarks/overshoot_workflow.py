@@ -12,12 +12,13 @@ it is above 50 ms + 5 % of the budget, a solver fails, or it has no schedule.
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
 
 from benchmarks.overshoot import allowance
-from benchmarks.overshoot_allocation import NATIVE, Watch
+from benchmarks.overshoot_allocation import Watch
 from transom import Stop, registry, solve
 from transom.generate.instances.workflows import random_workflow
 from transom.models import Workflow
@@ -55,7 +56,8 @@ def main() -> None:
             for seconds in options.seconds or [0.01, 0.1, 1.0]:
                 worst, told = -seconds, ""
                 for flow in flows:
-                    watch = Watch(seconds, name == "auto" or bool(set(NATIVE) & set(getattr(solver, "needs", ()))))
+                    gc.collect()
+                    watch = Watch(seconds)
                     result = solve(flow, solver, Stop(seconds=seconds), clock=watch)
                     over = watch.after()
                     run_deferred()

@@ -98,7 +98,7 @@ def test_whole_costs_are_proved_exactly() -> None:
         assert isinstance(result.bound, int)
 
 
-def test_a_model_that_highs_could_not_even_read_in_time_is_not_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_that_highs_could_not_presolve_in_time_is_not_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
     idle = np.sort(rng.choice(2000, 1000, replace=False))
     problem = Allocation(FatTree.uniform(2000, 10, 100), idle, np.arange(10, 30))
@@ -109,4 +109,4 @@ def test_a_model_that_highs_could_not_even_read_in_time_is_not_handed_over(monke
     assert not asked
     assert budget.ran_short
     assert budget.value is not None
-    assert "longer to hand over" in budget.notes["ended"]
+    assert "longer to presolve" in budget.notes["ended"]

@@ -8,7 +8,7 @@ import signal
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
-from time import process_time
+from time import perf_counter, process_time
 
 import numpy as np
 import pytest
@@ -88,6 +88,15 @@ def test_a_worker_that_works_is_stopped_when_it_has_used_the_budget(worker: Work
     assert cpu_time() - whole >= 0.2
     assert budget.done()
     assert budget.reason == "time"
+
+
+@pytest.mark.parametrize("clock", [perf_counter, process_time])
+def test_a_grace_ends(worker: WorkerProcess, clock: Callable[[], float]) -> None:
+    # It never answers, so that this hangs where a grace begins anew once the budget is over.
+    budget = Stop(seconds=0.05).start(figure_2(), clock=clock)
+    assert worker.ask(b"b", 1, budget, grace=0.02) == b""
+    assert not worker.alive
+    assert budget.seconds() >= 0.07
 
 
 def test_what_a_worker_used_is_charged_to_other_budgets_too(worker: WorkerProcess) -> None:

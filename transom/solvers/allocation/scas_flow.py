@@ -38,7 +38,7 @@ from transom.stop import Budget
 BackEnd = Literal["highs", "scip"]
 
 _PER_COLUMN, _PER_ENTRY = 4e-6, 3e-7  # what it takes PySCIPOpt to make one, about [s]
-_AT_LEAST = 6e-6  # what it takes at least, for each column, to hand the programme over to HiGHS [s]
+_AT_LEAST = 6e-6  # what HiGHS takes at least, for each column, before it knows anything: mostly its presolve [s]
 _GRACE = 0.02  # how long past the budget an answer may take that HiGHS' own limit brought about [s]
 
 
@@ -157,7 +157,7 @@ def _solve(problem: Allocation | ConstrainedPath, budget: Budget, seed: int, bac
         return
     columns = packed.length + int(np.isfinite(packed.costs).sum())
     if backend == "highs" and budget.short(columns * _AT_LEAST):
-        why = f"a model of {columns} columns takes longer to hand over than there is time"
+        why = f"a model of {columns} columns takes HiGHS longer to presolve than there is time"
         answer_greedily(problem, packed, budget, why)
         return
     if backend == "scip" and budget.short(columns * _PER_COLUMN):

@@ -49,7 +49,10 @@ class _Term:
     def left(self, grace: float) -> float:
         """How long nobody needs to look [s], 0 where the time is over by more than a grace [s]."""
         self.pay()
-        left = self._budget.seconds_left() + grace
+        seconds = self._budget.stop.seconds
+        # What is left is never negative: without this the grace would begin anew at every look.
+        over = 0.0 if seconds is None else max(0.0, self._budget.seconds() - seconds)
+        left = self._budget.seconds_left() + grace - over
         if left <= 0 or self._budget.wall:
             return max(0.0, left)
         if perf_counter() >= self._hangs and self._used >= _AWAKE * self._patience:
