@@ -76,7 +76,9 @@ def test_partitions_are_compared_one_by_one() -> None:
 
 def test_the_log_tells_how_long_after_an_end_others_start() -> None:
     # Ends at 110, 212, 316 s; the second job starts 2 s after the first end, the third 4, the fourth 9 s.
-    assert start_after_end(logged_workload([10, 112, 216, 325])) == 4
+    assert start_after_end(logged_workload([10, 112, 216, 325])) == 5
+    # Of ten jobs the longest time does not count.
+    assert start_after_end(logged_workload([10, *(10 + 102 * i for i in range(1, 10)), 2000])) == 2
     # Jobs that waited while nobody ended, or did not wait, say nothing; nor do those whose start is unknown.
     assert start_after_end(logged_workload([10, 25, -1, 40])) is None
     assert start_after_end(Workload.of([], Cluster(1), "made")) is None

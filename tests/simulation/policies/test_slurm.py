@@ -71,6 +71,12 @@ def test_nodes_stay_busy_for_a_while_after_an_end() -> None:
     assert starts(workload, "slurm-backfill:completing=7") == {1: 0, 2: 607, 3: 914}
     told = simulate(workload, "slurm-backfill:completing=7")
     assert told.end.tolist() == [600, 907, 974]
+    # With a fraction, half of the ends take a second longer.
+    chain = made(*((i, 10, 600, 100) for i in range(40)))
+    told = simulate(chain, "slurm-backfill:completing=7.5")
+    assert np.bincount(np.diff(told.start)).nonzero()[0].tolist() == [107, 108]
+    assert told.start[-1] == 39 * 107 + 19
+    assert (told.runtime == 100).all()
     with pytest.raises(SpecError, match="completing must be from 0 to"):
         simulate(workload, "slurm-backfill:completing=-1")
     with pytest.raises(SpecError, match="completing does not go with --outages"):

@@ -89,8 +89,8 @@ def command(
     )
     for line in lines:
         note(line)
-    if after := start_after_end(workload):
-        remark(f"by the log, half of the jobs that waited start within {_time(after)} of another one's end")
+    if (after := start_after_end(workload)) is not None:
+        remark(f"by the log, jobs that waited start {number(after, 2)} s after another one's end, in the mean")
     for label, groups in found.items():
         remark(f"{label}: {sentence(next(iter(groups.values())))}")
 

@@ -83,6 +83,7 @@ class SlurmBackfill:
     leaf : nodes below each leaf switch, in the order of their ids; the last one may have fewer. Cycles then reserve
         single nodes, chosen as Slurm does with topology/tree, and jobs start on these. 0: nodes are counted.
     completing : how long the nodes of a job stay busy after its end [s]: epilog, and the main scheduler's next look.
+        With a fraction, some jobs take the whole second below, others the one above, so that the mean is right.
 
     Raises
     ------
@@ -112,7 +113,7 @@ class SlurmBackfill:
     node_memory: int = 0
     node_gpus: int = 0
     leaf: int = 0
-    completing: int = 0
+    completing: float = 0.0
 
     def __post_init__(self) -> None:
         for name in ("depth", "queue", "interval", "resolution", "window"):
@@ -178,7 +179,8 @@ class SlurmBackfill:
                 priorities = Priorities(terms, facts, jobs.submit, jobs.walltime, associations, qos)
         if self.completing and replay.stepwise:
             raise SpecError("slurm-backfill: completing does not go with --outages")
-        held_for = replay.runtime + self.completing
+        busy = _whole_seconds(self.completing, len(replay.jobs))
+        held_for = replay.runtime + busy
         tables = self._tables(state, held_for, replay.jobs, replay.cluster, limits.limits, reserved, shared)
         if self.leaf:
             self._check_whole_nodes(replay)
@@ -202,7 +204,7 @@ class SlurmBackfill:
             logs.append(tables.log[:, :rows].copy())
             held.append(tables.passed[:rows].copy())
             report(int(state.at[events.STARTED]))
-        state.jobs[:, events.END] -= self.completing
+        state.jobs[:, events.END] -= busy
         decisions: dict[str, NDArray[Any]] = dict(zip(COLUMNS, np.concatenate(logs, axis=1), strict=True))
         if len(limits.reasons):
             decisions |= _limited(np.concatenate(held), replay.ids, limits.reasons)
@@ -310,6 +312,13 @@ class SlurmBackfill:
             shared=shared,
             plan=node_plan(table.nodes, 0, 1, 0),
         )
+
+
+def _whole_seconds(mean: float, jobs: int) -> IntArray:
+    """Whole seconds of each job with this mean, the upper ones spread evenly."""
+    golden = (np.sqrt(5) - 1) / 2
+    seconds: IntArray = np.floor(mean + np.arange(jobs) * golden % 1).astype(np.int64)
+    return seconds
 
 
 def _amounts(state: events.State) -> int:
