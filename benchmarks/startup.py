@@ -46,6 +46,7 @@ PLAIN = (
     "library list --library {library}",
     "bench run --help",
     "bench plan --instances {knapsack} --solver dp",
+    "bench plan smoke",
     "report --help",
     "check {knapsack} {result}",
 )

@@ -1,7 +1,7 @@
 """``python -m transom.foreseen``: what users do with the package, on small data.
 
 Printed is which compiled functions Python calls, and with which types of arguments: those are built ahead of time.
-Nothing is compiled for that, so that it takes half a minute.
+Nothing is compiled for that, so that it takes a minute.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _RULES = ("first-fit", "best-fit", "tetris", "tetris-as-coded", "drf", "longest-
 _TRACE = "generate workload --jobs 120 --nodes 64 --load 0.95 --seed 1 --out"
 
 
-def _commands() -> Iterator[str]:
+def commands() -> Iterator[str]:
     """Command lines, without the program's name, in the order that they run in."""
     for trace in ("trace.swf", "trace.swf.gz"):
         yield f"{_TRACE} {trace}"
@@ -103,7 +103,7 @@ def _commands() -> Iterator[str]:
     rules = ("first-fit", "tetris-as-coded", "learned-priority", "deepjs")
     yield f"{tasks} {' '.join(f'--policy {each}' for each in rules)} --rules cloudsimpy"
     yield f"snapshot trace.swf --every 20000 --limit 4 --cluster {_TREE} --out windows.jsonl"
-    yield "simulate trace.swf --jobs 60 --policy slurm-backfill --policy slurm-backfill:order=wfp3 --no-figures"
+    yield "simulate trace.swf --jobs 60 --policy slurm-backfill --policy wfp3=slurm-backfill:order=wfp3 --no-figures"
     yield "generate workflow --family all --count 5 --tasks 12 --gap 60 --out stream.jsonl"
     yield "simulate stream.jsonl --nodes 4 --policy fcfs-easy --policy wfp3-conservative --out workflows"
     yield "check stream.jsonl workflows"
@@ -119,7 +119,8 @@ def _commands() -> Iterator[str]:
     machine = "--nodes 256 --leaf-nodes 4 --pod-nodes 16 --idle 100"
     yield f"generate tjap --family fragmented {machine} --jobs 12 --out fragmented.jsonl"
     yield "generate csp --length 40 --out paths.jsonl"
-    for file in ("classes", "jobs", "selections", "allocations", "paths"):
+    yield "generate joint --nodes 64 --jobs 8 --limited 0.3 --out choices.jsonl"
+    for file in ("classes", "jobs", "selections", "allocations", "paths", "choices"):
         yield f"solve {file}.jsonl --seconds 0.02 --out {file}.results.jsonl"
         yield f"check {file}.jsonl {file}.results.jsonl"
     yield "solve windows.jsonl --problem selection --seconds 0.1 --decide knee"
@@ -128,7 +129,7 @@ def _commands() -> Iterator[str]:
 
 def _searches() -> None:
     """Every solver on instances of the kinds that it takes."""
-    for file in ("classes", "hard", "selections", "allocations", "fragmented", "paths"):
+    for file in ("classes", "hard", "selections", "allocations", "fragmented", "paths", "choices"):
         for _, problem in list(read_instances([Path(f"{file}.jsonl")]))[-3:]:
             for name in registry.names(registry.SOLVERS):
                 with suppress(TransomError, ImportError):
@@ -155,7 +156,7 @@ if __name__ == "__main__":
         Path("tasks.csv").write_text(_TASKS)
         Path("answers.txt").write_text(_ANSWERS)
         _solvers()
-        for each in _commands():
+        for each in commands():
             _run(each)
         _searches()
     json.dump(seen, sys.stdout)

@@ -228,10 +228,15 @@ def presolve(problem: Problem, budget: Budget) -> bool:
 
 def refusal(solver: Solver, problem: Problem) -> str | None:
     """Why a solver cannot take a problem, or None if it can."""
-    if not isinstance(problem, solver.solves):
-        solves = solver.solves if isinstance(solver.solves, tuple) else (solver.solves,)
-        return f"it solves {' and '.join(each.__name__ for each in solves)} problems"
-    return solver.supports(problem)
+    return wrong_type(solver, type(problem)) or solver.supports(problem)
+
+
+def wrong_type(solver: Solver, problem: type) -> str | None:
+    """Why a solver takes no problem of a type, or None if it takes some."""
+    if issubclass(problem, solver.solves):
+        return None
+    solves = solver.solves if isinstance(solver.solves, tuple) else (solver.solves,)
+    return f"it solves {' and '.join(each.__name__ for each in solves)} problems"
 
 
 def warm_up(thing: Solver | Problem, problem: type | None = None) -> None:

@@ -56,6 +56,7 @@ WITHOUT_COMPILER = (
     ("report", "--help"),
     ("bench", "run", "--help"),
     ("bench", "plan", "--instances", "instances/windows/lublin.jsonl"),
+    ("bench", "plan", "smoke", "--quiet"),
     ("check", "instances/windows/lublin.jsonl", "RESULT"),
 )
 

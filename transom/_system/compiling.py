@@ -24,6 +24,7 @@ from numpy.random import Generator
 from transom._system import notices
 from transom._system.argument_types import described
 from transom._system.cache_folder import cache_folder
+from transom._system.compiler_flags import quick
 from transom._system.kernel_digest import kernel_digest
 from transom._system.prebuilt import prebuilt
 from transom._system.signals import uninterrupted
@@ -146,7 +147,7 @@ class compiled(Generic[Given, Returned]):
 
         def without_machine_code(flags: Any) -> Any:
             flags.no_compile = True
-            return flags
+            return quick(flags)
 
         dispatcher.get_call_template = _without_constants(dispatcher.get_call_template)
         dispatcher._compiler._customize_flags = without_machine_code

@@ -114,6 +114,30 @@ def test_made_instances_are_those_of_the_recipe() -> None:
     assert [instance.problem.digest() for instance in found] == [made[0].digest(), made[2].digest()]
 
 
+def test_instances_of_recipes_are_counted_without_being_made() -> None:
+    made = InstanceSet(name="made", generate="knapsack", parameters={"items": 12}, count=7)
+    tree = {"nodes": 128, "k": 8, "periods": 5}
+    plan = Plan(
+        instances=(
+            msgspec.structs.replace(made, take=3),
+            msgspec.structs.replace(made, name="all of them"),
+            InstanceSet(name="any rule", generate="tjap", parameters=tree, count=2),
+            InstanceSet(name="static", generate="tjap", parameters=tree, problem="scas", count=2, seed=1),
+        ),
+        traces=(TraceSet(generate="workload", parameters={"jobs": 20, "nodes": 8}, policies=("fcfs", "fcfs-easy")),),
+        solvers=("greedy", "best-fit"),
+        seeds=(0, 1),
+    )
+    counted, exact = dry_run(plan, make=False), dry_run(plan)
+    assert (counted.groups, counted.unsupported) == (exact.groups, exact.unsupported)
+    assert counted.instances == exact.instances
+    assert counted.instances == {"made": 3, "all of them": 7, "any rule": 2, "static": 2, "workload": 1}
+    assert (counted.unmade, exact.unmade) == (3 + 7 + 2 + 1, 0)  # the rule of the other set is known when it is made
+    wrong = InstanceSet(name="wrong", generate="knapsack", parameters={"itmes": 12})
+    with pytest.raises(SpecError, match="wrong: unknown parameter of recipe 'knapsack': 'itmes'"):
+        dry_run(Plan(instances=(wrong,), solvers=("greedy",)), make=False)
+
+
 def test_solvers_meet_the_kinds_that_they_take(files: Path) -> None:
     both = InstanceSet(name="both", files=(str(files / "ten.jsonl"), str(files / "tree.json")))
     plan = Plan(instances=(both,), solvers=("greedy", "best-fit", "sa"))

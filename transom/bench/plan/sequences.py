@@ -21,6 +21,7 @@ from transom.registry import labelled, weights_of
 from transom.stop import Stop
 
 if TYPE_CHECKING:
+    from transom.generate.instance_generator import InstanceGenerator
     from transom.simulation.reading import Sequence
 
 FORMAT = "transom/sequence/1"
@@ -42,11 +43,12 @@ class _Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 _DECODER = msgspec.json.Decoder(_Document)
 
 
-def replay_tasks(plan: Plan, trace: TraceSet) -> Iterator[Task]:
+def replay_tasks(plan: Plan, trace: TraceSet, make: bool = True) -> Iterator[Task]:
     """The replays of a workload: one for each policy and seed, in the order of the plan.
 
     The digest of the instance is of the jobs, the event rules and the jitter: what is the same for all policies. A
-    file must be found under its path wherever the replays run.
+    file must be found under its path wherever the replays run. With ``make`` false the jobs of a recipe are not made,
+    and the digest is one of its parameters: enough to count the replays.
 
     Raises
     ------
@@ -70,7 +72,11 @@ def replay_tasks(plan: Plan, trace: TraceSet) -> Iterator[Task]:
         if twin := next((other for other, same in named if same == spec and other != label), None):
             raise SpecError(f"{name}: {twin!r} and {label!r} are one policy: {spec}")
     weights = {spec: weights_of(*deciding(policy)) for (_, spec), policy in zip(named, policies, strict=True)}
-    read = _sequence(trace)
+    if make or trace.generate is None:
+        digest = _digest(_sequence(trace), trace)
+    else:
+        _recipe(trace)
+        digest = blake2b(_terms(trace) + str(trace.jitter).encode(), digest_size=16).hexdigest()
     for seed in dict.fromkeys(plan.seeds):
         for label, spec in named:
             document = _Document(msgspec.structs.replace(trace, name=name, policies=(spec,)), seed)
@@ -79,7 +85,7 @@ def replay_tasks(plan: Plan, trace: TraceSet) -> Iterator[Task]:
                 set=name,
                 label=name if not trace.jitter else f"{name}, moved by seed {seed}",
                 document=msgspec.Raw(msgspec.json.encode(document)),
-                instance=_digest(read, trace),
+                instance=digest,
                 problem="sequence",
                 name=label,
                 spec=spec,
@@ -179,7 +185,20 @@ def _prepared(task: Task, trace: TraceSet, read: Sequence, since: float) -> floa
 
 def _sequence(trace: TraceSet) -> Sequence:
     """The jobs of a trace set; the last ones are kept, because the replays of one follow each other."""
-    return _read(msgspec.json.encode(msgspec.structs.replace(trace, name="", policies=(), jitter=0)))
+    return _read(_terms(trace))
+
+
+def _terms(trace: TraceSet) -> bytes:
+    """What the jobs follow from."""
+    return msgspec.json.encode(msgspec.structs.replace(trace, name="", policies=(), jitter=0))
+
+
+def _recipe(trace: TraceSet) -> InstanceGenerator:
+    from transom.generate.recipes import recipe
+
+    if trace.nodes is not None:
+        raise SpecError(f"{trace.generate}: nodes are a parameter of the recipe")
+    return recipe(str(trace.generate), trace.parameters)
 
 
 @lru_cache(maxsize=2)
@@ -197,11 +216,7 @@ def _read(data: bytes) -> Sequence:
                 "the protocol of random ones is that of transom simulate"
             )
         return read_sequence(Path(trace.file), rules, trace.nodes, trace.start, trace.jobs)
-    from transom.generate.recipes import recipe
-
-    if trace.nodes is not None:
-        raise SpecError(f"{trace.generate}: nodes are a parameter of the recipe")
-    made = next(iter(recipe(str(trace.generate), trace.parameters).make(trace.workload_seed, 1)), None)
+    made = next(iter(_recipe(trace).make(trace.workload_seed, 1)), None)
     if not isinstance(made, Workload):
         raise SpecError(f"{trace.generate}: this recipe makes no workloads")
     whole = not trace.start and trace.jobs is None

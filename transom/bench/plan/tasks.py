@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 
@@ -21,14 +22,18 @@ from transom.bench.plan.sequences import replay_tasks
 from transom.bench.plan.task import Task
 from transom.errors import SpecError
 from transom.io.instances import Instance, ReadOptions, from_documents
+from transom.problems import problem_type, problem_types, types_of
 from transom.registry import labelled
 from transom.rng import stream
 from transom.solvers.named import NamedSolver
-from transom.solving import refusal
+from transom.solving import refusal, wrong_type
 from transom.stop import Stop
 
 if TYPE_CHECKING:
+    from transom.generate.instance_generator import InstanceGenerator
     from transom.io import Document
+
+_Given = TypeVar("_Given")
 
 State = Literal["open", "done", "failed", "outdated"]
 """What is known of a run: nothing; it came to an end; it failed; it came to an end under other code or versions."""
@@ -89,11 +94,13 @@ class DryRun:
     groups : the runs, in the order of the plan.
     unsupported : which solvers do not apply where; they have no runs there.
     instances : how many each set has.
+    unmade : how many of them were only counted: no solver was asked about them.
     """
 
     groups: tuple[RunGroup, ...]
     unsupported: tuple[Unsupported, ...]
     instances: dict[str, int]
+    unmade: int = 0
 
     def runs(self, *states: State) -> int:
         """How many runs there are in these states, by default in all."""
@@ -109,13 +116,16 @@ class DryRun:
         return sum((group.longest + grace) * group.runs(*states) for group in self.groups)
 
 
-def dry_run(plan: Plan, known: Known = lambda run: "open") -> DryRun:
+def dry_run(plan: Plan, known: Known = lambda run: "open", make: bool = True) -> DryRun:
     """Read all instances of a plan once and count its runs; whatever is wrong with the plan is told here.
 
     Parameters
     ----------
     plan : the plan.
     known : what is known of its runs.
+    make : whether the instances of recipes are made. Otherwise they are counted where the recipe tells how many there
+        are and of which kind, and every solver of that kind counts for each: quick, but it notices neither a refusal
+        nor an instance that two recipes have in common.
 
     Raises
     ------
@@ -126,6 +136,7 @@ def dry_run(plan: Plan, known: Known = lambda run: "open") -> DryRun:
     groups: dict[tuple[str, str, str, Stop, int], RunGroup] = {}
     takes: dict[tuple[str, str, str], Unsupported | None] = {}
     instances: dict[str, int] = {}
+    unmade = 0
 
     def add(run: Task) -> None:
         terms = (run.set, run.name, run.problem, run.stop, run.threads)
@@ -134,14 +145,15 @@ def dry_run(plan: Plan, known: Known = lambda run: "open") -> DryRun:
             groups[terms] = RunGroup(run.set, run.name, run.spec, run.problem, run.stop, run.threads, longest)
         groups[terms].states[known(run)] += 1
 
-    for met in _met(plan):
+    for met in _met(plan, make):
         instances[met.set] = instances.get(met.set, 0) + 1
-        problem = met.instance.problem
+        unmade += met.problem is None
         for named in met.named:
-            terms = (met.set, named.name, problem.kind)
+            terms = (met.set, named.name, met.kind)
             if terms in takes and takes[terms] is None:
                 continue
-            reason = refusal(named.solver.for_type(type(problem)), problem)
+            solver = named.solver.for_type(met.model)
+            reason = wrong_type(solver, met.model) if met.problem is None else refusal(solver, met.problem)
             if reason is None:
                 takes[terms] = None
             else:
@@ -150,8 +162,9 @@ def dry_run(plan: Plan, known: Known = lambda run: "open") -> DryRun:
                 says.instances += 1
         for run in _runs(plan, met):
             add(run)
-    for trace, replays in _replays(plan):
+    for trace, replays in _replays(plan, make):
         instances[set_name(trace)] = 1
+        unmade += not make and trace.generate is not None
         for run in replays:
             add(run)
 
@@ -160,7 +173,7 @@ def dry_run(plan: Plan, known: Known = lambda run: "open") -> DryRun:
     if unsupported and not suited:
         says = unsupported[0]
         raise SpecError(f"solver {says.name!r} takes nothing in this plan; {says.set}: {says.problem}: {says.reason}")
-    return DryRun(suited, unsupported, instances)
+    return DryRun(suited, unsupported, instances, unmade)
 
 
 def expand_plan(
@@ -187,11 +200,10 @@ def _tasks(plan: Plan, wanted: Callable[[Task], bool], unsupported: set[tuple[st
     from transom.io import encode
 
     for met in _met(plan):
-        kind = met.instance.problem.kind
-        suited = [named for named in met.named if (met.set, named.name, kind) not in unsupported]
+        suited = [named for named in met.named if (met.set, named.name, met.kind) not in unsupported]
         runs = [run for run in _runs(plan, met._replace(named=suited)) if wanted(run)]
         if runs:
-            document = msgspec.Raw(encode(met.instance.problem))
+            document = msgspec.Raw(encode(met.problem))
             for run in _shuffled(plan, runs):
                 yield msgspec.structs.replace(run, document=document)
     for _, replays in _replays(plan):
@@ -208,34 +220,66 @@ class _Met(NamedTuple):
     """An instance, and the solvers that have not met it in an earlier set."""
 
     set: str
-    instance: Instance
+    label: str
+    kind: str
+    model: type
+    problem: Any  # None if it is not made
     digest: str
     named: list[_Named]
 
 
-def _met(plan: Plan) -> Iterator[_Met]:
+def _met(plan: Plan, make: bool = True) -> Iterator[_Met]:
     seen: dict[str, frozenset[str]] = {}
     shared: dict[frozenset[str], frozenset[str]] = {}
     sets = [(each, set_name(each), _named(plan, each)) for each in plan.instances]
     for each, name, named in sets:
         files = [Path(file).name for file in each.files]
         distinct = len(set(files)) == len(files)
-        for instance in read_set(each):
+        for label, kind, model, problem, digest in (None if make else _counted(each, name)) or _read(each):
             if distinct:  # then tables need not show the folders, which differ from machine to machine
-                instance = instance._replace(label=Path(instance.label).name)
-            digest = f"{instance.problem.kind} {instance.problem.digest()}"
-            before = seen.get(digest, frozenset())
+                label = Path(label).name
+            before = seen.get(f"{kind} {digest}", frozenset())
             specs = before | {solver.spec for solver in named}
-            seen[digest] = shared.setdefault(specs, specs)
+            seen[f"{kind} {digest}"] = shared.setdefault(specs, specs)
             left = [solver for solver in named if solver.spec not in before]
-            yield _Met(name, instance, digest.partition(" ")[2], left)
+            yield _Met(name, label, kind, model, problem, digest, left)
 
 
-def _replays(plan: Plan) -> Iterator[tuple[TraceSet, list[Task]]]:
+_Instance = tuple[str, str, type, Any, str]  # label, kind, model, problem (None if it is not made), digest
+
+
+def _read(each: InstanceSet) -> Iterator[_Instance]:
+    for instance in read_set(each):
+        problem = instance.problem
+        yield instance.label, problem.kind, type(problem), problem, problem.digest()
+
+
+def _counted(each: InstanceSet, name: str) -> Iterator[_Instance] | None:
+    """The instances of a recipe, without making them; None where it does not tell how many or of which kind."""
+    if each.generate is None:
+        return None
+    made, kind = _recipe(each, name), each.problem or _only_kind(each.generate)
+    if kind is None or made.num_blocks is not None:
+        return None
+    model = problem_type(kind).model
+    terms = msgspec.json.encode(msgspec.structs.replace(each, name="", solvers=(), count=1, take=None))
+    digest = blake2b(terms, digest_size=16).hexdigest()
+    numbers = range(1, each.count + 1)
+    chosen = numbers if each.take is None else _spread(numbers, each.count, each.take)
+    return ((f"{name}:{number}", kind, model, None, f"{digest}:{number}") for number in chosen)
+
+
+def _only_kind(recipe: str) -> str | None:
+    """The kind of what a recipe makes, if it makes one kind alone."""
+    types = {kind.kind for each in problem_types() if recipe in each.recipes for kind in types_of(each.model)}
+    return types.pop() if len(types) == 1 else None
+
+
+def _replays(plan: Plan, make: bool = True) -> Iterator[tuple[TraceSet, list[Task]]]:
     """The replays of each trace, but for those that an earlier set has as well."""
     seen: set[str] = set()
     for trace in plan.traces:
-        replays = [run for run in replay_tasks(plan, trace) if run.key() not in seen]
+        replays = [run for run in replay_tasks(plan, trace, make) if run.key() not in seen]
         seen.update(run.key() for run in replays)
         yield trace, replays
 
@@ -259,16 +303,16 @@ def _runs(plan: Plan, met: _Met) -> Iterator[Task]:
     for (seed, stop, threads), named in product(list(budgets), met.named):
         yield Task(
             set=met.set,
-            label=met.instance.label,
+            label=met.label,
             document=msgspec.Raw(b"null"),
             instance=met.digest,
-            problem=met.instance.problem.kind,
+            problem=met.kind,
             name=named.name,
             spec=named.spec,
             stop=stop,
             seed=seed,
             threads=threads,
-            weights=named.solver.weights(type(met.instance.problem)),
+            weights=named.solver.weights(met.model),
             grace=plan.grace,
             limit=plan.limit,
             memory=plan.memory,
@@ -304,19 +348,23 @@ def _documents(each: InstanceSet) -> Iterator[tuple[str, Document]]:
 
     if each.generate is None:
         return (pair for path in each.files for pair in read_documents(path))
-    from transom.generate.recipes import recipe
-
     name = set_name(each)
-    if each.generate == "workload":
-        raise SpecError(f"{name}: the recipe 'workload' makes traces, which stand under [[traces]]")
-    try:
-        made = recipe(each.generate, each.parameters)
-    except SpecError as error:
-        raise SpecError(f"{name}: {error}") from None
+    made = _recipe(each, name)
     return ((f"{name}:{number}", document) for number, document in enumerate(made.make(each.seed, each.count), 1))
 
 
-def _spread(documents: Iterable[tuple[str, Document]], count: int, take: int) -> Iterator[tuple[str, Document]]:
+def _recipe(each: InstanceSet, name: str) -> InstanceGenerator:
+    from transom.generate.recipes import recipe
+
+    if each.generate == "workload":
+        raise SpecError(f"{name}: the recipe 'workload' makes traces, which stand under [[traces]]")
+    try:
+        return recipe(str(each.generate), each.parameters)
+    except SpecError as error:
+        raise SpecError(f"{name}: {error}") from None
+
+
+def _spread(among: Iterable[_Given], count: int, take: int) -> Iterator[_Given]:
     """Every n-th of ``count``, so that ``take`` are left."""
     chosen = {at * count // take for at in range(take)} if take < count else None
-    return (pair for at, pair in enumerate(documents) if chosen is None or at in chosen)
+    return (each for at, each in enumerate(among) if chosen is None or at in chosen)

@@ -27,19 +27,23 @@ def command(
         Path | None,
         typer.Option("--out", metavar="RESULTS", help="Also count the runs that these results hold already."),
     ] = None,
+    make: Annotated[
+        bool, typer.Option("--make", help="Generate the instances of recipes too, and ask each solver about each.")
+    ] = False,
     workers: Workers = None,
     json: options.Json = False,
 ) -> None:
     """Count the runs of a plan and their longest total time, without running them.
 
-    All instances are read, so that every error in the plan is reported here.
+    All files are read and all recipes checked, so that errors in the plan are reported here. With --out or --make the
+    instances of recipes are generated as well, as bench run does.
     """
     from transom.bench.plan.tasks import dry_run
     from transom.cli.options.engine import default_workers
 
     chosen = plan_options.chosen_plan(plan, flags)
     if out is None:
-        planned = dry_run(chosen)
+        planned = dry_run(chosen, make=make)
     else:
         from transom.bench.run.running import states
         from transom.bench.store.index import ResultIndex
@@ -83,6 +87,7 @@ def _document(plan: Plan, planned: DryRun, workers: int) -> dict[str, Any]:
         "plan": plan.digest(),
         "name": plan.name,
         "instances": planned.instances,
+        "unmade": planned.unmade,
         "runs": planned.runs(),
         "states": {state: planned.runs(state) for state in ("open", "done", "failed", "outdated")},
         "workers": workers,
@@ -112,6 +117,8 @@ def _print(plan: Plan, planned: DryRun, workers: int, stored: bool) -> None:
     print_table(plan.name, columns, rows, left=4)
     sets = ", ".join(f"{name} {count:,}" for name, count in planned.instances.items())
     print(f"instances: {sets}")
+    if planned.unmade:
+        note(f"{planned.unmade:,} of them are not generated yet: --make does so, and asks each solver about each")
     idle = planned.idle()
     for name, reason in idle.items():
         print(f"{name} takes no instance of this plan: {reason}")
