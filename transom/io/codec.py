@@ -95,10 +95,10 @@ def _encode_numbers(solution: Any) -> tuple[Any, ...]:
     return tuple(tuple(map(int, each)) if hasattr(each, "__len__") else int(each) for each in solution)
 
 
-def _decode_numbers(told: tuple[Any, ...], items: int) -> tuple[Any, ...]:
-    if len(told) != items:
-        raise DocumentError(f"solution: {len(told)} entries, but items = {items}")
-    return told
+def _decode_numbers(stated: tuple[Any, ...], items: int) -> tuple[Any, ...]:
+    if len(stated) != items:
+        raise DocumentError(f"solution: {len(stated)} entries, but items = {items}")
+    return stated
 
 
 _NUMBERS = SolutionCodec(_encode_numbers, len, _decode_numbers)

@@ -125,9 +125,9 @@ def _job_fields(job: Job) -> dict[str, Any]:
 
 
 def _window(document: WindowDocument) -> Window:
-    told = document.cluster
-    tree = None if told.topology is None else tree_of(told.topology)
-    cluster = Cluster(told.num_nodes, told.resources, told.capacities, tree)
+    stated = document.cluster
+    tree = None if stated.topology is None else tree_of(stated.topology)
+    cluster = Cluster(stated.num_nodes, stated.resources, stated.capacities, tree)
     return Window(
         now=document.now,
         cluster=cluster,

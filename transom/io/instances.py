@@ -173,9 +173,9 @@ def read_under(document: Document, kind: str, given: Mapping[str, Any]) -> str:
     values = {name: given.get(name, parameters[name].default) for name in parameters if name in (*_IN_WORDS, "wrap")}
     around = values.pop("wrap", None)
     stated = {name: value or "of every resource" for name, value in values.items() if value is not None}
-    told = ", ".join(_IN_WORDS[name].format(value) for name, value in stated.items())
-    told = f" under {told}" if told else ""
-    return told if around is None else f"{told}{',' if told else ''} {'with' if around else 'without'} wrap-around"
+    text = ", ".join(_IN_WORDS[name].format(value) for name, value in stated.items())
+    text = f" under {text}" if text else ""
+    return text if around is None else f"{text}{',' if text else ''} {'with' if around else 'without'} wrap-around"
 
 
 def _posed(document: Document, wanted: str | None, given: Mapping[str, Any]) -> tuple[Any, list[int] | None]:

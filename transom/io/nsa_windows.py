@@ -125,8 +125,8 @@ class LineHead(msgspec.Struct):
 
     def recognised(self) -> bool:
         """Whether one of them is there."""
-        told = (self.leaf_nodes, self.pod_nodes, self.idle, self.jobs)
-        return any(not isinstance(value, msgspec.UnsetType) for value in told)
+        stated = (self.leaf_nodes, self.pod_nodes, self.idle, self.jobs)
+        return any(not isinstance(value, msgspec.UnsetType) for value in stated)
 
 
 def line_of(window: PeriodWindow) -> PeriodLine:

@@ -63,8 +63,8 @@ def _rows(array: IntArray) -> tuple[tuple[int, ...], ...]:
     return tuple(map(tuple, array.tolist()))
 
 
-def _table(told: Sequence[Any], names: Sequence[str], row: str, what: str) -> IntArray:
-    rows = [amounts(each, names, f"placement: {row} {i}: {what}", "the instance") for i, each in enumerate(told)]
+def _table(stated: Sequence[Any], names: Sequence[str], row: str, what: str) -> IntArray:
+    rows = [amounts(each, names, f"placement: {row} {i}: {what}", "the instance") for i, each in enumerate(stated)]
     return np.array(rows, np.int64).reshape(len(rows), len(names))
 
 

@@ -43,13 +43,13 @@ def selection_of(document: SelectionDocument) -> Selection:
     if len(names) != resources:
         raise ModelError(f"selection: capacity states {resources} resources, resources {len(names)}")
     rows = [
-        amounts(told, names, f"selection: job {job}: demand", "the instance")
-        for job, told in enumerate(document.demands)
+        amounts(stated, names, f"selection: job {job}: demand", "the instance")
+        for job, stated in enumerate(document.demands)
     ]
     given: dict[str, Any] = {}
     if document.objectives is not None:
-        told = _rows(document.objectives, jobs)
-        given["objectives"] = np.array(told, np.int64).reshape(jobs, -1 if jobs else len(document.terms))
+        stated = _rows(document.objectives, jobs)
+        given["objectives"] = np.array(stated, np.int64).reshape(jobs, -1 if jobs else len(document.terms))
     if document.totals is not None:
         given["totals"] = np.array(document.totals, np.int64)
     return Selection(
@@ -66,13 +66,13 @@ def selection_of(document: SelectionDocument) -> Selection:
 
 
 def amounts(
-    told: Sequence[int] | Mapping[str, int], resources: Sequence[str], what: str, owner: str
+    stated: Sequence[int] | Mapping[str, int], resources: Sequence[str], what: str, owner: str
 ) -> tuple[int, ...]:
     """An amount for each resource, as a document states them: one after another, or by name.
 
     Parameters
     ----------
-    told : the amounts.
+    stated : the amounts.
     resources : the names of the resources.
     what, owner : what states the amounts, and what has the resources, for messages.
 
@@ -80,24 +80,24 @@ def amounts(
     ------
     ModelError : there are not as many as resources, or a name is not that of a resource.
     """
-    if not isinstance(told, Mapping):
-        if len(told) != len(resources):
-            raise ModelError(f"{what} states {len(told)} resources, {owner} {len(resources)}")
-        return tuple(told)
-    for name in told:
+    if not isinstance(stated, Mapping):
+        if len(stated) != len(resources):
+            raise ModelError(f"{what} states {len(stated)} resources, {owner} {len(resources)}")
+        return tuple(stated)
+    for name in stated:
         if name not in resources:
             known = ", ".join(resources) or "none"
             raise ModelError(f"{what} names {name!r}, which is no resource of {owner}; there are: {known}")
-    return tuple(told.get(name, 0) for name in resources)
+    return tuple(stated.get(name, 0) for name in resources)
 
 
-def _rows(told: Sequence[Sequence[int]], jobs: int) -> Sequence[Sequence[int]]:
-    if len(told) != jobs:
-        raise ModelError(f"selection: objectives are stated for {len(told)} jobs, demands for {jobs}")
-    for job, row in enumerate(told):
-        if len(row) != len(told[0]):
-            raise ModelError(f"selection: job {job}: {len(row)} objectives, but {len(told[0])} of job 0")
-    return told
+def _rows(stated: Sequence[Sequence[int]], jobs: int) -> Sequence[Sequence[int]]:
+    if len(stated) != jobs:
+        raise ModelError(f"selection: objectives are stated for {len(stated)} jobs, demands for {jobs}")
+    for job, row in enumerate(stated):
+        if len(row) != len(stated[0]):
+            raise ModelError(f"selection: job {job}: {len(row)} objectives, but {len(stated[0])} of job 0")
+    return stated
 
 
 def _marks(positions: Sequence[int], jobs: int, what: str) -> BoolArray:

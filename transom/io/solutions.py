@@ -20,15 +20,15 @@ def _encode_positions(solution: Any) -> tuple[Any, ...]:
     return tuple(np.flatnonzero(np.asarray(solution, bool)).tolist())
 
 
-def _decode_positions(told: tuple[Any, ...], items: int) -> BoolArray:
+def _decode_positions(stated: tuple[Any, ...], items: int) -> BoolArray:
     solution = np.zeros(items, bool)
-    solution[_positions(_ints(told, 0), items, "solution")] = True
+    solution[_positions(_ints(stated, 0), items, "solution")] = True
     solution.flags.writeable = False
     return solution
 
 
-def _positions(told: Sequence[int], items: int, where: str) -> IntArray:
-    positions = np.array(told, np.int64)
+def _positions(stated: Sequence[int], items: int, where: str) -> IntArray:
+    positions = np.array(stated, np.int64)
     if (np.diff(positions) <= 0).any():
         raise DocumentError(f"{where}: the positions must be ascending and distinct")
     if positions.size and positions[-1] >= items:
@@ -43,39 +43,39 @@ def _encode_front(front: ParetoFront) -> FrontDocument:
     )
 
 
-def _decode_front(told: FrontDocument, items: int) -> ParetoFront:
-    points = len(told.jobs)
-    if points != len(told.values):
-        raise DocumentError(f"$.solution: {len(told.values)} values, but {points} points")
+def _decode_front(stated: FrontDocument, items: int) -> ParetoFront:
+    points = len(stated.jobs)
+    if points != len(stated.values):
+        raise DocumentError(f"$.solution: {len(stated.values)} values, but {points} points")
     if points * items > _LARGEST_FRONT:
         raise DocumentError(f"$.solution: {points} points of {items} jobs are more than can be read")
-    for point, value in enumerate(told.values):
-        if len(value) != len(told.values[0]):
+    for point, value in enumerate(stated.values):
+        if len(value) != len(stated.values[0]):
             raise DocumentError(
-                f"$.solution.values[{point}]: {len(value)} objectives, but {len(told.values[0])} before"
+                f"$.solution.values[{point}]: {len(value)} objectives, but {len(stated.values[0])} before"
             )
     selections = np.zeros((points, items), bool)
-    for point, jobs in enumerate(told.jobs):
+    for point, jobs in enumerate(stated.jobs):
         selections[point, _positions(jobs, items, f"$.solution.jobs[{point}]")] = True
-    return ParetoFront(np.array(told.values, np.int64).reshape(points, -1 if points else 0), selections)
+    return ParetoFront(np.array(stated.values, np.int64).reshape(points, -1 if points else 0), selections)
 
 
 def _encode_owners(solution: Any) -> tuple[Any, ...]:
     return tuple(np.asarray(solution, np.int64).tolist())
 
 
-def _decode_owners(told: tuple[Any, ...], items: int) -> IntArray:
-    if len(told) != items:
-        raise DocumentError(f"solution: {len(told)} owners, but items = {items} idle nodes")
-    owners = np.array(_ints(told, -1), np.int64)
+def _decode_owners(stated: tuple[Any, ...], items: int) -> IntArray:
+    if len(stated) != items:
+        raise DocumentError(f"solution: {len(stated)} owners, but items = {items} idle nodes")
+    owners = np.array(_ints(stated, -1), np.int64)
     owners.flags.writeable = False
     return owners
 
 
-def _decode_starts(told: tuple[Any, ...], items: int) -> IntArray:
-    if len(told) != items:
-        raise DocumentError(f"solution: {len(told)} starts, but items = {items} tasks")
-    starts = np.array(_ints(told, 0), np.int64)
+def _decode_starts(stated: tuple[Any, ...], items: int) -> IntArray:
+    if len(stated) != items:
+        raise DocumentError(f"solution: {len(stated)} starts, but items = {items} tasks")
+    starts = np.array(_ints(stated, 0), np.int64)
     starts.flags.writeable = False
     return starts
 
@@ -84,10 +84,10 @@ def _encode_arcs(solution: Any) -> tuple[Any, ...]:
     return tuple(tuple(arc) for arc in np.asarray(solution, np.int64).reshape(-1, 2).tolist())
 
 
-def _decode_arcs(told: tuple[Any, ...], items: int) -> IntArray:
-    if len(told) != items:
-        raise DocumentError(f"solution: {len(told)} arcs, but items = {items}")
-    for i, arc in enumerate(told):
+def _decode_arcs(stated: tuple[Any, ...], items: int) -> IntArray:
+    if len(stated) != items:
+        raise DocumentError(f"solution: {len(stated)} arcs, but items = {items}")
+    for i, arc in enumerate(stated):
         if not isinstance(arc, tuple):
             raise DocumentError(f"$.solution[{i}]: expected `array` [start, size], got {arc!r}")
         if len(arc) != 2:
@@ -95,7 +95,7 @@ def _decode_arcs(told: tuple[Any, ...], items: int) -> IntArray:
         for k, value in enumerate(arc):
             if value < 0:
                 raise DocumentError(f"$.solution[{i}][{k}]: expected `int` >= 0, got {value}")
-    arcs = np.array(told, np.int64).reshape(-1, 2)
+    arcs = np.array(stated, np.int64).reshape(-1, 2)
     arcs.flags.writeable = False
     return arcs
 
@@ -104,26 +104,26 @@ def _encode_matrix(solution: Any) -> tuple[Any, ...]:
     return tuple(tuple(row) for row in np.asarray(solution, np.int64).tolist())
 
 
-def _decode_matrix(told: tuple[Any, ...], items: int) -> IntArray:
-    if len(told) != items:
-        raise DocumentError(f"solution: {len(told)} rows, but items = {items}")
-    for i, row in enumerate(told):
+def _decode_matrix(stated: tuple[Any, ...], items: int) -> IntArray:
+    if len(stated) != items:
+        raise DocumentError(f"solution: {len(stated)} rows, but items = {items}")
+    for i, row in enumerate(stated):
         if not isinstance(row, tuple):
             raise DocumentError(f"$.solution[{i}]: expected `array`, got {row!r}")
-        if len(row) != len(told[0]):
-            raise DocumentError(f"$.solution[{i}]: {len(row)} numbers, but {len(told[0])} before")
-    matrix = np.array(told, np.int64).reshape(items, -1 if items else 0)
+        if len(row) != len(stated[0]):
+            raise DocumentError(f"$.solution[{i}]: {len(row)} numbers, but {len(stated[0])} before")
+    matrix = np.array(stated, np.int64).reshape(items, -1 if items else 0)
     matrix.flags.writeable = False
     return matrix
 
 
-def _ints(told: tuple[Any, ...], least: int) -> list[int]:
-    for i, value in enumerate(told):
+def _ints(stated: tuple[Any, ...], least: int) -> list[int]:
+    for i, value in enumerate(stated):
         if isinstance(value, tuple):
             raise DocumentError(f"$.solution[{i}]: expected `int`, got `array`")
         if value < least:
             raise DocumentError(f"$.solution[{i}]: expected `int` >= {least}, got {value}")
-    return list(told)
+    return list(stated)
 
 
 POSITIONS = SolutionCodec(_encode_positions, len, _decode_positions)

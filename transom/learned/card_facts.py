@@ -78,8 +78,8 @@ def keys(field: str, said: Mapping[str, Any], *wanted: Collection[str]) -> int:
     number = min(range(len(wanted)), key=lambda each: len(differences[each]))
     if differences[number]:
         more, less = sorted(here - set(wanted[number])), sorted(set(wanted[number]) - here)
-        told = [f"states {name!a:.60}, which it may not" for name in more] + [f"lacks {name!r}" for name in less]
-        raise DocumentError(f"card: {field} {'; '.join(told[:3])}")
+        rows = [f"states {name!a:.60}, which it may not" for name in more] + [f"lacks {name!r}" for name in less]
+        raise DocumentError(f"card: {field} {'; '.join(rows[:3])}")
     return number
 
 

@@ -129,14 +129,14 @@ def make_card(weights: Weights, component: Component, schema: str, **stated: Any
 
 def sealed(card: Card) -> Card:
     """The card as it comes out of its file, with the digest of what it says."""
-    told = msgspec.json.decode(msgspec.json.encode(card), type=Card)
-    return msgspec.structs.replace(told, digest=card_digest(told))
+    as_read = msgspec.json.decode(msgspec.json.encode(card), type=Card)
+    return msgspec.structs.replace(as_read, digest=card_digest(as_read))
 
 
 def card_digest(card: Card) -> str:
     """32 hexadecimal digits that depend on all fields of a card but its own digest."""
-    told = msgspec.json.encode(msgspec.structs.replace(card, digest=""), order="deterministic")
-    return blake2b(told, digest_size=16).hexdigest()
+    encoded = msgspec.json.encode(msgspec.structs.replace(card, digest=""), order="deterministic")
+    return blake2b(encoded, digest_size=16).hexdigest()
 
 
 def save(path: str | PathLike[str], checkpoint: Checkpoint) -> None:
@@ -299,9 +299,9 @@ def read_card(path: Path) -> Card:
     except OSError as error:
         raise DocumentError(f"{path}: its card {at.name} cannot be read: {error.strerror}") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        told = str(error)
+        reason = str(error)
         raise DocumentError(
-            f"{at}: not the card of a checkpoint: {told if told.isprintable() else ascii(told)}"
+            f"{at}: not the card of a checkpoint: {reason if reason.isprintable() else ascii(reason)}"
         ) from None
 
 

@@ -58,9 +58,9 @@ def scorer_weights(weights: Mapping[str, NDArray[np.float32]], features: int, co
     """
     found = {name.removeprefix(ACTOR): array for name, array in weights.items() if name.startswith(ACTOR)}
     if found.keys() != set(ScorerWeights._fields):
-        told = ", ".join(map(ascii, sorted(found)))
+        text = ", ".join(map(ascii, sorted(found)))
         raise DocumentError(
-            f"not the weights of a scorer: {told or 'none'}; wanted: {', '.join(ScorerWeights._fields)}"
+            f"not the weights of a scorer: {text or 'none'}; wanted: {', '.join(ScorerWeights._fields)}"
         )
     made = ScorerWeights(**found)
     first, second = made.bias.size, made.hidden_bias.size

@@ -154,9 +154,11 @@ def expected(value: Any, kind: Any, what: str, words: str) -> None:
 def model(cls: type[ModelT], /) -> type[ModelT]:
     """``dataclass(frozen=True, eq=False, slots=True)`` that takes what :class:`Like` and :class:`Several` say."""
     made = dataclass(frozen=True, eq=False, slots=True)(cls)
-    told = made.__init__.__annotations__  # what help() and notebooks show
-    told |= {name: "ArrayLike" for name, given in told.items() if str(given).startswith("Like[")}
-    told |= {name: given.replace("Several", "Sequence") for name, given in told.items() if "Several[" in str(given)}
+    annotations = made.__init__.__annotations__  # what help() and notebooks show
+    annotations |= {name: "ArrayLike" for name, given in annotations.items() if str(given).startswith("Like[")}
+    annotations |= {
+        name: given.replace("Several", "Sequence") for name, given in annotations.items() if "Several[" in str(given)
+    }
     return made
 
 

@@ -157,9 +157,9 @@ class Workflow(_Known, Frozen):
         object.__setattr__(self, "_children", _rows(by_parent[:, 0], by_parent[:, 1], len(tasks)))
         object.__setattr__(self, "_order", _topological(self))
         if (cycle := _cycle(self)) is not None:
-            told = [tasks[each] for each in cycle]
-            told = told if len(told) <= 2 * _SHOWN else [*told[: 2 * _SHOWN - 2], "...", told[-1]]
-            raise ModelError(f"workflow: tasks wait for each other in a cycle: {' -> '.join(told)}")
+            circle = [tasks[each] for each in cycle]
+            circle = circle if len(circle) <= 2 * _SHOWN else [*circle[: 2 * _SHOWN - 2], "...", circle[-1]]
+            raise ModelError(f"workflow: tasks wait for each other in a cycle: {' -> '.join(circle)}")
         object.__setattr__(self, "_ticks", _ticks(runtimes))
         object.__setattr__(self, "_durations", np.rint(runtimes * self._ticks).astype(np.int64))
         if self.machine is not None:

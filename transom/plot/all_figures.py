@@ -109,8 +109,8 @@ def figures(schedules: Sequence[Schedule], trim: Trim | None = None) -> Iterator
 def _remark(figure: Figure, schedule: Schedule) -> None:
     """Say below a figure what nobody may overlook."""
     if schedule.diagnostics:
-        told = "; ".join(each.short for each in schedule.diagnostics)
-        figure.supxlabel(told, fontsize=6.5, x=0.01, ha="left", color="#B00000")
+        text = "; ".join(each.short for each in schedule.diagnostics)
+        figure.supxlabel(text, fontsize=6.5, x=0.01, ha="left", color="#B00000")
 
 
 def _drawn(schedules: Sequence[Schedule], trim: Trim | None) -> Iterator[tuple[str, Figure]]:

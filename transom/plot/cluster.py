@@ -79,8 +79,8 @@ def allocation_figure(
         axes.remove()
     for axes, (name, held) in zip(grid.flat, panels.items(), strict=False):
         _draw(axes, problem, layout, held)
-        told = f"{len(problem.idle):,} of {tree.num_nodes:,} idle" if held is None else f"{problem.value(held):,.0f}"
-        axes.set_title(f"{shortened(name, 20)}: {told}")
+        caption = f"{len(problem.idle):,} of {tree.num_nodes:,} idle" if held is None else f"{problem.value(held):,.0f}"
+        axes.set_title(f"{shortened(name, 20)}: {caption}")
     _legend(figure, problem)
     left_out = tree.num_pods - int(shown.sum())
     notes = [title] if title else []

@@ -74,11 +74,11 @@ def joined(workflows: Sequence[Workflow], name: str = "window") -> Workflow:
 def _called(workflows: Sequence[Workflow]) -> list[tuple[str, Workflow]]:
     """Each with a name of its own."""
     seen: Counter[str] = Counter()
-    told = []
+    found = []
     for flow in workflows:
         seen[flow.name] += 1
-        told.append((flow.name if seen[flow.name] == 1 else f"{flow.name}#{seen[flow.name]}", flow))
-    return told
+        found.append((flow.name if seen[flow.name] == 1 else f"{flow.name}#{seen[flow.name]}", flow))
+    return found
 
 
 def _machine(flow: Workflow) -> dict[str, int] | None:

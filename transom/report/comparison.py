@@ -130,7 +130,7 @@ def standings(scored: pl.DataFrame) -> list[Standing]:
     ----------
     scored : of :func:`transom.bench.score.score.scored`.
     """
-    told = []
+    listed = []
     threaded = scored["threads"].n_unique() > 1
     for (problem,), table in scored.group_by("problem", maintain_order=True):
         longest = table.sort("budget_seconds", "budget", nulls_last=False)["budget"][-1]
@@ -143,19 +143,19 @@ def standings(scored: pl.DataFrame) -> list[Standing]:
             if each.best and each.second is not None:
                 two = frozenset((each.best[0]["solver"], each.second["solver"]))
                 each = each._replace(pair=found.get(((budget, threads), two)))
-            told.append(each)
-    return told
+            listed.append(each)
+    return listed
 
 
-def answers(told: Sequence[Standing]) -> list[str]:
+def answers(compared: Sequence[Standing]) -> list[str]:
     """Which solver is best for each problem and budget, and whether by more than chance: two sentences each.
 
     Where these would be more than :data:`ANSWERS`, only the largest budget in seconds of each problem is told.
     """
-    if len(told) > ANSWERS:
-        told = [each for each in told if each.largest]
-    shown = [_answer(each).replace(" %", "\u00a0%") for each in told[:ANSWERS]]  # lines do not end before it
-    if more := len(told) - len(shown):
+    if len(compared) > ANSWERS:
+        compared = [each for each in compared if each.largest]
+    shown = [_answer(each).replace(" %", "\u00a0%") for each in compared[:ANSWERS]]  # lines do not end before it
+    if more := len(compared) - len(shown):
         shown.append(f"{more} more problem{'s' * (more != 1)}: see the tables.")
     return shown
 
@@ -179,8 +179,8 @@ def _answer(standing: Standing) -> str:
         return f"{said} {to} ties with it on every instance."
     if pair is None or pair.p_corrected is None:
         differing = 0 if pair is None else pair.wins + pair.losses
-        told = f"{differing} instance{'s' * (differing != 1)}"
-        return f"{said} Whether the difference to {to} is more than chance cannot be told: they differ on {told}."
+        described = f"{differing} instance{'s' * (differing != 1)}"
+        return f"{said} Whether the difference to {to} is more than chance cannot be told: they differ on {described}."
     if verdict == "contradicted":
         return f"{said} But {to} is better on significantly more instances (p = {_p(pair.p_corrected)})."
     negated = "" if verdict == "significant" else "not "

@@ -32,7 +32,7 @@ def facts(frame: pl.DataFrame, plans: Sequence[Plan] = ()) -> list[tuple[str, st
     begun, ended = frame["begun"].min(), (frame["begun"] + frame["wall"].fill_null(0)).max()
     outcomes = frame["outcome"].value_counts().sort("outcome")
     failed = frame.filter(frame["outcome"].is_in(FAILED))
-    told = [
+    rows = [
         ("plan", several([f"{plan.name or 'without a name'} ({plan.digest()[:8]})" for plan in plans])),
         ("runs", f"{len(frame):,} on {frame['instance'].n_unique():,} instances, {len(failed):,} failed"),
         ("outcomes", several([f"{name} {runs:,}" for name, runs in outcomes.iter_rows()])),
@@ -48,7 +48,7 @@ def facts(frame: pl.DataFrame, plans: Sequence[Plan] = ()) -> list[tuple[str, st
         ("cold start, maximum", _most(frame["cold"], "s")),
         ("code", several([code[:12] or "unknown" for code in _different(frame["code"])])),
     ]
-    return [(term, fact) for term, fact in told if fact]
+    return [(term, fact) for term, fact in rows if fact]
 
 
 def about(frame: pl.DataFrame) -> list[Table]:
@@ -101,22 +101,22 @@ def about(frame: pl.DataFrame) -> list[Table]:
 
 def warnings(frame: pl.DataFrame) -> list[str]:
     """What makes rows hard to compare: several machines, codes or versions, and loaded machines."""
-    told = []
+    rows = []
     for column, what in (("machine", "machines"), ("code", "states of Transom's code")):
         if (different := frame[column].n_unique()) > 1:
-            told.append(f"The runs are from {different} {what}; times are not comparable between them.")
+            rows.append(f"The runs are from {different} {what}; times are not comparable between them.")
     mixed = [f"{name} ({', '.join(found)})" for name, found in sorted(_versions(frame).items()) if len(found) > 1]
     if mixed:
-        told.append(f"The runs used several versions: {several(mixed)}.")
+        rows.append(f"The runs used several versions: {several(mixed)}.")
     loaded = _loaded(frame)
     if loaded:
-        told.append(
+        rows.append(
             f"{loaded:,} of {len(frame):,} runs began on a machine with more load than cores; "
             "their times are less reliable."
         )
     if frame["workers"].n_unique() > 1:
-        told.append("The number of concurrent runs varied.")
-    return told
+        rows.append("The number of concurrent runs varied.")
+    return rows
 
 
 def _loaded(frame: pl.DataFrame) -> int:

@@ -26,15 +26,15 @@ _TESTED = {
 }
 
 
-def sentence(told: Sequence[Standing], traces: Sequence[Replayed]) -> str:
+def sentence(compared: Sequence[Standing], traces: Sequence[Replayed]) -> str:
     """Who is best at the largest budget of each problem and on each trace, as far as the tests bear it out.
 
     Parameters
     ----------
-    told : of :func:`transom.report.comparison.standings`.
+    compared : of :func:`transom.report.comparison.standings`.
     traces : of :func:`transom.report.sequences.replayed`.
     """
-    ends = [each for each in told if each.largest]
+    ends = [each for each in compared if each.largest]
     clauses = [_solved(each) for each in ends[:NAMED]]
     clauses += [f"{more} more problems are below"] if (more := len(ends) - NAMED) > 0 else []
     clauses += [_replayed(each) for each in traces[:NAMED]]
@@ -43,9 +43,9 @@ def sentence(told: Sequence[Standing], traces: Sequence[Replayed]) -> str:
     return (text[0].upper() + text[1:]).replace(" %", "\u00a0%")
 
 
-def pictures_of(told: Sequence[Standing], traces: Sequence[Replayed]) -> list[Picture]:
+def pictures_of(compared: Sequence[Standing], traces: Sequence[Replayed]) -> list[Picture]:
     """The best solvers at the largest budget of each problem, and the best policies on each trace."""
-    ends = [each for each in told if each.largest and each.best][:PROBLEMS]
+    ends = [each for each in compared if each.largest and each.best][:PROBLEMS]
     gaps = {each.problem: _leaders(each) for each in ends}
     drawn = []
     if gaps:

@@ -204,5 +204,7 @@ def _remarks(table: pl.DataFrame) -> list[str]:
     if not len(table):
         return []
     elsewhere = (*FAILED, "refused", "the runs are from")
-    told = [each for each in diagnostics(table) if each.startswith("wrong: ") or not each.startswith(elsewhere)]
-    return told[:REMARKS] + ([f"{more} more remarks: transom bench score"] if (more := len(told) - REMARKS) > 0 else [])
+    remarks = [each for each in diagnostics(table) if each.startswith("wrong: ") or not each.startswith(elsewhere)]
+    return remarks[:REMARKS] + (
+        [f"{more} more remarks: transom bench score"] if (more := len(remarks) - REMARKS) > 0 else []
+    )

@@ -90,14 +90,14 @@ def _axes(figure: Figure) -> dict[str, Any]:
 
     axes, (width, height) = figure.axes[0], (72 * size for size in map(float, figure.get_size_inches()))
     left, below, right, above = map(float, axes.get_position().extents)
-    told: dict[str, Any] = {"box": [left * width, (1 - above) * height, right * width, (1 - below) * height]}
+    layout: dict[str, Any] = {"box": [left * width, (1 - above) * height, right * width, (1 - below) * height]}
     for name, axis in (("x", axes.xaxis), ("y", axes.yaxis)):
         low, high = map(float, axis.get_view_interval())
-        told[name] = {"label": axis.get_label_text(), "kind": axis.get_scale(), "low": low, "high": high}
+        layout[name] = {"label": axis.get_label_text(), "kind": axis.get_scale(), "low": low, "high": high}
         bend = axis.get_transform()
         if isinstance(bend, SymmetricalLogTransform):
-            told[name] |= {"threshold": bend.linthresh, "stretch": bend.linscale}
-    return told
+            layout[name] |= {"threshold": bend.linthresh, "stretch": bend.linscale}
+    return layout
 
 
 def comparison_pictures(runs: pl.DataFrame, references: pl.DataFrame, solvers: Sequence[str]) -> Iterator[Picture]:

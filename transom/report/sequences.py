@@ -62,13 +62,13 @@ def replayed(frame: pl.DataFrame) -> list[Replayed]:
     found = replay_summaries(frame).sort("set", "instance", "policy", maintain_order=True)
     groups = found.partition_by("set", "instance", maintain_order=True)
     names = [group["set"][0] for group in groups]
-    told = []
+    listed = []
     for name, group in zip(names, groups, strict=True):
         policies: dict[str, dict[str, dict[str, Any]]] = {}
         for row in group.iter_rows(named=True):
             policies.setdefault(row["policy"], {})[row["metric"]] = row
-        told.append(Replayed(name if names.count(name) == 1 else f"{name} ({group['instance'][0][:8]})", policies))
-    return told
+        listed.append(Replayed(name if names.count(name) == 1 else f"{name} ({group['instance'][0][:8]})", policies))
+    return listed
 
 
 def table_of(trace: Replayed) -> Table:

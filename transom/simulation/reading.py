@@ -44,9 +44,9 @@ def read_sequence(
     ModelError, TraceError : as of :func:`~transom.traces.read_swf`.
     """
     if isinstance(rules, SequenceRules):
-        whole, told = rules.read(trace, nodes)
+        whole, stated = rules.read(trace, nodes)
         workload = _stretch_by_id(whole, start, jobs)
-        return Sequence(workload, told.within(workload))
+        return Sequence(workload, stated.within(workload))
     workload = without_dependencies(rules, read_swf(trace, reading or reading_under(rules), nodes))
     return Sequence(cut(workload, start, jobs) if start or jobs is not None else workload, rules)
 

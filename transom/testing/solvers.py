@@ -110,8 +110,10 @@ def _states_what_it_is(solver: Any) -> None:
 
 
 def _says_what_it_takes(solver: Solver, problem: Problem) -> None:
-    told: Any = refusal(solver, problem)
-    require(told is None or isinstance(told, str), f"{solver.name}: supports must give None or a reason, got {told!r}")
+    answer: Any = refusal(solver, problem)
+    require(
+        answer is None or isinstance(answer, str), f"{solver.name}: supports must give None or a reason, got {answer!r}"
+    )
 
 
 def _optimum(problem: Problem, reference: str | Solver) -> Result:

@@ -64,8 +64,8 @@ def job_facts(workload: Workload) -> JobFacts:
     group, partition = (unknown if each is None else each for each in (origin.group, origin.partition))
     if origin.path not in ("", "-") and (origin.group is None or origin.partition is None):
         # A workload does not keep what is the same for all jobs.
-        told = read_fields(origin.path, (_GROUP, _PARTITION), jobs.id)
-        group, partition = (np.nan_to_num(told[field], nan=-1).astype(np.int64) for field in (_GROUP, _PARTITION))
+        stated = read_fields(origin.path, (_GROUP, _PARTITION), jobs.id)
+        group, partition = (np.nan_to_num(stated[field], nan=-1).astype(np.int64) for field in (_GROUP, _PARTITION))
     numbers, of = np.unique(np.column_stack((jobs.user, group, partition)), axis=0, return_inverse=True)
     kinds = tuple(
         Kind(_text(user), origin.groups.get(account, _text(account)).lower(), "", origin.names.get(part, "").lower())
@@ -88,9 +88,9 @@ def _of_trace(workload: Workload) -> JobFacts:
 
     names = ("user_name", "account", "qos", "partition", "reservation")
     sizes = [name for each in _COLUMNS.values() for name in (each, f"req_{each}")]
-    told = read_trace_frame(workload.origin.path, ("id", "user", *names, *sizes)).unique("id", keep="last")
-    told = told.with_columns(user_name=pl.when(pl.col("user_name") != "").then("user_name").otherwise("user"))
-    rows = pl.DataFrame({"id": workload.jobs.id}).join(told, "id", "left", maintain_order="left")
+    stated = read_trace_frame(workload.origin.path, ("id", "user", *names, *sizes)).unique("id", keep="last")
+    stated = stated.with_columns(user_name=pl.when(pl.col("user_name") != "").then("user_name").otherwise("user"))
+    rows = pl.DataFrame({"id": workload.jobs.id}).join(stated, "id", "left", maintain_order="left")
     rows = rows.with_columns(pl.col(name).cast(pl.String).fill_null("").str.to_lowercase() for name in names)
     kinds = rows.select(names).unique(maintain_order=True).with_row_index("kind")
     of = rows.join(kinds, names, "left", maintain_order="left")["kind"].to_numpy().astype(np.int64)

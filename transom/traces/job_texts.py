@@ -32,8 +32,8 @@ def read_job_texts(path: str | os.PathLike[str], ids: IntArray) -> dict[str, NDA
     where = os.fspath(path)
     if not is_trace_file(where):
         return {}
-    told = read_trace_frame(where, ("id", *JOB_TEXTS)).unique("id", keep="last")
-    rows = pl.DataFrame({"id": ids}).join(told, "id", "left", maintain_order="left")
+    stated = read_trace_frame(where, ("id", *JOB_TEXTS)).unique("id", keep="last")
+    rows = pl.DataFrame({"id": ids}).join(stated, "id", "left", maintain_order="left")
     texts = {name: rows[name].fill_null("").to_numpy() for name in JOB_TEXTS}
     if (texts["label"] == ids.astype(str)).all():
         del texts["label"]

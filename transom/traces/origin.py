@@ -37,8 +37,8 @@ class Partition(NamedTuple):
     node_seconds: float
 
     def __str__(self) -> str:
-        told = f"{self.number} {self.name}".strip() if self.number >= 0 else "unknown"
-        return f"{told} ({100 * self.jobs:.1f} % of the jobs, {100 * self.node_seconds:.1f} % of the node-seconds)"
+        text = f"{self.number} {self.name}".strip() if self.number >= 0 else "unknown"
+        return f"{text} ({100 * self.jobs:.1f} % of the jobs, {100 * self.node_seconds:.1f} % of the node-seconds)"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -102,16 +102,16 @@ class Origin(Frozen):
 
 def diagnostics(origin: Origin, nodes: IntArray, walltime: IntArray, runtime: IntArray) -> tuple[Diagnostic, ...]:
     """The remarks on jobs of these sizes, walltimes and runtimes [s], each of shape ``(jobs,)``."""
-    found, told = [], _estimates(origin, walltime, runtime)
-    jobs, count, share = len(walltime), told["jobs"], f"{100 * told['share']:.1f} %"
-    if count and not told["perfect"]:
+    found, stated = [], _estimates(origin, walltime, runtime)
+    jobs, count, share = len(walltime), stated["jobs"], f"{100 * stated['share']:.1f} %"
+    if count and not stated["perfect"]:
         text = f"walltimes of {count:,} of {jobs:,} jobs ({share}) are not requested, but modelled: {origin.estimates}"
         found.append(Diagnostic(f"walltimes modelled: {origin.estimates}", text))
     elif count:
         text = f"{count:,} of {jobs:,} jobs ({share}) request no time, and their runtime is taken for it"
         short = f"PERFECT ESTIMATES ({share} of the jobs)"
         found.append(Diagnostic(short, f"PERFECT ESTIMATES: {text} (--estimates takes a model)"))
-    elif told["perfect"]:
+    elif stated["perfect"]:
         text = f"PERFECT ESTIMATES: each of the {jobs:,} jobs requests exactly its runtime"
         found.append(Diagnostic("PERFECT ESTIMATES", text))
     if not origin.apart and (partitions := origin.partitions(nodes * runtime)):

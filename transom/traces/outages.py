@@ -149,18 +149,18 @@ def failures(outages: Outages, nodes: int, first: int, seed: int) -> Iterator[tu
         rng = stream(seed, "outages", "law", k)
         start = first + k * length
         # Times between failures have no memory: in every stretch they are drawn anew.
-        told, at_risk = [], np.flatnonzero(back < start + length)
+        drawn, at_risk = [], np.flatnonzero(back < start + length)
         when = np.maximum(back[at_risk], start)
         while at_risk.size:
             when = np.ceil(when + rng.exponential(outages.mtbf, len(at_risk)))
             inside = when < start + length
             at_risk, when = at_risk[inside], when[inside]
             until = when + np.maximum(np.ceil(rng.exponential(outages.mttr, len(at_risk))), 1)
-            told.append(np.column_stack((when, until, at_risk)).astype(np.int64))
+            drawn.append(np.column_stack((when, until, at_risk)).astype(np.int64))
             back[at_risk] = until
             again = until < start + length
             at_risk, when = at_risk[again], until[again]
-        rows = np.concatenate([np.empty((0, 3), np.int64), *told])
+        rows = np.concatenate([np.empty((0, 3), np.int64), *drawn])
         yield start + length, rows[np.lexsort((rows[:, 2], rows[:, 0]))]
 
 

@@ -73,7 +73,7 @@ def sized(text: str, stated: PartitionNodes, names: Mapping[int, str], path: str
 
 
 def nodes_of_partitions(
-    told: PartitionNodes, partition: IntArray, names: Mapping[int, str], nodes: int
+    stated_sizes: PartitionNodes, partition: IntArray, names: Mapping[int, str], nodes: int
 ) -> list[tuple[str, int, BoolArray]]:
     """The resources that keep each job on the nodes of its partition.
 
@@ -83,7 +83,7 @@ def nodes_of_partitions(
 
     Parameters
     ----------
-    told : sizes; where they add up to more than the machine has, and nobody says which share nodes, all do.
+    stated_sizes : sizes; where they add up to more than the machine has, and nobody says which share nodes, all do.
     partition : of each job, shape ``(jobs,)``; jobs of a partition without a size may use any node.
     names : of partitions by number.
     nodes : of the machine.
@@ -92,15 +92,15 @@ def nodes_of_partitions(
     -------
     Name, number of nodes, and which jobs use it, for each resource.
     """
-    used = [number for number in np.unique(partition).tolist() if number in told.sizes]
-    pools = [([number for number in pool if number in used], size) for pool, size in told.pools]
-    if not told.pools and sum(told.sizes.values()) > nodes:
+    used = [number for number in np.unique(partition).tolist() if number in stated_sizes.sizes]
+    pools = [([number for number in pool if number in used], size) for pool, size in stated_sizes.pools]
+    if not stated_sizes.pools and sum(stated_sizes.sizes.values()) > nodes:
         pools = [(used, nodes)]
     shared = {number: size for pool, size in pools for number in pool if len(pool) > 1}
     made = [
-        (PREFIX + _named(names, [number]), min(told.sizes[number], nodes), partition == number)
+        (PREFIX + _named(names, [number]), min(stated_sizes.sizes[number], nodes), partition == number)
         for number in used
-        if told.sizes[number] < shared.get(number, nodes + 1)
+        if stated_sizes.sizes[number] < shared.get(number, nodes + 1)
     ]
     made += [
         (PREFIX + _named(names, pool), min(size, nodes), np.isin(partition, pool))

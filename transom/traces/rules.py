@@ -79,8 +79,8 @@ class ReadingRules:
         if self.seed < 0:
             raise SpecError(f"reading rule seed: expected a number >= 0, got {self.seed}")
         if (self.walltime, self.estimates_for) == ("requested", "missing") and self.estimates != EXACT:
-            told = "jobs without a requested time, which walltime 'requested' leaves out"
-            raise SpecError(f"reading rule estimates: {self.estimates!r} is for {told}")
+            text = "jobs without a requested time, which walltime 'requested' leaves out"
+            raise SpecError(f"reading rule estimates: {self.estimates!r} is for {text}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ def _workload(sieve: _Sieve, size: IntArray, walltime: IntArray, runtime: IntArr
     # All that a table asks of its rows has been checked above.
     jobs = JobTable._trusted(data, MappingProxyType(depends_on))
     unasked, partition, group, wait = log.walltime[keep] <= 0, log.partition[keep], log.group[keep], log.wait[keep]
-    told = wait >= 0
+    stated = wait >= 0
     try:
         return Workload(
             name,
@@ -204,7 +204,7 @@ def _workload(sieve: _Sieve, size: IntArray, walltime: IntArray, runtime: IntArr
                 names=log.partitions,
                 group=group if len(group) and group.min() < group.max() else None,
                 groups=log.groups,
-                started=np.where(told, log.submit[keep] + wait, UNKNOWN) if told.any() else None,
+                started=np.where(stated, log.submit[keep] + wait, UNKNOWN) if stated.any() else None,
                 path=sieve.path,
             ),
         )
@@ -212,17 +212,17 @@ def _workload(sieve: _Sieve, size: IntArray, walltime: IntArray, runtime: IntArr
         raise TraceError(f"{sieve.path}: {_line_of(str(error), log)}{error}") from error
 
 
-def _kept_apart(workload: Workload, told: PartitionNodes) -> Workload:
+def _kept_apart(workload: Workload, stated: PartitionNodes) -> Workload:
     """A workload whose jobs keep to the nodes of their partitions, which are further resources."""
     origin, jobs = workload.origin, workload.jobs
     if origin.partition is None:
         return workload
-    made = nodes_of_partitions(told, origin.partition, origin.names, workload.cluster.num_nodes)
+    made = nodes_of_partitions(stated, origin.partition, origin.names, workload.cluster.num_nodes)
     demand = np.array([np.where(uses, jobs.nodes, 0) for _, _, uses in made], np.int64).reshape(-1, len(jobs))
     cluster = Cluster(
         workload.cluster.num_nodes, tuple(name for name, _, _ in made), tuple(capacity for _, capacity, _ in made)
     )
-    unknown = int((~np.isin(origin.partition, list(told.sizes))).sum())
+    unknown = int((~np.isin(origin.partition, list(stated.sizes))).sum())
     repairs = {"partition of unknown size: may use any node": unknown} if unknown else {}
     return replace(
         workload,
@@ -273,13 +273,13 @@ def _refuse_or_drop_too_large_for_partition(
     if rules.partition_nodes is None:
         return None
     log = sieve.log
-    told = sized(rules.partition_nodes, log.partition_nodes, log.partitions, sieve.path)
+    stated = sized(rules.partition_nodes, log.partition_nodes, log.partitions, sieve.path)
     room = np.full(len(size), np.iinfo(np.int64).max)
-    for number, nodes in told.sizes.items():
+    for number, nodes in stated.sizes.items():
         room[log.partition == number] = nodes
     bad, reason = size > room, "left out: larger than its partition"
     sieve.refuse_or_drop(bad, rules.oversized, reason, "size {} exceeds the nodes of its partition", size)
-    return told
+    return stated
 
 
 def _runtime(sieve: _Sieve, rules: ReadingRules) -> IntArray:

@@ -74,8 +74,8 @@ def read_swf(
         workload = repaired(log, rules, nodes or _machine(log, header, rules), trace_name(where), where)
     if nodes or not header.told_by:
         return workload
-    told = {f"machine size taken from {header.told_by} ({workload.cluster.num_nodes} nodes)": 1}
-    return replace(workload, repairs=told | dict(workload.repairs))
+    repairs = {f"machine size taken from {header.told_by} ({workload.cluster.num_nodes} nodes)": 1}
+    return replace(workload, repairs=repairs | dict(workload.repairs))
 
 
 def read_log(path: str | os.PathLike[str], size_field: Field | None = None) -> tuple[LoggedJobs, Header]:
@@ -131,14 +131,14 @@ def _machine(log: LoggedJobs, header: Header, rules: ReadingRules) -> int | None
         only = np.unique(log.partition[selected(log.partition, log.partitions, wanted, where)])
         if len(only) == 1 and log.sized is None and int(only[0]) in header.partition_nodes.sizes:
             return header.partition_nodes.sizes[int(only[0])]
-        told = f"not that of partition {', '.join(map(str, wanted))}"
+        text = f"not that of partition {', '.join(map(str, wanted))}"
         raise SpecError(
-            f"{where}: the header states the size of the whole machine ({size:,}), {told}: state it (--nodes)"
+            f"{where}: the header states the size of the whole machine ({size:,}), {text}: state it (--nodes)"
         )
     nodes = header.sizes.get("maxnodes")
     if log.sized is not None and str(rules.size_field).lower() not in _PROCESSORS and nodes and nodes != size:
-        told = f"{size:,} processors and {nodes:,} nodes, and field {rules.size_field!r} may count either"
-        raise SpecError(f"{where}: the header states {told}: state the size of the machine (--nodes)")
+        text = f"{size:,} processors and {nodes:,} nodes, and field {rules.size_field!r} may count either"
+        raise SpecError(f"{where}: the header states {text}: state the size of the machine (--nodes)")
     return size
 
 

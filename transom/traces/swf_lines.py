@@ -174,10 +174,10 @@ class _Scanner:
     def _fill(self, tokens: list[bytes], number: int, row: int) -> None:
         where, fields = f"{self._path}: line {number}", self._plan.shape[1]
         if len(tokens) != fields:
-            told = ""
+            words = ""
             if fields > len(FIELDS):
-                told = f" as line {self._first} has" if self._header.columns is None else " by the names in the header"
-            raise TraceError(f"{where}: expected {fields} fields{told}, got {len(tokens)}")
+                words = f" as line {self._first} has" if self._header.columns is None else " by the names in the header"
+            raise TraceError(f"{where}: expected {fields} fields{words}, got {len(tokens)}")
         self._table[LINE, row] = number
         reals = self._table.view(np.float64)
         for i, (kind, column, token) in enumerate(zip(*self._kinds, tokens, strict=True)):

@@ -139,10 +139,10 @@ def read_trace_card(path: str) -> TraceCard:
     with _readable(path):
         text = pl.read_parquet_metadata(path).get("transom")
     try:
-        told = json.loads(text or "")
-        if told.pop("format") != FORMAT:
+        document = json.loads(text or "")
+        if document.pop("format") != FORMAT:
             raise ValueError
-        card = TraceCard(**told)
+        card = TraceCard(**document)
         dict(card.machine, **{each: dict(card.partitions[each]) for each in card.partitions})
     except (AttributeError, KeyError, TypeError, ValueError):
         raise TraceError(f"{path}: is no trace of the format {FORMAT}, which `transom import` writes") from None

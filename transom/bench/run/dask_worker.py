@@ -136,8 +136,8 @@ def _announce(suspect: str) -> None:
     from distributed import get_worker
 
     worker = get_worker()
-    told = worker.scheduler.log_event(topic=BEGUN, msg={"run": suspect, "worker": worker.address})
-    asyncio.run_coroutine_threadsafe(told, worker.loop.asyncio_loop).result(60)
+    logged = worker.scheduler.log_event(topic=BEGUN, msg={"run": suspect, "worker": worker.address})
+    asyncio.run_coroutine_threadsafe(logged, worker.loop.asyncio_loop).result(60)
     sleep(_SETTLED)
 
 

@@ -42,14 +42,14 @@ def diagnostics(table: pl.DataFrame, by: By = "problem") -> list[str]:
 def _wrong(table: pl.DataFrame) -> list[str]:
     import polars as pl
 
-    told = []
+    found = []
     wrong = table.filter(pl.col("outcome") == "wrong").group_by("solver", maintain_order=True)
     for solver, count, label, cause in wrong.agg(pl.len(), pl.first("label"), pl.first("cause")).iter_rows():
-        told.append(f"wrong: {_runs(count)} of {solver} gave an answer that fails verification: {label}: {cause}")
+        found.append(f"wrong: {_runs(count)} of {solver} gave an answer that fails verification: {label}: {cause}")
     void = table.filter(pl.col("disproved")).group_by("solver", maintain_order=True)
     for solver, count, label in void.agg(pl.len(), pl.first("label")).iter_rows():
-        told.append(f"wrong: {_runs(count)} of {solver} claimed a bound or proof that a solution contradicts: {label}")
-    return told
+        found.append(f"wrong: {_runs(count)} of {solver} claimed a bound or proof that a solution contradicts: {label}")
+    return found
 
 
 def _failed(table: pl.DataFrame) -> list[str]:
@@ -113,10 +113,10 @@ def _unknown(table: pl.DataFrame) -> list[str]:
 def _retrained(table: pl.DataFrame) -> list[str]:
     import polars as pl
 
-    told = table.filter(pl.col("weights") != "").group_by("solver", maintain_order=True)
+    named = table.filter(pl.col("weights") != "").group_by("solver", maintain_order=True)
     return [
         f"{solver} has {count} sets of weights: a file changed between its runs"
-        for solver, count in told.agg(count=pl.col("weights").n_unique()).iter_rows()
+        for solver, count in named.agg(count=pl.col("weights").n_unique()).iter_rows()
         if count > 1
     ]
 
@@ -137,16 +137,16 @@ def _loaded(table: pl.DataFrame) -> list[str]:
     """The time for loading the weights of learned solvers, which budgets do not count."""
     import polars as pl
 
-    told = []
+    found = []
     learned = table.filter(pl.col("parameters").str.contains('"load_seconds"'))
     for (solver,), runs in learned.group_by("solver", maintain_order=True):
         seconds = max(json.loads(text)["load_seconds"] for text in runs["parameters"])
         cold = max(runs["cold"].drop_nulls(), default=None)
         whole = "" if cold is None else f", imports and compilation at most {cold:.3g} s"
-        told.append(
+        found.append(
             f"{solver}: loading its weights took at most {seconds:.3g} s{whole}; neither counts as time of a run"
         )
-    return told
+    return found
 
 
 def _runs(count: int) -> str:

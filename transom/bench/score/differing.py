@@ -15,20 +15,20 @@ _LOAD = 0.5  # processes: below it, two loads are the same
 
 def differing(before: pl.DataFrame, after: pl.DataFrame) -> list[str]:
     """Facts of the machine, versions and code that differ."""
-    told = []
+    found = []
     for column in ("machine", "versions"):
         first, second = (_facts(rows[column].unique().to_list()) for rows in (before, after))
         for fact in sorted({*first, *second}):
             if first.get(fact) != second.get(fact):
-                told.append(f"{column}: {fact}: {_or(first.get(fact))} before, {_or(second.get(fact))} after")
+                found.append(f"{column}: {fact}: {_or(first.get(fact))} before, {_or(second.get(fact))} after")
     load_before, load_after = (rows["load"].median() for rows in (before, after))
     if isinstance(load_before, float) and isinstance(load_after, float) and abs(load_before - load_after) > _LOAD:
-        told.append(f"load of the machine: {load_before:.1f} before, {load_after:.1f} after (median)")
+        found.append(f"load of the machine: {load_before:.1f} before, {load_after:.1f} after (median)")
     for column, words in (("code", "code of Transom"), ("workers", "runs side by side")):
         one, other = (sorted(map(str, rows[column].unique().to_list())) for rows in (before, after))
         if one != other:
-            told.append(f"{words}: {' and '.join(one)} before, {' and '.join(other)} after")
-    return told
+            found.append(f"{words}: {' and '.join(one)} before, {' and '.join(other)} after")
+    return found
 
 
 def _facts(texts: Sequence[str]) -> dict[str, str]:

@@ -273,12 +273,12 @@ def _in_words() -> pl.Expr:
 
     names = [each.name for each in fields(Stop)]
 
-    def told(limits: dict[str, Any]) -> str:
+    def in_words(limits: dict[str, Any]) -> str:
         stop = Stop(**{name: limits[f"budget_{name}"] for name in names})
         return "no limit" if stop == Stop() else budget_words(stop, limits["clock"] or "wall")
 
     columns = [*(f"budget_{name}" for name in names), "clock"]
-    return pl.struct(columns).map_elements(told, return_dtype=pl.String)
+    return pl.struct(columns).map_elements(in_words, return_dtype=pl.String)
 
 
 def _points(runs: pl.DataFrame) -> pl.DataFrame:

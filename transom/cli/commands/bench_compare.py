@@ -56,8 +56,8 @@ def _print(found: Comparison) -> None:
         print(f"differs: {difference}")
     print(f"{found.shared} runs are in both")
     for word, runs in (("missing", found.missing), ("new", found.added)):
-        for told in runs:
-            print(f"{word}: {told}")
+        for line in runs:
+            print(f"{word}: {line}")
     print()
     if found.changes:
         _print_changes(found)

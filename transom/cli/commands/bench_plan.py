@@ -58,16 +58,16 @@ def command(
 
 def forecast(planned: DryRun, todo: int, workers: int) -> str:
     """How many runs there are, and how long those that are to be done take at most, as far as time ends them."""
-    told = f"{planned.runs():,} runs"
+    text = f"{planned.runs():,} runs"
     there = {"done": planned.runs("done", "outdated"), "failed": planned.runs("failed")}
     if any(there.values()):
-        told += " (" + ", ".join(f"{count:,} {what} before" for what, count in there.items() if count) + ")"
-    told += f", {todo:,} to do"
+        text += " (" + ", ".join(f"{count:,} {what} before" for what, count in there.items() if count) + ")"
+    text += f", {todo:,} to do"
     timed = sum(group.longest * group.runs() for group in planned.groups if group.stop.seconds is not None)
     if timed and todo:
         side = f", {workers} side by side" if workers > 1 else ""
-        told += f": budgets of {duration(timed * todo / planned.runs() / workers)} in all{side}"
-    return told
+        text += f": budgets of {duration(timed * todo / planned.runs() / workers)} in all{side}"
+    return text
 
 
 def duration(seconds: float) -> str:

@@ -57,14 +57,14 @@ def command(
     if require is not None and not test:
         raise SpecError("bench portfolio: --require needs --test")
     table = _made(train, out) if train else None if test else packaged()
-    told: dict[str, object] = {}
+    document: dict[str, object] = {}
     found = _scored(test, set((table or packaged()).made.plans.values()), train or (), by) if test else []
     if as_json:
         import msgspec
 
         if table is not None:
-            told["table"] = msgspec.to_builtins(table)
-        print_json({**told, "scores": [_plain(score) for score in found]})
+            document["table"] = msgspec.to_builtins(table)
+        print_json({**document, "scores": [_plain(score) for score in found]})
     else:
         if table is not None:
             for kind, choice in table.problems.items():
@@ -116,8 +116,8 @@ def _words(node: Split | Leaf, indent: str) -> list[str]:
     if isinstance(node, Leaf):
         parts = [f"{step.solver}{'' if step.share == 1 else f' ({100 * step.share:.0f} %)'}" for step in node.steps]
         by_hand = "" if node.chosen is None else f", {node.chosen}"
-        told = f"[{node.cases} cases, gap {node.gap:.3g} %, {100 * node.proved:.0f} % proved{by_hand}]"
-        return [f"{indent}{', then '.join(parts)}   {told}"]
+        text = f"[{node.cases} cases, gap {node.gap:.3g} %, {100 * node.proved:.0f} % proved{by_hand}]"
+        return [f"{indent}{', then '.join(parts)}   {text}"]
     name, at_most = (SECONDS, 10**node.at_most) if node.feature == SECONDS else (node.feature, node.at_most)
     return [
         f"{indent}if {name} <= {at_most:.3g}:",
@@ -161,5 +161,5 @@ def _print_scores(found: Sequence[Score], markdown: bool) -> None:
 def _plain(score: Score) -> dict[str, object]:
     from dataclasses import asdict
 
-    told = {name: None if value != value else value for name, value in asdict(score).items()}
-    return {**told, "behind": score.behind}
+    figures = {name: None if value != value else value for name, value in asdict(score).items()}
+    return {**figures, "behind": score.behind}

@@ -73,7 +73,7 @@ def command(
     if markdown and not len(table):
         raise DocumentError(f"{results[0]}: --markdown is a table of solves; there are replays alone")
     summed, replayed = summaries(table, by), replay_summaries(rows)
-    told = diagnostics(table, by) if len(table) else []
+    findings = diagnostics(table, by) if len(table) else []
     tests = _tested(table, by) if pairs else []
     if json:
         print_json(
@@ -89,16 +89,16 @@ def command(
                     for where, name, found, together in tests
                 ],
                 "sequences": replayed.to_dicts(),
-                "remarks": told,
+                "remarks": findings,
             }
         )
     elif markdown:
-        _print_markdown(summed, by, told)
+        _print_markdown(summed, by, findings)
     else:
         _print_summaries(summed, by)
         _print_tests(tests)
         _print_replays(replayed)
-        _print_remarks(table, told)
+        _print_remarks(table, findings)
 
 
 def read_library(folder: Path | None) -> Any:
@@ -265,13 +265,13 @@ def _replayed(row: dict[str, Any], unit: float, digits: int) -> str:
     return f"{mean} ({number(row['least'] / unit, digits)} to {number(row['most'] / unit, digits)})"
 
 
-def _print_remarks(table: pl.DataFrame, told: list[str]) -> None:
+def _print_remarks(table: pl.DataFrame, findings: list[str]) -> None:
     from textwrap import fill
 
     from transom.bench.score.diagnostics import CONVENTIONS
 
-    if told:
-        print("\n".join(told), end="\n\n")
+    if findings:
+        print("\n".join(findings), end="\n\n")
     if len(table):
         remark(fill(f"{CONVENTIONS} {_known(table)}", 120))
 
@@ -285,7 +285,7 @@ def _known(table: pl.DataFrame) -> str:
     return said + (f" Of {_count(without, 'instance')} it is proved that there is no solution." if without else "")
 
 
-def _print_markdown(summed: pl.DataFrame, by: str, told: list[str]) -> None:
+def _print_markdown(summed: pl.DataFrame, by: str, findings: list[str]) -> None:
     """One table: a line per problem or set and solver, a column per budget."""
     from textwrap import fill
 
@@ -311,5 +311,5 @@ def _print_markdown(summed: pl.DataFrame, by: str, told: list[str]) -> None:
     text = f"Mean gap in %, in brackets the share of proved optima in %; behind a {by} its instances."
     text = f"{text} {CONVENTIONS_OF_GAPS}"
     print(fill(text, 120))
-    for each in told:
+    for each in findings:
         print(f"- {each}")

@@ -114,8 +114,8 @@ def command(
             for fault in each.wrong:
                 print(f"{each.where}: {fault}")
         kinds = Counter(each.what for each in judged if not each.wrong)
-        told = ", ".join(f"{count} x {kind}" for kind, count in kinds.most_common())
-        print(f"{result}: {wrong} of {len(judged)} wrong" if wrong else f"{result}: all sound: {told}")
+        text = ", ".join(f"{count} x {kind}" for kind, count in kinds.most_common())
+        print(f"{result}: {wrong} of {len(judged)} wrong" if wrong else f"{result}: all sound: {text}")
     if wrong:
         raise typer.Exit(1)
 
@@ -170,10 +170,10 @@ def _judge_results(files: list[Path], results: Path, given: dict[str, Any], toge
 def _what(result: Result) -> str:
     from transom.problems import has_fronts
 
-    told = f"{result.status} {result.problem}"
+    text = f"{result.status} {result.problem}"
     if not has_fronts(result.problem) or result.solution is None:
-        return told
-    return f"{told}, front {'complete' if result.status == 'optimal' else 'not complete'}"
+        return text
+    return f"{text}, front {'complete' if result.status == 'optimal' else 'not complete'}"
 
 
 def _how_read(instance: Path, problem: str, given: dict[str, Any]) -> str:
@@ -252,8 +252,8 @@ def _judge_workflows(files: list[Path], folder: Path) -> Judged:
     wrong += check_nodes(schedule, read_node_runs(folder)) + check_promises(schedule, read_promises(folder))
     if combination is not None or "combined" not in details:
         wrong += check_tables(stream, schedule, folder, combination)
-    told = f"schedule of {len(stream.workload):,} tasks of {len(stream.workflows):,} workflows"
-    return Judged(str(folder), named, told, wrong)
+    text = f"schedule of {len(stream.workload):,} tasks of {len(stream.workflows):,} workflows"
+    return Judged(str(folder), named, text, wrong)
 
 
 def _judge_recording(trace: Path, folder: Path, given: dict[str, Any], workloads: dict[str, Workload]) -> Judged:

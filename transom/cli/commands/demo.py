@@ -43,10 +43,10 @@ def command(
         ("Which waiting jobs use the free nodes best?", ("solve", windows, "--seconds", "0.1", "--out", results)),
         ("The answers, judged from the data alone.", ("check", windows, results)),
     ]
-    told = [_run(why, [str(word) for word in words], json) for why, words in steps]
+    outcomes = [_run(why, [str(word) for word in words], json) for why, words in steps]
     figures = replays / "figures"
     if json:
-        print_json({"folder": str(out), "steps": told, "figures": str(figures)})
+        print_json({"folder": str(out), "steps": outcomes, "figures": str(figures)})
         return
     remark(f"\nThe figures are in {figures}: open timeline.png, wait_by_size.png and kiviat.png first.")
     remark("With your own trace: transom simulate YOUR_TRACE.swf.gz --policy fcfs-easy --policy saf-easy --out mine")

@@ -121,13 +121,13 @@ def _print(title: str, lines: list[dict[str, Any]]) -> None:
     from transom.adapters.rlscheduler_protocol import SIGNED
     from transom.simulation.policies.clocks import clock_remarks
 
-    told = [each["published"] for each in lines]
+    published = [each["published"] for each in lines]
     columns = [
         "policy", "backfilling", "clock", "bounded slowdown", "median", "its 95 % limits", "wait [h]", "slowdown",
-        "utilisation [%]", *(["published"] if any(told) else []),
+        "utilisation [%]", *(["published"] if any(published) else []),
     ]  # fmt: skip
     rows = []
-    for line, beside in zip(lines, told, strict=True):
+    for line, beside in zip(lines, published, strict=True):
         limits = line["intervals"]["bounded_slowdown"]
         rows.append([
             line["policy"],
@@ -144,7 +144,7 @@ def _print(title: str, lines: list[dict[str, Any]]) -> None:
     print_table(f"{title}; means over sequences", columns, rows, left=3)
     for text in clock_remarks((line["policy"], line["clock"]) for line in lines):
         remark(text)
-    if told[0]:
-        remark(f"published for RLScheduler's learned policy: {number(told[0]['learned'])}")
-    if any(line["spec"] in SIGNED and "sign=" not in line["rules"] for line in lines) and told[0]:
+    if published[0]:
+        remark(f"published for RLScheduler's learned policy: {number(published[0]['learned'])}")
+    if any(line["spec"] in SIGNED and "sign=" not in line["rules"] for line in lines) and published[0]:
         remark(f"{' and '.join(SIGNED)} were published with the wrong sign: --rules rlscheduler:sign=published")

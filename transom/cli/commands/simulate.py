@@ -269,8 +269,8 @@ def command(
     for run, schedule in zip(runs, schedules, strict=True):
         if limited := limits_line(schedule):
             note(limited)
-        if told := _allocations(schedule):
-            note(f"{run.label}: {told['proved']:,} of {told['solved']:,} allocations are proved to be of least cost")
+        if made := _allocations(schedule):
+            note(f"{run.label}: {made['proved']:,} of {made['solved']:,} allocations are proved to be of least cost")
     if out:
         more = "" if broken is None else ", outages.parquet, attempts.parquet"
         note(f"jobs and decisions: {out}/LABEL/jobs.parquet, decisions.parquet{more}")
@@ -320,7 +320,7 @@ def _document(
         "folder": str(out / run.label) if out else None,
         "metrics": figures,
         **({"limits": held} if (held := limits_held(schedule)) else {}),
-        **({"allocations": told} if (told := _allocations(schedule)) else {}),
+        **({"allocations": allocations} if (allocations := _allocations(schedule)) else {}),
         "repeats": len(repeated),
         "jittered": {name: each._asdict() for name, each in aggregate(repeated).items()} if repeated else {},
         "by": breakdowns,

@@ -99,8 +99,8 @@ def command(
     windows = snapshots(schedule, every, rule, minimum, workload)
     count = write_documents(out, windows if limit is None else islice(windows, limit))
     if json:
-        told = {"trace": str(trace), "workload": workload.digest(), "policy": policy}
+        described = {"trace": str(trace), "workload": workload.digest(), "policy": policy}
         more = workload.facts if resources is None else {**workload.facts, "resources": extended.documents}
-        print_json({**told, **more, "windows": count, "out": str(out)})
+        print_json({**described, **more, "windows": count, "out": str(out)})
     else:
         remark("; ".join([f"{out}: {count} windows", *(each.short for each in workload.diagnostics)]))

@@ -242,10 +242,10 @@ def _print_results(rows: list[tuple[Instance, Result]], rules: Mapping[str, Deci
     print_table("", columns, table, left=5 if fronts else 4)
     results = [result for _, result in rows]
     statuses = Counter(result.status for result in results)
-    told = ", ".join(f"{count} {status}" for status, count in statuses.most_common())
+    text = ", ".join(f"{count} {status}" for status, count in statuses.most_common())
     kinds = Counter(result.problem for result in results)
     what = " + ".join(f"{count} x {kind}" for kind, count in kinds.items())
-    remark(f"{what}: {told}; {number(sum(r.seconds for r in results), 2)} s in all")
+    remark(f"{what}: {text}; {number(sum(r.seconds for r in results), 2)} s in all")
     if fronts:
         print_fronts(fronts, rules)
 

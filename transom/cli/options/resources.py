@@ -48,8 +48,8 @@ class Equipped(NamedTuple):
         """What a heading adds: names, capacities and the seed."""
         if not self.made:
             return ""
-        told = ", ".join(f"{each.name} {each.capacity:,}" for each in self.made)
-        return f", further resources {told} (seed {self.card['seed']})"
+        text = ", ".join(f"{each.name} {each.capacity:,}" for each in self.made)
+        return f", further resources {text} (seed {self.card['seed']})"
 
 
 def equipped(workload: Workload, trace: Path, resources: str | None, seed: int) -> Equipped:

@@ -54,19 +54,19 @@ def told_front(instance: Instance, result: Result, rules: Mapping[str, DecisionR
     """What a line of JSON says about a front: complete or not, its size, the point that each rule takes."""
     front: Any = result.solution
     problem = instance.problem
-    told: dict[str, Any] = {
+    document: dict[str, Any] = {
         "front": result.parameters.get("front"),
         "points": 0 if front is None else len(front),
         "chosen": {},
     }
     for spec, point in taken(instance, result, rules).items():
-        told["chosen"][spec] = {
+        document["chosen"][spec] = {
             "point": point,
             "values": dict(zip(problem.terms, front.values[point].tolist(), strict=True)),
             "utilisation": dict(zip(problem.resources, _utilisation(problem, front)[point], strict=True)),
             "jobs": _jobs(instance.jobs, front, point),
         }
-    return told
+    return document
 
 
 def told_points(problem: Selection, jobs: list[int] | None, front: ParetoFront | None) -> dict[str, Any]:

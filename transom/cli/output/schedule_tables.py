@@ -149,6 +149,6 @@ def limits_held(schedule: Schedule) -> dict[str, int]:
 def limits_line(schedule: Schedule) -> str | None:
     """How often limits held back jobs, and which; None where none did."""
     held = limits_held(schedule)
-    told = ", ".join(f"{name} in {count:,}" for name, count in held.items())
+    words = ", ".join(f"{name} in {count:,}" for name, count in held.items())
     of = f"{sum(held.values()):,} of {len(schedule.decisions['time']):,} decisions"
-    return f"{schedule.policy}: limits hold back jobs in {of}, first {told}" if held else None
+    return f"{schedule.policy}: limits hold back jobs in {of}, first {words}" if held else None

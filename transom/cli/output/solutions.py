@@ -16,25 +16,25 @@ def told_solution(instance: Instance, solution: Any) -> dict[str, Any]:
 
     words = problem_type(instance.problem.kind).part("words")
     if words is not None:
-        told: dict[str, Any] = words(instance.problem, instance.jobs, solution)
-        return told
+        document: dict[str, Any] = words(instance.problem, instance.jobs, solution)
+        return document
     return {"solution": None if solution is None else solution_codec(instance.problem.kind).encode(solution)}
 
 
 def nodes_of_jobs(problem: Allocation, jobs: list[int] | None, owners: Any) -> dict[str, Any]:
     """The nodes of each job of an allocation, and under the dynamic rule an order of placing."""
-    told: dict[str, Any] = {} if jobs is None else {"jobs": jobs}
-    told["nodes"] = None if owners is None else problem.nodes(owners)
+    document: dict[str, Any] = {} if jobs is None else {"jobs": jobs}
+    document["nodes"] = None if owners is None else problem.nodes(owners)
     if problem.rule == "dynamic":
-        told["order"] = None if owners is None else problem.order(owners)
-    return told
+        document["order"] = None if owners is None else problem.order(owners)
+    return document
 
 
 def nodes_of_started(problem: Joint, jobs: list[int] | None, owners: Any) -> dict[str, Any]:
     """The nodes of each job of a joint choice, none of those that do not start."""
-    told: dict[str, Any] = {} if jobs is None else {"jobs": jobs}
-    told["nodes"] = None if owners is None else problem.nodes(owners)
-    return told
+    document: dict[str, Any] = {} if jobs is None else {"jobs": jobs}
+    document["nodes"] = None if owners is None else problem.nodes(owners)
+    return document
 
 
 def arcs(problem: ConstrainedPath, jobs: list[int] | None, path: Any) -> dict[str, Any]:
@@ -44,10 +44,10 @@ def arcs(problem: ConstrainedPath, jobs: list[int] | None, path: Any) -> dict[st
 
 def machines_of_tasks(problem: Placement, jobs: list[int] | None, placed: Any) -> dict[str, Any]:
     """Instances of each task on each machine, those that are placed: ``[machine, instances]``."""
-    told: dict[str, Any] = {} if jobs is None else {"jobs": jobs}
+    document: dict[str, Any] = {} if jobs is None else {"jobs": jobs}
     rows = None if placed is None else placed.tolist()
-    told["placed"] = rows and [[[m, count] for m, count in enumerate(row) if count] for row in rows]
-    return told
+    document["placed"] = rows and [[[m, count] for m, count in enumerate(row) if count] for row in rows]
+    return document
 
 
 def starts_of_tasks(problem: Workflow, jobs: list[int] | None, starts: Any) -> dict[str, Any]:

@@ -41,5 +41,5 @@ def _tell_total(seconds: float) -> None:
     spent = times.user + times.system
     with_children = spent + times.children_user + times.children_system
     children = f", {with_children:.2f} s with child processes" if with_children - spent >= 0.01 else ""
-    told = f"in all: {seconds:.2f} s; CPU time {spent:.2f} s{children}; memory {used.ru_maxrss / 1024:,.0f} MiB at most"
-    print(told, file=sys.stderr)
+    text = f"in all: {seconds:.2f} s; CPU time {spent:.2f} s{children}; memory {used.ru_maxrss / 1024:,.0f} MiB at most"
+    print(text, file=sys.stderr)

@@ -72,14 +72,14 @@ def _of_set(of: DatasetSet, tally: Tally) -> list[str]:
 
 
 def _splitting(plan: DatasetPlan) -> list[str]:
-    def told(splits: Splits) -> str:
+    def shares(splits: Splits) -> str:
         return ", ".join(f"{name} {value:g}" for name, value in splits.items())
 
-    own = [f"- {each.called}: {told(each.splits)}" for each in plan.sets if each.splits]
+    own = [f"- {each.called}: {shares(each.splits)}" for each in plan.sets if each.splits]
     return [
         "## Splits",
         "",
-        f"{told(plan.splits)}" + (", but for:" if own else "."),
+        f"{shares(plan.splits)}" + (", but for:" if own else "."),
         "",
         *own,
         *([""] if own else []),

@@ -112,6 +112,6 @@ def _compact(weights: Weights) -> str:
     shapes = [(f, first), (g, first), (first,), (first, second), (g, second), (second,), (second,), (1,)]
     wanted = {f"critic.{name}": shape for name, shape in zip(_CRITIC, shapes, strict=True)}
     if critic and critic != wanted:
-        told = ", ".join(map(ascii, sorted(critic)))
-        raise DocumentError(f"its weights beside the actor's are not a critic's: {told:.200}")
+        text = ", ".join(map(ascii, sorted(critic)))
+        raise DocumentError(f"its weights beside the actor's are not a critic's: {text:.200}")
     return f"scorer-{first}x{second}"

@@ -74,11 +74,11 @@ class Learner:
     def _ppo(self, sequences: Sequence[Jobs], reward: Reward, rng: np.random.Generator) -> list[float]:
         s, weights = self.settings, self.network.weights()
         episodes: list[Episode] = [drawn(weights, each, s.slots, rng) for each in sequences]
-        told = [episode.slowdown for episode in episodes]
-        rewards = [reward(at, slowdown) for at, slowdown in enumerate(told)]
+        slowdowns = [episode.slowdown for episode in episodes]
+        rewards = [reward(at, slowdown) for at, slowdown in enumerate(slowdowns)]
         played = [(episode, each) for episode, each in zip(episodes, rewards, strict=True) if len(episode.counts)]
         if not played:  # nobody ever waited
-            return told
+            return slowdowns
         counts = np.concatenate([episode.counts for episode, _ in played])
         rows = np.concatenate([episode.features for episode, _ in played])
         ends = np.cumsum(counts)
@@ -112,10 +112,10 @@ class Learner:
                 finite = logs.masked_fill(~mask, 0)
                 entropy = -(finite.exp() * finite).sum(1).mean()
                 self._descend(error - gain - s.entropy * entropy)
-        return told
+        return slowdowns
 
     def _actor_critic(self, sequences: Sequence[Jobs], reward: Reward, rng: np.random.Generator) -> list[float]:
-        told = []
+        losses = []
         for at, jobs in enumerate(sequences):
             state = begin(jobs)
             goes_on = advance(state)
@@ -139,8 +139,8 @@ class Learner:
                     worth = reward(at, float(mean_slowdown(state, TAU)))
                 # delta = R + v(S', w) - v(S, w) weighs both gradients; I stays 1, as nothing is discounted
                 self._descend((float(value.detach()) - worth) * (value + logs[row]))
-            told.append(float(mean_slowdown(state, TAU)))
-        return told
+            losses.append(float(mean_slowdown(state, TAU)))
+        return losses
 
     def _descend(self, loss: torch.Tensor) -> None:
         self.optimizer.zero_grad()

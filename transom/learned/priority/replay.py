@@ -207,9 +207,9 @@ def new_agent(
     tasks, resources, jobs = len(workload), len(workload.units), len(workload.job_ids) if rollouts else 0
     # A stream for each array: what is drawn for a submission does not depend on how many there are.
     streams = (rng or np.random.default_rng(0)).spawn(3)
-    told = arranged._replace(duration=np.ceil(workload.estimate))
+    estimated = arranged._replace(duration=np.ceil(workload.estimate))
     ahead = Ahead(
-        state=new_state(told, workload.instances, whole=rollouts > 0),
+        state=new_state(estimated, workload.instances, whole=rollouts > 0),
         scratch=new_scratch(tasks, resources),
         best=np.zeros(tasks),
         places=streams[0].random((jobs, rollouts, CHANGES)),

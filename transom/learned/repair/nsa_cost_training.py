@@ -168,7 +168,7 @@ class CostTrainer:
         rng = stream(s.seed, "nsa-cost training", before.updates)
         seen, gain = self._search(rng)
         some = rng.permutation(len(seen.action))[: s.batch]
-        told = self._learn(seen, some, rng)
+        losses = self._learn(seen, some, rng)
         if not all(bool(torch.isfinite(weight).all()) for weight in self._weights):
             raise SpecError(
                 f"nsa-cost: after update {before.updates + 1} weights are not finite; take a lower learning rate"
@@ -178,7 +178,7 @@ class CostTrainer:
             before.decisions + len(seen.action),
             before.seconds + time.perf_counter() - began,
             gain,
-            *(float(value) for value in told),
+            *(float(value) for value in losses),
         )
         self.curve.append(row)
         for name, value in asdict(row).items():
@@ -226,7 +226,7 @@ class CostTrainer:
         worth = torch.tensor(np.clip(seen.advantage[some], -5, 5).astype(np.float32), device=device)
         was = torch.tensor(seen.log_chance[some].astype(np.float32), device=device)
         features, context, number, action = (torch.tensor(array[some], device=device) for array in seen[:4])
-        told = []
+        losses = []
         for _ in range(s.passes):
             for part in torch.from_numpy(rng.permutation(len(action))).to(device).split(s.minibatch):
                 chances = self._log_chances(features[part], context[part], number[part])
@@ -237,8 +237,8 @@ class CostTrainer:
                 (-gained.mean()).backward()
                 norm = torch.nn.utils.clip_grad_norm_(self._weights, 0.5)
                 self._optimizer.step()
-                told.append([entropy.mean().item(), (entropy / number[part].log()).mean().item(), norm.item()])
-        return np.mean(told, axis=0)
+                losses.append([entropy.mean().item(), (entropy / number[part].log()).mean().item(), norm.item()])
+        return np.mean(losses, axis=0)
 
     def _log_chances(self, features: Any, context: Any, number: Any) -> Any:
         """As :func:`transom.learned.scorer.score` and the softmax, for many decisions."""

@@ -50,20 +50,20 @@ def explorer(paths: Sequence[Path], title: str | None = None) -> Explorer:
     recorded = read_recorded(paths)
     labels, schedule = [each.label for each in recorded], recorded[0].schedule
     texts = read_texts(recorded[0].folder)
-    told = answered(recorded, texts)
+    answer = answered(recorded, texts)
     html = assembled(
         "transom.report.explorer",
         ["style.css", "explorer/style.css"],
         SCRIPT,
         title=title or f"{schedule.workload}: {', '.join(labels)}",
-        sentences=told.sentences,
+        sentences=answer.sentences,
         remarks=[each.text for each in schedule.diagnostics] or [each["text"] for each in recorded[0].card["remarks"]],
         facts=_facts(recorded),
         figures=_figures(recorded),
-        groups=[each for each in told.facts["policies"] if each["groups"]],
+        groups=[each for each in answer.facts["policies"] if each["groups"]],
         data=_data(recorded, texts),
     )
-    return Explorer(html, labels, len(schedule), told.facts)
+    return Explorer(html, labels, len(schedule), answer.facts)
 
 
 def _facts(recorded: Sequence[Recorded]) -> list[tuple[str, str]]:
@@ -116,7 +116,7 @@ def _data(recorded: Sequence[Recorded], texts: Mapping[str, NDArray[Any]]) -> di
 def _policy(each: Recorded, runtime: IntArray) -> dict[str, Any]:
     schedule = each.schedule
     submit = schedule.jobs.submit
-    told = each.promised
+    promised = each.promised
     return {
         "label": each.label,
         "spec": schedule.policy,
@@ -125,8 +125,8 @@ def _policy(each: Recorded, runtime: IntArray) -> dict[str, Any]:
         "mode": packed(schedule.mode),
         "order": packed(schedule.order - np.arange(len(schedule))),
         "promised": [
-            packed(np.where(told.when < 0, -1, told.when - submit)),
-            *(packed(np.where((column < 0) | (column >= 2**51), -1, column - submit)) for column in told[1:]),
+            packed(np.where(promised.when < 0, -1, promised.when - submit)),
+            *(packed(np.where((column < 0) | (column >= 2**51), -1, column - submit)) for column in promised[1:]),
         ],
         "runs": None
         if each.runs is None

@@ -75,8 +75,8 @@ def read_recorded(paths: Sequence[Path]) -> list[Recorded]:
     found: list[Recorded] = []
     for path in paths:
         listed = [_read(folder) for folder in _folders(path)]
-        told = max((each.card["details"].get("policies", []) for each in listed), key=len)
-        rank = {label: place for place, label in enumerate(told)}
+        policies = max((each.card["details"].get("policies", []) for each in listed), key=len)
+        rank = {label: place for place, label in enumerate(policies)}
         found += sorted(listed, key=lambda each: (rank.get(each.label, len(rank)), each.label))
     first = found[0]
     for each in found[1:]:

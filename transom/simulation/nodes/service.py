@@ -348,7 +348,7 @@ class Service:
             groups = [jobs]
         else:  # Those who stay longest choose first: what they leave is enough for the others.
             groups = [[jobs[k]] for k in np.argsort(-ends, kind="stable").tolist()]
-        told = Placed([])
+        total = Placed([])
         for group in groups:
             idle = self._occupancy.idle()
             if leaves is not None and len(groups) > 1:
@@ -357,8 +357,8 @@ class Service:
             for job, nodes in zip(group, placed.nodes, strict=True):
                 self._occupancy.take(job, nodes)
                 self._own(job)
-            told = Placed([], told.jobs + placed.jobs, told.cost + placed.cost, told.proved and placed.proved)
-        self._told[now] = told
+            total = Placed([], total.jobs + placed.jobs, total.cost + placed.cost, total.proved and placed.proved)
+        self._told[now] = total
 
     def _own(self, job: int) -> None:
         self._owner[self._occupancy.ids_of(job)] = job

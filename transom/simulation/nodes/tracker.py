@@ -126,14 +126,14 @@ def completed(
     runs: NodeRuns,
     placer: Placer,
     placed: Mapping[int, Placed],
-    told: static_placing.Told | None = None,
+    columns: static_placing.Told | None = None,
 ) -> Schedule:
-    """A schedule with its nodes, what they cost, and what the allocator said by instant, which ``told`` sums up."""
+    """A schedule with its nodes, what they cost, and what the allocator said by instant, which ``columns`` sums up."""
     decisions = dict(schedule.decisions)
     if placer.allocator.solver is not None:
         if taken := decisions.keys() & set(_COLUMNS):
             raise PolicyError(f"a policy writes no notes called {min(taken)}")
-        told = static_placing.told_of(dict(placed)) if told is None else told
-        decisions |= dict(zip(_COLUMNS, told.at(decisions["time"]), strict=True))
+        columns = static_placing.told_of(dict(placed)) if columns is None else columns
+        decisions |= dict(zip(_COLUMNS, columns.at(decisions["time"]), strict=True))
     spread = spread_of(runs, placer.tree, placer.allocator.cost)
     return replace(schedule, decisions=decisions, spread=spread, runs=runs)

@@ -141,8 +141,8 @@ def _change(baseline: float, value: float, pairs: Sequence[tuple[float, float]])
         return Change(baseline, value)
     differences = [after - before for before, after in pairs]
     ratios = [(after - before) / before if before else None for before, after in pairs]
-    told = [each for each in ratios if each is not None]
-    relative = (min(told), max(told)) if len(told) == len(pairs) else (None, None)
+    known = [each for each in ratios if each is not None]
+    relative = (min(known), max(known)) if len(known) == len(pairs) else (None, None)
     return Change(baseline, value, min(differences), max(differences), *relative)
 
 

@@ -31,15 +31,15 @@ def check_outages(workload: Workload, schedule: Schedule, runs: NodeRuns, outage
 
 def _wrong_rows(workload: Workload, log: OutageLog, outages: Outages, seed: int, last: int) -> list[str]:
     nodes = workload.cluster.num_nodes
-    told = set(zip(*(getattr(log, name).tolist() for name in OUTAGE_COLUMNS), strict=True))
+    recorded = set(zip(*(getattr(log, name).tolist() for name in OUTAGE_COLUMNS), strict=True))
     expected = set()
     for k, row in enumerate(outages.stated(nodes, seed)):
         kind = FAILURE if row.kind == "failure" else MAINTENANCE
         if row.ranges and row.begin <= last:
             expected |= {(kind, k, row.begin, row.end, *each) for each in row.ranges}
         elif not row.ranges:
-            pieces = {each for each in told if each[:2] == (kind, k)}
-            told -= pieces
+            pieces = {each for each in recorded if each[:2] == (kind, k)}
+            recorded -= pieces
             if fault := _wrong_window(k, row.begin, row.end, row.number, sorted(pieces), log, nodes, last):
                 return [fault]
     if outages.mtbf is not None and len(workload):
@@ -48,10 +48,10 @@ def _wrong_rows(workload: Workload, log: OutageLog, outages: Outages, seed: int,
             if until > last:
                 break
     # What happens at the very instant of the last end may have come after it, when nobody looked any more.
-    odd = {each for each in told ^ expected if each[2] < last or each in told - expected}
+    odd = {each for each in recorded ^ expected if each[2] < last or each in recorded - expected}
     if odd:
         kind, row, begin, end, first, final = min(odd, key=lambda each: each[2])
-        where = "is told, but was not stated" if (kind, row, begin, end, first, final) in told else "is not told"
+        where = "is told, but was not stated" if (kind, row, begin, end, first, final) in recorded else "is not told"
         return [f"the outage of nodes {first} to {final} from {begin} to {end} s {where} ({len(odd)} in all)"]
     return []
 

@@ -68,24 +68,24 @@ def answer(
     return Answer({**facts, "sentences": said}, said)
 
 
-def _nobody_waits(told: Comparison) -> bool:
-    longest = told.max_wait
-    return not any((longest.baseline, longest.value, told.mean_wait.lowest, told.mean_wait.highest))
+def _nobody_waits(comparison: Comparison) -> bool:
+    longest = comparison.max_wait
+    return not any((longest.baseline, longest.value, comparison.mean_wait.lowest, comparison.mean_wait.highest))
 
 
 def _idle(replay: Repetition, means: Sequence[float]) -> bool:
     return not any((replay.figures["max_wait"], *means))
 
 
-def _compared(baseline: str, told: Comparison) -> list[str]:
-    if _nobody_waits(told):
-        return [f"Under {told.policy} as under {baseline} no job would have waited."]
-    parts = [_mean(told.mean_wait)]
-    if told.users is not None:
-        parts.append(_users(told.users))
-    parts.append(_longest(told.max_wait))
-    main = f"{told.policy} instead of {baseline} would have {'; '.join(parts)}."
-    groups = ((_HEADS[kind][0], _groups(listed, _HEADS[kind][1])) for kind, listed in told.groups.items())
+def _compared(baseline: str, comparison: Comparison) -> list[str]:
+    if _nobody_waits(comparison):
+        return [f"Under {comparison.policy} as under {baseline} no job would have waited."]
+    parts = [_mean(comparison.mean_wait)]
+    if comparison.users is not None:
+        parts.append(_users(comparison.users))
+    parts.append(_longest(comparison.max_wait))
+    main = f"{comparison.policy} instead of {baseline} would have {'; '.join(parts)}."
+    groups = ((_HEADS[kind][0], _groups(listed, _HEADS[kind][1])) for kind, listed in comparison.groups.items())
     return [main, *(f"{head}, {text}." for head, text in groups if text)]
 
 
@@ -161,7 +161,7 @@ def _groups(groups: Sequence[GroupChange], many: str) -> str:
     counts = [f"{len(gains) or 'none'} would have waited less", f"{len(losses) or 'none'} longer"]
     said = [f"of {len(groups)} {many} {' and '.join(counts)}"]
     said += [
-        f"greatest {what}: {_who(each)}" for what, told in (("gain", gains), ("loss", losses)) for each in _most(told)
+        f"greatest {what}: {_who(each)}" for what, users in (("gain", gains), ("loss", losses)) for each in _most(users)
     ]
     return "; ".join(said)
 
@@ -200,5 +200,5 @@ def times(*seconds: float) -> list[str]:
     shortest = min((abs(each) for each, own in zip(seconds, short, strict=True) if each and not own), default=0)
     least = int(shortest < 9.95 * unit and any(each % unit for each in seconds))
     ways = [[f"{each / unit:,.{digits}f}" for each in seconds] for digits in range(least, 3)]
-    told = next((way for way in ways if len(set(way)) == len(set(seconds))), ways[0])
-    return [times(each)[0] if own else f"{text} {name}" for each, text, own in zip(seconds, told, short, strict=True)]
+    chosen = next((way for way in ways if len(set(way)) == len(set(seconds))), ways[0])
+    return [times(each)[0] if own else f"{text} {name}" for each, text, own in zip(seconds, chosen, short, strict=True)]

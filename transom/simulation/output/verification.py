@@ -150,9 +150,9 @@ def check_spread(schedule: Schedule, runs: NodeRuns, cost: HopCost) -> list[str]
         "pods": (said.pods, true.pods, said.pods != true.pods),
     }
     return [
-        f"job {schedule.jobs.id[bad.argmax()]}: says {name} {told[bad.argmax()]:.12g}, its nodes make "
+        f"job {schedule.jobs.id[bad.argmax()]}: says {name} {recorded[bad.argmax()]:.12g}, its nodes make "
         f"{right[bad.argmax()]:.12g} ({int(bad.sum())} in all)"
-        for name, (told, right, bad) in columns.items()
+        for name, (recorded, right, bad) in columns.items()
         if bad.any()
     ]
 
@@ -222,7 +222,7 @@ class _Jobs(NamedTuple):
 def _first_broken(changes: Changes, passes: _Passes, jobs: _Jobs, textbook: bool, kept: bool) -> tuple[int, int, int]:
     # Row, job and kind of the first fault; (-1, -1, -1) if there is none. ``changes`` names rows of jobs.
     first, offsets, job, starts = changes
-    time, reserved, told = passes
+    time, reserved, promised = passes
     submit, start, held = jobs
     for row in range(first, first + len(offsets) - 1):
         now = time[row]
@@ -244,7 +244,7 @@ def _first_broken(changes: Changes, passes: _Passes, jobs: _Jobs, textbook: bool
                 return row, j, 1
             held[j] = starts[i]
         j = reserved[row]
-        if j >= 0 and held[j] != told[row]:
+        if j >= 0 and held[j] != promised[row]:
             return row, j, 5
     return -1, -1, -1
 

@@ -104,9 +104,11 @@ def with_site(
                 continue
             if each.of not in number:
                 number[each.of] = before + len(most)
-                most.append((*(UNLIMITED if told == UNSET else told for told in each.most), UNLIMITED))
+                most.append((*(UNLIMITED if stated == UNSET else stated for stated in each.most), UNLIMITED))
                 reasons += [*each.reasons, ""]
-            row.append((number[each.of], sum(bit for bit, told in zip(_BITS, wanted, strict=False) if told != UNSET)))
+            row.append(
+                (number[each.of], sum(bit for bit, stated in zip(_BITS, wanted, strict=False) if stated != UNSET))
+            )
         rows.append(row)
     width = max(map(len, rows), default=0)
     table = np.array([row + [(-1, 0)] * (width - len(row)) for row in rows], np.int64).reshape(len(rows), width, 2)
@@ -168,5 +170,5 @@ def _check_alone(limit: _Limit, wanted: IntArray, amounts: IntArray, ids: IntArr
                 f"job {ids[unknown[0]]}: its {name} is not known, and {limit.reasons[a]} of {of} is {wanted[a]}"
             )
         if above.size:
-            told = f"{limit.reasons[a]} of {of} is {wanted[a]}: it never starts"
-            raise SpecError(f"job {ids[above[0]]}: asks for {amounts[above[0], a]} {name}, and {told}")
+            text = f"{limit.reasons[a]} of {of} is {wanted[a]}: it never starts"
+            raise SpecError(f"job {ids[above[0]]}: asks for {amounts[above[0], a]} {name}, and {text}")

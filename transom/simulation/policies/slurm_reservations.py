@@ -46,7 +46,7 @@ def reserved_for(
     """
     known = tuple(sorted(reservations, key=lambda each: (each.begin, each.name)))
     changes = _changes(known, nodes)
-    told = any(kind.reservation for kind in facts.kinds)
+    named = any(kind.reservation for kind in facts.kinds)
     choices, last = [], []
     for kind in facts.kinds:
         own = [k for k, each in enumerate(known) if each.name == kind.reservation]
@@ -54,7 +54,7 @@ def reserved_for(
         accounts = (kind.account, *above)
         magnetic = [
             k for k, each in enumerate(known)
-            if not kind.reservation and (not told or "MAGNETIC" in each.flags) and each.lets(kind.user, accounts)
+            if not kind.reservation and (not named or "MAGNETIC" in each.flags) and each.lets(kind.user, accounts)
         ]  # fmt: skip
         choices.append([*own, *magnetic, ORDINARY])
         last.append(max((known[k].end for k in own), default=0))

@@ -69,12 +69,14 @@ def recorded_combination(
     tasks start before their parents have ended, more is used than there is, combined tasks wait for each other in a
     cycle, or a job is not what its tasks ask for.
     """
-    told = schedule.jobs.id
-    ids = np.arange(1, len(told) + 1)
-    if len(job) != stream.first[-1] or not (np.array_equal(np.unique(job), ids) and np.array_equal(np.sort(told), ids)):
-        return None, [f"tasks.parquet: {len(told)} jobs were replayed, the jobs of its {len(job)} tasks are others"]
+    replayed = schedule.jobs.id
+    ids = np.arange(1, len(replayed) + 1)
+    if len(job) != stream.first[-1] or not (
+        np.array_equal(np.unique(job), ids) and np.array_equal(np.sort(replayed), ids)
+    ):
+        return None, [f"tasks.parquet: {len(replayed)} jobs were replayed, the jobs of its {len(job)} tasks are others"]
     number = np.repeat(np.arange(len(stream.workflows)), np.diff(stream.first))
-    of_job = np.zeros(len(told), np.int64)
+    of_job = np.zeros(len(replayed), np.int64)
     of_job[job - 1] = number
     if (of_job[job - 1] != number).any():
         mixed = int(job[of_job[job - 1] != number][0])

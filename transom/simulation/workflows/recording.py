@@ -108,10 +108,10 @@ def check_tables(
         card = read_card(path, FORMAT)
         if card.get("digest") != schedule.digest():
             raise DocumentError(f"{path}: is of another replay than jobs.parquet")
-        told = read_columns(path)
+        recorded = read_columns(path)
         right = dict(_frames(stream, schedule, _tau(card, path), combination))[name]
         for column in right:
-            wrong += _differs(name, column, told.get(column.name))
+            wrong += _differs(name, column, recorded.get(column.name))
     return wrong
 
 
@@ -145,12 +145,14 @@ def _tau(card: dict[str, Any], path: Path) -> float:
     return tau
 
 
-def _differs(table: str, right: pl.Series, told: Any) -> list[str]:
-    if told is None or len(told) != len(right):
+def _differs(table: str, right: pl.Series, recorded: Any) -> list[str]:
+    if recorded is None or len(recorded) != len(right):
         return [f"{table}.parquet: column {right.name!r} is missing or of another length"]
     real = right.to_numpy()
-    same = np.isclose(told, real, rtol=1e-12, atol=0) if real.dtype.kind == "f" else told == real
+    same = np.isclose(recorded, real, rtol=1e-12, atol=0) if real.dtype.kind == "f" else recorded == real
     bad = np.flatnonzero(~np.asarray(same, bool))
     return (
-        [f"{table}.parquet: row {bad[0] + 1}: {right.name} is {told[bad[0]]}, not {real[bad[0]]}"] if bad.size else []
+        [f"{table}.parquet: row {bad[0] + 1}: {right.name} is {recorded[bad[0]]}, not {real[bad[0]]}"]
+        if bad.size
+        else []
     )

@@ -178,7 +178,7 @@ def _run(library: Any, highs: Any, programme: Programme, limit: Limit) -> Found:
         library.Highs_setDoubleOptionValue(highs, b"time_limit", ctypes.c_double(left))
 
     @_CALLBACK
-    def look(kind: int, message: Any, told: Any, answer: Any, data: Any) -> None:
+    def look(kind: int, message: Any, event: Any, answer: Any, data: Any) -> None:
         if limit.left() <= 0:
             answer[0] = 1  # user_interrupt
 

@@ -80,8 +80,8 @@ class Halves:
                     between(len(half.rows))
         return True
 
-    def join(self, told: Callable[[], None]) -> None:
-        """Put the pairs that are worth something new into the archive; ``told`` is called now and then."""
+    def join(self, report: Callable[[], None]) -> None:
+        """Put the pairs that are worth something new into the archive; ``report`` is called now and then."""
         if not len(self._halves[0].rows) or not len(self._halves[1].rows):
             return  # whatever was still possible is known
         sides = []
@@ -102,7 +102,7 @@ class Halves:
                     known.make_room(self._pause)
                 if why == FINISHED:
                     break
-                told()
+                report()
                 self._tick()
 
     def _take(self, half: Half, job: int) -> None:

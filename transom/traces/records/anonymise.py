@@ -71,19 +71,19 @@ def anonymised(trace: Imported, key: bytes) -> Imported:
     jobs, card = trace.jobs, trace.card
     hidden = {column: _texts(jobs[column]) for column in _WHO}
     names = [name.lower() for column in ("user_name", "account", "group") for name in hidden[column]]
-    told = {column: {name: _hashed(name, key, letter) for name in hidden[column]} for column, letter in _WHO.items()}
+    hashed = {column: {name: _hashed(name, key, letter) for name in hidden[column]} for column, letter in _WHO.items()}
     for column, letter in _WHERE.items():
         found = {*_texts(jobs[column]), *(card.partitions if column == "partition" else ())}
-        told[column] = {name: _hashed(name, key, letter) for name in found if _contains(name.lower(), names)}
-        trace.findings.count(f"names of a {column} that contain another name, hashed", len(told[column]))
+        hashed[column] = {name: _hashed(name, key, letter) for name in found if _contains(name.lower(), names)}
+        trace.findings.count(f"names of a {column} that contain another name, hashed", len(hashed[column]))
     jobs = jobs.with_columns(
-        *(pl.col(column).replace(names) for column, names in told.items() if names),
+        *(pl.col(column).replace(names) for column, names in hashed.items() if names),
         *(pl.lit("").alias(column) for column in _DROPPED),
         pl.when(pl.col("label").str.contains(_LABEL)).then("label").otherwise(pl.col("id").cast(pl.String)),
         pl.when(pl.col("state").is_in(STATES)).then("state").otherwise(pl.lit("")).alias("state"),
         pl.col("user").replace_strict(*_in_order(jobs["user"]), default=-1, return_dtype=pl.Int64),
     )
-    partitions = {told["partition"].get(name, name): _without_lists(each) for name, each in card.partitions.items()}
+    partitions = {hashed["partition"].get(name, name): _without_lists(each) for name, each in card.partitions.items()}
     topology = {name: each for name, each in card.topology.items() if name != "nodes"}
     repairs = dict(trace.findings.repairs)
     # What cannot be read may be a name, in a file of somebody's.

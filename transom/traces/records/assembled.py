@@ -133,8 +133,8 @@ def _count_states(jobs: pl.DataFrame, findings: Findings) -> None:
 
     started, ended = (pl.col("start") >= 0) | (pl.col("runtime") > 0), (pl.col("end") >= 0) | (pl.col("runtime") > 0)
     waiting = pl.col("state").is_in(list(WAITING))
-    told = jobs.select(a=(~started & ~waiting).sum(), b=(~started & waiting).sum(), c=(started & ~ended).sum()).row(0)
-    for what, number in zip(("cancelled while waiting", "still waiting", "still running"), told, strict=True):
+    counts = jobs.select(a=(~started & ~waiting).sum(), b=(~started & waiting).sum(), c=(started & ~ended).sum()).row(0)
+    for what, number in zip(("cancelled while waiting", "still waiting", "still running"), counts, strict=True):
         findings.count(f"{what}: kept, without a runtime", number)
 
 

@@ -233,5 +233,5 @@ class _Table:
     def _readable(self, row: list[str]) -> bool:
         at = self._at
         times = (row[at[name]] for name in _TIMES if name in at)
-        told = row[at["state"]] if "state" in at else "COMPLETED"
-        return all(instant(each) is not None for each in times) and (nothing(told) or state(told).isidentifier())
+        stated = row[at["state"]] if "state" in at else "COMPLETED"
+        return all(instant(each) is not None for each in times) and (nothing(stated) or state(stated).isidentifier())

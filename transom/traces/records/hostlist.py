@@ -77,6 +77,6 @@ def compressed(names: Iterable[str]) -> str:
                 runs[-1][1:] = [number]
             else:
                 runs.append([number])
-        told = ",".join("-".join(f"{end:0{width}d}" for end in run) for run in runs)
-        plain.append(f"{beginning}[{told}]" if len(runs) > 1 or len(runs[0]) > 1 else f"{beginning}{told}")
+        words = ",".join("-".join(f"{end:0{width}d}" for end in run) for run in runs)
+        plain.append(f"{beginning}[{words}]" if len(runs) > 1 or len(runs[0]) > 1 else f"{beginning}{words}")
     return ",".join(plain)

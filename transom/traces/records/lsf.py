@@ -97,12 +97,12 @@ def _row(fields: Sequence[str]) -> list[str]:
     state = _STATES.get(status, "FAILED")
     if fields[10] == "0":
         state = "CANCELLED"
-    told = [str(len(names)), str(cores), ",".join(names)]
+    counts = [str(len(names)), str(cores), ",".join(names)]
     head = {field: fields[i] for i, field in _HEAD.items()}
     head |= {field: "" for field in ("eligible", "start") if head[field] == "0"}
     if _length(index):
         head["job"] += f"_{index}"
-    return [*head.values(), state, *told, name.replace('""', '"'), project]
+    return [*head.values(), state, *counts, name.replace('""', '"'), project]
 
 
 def _length(text: str) -> int:

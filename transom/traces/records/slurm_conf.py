@@ -72,28 +72,28 @@ def _text_records(text: str) -> Iterator[tuple[str, Record]]:
 
 def _json_records(path: str, text: str) -> Iterator[tuple[str, Record]]:
     try:
-        told = msgspec.json.decode(text)
+        stated = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
         raise TraceError(f"{path}: is not the JSON that scontrol prints: {error}") from None
     for kind, (place, name) in _JSON.items():
-        listed = told.get(place) if isinstance(told, dict) else None
+        listed = stated.get(place) if isinstance(stated, dict) else None
         for each in listed if isinstance(listed, list) else ():
             if isinstance(each, dict) and isinstance(each.get(name), str):
                 made = _node(each) if kind == "nodename" else _partition(each)
                 yield kind, {kind: each[name], **{key: value for key, value in made.items() if value is not None}}
 
 
-def _node(told: dict[str, Any]) -> dict[str, str | None]:
+def _node(stated: dict[str, Any]) -> dict[str, str | None]:
     return {
-        "cpus": number_of(told.get("cpus")),
-        "realmemory": number_of(told.get("real_memory")),
-        "gres": told.get("gres") if isinstance(told.get("gres"), str) else None,
+        "cpus": number_of(stated.get("cpus")),
+        "realmemory": number_of(stated.get("real_memory")),
+        "gres": stated.get("gres") if isinstance(stated.get("gres"), str) else None,
     }
 
 
-def _partition(told: dict[str, Any]) -> dict[str, str | None]:
+def _partition(stated: dict[str, Any]) -> dict[str, str | None]:
     def at(*keys: str) -> Any:
-        value: Any = told
+        value: Any = stated
         for key in keys:
             value = value.get(key) if isinstance(value, dict) else None
         return value
@@ -112,12 +112,12 @@ def _partition(told: dict[str, Any]) -> dict[str, str | None]:
     }
 
 
-def _sharing(told: Any) -> str | None:
+def _sharing(stated: Any) -> str | None:
     """``EXCLUSIVE``, ``NO``, ``YES:4`` or ``FORCE:4``, as the text says it."""
-    jobs = number_of(told.get("jobs")) if isinstance(told, dict) else None
+    jobs = number_of(stated.get("jobs")) if isinstance(stated, dict) else None
     if jobs is None:
         return None
-    forced = "FORCE" in str(told.get("flags")).upper()
+    forced = "FORCE" in str(stated.get("flags")).upper()
     return {"0": "EXCLUSIVE", "1": "NO"}.get(jobs, f"{'FORCE' if forced else 'YES'}:{jobs}")
 
 
@@ -138,9 +138,9 @@ def _site(found: Mapping[str, Sequence[Record]]) -> Site:
             members[name] = list(dict.fromkeys(named))
         partitions[name] = _limits(each) | _sizes(members.get(name, ()), nodes)
         for size, key in (("nodes", "totalnodes"), ("cores", "totalcpus")):
-            told = count(each.get(key, ""))
-            if partitions[name].get(size, 0) <= 0 and told is not None and told > 0:
-                partitions[name][size] = told
+            stated = count(each.get(key, ""))
+            if partitions[name].get(size, 0) <= 0 and stated is not None and stated > 0:
+                partitions[name][size] = stated
     for names, hosts_ in _pools(members):
         shared = _sizes(hosts_, nodes)
         for name in names:
@@ -199,11 +199,13 @@ def _sizes(names: Sequence[str], nodes: Mapping[str, Record]) -> dict[str, int]:
 
 
 def _resources(node: Record) -> tuple[int, int, int]:
-    def told(*keys: str) -> int:
+    def count_of(*keys: str) -> int:
         return next((value for key in keys if (value := count(node.get(key, ""))) is not None and value > 0), 0)
 
-    sockets = told("sockets") or told("boards", "") * told("socketsperboard")
-    cores = told("cputot", "cpus") or (sockets or 1) * (told("corespersocket") or 1) * (told("threadspercore") or 1)
+    sockets = count_of("sockets") or count_of("boards", "") * count_of("socketsperboard")
+    cores = count_of("cputot", "cpus") or (sockets or 1) * (count_of("corespersocket") or 1) * (
+        count_of("threadspercore") or 1
+    )
     memory = amount(node.get("realmemory", ""))
     return cores, max(gpus(node.get("gres", "")) or 0, 0), max(memory.mebibytes if memory else 0, 0)
 

@@ -117,13 +117,13 @@ def _jobs(path: str, text: bytes) -> list[Any]:
     except (msgspec.DecodeError, RecursionError) as error:
         raise TraceError(f"{path}: is not the JSON that sacct prints: {error}") from None
     if answer.jobs is None:
-        told = ""
+        words = ""
         if isinstance(answer.errors, list) and answer.errors:
             first = answer.errors[0]
-            told = (
+            words = (
                 f"; it reports: {first.get('error') or first.get('description') if isinstance(first, dict) else first}"
             )
-        raise TraceError(f"{path}: expected an object with a list 'jobs'{told}")
+        raise TraceError(f"{path}: expected an object with a list 'jobs'{words}")
     return answer.jobs
 
 
@@ -178,9 +178,9 @@ def _first(job: dict[str, Any], name: str) -> str | None:
         value: Any = job
         for key in place.split("."):
             value = value.get(key) if isinstance(value, dict) else None
-        told = number_of(value) if name in _NUMBERS else _text(value)
-        if told:
-            return told
+        stated = number_of(value) if name in _NUMBERS else _text(value)
+        if stated:
+            return stated
     return None
 
 

@@ -93,8 +93,8 @@ def read_associations(path: str) -> dict[Key, Association]:
         parent = ""
         if not user and account != _ROOT:
             above = [each for each in above if each[0] < depth]
-            told = row.get("parname", row.get("parentname", "")).strip().lower()
-            parent = told or (above[-1][1] if above else _ROOT)
+            stated = row.get("parname", row.get("parentname", "")).strip().lower()
+            parent = stated or (above[-1][1] if above else _ROOT)
         if not user:
             above.append((depth, account))
         key = (account, user, partition)
@@ -179,9 +179,9 @@ def _rows(path: str, needed: tuple[str, ...]) -> Iterator[tuple[int, dict[str, s
 def _limits(path: str, number: int, row: Mapping[str, str], jobs: str, tres: tuple[str, ...]) -> Amounts:
     made = dict.fromkeys(AMOUNTS, UNSET)
     if text := row.get(jobs, "").strip():
-        if (told := count(text)) is None or told < 0:
+        if (stated := count(text)) is None or stated < 0:
             raise _broken(path, number, f"{jobs}: {text!r} is no number of jobs")
-        made["jobs"] = told
+        made["jobs"] = stated
     for heading in tres:
         for part in filter(None, row.get(heading, "").strip().split(",")):
             name, _, value = part.partition("=")
@@ -190,18 +190,18 @@ def _limits(path: str, number: int, row: Mapping[str, str], jobs: str, tres: tup
                 known = ", ".join(AMOUNTS[1:])
                 raise _broken(path, number, f"{heading}: no replay counts {name!r}; limits may be of {known}")
             memory = amount(value) if name == "mem" else None
-            told = memory.mebibytes if memory is not None else None if name == "mem" else count(value)
-            if told is None or told < 0:
+            stated = memory.mebibytes if memory is not None else None if name == "mem" else count(value)
+            if stated is None or stated < 0:
                 raise _broken(path, number, f"{heading}: {part!r} is no limit")
-            made[name] = told
+            made[name] = stated
     return tuple(made.values())
 
 
 def _whole(path: str, number: int, row: Mapping[str, str], heading: str, default: int) -> int:
     text = row.get(heading, "").strip() or str(default)
-    if (told := count(text)) is None or told < 0:
+    if (stated := count(text)) is None or stated < 0:
         raise _broken(path, number, f"{heading}: {text!r} is no whole number, and other values are not modelled")
-    return told
+    return stated
 
 
 def _broken(path: str, number: int, what: str) -> TraceError:

@@ -74,33 +74,35 @@ def read_priority_terms(path: str) -> PriorityTerms:
     TraceError : the file cannot be read, does not state ``PriorityType=priority/multifactor`` or which nodes there are,
         or states what cannot be read or is not modelled.
     """
-    told, partitions = read_settings(path)
-    if told.get("prioritytype", "") != "priority/multifactor":
-        raise TraceError(f"{path}: PriorityType: expected priority/multifactor, got {told.get('prioritytype', 'none')}")
+    stated, partitions = read_settings(path)
+    if stated.get("prioritytype", "") != "priority/multifactor":
+        raise TraceError(
+            f"{path}: PriorityType: expected priority/multifactor, got {stated.get('prioritytype', 'none')}"
+        )
     site = read_site([path])
     nodes, cores = site.machine.get("nodes", 0), site.machine.get("cores", 0)
     if not nodes or not cores:
         raise TraceError(f"{path}: names no nodes, which priorities of sizes need")
 
     def number(name: str, default: int) -> int:
-        value = count(told.get(name.lower(), str(default)))
+        value = count(stated.get(name.lower(), str(default)))
         if value is None or value < 0:
-            raise TraceError(f"{path}: {name}: {told[name.lower()]!r} is no whole number")
+            raise TraceError(f"{path}: {name}: {stated[name.lower()]!r} is no whole number")
         return value
 
     def time(name: str, default: int) -> int:
-        value = seconds(told[name.lower()], 60) if name.lower() in told else default
+        value = seconds(stated[name.lower()], 60) if name.lower() in stated else default
         if value is None or value < 0:
-            raise TraceError(f"{path}: {name}: {told[name.lower()]!r} is no time")
+            raise TraceError(f"{path}: {name}: {stated[name.lower()]!r} is no time")
         return value
 
-    flags = tuple(sorted({*filter(None, re.split(r"[,\s]+", told.get("priorityflags", "").upper()))}))
+    flags = tuple(sorted({*filter(None, re.split(r"[,\s]+", stated.get("priorityflags", "").upper()))}))
     for flag in flags:
         if flag not in _FLAGS:
             raise TraceError(f"{path}: PriorityFlags: {flag} is not modelled; known are {', '.join(_FLAGS)}")
     if number("PriorityWeightAssoc", 0):
         raise TraceError(f"{path}: PriorityWeightAssoc is not modelled")
-    if told.get("priorityusageresetperiod", "NONE").upper() != "NONE":
+    if stated.get("priorityusageresetperiod", "NONE").upper() != "NONE":
         raise TraceError(f"{path}: PriorityUsageResetPeriod is not modelled")
     factors = {name: _whole(path, each, "priorityjobfactor", 1) for name, each in partitions.items()}
     sizes = {name.lower(): each for name, each in site.partitions.items()}
@@ -111,9 +113,9 @@ def read_priority_terms(path: str) -> PriorityTerms:
         job_size=number("PriorityWeightJobSize", 0),
         partition=number("PriorityWeightPartition", 0),
         qos=number("PriorityWeightQOS", 0),
-        tres=_weights(path, "PriorityWeightTRES", told.get("priorityweighttres", "")) or (0.0,) * len(AMOUNTS),
+        tres=_weights(path, "PriorityWeightTRES", stated.get("priorityweighttres", "")) or (0.0,) * len(AMOUNTS),
         max_age=time("PriorityMaxAge", 7 * _DAY),
-        favor_small=told.get("priorityfavorsmall", "NO").upper() == "YES",
+        favor_small=stated.get("priorityfavorsmall", "NO").upper() == "YES",
         half_life=time("PriorityDecayHalfLife", 7 * _DAY),
         period=max(time("PriorityCalcPeriod", 300), 1),
         dampening=max(number("FairShareDampeningFactor", 1), 1),

@@ -105,10 +105,10 @@ def _text_records(text: str) -> Iterator[tuple[str, Mapping[str, str]]]:
 
 def _json_records(path: str, text: str) -> Iterator[tuple[str, Mapping[str, str]]]:
     try:
-        told = msgspec.json.decode(text)
+        given = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
         raise TraceError(f"{path}: is not the JSON that scontrol prints: {error}") from None
-    listed = told.get("reservations") if isinstance(told, dict) else None
+    listed = given.get("reservations") if isinstance(given, dict) else None
     for number, each in enumerate(listed if isinstance(listed, list) else (), 1):
         if isinstance(each, dict):
             made = {name: _text(each.get(place)) for name, place in _JSON.items()}

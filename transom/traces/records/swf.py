@@ -83,13 +83,13 @@ def _numbers(path: str, columns: Sequence[str]) -> tuple[dict[str, int], Header]
         own, names = list(columns[: len(own)]), list(columns[len(own) :])
     elif columns:
         names = list(columns)
-    told = [*own, *names]
-    for at, name in enumerate(told):
+    headings = [*own, *names]
+    for at, name in enumerate(headings):
         if not _NAME.fullmatch(name):
             raise SpecError(f"columns: expected names of letters, digits, _, . and -, got {name!r}")
-        if name in told[:at]:
+        if name in headings[:at]:
             raise SpecError(f"columns: {name!r} stands twice")
-    number = {name: at for at, name in enumerate(told, 1)}
+    number = {name: at for at, name in enumerate(headings, 1)}
     for needed in ("id", "submit"):
         if needed not in number and _OF[needed] not in number:
             raise SpecError(f"columns: none is called {_OF[needed]} or {needed}")

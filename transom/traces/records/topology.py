@@ -181,8 +181,8 @@ def _tree(path: str, entries: Sequence[Entry]) -> Topology:
         raise TraceError(f"{path}: describes no node")
     roots = [each for each in entries if each.name not in above]
     if len(roots) > 1:
-        told = f"{_shown(roots[0].name)} (line {roots[0].line}) and {_shown(roots[1].name)}"
-        damaged(path, roots[1].line, f"two roots: {told} hang below no switch")
+        words = f"{_shown(roots[0].name)} (line {roots[0].line}) and {_shown(roots[1].name)}"
+        damaged(path, roots[1].line, f"two roots: {words} hang below no switch")
     ordered = _from_left(roots, by_name)
     if len(ordered) < len(entries):
         inside = {each.name for each in ordered}

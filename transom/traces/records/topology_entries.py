@@ -19,14 +19,14 @@ class Entry(NamedTuple):
     below: tuple[str, ...]
 
 
-def damaged(path: str, line: int, told: str) -> NoReturn:
+def damaged(path: str, line: int, words: str) -> NoReturn:
     """Say what is wrong in a line.
 
     Raises
     ------
     TraceError : always.
     """
-    raise TraceError(f"{path} line {line}: {told}")
+    raise TraceError(f"{path} line {line}: {words}")
 
 
 def named(path: str, line: int, text: str) -> tuple[str, ...]:
@@ -69,8 +69,8 @@ def grouped(path: str, blocks: Sequence[Entry], sizes: Sequence[int], line: int)
             damaged(path, line, f"block size {larger} is no power of two of {smaller}, the one before")
     for block in blocks:
         if sizes and len(block.nodes) < sizes[0]:
-            told = f"{len(block.nodes)} nodes, less than a base block of {sizes[0]}"
-            damaged(path, block.line, f"block {block.name} has {told}")
+            words = f"{len(block.nodes)} nodes, less than a base block of {sizes[0]}"
+            damaged(path, block.line, f"block {block.name} has {words}")
     entries, level = list(blocks), [block.name for block in blocks]
     for number, size in enumerate(sizes[1:], 1):
         each = size // sizes[number - 1]

@@ -58,12 +58,12 @@ def _entries(path: str, fields: Fields, name: str) -> list[Entry]:
     inside = _fields(path, fields["block"])
     blocks = [_entry(path, each, "block") for each in _list(path, _stated(path, inside, "blocks"), "blocks")]
     sizes = inside.get("block_sizes")
-    told = (
+    stated = (
         []
         if sizes is None
         else [block_size(path, _line(each), _text(path, each)) for each in _list(path, sizes, "block_sizes")]
     )
-    return grouped(path, blocks, told, line if sizes is None else _line(sizes))
+    return grouped(path, blocks, stated, line if sizes is None else _line(sizes))
 
 
 def _entry(path: str, node: Any, kind: str) -> Entry:

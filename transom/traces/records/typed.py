@@ -74,13 +74,13 @@ class _Records:
     def columns(self) -> pl.DataFrame:
         """Everything."""
         made = self._ids()
-        told = self._states()
-        waiting, final = told.is_in(list(WAITING)), ~told.is_in([*WAITING, *RUNNING])
-        made |= self._times(waiting, final, told == "CANCELLED")
+        stated = self._states()
+        waiting, final = stated.is_in(list(WAITING)), ~stated.is_in([*WAITING, *RUNNING])
+        made |= self._times(waiting, final, stated == "CANCELLED")
         made |= self._sizes(made["start"] >= 0)
         made |= self._limit()
         made |= self._texts()
-        made["state"] = told
+        made["state"] = stated
         frame = _frame(made)
         return frame.filter(~self._bad) if self._bad.any() else frame
 
@@ -274,9 +274,9 @@ class _Records:
             wanted = _first(self._number(requested, count), asked[name], _where(~started, either))
             made[f"req_{name}"] = wanted
         wanted = self._on_each(self._number("node_gres", gpus), "nodes", made)
-        told = _first(held["gpus"], self._number("gres", gpus))
-        made["gpus"] = _where(started, _first(told, wanted))
-        made["req_gpus"] = _first(asked["gpus"], self._number("req_gres", gpus), wanted, _where(~started, told))
+        stated = _first(held["gpus"], self._number("gres", gpus))
+        made["gpus"] = _where(started, _first(stated, wanted))
+        made["req_gpus"] = _first(asked["gpus"], self._number("req_gres", gpus), wanted, _where(~started, stated))
         made["memory"] = _where(started, held["memory"])
         memory = _first(self._memory(made), asked["memory"])
         made["req_memory"] = _where(memory > 0, memory)  # 0 asks for all that the nodes have

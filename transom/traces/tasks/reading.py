@@ -196,11 +196,11 @@ def _workload(where: str, machines: Machines, lines: Iterator[_Line]) -> TaskWor
     repairs: dict[str, int] = {}
     for line in lines:
         kind = kind or _format_of(line, machines)
-        told = kind.task(line, machines.resources)
-        if isinstance(told, str):
-            repairs[told] = repairs.get(told, 0) + 1
+        read = kind.task(line, machines.resources)
+        if isinstance(read, str):
+            repairs[read] = repairs.get(read, 0) + 1
         else:
-            tasks.append(told)
+            tasks.append(read)
     if not tasks:
         raise TraceError(f"{where}: holds no task")
     scales = [_scale(each, name, tasks, machines) for each, name in enumerate(machines.resources)]

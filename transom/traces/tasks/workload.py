@@ -66,8 +66,8 @@ class TaskWorkload(Frozen):
         for name, shape in shapes.items():
             object.__setattr__(self, name, frozen_ints(getattr(self, name), f"tasks: {name}", shape))
         object.__setattr__(self, "duration", frozen_floats(self.duration, "tasks: duration", tasks))
-        told = self.duration if self.estimate is None else self.estimate
-        object.__setattr__(self, "estimate", frozen_floats(told, "tasks: estimate", tasks))
+        stated = self.duration if self.estimate is None else self.estimate
+        object.__setattr__(self, "estimate", frozen_floats(stated, "tasks: estimate", tasks))
         object.__setattr__(self, "resources", resources)
         object.__setattr__(self, "units", scales)
         object.__setattr__(self, "repairs", MappingProxyType(dict(self.repairs)))

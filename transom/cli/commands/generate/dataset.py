@@ -66,11 +66,11 @@ def command(
     with progress(hidden=json) as bars:
         task = bars.add_task("shards", total=None)
 
-        def told(done: int, total: int) -> None:
+        def report(done: int, total: int) -> None:
             bars.update(task, completed=done, total=total)
 
         mapping = _mapping(on, workers, Protection(tls_ca, tls_cert, tls_key, insecure))
-        index = make_dataset(source, out, mapping, force, told, lambda size: note(f"{out}: {size}"))
+        index = make_dataset(source, out, mapping, force, report, lambda size: note(f"{out}: {size}"))
     _print(index, out, json)
 
 

@@ -194,19 +194,19 @@ def _write_stream(out: Path, recipe: StreamAllocations, epochs: int, seed: int, 
     from transom.io import write_documents
 
     recipe.check()
-    told = _Told(epochs, recipe.periods)
+    reporter = _Told(epochs, recipe.periods)
 
     def steps() -> Iterator[Any]:
         with progress(hidden=json) as bars:
             task = bars.add_task(recipe.policy, total=epochs)
             for epoch in range(1, epochs + 1):
                 for step in recipe.steps(seed, epoch):
-                    told.add(step)
+                    reporter.add(step)
                     yield recipe.document(step)
                 bars.advance(task)
 
     count = write_documents(out, steps())
-    facts = {"windows": count, "policy": recipe.policy, **told.facts()}
+    facts = {"windows": count, "policy": recipe.policy, **reporter.facts()}
     if json:
         print_json({"out": str(out), **facts})
     else:

@@ -60,22 +60,22 @@ def command(
     check_writable(out, ".swf")
     if model == "lublin":
         options.refuse({"--like": like, "--rate": rate}, "--model lublin")
-        told: dict[str, Any] = {"nodes": nodes or NODES, "load": load, "walltimes": walltimes or "overestimated"}
+        parameters: dict[str, Any] = {"nodes": nodes or NODES, "load": load, "walltimes": walltimes or "overestimated"}
         source = "model of Lublin and Feitelson, JPDC 63(11), 2003"
     else:
         options.refuse({"--load": load}, "--model weekly")
         if like is None:
             raise SpecError("--model weekly needs --like TRACE")
-        told = {"nodes": nodes, "like": like.name, "rate": rate, "walltimes": walltimes}
+        parameters = {"nodes": nodes, "like": like.name, "rate": rate, "walltimes": walltimes}
         source = "jobs drawn from a trace, arrivals with its weekly rhythm"
-    given = {**told, "like": None if like is None else str(like), "jobs": jobs, "model": model}
+    given = {**parameters, "like": None if like is None else str(like), "jobs": jobs, "model": model}
     recipe = WorkloadRecipe(**{name: value for name, value in given.items() if value is not None})
     recipe.check()
     if like is not None:
         for line in describe(recipe.trace(seed)):
             note(line)
     made = recipe.workload(seed, 1)
-    words = [f"--{name} {value}" for name, value in told.items() if value is not None]
+    words = [f"--{name} {value}" for name, value in parameters.items() if value is not None]
     command = " ".join(["transom generate workload", f"--model {model} --jobs {jobs}", *words, f"--seed {seed}"])
     write_swf(made, out, (f"Generated, not logged: {source}", f"Made by: {command}"))
     facts = {

@@ -279,7 +279,7 @@ def command(
     with progress(hidden=json) as bars:
         task = bars.add_task(called, total=max(decisions, 1))
 
-        def told(at: Training) -> None:
+        def print_step(at: Training) -> None:
             bars.update(task, completed=min(at.decisions, decisions), description=called)
 
         def replaying(spec: str) -> None:
@@ -290,7 +290,7 @@ def command(
                 note(look(at.judge, found))
 
         try:
-            made = run_training(training, out, stated, minutes, told, looked, policies, replaying)
+            made = run_training(training, out, stated, minutes, print_step, looked, policies, replaying)
         except KeyboardInterrupt:
             note(f"interrupted after {training.decisions:,} decisions; the same command goes on from there")
             raise

@@ -101,12 +101,12 @@ class LearnedPolicy:
         if isinstance(agent, CompactAgent) and self._adaptation is None:
             rng = self._rng if self._epsilon else None
             at = parts(window), nodes, self.scheme, self._holder
-            choices, told = decide_window(*at, agent.weights, agent.workspace, rng, self._epsilon)
+            choices, outcome = decide_window(*at, agent.weights, agent.workspace, rng, self._epsilon)
             self.choices += choices
         else:
-            told = self._decide_one_by_one(window, nodes)
-        self._holder = told[2]
-        return decision_of(*told)
+            outcome = self._decide_one_by_one(window, nodes)
+        self._holder = outcome[2]
+        return decision_of(*outcome)
 
     def _decide_one_by_one(self, window: Window, nodes: int) -> tuple[IntArray, int, int, int]:
         """What ``decide_window`` tells, with any agent, which may learn from it."""
@@ -130,8 +130,8 @@ class LearnedPolicy:
         close(state.queue, decision_state)
         if learning is not None:
             learning.leave(state, decision_state, int(decision_state.at[PICKED]))
-        told: tuple[IntArray, int, int, int] = decided(window.queue.data, decision_state)
-        return told
+        outcome: tuple[IntArray, int, int, int] = decided(window.queue.data, decision_state)
+        return outcome
 
     def _run(self, replay: Replay, report: Progress) -> dict[str, NDArray[Any]]:
         self._check(replay.cluster)

@@ -41,7 +41,7 @@ def run_training(
     folder: Path,
     stated: Stated,
     minutes: float | None = None,
-    told: Told = lambda training: None,
+    report: Told = lambda training: None,
     looked: Looked = lambda training, found: None,
     against: Sequence[str] = (),
     replaying: Callable[[str], None] = lambda spec: None,
@@ -54,7 +54,7 @@ def run_training(
     folder : gets ``NAME.safetensors`` and its card ``NAME.json``, ``curve.csv``, ``tensorboard`` and the state.
     stated : for the card.
     minutes : end after so much time of training, if that comes first.
-    told, looked : see :data:`Told` and :data:`Looked`.
+    report, looked : see :data:`Told` and :data:`Looked`.
     against : policies that snapshots are compared with (:data:`~transom.learned.dras.training.validation.AGAINST`).
     replaying : called with each of them before it is replayed.
 
@@ -67,7 +67,7 @@ def run_training(
         training.judge.compare_with(against, replaying)
 
         def tell(found: Validation | None) -> None:
-            told(training)
+            report(training)
             if found is not None:
                 looked(training, found)
 

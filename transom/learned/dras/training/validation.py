@@ -95,16 +95,18 @@ class Judge:
         total : the rewards of all decisions, where those are for selections.
         after : decisions learned from.
         """
-        told = [summary(schedule) for schedule in schedules]
-        figures = {name: float(np.mean([each[name] for each in told])) for name in FIGURES}
-        figures["max_wait"] = max(each["max_wait"] for each in told)
+        summaries = [summary(schedule) for schedule in schedules]
+        figures = {name: float(np.mean([each[name] for each in summaries])) for name in FIGURES}
+        figures["max_wait"] = max(each["max_wait"] for each in summaries)
         if self.reward.kind == WAITING:
             pairs = zip(self.workloads, schedules, strict=True)
             total = sum(waiting_total(self.reward, schedule, workload) for workload, schedule in pairs)
         reward = None if total is None else total / sum(map(len, self.workloads))
         rank = merit = (0.0, -figures["mean_wait"])
         if self.bound:
-            ratios = [each["max_wait"] / max(most, 1.0) for each, most in zip(told, self.longest_waits(), strict=True)]
+            ratios = [
+                each["max_wait"] / max(most, 1.0) for each, most in zip(summaries, self.longest_waits(), strict=True)
+            ]
             rank = merit = (min(0.0, self.bound - max(ratios)), -figures["mean_wait"])
         elif reward is not None:
             rank = (0.0, reward)

@@ -98,7 +98,7 @@ class Ppo(Learner):
         gains, targets = tensor(advantage), tensor(worth / self._spread)
         before = tensor(batch.log_probability[:learnt])
         left = 1 - 0.9 * progress
-        told: list[tuple[float, ...]] = []
+        losses: list[tuple[float, ...]] = []
         for _ in range(s.passes):
             for part in minibatches(learnt, s.minibatch, rng):
                 some = data.at(part)
@@ -110,7 +110,7 @@ class Ppo(Learner):
                 error = (self.network.values(some.features, some.context, some.count) - targets[part]).square().mean()
                 loss = -gain + s.value * error - s.entropy * left * entropy.mean()
                 norm = self.descend(loss, s.learning_rate * left)
-                told.append(
+                losses.append(
                     (
                         float(error.detach()),
                         relative_entropy(entropy.detach(), some.count),
@@ -120,7 +120,7 @@ class Ppo(Learner):
                 )
         names = "value_error", "entropy", "gradient", "clipped"
         self._updates += 1
-        return dict(zip(names, np.mean(told, axis=0).tolist(), strict=True))
+        return dict(zip(names, np.mean(losses, axis=0).tolist(), strict=True))
 
     def state(self) -> Arrays:
         """See :meth:`Learner.state`."""

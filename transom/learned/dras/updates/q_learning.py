@@ -105,16 +105,16 @@ class QLearning(Learner):
         with torch.no_grad():
             best = self.values_of(data.at(slice(1, None)), self._target).max(dim=1).values
             new = rewards + kept * best
-        told: list[tuple[float, ...]] = []
+        losses: list[tuple[float, ...]] = []
         for _ in range(s.passes):
             for part in minibatches(learnt, s.minibatch, rng):
                 some = data.at(part)
                 old = self.values_of(some).gather(1, some.action.unsqueeze(1)).squeeze(1)
                 error = (new[part] - old).square().mean()
                 norm = self.descend(error, s.learning_rate * (1 - 0.9 * progress))
-                told.append((float(error.detach()), float(old.detach().mean()), norm))
+                losses.append((float(error.detach()), float(old.detach().mean()), norm))
         self._updates += 1
-        figures = dict(zip(("error", "value", "gradient"), np.mean(told, axis=0).tolist(), strict=True))
+        figures = dict(zip(("error", "value", "gradient"), np.mean(losses, axis=0).tolist(), strict=True))
         return {**figures, "epsilon": self.exploration}
 
     def values_of(self, data: Observations, network: nn.Module | None = None) -> Tensor:
