@@ -78,7 +78,7 @@ def test_it_is_solved_and_checked(transom: Callable[..., Ran]) -> None:
     assert (sound.status, "all sound" in sound.out) == (0, True)
 
 
-def test_a_wrong_result_and_a_damaged_document_are_told(transom: Callable[..., Ran], here: Path) -> None:
+def test_a_wrong_result_and_a_damaged_document_are_reported(transom: Callable[..., Ran], here: Path) -> None:
     transom("solve", "jobs.jsonl", "--out", "good.jsonl")
     first = json.loads((here / "good.jsonl").read_text().splitlines()[0])
     (here / "bad.jsonl").write_text(json.dumps({**first, "solution": [9] * 9}))

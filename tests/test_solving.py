@@ -48,7 +48,7 @@ def test_solve_scores_and_decides_the_status() -> None:
     assert result.versions["transom"]
 
 
-def test_what_is_known_is_told_apart() -> None:
+def test_what_is_known_is_distinguished() -> None:
     feasible = run(lambda *_: [1, 0, 0])
     assert (feasible.status, feasible.reason, feasible.bound, feasible.gap) == ("feasible", "finished", None, None)
     unknown = run(lambda *_: None)

@@ -36,7 +36,7 @@ class Solver(Protocol):
     to it (:meth:`~transom.stop.Budget.uncounted`). One with a true ``skip_presolve``, because it has conditions or
     notes of its own, is called even where the problem itself knows the answer (``trivial()``).
     ``digest``, if there is one, is a text that differs where the solver searches differently for reasons that its
-    specification does not tell, such as weights in a file.
+    specification does not say, such as weights in a file.
     """
 
     @property
@@ -208,7 +208,7 @@ def check_problem(problem: Any, what: str) -> None:
 
 
 def presolve(problem: Problem, budget: Budget) -> bool:
-    """Whether the problem itself knows the answer (``trivial()``), so that no solver is needed; the budget is told.
+    """Whether the problem itself knows the answer (``trivial()``), so that no solver is needed; the budget gets it.
 
     :func:`solve` asks before it calls a solver, with the exception of those that are called in any case; a solver
     asks for those who call it directly.

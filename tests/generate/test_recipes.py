@@ -128,7 +128,7 @@ def test_a_trace_gives_one_epoch(tmp_path: Path) -> None:
     assert len(set(digests(weekly.make(1, 3)))) == 3
 
 
-def test_nothing_for_ever_is_told() -> None:
+def test_nothing_for_ever_is_reported() -> None:
     quiet = {"jobs": 20, "nodes": 512, "load": 0.01}
     with pytest.raises(SpecError, match="100 epochs in a row gave nothing"):
         list(islice(recipe("window", {"workload": quiet, "minimum": 19}).make(1, 1), 1))
@@ -178,7 +178,7 @@ def test_nothing_for_ever_is_told() -> None:
         ("window", {"order": "fif"}, "unknown priority rule 'fif'"),
     ],
 )
-def test_what_does_not_go_is_told_before_anything_is_made(name: str, parameters: dict[str, Any], says: str) -> None:
+def test_what_does_not_go_is_reported_before_anything_is_made(name: str, parameters: dict[str, Any], says: str) -> None:
     with pytest.raises(TransomError) as told:
         recipe(name, parameters)
     assert says in str(told.value)

@@ -42,7 +42,7 @@ def test_single_documents_come_back(tmp_path: Path, name: str) -> None:
     assert list(read_documents(path)) == [(str(path), ITEMS[0])]
 
 
-def test_gzip_is_told_by_content(tmp_path: Path) -> None:
+def test_gzip_is_reported_by_content(tmp_path: Path) -> None:
     packed, plain = tmp_path / "packed.jsonl", tmp_path / "plain.jsonl.gz"
     lines = b"\n".join(map(encode, ITEMS))
     packed.write_bytes(gzip.compress(lines, mtime=0))

@@ -99,7 +99,7 @@ def test_wrong_lines_are_named(changes: dict[str, Any], condition: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_lines_are_told_by_their_keys() -> None:
+def test_lines_are_reported_by_their_keys() -> None:
     with pytest.raises(DocumentError, match='"format" is missing'):
         decode(b'{"nodes": 3, "values": [1]}', "x")
     with pytest.raises(DocumentError, match="missing required field `nodes`"):

@@ -172,7 +172,7 @@ def test_a_job_as_large_as_the_system() -> None:
         assert whole.starts(np.zeros(16, int)).tolist() == [0]
 
 
-def test_broken_solutions_are_told() -> None:
+def test_broken_solutions_are_reported() -> None:
     problem = Allocation(FatTree.k_ary(4), np.arange(6), [2, 3], wrap=False)
     assert problem.violations([0, 0, 1, 1]) == ["a solution has shape (6,), one owner for each idle node, got (4,)"]
     assert problem.violations([0.0] * 6) == ["a solution holds positions of jobs or -1, got float64"]

@@ -108,7 +108,7 @@ def test_what_it_refuses(fields: dict[str, Any], says: str) -> None:
         Workflow(**{"name": "w", "tasks": ["a", "b"], "runtimes": [1, 2], **fields})
 
 
-def test_a_cycle_is_told_in_its_direction() -> None:
+def test_a_cycle_is_reported_in_its_direction() -> None:
     edges = [[0, 1], [1, 2], [2, 3], [3, 1], [3, 4]]
     with pytest.raises(ModelError) as caught:
         Workflow("w", list("abcde"), [1] * 5, edges)

@@ -326,7 +326,7 @@ def test_the_table_of_a_sequence_says_that_estimates_are_perfect() -> None:
     assert "PERFECT" not in table.note
 
 
-def test_a_name_that_stands_for_two_policies_is_told_apart() -> None:
+def test_a_name_that_stands_for_two_policies_is_distinguished() -> None:
     other = [replaced(each, key=f"{each.key}-2", spec="fcfs:x=2") for each in replays() if each.name == "fcfs"]
     (table,) = map(sequences.table_of, sequences.replayed(to_frame([*replays(), *other])))
     assert [row[0].text for row in table.rows] == ["fcfs (fcfs)", "fcfs (fcfs:x=2)", "sjf-easy"]
@@ -348,7 +348,7 @@ def test_the_same_rows_give_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> N
     assert render(frame).html == render(frame).html
 
 
-def test_what_makes_times_incomparable_is_told() -> None:
+def test_what_makes_times_incomparable_is_reported() -> None:
     mixed = to_frame(
         [
             *solves(1, 1),
@@ -386,7 +386,7 @@ def test_a_big_store_gives_a_small_page(monkeypatch: pytest.MonkeyPatch) -> None
     assert "3 more comparisons have tables, but no figures." in page.html
 
 
-def test_paths_are_told_from_their_common_folder_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paths_are_reported_from_their_common_folder_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages, "comparison_pictures", lambda *_: iter(()))
     paths = ("/data/instances/a/one.jsonl:1", "/data/instances/b/two.jsonl:7")
     some = [replaced(row, label=paths[i % 2]) for i, row in enumerate(solves(2, 1, (1.0,)))]

@@ -201,7 +201,7 @@ def test_the_judge_sees_what_is_wrong(lublin: Workload) -> None:
 
     assert "was not stated" in wrong(end=np.where(log.row == 0, log.end, log.end + 1))
     one = np.arange(len(log.row)) == np.flatnonzero(log.row == 2)[0]
-    assert "is not told" in wrong(**{name: getattr(log, name)[~one] for name in OUTAGE_COLUMNS})
+    assert "is not recorded" in wrong(**{name: getattr(log, name)[~one] for name in OUTAGE_COLUMNS})
     assert "none of its nodes" in wrong(stop=log.stop - 1)
     assert "is lost, but jobs are requeued" in wrong(lost=log.job[:1])
     assert wrong() == ""

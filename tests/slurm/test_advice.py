@@ -103,7 +103,7 @@ def test_lists_of_hosts_are_read_again(names: list[str]) -> None:
     assert sorted(hosts(compressed(names))) == sorted(names)
 
 
-def test_what_slurm_starts_next_is_what_it_is_told_beside_the_advice(
+def test_what_slurm_starts_next_is_what_it_is_reported_beside_the_advice(
     emulated_slurm: Callable[..., EmulatedSlurm], transom: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slurm = emulated_slurm(nodes=4, leaf=2)

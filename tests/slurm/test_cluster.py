@@ -116,7 +116,7 @@ def test_ports_are_held_for_daemons_alone() -> None:
         ({"SlurmdSpoolDir": "/proc/none-such/%n"}, r"n0\d ended with status 1 at its start: .*/proc/none-such"),
     ],
 )
-def test_a_daemon_that_dies_at_its_start_is_told_at_once(
+def test_a_daemon_that_dies_at_its_start_is_reported_at_once(
     settings: dict[str, str], words: str, release: Release
 ) -> None:
     if (why := missing(release=release)) is not None:
@@ -127,7 +127,7 @@ def test_a_daemon_that_dies_at_its_start_is_told_at_once(
         assert daemons(Path(folder)) == []
 
 
-def test_a_munged_that_dies_is_told_and_nothing_is_left() -> None:
+def test_a_munged_that_dies_is_reported_and_nothing_is_left() -> None:
     if (why := missing()) is not None:
         pytest.skip(why)
     with tempfile.TemporaryDirectory(prefix="slurm") as folder:

@@ -80,7 +80,7 @@ def test_it_ends_where_slurm_does_not_hold_still(monkeypatch: pytest.MonkeyPatch
     assert seen.remarks[-1].endswith("contradict each other: n[00,02]")
 
 
-def test_what_is_told_twice_alike_is_a_fact(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_reported_twice_alike_is_a_fact(monkeypatch: pytest.MonkeyPatch) -> None:
     # As where the jobs of other users are hidden: the nodes are in use, and no job says so.
     state, count = looked(monkeypatch, ("ended", "runs"))
     assert (count, state.doubtful) == (2, ("n00", "n01", "n02"))

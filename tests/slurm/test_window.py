@@ -96,7 +96,9 @@ def test_a_jobs_name_tells_nothing() -> None:
         ("TOPO", ["topo"], False, ["whole leaf switches"]), ("YES", ["oversubscribe"], True, []),
     ],
 )  # fmt: skip
-def test_who_may_share_nodes_is_told_in_both_forms(text: str, word: list[str], shares: bool, asks: list[str]) -> None:
+def test_who_may_share_nodes_is_reported_in_both_forms(
+    text: str, word: list[str], shares: bool, asks: list[str]
+) -> None:
     (shown,) = jobs_of_records([{"JobId": "7", "JobState": "PENDING", "OverSubscribe": text}])
     (told,) = jobs_of_json([{"job_id": 7, "job_state": ["PENDING"], "shared": word}])
     assert [(each.shares, [*each.asks]) for each in (shown, told)] == [(shares, asks)] * 2
@@ -224,7 +226,7 @@ def test_partitions_of_all_nodes_and_hosts_in_lists(tmp_path: Path) -> None:
     assert (seen.partition, sorted(seen.names)) == ("p", ["n1", "n2", "n4"])
 
 
-def test_a_running_job_whose_end_is_not_told_has_its_limit_before_it(tmp_path: Path) -> None:
+def test_a_running_job_whose_end_is_not_reported_has_its_limit_before_it(tmp_path: Path) -> None:
     job = "JobId=1 JobState=RUNNING Priority=2 TimeLimit=00:30:00 NumNodes=1 Partition=p NodeList=n1 "
     text = job + "SubmitTime=2026-01-01T10:00:00\nNodeName=n1 State=ALLOCATED CPUTot=4 CPUAlloc=4 Partitions=p\n"
     (tmp_path / "answers.txt").write_text(text)

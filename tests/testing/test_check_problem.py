@@ -63,7 +63,7 @@ def test_a_document_that_forgets_is_found(monkeypatch: pytest.MonkeyPatch) -> No
         check_problem("knapsack")
 
 
-def test_an_unknown_kind_and_no_examples_are_told() -> None:
+def test_an_unknown_kind_and_no_examples_are_reported() -> None:
     with pytest.raises(AssertionError, match="unknown problem 'knapsak'"):
         check_problem("knapsak")
     with pytest.raises(AssertionError, match="knapsack: no problems to try"):

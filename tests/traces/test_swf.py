@@ -53,7 +53,7 @@ def test_reads_jobs_sorted_with_their_fields(tmp_path: Path) -> None:
     assert workload.repairs == {"walltime taken from the runtime": 1, "size taken from the allocated one": 1}
 
 
-def test_gzip_is_told_by_content(tmp_path: Path) -> None:
+def test_gzip_is_reported_by_content(tmp_path: Path) -> None:
     plain = read_swf(write(tmp_path, SMALL))
     packed = gzip.compress(SMALL.encode())
     assert read_swf(write(tmp_path, packed, "t.swf.gz")) == plain

@@ -47,7 +47,7 @@ def build(
     folder : for the modules; what is in it is replaced.
     processor : ``native``, or the name of one that LLVM knows.
     processes : how many run side by side.
-    progress : told how many modules are done, of how many.
+    progress : called with how many modules are done, of how many.
 
     Raises
     ------

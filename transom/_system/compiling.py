@@ -115,9 +115,9 @@ class compiled(Generic[Given, Returned]):
             if found is None:
                 missing.append(signature)
                 if (reason := cache_folder().refused) is not None:
-                    _tell_not_kept(reason)
-                for tell in notices.compiling:
-                    tell()
+                    _report_not_kept(reason)
+                for listener in notices.compiling:
+                    listener()
             return found
 
         def compile_whole(signature: Any) -> Any:
@@ -308,7 +308,7 @@ def _cache_of(function: Callable[..., Any], digest: str, coded: bool = True) -> 
             try:
                 super().save_overload(*given)
             except OSError as error:  # the disk or a quota is full: the next process compiles it again
-                _tell_not_kept(f"{cache_folder().path}: {error.strerror}")
+                _report_not_kept(f"{cache_folder().path}: {error.strerror}")
 
     kept = Kept(function)
     with suppress(OSError):  # there is none yet
@@ -322,9 +322,9 @@ def _fields(types: Any) -> tuple[Any, ...]:
     return (*getattr(types, "fields", ()), *(_fields(each) for each in inner))
 
 
-def _tell_not_kept(reason: str) -> None:
-    for tell in notices.not_kept:
-        tell(reason)
+def _report_not_kept(reason: str) -> None:
+    for listener in notices.not_kept:
+        listener(reason)
 
 
 def _place(name: str) -> int:

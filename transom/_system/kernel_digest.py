@@ -40,7 +40,7 @@ def kernel_digest(kernel: Callable[..., Any], otherwise: Callable[[], str]) -> s
 
 def _name(wrapped: Callable[..., Any]) -> str:
     function = unwrap(wrapped)
-    how = getattr(wrapped, "options", "")  # what the compiler is told
+    how = getattr(wrapped, "options", "")  # options of the compiler
     return f"{type(wrapped).__name__} {how} {function.__module__}.{function.__qualname__}"
 
 

@@ -1,4 +1,4 @@
-"""Who is told that functions are compiled, which may take minutes: the command line adds itself.
+"""Listeners to the compilation of functions, which may take minutes: the command line adds itself.
 
 How long steps take goes to the logger ``transom``, at level INFO.
 """
@@ -17,7 +17,7 @@ not_kept: list[Callable[[str], None]] = []
 """Called when compiled functions cannot be kept for later runs, with the reason."""
 
 _log = logging.getLogger("transom")
-_WORTH = 0.01  # of a step, to be told [s]
+_WORTH = 0.01  # of a step, to be reported [s]
 
 
 def log(text: str) -> None:

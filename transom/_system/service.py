@@ -1,4 +1,4 @@
-"""What a service manager is told: that a service is ready, and that it lives."""
+"""Notifications to a service manager: that a service is ready, and that it lives."""
 
 from __future__ import annotations
 

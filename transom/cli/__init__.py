@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from transom.cli.output.compiling import CompilerNotice
 from transom.cli.output.console import manner
-from transom.cli.output.steps import steps_told
+from transom.cli.output.steps import report_steps
 from transom.errors import TransomError
 
 _CTRL_C = 130
@@ -49,7 +49,7 @@ def run(arguments: Sequence[str]) -> int:
     """
     try:
         manner.reset()
-        with steps_told():
+        with report_steps():
             status = _command(list(arguments))
         sys.stdout.flush()
         # The parser may turn Ctrl-C into a status of its own.
@@ -91,7 +91,7 @@ def _command(arguments: list[str]) -> object:
 
 
 def _nobody_reads() -> int:
-    # Whoever read our output has gone; there is nobody to tell, and Python must not try at exit.
+    # Whoever read our output has gone; nobody reads a message, and Python must not try at exit.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 141
 

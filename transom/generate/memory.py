@@ -25,11 +25,11 @@ def check_memory(what: str, number: int, each: int) -> None:
 
     there = psutil.virtual_memory().total
     if number * each > there:
-        needed = f"about {size_told(number * each)} of memory, this machine has {size_told(there)}"
+        needed = f"about {printed_size(number * each)} of memory, this machine has {printed_size(there)}"
         raise SpecError(f"{number:,} {what} need {needed}")
 
 
-def size_told(number: float) -> str:
+def printed_size(number: float) -> str:
     """A number of bytes in readable units."""
     units = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
     power = 0

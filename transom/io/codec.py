@@ -29,7 +29,7 @@ class SolutionCodec(NamedTuple):
     """How a solution stands in the document of a result.
 
     ``encode`` makes a tuple of whole numbers or pairs of them, or a front's struct (``front``); ``items`` says how long
-    what the solution chooses from is; ``decode(told, items)`` is the way back.
+    what the solution chooses from is; ``decode(stated, items)`` is the way back.
     """
 
     encode: Callable[[Any], Any]

@@ -29,7 +29,7 @@ def read_documents(path: str | os.PathLike[str]) -> Iterator[tuple[str, Document
     path : ``.jsonl`` is one document a line, ``.kp`` is kplib's text format, ``.dat`` a multi-objective knapsack
         (:mod:`transom.io.mokp`) unless it begins with a brace, ``.xml`` or ``.dax`` a workflow of Pegasus
         (:mod:`transom.io.dax`), anything else one document or a workflow of WfCommons (:mod:`transom.io.wfformat`);
-        each may be compressed with gzip, which its first bytes tell, not its name.
+        each may be compressed with gzip, which its first bytes show, not its name.
 
     Yields
     ------

@@ -89,7 +89,7 @@ def _less(a: int, b: int, c: int, d: int) -> bool:
 
 @compiled
 def sort_by_efficiency(ratio: FloatArray, values: IntArray, weights: IntArray) -> IntArray:
-    # Bottom-up merge sort; only items that double precision cannot tell apart are compared exactly.
+    # Bottom-up merge sort; only items that double precision cannot distinguish are compared exactly.
     count = len(ratio)
     source, target = np.arange(count), np.empty(count, np.int64)
     width = 1

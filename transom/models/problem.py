@@ -29,7 +29,7 @@ class ProblemType:
     document : its documents are ``transom/DOCUMENT/1``; by default the kind.
     codec : their :class:`~transom.io.codec.Codec`; by default the fields of the class, a dataclass of plain types.
     solution : :class:`~transom.io.codec.SolutionCodec`; by default whole numbers, or pairs of them, one after another.
-    words : ``words(problem, jobs, solution)``, what ``solve --solutions`` tells, by names; by default the document's.
+    words : ``words(problem, jobs, solution)``, what ``solve --solutions`` prints, by names; by default the document's.
     made_from : by name of another document, such as ``window``, the function that makes the problem of it. It returns
         the problem and the ids of its jobs, or None for these; the options of :mod:`transom.io.instances` that it has
         as parameters are those that apply.

@@ -252,23 +252,23 @@ class Selection(Frozen):
         if solution.values.shape[1] != len(self.terms):
             return [f"values have shape ({points}, {len(self.terms)}), got {solution.values.shape}"]
         used = self.used(chosen)
-        broken = _told(np.any(solution.values != self.evaluate(chosen), axis=1), "is not worth what is stated")
+        broken = _violation(np.any(solution.values != self.evaluate(chosen), axis=1), "is not worth what is stated")
         for r, name in enumerate(self.resources):
-            broken += _told(
+            broken += _violation(
                 used[:, r] > self.capacity[r], f"takes more than the {self.capacity[r]} that are free of {name}"
             )
-        broken += _told(~np.all(chosen[:, self.forced], axis=1), "lacks a forced job")
-        broken += _told(np.any(chosen[:, self.excluded], axis=1), "holds an excluded job")
+        broken += _violation(~np.all(chosen[:, self.forced], axis=1), "lacks a forced job")
+        broken += _violation(np.any(chosen[:, self.excluded], axis=1), "holds an excluded job")
         for job, other in self.requires:
-            broken += _told(
+            broken += _violation(
                 chosen[:, job] & ~chosen[:, other], f"holds job {job} without job {other}, which it requires"
             )
         if broken:
             return broken
         room = self.capacity - used
         for job in self._addable(chosen, room):
-            broken += _told(self._fits(job, chosen, room), f"leaves out job {job}, which still fits")
-        return broken + _told(~nondominated(solution.values), "is no better than another point in any objective")
+            broken += _violation(self._fits(job, chosen, room), f"leaves out job {job}, which still fits")
+        return broken + _violation(~nondominated(solution.values), "is no better than another point in any objective")
 
     def frozen(self, solution: ParetoFront) -> ParetoFront:
         """The front: it is immutable already."""
@@ -410,7 +410,7 @@ def _total(selections: ArrayLike, columns: IntArray) -> IntArray:
     return total
 
 
-def _told(wrong: BoolArray, what: str) -> list[str]:
+def _violation(wrong: BoolArray, what: str) -> list[str]:
     if not wrong.any():
         return []
     at = np.flatnonzero(wrong)

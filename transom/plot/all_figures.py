@@ -127,7 +127,7 @@ def _drawn(schedules: Sequence[Schedule], trim: Trim | None) -> Iterator[tuple[s
     week = busiest(schedules[0])
     for schedule, name in zip(schedules, file_names([s.policy for s in schedules]), strict=True):
         runs = schedule.runs or assign_nodes(schedule)
-        # The jobs of weeks are too many to tell apart.
+        # The jobs of weeks are too many to distinguish.
         yield f"gantt_{name}", bands(schedule) if long else gantt(schedule, runs)
         if long:
             yield f"gantt_week_{name}", gantt(schedule, runs, *week)

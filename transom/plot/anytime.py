@@ -55,7 +55,7 @@ def anytime(results: Mapping[str, Result], title: str, sense: str = "min") -> Fi
     for name, style in policy_styles(list(results)).items():
         colour, result = style["color"], results[name]
         times, value, bound = _steps(result, last if result.reason == "proof" else _end(result))
-        label = f"{shortened(name)} ({_told(result)})"
+        label = f"{shortened(name)} ({_outcome(result)})"
         above.step(times, value, where="post", color=colour, label=label)
         above.step(times, bound, where="post", color=colour, linestyle="--", linewidth=0.8)
         gap = 100 * np.abs(value - best) / max(abs(best), 1e-9)
@@ -110,7 +110,7 @@ def _number(value: float | None) -> float:
     return float("nan") if value is None else float(value)
 
 
-def _told(result: Result) -> str:
+def _outcome(result: Result) -> str:
     seconds = result.seconds
     return f"{result.status}, " + (f"{seconds:.3g} s" if seconds >= 0.1 else f"{1000 * seconds:.2g} ms")
 

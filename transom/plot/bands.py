@@ -16,7 +16,7 @@ from transom.plot.style import (
     styled,
     thousands,
     time_unit,
-    told,
+    with_rules,
 )
 from transom.simulation.core.schedule import MODES, Schedule
 from transom.simulation.output.breakdowns import step_means, used_nodes
@@ -59,6 +59,6 @@ def bands(schedule: Schedule) -> Figure:
     axes.set_xlabel(f"time since the first submission [{name}]")
     axes.set_ylabel(f"nodes, means over {length / bin_unit:.3g} {short}")
     thousands(axes.yaxis, whole=True)
-    heading(axes, told(schedule, f"{schedule.policy} on {schedule.workload}"))
+    heading(axes, with_rules(schedule, f"{schedule.policy} on {schedule.workload}"))
     mode_legend(axes, schedule.outages is not None, idle=True)
     return figure

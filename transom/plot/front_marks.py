@@ -62,7 +62,7 @@ def axis_labels(problem: Selection, length: int = 30) -> list[str]:
 
 
 def looks(fronts: Fronts) -> dict[str, dict[str, Any]]:
-    """Colour, line and shape of the points of each front, by its place; shapes tell them apart in grey."""
+    """Colour, line and shape of the points of each front, by its place; shapes distinguish them in grey."""
     styles = policy_styles(list(fronts))
     for place, (label, front) in enumerate(fronts.items()):
         styles[label] |= {

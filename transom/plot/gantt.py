@@ -20,7 +20,7 @@ from transom.plot.style import (
     styled,
     thousands,
     time_unit,
-    told,
+    with_rules,
 )
 from transom.simulation.core.schedule import MODES, Schedule
 from transom.simulation.nodes.lowest_idle import assign_nodes
@@ -107,7 +107,7 @@ def gantt(
     axes.set_xlabel(f"time since the first submission [{name}]")
     axes.set_ylabel("node [number]")
     thousands(axes.yaxis, whole=True)
-    heading(axes, told(schedule, f"{schedule.policy} on {schedule.workload}"))
+    heading(axes, with_rules(schedule, f"{schedule.policy} on {schedule.workload}"))
     if colour == "mode":
         mode_legend(axes, schedule.outages is not None)
     elif names and len(names) <= len(_JOB_COLOURS):

@@ -64,4 +64,4 @@ def kiviat_of(summaries: Mapping[str, Mapping[str, float]], metrics: Sequence[st
 
 
 _HOLE = 0.12
-"""The centre is a small ring, not a point, so that lines through it can be told apart."""
+"""The centre is a small ring, not a point, so that lines through it can be distinguished."""

@@ -20,7 +20,7 @@ from transom.plot.style import (
     styled,
     thousands,
     time_unit,
-    told,
+    with_rules,
 )
 from transom.simulation.core.schedule import Schedule
 from transom.simulation.output.metrics import span, utilisation
@@ -191,7 +191,7 @@ def gain_over_time(schedules: Sequence[Schedule], bins: int = 60) -> Figure:
     axes.set_xlabel(f"time since the first submission [{word}]")
     axes.set_ylabel("utilisation gained so far\n[percentage points]")
     axes.grid(axis="y")
-    heading(axes, told(first, f"{first.workload}: gain of {shortened(first.policy)} over"))
+    heading(axes, with_rules(first, f"{first.workload}: gain of {shortened(first.policy)} over"))
     figure.legend(loc="outside lower center", ncols=4, handlelength=1.6)
     return figure
 

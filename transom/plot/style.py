@@ -190,7 +190,7 @@ def heading(axes: Axes, text: str) -> None:
     axes.set_title(shortened(text, 60), loc="left")
 
 
-def told(schedule: Schedule, what: str) -> str:
+def with_rules(schedule: Schedule, what: str) -> str:
     """What a heading says of a schedule, with the event rules that made it unless they are the textbook's."""
     return what if schedule.rules == "textbook" else f"{what}, {schedule.rules} events"
 

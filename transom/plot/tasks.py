@@ -68,7 +68,7 @@ def resource_use(schedules: Sequence[TaskSchedule]) -> Figure:
     for panel, resource in zip(panels, work.resources, strict=True):
         panel.set(ylim=(0, 105), yticks=(0, 50, 100), xlim=(0, edges[-1] / unit), ylabel=f"{resource} in use [%]")
     panels[-1].set_xlabel(f"time since the first submission [{name}]")
-    heading(panels[0], _told(schedules[0], work.name))
+    heading(panels[0], _with_rules(schedules[0], work.name))
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right center")
     return figure
 
@@ -86,7 +86,7 @@ def machines_over_time(schedule: TaskSchedule) -> Figure:
         drawn = panel.pcolormesh(edges / unit, heights, 100 * rows, vmin=0, vmax=100, cmap="Greys")
         panel.set(ylabel=f"machine\n({resource})", ylim=(machines - 0.5, -0.5))
     panels[-1].set_xlabel(f"time since the first submission [{name}]")
-    heading(panels[0], _told(schedule, f"{schedule.policy} on {work.name}"))
+    heading(panels[0], _with_rules(schedule, f"{schedule.policy} on {work.name}"))
     figure.colorbar(drawn, ax=list(panels), label="in use [%]", shrink=0.8)
     return figure
 
@@ -125,5 +125,5 @@ def _shares(schedule: TaskSchedule, edges: IntArray) -> FloatArray:
     return used
 
 
-def _told(schedule: TaskSchedule, what: str) -> str:
+def _with_rules(schedule: TaskSchedule, what: str) -> str:
     return what if schedule.rules == "textbook" else f"{what}, {schedule.rules} events"

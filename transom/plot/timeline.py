@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from transom.plot.shared_scale import share_scale
-from transom.plot.style import comparable, heading, new_figure, policy_styles, styled, time_unit, told
+from transom.plot.style import comparable, heading, new_figure, policy_styles, styled, time_unit, with_rules
 from transom.simulation.core.schedule import Schedule
 from transom.simulation.output.breakdowns import queue_length, step_means, used_nodes
 from transom.simulation.output.metrics import span
@@ -50,7 +50,7 @@ def timeline(schedules: Sequence[Schedule]) -> Figure:
         label = share_scale(queued.yaxis, waiting, "waiting [jobs] (line)", whole=True)
         queued.spines["right"].set_visible(True)
         what = f"{schedule.policy} on {schedule.workload}" if count == 1 else schedule.policy
-        heading(panel, told(schedule, what))
+        heading(panel, with_rules(schedule, what))
         if panel is panels[count // 2]:
             # One label per side, in the middle panel or at the edge between the two in the middle.
             height = 0.5 if count % 2 else 1.15

@@ -17,7 +17,7 @@ from transom.plot.style import (
     new_figure,
     shortened,
     styled,
-    told,
+    with_rules,
 )
 from transom.simulation.core.schedule import MODES, Schedule
 from transom.simulation.output.breakdowns import by_mode
@@ -60,7 +60,7 @@ def wait_by_size(schedules: Sequence[Schedule], trim: Trim | None = None) -> Fig
     for place, (axes, schedule) in enumerate(zip(grid.flat, schedules, strict=False)):
         _scatter(axes, schedule, trim or Trim())
         name = f"{schedule.policy} on {schedule.workload}" if len(schedules) == 1 else schedule.policy
-        heading(axes, told(schedule, name))
+        heading(axes, with_rules(schedule, name))
         if place % columns == 0:
             axes.set_ylabel(label)
         if place + columns >= len(schedules):
@@ -119,7 +119,7 @@ def wait_by_mode(schedules: Sequence[Schedule], trim: Trim | None = None) -> Fig
     axes.set_ylim(len(schedules) - 0.5, -0.5)
     axes.set_xlabel(share_scale(axes.xaxis, drawn, "mean wait [h]"))
     axes.grid(axis="x")
-    heading(axes, f"{told(schedules[0], schedules[0].workload)} (%: share of the jobs)")
+    heading(axes, f"{with_rules(schedules[0], schedules[0].workload)} (%: share of the jobs)")
     mode_legend(axes)
     return figure
 

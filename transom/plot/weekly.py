@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from transom.plot.shared_scale import share_scale
-from transom.plot.style import comparable, heading, new_figure, policy_styles, shortened, styled, thousands, told
+from transom.plot.style import comparable, heading, new_figure, policy_styles, shortened, styled, thousands, with_rules
 from transom.simulation.core.schedule import Schedule
 from transom.simulation.output.breakdowns import by_week
 from transom.simulation.output.metrics import WEEK, Trim
@@ -55,6 +55,6 @@ def weekly(schedules: Sequence[Schedule], trim: Trim | None = None) -> Figure:
     thousands(demand.yaxis)
     for axes in (demand, waits):
         axes.grid(axis="y")
-    heading(demand, told(schedules[0], schedules[0].workload))
+    heading(demand, with_rules(schedules[0], schedules[0].workload))
     figure.legend(*waits.get_legend_handles_labels(), loc="outside lower center", ncols=4, handlelength=1.6)
     return figure

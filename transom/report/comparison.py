@@ -150,7 +150,7 @@ def standings(scored: pl.DataFrame) -> list[Standing]:
 def answers(compared: Sequence[Standing]) -> list[str]:
     """Which solver is best for each problem and budget, and whether by more than chance: two sentences each.
 
-    Where these would be more than :data:`ANSWERS`, only the largest budget in seconds of each problem is told.
+    Where these would be more than :data:`ANSWERS`, only the largest budget in seconds of each problem is stated.
     """
     if len(compared) > ANSWERS:
         compared = [each for each in compared if each.largest]
@@ -180,7 +180,7 @@ def _answer(standing: Standing) -> str:
     if pair is None or pair.p_corrected is None:
         differing = 0 if pair is None else pair.wins + pair.losses
         described = f"{differing} instance{'s' * (differing != 1)}"
-        return f"{said} Whether the difference to {to} is more than chance cannot be told: they differ on {described}."
+        return f"{said} Whether the difference to {to} is more than chance is unknown: they differ on {described}."
     if verdict == "contradicted":
         return f"{said} But {to} is better on significantly more instances (p = {_p(pair.p_corrected)})."
     negated = "" if verdict == "significant" else "not "

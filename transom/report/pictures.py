@@ -31,7 +31,7 @@ PROFILED = 0.01
 """The gap of performance profiles: that of 1 % is what windows that last seconds are solved to."""
 
 LINES = 14
-"""Solvers in one figure at most, those with the smallest mean gaps: with more no line can be told from the others."""
+"""Solvers in one figure at most, those with the smallest mean gaps: with more no line stands out."""
 
 
 class Picture(NamedTuple):

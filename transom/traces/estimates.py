@@ -144,7 +144,7 @@ def with_estimates(workload: Workload, spec: str, seed: int = 0, whose: Whose = 
     chosen = np.ones(len(jobs), bool) if whose == "all" else workload.origin.modelled
     if chosen is None or not chosen.any():
         return workload
-    label = told(spec, seed)
+    label = label_of(spec, seed)
     data = jobs.data.copy()
     data[chosen, WALLTIME] = model.walltimes(runtime[chosen], stream(seed, "estimates"))
     repairs = {what: count for what, count in workload.repairs.items() if what != TAKEN}
@@ -158,7 +158,7 @@ def with_estimates(workload: Workload, spec: str, seed: int = 0, whose: Whose = 
         raise ModelError(f"estimates {spec!r}: {error}") from None
 
 
-def told(spec: str, seed: int) -> str:
+def label_of(spec: str, seed: int) -> str:
     """The name of a model in titles: a trace by its name, with the seed where one is used."""
     name, _, rest = spec.partition(":")
     if name in (EXACT, "factor"):

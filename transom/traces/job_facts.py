@@ -47,7 +47,7 @@ class JobFacts(NamedTuple):
 
 
 def job_facts(workload: Workload) -> JobFacts:
-    """The facts that a workload and the trace that it was read from tell.
+    """The facts that a workload and the trace that it was read from state.
 
     Imported traces state names, cores, memory and GPUs, of which the allocated amounts count where they are known. In
     the Standard Workload Format users and groups have numbers, which are taken for their names; the group is the

@@ -115,7 +115,7 @@ def outage_card(outages: Outages) -> dict[str, Any]:
 
 
 def outages_of(card: Mapping[str, Any]) -> Outages:
-    """What :func:`outage_card` told of.
+    """What :func:`outage_card` described.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def failures(outages: Outages, nodes: int, first: int, seed: int) -> Iterator[tu
 
     Yields
     ------
-    An instant [s] before which all failures have been told, and rows of (begin, end, node), shape ``(failures, 3)``,
+    An instant [s] before which all failures have been stated, and rows of (begin, end, node), shape ``(failures, 3)``,
     those that begin in this stretch.
     """
     assert outages.mtbf is not None

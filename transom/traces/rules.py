@@ -95,7 +95,7 @@ class LoggedJobs:
     parent : the job that must have ended before this one may start.
     wait : from submission to start [s], below 0 where unknown.
     group, partition : their numbers, below 0 where unknown.
-    partial : whether the line tells one execution of a job that was interrupted, not the whole job.
+    partial : whether the line states one execution of a job that was interrupted, not the whole job.
     completed : whether the job ran to its end.
     sized : the size by the field that was chosen for it; None where none was.
     partitions, groups : names by number.

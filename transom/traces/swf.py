@@ -27,7 +27,7 @@ COMPLETED = 1
 """The status of a job that ran to its end."""
 
 PARTIAL = (2, 3, 4)
-"""The statuses of a line that tells one execution of a job that was interrupted."""
+"""The statuses of a line that states one execution of a job that was interrupted."""
 
 
 def read_swf(
@@ -37,7 +37,7 @@ def read_swf(
 ) -> Workload:
     """Read a trace in the Standard Workload Format, plain or gzip, or a Parquet file of ``transom import``.
 
-    The content tells which.
+    The content shows which.
 
     A node is the unit in which the file counts sizes, usually a processor. Field 17, the preceding job,
     becomes ``depends_on``; field 18, the think time after it, is not used, because the trace states

@@ -19,7 +19,7 @@ _BLOCK = 1 << 20
 
 
 def blocks(path: str, size: int = _BLOCK) -> Iterator[tuple[int, bytearray]]:
-    """The content of a file, unpacked if it is gzip (told by its content), in blocks that end with a line.
+    """The content of a file, unpacked if it is gzip (recognised by its content), in blocks that end with a line.
 
     With each comes the number of line feeds before it. The last line ends with a line feed here, whether it does
     in the file or not. A byte-order mark is left out.

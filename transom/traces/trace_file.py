@@ -1,4 +1,4 @@
-"""Traces as Parquet files, ``transom/trace/1``: what records of resource managers tell of jobs and their machine.
+"""Traces as Parquet files, ``transom/trace/1``: what records of resource managers state of jobs and their machine.
 
 A row is a job. All columns are always there: -1, the empty text and the empty list stand for what is not known. The
 metadata state, as JSON under the key ``transom``, the format, the machine, partitions in the order of their numbers

@@ -373,7 +373,7 @@ def test_instances_without_entry_and_files_that_are_none(folder: Path) -> None:
         (_set("digest", "short"), "digest"),
     ],
 )
-def test_a_damaged_index_is_told_with_its_line(folder: Path, change: Any, told: str) -> None:
+def test_a_damaged_index_is_reported_with_its_line(folder: Path, change: Any, told: str) -> None:
     forge(folder, change, 3)
     with pytest.raises(DocumentError, match=r"index\.jsonl\.gz:4: ") as error:
         read_library(folder)

@@ -95,7 +95,7 @@ def test_budgets_in_seconds_come_before_the_others() -> None:
         ("name = [\n", "not TOML"),
     ],
 )
-def test_what_is_wrong_is_told_with_file_and_place(text: str, words: str) -> None:
+def test_what_is_wrong_is_reported_with_file_and_place(text: str, words: str) -> None:
     with pytest.raises(DocumentError) as error:
         plan(text)
     assert str(error.value).startswith("plan.toml: ")

@@ -200,7 +200,7 @@ def test_an_instance_of_two_sets_is_run_once(files: Path) -> None:
         ({"traces": (TraceSet(generate="workload", rules="cqsim", policies=("random",)),)}, SpecError, "cqsim rules"),
     ],
 )
-def test_what_is_wrong_is_told_before_the_first_run(
+def test_what_is_wrong_is_reported_before_the_first_run(
     files: Path, changes: dict[str, object], error: type[Exception], words: str
 ) -> None:
     plan = msgspec.structs.replace(Plan(instances=(ten(files),), solvers=("greedy",)), **changes)

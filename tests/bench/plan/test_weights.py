@@ -77,7 +77,7 @@ def test_rows_of_other_weights_are_replaced(tmp_path: Path, plan: Plan) -> None:
     assert last.given == []
 
 
-def test_a_table_of_several_weights_is_told(tmp_path: Path, plan: Plan) -> None:
+def test_a_table_of_several_weights_is_reported(tmp_path: Path, plan: Plan) -> None:
     run_plan(plan, tmp_path / "r", Instant())
     more = msgspec.structs.replace(plan, seeds=(1,))
     retrained(tmp_path)

@@ -104,7 +104,7 @@ def test_no_worker_is_an_error_and_no_task_is_no_row() -> None:
     assert list(LocalEngine(2).run(iter([]))) == []
 
 
-def test_a_worker_that_cannot_start_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_cannot_start_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("transom.bench.run.isolation.begin", _cannot_begin)
     with pytest.raises(EngineError, match="no worker process starts"):
         list(LocalEngine(1).run(iter([task("steady")])))

@@ -65,7 +65,7 @@ def test_what_is_done_is_not_done_again(tmp_path: Path, plan: Plan) -> None:
     assert len(read_plans(store)) == 2
 
 
-def test_runs_that_stand_under_another_name_are_told(tmp_path: Path, plan: Plan) -> None:
+def test_runs_that_stand_under_another_name_are_reported(tmp_path: Path, plan: Plan) -> None:
     assert run_plan(plan, tmp_path / "r", InProcess()).renamed == {}
     solvers = ("greedy", "calm=steady", "odd=steady:iterations=3")
     again = run_plan(msgspec.structs.replace(plan, solvers=solvers), tmp_path / "r", InProcess())
@@ -195,7 +195,7 @@ def test_a_plan_that_does_not_stand_leaves_nothing(tmp_path: Path, plan: Plan) -
     assert not (tmp_path / "r").exists()
 
 
-def test_progress_is_told_before_and_after_each_run(tmp_path: Path, plan: Plan) -> None:
+def test_progress_is_reported_before_and_after_each_run(tmp_path: Path, plan: Plan) -> None:
     told: list[tuple[int, int]] = []
 
     def tell(summary: Summary) -> None:

@@ -199,7 +199,7 @@ def test_runs_that_the_clock_ended_are_slower_by_their_integral() -> None:
     assert (change.integral_before, change.integral_after) == pytest.approx((0.1, 0.4))
 
 
-def test_what_is_missing_or_new_is_told_by_set_and_solver() -> None:
+def test_what_is_missing_or_new_is_reported_by_set_and_solver() -> None:
     found = compared([row("a"), row("a", "j"), row("b", "k")], [row("a"), row("c")])
     assert found.shared == 1
     assert found.missing == ["1 of a on made", "1 of b on made"]
@@ -211,7 +211,7 @@ def test_nothing_in_common_is_an_error() -> None:
         compared([row("a")], [row("a", seed=1)])
 
 
-def test_circumstances_that_differ_are_told() -> None:
+def test_circumstances_that_differ_are_reported() -> None:
     before = row("a", machine={"host": "x", "cores": 4}, versions={"numpy": "1"}, code="c1")
     after = row("a", machine={"host": "y", "cores": 4}, versions={"numpy": "2", "scipy": "1"}, code="c2", workers=3)
     before, after = (msgspec.structs.replace(run, load=load) for run, load in ((before, 0.2), (after, 4.0)))

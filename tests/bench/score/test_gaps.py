@@ -190,7 +190,7 @@ def test_an_iteration_budget_has_gaps_and_no_integral() -> None:
     assert rows["time"].to_list() == [9.0, 0.5]
 
 
-def test_a_label_that_stands_for_two_specifications_is_told_apart() -> None:
+def test_a_label_that_stands_for_two_specifications_is_distinguished() -> None:
     rows = table(row("sa", spec="sa:steps=1"), row("sa", spec="sa:steps=2"), row("greedy"))
     assert rows["solver"].to_list() == ["sa (sa:steps=1)", "sa (sa:steps=2)", "greedy"]
 

@@ -55,7 +55,7 @@ def test_limits_of_a_mean_of_nothing_but_zeros_are_about_those_of_a_share() -> N
     assert of(mean_limits(np.zeros(60)))[1] < 0.07  # what the page says
 
 
-def test_limits_of_a_mean_of_few_values_are_not_told() -> None:
+def test_limits_of_a_mean_of_few_values_are_not_reported() -> None:
     assert mean_limits(np.zeros(FEWEST_FOR_MEAN - 1)) is None
     assert mean_limits([]) is None
 

@@ -48,7 +48,7 @@ def test_the_rank_test_is_that_of_the_library_without_ties() -> None:
     assert signed_rank(differences) == pytest.approx(scipy.stats.wilcoxon(differences[:7]).pvalue)
 
 
-def test_a_clear_difference_is_told() -> None:
+def test_a_clear_difference_is_reported() -> None:
     good, bad = named(*np.linspace(0, 0.1, 12)), named(*np.linspace(0.05, 0.2, 12))
     (pair,) = pairs({"good": good, "bad": bad}, tolerance=1e-4)
     assert (pair.first, pair.second, pair.wins, pair.ties, pair.losses) == ("good", "bad", 12, 0, 0)
@@ -89,7 +89,7 @@ def test_differences_within_the_tolerance_are_ties() -> None:
     assert (pair.wins, pair.ties, pair.losses, pair.p, pair.verdict) == (0, 9, 0, None, "all ties")
 
 
-def test_few_instances_are_told_and_no_nan_comes_out() -> None:
+def test_few_instances_are_reported_and_no_nan_comes_out() -> None:
     (pair,) = pairs({"a": named(0, 0, 0, 0, 0), "b": named(1, 1, 1, 1, 1)}, tolerance=1e-4)
     assert (pair.wins, pair.p, pair.verdict) == (5, None, "too few instances")
     assert len(named(0, 0, 0, 0, 0)) == FEWEST - 1

@@ -53,7 +53,7 @@ def test_times_are_means_with_the_budget_for_who_did_not_get_there() -> None:
     assert (line["failed"], line["gap"], line["integral"]) == (1, 0.5, pytest.approx((0.1 + 1) / 2))
 
 
-def test_limits_are_told_as_far_as_the_instances_go() -> None:
+def test_limits_are_reported_as_far_as_the_instances_go() -> None:
     rows = [row("best", f"i{number}", value=100.0) for number in range(60)]
     rows += [row("a", f"i{number}", value=100.0 - number % 3) for number in range(60)]
     line = lines(*rows)["1 s", "a"]
@@ -103,7 +103,7 @@ def test_figures_are_per_instance_and_leave_out_what_has_no_measure() -> None:
     assert [where["budget"] for where, _ in figures(table(*rows), "primal_integral")] == ["1 s"]
 
 
-def test_who_takes_more_than_the_budget_is_told() -> None:
+def test_who_takes_more_than_the_budget_is_reported() -> None:
     slow = [row("slow", f"i{number}", value=1.0, seconds=1.0, wall=1.3) for number in range(5)]
     fair = [row("fair", f"i{number}", value=1.0, seconds=1.0, wall=1.09) for number in range(5)]
     assert diagnostics(table(*slow, *fair)) == [
@@ -112,7 +112,7 @@ def test_who_takes_more_than_the_budget_is_told() -> None:
     assert lines(*slow)["1 s", "slow"]["overshoot_max"] == pytest.approx(0.3)
 
 
-def test_the_seconds_that_weights_took_are_told() -> None:
+def test_the_seconds_that_weights_took_are_reported() -> None:
     first = row("learned", "i1", value=1.0, cold=2.5, parameters={"load_seconds": 0.004})
     again = row("learned", "i2", value=1.0, parameters={"load_seconds": 0.004})
     assert diagnostics(table(first, again, row("plain", "i1", value=1.0, cold=1.0), row("plain", "i2", value=1.0))) == [

@@ -149,7 +149,7 @@ def test_long_torn_lines_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         assert journal.whole_length(path) == whole
 
 
-def test_damage_is_told_with_its_place(tmp_path: Path) -> None:
+def test_damage_is_reported_with_its_place(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         store.append(a_row(0))
     (tmp_path / "journal.jsonl").write_bytes(LINES[0] + b'{"key": 3}\n' + LINES[1])
@@ -163,7 +163,7 @@ def test_damage_is_told_with_its_place(tmp_path: Path) -> None:
         read_results(tmp_path)
 
 
-def test_what_holds_no_results_is_told(tmp_path: Path) -> None:
+def test_what_holds_no_results_is_reported(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no such file or folder"):
         read_results(tmp_path / "absent")
     (tmp_path / "thesis.tex").touch()

@@ -101,7 +101,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return a_store(tmp_path_factory.mktemp("store"))
 
 
-def test_the_table_is_written_and_told_in_words(transom: Transom, store: Path, tmp_path: Path) -> None:
+def test_the_table_is_written_and_reported_in_words(transom: Transom, store: Path, tmp_path: Path) -> None:
     out = tmp_path / "table.json"
     ran = transom("bench", "portfolio", store, "--out", out)
     assert (ran.status, ran.err) == (0, f"wrote {out}\n")
@@ -169,7 +169,7 @@ def test_a_condition_that_does_not_hold_is_an_exit_status(transom: Transom, tmp_
     assert transom("bench", "portfolio", "--test", bad, "--require", 6).status == 0
 
 
-def test_learning_and_scoring_on_the_same_instances_is_told(
+def test_learning_and_scoring_on_the_same_instances_is_reported(
     transom: Transom, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "the score says little" in transom("bench", "portfolio", store, "--test", store).err
@@ -192,7 +192,7 @@ def test_learning_and_scoring_on_the_same_instances_is_told(
         (["no", "--out", "x.csv"], "must end in .json"),
     ],
 )
-def test_what_does_not_go_is_told_in_one_line(transom: Transom, arguments: list[str], words: str) -> None:
+def test_what_does_not_go_is_reported_in_one_line(transom: Transom, arguments: list[str], words: str) -> None:
     ran = transom("bench", "portfolio", *arguments)
     assert ran.status == 2
     assert words in ran.err

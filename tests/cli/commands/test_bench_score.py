@@ -130,7 +130,7 @@ def test_several_stores_count_each_run_once_the_newest(transom: Run, tmp_path: P
         ]
 
 
-def test_what_is_wrong_is_told_first(transom: Run, tmp_path: Path) -> None:
+def test_what_is_wrong_is_reported_first(transom: Run, tmp_path: Path) -> None:
     rows = [
         row("liar", value=99.0, outcome="wrong", cause="too heavy"),
         row("bold", value=5.0, bound=5.0, status="optimal"),

@@ -69,7 +69,7 @@ def test_the_policy_makes_the_windows(transom: Transom, tmp_path: Path) -> None:
     assert not any(problem.wrap for problem in once)
 
 
-def test_what_is_told(transom: Transom, tmp_path: Path) -> None:
+def test_what_is_reported(transom: Transom, tmp_path: Path) -> None:
     out = tmp_path / "a.jsonl"
     ran = transom("generate", "tjap", *SMALL, "--periods", 20, "--epochs", 2, "--out", out)
     count = len(list(read_documents(out)))

@@ -122,7 +122,7 @@ def validation_of(trace: str) -> list[Workload]:
     return compared(cut(workload, 150), (0.9, 1.25), 1)
 
 
-def test_rules_are_told_with_every_look_and_stand_on_the_card(
+def test_rules_are_reported_with_every_look_and_stand_on_the_card(
     trace: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["train", "dras", trace, *ENDED, "--out", str(tmp_path)]) == 0

@@ -78,7 +78,7 @@ def test_where_no_bar_can_be_drawn_lines_say_how_far_it_is(
     assert capsys.readouterr() == ("", "")
 
 
-def test_the_compiler_is_told_of(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_compiler_is_reported_of(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     notice = CompilerNotice()
     notice.compiling()
     notice.compiling()
@@ -97,7 +97,7 @@ def test_a_command_tells_of_the_compiler_once(tmp_path: Path, root: Path) -> Non
         assert done.stderr.splitlines()[:1] == told
 
 
-def test_kernels_that_cannot_be_kept_are_told_of(tmp_path: Path, root: Path) -> None:
+def test_kernels_that_cannot_be_kept_are_reported_of(tmp_path: Path, root: Path) -> None:
     (tmp_path / "file").touch()
     run = [sys.executable, "-m", "transom", "solve", str(root / "instances/windows/lublin.jsonl"), "--solver", "greedy"]
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "file"), "NUMBA_CACHE_DIR": ""}

@@ -383,7 +383,7 @@ def test_bad_plans(tmp_path: Path, old: str, new: str, says: str) -> None:
     assert "\n" not in str(told.value)
 
 
-def test_a_plan_is_told_by_what_its_traces_hold(tmp_path: Path) -> None:
+def test_a_plan_is_reported_by_what_its_traces_hold(tmp_path: Path) -> None:
     from transom.traces import write_swf
 
     text = PLAN.partition("[[sets]]")[0] + '[[sets]]\nrecipe = "window"\nepochs = 1\n'
@@ -426,12 +426,12 @@ def test_a_killed_worker_loses_nothing(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("3.*"))) == 2
 
 
-def test_a_worker_that_always_dies_is_told() -> None:
+def test_a_worker_that_always_dies_is_reported() -> None:
     with pytest.raises(WorkersLost, match="shard 2: its worker died 3 times"):
         list(on_this_machine(2, _dies, range(4)))
 
 
-def test_what_a_worker_refuses_is_told_and_the_others_end() -> None:
+def test_what_a_worker_refuses_is_reported_and_the_others_end() -> None:
     begun = time.monotonic()
     with pytest.raises(DocumentError, match="is none"):
         list(on_this_machine(2, _refuses, range(1000)))
@@ -473,7 +473,7 @@ def test_the_plan_of_the_page_and_the_example_are_plans(root: Path, tmp_path: Pa
     assert {each.recipe for each in example.plan.sets} == set(recipes())
 
 
-def test_the_size_is_told_before_anything_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_size_is_reported_before_anything_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "plan.toml").write_text(PLAN)
     source = read_dataset_plan(tmp_path / "plan.toml")
     told: list[str] = []

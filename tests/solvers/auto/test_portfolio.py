@@ -209,7 +209,7 @@ def broken() -> Iterator[tuple[str, dict[str, Any], str]]:
 
 
 @pytest.mark.parametrize(("whole", "words"), [pytest.param(*rest, id=name) for name, *rest in broken()])
-def test_what_is_wrong_is_told_in_one_line(whole: dict[str, Any], words: str) -> None:
+def test_what_is_wrong_is_reported_in_one_line(whole: dict[str, Any], words: str) -> None:
     with pytest.raises(DocumentError) as error:
         parse_table(json.dumps(whole).encode(), "own.json")
     assert str(error.value).startswith("own.json: ")
@@ -217,7 +217,7 @@ def test_what_is_wrong_is_told_in_one_line(whole: dict[str, Any], words: str) ->
     assert "\n" not in str(error.value)
 
 
-def test_what_is_no_json_is_told() -> None:
+def test_what_is_no_json_is_reported() -> None:
     with pytest.raises(DocumentError, match=r"own\.json"):
         parse_table(b"{", "own.json")
 

@@ -139,7 +139,7 @@ def test_mandatory_jobs_find_room_in_further_passes() -> None:
         ([0, 0, 2, -1], "owner 2 is neither -1 nor a job, 0 to 1"),
     ],
 )
-def test_wrong_solutions_are_told(owner: list[int], words: str) -> None:
+def test_wrong_solutions_are_reported(owner: list[int], words: str) -> None:
     posed = Joint(FatTree.uniform(4, 2, 4), range(4), [2, 2], [3, 4], 0.0, [0], leaf_limits=[1, 2])
     assert words in posed.violations(owner)
     assert posed.violations([0, 0, 1, 1]) == []
@@ -156,7 +156,7 @@ def test_wrong_solutions_are_told(owner: list[int], words: str) -> None:
         ({"leaf_limits": [1, 0]}, "job 1 may span 0"),
     ],
 )
-def test_wrong_problems_are_told(given: dict[str, object], words: str) -> None:
+def test_wrong_problems_are_reported(given: dict[str, object], words: str) -> None:
     stated = {"idle": [0, 1], "sizes": [1, 2], "weights": [1, 2], **given}
     with pytest.raises(ModelError, match=words):
         Joint(FatTree.uniform(4, 2, 4), **stated)  # type: ignore[arg-type]

@@ -84,7 +84,7 @@ def test_memory_is_bounded() -> None:
         assert states._lists.nbytes + tables <= 2**20
 
 
-def test_a_pause_is_told_in_the_time_of_the_budget() -> None:
+def test_a_pause_is_reported_in_the_time_of_the_budget() -> None:
     # By a clock that stands still, rearranging takes the least: the machine may be as busy as it likes.
     problem = generate_knapsack("inverse-strongly-correlated", 2000, 10**8, np.random.default_rng(6))
     for step, rate in ((0.0, primal_dual._REARRANGED), (64.0, 64.0 / primal_dual._LARGE)):

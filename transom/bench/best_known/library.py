@@ -140,7 +140,7 @@ class Entry(
 
         Raises
         ------
-        DocumentError : the solution is not told as those of its problem are.
+        DocumentError : the solution is not written as those of its problem are.
         """
         if self.best is None:
             return None

@@ -106,7 +106,7 @@ def replay_task(task: Task, announce: Callable[[Literal["run"]], None] = lambda 
     Parameters
     ----------
     task : the run.
-    announce : told when the replay begins, after the trace is read and what the policy needs is compiled.
+    announce : called when the replay begins, after the trace is read and what the policy needs is compiled.
     """
     from transom.bench.plan.failures import failed
     from transom.bench.plan.provenance import provenance

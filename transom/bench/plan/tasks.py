@@ -117,13 +117,13 @@ class DryRun:
 
 
 def dry_run(plan: Plan, known: Known = lambda run: "open", make: bool = True) -> DryRun:
-    """Read all instances of a plan once and count its runs; whatever is wrong with the plan is told here.
+    """Read all instances of a plan once and count its runs; whatever is wrong with the plan is reported here.
 
     Parameters
     ----------
     plan : the plan.
     known : what is known of its runs.
-    make : whether the instances of recipes are made. Otherwise they are counted where the recipe tells how many there
+    make : whether the instances of recipes are made. Otherwise they are counted where the recipe says how many there
         are and of which kind, and every solver of that kind counts for each: quick, but it notices neither a refusal
         nor an instance that two recipes have in common.
 

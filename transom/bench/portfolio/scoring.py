@@ -95,7 +95,7 @@ def scores(frame: pl.DataFrame, chooser: str = "auto", by: By = "problem") -> li
     import polars as pl
 
     table = scored(frame.filter(pl.col("budget_seconds").is_not_null()), references(frame))
-    # An instance that no run solved tells nothing about choosing.
+    # An instance that no run solved says nothing about choosing.
     table = table.filter(pl.col("reference").is_not_null())
     early = (pl.col("reason") == "time") & (pl.col("seconds") < _EARLY * pl.col("budget_seconds"))
     keys = ("problem", "set", "budget_seconds", "instance", "spec")

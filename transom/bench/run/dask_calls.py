@@ -151,7 +151,7 @@ class Calls(Generic[Tag]):
         return EngineError(" ".join(f"Dask: {type(fault).__name__}: {fault}".split()))
 
     def events(self, topic: str) -> list[Any]:
-        """What workers told the scheduler under a topic."""
+        """What workers logged with the scheduler under a topic."""
         return [event for _, event in self._client.get_events(topic)]
 
     def leave(self) -> None:

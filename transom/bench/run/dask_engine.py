@@ -26,7 +26,7 @@ class DaskEngine:
 
     Short runs are sent in batches. Each run has a process of its own inside of a Dask worker, as on one machine. Where
     a worker dies, what it had goes to others; what was there with it is then sent run by run, and announced to the
-    scheduler before it begins. So a run that always kills its worker is told from those that merely stood beside it.
+    scheduler before it begins. So a run that always kills its worker differs from those that merely stood beside it.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ Announce = Callable[[Stage], None]
 Watch = Callable[[Stop], Stop]
 
 _PATIENCE = 60.0  # how long to wait for what an earlier run left behind [s]
-_NOTABLE = 0.05  # from when on the warm-up of a solver that was warm before is told [s]
+_NOTABLE = 0.05  # from when on the warm-up of a solver that was warm before is reported [s]
 _DECODER = msgspec.json.Decoder(Task)
 _warm: set[tuple[str, type]] = set()
 _threads = 0
@@ -64,8 +64,8 @@ def carry_out(task: Task, announce: Announce = lambda stage: None, watched: Watc
     Parameters
     ----------
     task : the run.
-    announce : told when a stage begins; the clock of the budget runs during ``run``.
-    watched : makes of the criteria of a run those that it is done under, whose budget tells of what it finds.
+    announce : called when a stage begins; the clock of the budget runs during ``run``.
+    watched : makes of the criteria of a run those that it is done under, whose budget reports what it finds.
     """
     announce("warm-up")
     get_ready()

@@ -99,7 +99,7 @@ class Incumbents:
             self._infeasible, self._spent = False, 0.0
 
     def watched(self, stop: Stop) -> Stop:
-        """A stop of the same criteria whose budget hands over what it is told."""
+        """A stop of the same criteria whose budget hands over what solvers report to it."""
         return _WatchedStop(*astuple(stop)).reporting(self)
 
     def report(self, news: _News, elapsed: float) -> None:
@@ -204,7 +204,7 @@ def _some(number: float) -> float | None:
 
 
 class _WatchedBudget(Budget):
-    """A budget that hands over what it is told."""
+    """A budget that hands over what solvers report to it."""
 
     def __init__(
         self, stop: Stop, problem: Problem, threads: int, clock: Callable[[], float], incumbents: Incumbents
@@ -236,7 +236,7 @@ class _WatchedBudget(Budget):
 
 
 class _WatchedStop(Stop):
-    """Criteria whose budgets hand over what they are told; the budget itself states plain ones."""
+    """Criteria whose budgets hand over what solvers report; the budget itself states plain ones."""
 
     _incumbents: Incumbents
 

@@ -109,7 +109,7 @@ class Isolation:
                     raise Closed
             if watch.verdict is not None:
                 self._end()
-                return self._told(failed(task, *watch.verdict), watch)
+                return self._completed(failed(task, *watch.verdict), watch)
             fault = future.exception()
             if fault is None:
                 row = _ROW.decode(future.result())
@@ -117,18 +117,18 @@ class Isolation:
                 overhead = spent - (row.wall or 0.0) - (row.cold or 0.0)
                 if int(self._status.stage) == MODIFIED:
                     self._end()
-                return self._told(msgspec.structs.replace(row, overhead=overhead), watch)
-            if not isinstance(fault, (ProcessExpired, BrokenProcessPool)):  # nothing died: the run could not be told
-                return self._told(failed(task, "error", f"{type(fault).__name__}: {fault}"), watch)
+                return self._completed(msgspec.structs.replace(row, overhead=overhead), watch)
+            if not isinstance(fault, (ProcessExpired, BrokenProcessPool)):  # nothing died: no worker got it
+                return self._completed(failed(task, "error", f"{type(fault).__name__}: {fault}"), watch)
             stage = int(self._status.stage)
             verdict = watch.death(getattr(fault, "exitcode", None), fault)
             self._end()
             if self._closed:
                 raise Closed
             if stage not in (IDLE, DONE, MODIFIED):  # else it was not the run that it died of
-                return self._told(failed(task, *verdict), watch)
+                return self._completed(failed(task, *verdict), watch)
             words = verdict[1]
-        return self._told(failed(task, "crash", f"{_TRIES} worker processes died, last: {words}"), None)
+        return self._completed(failed(task, "crash", f"{_TRIES} worker processes died, last: {words}"), None)
 
     def stop(self) -> None:
         """Have :meth:`run_one`, in whatever thread it is, end at once."""
@@ -140,7 +140,7 @@ class Isolation:
         self._end()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _told(self, row: Row, watch: Watch | None) -> Row:
+    def _completed(self, row: Row, watch: Watch | None) -> Row:
         memory = max(row.memory or 0.0, watch.most if watch else 0.0) or None
         if watch is not None and int(self._status.stage) != IDLE:  # else what is there is of an earlier run
             row = recovered(row, watch.task, own_folder(self._folder, watch.process.pid))

@@ -121,7 +121,7 @@ def run_plan(
     engine : what carries runs out.
     force : do all runs anew.
     only : do only those anew that ``failed``, or that are ``outdated``; what was never done is left out as well.
-    progress : told how it goes on.
+    progress : called with how it goes on.
 
     Raises
     ------

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 _LOOKS = 3  # a worker counts as busy that is so each time
 _APART = 0.01  # from one look to the next [s]
 _BUSY = 0.5  # processor time, got or waited for, in that of the clock
-_TOLD = Path("/proc/self/schedstat").exists()  # what threads wait for
+_HAS_SCHEDSTAT = Path("/proc/self/schedstat").exists()  # what threads wait for
 _LIMITS = tuple(getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_"))
 _NATIVE = "transom-native"  # threads of searches that were left behind; the next run waits for them
 
@@ -63,7 +63,7 @@ def was_modified(before: Condition) -> bool:
     for _ in range(_LOOKS):
         wanted, begun = _demand(), monotonic()
         sleep(_APART)
-        # What a thread waits for counts when it gets it: one that has waited all the time is told by its state.
+        # What a thread waits for counts when it gets it: one that has waited all the time is recognised by its state.
         busy = _demand() - wanted >= _BUSY * (monotonic() - begun) or any(map(_runs, _others()))
         if not busy and not any(map(_runs, _children())):
             return False
@@ -72,7 +72,7 @@ def was_modified(before: Condition) -> bool:
 
 def _demand() -> float:
     """Processor time that the other threads have got so far, and waited for: a busy machine gives each little [s]."""
-    if not _TOLD:
+    if not _HAS_SCHEDSTAT:
         return process_time()
     total, own = 0, str(threading.get_native_id())
     for each in _tasks():
@@ -108,7 +108,7 @@ def _tasks() -> list[str]:
 def _others() -> list[str]:
     """The other threads, as the system numbers them."""
     own = str(threading.get_native_id())
-    return [f"self/task/{each}" for each in _tasks() if each != own] if _TOLD else []
+    return [f"self/task/{each}" for each in _tasks() if each != own] if _HAS_SCHEDSTAT else []
 
 
 def _children() -> list[str]:

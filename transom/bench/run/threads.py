@@ -26,7 +26,7 @@ def announce_threads(threads: int) -> None:
 def limit_threads(threads: int) -> None:
     """Fix the threads of all libraries that are loaded, and of those that are still to come.
 
-    Solvers with threads of their own are told through ``threads`` of :func:`~transom.solving.solve`.
+    Solvers with threads of their own are limited through ``threads`` of :func:`~transom.solving.solve`.
     """
     from threadpoolctl import threadpool_limits
 

@@ -15,7 +15,7 @@ from transom.bench.run.heartbeat import RUNNING, WORDS, WorkerStatus
 PATIENCE = 10
 """How many times as long as its limit of CPU time a stage may wait for something else than a processor."""
 
-_NOTICED = 1.0  # by when the pool has told of the death of a worker [s]
+_NOTICED = 1.0  # by when the pool has reported the death of a worker [s]
 _OUTPUT = 1 << 20  # of a worker's output file, which is emptied beyond that [bytes]
 _TAIL = 1 << 13  # of it that is read after a crash [bytes]
 
@@ -38,7 +38,7 @@ class Watch:
     def well(self) -> bool:
         """Whether the run may go on; else ``verdict`` says why not."""
         now = monotonic()
-        if not self.process.is_running():  # the pool tells of that too, unless it ended with status 0
+        if not self.process.is_running():  # the pool reports that too, unless it ended with status 0
             self._gone = self._gone or now
             if now - self._gone > _NOTICED:
                 self.verdict = self.death(0, "")
@@ -115,7 +115,7 @@ def _processor_time(process: Any) -> float:
 
 
 def _demand(process: Any) -> float:
-    """CPU time that the threads of a process have got, and waited for; 0 where the system does not tell [s]."""
+    """CPU time that the threads of a process have got, and waited for; 0 where the system does not say [s]."""
     total = 0
     with contextlib.suppress(OSError):
         for each in Path(f"/proc/{process.pid}/task").iterdir():

@@ -1,6 +1,6 @@
 """Two stores of the same plan, before and after a change: what became faster, slower, better, worse or wrong.
 
-Runs are joined by their key: all that decides a result but code, versions and machine. What can be noise is not told
+Runs are joined by their key: all that decides a result but code, versions and machine. Possible noise is not reported
 as a change:
 
 - A run that the clock did not end (one thread, stopped for a reason other than time, nor early for want of time for its
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 SLOWER = 1.1
-"""Ratio of times from which on a difference is told."""
+"""Ratio of times from which on a difference is reported."""
 SHIFT = 1e-3
 """Added to times before their ratio is taken [s]."""
 
@@ -215,9 +215,9 @@ def _kind(a: dict[str, Any], b: dict[str, Any]) -> Kind | None:
         return "wrong" if _wrong(b) else "recovered"
     if _failed(a) != _failed(b):
         return "failing" if _failed(b) else "recovered"
-    if a["solved"] != b["solved"] and _telling(*((a, b) if a["solved"] else (b, a)), "first"):
+    if a["solved"] != b["solved"] and _meaningful(*((a, b) if a["solved"] else (b, a)), "first"):
         return "solution new" if b["solved"] else "solution lost"
-    if a["proved"] != b["proved"] and _telling(*((a, b) if a["proved"] else (b, a)), "seconds"):
+    if a["proved"] != b["proved"] and _meaningful(*((a, b) if a["proved"] else (b, a)), "seconds"):
         return "proof new" if b["proved"] else "proof lost"
     if _repeatable(a) and _repeatable(b) and abs(a["primal_gap"] - b["primal_gap"]) > _LEAST:
         return "value better" if b["primal_gap"] < a["primal_gap"] else "value worse"
@@ -241,7 +241,7 @@ def _repeatable(run: dict[str, Any]) -> bool:
     return run["threads"] == 1 and run["outcome"] == "ok" and ended
 
 
-def _telling(having: dict[str, Any], lacking: dict[str, Any], came: Literal["first", "seconds"]) -> bool:
+def _meaningful(having: dict[str, Any], lacking: dict[str, Any], came: Literal["first", "seconds"]) -> bool:
     """Whether it is no matter of chance that one run has what the other lacks, and when it came."""
     budget = having["budget_seconds"]
     if budget is None or (_repeatable(having) and _repeatable(lacking)):

@@ -35,7 +35,7 @@ CONFIDENCE = 0.95
 FEWEST_FOR_MEDIAN = 6
 """Values of which the least and the largest are limits of the median: five leave it out with 2/32 > 5 %."""
 FEWEST_FOR_MEAN = 60
-"""Instances from which on limits of a mean are told: 60 without any gap leave open up to 7 points."""
+"""Instances from which on limits of a mean are stated: 60 without any gap leave open up to 7 points."""
 
 _STEPS = 40  # of halving the interval that a limit lies in
 _SPREAD = 15  # stakes below 1

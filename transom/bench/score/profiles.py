@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 TARGETS = tuple(TARGET_COLUMNS.values())
 """Gaps to the best known value that an ECDF counts."""
 FINEST = 1e-3
-"""Times are told apart from here on [s]: below it, clocks and the first call of a process decide."""
+"""Times are distinguished from here on [s]: below it, clocks and the first call of a process decide."""
 _STEPS = 101
 
 

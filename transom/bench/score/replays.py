@@ -2,7 +2,7 @@
 
 The digest of a sequence is of its jobs, event rules and jitter: policies are compared within it, and nothing is ever
 averaged over two of them. The sample is the seeds, each a moved copy of the same workload. Metrics have no bounds, so
-that nothing is told of where a mean over all copies lies: the median has limits, from six seeds on.
+that nothing is known of where a mean over all copies lies: the median has limits, from six seeds on.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ class Friedman(NamedTuple):
     ----------
     instances : how many these are.
     ranks : mean rank of each solver, 1 is the best; ties share.
-    p : of the Friedman test that all are equal; None where it says nothing, ``why`` then tells.
+    p : of the Friedman test that all are equal; None where it says nothing, ``why`` then says why.
     why : None if there is a p-value.
     """
 
@@ -112,7 +112,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def signed_rank(differences: ArrayLike) -> float | None:
     """The two-sided p-value of the Wilcoxon signed-rank test, zeros left out; exact up to :data:`EXACT` others.
 
-    None where fewer than :data:`FEWEST` differ from zero: no outcome could then be told from chance. Counting is our
+    None where fewer than :data:`FEWEST` differ from zero: no outcome is then beyond chance. Counting is our
     own: with equal differences scipy goes through all signs one by one up to 13 (0.4 s a test, minutes for a report of
     many solvers), and approximates from 14 on.
     """
@@ -137,7 +137,7 @@ def signed_rank(differences: ArrayLike) -> float | None:
 def leaning(differences: ArrayLike) -> float:
     """Which way the signed-rank test finds differences to go: below 0 or above, by the sum of their signed ranks.
 
-    Neither the mean nor the number of instances tells that: sixteen small losses beside fourteen large wins are
+    Neither the mean nor the number of instances shows that: sixteen small losses beside fourteen large wins are
     significant, as wins.
     """
     from scipy.stats import rankdata

@@ -189,7 +189,7 @@ class Store:
 
 
 def encode_row(row: Row) -> bytes:
-    """A row as a line of JSON; a metric that is not a finite number is left out, which JSON could not tell."""
+    """A row as a line of JSON; a metric that is not a finite number is left out, which JSON cannot state."""
     metrics = {name: each for name, each in row.metrics.items() if each == each and abs(each) != float("inf")}
     return msgspec.json.encode(
         row if len(metrics) == len(row.metrics) else msgspec.structs.replace(row, metrics=metrics)
@@ -255,7 +255,7 @@ def _last_attempts(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _locked(folder: Path) -> int:
-    """Take the lock of a store; who holds it is told by number and host."""
+    """Take the lock of a store; an error names its holder by number and host."""
     lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
         try:

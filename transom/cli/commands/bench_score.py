@@ -161,7 +161,7 @@ _LIMITED = {  # heading: column, digits
 
 
 def _print_limits(title: str, rows: pl.DataFrame) -> None:
-    """Figures of a comparison that limits can be told for, each with its limits."""
+    """Figures of a comparison that limits can be stated for, each with its limits."""
     shown = {heading: each for heading, each in _LIMITED.items() if rows[each[0]].count()}
     cells = []
     for row in rows.iter_rows(named=True):

@@ -289,7 +289,7 @@ def _judge_recording(trace: Path, folder: Path, given: dict[str, Any], workloads
         raise DocumentError(f"{path}: is a replay of another workload than {trace} as it is read here")
     wrong = check_schedule(workload, schedule)
     if schedule.cluster != workload.cluster:
-        wrong.append(f"the machine has {_told(schedule.cluster)}, not {_told(workload.cluster)}")
+        wrong.append(f"the machine has {_in_words(schedule.cluster)}, not {_in_words(workload.cluster)}")
     runs = read_node_runs(folder)
     unheld = check_nodes(schedule, runs)
     outages = recorded_outages(details, str(folder / "jobs.parquet"))
@@ -303,7 +303,7 @@ def _judge_recording(trace: Path, folder: Path, given: dict[str, Any], workloads
     return Judged(str(folder), str(trace), f"schedule of {len(schedule):,} jobs", wrong)
 
 
-def _told(cluster: Cluster) -> str:
+def _in_words(cluster: Cluster) -> str:
     further = zip(cluster.resources, cluster.capacities, strict=True)
     return ", ".join([f"{cluster.num_nodes} nodes", *(f"{amount} of {name}" for name, amount in further)])
 
@@ -311,7 +311,7 @@ def _told(cluster: Cluster) -> str:
 def _on_tree(workload: Workload, tree: FatTree | None) -> Workload:
     """The workload on the tree that a recording states, if there is one and it has as many nodes.
 
-    Traces know no trees; that it is the tree of the replay, the digest of the workload tells.
+    Traces know no trees; that it is the tree of the replay, the digest of the workload shows.
     """
     from dataclasses import replace
 

@@ -172,8 +172,8 @@ def update_command(
                 bar.advance(task)
                 for line in (*step.notes, *step.wrong):
                     note(line)
-                changes += _told(step)
-                for line in [] if json else _told(step):
+                changes += _changes(step)
+                for line in [] if json else _changes(step):
                     print(line)
                 changed += step.after is not step.before
                 faults += step.wrong
@@ -268,7 +268,7 @@ def _print_update(
     print_json({**counts, "changes": changes, "wrong": wrong, "contradictions": contradictions})
 
 
-def _told(step: Step) -> list[str]:
+def _changes(step: Step) -> list[str]:
     """What an instance's entry says now that it did not say before."""
     before, after = step.before, step.after
     if after is before:

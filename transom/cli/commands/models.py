@@ -39,7 +39,7 @@ def command(
         if json:
             print_json(_document(path, card))
         else:
-            print_table("", ["checkpoint", _shown(card.name)], _told(path, card), left=2)
+            print_table("", ["checkpoint", _printable(card.name)], _facts_of(path, card), left=2)
         return
     paths = [checkpoints.find(name) for name in checkpoints.shipped_names()]
     found = [(path, checkpoints.load(path, checkpoints.read_card(path).component).card) for path in paths]
@@ -48,9 +48,9 @@ def command(
         return
     rows = [
         [
-            *map(_shown, (card.name, card.component, card.network)),
+            *map(_printable, (card.name, card.component, card.network)),
             _pairs(card.cluster),
-            _shown(card.schema),
+            _printable(card.schema),
             f"{card.parameters:,}",
             _size(path),
         ]
@@ -66,20 +66,20 @@ def _document(path: Path, card: Card) -> dict[str, Any]:
     return {"path": str(path), **msgspec.to_builtins(card)}
 
 
-def _told(path: Path, card: Card) -> list[list[str]]:
+def _facts_of(path: Path, card: Card) -> list[list[str]]:
     """The rows of a card below its name: every field, and the figures and settings one by one."""
     rows = []
     for name, value in _document(path, card).items():
         if name == "name":
             continue
         if isinstance(value, dict):
-            rows += [[f"{name}: {_shown(key)}", _shown(each)] for key, each in value.items()]
+            rows += [[f"{name}: {_printable(key)}", _printable(each)] for key, each in value.items()]
         else:
-            rows.append([name, _shown(value)])
+            rows.append([name, _printable(value)])
     return rows
 
 
-def _shown(value: Any) -> str:
+def _printable(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
@@ -91,7 +91,7 @@ def _shown(value: Any) -> str:
 
 
 def _pairs(facts: dict[str, Any]) -> str:
-    return ", ".join(f"{_shown(key)} = {_shown(value)}" for key, value in facts.items()) or "any"
+    return ", ".join(f"{_printable(key)} = {_printable(value)}" for key, value in facts.items()) or "any"
 
 
 def _size(path: Path) -> str:

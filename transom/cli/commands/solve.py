@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from transom.models.decision_rules import DecisionRule
     from transom.result import Result
 
-_LARGE = 100.0  # values from which two decimals tell enough
-_SMALL = 1e-3  # values below which six decimals tell too little
+_LARGE = 100.0  # values from which two decimals say enough
+_SMALL = 1e-3  # values below which six decimals say too little
 _SECONDS = 1.0  # per instance, where no count of iterations ends the search either
 
 
@@ -207,16 +207,16 @@ def command(
 
 
 def _line(instance: Instance, result: Result, solutions: bool, rules: Mapping[str, DecisionRule]) -> dict[str, Any]:
-    from transom.cli.output.fronts import told_front
-    from transom.cli.output.solutions import told_solution
+    from transom.cli.output.fronts import front_document
+    from transom.cli.output.solutions import solution_document
 
     line: dict[str, Any] = {"instance": instance.label}
     for name in ("problem", "solver", "status", "reason", "value", "bound", "gap", "seconds", "seed"):
         line[name] = getattr(result, name)
     if _has_front(instance):
-        line.update(told_front(instance, result, rules))
+        line.update(front_document(instance, result, rules))
     if solutions:
-        line.update(told_solution(instance, result.solution))
+        line.update(solution_document(instance, result.solution))
     if result.error is not None:
         line["error"] = result.error
     return line

@@ -80,7 +80,7 @@ def _print_entry(entry: dict[str, Any]) -> None:
     if entry["parameters"]:
         # What is an empty text by default has a default of its own, which its description says.
         settings = ", ".join(
-            name if value == "" else f"{name}={_told(value)}" for name, value in entry["parameters"].items()
+            name if value == "" else f"{name}={_spelled(value)}" for name, value in entry["parameters"].items()
         )
         print(fill(settings, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False))
 
@@ -134,7 +134,7 @@ def _families() -> list[dict[str, Any]]:
     return [{"name": name, "about": text, "parameters": {}, "missing": None} for name, text in about.items()]
 
 
-def _told(value: Any) -> str:
+def _spelled(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)

@@ -35,12 +35,12 @@ class Equipped(NamedTuple):
 
     @property
     def lines(self) -> list[str]:
-        """What to tell a person, a line for each resource."""
+        """What a person reads, a line for each resource."""
         return [f"  {_line(each, len(self.workload))}" for each in self.made]
 
     @property
     def documents(self) -> list[dict[str, Any]]:
-        """What to tell a machine, an object for each resource; a load over no time is null."""
+        """What a program reads, an object for each resource; a load over no time is null."""
         return [{**asdict(each), "load": None if math.isnan(each.load) else each.load} for each in self.made]
 
     @property

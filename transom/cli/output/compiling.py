@@ -14,11 +14,11 @@ class CompilerNotice:
 
     def __init__(self) -> None:
         self._kernels = 0
-        self._begun = self._told = 0.0
+        self._begun = self._reported = 0.0
         self._refused = False
 
     def listen(self) -> None:
-        """Be told of what is compiled from now on."""
+        """Report what is compiled from now on."""
         notices.compiling.append(self.compiling)
         notices.not_kept.append(self.not_kept)
 
@@ -26,11 +26,11 @@ class CompilerNotice:
         """A kernel is about to be compiled."""
         now = time.monotonic()
         if not self._kernels:
-            self._begun = self._told = now
+            self._begun = self._reported = now
             if not self._refused:
                 note("compiling kernels for this machine, once: later commands load them")
-        elif now - self._told >= EVERY:
-            self._told = now
+        elif now - self._reported >= EVERY:
+            self._reported = now
             note(f"{self._kernels} kernels compiled in {now - self._begun:.0f} s")
         self._kernels += 1
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 DEFAULT_RULE = "trade-off"
 _POINTS = 20  # of a front that a table shows, beside those that are taken
 _WIDTH = 48  # of a list of jobs [characters]
-_LARGE = 100.0  # values from which two decimals tell enough
+_LARGE = 100.0  # values from which two decimals say enough
 
 
 def named_rules(specs: Sequence[str]) -> dict[str, DecisionRule]:
@@ -50,7 +50,7 @@ def try_rules(instance: Instance, rules: Mapping[str, DecisionRule]) -> None:
             raise SpecError(f"{instance.label}: decision rule {spec!r}: {error}") from None
 
 
-def told_front(instance: Instance, result: Result, rules: Mapping[str, DecisionRule]) -> dict[str, Any]:
+def front_document(instance: Instance, result: Result, rules: Mapping[str, DecisionRule]) -> dict[str, Any]:
     """What a line of JSON says about a front: complete or not, its size, the point that each rule takes."""
     front: Any = result.solution
     problem = instance.problem
@@ -69,7 +69,7 @@ def told_front(instance: Instance, result: Result, rules: Mapping[str, DecisionR
     return document
 
 
-def told_points(problem: Selection, jobs: list[int] | None, front: ParetoFront | None) -> dict[str, Any]:
+def points_document(problem: Selection, jobs: list[int] | None, front: ParetoFront | None) -> dict[str, Any]:
     """What a line of JSON says about the points of a front: values in the order of ``terms``, and jobs."""
     if front is None:
         return {"terms": problem.terms, "solution": None}

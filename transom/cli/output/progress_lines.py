@@ -11,7 +11,7 @@ from typing import TypeVar
 Item = TypeVar("Item")
 
 EVERY = 30.0
-"""Seconds between two lines that tell of long work."""
+"""Seconds between two lines that report long work."""
 
 
 @dataclass
@@ -31,7 +31,7 @@ class ProgressLines:
 
     def __init__(self, hidden: bool = False) -> None:
         self._hidden = hidden
-        self._told = time.monotonic()
+        self._printed = time.monotonic()
         self._tasks: list[_Task] = []
 
     def __enter__(self) -> ProgressLines:
@@ -65,8 +65,8 @@ class ProgressLines:
         task.total = task.total if total is None else total
         task.completed = advance + (task.completed if completed is None else completed)
         task.description = description or task.description
-        if not self._hidden and time.monotonic() - self._told >= EVERY:
-            self._told = time.monotonic()
+        if not self._hidden and time.monotonic() - self._printed >= EVERY:
+            self._printed = time.monotonic()
             of = "" if task.total is None else f" of {task.total:,.0f}"
             print(f"{task.description}: {task.completed:,.0f}{of}", file=sys.stderr)
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from transom.models import Allocation, ConstrainedPath, Joint, Placement, Workflow
 
 
-def told_solution(instance: Instance, solution: Any) -> dict[str, Any]:
+def solution_document(instance: Instance, solution: Any) -> dict[str, Any]:
     """What a line of JSON says about a solution, None if there is none."""
     from transom.io.codec import solution_codec
     from transom.problems import problem_type

@@ -13,7 +13,7 @@ from transom.cli.output.console import manner
 
 
 @contextmanager
-def steps_told() -> Iterator[None]:
+def report_steps() -> Iterator[None]:
     """Print what the package logs meanwhile, if that is asked for by then."""
     logger, handler = logging.getLogger("transom"), _ToStandardError()
     level, began = logger.level, time.monotonic()
@@ -25,7 +25,7 @@ def steps_told() -> Iterator[None]:
         logger.removeHandler(handler)
         logger.setLevel(level)
         if manner.verbose and not manner.quiet:
-            _tell_total(time.monotonic() - began)
+            _print_total(time.monotonic() - began)
 
 
 class _ToStandardError(logging.Handler):
@@ -34,7 +34,7 @@ class _ToStandardError(logging.Handler):
             print(record.getMessage(), file=sys.stderr)
 
 
-def _tell_total(seconds: float) -> None:
+def _print_total(seconds: float) -> None:
     from resource import RUSAGE_SELF, getrusage
 
     times, used = os.times(), getrusage(RUSAGE_SELF)

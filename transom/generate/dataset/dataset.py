@@ -46,7 +46,7 @@ def make_dataset(
     mapping: Apply = map,
     force: bool = False,
     progress: Callable[[int, int], None] = lambda done, total: None,
-    tell: Callable[[str], None] = lambda text: None,
+    announce: Callable[[str], None] = lambda text: None,
 ) -> DatasetIndex:
     """Generate a data set, or its missing shards.
 
@@ -60,8 +60,8 @@ def make_dataset(
     folder : where to; made if need be.
     mapping : makes the shards: here one after another, or elsewhere.
     force : make everything again, also where the folder holds the data set of another plan.
-    progress : told how many shards are done, of how many.
-    tell : told first how large it will be.
+    progress : called with how many shards are done, of how many.
+    announce : called first with how large it will be.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def make_dataset(
     """
     size = dataset_size(source)
     check_size(size, folder)
-    tell(str(size))
+    announce(str(size))
     root = os.path.abspath(folder)
     shards = source.shards()
     with _alone(Path(root)):

@@ -14,7 +14,7 @@ import psutil
 from transom.errors import SpecError
 from transom.generate.dataset.plan import Shard, Source, blocks_of, shard_size
 from transom.generate.dataset.shards import digest_of, write_instances
-from transom.generate.memory import size_told
+from transom.generate.memory import printed_size
 
 _DIGEST = 150  # bytes that are kept of each instance, to find the same one twice
 _MANY = 100_000  # blocks of a set from which on its size is worth a look
@@ -38,7 +38,7 @@ class DatasetSize(NamedTuple):
     memory: int
 
     def __str__(self) -> str:
-        disk = "" if self.disk is None else f", about {size_told(self.disk)} on disk"
+        disk = "" if self.disk is None else f", about {printed_size(self.disk)} on disk"
         return f"{self.blocks:,} instances or epochs in {self.shards:,} shards{disk}"
 
 
@@ -67,8 +67,8 @@ def check_size(size: DatasetSize, folder: str | os.PathLike[str]) -> None:
     memory = psutil.virtual_memory().total
     if size.memory > memory:
         raise SpecError(
-            f"{folder}: {size}: to find repeated ones, {size_told(size.memory)} of memory are needed, this machine has "
-            f"{size_told(memory)}"
+            f"{folder}: {size}: to find repeated ones, {printed_size(size.memory)} of memory are needed, "
+            f"this machine has {printed_size(memory)}"
         )
     if size.disk is None:
         return
@@ -76,7 +76,7 @@ def check_size(size: DatasetSize, folder: str | os.PathLike[str]) -> None:
     there = sum(path.stat().st_size for path in place.rglob("*") if path.is_file()) if place.exists() else 0
     free = shutil.disk_usage(next(each for each in (place, *place.parents) if each.exists())).free
     if size.disk > free + there:
-        raise SpecError(f"{folder}: {size}: {size_told(free)} are free")
+        raise SpecError(f"{folder}: {size}: {printed_size(free)} are free")
 
 
 def _bytes_each(source: Source, at: int) -> float:

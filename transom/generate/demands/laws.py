@@ -194,7 +194,7 @@ class Correlated:
 
     def sized(self, mean: float, /) -> Correlated:
         """The law with a mean that its marginal leaves open."""
-        return Correlated(self.correlation, told(self._marginal().sized(mean)))
+        return Correlated(self.correlation, specified(self._marginal().sized(mean)))
 
     def amounts(self, workload: Workload, columns: Columns, rng: np.random.Generator, /) -> FloatArray:
         """Amounts of the jobs, shape ``(jobs,)``."""
@@ -319,14 +319,14 @@ LAWS: dict[str, Any] = {
 """The laws by the names that specifications give them."""
 
 
-def told(law: Law) -> str:
+def specified(law: Law) -> str:
     """A law with its parameters, as a specification writes it."""
     name = next((name for name, known in LAWS.items() if type(law) is known), None)
     if name is None:
         return type(law).__name__
     stated = {each.name: getattr(law, each.name) for each in fields(law)}  # type: ignore[arg-type]
-    told = {key: value for key, value in stated.items() if value is not None}
-    parts = [f"{key}=[{value}]" if ":" in str(value) else f"{key}={_plain(value)}" for key, value in told.items()]
+    parameters = {key: value for key, value in stated.items() if value is not None}
+    parts = [f"{key}=[{value}]" if ":" in str(value) else f"{key}={_plain(value)}" for key, value in parameters.items()]
     return f"{name}:{','.join(parts)}" if parts else name
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from transom import registry
 from transom.errors import SpecError
-from transom.generate.demands.laws import LAWS, Columns, Law, Normal, told
+from transom.generate.demands.laws import LAWS, Columns, Law, Normal, specified
 from transom.models import Cluster, JobTable
 from transom.models.arrays import FloatArray, IntArray
 from transom.rng import stream
@@ -229,7 +229,7 @@ def _provision(workload: Workload, resource: Resource, seed: int, columns: Colum
     asking = int((held > 0).sum())
     load = float(time @ held) / capacity / span if span else math.nan
     average = float(held.sum()) / asking if asking else 0.0
-    name = told(law)
+    name = specified(law)
     if resource.share:
         name += f"{',' if ':' in name else ':'}share={resource.share:g}"
     return held, Provision(resource.name, name, capacity, load, asking, int((demand > capacity).sum()), average)

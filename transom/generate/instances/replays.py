@@ -110,7 +110,7 @@ class ReplayRecipe(InstanceGenerator, frozen=True, kw_only=True):
         )
 
     def replay(self, workload: Workload, seed: int, progress: Callable[[int], None] | None = None) -> Schedule:
-        """The schedule of such a workload; ``progress`` is told how many jobs have started."""
+        """The schedule of such a workload; ``progress`` is called with how many jobs have started."""
         return simulate(workload, make_policy(self.policy), seed=seed, label=self.policy, progress=progress)
 
     def cut(self, schedule: Schedule) -> Iterator[Any]:

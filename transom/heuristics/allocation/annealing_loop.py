@@ -65,7 +65,7 @@ class Annealing:
             raise SpecError(f"{self.name}: remove must be > 0, got {self.remove}")
 
     def options(self, wrap: bool, nested: int = annealing.ANYTHING) -> IntArray:
-        """What the kernels are told, shape ``(7,)``."""
+        """Options of the kernels, shape ``(7,)``."""
         options = np.zeros(7, np.int64)
         options[annealing.WRAP] = wrap
         options[annealing.REMOVE] = self.remove
@@ -75,7 +75,7 @@ class Annealing:
         return options
 
     def moves(self, problem: Allocation, nested: Nested | None) -> IntArray:
-        """What the kernels are told where jobs go on what is left of Q: under the dynamic and the free rule."""
+        """Options of the kernels where jobs go on what is left of Q: under the dynamic and the free rule."""
         if problem.rule == "free":
             return self.options(True)
         chosen = nested or ("pass" if self.acceptance == "walk" else "remove")

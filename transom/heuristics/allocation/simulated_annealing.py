@@ -38,7 +38,7 @@ class _PlainRepair(Annealing):
         _warm_up()
 
     def options(self, wrap: bool, nested: int = annealing.ANYTHING) -> IntArray:
-        """What the kernels are told, shape ``(7,)``."""
+        """Options of the kernels, shape ``(7,)``."""
         options = Annealing.options(self, wrap, nested)
         options[annealing.FIRST] = self.first or 0
         options[annealing.CHEAPEST] = self.repair == "cheapest"

@@ -1,6 +1,6 @@
 """The greedy answer and Dantzig's bound of large knapsacks, without sorting all items.
 
-A sample tells near which efficiency the break item is, so that one pass takes what is better; of what is near, only
+A sample shows near which efficiency the break item is, so that one pass takes what is better; of what is near, only
 the bucket of the break item, and later items that still fit, are sorted. The answer is that of sorting everything.
 """
 
@@ -19,7 +19,7 @@ SORTED = 20_000
 """So many items are sorted at once."""
 
 _BUCKETS = 16  # their number, as a power of two
-_SAMPLE = 8192  # items that tell in which range the break item is ...
+_SAMPLE = 8192  # items that show in which range the break item is ...
 _MARGIN = 200  # ... and by how many of them it may be off
 
 

@@ -67,7 +67,7 @@ class RepairEnv(Env):
         return seen[0], {}
 
     def step(self, action: Any) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
-        """Put the next job back; what is seen, the reward, whether it was the last one; with it, ``cost`` is told.
+        """Put the next job back; what is seen, the reward, whether it was the last one; with it, ``cost`` is returned.
 
         Raises
         ------

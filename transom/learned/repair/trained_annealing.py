@@ -41,7 +41,7 @@ class TrainedAnnealing(Annealing):
 
     @property
     def digest(self) -> str:
-        """Of the weights: what a specification that names a file does not tell."""
+        """Of the weights: what a specification that names a file does not say."""
         return read_card(self.model, self.schemas).weights
 
     def supports(self, problem: Allocation, /) -> str | None:

@@ -22,14 +22,14 @@ class Updated(Protocol):
         """Write the state and the curve."""
 
 
-def train(trainer: Updated, every: int = 20, tell: Callable[[Any], None] = lambda _: None) -> None:
+def train(trainer: Updated, every: int = 20, report: Callable[[Any], None] = lambda _: None) -> None:
     """Go on until all updates are made; the state is written now and then, at the end and after Ctrl-C.
 
     Parameters
     ----------
     trainer : what goes on.
     every : updates between two writings of the state, > 0.
-    tell : called with what every update did.
+    report : called with what every update did.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def train(trainer: Updated, every: int = 20, tell: Callable[[Any], None] = lambd
     with deferred_sigint() as pressed:
         made = 0
         while not trainer.done:
-            tell(trainer.update())
+            report(trainer.update())
             made += 1
             if pressed or trainer.done or made % every == 0:
                 trainer.save()

@@ -65,7 +65,7 @@ def is_replay(path: Path) -> bool:
 
 
 def read_recorded(paths: Sequence[Path]) -> list[Recorded]:
-    """The policies in some folders, in the order in which ``simulate`` was told them.
+    """The policies in some folders, in the order in which ``simulate`` was given them.
 
     Raises
     ------

@@ -54,7 +54,7 @@ class Policy(Protocol):
     such as in one compiled loop. It calls ``report`` now and then with the number of started jobs and returns the
     columns of its decisions (:data:`~transom.simulation.core.schedule.COLUMNS`). None means that there is no such way;
     with a ``period`` it is not used. ``digest``, if there is one, is a text that differs where the policy decides
-    differently for reasons that its specification does not tell, such as weights in a file.
+    differently for reasons that its specification does not say, such as weights in a file.
     """
 
     def decide(self, window: Window, /) -> Decision:

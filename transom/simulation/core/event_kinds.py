@@ -48,7 +48,7 @@ class Source(Protocol):
 
 
 class JobEvents:
-    """Ends, submissions and the timer of a replay; ``ended`` is told which jobs have ended."""
+    """Ends, submissions and the timer of a replay; ``ended`` is called with the jobs that have ended."""
 
     def __init__(self, state: State, ended: Callable[[IntArray], None]) -> None:
         self._state = state

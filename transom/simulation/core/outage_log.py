@@ -26,7 +26,7 @@ class OutageLog(Frozen):
     on_failure : what became of the jobs, ``requeue`` or ``lose``.
     kind : position in :data:`OUTAGE_KINDS`, shape ``(outages,)``.
     row : which stated row it belongs to, from 0; -1: a failure by the law, shape ``(outages,)``.
-    begin, end : from when until before when [s], as told or, where it states a number of nodes, as it came.
+    begin, end : from when until before when [s], as stated or, where it states a number of nodes, as it came.
     first, last : the nodes, ids from first to last, shape ``(outages,)``.
     job : place in the workload of each attempt that was ended, in the order of their ends, shape ``(attempts,)``.
     start, stop : when the attempt started and was ended [s], shape ``(attempts,)``.

@@ -1,6 +1,6 @@
 """Every promise of a replay, by pass: which jobs were promised another start than before, or none any more.
 
-A promise stands from the pass that makes it to the next one that names the job again. Passes tell changes alone, for a
+A promise stands from the pass that makes it to the next one that names the job again. Passes log changes alone, for a
 pass over thousands of reservations mostly leaves them as they are; :func:`promises_in_force` puts them together.
 """
 
@@ -122,7 +122,7 @@ class PromiseLog:
         self.add(np.full(len(pairs), row), *pairs.T)
 
     def finish(self, decisions: Mapping[str, NDArray[Any]]) -> None:
-        """The replay is over; where nothing was taken down, no pass held more promises than its row tells."""
+        """The replay is over; where nothing was taken down, no pass held more promises than its row states."""
         starts = decisions["reserved_start"]
         jobs = np.where(starts < 0, GONE, decisions["reserved_job"])  # who is first, but promised nothing
         self._passes = len(jobs)

@@ -59,7 +59,7 @@ class Service:
         self._placer = None if tree is None else Placer(tree, allocator or Allocator(), seed)
         self._occupancy = Occupancy(self._nodes, len(workload))
         self._jobs = workload.jobs
-        self._told: dict[int, Placed] = {}
+        self._allocated: dict[int, Placed] = {}
         self._placed = np.zeros(len(workload), bool)
         self._owner = np.full(self._nodes, _NOWHERE)
         self._failed, self._out = np.zeros(self._nodes, np.int64), np.zeros(self._nodes, np.int64)
@@ -358,7 +358,7 @@ class Service:
                 self._occupancy.take(job, nodes)
                 self._own(job)
             total = Placed([], total.jobs + placed.jobs, total.cost + placed.cost, total.proved and placed.proved)
-        self._told[now] = total
+        self._allocated[now] = total
 
     def _own(self, job: int) -> None:
         self._owner[self._occupancy.ids_of(job)] = job
@@ -387,4 +387,4 @@ class Service:
         schedule = replace(schedule, outages=log)
         if self._placer is None:
             return replace(schedule, runs=runs)
-        return completed(schedule, runs, self._placer, self._told)
+        return completed(schedule, runs, self._placer, self._allocated)

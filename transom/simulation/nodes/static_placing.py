@@ -78,7 +78,7 @@ class Terms(NamedTuple):
     in_pod: IntArray
 
 
-class Told(NamedTuple):
+class Columns(NamedTuple):
     """What an allocator said at each instant at which jobs started, by ``time`` [s], ascending; the columns of
     :class:`~transom.simulation.nodes.allocator.Placed`."""
 
@@ -96,11 +96,11 @@ class Told(NamedTuple):
         return np.where(known, self.jobs[where], 0), np.where(known, self.cost[where], 0.0), ~known | self.proved[where]
 
 
-def told_of(placed: Mapping[int, Placed]) -> Told:
-    """What was told at each instant, by its time [s]."""
+def columns_of(placed: Mapping[int, Placed]) -> Columns:
+    """The columns of decisions at each instant, by its time [s]."""
     times = sorted(placed)
     rows = [placed[time] for time in times]
-    return Told(
+    return Columns(
         np.array(times, np.int64),
         np.array([row.jobs for row in rows], np.int64),
         np.array([row.cost for row in rows], np.float64),
@@ -118,7 +118,7 @@ def place_static(
     placer: Placer,
     placed_by: Callable[[int, IntArray, IntArray], Placed],
     progress: Callable[[int], None],
-) -> tuple[NodeRuns, Told]:
+) -> tuple[NodeRuns, Columns]:
     """Place the jobs of a finished schedule, instant by instant in their order of starts.
 
     Parameters
@@ -130,7 +130,7 @@ def place_static(
 
     Returns
     -------
-    The nodes of every job, and what the decisions are told.
+    The nodes of every job, and the columns of the decisions.
     """
     allocator, tree = placer.allocator, placer.tree
     assert isinstance(placer.solver, ScasDp)
@@ -146,7 +146,7 @@ def place_static(
         why = _place(board, times, terms, _INSTANTS)
         progress(int(board.at[_NEXT]))
         if why == _DONE:
-            return _runs(board), _told(times, board.cost, allocator.per_job, hard)
+            return _runs(board), _columns(times, board.cost, allocator.per_job, hard)
         if why == _FULL:
             more = len(board.first) + tree.num_nodes
             board = board._replace(first=_grown(board.first, more), last=_grown(board.last, more))
@@ -198,7 +198,7 @@ def _runs(board: Board) -> NodeRuns:
     return NodeRuns(offsets, board.first[where], board.last[where])
 
 
-def _told(times: Times, cost: FloatArray, per_job: bool, hard: dict[int, Placed]) -> Told:
+def _columns(times: Times, cost: FloatArray, per_job: bool, hard: dict[int, Placed]) -> Columns:
     order = times.starting
     instants, begin = np.unique(times.start[order], return_index=True)
     many = times.sizes[order] > 1
@@ -212,7 +212,7 @@ def _told(times: Times, cost: FloatArray, per_job: bool, hard: dict[int, Placed]
     for i, now in enumerate(instants.tolist()) if hard else ():
         if now in hard:
             _, jobs[i], total[i], proved[i] = hard[now]
-    return Told(instants, jobs, total, proved)
+    return Columns(instants, jobs, total, proved)
 
 
 @compiled

@@ -50,9 +50,9 @@ class NodeTracker:
         self._placer = placer
         self._occupancy = Occupancy(tree.num_nodes, len(workload))
         self._ids, self._nodes = workload.jobs.id, workload.jobs.nodes
-        self._told: dict[int, Placed] = {}
+        self._allocated: dict[int, Placed] = {}
         self._runs: NodeRuns | None = None
-        self._answers: static_placing.Told | None = None
+        self._answers: static_placing.Columns | None = None
 
     def idle(self) -> IntArray:
         """Ids of the idle nodes, ascending, read-only."""
@@ -82,7 +82,7 @@ class NodeTracker:
             placed = self._placed(now, np.array(rest), self.idle())
             for job, nodes in zip(rest, placed.nodes, strict=True):
                 self._occupancy.take(job, nodes)
-            self._told[now] = placed
+            self._allocated[now] = placed
 
     def place_all(self, schedule: Schedule, progress: Callable[[int], None]) -> None:
         """Place the jobs of a finished schedule, instant by instant in their order of starts.
@@ -118,7 +118,7 @@ class NodeTracker:
 
     def completed(self, schedule: Schedule) -> Schedule:
         """The schedule with its nodes, what they cost, and what the allocator said at each decision."""
-        return completed(schedule, self._runs or self._occupancy.runs(), self._placer, self._told, self._answers)
+        return completed(schedule, self._runs or self._occupancy.runs(), self._placer, self._allocated, self._answers)
 
 
 def completed(
@@ -126,14 +126,14 @@ def completed(
     runs: NodeRuns,
     placer: Placer,
     placed: Mapping[int, Placed],
-    columns: static_placing.Told | None = None,
+    columns: static_placing.Columns | None = None,
 ) -> Schedule:
     """A schedule with its nodes, what they cost, and what the allocator said by instant, which ``columns`` sums up."""
     decisions = dict(schedule.decisions)
     if placer.allocator.solver is not None:
         if taken := decisions.keys() & set(_COLUMNS):
             raise PolicyError(f"a policy writes no notes called {min(taken)}")
-        columns = static_placing.told_of(dict(placed)) if columns is None else columns
+        columns = static_placing.columns_of(dict(placed)) if columns is None else columns
         decisions |= dict(zip(_COLUMNS, columns.at(decisions["time"]), strict=True))
     spread = spread_of(runs, placer.tree, placer.allocator.cost)
     return replace(schedule, decisions=decisions, spread=spread, runs=runs)

@@ -21,8 +21,8 @@ def check_outages(workload: Workload, schedule: Schedule, runs: NodeRuns, outage
     """
     log = schedule.outages
     if log is None:
-        return ["the replay had outages, the recording tells of none"]
-    wrong = [] if log.on_failure == outages.on_failure else [f"jobs are told to {log.on_failure}"]
+        return ["the replay had outages, the recording has none"]
+    wrong = [] if log.on_failure == outages.on_failure else [f"jobs are stated to {log.on_failure}"]
     last = int(schedule.end.max()) if len(schedule) else 0
     wrong += _wrong_rows(workload, log, outages, seed, last)
     wrong += _held_while_down(schedule, runs, log)
@@ -51,7 +51,11 @@ def _wrong_rows(workload: Workload, log: OutageLog, outages: Outages, seed: int,
     odd = {each for each in recorded ^ expected if each[2] < last or each in recorded - expected}
     if odd:
         kind, row, begin, end, first, final = min(odd, key=lambda each: each[2])
-        where = "is told, but was not stated" if (kind, row, begin, end, first, final) in recorded else "is not told"
+        where = (
+            "is recorded, but was not stated"
+            if (kind, row, begin, end, first, final) in recorded
+            else "is not recorded"
+        )
         return [f"the outage of nodes {first} to {final} from {begin} to {end} s {where} ({len(odd)} in all)"]
     return []
 

@@ -4,7 +4,7 @@
 node_ids, walltime, mode, user, priority, order``, then ``hop_cost``, ``leaves`` and ``pods`` on a
 cluster with a topology, ``demand_NAME`` for each further resource and ``depends_on`` where there are
 dependencies, and the columns of :data:`TEXTS` that the trace states; times are seconds on the trace's own clock. What
-the rows alone do not tell (policy, machine, rules, versions, digest) is in the file's metadata under the key
+the rows alone do not say (policy, machine, rules, versions, digest) is in the file's metadata under the key
 ``transom``, as JSON.
 
 ``decisions.parquet`` holds one row per pass: the columns of the schedule's decisions and, where promises were taken

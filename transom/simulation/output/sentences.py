@@ -60,7 +60,7 @@ def answer(
     )
     waited = not all(map(_nobody_waits, comparisons)) if comparisons else not _idle(first, plain)
     if comparisons and waited and not comparisons[0].users:
-        said.append("The trace does not tell whose jobs these are.")
+        said.append("The trace does not say whose jobs these are.")
     if repeats and waited:
         moved = f" with submissions moved by up to {jitter} s" if jitter else " with other seeds"
         copy = f"{repeats} further replays{moved}" if repeats > 1 else f"a further replay{moved}"

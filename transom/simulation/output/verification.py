@@ -161,7 +161,7 @@ def check_promises(schedule: Schedule, changes: Iterable[Changes]) -> list[str]:
     """The first thing that is wrong with what passes promised, in words; empty if all is right.
 
     A promise is made to a job that waits, for no instant in the past, and is over when the job starts; the job that a
-    row of the decisions names holds the start that it tells. Under textbook events a job starts no later than it was
+    row of the decisions names holds the start that it states. Under textbook events a job starts no later than it was
     promised last, unless a job of the schedule outran its walltime or nodes went out of service.
     """
     jobs, decisions = schedule.jobs, schedule.decisions
@@ -186,7 +186,7 @@ def check_promises(schedule: Schedule, changes: Iterable[Changes]) -> list[str]:
             return [f"at {decisions['time'][row]} s: job {jobs.id[fault]} {_BROKEN[says]}"]
         passes = each.first + len(each.offsets) - 1
     if passes != len(decisions["time"]):
-        return [f"promises of {passes} passes are told, there are {len(decisions['time'])}"]
+        return [f"promises of {passes} passes are recorded, there are {len(decisions['time'])}"]
     if (held >= 0).any():
         return [f"job {jobs.id[held.argmax()]}: holds a promise after the last pass"]
     return []
@@ -198,16 +198,16 @@ _BROKEN = (
     "starts later than it was promised",
     "loses a promise that it does not hold",
     "has started and still holds a promise",
-    "is not promised the start that the decision tells",
+    "is not promised the start that the decision states",
 )
 
 
 class _Passes(NamedTuple):
-    """Of every pass: when it was, the row of the job that its decision names (-1: none), and the start it tells."""
+    """Of every pass: when it was, the row of the job that its decision names (-1: none), and the start it states."""
 
     time: IntArray
     reserved: IntArray
-    told: IntArray
+    promised: IntArray
 
 
 class _Jobs(NamedTuple):

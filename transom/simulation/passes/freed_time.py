@@ -3,7 +3,7 @@
 A waiting job that cannot start earlier than planned stays so until more becomes free where it could run. There are two
 ways: it slides, as more became free right before its planned begin; or somewhere else a stretch became long
 enough. Jobs that may slide are found by their begins, which stand in buckets of time, and are called. For
-the others the bounds of :mod:`~transom.simulation.passes.stretches` tell from when on a stretch of a length may
+the others the bounds of :mod:`~transom.simulation.passes.stretches` say from when on a stretch of a length may
 begin: groups of neighbours in the site's order and then single jobs are skipped that are planned before.
 """
 

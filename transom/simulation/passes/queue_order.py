@@ -4,7 +4,7 @@ A rule that says how to score waiting jobs in a kernel (:class:`~transom.heurist
 asked inside the loop of the replay. From one pass to the next few jobs change places: merging skips what is in order.
 
 Long queues with few kinds of jobs, as tasks of workflows are, are not even looked at: jobs of which the rule reads the
-same facts have the same score, so one of each kind tells whether the queue is still in order, and jobs that are new to
+same facts have the same score, so one of each kind shows whether the queue is still in order, and jobs that are new to
 it are inserted.
 """
 

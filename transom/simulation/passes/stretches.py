@@ -18,10 +18,10 @@ from transom.simulation.core.events import DEMAND, NEVER, WALLTIME
 from transom.simulation.passes.availability import Profile, block_of, earliest, step_of
 
 CLASSES = 256
-"""Requests that are told apart, at most; others count as the next smaller one."""
+"""Requests that are distinguished, at most; others count as the next smaller one."""
 
 SPANS = 62
-"""Walltimes that are told apart, by powers of two."""
+"""Walltimes that are distinguished, by powers of two."""
 
 BOUNDS = 64
 """Bounds of a class, at most."""

@@ -95,7 +95,7 @@ def simulate_tasks(
         raise SpecError(f"simulate_tasks: expected the name of a policy or a policy, got {shown(policy)}")
     if state.at.waiting:
         task = int(state.queue[0])
-        raise PolicyError(f"policy {title}: leaves {workload.told(task)} waiting on machines that stay empty")
+        raise PolicyError(f"policy {title}: leaves {workload.name_of(task)} waiting on machines that stay empty")
     at = state.at
     return TaskSchedule(title, workload, state.batches[: at.batches], state.log[: at.passes], ruled.stated)
 

@@ -24,7 +24,7 @@ def check_tasks(workload: TaskWorkload, schedule: TaskSchedule) -> list[str]:
 
     def report(bad: np.ndarray, says: str) -> None:
         if bad.any():
-            wrong.append(f"{workload.told(int(rows[bad.argmax(), TASK]))}: {says} ({int(bad.sum())} in all)")
+            wrong.append(f"{workload.name_of(int(rows[bad.argmax(), TASK]))}: {says} ({int(bad.sum())} in all)")
 
     report((rows[:, MACHINE] < 0) | (rows[:, MACHINE] >= len(workload.machines)), "runs on a machine that is not there")
     report(rows[:, COUNT] <= 0, "starts no instance in a batch")
@@ -36,7 +36,7 @@ def check_tasks(workload: TaskWorkload, schedule: TaskSchedule) -> list[str]:
     off = started != workload.instances
     if off.any():
         task = int(off.argmax())
-        wrong.append(f"{workload.told(task)}: {started[task]} instances run, not {workload.instances[task]}")
+        wrong.append(f"{workload.name_of(task)}: {started[task]} instances run, not {workload.instances[task]}")
     return wrong or _overfull(workload, schedule)
 
 

@@ -48,7 +48,7 @@ class SlurmBackfill:
     """Slurm's main scheduler and its backfill plugin, on whole nodes or on nodes that jobs share.
 
     At every event the main scheduler starts jobs in the order of priority until one does not fit, in each partition by
-    itself; those that share nodes are one. (Partitions are told apart where their nodes are resources of their own, see
+    itself; those that share nodes are one. (Partitions count where their nodes are resources of their own, see
     ``ReadingRules.partition_nodes``.) At the multiples of ``interval`` on the trace's clock at which jobs wait, a
     backfill cycle goes through the first jobs of the queue, builds the profile of what will be free by walltimes,
     starts what fits now without delaying a job before it, and reserves the earliest start of every other one.
@@ -142,7 +142,7 @@ class SlurmBackfill:
 
     @property
     def by_facts(self) -> bool:
-        """Whether it goes by what the trace tells of jobs beside the workload: accounts, QOS, memory, reservations."""
+        """Whether it goes by what the trace states of jobs beside the workload: accounts, QOS, memory, reservations."""
         return bool(self.assoc or self.qos or self.priority or self.reservations or self.node_cores)
 
     @property

@@ -23,11 +23,11 @@ class Best:
     Parameters
     ----------
     pack : what is packed.
-    tell : called with the rows and starts of every better packing.
+    report : called with the rows and starts of every better packing.
     """
 
-    def __init__(self, pack: Packing, tell: Callable[[IntArray, IntArray], None]) -> None:
-        self._pack, self._tell = pack, tell
+    def __init__(self, pack: Packing, report: Callable[[IntArray, IntArray], None]) -> None:
+        self._pack, self._report = pack, report
         self.cost = math.inf
         self.blocks: tuple[IntArray, IntArray] | None = None
 
@@ -36,7 +36,7 @@ class Best:
         cost = math.fsum(self._pack.costs[rows, starts])
         if cost < self.cost:
             self.cost, self.blocks = cost, (rows.copy(), starts.copy())
-            self._tell(rows, starts)
+            self._report(rows, starts)
 
     @property
     def goal(self) -> float:

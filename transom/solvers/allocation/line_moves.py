@@ -34,7 +34,7 @@ class Moves:
     costs, sizes : as in :class:`Packing`; blocks that wrap are not looked at.
     rows, starts : the blocks, shape ``(blocks,)``.
     low, high : blocks lie between these entries.
-    prices, back : of the sizes, and distance of each entry to the end: they tell where the packing loses.
+    prices, back : of the sizes, and distance of each entry to the end: they show where the packing loses.
     """
 
     def __init__(

@@ -101,10 +101,10 @@ class ScasLagrangian:
             return
         pack = packing.apply(problem)
 
-        def tell(rows: IntArray, starts: IntArray) -> None:
+        def report(rows: IntArray, starts: IntArray) -> None:
             budget.found(packing.invert(problem, rows, starts))
 
-        best = Best(pack, tell)
+        best = Best(pack, report)
         for blocks in (packing.first_fit(pack), None if start is None else packing.blocks(problem, pack, start)):
             if blocks is not None:
                 best.offer(*blocks)

@@ -74,7 +74,7 @@ def import_back_end(module: str) -> None:
 def run_native(search: Callable[[], Any], interrupt: Callable[[], Any], budget: Budget) -> None:
     """Run a native search that releases the interpreter lock, in a thread of its own.
 
-    The calling thread waits, so that a ``KeyboardInterrupt`` reaches it at once. The search is told to
+    The calling thread waits, so that a ``KeyboardInterrupt`` reaches it at once. The search is asked to
     stop when the time is over; where it does not look at the clock for a while, it is left behind and
     ends by itself.
 

@@ -115,13 +115,13 @@ def run_scip(
         solution = model.getBestSol()
         return read(lambda variable: model.getSolVal(solution, variable))
 
-    def tell(kind: int) -> None:
+    def on_event(kind: int) -> None:
         solution = best() if kind == SCIP_EVENTTYPE.BESTSOLFOUND else None
         if not report(solution, bound(), int(bool(kind & SCIP_EVENTTYPE.NODESOLVED))):
             reporter.stop()
 
     reporter = _reporter()
-    reporter.tell = tell
+    reporter.report = on_event
     model.includeEventhdlr(reporter, "transom", "hands solutions and bounds over")
     if (left := budget.iterations_left()) is not None:
         model.setParam("limits/totalnodes", left)
@@ -139,7 +139,7 @@ def run_scip(
 
     def free() -> None:
         model.freeTransform()  # drops the events while their handler lives
-        reporter.model = reporter.tell = None  # else they keep each other, and tens of MiB
+        reporter.model = reporter.report = None  # else they keep each other, and tens of MiB
 
     try:
         run_native(search, reporter.stop, budget)
@@ -155,7 +155,7 @@ def _reporter() -> Any:
     class Reporter(Eventhdlr):
         # A class that is made anew for each model lives until the next collection: it must not know the model.
         stopped = False
-        tell: Any = None
+        report: Any = None
         events = SCIP_EVENTTYPE.BESTSOLFOUND | SCIP_EVENTTYPE.NODESOLVED | SCIP_EVENTTYPE.DUALBOUNDIMPROVED
 
         def eventinit(self) -> None:
@@ -165,7 +165,7 @@ def _reporter() -> Any:
             self.model.dropEvent(self.events, self)
 
         def eventexec(self, event: Any) -> None:
-            self.tell(event.getType())
+            self.report(event.getType())
 
         def stop(self) -> None:
             self.stopped = True

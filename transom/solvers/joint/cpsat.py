@@ -42,7 +42,7 @@ class JointCpSat:
               a_{ju}, \quad \sum_{\text{leaves}} a_{ju} = n_j s_j, \quad \sum_j a_{ju} \le \text{idle}_u
 
     so that the pairs of nodes that share a switch, :math:`\binom{a_{ju}}{2}`, are linear. Idle nodes below one leaf
-    switch are one number, never told apart. A leaf limit bounds the sum of a job's binaries of leaf switches. Costs
+    switch are one number, never distinguished. A leaf limit bounds the sum of a job's binaries of leaf switches. Costs
     that are rounded down are modelled as such.
 
     Before that: the greedy answer, the bound by a fractional knapsack, prices on leaf switches

@@ -130,7 +130,7 @@ class PrimalDual:
 
 
 class States:
-    """The core and its list of states, with what is needed to tell how each one came about.
+    """The core and its list of states, with what is needed to reconstruct how each one came about.
 
     A state carries its last decisions as bits and a link into a table of earlier states: every 64
     items the bits and links of all living states move into a new table. This keeps the way back to
@@ -142,7 +142,7 @@ class States:
     incumbent : the value of the best solution known.
     memory : how many bytes the states and tables may take.
     thin : whether to give up states when that is not enough.
-    clock : what :attr:`pause` is told in.
+    clock : what :attr:`pause` is measured in.
     """
 
     def __init__(
@@ -223,7 +223,7 @@ class States:
     def _rearrange(self, why: int) -> bool:
         began, size = self._clock(), self._lists.nbytes
         going = self._make_room() if why == core.FULL else self._file()
-        if size >= _LARGE:  # small lists tell of other things than their size
+        if size >= _LARGE:  # small lists depend on other things than their size
             self._rate = max(_REARRANGED, (self._clock() - began) / size)
         return going
 

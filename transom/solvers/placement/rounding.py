@@ -36,7 +36,7 @@ def to_search(
 ) -> Iterator[tuple[Reduced, Rounded]]:
     """What a solver that holds so many bits is to search: the problem rounded for a bound, then for an answer.
 
-    The greedy answer and the bound by which all waiting instances are placed are told to the budget first. Nothing
+    The greedy answer and the bound by which all waiting instances are placed are reported to the budget first. Nothing
     comes where that settles the problem, no second problem where nothing was rounded, and none when the time is over.
 
     Parameters

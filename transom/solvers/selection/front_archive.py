@@ -39,7 +39,7 @@ class ArchiveTree(NamedTuple):
     Parameters
     ----------
     rows : leaf after leaf, :data:`SLOTS` rows each: values, then words.
-    nodes : per node the first of its two children, which are neighbours, the objective and the value that tell them
+    nodes : per node the first of its two children, which are neighbours, the objective and the value that separate them
         apart, and its depth; of a leaf, -1 and below for leaf 0 and so on, how many rows it holds, 0, and its depth.
         Then the least value of its rows by objective, and the largest one.
     counts : see :data:`NODES`.
@@ -228,7 +228,7 @@ def insert(point: IntArray, columns: int, tree: ArchiveTree) -> bool:
     node = 0
     while True:
         if nodes[node, CHILD] < 0 and nodes[node, HELD] == SLOTS:
-            # Before the point widens its box: a leaf is told apart by what its own rows differ in.
+            # Before the point widens its box: a leaf is split by what its own rows differ in.
             _split(columns, tree, node)
         for c in range(columns):
             nodes[node, LEAST + c] = min(nodes[node, LEAST + c], point[c])

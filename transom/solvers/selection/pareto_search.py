@@ -52,7 +52,7 @@ class Search:
         self._known = FrontArchive(self._data.terms, self._data.words)
         self._orders = np.empty((0, self._data.jobs), np.int64)
         self._size = next(size for terms, size in _SIZES if self._data.terms <= terms)
-        self._told = self._since = self._barren = self._nearby = self._points = 0
+        self._reported = self._since = self._barren = self._nearby = self._points = 0
         self._extra, self._slowness = 0.0, 1.0
 
     @property
@@ -68,7 +68,7 @@ class Search:
         prices = np.concatenate((np.ones((1 + terms, resources)), rng.dirichlet(np.full(resources, 0.7), starts)))
         self._orders = greedy_orders(data.demands, data.room, data.objectives, weights, prices)
         jobs = Jobs(data.demands, data.room, data.objectives, data.parents)
-        # The first few are told at once, which also says how long judging takes.
+        # The first few are reported at once, which also says how long judging takes.
         for orders in (self._orders[:_FEW], self._orders[_FEW:]):
             begin = 0
             while begin < len(orders):
@@ -76,7 +76,7 @@ class Search:
                 if full:
                     self._known.make_room(self._pause)
                 self._tick()
-            if not self._told:
+            if not self._reported:
                 self.hand_over()
         points, state = self._known.content(), np.zeros(4, np.int64)
         for _ in range(exchanges):
@@ -114,7 +114,7 @@ class Search:
         base = np.concatenate((data.objectives[taken].sum(axis=0), data.demands[taken].sum(axis=0)))
         halves = self._halves(units, base, bits(np.flatnonzero(taken), data.jobs))
         if halves.grow(_SMALL):
-            halves.join(self._tell)
+            halves.join(self._report)
         self._barren = 0 if self._known.added > before else self._barren + 1
         self._nearby += self._budget.iterations - spent
 
@@ -129,7 +129,7 @@ class Search:
                 return False
         except _Settled:
             return True
-        halves.join(self._tell)
+        halves.join(self._report)
         return True
 
     def _between(self, rows: int) -> None:
@@ -151,7 +151,7 @@ class Search:
         """Tell the budget what is known."""
         began = self._budget.seconds()
         # With those that are let go: no number is reached twice.
-        self._told, self._since = len(self._known), self._budget.iterations
+        self._reported, self._since = len(self._known), self._budget.iterations
         self._known.shed()
         rows = self._known.content()
         taken = chosen(rows[:, self._data.terms :], self._data.jobs)
@@ -185,12 +185,12 @@ class Search:
         # What is known has to be judged in the time that is left.
         return self._budget.short(self._extra + 1.8 * self._slowness * self._judging(1.3 * self._points))
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         # Some sizes are handed over to learn how long that takes, the others where the search has been long enough.
         # Counted in portions, not in seconds: the same seed and iterations give the same answer.
         size, spent = len(self._known), (self._budget.iterations - self._since) * _SECONDS
-        if any(self._told < mark <= size for mark in _MARKS) or (
-            size >= 2 * self._told and spent > _SHARE * self._judging(size)
+        if any(self._reported < mark <= size for mark in _MARKS) or (
+            size >= 2 * self._reported and spent > _SHARE * self._judging(size)
         ):
             self.hand_over()
 

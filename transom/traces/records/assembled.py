@@ -74,15 +74,15 @@ def _each_once(jobs: pl.DataFrame, findings: Findings) -> pl.DataFrame:
     several = several.unique([*who, "submit", "start", "end", "state"], keep="first", maintain_order=True)
     findings.count("the same record again, left out", count - len(several))
 
-    # Of records with the same submission those tell less that were made before the job had ended.
+    # Of records with the same submission those say less that were made before the job had ended.
     ended, count = pl.col("end") >= 0, len(several)
-    several = several.with_columns(_told=pl.when(ended).then(2).when(pl.col("start") >= 0).then(1).otherwise(0))
-    most = pl.col("_told").max().over(*who, "submit")
+    several = several.with_columns(_known=pl.when(ended).then(2).when(pl.col("start") >= 0).then(1).otherwise(0))
+    most = pl.col("_known").max().over(*who, "submit")
     several = several.filter(
-        (pl.col("_told") == most) & ((pl.col("_told") == 2) | pl.struct([*who, "submit"]).is_last_distinct())
+        (pl.col("_known") == most) & ((pl.col("_known") == 2) | pl.struct([*who, "submit"]).is_last_distinct())
     )
-    several = several.drop("_told")
-    findings.count("an earlier record of a job that a later one tells more of, left out", count - len(several))
+    several = several.drop("_known")
+    findings.count("an earlier record of a job that a later one says more of, left out", count - len(several))
 
     # What is left are executions: the last one is the job.
     several = several.sort(*who, "submit", "start", maintain_order=True)

@@ -193,7 +193,7 @@ class _Table:
         return table
 
     def _mended(self, numbers: list[int], lines: list[str], findings: Findings) -> list[list[object]]:
-        """The rows of lines that have too few or too many fields, as far as they can be told."""
+        """The rows of lines that have too few or too many fields, as far as they can be recognised."""
         rows: list[list[object]] = []
         at = 0
         while at < len(lines):

@@ -75,7 +75,7 @@ def _records(path: str, before: int, block: bytearray, findings: Findings) -> pl
     frame = frame.filter(pl.col("text").str.strip_chars() != "")
     parts = pl.col("text").str.extract_groups(_LINE).struct
     frame = frame.select(
-        LINE, stamp=parts.field("1"), type=parts.field("2"), id=parts.field("3"), told=parts.field("4")
+        LINE, stamp=parts.field("1"), type=parts.field("2"), id=parts.field("3"), text=parts.field("4")
     )
     findings.records += len(frame)
     bad = frame["type"].is_null()
@@ -84,10 +84,10 @@ def _records(path: str, before: int, block: bytearray, findings: Findings) -> pl
         findings.refuse(f"{path}: line {at}", "expected DATE TIME;TYPE;ID;key=value ...", int(bad.sum()))
     known = frame["type"].is_in(list(_TYPES)).fill_null(False)
     findings.count("records of other types (not read)", int((~known & ~bad).sum()))
-    name = pl.col("told").str.extract(r'(?:^| )jobname=("[^"]*"|\S*)').str.strip_chars('"')
-    told = pl.col("told").str.replace(r'(?:^| )jobname=("[^"]*"|\S*)', "")
+    name = pl.col("text").str.extract(r'(?:^| )jobname=("[^"]*"|\S*)').str.strip_chars('"')
+    entries = pl.col("text").str.replace(r'(?:^| )jobname=("[^"]*"|\S*)', "")
     found = (
-        told.str.extract(rf'(?: |^){key}=("[^"]*"|\S*)').str.strip_chars('"').alias(field)
+        entries.str.extract(rf'(?: |^){key}=("[^"]*"|\S*)').str.strip_chars('"').alias(field)
         for field, key in _KEYS.items()
     )
     return frame.filter(known).select(LINE, "stamp", "type", "id", *found, name=name, file=pl.lit(path))
@@ -99,22 +99,22 @@ def _jobs(parts: Sequence[pl.DataFrame], findings: Findings, path: str) -> pl.Da
 
     if not parts or not any(map(len, parts)):
         raise TraceError(findings.first or f"{path}: holds no record of a job")
-    told = pl.concat(parts)
-    whole = told["id"].str.contains("[]", literal=True)
+    entries = pl.concat(parts)
+    whole = entries["id"].str.contains("[]", literal=True)
     findings.count("records of whole arrays (their tasks are jobs)", int(whole.sum()))
-    told = told.filter(~whole)
+    entries = entries.filter(~whole)
     type_, id_ = pl.col("type"), pl.col("id")
-    began, ended = (told.filter(type_.is_in(types))["id"].unique().implode() for types in (["S", "E", "R"], ["E"]))
-    waited = told.filter(~id_.is_in(began))
+    began, ended = (entries.filter(type_.is_in(types))["id"].unique().implode() for types in (["S", "E", "R"], ["E"]))
+    waited = entries.filter(~id_.is_in(began))
     gone = (
         waited.filter(type_.is_in(["D", "A"])).unique("id", keep="last", maintain_order=True).select("id", gone="stamp")
     )
     queued = waited.filter(type_ == "Q").unique("id", keep="first", maintain_order=True).join(gone, "id", how="left")
     unknown = gone.join(queued, "id", "anti")
     findings.count("deleted while waiting, with no record of the submission: left out", len(unknown))
-    running = told.filter((type_ == "S") & ~id_.is_in(ended)).unique("id", keep="last", maintain_order=True)
-    rerun = told.filter((type_ == "R") & pl.col("start").is_not_null() & pl.col("end").is_not_null())
-    jobs = pl.concat([told.filter(type_ == "E"), rerun, running, queued], how="diagonal").sort("file", LINE)
+    running = entries.filter((type_ == "S") & ~id_.is_in(ended)).unique("id", keep="last", maintain_order=True)
+    rerun = entries.filter((type_ == "R") & pl.col("start").is_not_null() & pl.col("end").is_not_null())
+    jobs = pl.concat([entries.filter(type_ == "E"), rerun, running, queued], how="diagonal").sort("file", LINE)
     if not len(jobs):
         raise TraceError(f"{path}: holds no record of a job that was submitted")
     number, task = (id_.str.extract(_JOB, i) for i in (1, 2))

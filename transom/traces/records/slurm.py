@@ -60,7 +60,7 @@ def read_slurm(
     frames: list[pl.DataFrame] = []
     for path in paths:
         with timed(f"reading {path}"):
-            form, pieces = _told(blocks(path, _BLOCK), None if kind is None else KINDS[kind], bool(columns))
+            form, pieces = _recognised(blocks(path, _BLOCK), None if kind is None else KINDS[kind], bool(columns))
             reading = Reading(rules.zone(), limits, "job" if form == "json" else "line")
             if form == "json":
                 raw = read_json(path, pieces, findings)
@@ -100,7 +100,7 @@ def _typed_beside(raw: Iterable[pl.DataFrame], path: str, reading: Reading, find
 _Blocks = Iterable[tuple[int, bytearray]]
 
 
-def _told(pieces: Iterator[tuple[int, bytearray]], form: str | None, columns: bool) -> tuple[str, _Blocks]:
+def _recognised(pieces: Iterator[tuple[int, bytearray]], form: str | None, columns: bool) -> tuple[str, _Blocks]:
     """How to read the file, and all of its blocks."""
     first = next(pieces, None)
     if first is None:

@@ -137,7 +137,7 @@ class _Records:
             made["array_task"] = _where(task.is_not_null(), task)
             made["array_tasks"] = parsed(several, array_tasks).fill_null(UNKNOWN)
             made["het_job"] = _where(offset.is_not_null(), job)
-            # Without the raw id a task has none yet: None is told from a job that cannot be read by the latter's label.
+            # Without the raw id a task has none yet: only a job that cannot be read has a label.
             alone = several.is_not_null() | (offset.cast(pl.Int64, strict=False) == 0).fill_null(False)
             number = number.fill_null(job.zip_with(alone, pl.Series([None], dtype=pl.Int64)))
             self._refuse(job.is_null() & number.is_null(), "JobID", label)

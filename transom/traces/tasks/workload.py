@@ -32,7 +32,7 @@ class TaskWorkload(Frozen):
     instances : of each task, > 0, shape ``(T,)``.
     demands : of one instance in units, >= 0, shape ``(T, R)``.
     duration : of one instance [s], > 0, shape ``(T,)``.
-    estimate : what schedulers are told of the duration [s], > 0, shape ``(T,)``; by default the truth.
+    estimate : what schedulers know of the duration [s], > 0, shape ``(T,)``; by default the truth.
     repairs : what the reader left out: reason -> number of tasks.
 
     Raises
@@ -91,19 +91,19 @@ class TaskWorkload(Frozen):
         ):
             if not good.all():
                 task = int(good.argmin())
-                raise ModelError(f"{self.told(task)}: {name} must be {says}, got {getattr(self, name)[task]}")
+                raise ModelError(f"{self.name_of(task)}: {name} must be {says}, got {getattr(self, name)[task]}")
         kinds = np.unique(self.machines, axis=0)
         fits = np.all(self.demands[:, None, :] <= kinds, axis=2)
         unfit = ~np.any(fits, axis=1) | np.any(self.demands < 0, axis=1)
         if unfit.any():
             task = int(unfit.argmax())
             asked = ", ".join(f"{value:g} {name}" for name, value in zip(self.resources, self.asked(task), strict=True))
-            raise ModelError(f"{self.told(task)}: an instance fits on no machine: it needs {asked}")
+            raise ModelError(f"{self.name_of(task)}: an instance fits on no machine: it needs {asked}")
 
     def __len__(self) -> int:
         return len(self.job)
 
-    def told(self, task: int) -> str:
+    def name_of(self, task: int) -> str:
         """How messages call a task."""
         return f"job {self.job_ids[self.job[task]]} task {self.task_ids[task]}"
 

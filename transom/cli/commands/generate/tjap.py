@@ -194,7 +194,7 @@ def _write_stream(out: Path, recipe: StreamAllocations, epochs: int, seed: int, 
     from transom.io import write_documents
 
     recipe.check()
-    reporter = _Told(epochs, recipe.periods)
+    reporter = _Progress(epochs, recipe.periods)
 
     def steps() -> Iterator[Any]:
         with progress(hidden=json) as bars:
@@ -215,7 +215,7 @@ def _write_stream(out: Path, recipe: StreamAllocations, epochs: int, seed: int, 
         remark(f"{recipe.policy}, cost per period: {costs}")
 
 
-class _Told:
+class _Progress:
     """What a stream looks like, apart for the time in which the cluster fills."""
 
     def __init__(self, epochs: int, periods: int) -> None:

@@ -84,13 +84,13 @@ def command(
     with progress(hidden=json) as bars:
         task = bars.add_task("deepjs", total=len(trainer.chunks) * steps, completed=len(trainer.curve))
 
-        def tell(row: Step) -> None:
+        def print_row(row: Step) -> None:
             bars.update(task, completed=row.step)
             if row.drawn is not None and row.highest is not None and not json:
                 figures = f"{number(row.drawn, 2)} % if pairs are drawn, {number(row.highest, 2)} % by highest score"
                 note(f"after chunk {row.chunk} above the bound: {figures}")
 
-        train(trainer, save_every, tell)
+        train(trainer, save_every, print_row)
     there = [word for each in machines or [PAPER] for word in ("--machines", each)]
     checkpoint, path = evaluate_and_save(
         trainer, name, ["TASKS", *there, *(["--start", str(start)] if start else []), "--jobs", str(jobs)]

@@ -77,13 +77,13 @@ def command(
     with progress(hidden=json) as bars:
         task = bars.add_task(name, total=generations)
 
-        def tell(found: Generation | None) -> None:
+        def print_row(found: Generation | None) -> None:
             bars.update(task, completed=trainer.generation)
             if found is not None and not json:
                 note(f"{found.generations:,} steps: validation {number(found.validation)}, best {number(found.best)}")
 
         try:
-            train(trainer, validate_every, tell)
+            train(trainer, validate_every, print_row)
         except KeyboardInterrupt:
             note(f"interrupted after {trainer.generation:,} steps; the same command goes on from there")
             raise

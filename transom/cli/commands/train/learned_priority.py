@@ -60,11 +60,11 @@ def command(
     with progress(hidden=json) as bars:
         task = bars.add_task("learned-priority", total=generations, completed=len(trainer.curve))
 
-        def tell(row: Generation) -> None:
+        def print_row(row: Generation) -> None:
             text = f"above the bound: {100 * row.mean:.2f} %, longest-first {100 * row.longest_first:.2f} %"
             bars.update(task, completed=row.generation, description=text)
 
-        train(trainer, save_every, tell)
+        train(trainer, save_every, print_row)
     there = [word for each in machines for word in ("--machines", each)]
     taken = [*(["--start", str(start)] if start else []), *(["--jobs", str(jobs)] if jobs is not None else [])]
     checkpoint, path = evaluate_and_save(trainer, name, ["TASKS", *there, *taken])

@@ -113,13 +113,13 @@ def command(
     with progress(hidden=json) as bars:
         task = bars.add_task(name, total=updates)
 
-        def tell(found: Row | None) -> None:
+        def print_row(found: Row | None) -> None:
             bars.update(task, completed=trainer.updates)
             if found is not None and not json:
                 note(f"{found.updates:,} updates: validation {number(found.validation)}, best {number(found.best)}")
 
         try:
-            train(trainer, validate_every, tell)
+            train(trainer, validate_every, print_row)
         except KeyboardInterrupt:
             note(f"interrupted after {trainer.updates:,} updates; the same command goes on from there")
             raise

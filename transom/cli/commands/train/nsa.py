@@ -92,11 +92,11 @@ def command(
     with progress(hidden=json) as bars:
         task = bars.add_task(network, total=decisions, completed=trainer.decisions)
 
-        def tell(row: Update) -> None:
+        def print_row(row: Update) -> None:
             text = f"{network}: cost {row.cost:,.0f}, entropy {100 * row.share:.0f} %"
             bars.update(task, completed=min(row.decisions, decisions), description=text)
 
-        train(trainer, save_every, tell)
+        train(trainer, save_every, print_row)
     checkpoint, path = evaluate_and_save(trainer, called)
     scored = "mean cost of the repaired jobs of windows that were not trained on, by how first nodes are chosen:"
     train_options.print_repair("nsa", checkpoint.card, path, len(trainer.curve), scored, 0, json)

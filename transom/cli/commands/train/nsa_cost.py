@@ -64,11 +64,11 @@ def command(
     with progress(hidden=json) as bars:
         task = bars.add_task("nsa-cost", total=updates, completed=len(trainer.curve))
 
-        def tell(row: CostUpdate) -> None:
+        def print_row(row: CostUpdate) -> None:
             text = f"nsa-cost: first fit improved by {100 * row.gain:.1f} %, entropy {100 * row.share:.0f} %"
             bars.update(task, completed=row.updates, description=text)
 
-        train(trainer, save_every, tell)
+        train(trainer, save_every, print_row)
     checkpoint, path = evaluate_and_save(trainer, name)
     scored = "above the SCAS optimum on windows that were not trained on, by what searched [%]:"
     train_options.print_repair("nsa-cost", checkpoint.card, path, len(trainer.curve), scored, 2, json)

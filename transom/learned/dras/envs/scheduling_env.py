@@ -82,7 +82,7 @@ class SchedulingEnv(Env):
         for _ in self.episodes.workloads:
             self._episode = self.episodes.next(self.scheme, self.reward, self._rng)
             if self._go_on(self._episode):
-                return self._told(self._episode)
+                return self._seen(self._episode)
         raise ModelError("scheduling: in none of the workloads there is anything to choose")
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -93,7 +93,7 @@ class SchedulingEnv(Env):
         ended = step(*now, episode.runtime, episode.rewards, k) == 0
         reward = float(episode.gathered[0])
         episode.gathered[0] = 0.0
-        seen, info = self._told(episode)
+        seen, info = self._seen(episode)
         return seen, reward, ended, False, info
 
     def action_masks(self) -> BoolArray:
@@ -104,7 +104,7 @@ class SchedulingEnv(Env):
         now = episode.state, episode.decision_state, self.scheme, self.episodes.nodes
         return int(step_to_next_decision(*now, episode.runtime, episode.rewards))
 
-    def _told(self, episode: Episode) -> tuple[Any, dict[str, Any]]:
+    def _seen(self, episode: Episode) -> tuple[Any, dict[str, Any]]:
         return self._observer.seen(episode.state, episode.decision_state), facts(episode.state, episode.decision_state)
 
 

@@ -18,7 +18,7 @@ from transom.learned.training.loop import train
 from transom.learned.training.share import share_done
 from transom.learned.training.state import STATE, read_state, write_state
 
-Told = Callable[[Training], None]
+Report = Callable[[Training], None]
 """Called after every update and every look at the validation workloads."""
 
 Looked = Callable[[Training, Validation], None]
@@ -41,7 +41,7 @@ def run_training(
     folder: Path,
     stated: Stated,
     minutes: float | None = None,
-    report: Told = lambda training: None,
+    report: Report = lambda training: None,
     looked: Looked = lambda training, found: None,
     against: Sequence[str] = (),
     replaying: Callable[[str], None] = lambda spec: None,
@@ -54,7 +54,7 @@ def run_training(
     folder : gets ``NAME.safetensors`` and its card ``NAME.json``, ``curve.csv``, ``tensorboard`` and the state.
     stated : for the card.
     minutes : end after so much time of training, if that comes first.
-    report, looked : see :data:`Told` and :data:`Looked`.
+    report, looked : see :data:`Report` and :data:`Looked`.
     against : policies that snapshots are compared with (:data:`~transom.learned.dras.training.validation.AGAINST`).
     replaying : called with each of them before it is replayed.
 
@@ -66,12 +66,12 @@ def run_training(
     with closing(_Run(training, folder, stated, minutes)) as run:
         training.judge.compare_with(against, replaying)
 
-        def tell(found: Validation | None) -> None:
+        def print_row(found: Validation | None) -> None:
             report(training)
             if found is not None:
                 looked(training, found)
 
-        train(run, sys.maxsize, tell)  # the state is written with every look
+        train(run, sys.maxsize, print_row)  # the state is written with every look
         run.keep()
     return training.checkpoint(*stated)
 

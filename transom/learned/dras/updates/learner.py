@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from transom.learned.dras.updates.collect import Batch
 
 Figures = dict[str, float]
-"""What an update tells about itself, by name."""
+"""What an update reports, by name."""
 
 Arrays = dict[str, NDArray[Any]]
 """State by name."""

@@ -73,7 +73,7 @@ def survey(leaf: IntArray, pod: IntArray) -> Places:
 
 @inlined
 def _take(taken: int, gain: float, behind: int, old: FloatArray, new: FloatArray) -> None:
-    """The step of a knapsack: so many nodes here, up to ``behind`` in what comes behind, of which ``old`` tells."""
+    """The step of a knapsack: so many nodes here, up to ``behind`` in what comes behind, which ``old`` states."""
     for x in range(min(behind, len(new) - 1 - taken) + 1):
         both = gain + old[x]
         new[taken + x] = both if both > new[taken + x] else new[taken + x]

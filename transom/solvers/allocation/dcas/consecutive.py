@@ -129,7 +129,7 @@ def place(window: Window, bounds: Bounds, labels: Labels, state: State, outer: O
         paid = labels.arena[label].paid
         most = outer.hop * (saved + worth.first_leaf * counts.first_leaf + worth.first_pod * counts.first_pod)
         joined = outer.hop * (worth.leaf * counts.leaf + worth.pod * counts.pod)
-        # First what is quick to tell, then how many of the nodes that are left can join those placed.
+        # First what is quick to compute, then how many of the nodes that are left can join those placed.
         fits = paid + above - most - joined - outer.scale * rest <= state.limit
         if fits and counts.pod:
             gain = best_split(ahead, 0, in_pod, left, in_leaf, counts.leaf, counts.pod)

@@ -17,7 +17,7 @@ _WORK = 100_000  # labels in one call
 def owners(structures: Structures, best: Best, sizes: IntArray) -> IntArray:
     """The solution, shape ``(entries,)``.
 
-    Sums are added up again in the order in which they were added, so that equal floats tell the way back.
+    Sums are added up again in the order in which they were added, so that equal floats show the way back.
 
     Parameters
     ----------

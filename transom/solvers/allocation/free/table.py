@@ -24,7 +24,7 @@ class Field:
     pod_word: int
     pod_shift: int
     pod_mask: int
-    sum_word: int  # -1 if there are no savings to be told apart
+    sum_word: int  # -1 if there are no savings to be distinguished
     sum_shift: int
     sum_mask: int
 
@@ -258,7 +258,7 @@ def lower_cut(states: States, layer: Layer) -> None:
 def sort_alike(program: Program, new: Candidate) -> None:
     """Put jobs of one type into order of need and count in the pod; ``order`` becomes where each came from.
 
-    The future of a state does not tell them apart.
+    The future of a state does not distinguish them.
     """
     fields, came, jobs = program.fields, new.order, len(program.fields)
     for j in range(jobs):
